@@ -22,6 +22,7 @@ const LOSSY: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nloss =
 const RED: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nqueue = \"red\"";
 const CODEL: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"codel\"";
 const FQ_CODEL: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"fq_codel\"";
+const SFQ: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nqueue = \"sfq\"";
 const PIE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"pie\"";
 const DUALPI2: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"dualpi2\"";
 const STEP_ECN: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nqueue = \"step_ecn\"";
@@ -126,6 +127,12 @@ pub static CASES: &[Case] = &[
     Case {
         name: "fq_codel-10-flows",
         path: FQ_CODEL,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "sfq-10-flows",
+        path: SFQ,
         flows: TEN,
         seconds: 100,
     },

@@ -63,7 +63,7 @@ __all__ = [
 __version__: str
 
 _Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]
-_Labels: TypeAlias = tuple[NDArray[np.uint8], list[str]]
+_Labels: TypeAlias = tuple[NDArray[np.uint8] | NDArray[np.uint32], list[str]]
 _Rows: TypeAlias = dict[
     str, NDArray[np.float64] | NDArray[np.uint64] | tuple[NDArray[np.uint32], list[str]]
 ]
@@ -591,9 +591,9 @@ class RunResult:
     def table(self, name: str) -> dict[str, _Numbers | _Labels]:
         """The columns of a table, all of one length.
 
-        A column of labels is the pair (codes, labels), with the code 255 for none; a float's none
-        is NaN. The arrays own the memory that the recorder filled: nothing is copied, and each call
-        gives the same arrays.
+        A column of labels is the pair (codes, labels); codes are bytes, four of them from the 256th
+        label on, and the largest stands for none. A float's none is NaN. The arrays own the memory
+        that the recorder filled: nothing is copied, and each call gives the same arrays.
 
         Raises:
             KeyError: When no table of that name was recorded.

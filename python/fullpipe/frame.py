@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]
-    Labels = tuple[NDArray[np.uint8], list[str]]
-
-_NO_LABEL = 255
+    Labels = tuple[NDArray[np.uint8] | NDArray[np.uint32], list[str]]
 
 
 def frame(
@@ -40,7 +38,8 @@ def _series(
 ) -> pl.Series:
     if isinstance(column, tuple):
         codes, labels = column
-        return _enum(name, pl.Series(codes).replace(_NO_LABEL, None), labels)
+        none = np.iinfo(codes.dtype).max
+        return _enum(name, pl.Series(codes).replace(none, None), labels)
     if unit == "ns":
         return pl.Series(name, column / 1e9)  # a float holds 100 days to the nanosecond
     if names is not None:

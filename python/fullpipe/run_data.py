@@ -115,8 +115,8 @@ class RunData:
         - uint64: `time`, `start` and `end` in nanoseconds since the run began, sizes in bytes, and counts;
         - uint32: an index, `flow` into :attr:`flows` and `link` into :attr:`links`;
         - float32: rates in bit/s, delays in seconds, `ssthresh` in bytes, an algorithm's numbers; NaN is "none";
-        - words (`limited_by`, states, reasons) are a pair (codes, labels): codes are uint8, each an index into the list
-          of labels, or 255 for "none".
+        - words (`limited_by`, states, reasons) are a pair (codes, labels): each code is an index into the list of
+          labels, or the largest value of its dtype for "none". Codes are uint8, and uint32 from the 256th label on.
 
         :meth:`units` has the unit of every column, but for times in nanoseconds, which are in seconds there.
 

@@ -211,6 +211,62 @@ def test_timers_pacing_and_random_numbers_are_as_in_rust() -> None:
     assert draws.is_between(0, 1).all()
 
 
+class Talkative:
+    """A window that stands still, with a state and a reason of its own for each of its first 300 ACKs."""
+
+    fields = {"state": package.Field(labels=[f"state {n}" for n in range(300)])}
+
+    def __init__(self, config: Config) -> None:
+        self.cwnd = config.initial_cwnd
+        self.acks = 0
+
+    def on_ack(self, cx: Context, ack: Ack) -> None:
+        if self.acks < 299:
+            cx.transition(f"state {self.acks}", f"state {self.acks + 1}", f"reason {self.acks}")
+            self.acks += 1
+
+    def decision(self) -> package.Decision:
+        return package.Decision(self.cwnd)
+
+    def observe(self) -> list[float]:
+        return [float(self.acks)]
+
+
+def test_states_and_reasons_may_be_more_than_a_byte_tells_apart(tmp_path: Path) -> None:
+    run = package.run(
+        BASE,
+        set={"flow.0.cc": "talkative", "path.loss": "0%"},
+        trace="ack",
+        controllers={"talkative": Talkative},
+    )
+    transitions = run.trace("transitions")
+    assert transitions["reason"].to_list() == [f"reason {n}" for n in range(299)]
+    assert transitions["to"].to_list() == [f"state {n + 1}" for n in range(299)]
+    states = run.trace()["talkative.state"].to_list()
+    assert states[:300] == [f"state {n}" for n in range(300)]
+    assert set(states[300:]) == {"state 299"}
+    codes, labels = run.columns("transitions")["reason"]
+    assert [labels[code] for code in codes] == transitions["reason"].to_list()
+    columns = run.columns()
+    assert columns["limited_by"][0].dtype.itemsize == 1, "few words stay a byte each"
+    transitions.write_parquet(tmp_path / "transitions.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "transitions.parquet"), transitions)
+
+
+class Numbering(Talkative):
+    """Puts a number that never comes twice into its reasons."""
+
+    def on_ack(self, cx: Context, ack: Ack) -> None:
+        for _ in range(1000):
+            self.acks += 1
+            cx.transition("state 0", "state 0", f"number {self.acks}")
+
+
+def test_reasons_without_end_are_refused() -> None:
+    with pytest.raises(ValueError, match="one word too many, 65536 states and reasons are kept"):
+        package.run(BASE, set={"flow.0.cc": "numbering"}, controllers={"numbering": Numbering})
+
+
 @pytest.mark.parametrize(
     ("made", "said"),
     [

@@ -1,7 +1,7 @@
 //! What a value of an axis is worth: a number with its unit, from the text that stands in a
 //! scenario.
 
-use fullpipe_units::{Bytes, Rate, Span};
+use fullpipe_units::{Bytes, Rate, Span, percent};
 
 /// A number in the base unit of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,12 +24,8 @@ pub fn quantity(text: &str) -> Option<Quantity> {
         });
     }
     let text = text.strip_prefix('+').unwrap_or(text);
-    if let Some(percent) = text.strip_suffix('%') {
-        // Shifting the point in the text gives the float nearest to what was written.
-        return format!("{}e-2", percent.trim())
-            .parse()
-            .ok()
-            .and_then(|share| of(share, ""));
+    if let Some(number) = text.strip_suffix('%') {
+        return percent(number).and_then(|share| of(share, ""));
     }
     let lower = text.to_lowercase();
     for (ending, unit) in [

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, EcnCodepoint, Rate, Rng, Span, Time};
 
 /// Sender-side congestion control.
 ///
@@ -71,7 +71,7 @@ pub struct Transition {
     pub reason: &'static str,
 }
 
-/// A probe that nobody reads.
+/// An observer that keeps nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
@@ -137,18 +137,6 @@ impl Conn {
             offload_factor,
         }
     }
-}
-
-/// The ECN codepoint of packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EcnCodepoint {
-    /// Not ECN-capable.
-    #[default]
-    NotEct,
-    /// ECN-capable, classic (RFC 3168).
-    Ect0,
-    /// ECN-capable, L4S (RFC 9331).
-    Ect1,
 }
 
 /// The state of the connection when a packet was sent: the `P.*` of draft-ietf-ccwg-bbr-06 §4.1.1.
@@ -317,7 +305,7 @@ pub struct Decision {
     pub pacing_rate: Option<Rate>,
     /// How much may leave back to back; zero leaves the choice to the transport.
     pub send_quantum: Bytes,
-    /// The codepoint to send with.
+    /// The codepoint to send with, not `Ce`.
     pub ecn: EcnCodepoint,
     /// Mark the connection application-limited whatever the application does (BBR's ProbeRTT).
     pub mark_app_limited: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fullpipe_units::{Bytes, ParamValue};
 
-use crate::{AnyController, WindowController};
+use crate::{AnyController, FromParam, WindowController};
 
 /// One static an algorithm: of the sender's, or with another `Build` of the
 /// [receiver's](WindowDescriptor).
@@ -50,7 +50,7 @@ pub struct Specification {
 }
 
 /// A parameter of an algorithm.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Param {
     /// The key in `params = { … }`.
     pub name: &'static str,
@@ -104,9 +104,7 @@ impl<Build> Descriptor<Build> {
         match (other, param.domain) {
             (Some((_, Default::Number(n))), _) => ParamValue::Number(*n),
             (Some((_, Default::Flag(b))), _) => ParamValue::Flag(*b),
-            (None, Domain::Number { default, .. }) => ParamValue::Number(default),
-            (None, Domain::Flag { default }) => ParamValue::Flag(default),
-            (None, Domain::Choice(words)) => ParamValue::Word(words[0].to_owned()),
+            (None, domain) => domain.default(),
         }
     }
 }
@@ -132,8 +130,38 @@ pub enum Domain {
     Choice(&'static [&'static str]),
 }
 
+impl Domain {
+    /// Whether `value` may be given.
+    fn has(&self, value: &ParamValue) -> bool {
+        match (self, value) {
+            (Domain::Number { min, max, .. }, ParamValue::Number(n)) => (min..=max).contains(&n),
+            (Domain::Flag { .. }, ParamValue::Flag(_)) => true,
+            (Domain::Choice(words), ParamValue::Word(word)) => words.contains(&word.as_str()),
+            _ => false,
+        }
+    }
+
+    /// What may be given, in words.
+    fn words(&self) -> String {
+        match self {
+            Domain::Number { min, max, .. } => format!("a number from {min} to {max}"),
+            Domain::Flag { .. } => "true or false".to_owned(),
+            Domain::Choice(words) => format!("one of \"{}\"", words.join("\", \"")),
+        }
+    }
+
+    /// The value when none is given.
+    pub fn default(&self) -> ParamValue {
+        match *self {
+            Domain::Number { default, .. } => ParamValue::Number(default),
+            Domain::Flag { default } => ParamValue::Flag(default),
+            Domain::Choice(words) => ParamValue::Word(words[0].to_owned()),
+        }
+    }
+}
+
 /// A column of the trace that an algorithm fills.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The column's name.
     pub name: &'static str,
@@ -269,27 +297,10 @@ impl Config {
                     unknown_fix(name, &known),
                 );
             };
-            let (fits, allowed) = match (param.domain, value) {
-                (Domain::Number { min, max, .. }, ParamValue::Number(n)) => (
-                    (min..=max).contains(n),
-                    format!("a number from {min} to {max}"),
-                ),
-                (Domain::Number { min, max, .. }, _) => {
-                    (false, format!("a number from {min} to {max}"))
-                }
-                (Domain::Flag { .. }, value) => (
-                    matches!(value, ParamValue::Flag(_)),
-                    "true or false".to_owned(),
-                ),
-                (Domain::Choice(words), value) => (
-                    matches!(value, ParamValue::Word(word) if words.contains(&word.as_str())),
-                    format!("one of \"{}\"", words.join("\", \"")),
-                ),
-            };
-            if !fits {
+            if !param.domain.has(value) {
                 return refuse(
                     format!("{name} can't be {value}"),
-                    format!("give {allowed}"),
+                    format!("give {}", param.domain.words()),
                 );
             }
             params.insert(param.name, value.clone());
@@ -313,37 +324,15 @@ impl Config {
             .expect("no parameter is given, so none is refused")
     }
 
-    /// The number of that name.
+    /// The parameter that `row` declares; its default if the descriptor leaves it out.
     ///
     /// # Panics
-    /// When the algorithm does not declare it as a number: a bug of the algorithm.
-    pub fn number(&self, name: &str) -> f64 {
-        match self.params.get(name) {
-            Some(ParamValue::Number(n)) => *n,
-            other => panic!("parameter {name} is {other:?}, not a declared number"),
-        }
-    }
-
-    /// The flag of that name.
-    ///
-    /// # Panics
-    /// When the algorithm does not declare it as a flag: a bug of the algorithm.
-    pub fn flag(&self, name: &str) -> bool {
-        match self.params.get(name) {
-            Some(ParamValue::Flag(b)) => *b,
-            other => panic!("parameter {name} is {other:?}, not a declared flag"),
-        }
-    }
-
-    /// The word of that name.
-    ///
-    /// # Panics
-    /// When the algorithm does not declare it as a choice: a bug of the algorithm.
-    pub fn word(&self, name: &str) -> &str {
-        match self.params.get(name) {
-            Some(ParamValue::Word(word)) => word,
-            other => panic!("parameter {name} is {other:?}, not a declared choice"),
-        }
+    /// When the descriptor declares another kind of value by that name: a bug of the algorithm.
+    pub fn get<T: FromParam>(&self, row: &Param) -> T {
+        let default = || row.domain.default();
+        let value = self.params.get(row.name).cloned().unwrap_or_else(default);
+        T::from_param(&value, row)
+            .unwrap_or_else(|| panic!("{} is {value:?}, not as declared", row.name))
     }
 
     /// Every parameter with its value, by name.

@@ -8,19 +8,21 @@
 pub mod algo;
 pub mod common;
 mod contract;
+mod declare;
 mod descriptor;
 mod receiver;
 mod registry;
 pub mod replay;
 
 pub use contract::{
-    Ack, Conn, Context, Controller, Decision, EcnCodepoint, EcnCounts, LossCause, Lost, NoObserver,
-    Observer, PathChange, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
+    Ack, Conn, Context, Controller, Decision, EcnCounts, LossCause, Lost, NoObserver, Observer,
+    PathChange, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
 };
+pub use declare::{FromParam, Takes, TraceValue};
 pub use descriptor::{
     Config, Default, Descriptor, Domain, Field, Param, ParamError, Profile, RecoveryOwner, Signals,
     Specification, WindowDescriptor,
 };
-pub use fullpipe_units::ParamValue;
+pub use fullpipe_units::{EcnCodepoint, ParamValue};
 pub use receiver::{Arrival, WindowController};
 pub use registry::{AnyController, Registry};

@@ -1,7 +1,7 @@
 //! The algorithms by name.
 
 use crate::algo::{
-    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, bbr1, cubic, dctcp, ledbat,
+    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, cubic, dctcp, ledbat,
     ledbatpp, newreno, prague, rledbat,
 };
 use crate::{
@@ -17,7 +17,7 @@ pub enum AnyController {
     NewReno(NewReno),
     /// [`crate::algo::cubic`].
     Cubic(Cubic),
-    /// [`crate::algo::bbr1`].
+    /// [`crate::algo::bbr`], v1.
     Bbr1(Bbr1),
     /// [`crate::algo::bbr`], v2 and v3.
     Bbr(Bbr),
@@ -35,7 +35,7 @@ pub enum AnyController {
 
 /// The built-in algorithms.
 static BUILT_IN: [&Descriptor; 11] = [
-    &bbr1::DESCRIPTOR,
+    &bbr::BBR1,
     &bbr::BBR2,
     &bbr::BBR3,
     &bbr::PICOQUIC_2024_09,

@@ -149,17 +149,23 @@ fn a_given_value_stands_above_the_profiles_default() {
         )
         .expect("declared")
     };
+    let drain_pacing_gain = |config: &Config| {
+        let value = config
+            .params()
+            .find(|(name, _)| *name == "drain_pacing_gain");
+        match value {
+            Some((_, ParamValue::Number(number))) => *number,
+            other => panic!("{other:?}"),
+        }
+    };
     let linux = ("profile", ParamValue::Word("linux".to_owned()));
-    assert_eq!(config(&[]).number("drain_pacing_gain"), 0.5);
+    assert_eq!(drain_pacing_gain(&config(&[])), 0.5);
     assert_eq!(
-        config(std::slice::from_ref(&linux)).number("drain_pacing_gain"),
+        drain_pacing_gain(&config(std::slice::from_ref(&linux))),
         88.0 / 256.0
     );
-    assert_eq!(
-        config(&[linux, ("drain_pacing_gain", ParamValue::Number(0.4))])
-            .number("drain_pacing_gain"),
-        0.4
-    );
+    let given = ("drain_pacing_gain", ParamValue::Number(0.4));
+    assert_eq!(drain_pacing_gain(&config(&[linux, given])), 0.4);
 }
 
 #[test]

@@ -245,11 +245,7 @@ impl<'a> Flow<'a> {
         let rows = self.rows(from, to)?;
         let all = rows.len() as f64;
         Ok(rows
-            .filter(|row| {
-                labels
-                    .get(usize::from(codes[*row]))
-                    .is_some_and(|l| l == limit)
-            })
+            .filter(|row| codes.get(*row).is_some_and(|code| labels[code] == limit))
             .count() as f64
             / all)
     }
@@ -276,7 +272,8 @@ pub(crate) fn changes(table: &Table) -> Vec<Change<'_>> {
     let words = |name: &str| match find(table, name) {
         Some(Data::Label { codes, labels }) => codes
             .iter()
-            .map(|code| labels[usize::from(*code)].as_str())
+            .flatten()
+            .map(|code| labels[code].as_str())
             .collect(),
         _ => Vec::new(),
     };
@@ -311,6 +308,9 @@ fn numbers(data: &Data) -> Vec<f64> {
         Data::U64(values) => values.iter().map(|value| *value as f64).collect(),
         Data::U32(values) => values.iter().map(|value| f64::from(*value)).collect(),
         Data::F32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        Data::Label { codes, .. } => codes.iter().map(|code| f64::from(*code)).collect(),
+        Data::Label { codes, .. } => codes
+            .iter()
+            .map(|code| code.map_or(f64::NAN, |code| code as f64))
+            .collect(),
     }
 }

@@ -118,6 +118,7 @@ fn every_queue_and_impairment_does_what_it_does_in_the_simulator() {
         "[[path.change]]\nat = \"2s\"\nrate = \"6mbit\"\nrtt = \"10ms\"\nbuffer = \"20packets\"\nloss = \"1%\"",
         "queue = \"codel\"",
         "queue = \"fq_codel\"",
+        "queue = \"sfq\"",
         "queue = \"pie\"",
         "queue = \"red\"",
         "queue = \"cake\"",
@@ -179,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
     fn what_goes_in_comes_out_is_dropped_or_is_on_its_way(
-        queue in prop::sample::select(vec!["pfifo", "codel", "fq_codel", "red", "cake"]),
+        queue in prop::sample::select(vec!["pfifo", "codel", "fq_codel", "sfq", "red", "cake"]),
         loss in 0_u32..20,
         gaps in prop::collection::vec(0_u64..2_000, 1..600),
     ) {

@@ -13,6 +13,13 @@ pub enum Limit {
     Bytes(Bytes),
 }
 
+impl Default for Limit {
+    /// Nothing.
+    fn default() -> Limit {
+        Limit::Packets(0)
+    }
+}
+
 impl Limit {
     /// Whether a packet of `size` may wait beside so many packets and bytes.
     #[inline]

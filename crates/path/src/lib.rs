@@ -1,5 +1,5 @@
-//! What a packet meets on its way, sans-IO: the same elements stand in the simulator and, later, on
-//! the real clock.
+//! What a packet meets on its way, sans-IO: the same elements stand in the simulator and on the real
+//! clock.
 //!
 //! An element is told the time and answers with times. It holds no packet: who asks keeps them.
 //! Only the queues that decide do.

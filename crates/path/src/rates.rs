@@ -70,7 +70,7 @@ impl Rates {
     }
 
     /// A random walk: `every` so often it goes up or down by a uniformly drawn difference, of the
-    /// variance that a Brownian motion of [`DEVIATION`] has over that time. It begins anywhere from
+    /// variance that a Brownian motion of `DEVIATION` has over that time. It begins anywhere from
     /// `low` to `high`, as it is at any later time.
     pub fn walk(low: Rate, high: Rate, every: Span, mut rng: Rng) -> Rates {
         let range = high.as_f64() - low.as_f64();

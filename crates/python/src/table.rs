@@ -1,7 +1,7 @@
 //! A trace's columns as NumPy arrays, with no copy: each array owns the memory that the recorder
 //! filled.
 
-use fullpipe_trace::{Column, Data, Table};
+use fullpipe_trace::{Codes, Column, Data, Table};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,9 +14,14 @@ pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict
             Data::U64(values) => columns.set_item(name, values.into_pyarray(py))?,
             Data::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
             Data::F32(values) => columns.set_item(name, values.into_pyarray(py))?,
-            Data::Label { codes, labels } => {
-                columns.set_item(name, (codes.into_pyarray(py), labels))?
-            }
+            Data::Label {
+                codes: Codes::U8(codes),
+                labels,
+            } => columns.set_item(name, (codes.into_pyarray(py), labels))?,
+            Data::Label {
+                codes: Codes::U32(codes),
+                labels,
+            } => columns.set_item(name, (codes.into_pyarray(py), labels))?,
         }
     }
     Ok(columns)

@@ -21,6 +21,13 @@ pub enum Buffer {
     Bdp(f64),
 }
 
+impl Default for Buffer {
+    /// Nothing.
+    fn default() -> Buffer {
+        Buffer::Packets(0)
+    }
+}
+
 impl Buffer {
     /// The limit behind a link of `rate` on a path of `rtt`, rounded down to whole `packet`s unless
     /// given in bytes.

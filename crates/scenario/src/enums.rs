@@ -11,6 +11,18 @@ use crate::values::text_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Switch(pub(crate) bool);
 
+impl From<bool> for Switch {
+    fn from(on: bool) -> Switch {
+        Switch(on)
+    }
+}
+
+impl From<Switch> for bool {
+    fn from(Switch(on): Switch) -> bool {
+        on
+    }
+}
+
 /// What a path is, if it is not links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathKind {

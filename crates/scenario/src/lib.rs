@@ -1,9 +1,9 @@
 //! Scenarios: TOML text becomes a [`Scenario`] in which every value is valid and every default
 //! filled in, or an [`Error`] that names the file, the key, the bad value and the fix.
 //!
-//! Every key is declared once, as a field of the structs in `raw/`: what it is called, its kind,
-//! its default and its meaning. Reading, writing, [`explain`] and the JSON [`schema`] all follow
-//! from there.
+//! Every key is declared once, as a field of the structs in `raw/`, or of a path in `path_keys`: what
+//! it is called, its kind, its default and its meaning. Reading, writing, [`explain`] and the JSON
+//! [`schema`] all follow from there.
 //!
 //! Algorithms and their parameters are only kept, not judged: this crate does not know them. Who
 //! does raises the same kind of error with [`Scenario::error`].
@@ -17,6 +17,7 @@ mod expect;
 mod impairment;
 mod model;
 mod overrides;
+mod path_keys;
 mod profile;
 pub mod quantities;
 mod queue;
@@ -41,9 +42,10 @@ pub use expect::{Comparison, Expectation, Measured, Over};
 pub use fullpipe_units::ParamValue;
 pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
-    Change, EcnFeedback, EcnField, EcnSetting, Flow, Host, Link, PACKET, Pacing, Path, Quic,
-    ReceiveWindow, Scenario, UNRESPONSIVE, Wake,
+    EcnFeedback, EcnField, EcnSetting, Flow, Host, PACKET, Pacing, Quic, ReceiveWindow, Scenario,
+    UNRESPONSIVE, Wake,
 };
+pub use path_keys::{Change, Link, Path};
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
 pub use schema::{Key, explain, schema};

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fullpipe_path::{Aggregation, Config, Jitter, Limit, Loss, RatePattern};
+use fullpipe_path::RatePattern;
 use fullpipe_units::{Bytes, ParamValue, Rate, Rng, Span};
 
 use crate::app::App;
-use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::impairment::{Policer, Shaper, Suspend};
+use crate::path_keys::{Change, Link, Path};
 use crate::profile::Applied;
 use crate::source::Source;
 use crate::workload::Workload;
@@ -58,63 +57,6 @@ pub struct Scenario {
     pub(crate) written: Written<Source>,
 }
 
-/// What the flows share: the bottleneck, and the way there and back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Path {
-    /// It is the machine's own loopback, for runners that have one; for others what follows stands
-    /// for it.
-    pub loopback: bool,
-    /// The bottleneck.
-    pub link: Link,
-    /// The two-way propagation delay, without queueing.
-    pub rtt: Span,
-    /// Which ACKs are lost.
-    pub reverse_loss: Loss,
-    /// The probability that a data packet comes twice.
-    pub duplicate: f64,
-    /// The probability that an ACK comes twice.
-    pub reverse_duplicate: f64,
-    /// How the bottleneck gathers packets into transmissions, if it does.
-    pub wifi: Option<Aggregation>,
-    /// When nothing is sent over the bottleneck, nor by receivers, if ever.
-    pub suspend: Option<Suspend>,
-    /// How the delay of data packets varies.
-    pub jitter: Jitter,
-    /// How the delay of ACKs varies; it never reorders.
-    pub reverse_jitter: Jitter,
-    /// What changes in mid-run, in order of time. What is above is the start.
-    pub changes: Vec<Change>,
-}
-
-/// A link of the network.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// Its name, unlike that of any other link: [`BOTTLENECK`] or that of a `[[link]]`.
-    pub name: String,
-    /// One-way propagation delay behind it, on top of the path's.
-    pub delay: Span,
-    /// Its rate: if that varies by a pattern, the one that a BDP is counted at.
-    pub rate: Rate,
-    /// How its rate varies, if it does.
-    pub rate_pattern: Option<RatePattern>,
-    /// How much waits in front of it.
-    pub buffer: Buffer,
-    /// Which packet goes first, and which one is dropped.
-    pub queue: Config,
-    /// Which packets are lost, besides those that find no room.
-    pub loss: Loss,
-    /// What stands in front of the queue, if anything.
-    pub policer: Option<Policer>,
-    /// What holds the head of the queue back, if anything.
-    pub shaper: Option<Shaper>,
-    /// What becomes of the ECN field of packets that reach it.
-    pub ecn: EcnField,
-    /// Whether an ACK may take the place of an older one that waits.
-    pub ack_filter: bool,
-    /// Its `[[link]]`, if it is not that of `[path]`.
-    pub(crate) table: Option<Written<usize>>,
-}
-
 /// What a link does to the ECN field of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnField {
@@ -122,40 +64,6 @@ pub enum EcnField {
     Keep,
     /// Clears it: not ECN-capable, not marked.
     Strip,
-}
-
-/// A change of the path in mid-run; none where it changes nothing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// When; after the start and before the end.
-    pub at: Span,
-    /// [`Link::rate`] of the bottleneck from then on.
-    pub rate: Option<Rate>,
-    /// [`Path::rtt`] from then on.
-    pub rtt: Option<Span>,
-    /// [`Link::buffer`] of the bottleneck from then on.
-    pub buffer: Option<Buffer>,
-    /// [`Link::loss`] of the bottleneck from then on.
-    pub loss: Option<Loss>,
-    /// [`Path::reverse_loss`] from then on.
-    pub reverse_loss: Option<Loss>,
-    /// [`Path::duplicate`] from then on.
-    pub duplicate: Option<f64>,
-    /// [`Path::reverse_duplicate`] from then on.
-    pub reverse_duplicate: Option<f64>,
-    /// [`Path::wifi`] from then on.
-    pub wifi: Option<Option<Aggregation>>,
-    /// [`Path::suspend`] from then on.
-    pub suspend: Option<Option<Suspend>>,
-    /// [`Link::policer`] of the bottleneck from then on.
-    pub policer: Option<Option<Policer>>,
-    /// [`Link::shaper`] of the bottleneck from then on.
-    pub shaper: Option<Option<Shaper>>,
-    /// [`Path::jitter`] from then on.
-    pub jitter: Option<Jitter>,
-    /// [`Path::reverse_jitter`] from then on.
-    pub reverse_jitter: Option<Jitter>,
-    pub(crate) table: Written<usize>,
 }
 
 /// A machine at a flow's end.
@@ -328,7 +236,7 @@ pub enum Pacing {
 }
 
 /// Where something was written, which is no part of what it says: all are equal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Written<T>(pub(crate) T);
 
 impl<T> PartialEq for Written<T> {
@@ -417,7 +325,7 @@ impl Scenario {
 
     /// What a link's buffer holds at the start, at most.
     pub fn buffer(&self, link: &Link) -> Bytes {
-        link.limit(link.buffer, self.path.rtt).bytes(PACKET)
+        link.limit.bytes(PACKET)
     }
 }
 
@@ -463,15 +371,12 @@ impl Link {
         self.shaper
             .map_or(self.rate, |shaper| shaper.rate.min(self.rate))
     }
+}
 
-    /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the start, on
-    /// a path of `rtt`.
-    pub fn limit(&self, buffer: Buffer, rtt: Span) -> Limit {
-        if self.queue.descriptor().in_bytes {
-            buffer.limit_in_bytes(self.sustained(), rtt, PACKET)
-        } else {
-            buffer.limit(self.sustained(), rtt, PACKET)
-        }
+impl Host {
+    /// Whether another seed is another run by it.
+    pub fn is_random(&self) -> bool {
+        self.wake.is_some() || self.variation > 0.0
     }
 }
 

@@ -7,8 +7,8 @@ use fullpipe_units::{ParamValue, Span};
 use crate::app_schedule::AppSchedule;
 use crate::enums::{PathKind, Switch};
 use crate::expect::Conditions;
-use crate::impairment::InOrder;
 use crate::model;
+use crate::path_keys::{self, ChangeKeys, LinkKeys, PathKeys};
 use crate::raw::{
     Change, Flow, Host, Link, NamedLink, Path, Quic, Scenario, Tcp, Workload, one_flow,
 };
@@ -79,43 +79,32 @@ impl From<&model::Quic> for Quic {
     }
 }
 
-impl From<&model::Path> for Path {
-    fn from(path: &model::Path) -> Path {
+impl From<&path_keys::Path> for Path {
+    fn from(path: &path_keys::Path) -> Path {
         Path {
             profile: None,
             kind: path.loopback.then(|| RawValue::of(&PathKind::Loopback)),
             link: Link::from(&path.link),
             rtt: RawValue::of(&Delay(path.rtt)),
-            reverse_loss: RawValue::of(&path.reverse_loss),
-            duplicate: RawValue::of(&Percent(path.duplicate)),
-            reverse_duplicate: RawValue::of(&Percent(path.reverse_duplicate)),
-            wifi: RawValue::of(&path.wifi),
-            suspend: RawValue::of(&path.suspend),
-            jitter: RawValue::of(&path.jitter),
-            reverse_jitter: RawValue::of(&InOrder(path.reverse_jitter.clone())),
+            keys: PathKeys::from(path),
             change: path.changes.iter().map(Change::from).collect(),
         }
     }
 }
 
-impl From<&model::Link> for Link {
-    fn from(link: &model::Link) -> Link {
+impl From<&path_keys::Link> for Link {
+    fn from(link: &path_keys::Link) -> Link {
         Link {
             rate: optional(&Some(link.rate)),
             rate_pattern: optional(&link.rate_pattern),
             buffer: optional(&Some(link.buffer)),
-            queue: RawValue::of(&link.queue),
-            loss: RawValue::of(&link.loss),
-            policer: RawValue::of(&link.policer),
-            shaper: RawValue::of(&link.shaper),
-            ecn: RawValue::of(&link.ecn),
-            ack_filter: RawValue::of(&Switch(link.ack_filter)),
+            keys: LinkKeys::from(link),
         }
     }
 }
 
-impl From<&model::Link> for NamedLink {
-    fn from(link: &model::Link) -> NamedLink {
+impl From<&path_keys::Link> for NamedLink {
+    fn from(link: &path_keys::Link) -> NamedLink {
         NamedLink {
             name: RawValue::of(&Name(link.name.clone())),
             link: Link::from(link),
@@ -124,23 +113,14 @@ impl From<&model::Link> for NamedLink {
     }
 }
 
-impl From<&model::Change> for Change {
-    fn from(change: &model::Change) -> Change {
+impl From<&path_keys::Change> for Change {
+    fn from(change: &path_keys::Change) -> Change {
         Change {
             at: RawValue::of(&change.at),
             rate: optional(&change.rate),
             rtt: optional(&change.rtt.map(Delay)),
             buffer: optional(&change.buffer),
-            loss: optional(&change.loss),
-            reverse_loss: optional(&change.reverse_loss),
-            duplicate: optional(&change.duplicate.map(Percent)),
-            reverse_duplicate: optional(&change.reverse_duplicate.map(Percent)),
-            wifi: optional(&change.wifi),
-            suspend: optional(&change.suspend),
-            policer: optional(&change.policer),
-            shaper: optional(&change.shaper),
-            jitter: optional(&change.jitter),
-            reverse_jitter: optional(&change.reverse_jitter.clone().map(InOrder)),
+            keys: ChangeKeys::from(change),
         }
     }
 }

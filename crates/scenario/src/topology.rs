@@ -4,7 +4,8 @@ use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
 use crate::error::Error;
-use crate::model::{BOTTLENECK, Flow, Link, Path, Written};
+use crate::model::{BOTTLENECK, Flow, Written};
+use crate::path_keys::{Link, Path};
 use crate::raw;
 use crate::raw_value::{RawValue, ReadValue, Refusal};
 use crate::resolve::link;

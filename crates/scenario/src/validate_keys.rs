@@ -13,15 +13,14 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
     check_names(path, "path", "path.", source)?;
     if let Some(changes) = path.get("change") {
         let fix = "start each change with a line [[path.change]], in double brackets";
-        for (i, change) in tables(
+        let changes = tables(
             changes,
             "path.change",
             "changes are tables in a list",
             fix,
             source,
-        )?
-        .enumerate()
-        {
+        )?;
+        for (i, change) in changes.enumerate() {
             check_names(
                 change,
                 &format!("path.change.{i}"),
@@ -35,54 +34,48 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
         .filter(|name| root.contains_key(*name))
     {
         let fix = format!("start it with a line [{name}]");
-        check_names(
-            table(root, name, name, &fix, source)?,
-            name,
-            &format!("{name}."),
-            source,
-        )?;
+        let table = table(root, name, name, &fix, source)?;
+        check_names(table, name, &format!("{name}."), source)?;
     }
     if let Some(links) = root.get("link") {
         let fix = "start each link with a line [[link]], in double brackets";
-        for (i, link) in
-            tables(links, "link", "links are tables in a list", fix, source)?.enumerate()
-        {
+        let links = tables(links, "link", "links are tables in a list", fix, source)?;
+        for (i, link) in links.enumerate() {
             check_names(link, &format!("link.{i}"), "link.N.", source)?;
         }
     }
     if !root.contains_key("flow") && !root.contains_key("workload") {
         return Err(source.error("flow", "", "missing", "add a [[flow]] with its cc"));
     }
-    for kind in ["flow", "workload"] {
-        let Some(found) = root.get(kind) else {
-            continue;
-        };
-        let fix = format!("start each {kind} with a line [[{kind}]], in double brackets");
-        let problem = format!("the {kind}s are tables in a list");
-        let mut found = tables(found, kind, &problem, &fix, source)?
-            .enumerate()
-            .peekable();
-        if found.peek().is_none() && !root.contains_key("workload") {
-            return Err(source.error(
-                "flow",
-                "[]",
-                "a scenario has at least one flow",
-                "add a [[flow]] with its cc",
-            ));
-        }
-        for (i, flow) in found {
-            let at = format!("{kind}.{i}");
-            check_names(flow, &at, &format!("{kind}.N."), source)?;
-            for (name, example) in [("params", "beta = 0.7"), ("receiver_params", "target = 40")] {
-                if flow.contains_key(name) {
-                    table(
-                        flow,
-                        name,
-                        &join(&at, name),
-                        &format!("write it like {name} = {{ {example} }}"),
-                        source,
-                    )?;
-                }
+    check_flows(root, "flow", source)?;
+    check_flows(root, "workload", source)
+}
+
+/// The same for the tables `[[flow]]` or `[[workload]]`, if there are any.
+fn check_flows(root: &Table, kind: &str, source: &Source) -> Result<(), Error> {
+    let Some(found) = root.get(kind) else {
+        return Ok(());
+    };
+    let fix = format!("start each {kind} with a line [[{kind}]], in double brackets");
+    let problem = format!("the {kind}s are tables in a list");
+    let mut found = tables(found, kind, &problem, &fix, source)?
+        .enumerate()
+        .peekable();
+    if found.peek().is_none() && !root.contains_key("workload") {
+        return Err(source.error(
+            "flow",
+            "[]",
+            "a scenario has at least one flow",
+            "add a [[flow]] with its cc",
+        ));
+    }
+    for (i, flow) in found {
+        let at = format!("{kind}.{i}");
+        check_names(flow, &at, &format!("{kind}.N."), source)?;
+        for (name, example) in [("params", "beta = 0.7"), ("receiver_params", "target = 40")] {
+            if flow.contains_key(name) {
+                let fix = format!("write it like {name} = {{ {example} }}");
+                table(flow, name, &join(&at, name), &fix, source)?;
             }
         }
     }

@@ -26,8 +26,7 @@ pub enum Element<P> {
 pub fn link<P: Copy>(scenario: &Scenario, index: usize) -> Element<P> {
     let path = &scenario.path;
     let link = link_of(scenario, index);
-    let mut limits = timeline_of(path, index, link.buffer, |change| change.buffer)
-        .map(|buffer| link.limit(buffer, path.rtt));
+    let mut limits = timeline_of(path, index, link.limit, |change| change.limit);
     let policers = timeline_of(path, index, link.policer, |change| change.policer)
         .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
     let shapers = timeline_of(path, index, link.shaper, |change| change.shaper)

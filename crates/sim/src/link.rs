@@ -160,7 +160,7 @@ impl NetworkLink {
     /// Clears the packet's ECN field, if that is what it does.
     pub(crate) fn strip(&self, packet: &mut PacketInTransit) {
         if self.strips {
-            (packet.segment.ecn, packet.segment.ce) = (fullpipe_cc::EcnCodepoint::NotEct, false);
+            (packet.segment.ecn, packet.segment.ce) = (EcnCodepoint::NotEct, false);
         }
     }
 
@@ -496,10 +496,9 @@ fn count_drop(
 
 /// The ECN field of a packet on its way.
 fn ecn(packet: &PacketInTransit) -> EcnCodepoint {
-    match packet.segment.ecn {
-        _ if packet.segment.ce => EcnCodepoint::Ce,
-        fullpipe_cc::EcnCodepoint::NotEct => EcnCodepoint::NotEct,
-        fullpipe_cc::EcnCodepoint::Ect0 => EcnCodepoint::Ect0,
-        fullpipe_cc::EcnCodepoint::Ect1 => EcnCodepoint::Ect1,
+    if packet.segment.ce {
+        EcnCodepoint::Ce
+    } else {
+        packet.segment.ecn
     }
 }

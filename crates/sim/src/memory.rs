@@ -184,15 +184,12 @@ impl Largest {
     fn new(path: &Path, index: usize, link: &Link) -> Largest {
         let bottleneck = index == 0;
         let changed = path
-            .schedule(|change| change.buffer)
-            .map(|(_, buffer)| buffer)
+            .schedule(|change| change.limit)
+            .map(|(_, limit)| limit)
             .filter(|_| bottleneck);
         let buffer = changed
-            .chain([link.buffer])
-            .map(|buffer| {
-                link.limit(buffer, path.rtt)
-                    .bytes(fullpipe_scenario::PACKET)
-            })
+            .chain([link.limit])
+            .map(|limit| limit.bytes(fullpipe_scenario::PACKET))
             .max()
             .unwrap_or(Bytes::ZERO);
         let rates = path

@@ -255,7 +255,7 @@ fn a_tuned_window_limits_slow_start_for_a_moment_and_then_keeps_ahead_of_it() {
     else {
         panic!("words")
     };
-    let limits = codes.iter().map(|code| labels[usize::from(*code)].as_str());
+    let limits = codes.iter().flatten().map(|code| labels[code].as_str());
     let limited: Vec<u64> = limits
         .zip(column(&run, "flows", "time"))
         .filter(|(limit, _)| *limit == "receive_window")

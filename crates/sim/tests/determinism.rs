@@ -327,6 +327,7 @@ fn queue() -> impl Strategy<Value = &'static str> {
         Just("{ kind = \"red\", min = \"500B\", max = \"1500B\", avpkt = \"100B\", ecn = true }"),
         Just("{ kind = \"codel\", target = \"1ms\", interval = \"10ms\", ecn = true }"),
         Just("{ kind = \"fq_codel\", flows = 3, target = \"1ms\", interval = \"10ms\" }"),
+        Just("{ kind = \"sfq\", flows = 2, divisor = 2, depth = 4, perturb = \"1s\" }"),
         Just("{ kind = \"pie\", target = \"1ms\", tupdate = \"3ms\", ecn = true }"),
         Just(
             "{ kind = \"dualpi2\", target = \"1ms\", tupdate = \"3ms\", step_thresh = \"1packets\" }"

@@ -125,6 +125,55 @@ fn fq_codel_gives_each_its_half_and_a_sparse_flow_no_wait() {
 }
 
 #[test]
+fn sfq_gives_a_congestion_control_its_share_beside_a_flood() {
+    let flood = "cc = \"none\"\napp_rate = \"20mbit\"";
+    let share = |queue: &str| {
+        let buffer = "buffer = \"127packets\"";
+        let summary = run(
+            &format!("{PATH}\nqueue = {queue}\n{buffer}"),
+            &[flood, CUBIC],
+        );
+        let drops = [0, 1].map(|flow: usize| summary.flows[flow].drops);
+        (mbps(&summary.flows[1]) / 10.0, drops)
+    };
+    let (of_fifo, _) = share("\"pfifo\"");
+    assert!(of_fifo < 0.02, "drop-tail leaves it nothing: {of_fifo}");
+    // Its half without headers is 0.483.
+    let (of_sfq, [flood, cubic]) = share("\"sfq\"");
+    assert!((0.45..0.49).contains(&of_sfq), "{of_sfq}");
+    assert!(
+        flood > 100 * cubic,
+        "the longest queue is the flood's: it loses {flood}, the other {cubic}"
+    );
+}
+
+/// Of two values of the hash two of three flows share one, and who has one alone gets half. With a new
+/// hash each second it is another one's turn.
+#[test]
+fn sfq_is_fair_over_collisions_where_it_is_perturbed() {
+    // Of one rate the one that is always late would lose all.
+    let flows = ["9mbit", "9.31mbit", "8.87mbit"]
+        .map(|rate| format!("cc = \"none\"\napp_rate = \"{rate}\""));
+    let flows: Vec<&str> = flows.iter().map(String::as_str).collect();
+    let jain = |perturb: &str| {
+        let queue = format!("{{ kind = \"sfq\", divisor = 2, perturb = \"{perturb}\" }}");
+        let path = format!("{PATH}\nqueue = {queue}\nbuffer = \"127packets\"");
+        let summary = run(&path, &flows);
+        let rates: Vec<f64> = summary.flows.iter().map(mbps).collect();
+        let (sum, squares) = (
+            rates.iter().sum::<f64>(),
+            rates.iter().map(|rate| rate * rate).sum::<f64>(),
+        );
+        sum * sum / (rates.len() as f64 * squares)
+    };
+    let (fixed, perturbed) = (jain("0s"), jain("1s"));
+    assert!(
+        perturbed > 0.97 && fixed < 0.9,
+        "{perturbed}, and without {fixed}"
+    );
+}
+
+#[test]
 fn dualpi2_gives_l4s_a_millisecond_and_classic_its_target() {
     let l4s = "cc = \"none\"\napp_rate = \"4mbit\"\necn = \"ect1\"";
     let summary = with("\"dualpi2\"", &[CUBIC, CUBIC, l4s]);

@@ -302,7 +302,7 @@ fn trace_memory(scenario: &Scenario, level: TraceLevel) -> (usize, usize) {
         Data::U64(values) => values.capacity() * 8,
         Data::U32(values) => values.capacity() * 4,
         Data::F32(values) => values.capacity() * 4,
-        Data::Label { codes, .. } => codes.capacity(),
+        Data::Label { codes, .. } => codes.memory(),
     };
     let used = trace
         .tables

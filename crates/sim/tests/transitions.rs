@@ -30,7 +30,7 @@ pub(crate) fn entered(trace: &Trace) -> Vec<Entered<'_>> {
         let Data::Label { codes, labels } = column(name) else {
             panic!("{name} is a word")
         };
-        codes.iter().map(|code| labels[usize::from(*code)].as_ref())
+        codes.iter().flatten().map(|code| labels[code].as_ref())
     };
     let (Data::U64(times), Data::U32(flows)) = (column("time"), column("flow")) else {
         panic!("time and flow are numbers")

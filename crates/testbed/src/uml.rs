@@ -108,7 +108,7 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     match &managed {
         // netem counts the packet that is being sent, a scenario's buffer does not.
         None => {
-            let limit = match link.limit(link.buffer, scenario.path.rtt) {
+            let limit = match link.limit {
                 Limit::Packets(packets) => packets + 1,
                 Limit::Bytes(_) => unreachable!("a limit in bytes has a queue of its own"),
             };
@@ -276,7 +276,7 @@ fn is_paced(flow: &fullpipe_scenario::Flow) -> bool {
 /// tc's words for the queue; none for one that netem has itself.
 fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error> {
     let name = link.queue.descriptor().name;
-    let limit = link.limit(link.buffer, scenario.path.rtt);
+    let limit = link.limit;
     let refused = |problem: &str, fix: &str| {
         Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix))
     };
@@ -284,8 +284,10 @@ fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error>
         ("pfifo", Limit::Packets(_)) => return Ok(None),
         ("pfifo" | "bfifo", Limit::Bytes(bytes)) => ("bfifo", bytes.get().to_string()),
         ("red", Limit::Bytes(bytes)) => ("red", bytes.get().to_string()),
-        ("codel" | "fq_codel" | "pie", Limit::Packets(packets)) => (name, packets.to_string()),
-        ("codel" | "fq_codel" | "pie", Limit::Bytes(_)) => {
+        ("codel" | "fq_codel" | "pie" | "sfq", Limit::Packets(packets)) => {
+            (name, packets.to_string())
+        }
+        ("codel" | "fq_codel" | "pie" | "sfq", Limit::Bytes(_)) => {
             return refused(
                 "Linux counts its limit in packets",
                 "give path.buffer in packets, ms or bdp",
@@ -295,7 +297,7 @@ fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error>
         _ => {
             return refused(
                 "not in Linux's kernel",
-                "use pfifo, bfifo, red, codel, fq_codel, pie or cake",
+                "use pfifo, bfifo, red, codel, fq_codel, pie, sfq or cake",
             );
         }
     };
@@ -312,6 +314,10 @@ fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error>
                 words.push(format!("no{}", param.name))
             }
             OptionValue::Flag(false) => {}
+            // Its one time, perturb, is in whole seconds.
+            OptionValue::Time(span) if kind == "sfq" => {
+                words.extend([param.name.to_owned(), span.as_secs_f64().to_string()])
+            }
             OptionValue::Time(span) => words.extend([param.name.to_owned(), microseconds(span)]),
             OptionValue::Size(bytes) => {
                 words.extend([param.name.to_owned(), bytes.get().to_string()])

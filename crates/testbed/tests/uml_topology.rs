@@ -69,6 +69,18 @@ fn a_queue_that_decides_is_asked_for_each_packet_when_it_can_be_sent() {
 }
 
 #[test]
+fn sfq_is_told_its_options_in_the_units_of_tc() {
+    let options = "perturb = \"10s\", depth = 60, headdrop = true";
+    let of = made(&format!("queue = {{ kind = \"sfq\", {options} }}"), FLOW).unwrap();
+    let words = "sfq limit 127 flows 128 depth 60 divisor 1024 quantum 1514 perturb 10 headdrop";
+    assert!(
+        calls(&of, "router")[2].ends_with(words),
+        "{}",
+        calls(&of, "router")[2]
+    );
+}
+
+#[test]
 fn random_loss_is_in_front_of_the_queue_on_a_node_of_its_own() {
     let of = made(
         "buffer = \"1bdp\"\nloss = \"1%\"\nreverse_loss = \"0.5%\"",

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Column, Data, Summary, Table, Trace};
+use crate::{Codes, Column, Data, Summary, Table, Trace};
 
 /// What arrived.
 #[derive(Clone, Debug)]
@@ -56,7 +56,10 @@ enum ValueKind {
     U64,
     U32,
     F32,
+    /// Labels by one-byte codes.
     Label,
+    /// Labels by four-byte codes.
+    WideLabel,
 }
 
 /// Hands on a run's results.
@@ -83,7 +86,16 @@ pub fn write(to: &mut impl Write, summary: &Summary, trace: Option<&Trace>) -> i
             Data::F32(values) => values
                 .iter()
                 .try_for_each(|value| to.write_all(&value.to_le_bytes()))?,
-            Data::Label { codes, .. } => to.write_all(codes)?,
+            Data::Label {
+                codes: Codes::U8(codes),
+                ..
+            } => to.write_all(codes)?,
+            Data::Label {
+                codes: Codes::U32(codes),
+                ..
+            } => codes
+                .iter()
+                .try_for_each(|code| to.write_all(&code.to_le_bytes()))?,
         }
     }
     Ok(())
@@ -95,7 +107,13 @@ fn table_head(table: &Table) -> TableHead {
             Data::U64(values) => (ValueKind::U64, values.len(), &[][..]),
             Data::U32(values) => (ValueKind::U32, values.len(), &[][..]),
             Data::F32(values) => (ValueKind::F32, values.len(), &[][..]),
-            Data::Label { codes, labels } => (ValueKind::Label, codes.len(), &labels[..]),
+            Data::Label { codes, labels } => {
+                let kind = match codes {
+                    Codes::U8(_) => ValueKind::Label,
+                    Codes::U32(_) => ValueKind::WideLabel,
+                };
+                (kind, codes.len(), &labels[..])
+            }
         };
         ColumnHead {
             name: column.name.clone(),
@@ -160,7 +178,11 @@ fn column(head: ColumnHead, from: &mut impl Read) -> io::Result<Column> {
         ValueKind::U32 => Data::U32(values(from, rows, u32::from_le_bytes)?),
         ValueKind::F32 => Data::F32(values(from, rows, f32::from_le_bytes)?),
         ValueKind::Label => Data::Label {
-            codes: values(from, rows, |[code]| code)?,
+            codes: Codes::U8(values(from, rows, |[code]| code)?),
+            labels,
+        },
+        ValueKind::WideLabel => Data::Label {
+            codes: Codes::U32(values(from, rows, u32::from_le_bytes)?),
             labels,
         },
     };
@@ -217,14 +239,19 @@ mod tests {
             data,
         };
         let label = Data::Label {
-            codes: vec![0, 1, 255],
+            codes: Codes::U8(vec![0, 1, 255]),
             labels: vec!["a".into(), "b".into()],
+        };
+        let wide = Data::Label {
+            codes: Codes::U32(vec![0, 299, u32::MAX]),
+            labels: (0..300).map(|n| n.to_string()).collect(),
         };
         let flows = vec![
             column("time", "ns", Data::U64(vec![1, u64::MAX, 10])),
             column("flow", "", Data::U32(vec![0, 1, u32::MAX])),
             column("rtt", "s", Data::F32(vec![0.5, -0.0, f32::INFINITY])),
             column("x.state", "", label),
+            column("x.reason", "", wide),
         ];
         Trace {
             tables: vec![
@@ -253,7 +280,7 @@ mod tests {
             .iter()
             .map(|column| column.unit.as_ref())
             .collect();
-        assert_eq!(units, ["ns", "", "s", ""]);
+        assert_eq!(units, ["ns", "", "s", "", ""]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! `docs/metrics.md` gives each metric its formula.
 
+mod codes;
 pub mod handover;
 mod histogram;
 mod meter;
@@ -14,6 +15,7 @@ mod summary;
 mod table;
 mod workload;
 
+pub use codes::Codes;
 pub use histogram::{Histogram, Sampler};
 pub use meter::{FlowCounters, FlowMeter, LinkMeter, MeasuredTime, PerFlowCounters, Response};
 pub use metrics::{FlowSummary, LinkSummary, Summary, WorkloadSummary};

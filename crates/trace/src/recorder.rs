@@ -1,11 +1,10 @@
 //! Rows over time, in memory, column by column.
 
+use std::collections::BTreeMap;
+
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-use crate::{Column, Data, Response, Table, Trace, Transfer};
-
-/// "None" in a label column.
-const NO_LABEL: u8 = u8::MAX;
+use crate::{Codes, Column, Data, Response, Table, Trace, Transfer};
 
 /// A flow at one time.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +86,7 @@ pub struct TransitionRow {
 #[derive(Debug)]
 enum Field {
     Number(Vec<f32>),
-    Label(Vec<u8>, &'static [&'static str]),
+    Label(Codes, &'static [&'static str]),
 }
 
 /// An algorithm's columns: (name, unit, values) each.
@@ -159,7 +158,7 @@ impl Recorder {
                 let field = if labels.is_empty() {
                     Field::Number(vec![])
                 } else {
-                    Field::Label(vec![], labels)
+                    Field::Label(Codes::for_labels(labels.len()), labels)
                 };
                 (format!("{algorithm}.{name}"), unit, field)
             })
@@ -219,15 +218,7 @@ impl Recorder {
                 });
                 match field {
                     Field::Number(column) => column.extend(values.map(|value| value as f32)),
-                    Field::Label(column, _) => {
-                        column.extend(values.map(|value| {
-                            if value.is_nan() {
-                                NO_LABEL
-                            } else {
-                                value as u8
-                            }
-                        }));
-                    }
+                    Field::Label(codes, _) => codes.extend_reported(values),
                 }
             }
         }
@@ -285,7 +276,7 @@ impl Recorder {
                 "limited_by",
                 "",
                 Data::Label {
-                    codes: self.limited_by,
+                    codes: Codes::U8(self.limited_by),
                     labels: owned(&self.limits),
                 },
             ),
@@ -331,18 +322,13 @@ impl Recorder {
 
         let rows = &self.transitions;
         let words = |f: fn(&TransitionRow) -> &'static str| {
-            let mut labels: Vec<&str> = Vec::new();
-            let codes = rows.iter().map(|row| {
-                let word = f(row);
-                labels
-                    .iter()
-                    .position(|known| *known == word)
-                    .unwrap_or_else(|| {
-                        labels.push(word);
-                        labels.len() - 1
-                    }) as u8
-            });
-            let codes = codes.collect();
+            let (mut codes, mut labels, mut known) = (Codes::default(), vec![], BTreeMap::new());
+            for word in rows.iter().map(f) {
+                codes.push(*known.entry(word).or_insert_with(|| {
+                    labels.push(word);
+                    labels.len() - 1
+                }));
+            }
             Data::Label {
                 codes,
                 labels: owned(&labels),

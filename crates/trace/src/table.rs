@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::Codes;
+
 /// The trace of a run.
 #[derive(Clone, Debug)]
 pub struct Trace {
@@ -50,7 +52,7 @@ impl Column {
         match &self.data {
             Data::Label { codes, labels } => {
                 let code = codes.get(row)?;
-                labels.get(usize::from(*code)).map(String::as_str)
+                labels.get(code).map(String::as_str)
             }
             _ => None,
         }
@@ -75,10 +77,10 @@ pub enum Data {
     U32(Vec<u32>),
     /// Measures, to seven digits; NaN is "none".
     F32(Vec<f32>),
-    /// Words: an index into `labels` each; 255 is "none".
+    /// Words, each by its index in `labels`.
     Label {
         /// One a row.
-        codes: Vec<u8>,
+        codes: Codes,
         /// The words.
         labels: Vec<String>,
     },
@@ -102,9 +104,14 @@ impl Trace {
                     Data::F32(values) => values
                         .iter()
                         .for_each(|value| hash.add(u64::from(value.to_bits()))),
-                    Data::Label { codes, .. } => {
-                        codes.iter().for_each(|value| hash.add(u64::from(*value)))
-                    }
+                    Data::Label {
+                        codes: Codes::U8(codes),
+                        ..
+                    } => codes.iter().for_each(|code| hash.add(u64::from(*code))),
+                    Data::Label {
+                        codes: Codes::U32(codes),
+                        ..
+                    } => codes.iter().for_each(|code| hash.add(u64::from(*code))),
                 }
             }
         }

@@ -5,6 +5,7 @@
 
 mod bytes;
 mod draw;
+mod ecn;
 mod nearest;
 mod param_value;
 mod parse;
@@ -14,9 +15,10 @@ mod time;
 
 pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
+pub use ecn::EcnCodepoint;
 pub use nearest::nearest;
 pub use param_value::ParamValue;
-pub use parse::UnitError;
+pub use parse::{UnitError, percent};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::{Span, Time};

@@ -6,15 +6,21 @@ use core::str::FromStr;
 
 use crate::{Bytes, Rate, Span};
 
-/// Why a quantity could not be read. Its text says what is wrong and what would be right.
+/// Why a quantity could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    problem: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What to write instead, where the text alone says it.
+    pub fix: Option<String>,
 }
 
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
+        match &self.fix {
+            Some(fix) => write!(f, "{}; {fix}", self.problem),
+            None => f.write_str(&self.problem),
+        }
     }
 }
 
@@ -80,6 +86,12 @@ impl FromStr for Rate {
     }
 }
 
+/// The share that `number` percent is. Shifting the point in the text, not dividing, gives the float
+/// that is nearest to what was written.
+pub fn percent(number: &str) -> Option<f64> {
+    format!("{}e-2", number.trim()).parse().ok()
+}
+
 /// Splits `8bdp` into its number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
@@ -90,27 +102,26 @@ fn split(text: &str) -> (&str, &str) {
 }
 
 fn scaled(text: &str, units: &[(&str, u64)], what: &str, example: &str) -> Result<u64, UnitError> {
-    let fail = |problem: String| Err(UnitError { problem });
+    let error = |problem: String| UnitError { problem, fix: None };
     let (number, unit) = split(text);
     if number.is_empty() || number == "." || number.matches('.').count() > 1 {
-        return fail(format!(
-            "not {what}; write a number and a unit, like \"{example}\""
-        ));
+        return Err(UnitError {
+            problem: format!("not {what}"),
+            fix: Some(format!("write a number and a unit, like \"{example}\"")),
+        });
     }
     if unit.is_empty() {
-        return fail(format!("{what} needs a unit, like \"{example}\""));
+        return Err(error(format!("{what} needs a unit, like \"{example}\"")));
     }
     let lower = unit.to_lowercase();
     let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == lower) else {
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-        return fail(format!(
-            "\"{unit}\" is not a unit of {what}; use one of {}",
-            known.join(", ")
-        ));
+        return Err(UnitError {
+            problem: format!("\"{unit}\" is not a unit of {what}"),
+            fix: Some(format!("use one of {}", known.join(", "))),
+        });
     };
-    let too_large = || UnitError {
-        problem: format!("{what} this large can't be represented"),
-    };
+    let too_large = || error(format!("{what} this large can't be represented"));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
     let digits: u128 = format!("0{whole}{fraction}")
@@ -124,10 +135,10 @@ fn scaled(text: &str, units: &[(&str, u64)], what: &str, example: &str) -> Resul
         .and_then(|n| 10_u128.checked_pow(n))
         .ok_or_else(too_large)?;
     if scaled % divisor != 0 {
-        return fail(format!(
+        return Err(error(format!(
             "{what} finer than one {} can't be represented",
             units[0].0
-        ));
+        )));
     }
     let total = scaled / divisor;
     // The largest values are kept for "never" and "no limit".

@@ -107,61 +107,47 @@ impl Span {
     }
 }
 
-impl Add<Span> for Time {
-    type Output = Time;
-    #[inline]
-    fn add(self, span: Span) -> Time {
-        Time(self.0.saturating_add(span.0))
-    }
+/// What an instant and a duration have in common: a duration can be added, and the difference of two
+/// is one.
+macro_rules! operators {
+    ($Type:ident, $less:literal) => {
+        impl Add<Span> for $Type {
+            type Output = $Type;
+            #[inline]
+            fn add(self, span: Span) -> $Type {
+                $Type(self.0.saturating_add(span.0))
+            }
+        }
+
+        impl AddAssign<Span> for $Type {
+            #[inline]
+            fn add_assign(&mut self, span: Span) {
+                *self = *self + span;
+            }
+        }
+
+        impl Sub for $Type {
+            type Output = Span;
+            /// What `self` is more than `other`. An `other` that is more is a broken invariant of
+            /// the caller.
+            #[inline]
+            fn sub(self, other: $Type) -> Span {
+                let less = $less;
+                debug_assert!(self.0 >= other.0, "{self:?} is {less} {other:?}");
+                Span(self.0.wrapping_sub(other.0))
+            }
+        }
+    };
 }
 
-impl AddAssign<Span> for Time {
-    #[inline]
-    fn add_assign(&mut self, span: Span) {
-        *self = *self + span;
-    }
-}
+operators!(Time, "before");
+operators!(Span, "less than");
 
 impl Sub<Span> for Time {
     type Output = Time;
     #[inline]
     fn sub(self, span: Span) -> Time {
         Time(self.0.saturating_sub(span.0))
-    }
-}
-
-impl Sub for Time {
-    type Output = Span;
-    /// The time from `earlier` to `self`. An `earlier` that is later is a broken invariant of the
-    /// caller.
-    #[inline]
-    fn sub(self, earlier: Time) -> Span {
-        debug_assert!(self.0 >= earlier.0, "{self:?} is before {earlier:?}");
-        Span(self.0.wrapping_sub(earlier.0))
-    }
-}
-
-impl Add for Span {
-    type Output = Span;
-    #[inline]
-    fn add(self, other: Span) -> Span {
-        Span(self.0.saturating_add(other.0))
-    }
-}
-
-impl AddAssign for Span {
-    #[inline]
-    fn add_assign(&mut self, other: Span) {
-        *self = *self + other;
-    }
-}
-
-impl Sub for Span {
-    type Output = Span;
-    #[inline]
-    fn sub(self, other: Span) -> Span {
-        debug_assert!(self.0 >= other.0, "{self:?} is less than {other:?}");
-        Span(self.0.wrapping_sub(other.0))
     }
 }
 

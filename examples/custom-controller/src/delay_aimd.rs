@@ -7,7 +7,8 @@
 use fullpipe::cc::common::round::RoundCounter;
 use fullpipe::cc::common::window::loss_window;
 use fullpipe::cc::{
-    AnyController, Config, Domain, Field, Param, RecoveryOwner, Signals, Specification, Transition,
+    AnyController, Config, Field, Param, RecoveryOwner, Signals, Specification, Transition, fields,
+    params,
 };
 use fullpipe::prelude::*;
 
@@ -20,52 +21,33 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         name: "examples/custom-controller",
         note: "made up here, to show the contract",
     }],
-    params: &[
-        Param {
-            name: "target",
-            unit: "s",
-            domain: Domain::Number {
-                default: 0.005,
-                min: 0.0001,
-                max: 1.0,
-            },
-            purpose: "the standing queue that is still accepted",
-            section: "this file",
-        },
-        Param {
-            name: "beta",
-            unit: "",
-            domain: Domain::Number {
-                default: 0.9,
-                min: 0.1,
-                max: 0.99,
-            },
-            purpose: "what is left of the window when the queue is longer",
-            section: "this file",
-        },
-    ],
+    params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
-    fields: &[
-        Field {
-            name: "state",
-            unit: "",
-            purpose: "what governs the window",
-            labels: &["slow_start", "avoidance", "settling", "recovery"],
-        },
-        Field {
-            name: "queue",
-            unit: "s",
-            purpose: "standing queue of the last round",
-            labels: &[],
-        },
-    ],
+    fields: DelayAimd::FIELDS,
     // The transport runs PRR down to our ssthresh after a loss.
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
     random: false,
     build: |config| AnyController::User(Box::new(DelayAimd::new(config))),
 };
+
+params! {
+    /// What a scenario may set.
+    struct Params {
+        target: Span = Param::number(0.005, 0.0001..=1.0).unit("s")
+            .says("the standing queue that is still accepted", "this file"),
+        beta: f64 = Param::number(0.9, 0.1..=0.99)
+            .says("what is left of the window when the queue is longer", "this file"),
+    }
+}
+
+fields! {
+    impl DelayAimd as cc {
+        state: Field::state(&NAMES, "what governs the window") => cc.state as usize,
+        queue: Field::value("s", "standing queue of the last round") => cc.queue,
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -81,8 +63,7 @@ const NAMES: [&str; 4] = ["slow_start", "avoidance", "settling", "recovery"];
 /// The controller of one connection.
 #[derive(Debug)]
 pub struct DelayAimd {
-    target: Span,
-    beta: f64,
+    params: Params,
     cwnd: Bytes,
     ssthresh: Bytes,
     state: State,
@@ -96,8 +77,7 @@ impl DelayAimd {
     /// One for a connection, with the parameters of the scenario.
     pub fn new(config: &Config) -> DelayAimd {
         DelayAimd {
-            target: Span::from_secs_f64(config.number("target")),
-            beta: config.number("beta"),
+            params: Params::read(config),
             cwnd: config.initial_cwnd,
             ssthresh: Bytes::MAX,
             state: State::SlowStart,
@@ -127,8 +107,8 @@ impl DelayAimd {
         self.queue = least.saturating_sub(cx.conn.min_rtt);
         match self.state {
             State::Settling => self.enter(cx, State::Avoidance, "a round has passed"),
-            State::SlowStart | State::Avoidance if self.queue > self.target => {
-                self.reduce(cx, self.beta);
+            State::SlowStart | State::Avoidance if self.queue > self.params.target => {
+                self.reduce(cx, self.params.beta);
                 self.enter(cx, State::Settling, "queue above the target");
             }
             State::Avoidance if cx.conn.cwnd_limited => self.cwnd += cx.conn.smss,
@@ -179,6 +159,6 @@ impl Controller for DelayAimd {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        row.extend([f64::from(self.state as u8), self.queue.as_secs_f64()]);
+        self.push_fields(row);
     }
 }

@@ -5,11 +5,12 @@ use fullpipe_units::Bytes;
 use crate::common::marks::Alpha;
 use crate::common::reno::{Reno, STATE, WindowPolicy};
 use crate::common::round::RoundCounter;
+use crate::common::slow_start::{SLOW_START, SlowStartKind};
 use crate::common::window;
 use crate::{
-    Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, Domain,
-    EcnCodepoint, Field, Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals,
-    Specification,
+    Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, EcnCodepoint,
+    Field, Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
+    fields, params,
 };
 
 /// What DCTCP says of itself.
@@ -26,53 +27,34 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             note: "slow start, increase, losses",
         },
     ],
-    params: &[
-        Param {
-            name: "g",
-            unit: "",
-            domain: Domain::Number {
-                default: 1.0 / 16.0,
-                min: 0.0001,
-                max: 1.0,
-            },
-            purpose: "DCTCP.g: the weight of the latest window",
-            section: "RFC 8257 §3.3, §4.2",
-        },
-        Param {
-            name: "alpha_init",
-            unit: "",
-            domain: Domain::Number {
-                default: 1.0,
-                min: 0.0,
-                max: 1.0,
-            },
-            purpose: "DCTCP.Alpha before the first window",
-            section: "RFC 8257 §3.3",
-        },
-        Param {
-            name: "slow_start",
-            unit: "",
-            domain: Domain::Choice(&["classic", "hystart++", "hystart"]),
-            purpose: "how slow start grows and ends",
-            section: "RFC 5681 §3.1, RFC 9406, Linux net/ipv4/tcp_cubic.c",
-        },
-    ],
+    params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
-    fields: &[
-        STATE,
-        Field {
-            name: "alpha",
-            unit: "",
-            purpose: "DCTCP.Alpha: the average part of bytes that are marked",
-            labels: &[],
-        },
-    ],
+    fields: Dctcp::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::ECN_COUNTS,
     random: false,
     build: |config| AnyController::Dctcp(Dctcp::new(config)),
 };
+
+params! {
+    /// What can be set.
+    struct Params {
+        g: f64 = Param::number(1.0 / 16.0, 0.0001..=1.0)
+            .says("DCTCP.g: the weight of the latest window", "RFC 8257 §3.3, §4.2"),
+        alpha_init: f64 = Param::number(1.0, 0.0..=1.0)
+            .says("DCTCP.Alpha before the first window", "RFC 8257 §3.3"),
+        slow_start: SlowStartKind = SLOW_START,
+    }
+}
+
+fields! {
+    impl Dctcp as cc {
+        state: STATE => cc.reno.state_index(),
+        alpha: Field::value("", "DCTCP.Alpha: the average part of bytes that are marked")
+            => cc.reno.policy.get(),
+    }
+}
 
 /// L of RFC 3465 in classic slow start.
 const ABC_LIMIT: f64 = 2.0;
@@ -100,9 +82,10 @@ pub struct Dctcp {
 impl Dctcp {
     /// One for a connection.
     pub fn new(config: &Config) -> Dctcp {
-        let alpha = Alpha::new(config.number("alpha_init"), config.number("g"));
+        let params = Params::read(config);
+        let alpha = Alpha::new(params.alpha_init, params.g);
         Dctcp {
-            reno: Reno::new(config, ABC_LIMIT, alpha),
+            reno: Reno::new(config, params.slow_start, ABC_LIMIT, alpha),
             round: RoundCounter::default(),
             capable: true,
         }
@@ -117,7 +100,7 @@ impl Controller for Dctcp {
         // RFC 8257 §3.3: an observation window is about a round trip.
         if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
             self.reno
-                .law
+                .policy
                 .end_window(cx.conn.delivered, cx.conn.delivered_ce);
         }
         self.reno.on_ack(cx, ack);
@@ -149,6 +132,6 @@ impl Controller for Dctcp {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        row.extend([self.reno.state_index(), self.reno.law.get()]);
+        self.push_fields(row);
     }
 }

@@ -1,12 +1,12 @@
 //! LEDBAT: RFC 6817, for comparison with what came after it.
 
-use fullpipe_units::{Bytes, Span};
+use fullpipe_units::Bytes;
 
-use crate::common::delay::QueueDelay;
+use crate::common::delay::{BASE_HISTORY, CURRENT_FILTER, QueueDelay};
 use crate::common::window::{self, Classic, Episode, FlightSize, state};
 use crate::{
-    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Domain, Field, Lost,
-    Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Field, Lost, Param,
+    PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification, fields, params,
 };
 
 /// What LEDBAT says of itself.
@@ -17,90 +17,49 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         name: "RFC 6817",
         note: "all but the optional slow start",
     }],
-    params: &[
-        Param {
-            name: "target",
-            unit: "ms",
-            domain: Domain::Number {
-                default: 100.0,
-                min: 1.0,
-                max: 100.0,
-            },
-            purpose: "TARGET: the queueing delay that is aimed at",
-            section: "RFC 6817 §2.5",
-        },
-        Param {
-            name: "gain",
-            unit: "",
-            domain: Domain::Number {
-                default: 1.0,
-                min: 0.001,
-                max: 1.0,
-            },
-            purpose: "GAIN: segments a round trip without queueing, and what is taken away at twice the target",
-            section: "RFC 6817 §2.5",
-        },
-        Param {
-            name: "allowed_increase",
-            unit: "segments",
-            domain: Domain::Number {
-                default: 1.0,
-                min: 1.0,
-                max: 100.0,
-            },
-            purpose: "ALLOWED_INCREASE: how far the window may be above what is in flight",
-            section: "RFC 6817 §2.5",
-        },
-        Param {
-            name: "current_filter",
-            unit: "samples",
-            domain: Domain::Number {
-                default: 4.0,
-                min: 1.0,
-                max: 100.0,
-            },
-            purpose: "CURRENT_FILTER: the current delay is the minimum of so many",
-            section: "RFC 6817 §2.5",
-        },
-        Param {
-            name: "base_history",
-            unit: "min",
-            domain: Domain::Number {
-                default: 10.0,
-                min: 1.0,
-                max: 60.0,
-            },
-            purpose: "BASE_HISTORY: the base delay is the minimum of so many",
-            section: "RFC 6817 §2.5",
-        },
-    ],
+    params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
-    fields: &[
-        Field {
-            name: "state",
-            unit: "",
-            purpose: "what governs the window",
-            labels: &["congestion_avoidance", "recovery"],
-        },
-        Field {
-            name: "base_delay",
-            unit: "s",
-            purpose: "one way, with the clocks' offset; 0 before a sample",
-            labels: &[],
-        },
-        Field {
-            name: "queue_delay",
-            unit: "s",
-            purpose: "the filtered delay over the base",
-            labels: &[],
-        },
-    ],
+    fields: Ledbat::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::TIMESTAMPS,
     random: false,
     build: |config| AnyController::Ledbat(Ledbat::new(config)),
 };
+
+params! {
+    /// What can be set.
+    struct Params {
+        target: f64 = Param::number(100.0, 1.0..=100.0).unit("ms")
+            .says("TARGET: the queueing delay that is aimed at", "RFC 6817 §2.5"),
+        gain: f64 = Param::number(1.0, 0.001..=1.0).says(
+            "GAIN: segments a round trip without queueing, and what is taken away at twice the target",
+            "RFC 6817 §2.5",
+        ),
+        allowed_increase: f64 = Param::number(1.0, 1.0..=100.0).unit("segments").says(
+            "ALLOWED_INCREASE: how far the window may be above what is in flight",
+            "RFC 6817 §2.5",
+        ),
+        current_filter: usize = CURRENT_FILTER.says(
+            "CURRENT_FILTER: the current delay is the minimum of this many",
+            "RFC 6817 §2.5",
+        ),
+        base_history: usize = BASE_HISTORY,
+    }
+}
+
+/// What governs the window.
+const STATES: &[&str] = &["congestion_avoidance", "recovery"];
+
+fields! {
+    impl Ledbat as cc {
+        state: Field::state(STATES, "what governs the window")
+            => cc.episode == Episode::Recovery,
+        base_delay: Field::value("s", "one way, with the clocks' offset; 0 before a sample")
+            => cc.delay.base(),
+        queue_delay: Field::value("s", "the filtered delay over the base") => cc.delay.queueing(),
+    }
+}
 
 /// MIN_CWND and INIT_CWND (RFC 6817 §2.5).
 const MIN_SEGMENTS: u64 = 2;
@@ -108,6 +67,7 @@ const MIN_SEGMENTS: u64 = 2;
 /// The controller.
 #[derive(Debug)]
 pub struct Ledbat {
+    /// Seconds.
     target: f64,
     gain: f64,
     allowed_increase: f64,
@@ -124,14 +84,14 @@ pub struct Ledbat {
 impl Ledbat {
     /// One for a connection.
     pub fn new(config: &Config) -> Ledbat {
-        let whole = |name: &str| config.number(name) as usize;
+        let params = Params::read(config);
         Ledbat {
-            target: config.number("target") / 1e3,
-            gain: config.number("gain"),
-            allowed_increase: config.number("allowed_increase"),
+            target: params.target / 1e3,
+            gain: params.gain,
+            allowed_increase: params.allowed_increase,
             cwnd: (config.smss * MIN_SEGMENTS).as_f64(),
             ssthresh: Bytes::MAX,
-            delay: QueueDelay::new(whole("current_filter"), whole("base_history")),
+            delay: QueueDelay::new(params.current_filter, params.base_history),
             flight: FlightSize::default(),
             episode: Episode::None,
             saved: None,
@@ -216,12 +176,6 @@ impl Controller for Ledbat {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
-        let state = f64::from(u8::from(self.episode == Episode::Recovery));
-        row.extend([
-            state,
-            seconds(self.delay.base()),
-            seconds(self.delay.queueing()),
-        ]);
+        self.push_fields(row);
     }
 }

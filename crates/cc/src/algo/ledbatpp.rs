@@ -1,14 +1,16 @@
 //! LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus.
 
-use fullpipe_units::{Bytes, Span};
+use fullpipe_units::Bytes;
 
+use crate::common::delay::BASE_HISTORY;
 use crate::common::ledbat_pp::{
-    CONSTANT, HISTORY, LedbatWindow, MIN_SEGMENTS, Moving, Phase, Progress, RAMP, SPACING, TARGET,
+    BASE_DELAY, CONSTANT, FILTER, LedbatPolicy, LedbatWindow, MIN_SEGMENTS, Moving, Phase,
+    Progress, QUEUE_DELAY, RAMP, RampKind, SPACING, TARGET,
 };
 use crate::common::window::{Episode, loss_window, report};
 use crate::{
-    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Domain, Field, Lost,
-    Param, PathChange, Recovery, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Field, Lost, PathChange,
+    Recovery, RecoveryOwner, Signals, Specification, fields, params,
 };
 
 /// What LEDBAT++ says of itself.
@@ -25,57 +27,36 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             note: "the list of base delays",
         },
     ],
-    params: &[
-        TARGET,
-        CONSTANT,
-        RAMP,
-        SPACING,
-        Param {
-            name: "current_filter",
-            unit: "samples",
-            domain: Domain::Number {
-                default: 4.0,
-                min: 1.0,
-                max: 100.0,
-            },
-            purpose: "the current delay is the minimum of so many round trips",
-            section: "RFC 6817 §2.5",
-        },
-        HISTORY,
-    ],
+    params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
-    fields: &[
-        Field {
-            name: "state",
-            unit: "",
-            purpose: "what governs the window",
-            labels: Phase::NAMES,
-        },
-        Field {
-            name: "gain",
-            unit: "",
-            purpose: "GAIN: segments a round trip below the target",
-            labels: &[],
-        },
-        Field {
-            name: "base_delay",
-            unit: "s",
-            purpose: "the path's round trip; 0 before a sample",
-            labels: &[],
-        },
-        Field {
-            name: "queue_delay",
-            unit: "s",
-            purpose: "the filtered round trip over the base",
-            labels: &[],
-        },
-    ],
+    fields: LedbatPp::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
     random: false,
     build: |config| AnyController::LedbatPp(LedbatPp::new(config)),
 };
+
+params! {
+    /// What can be set.
+    struct Params {
+        target: f64 = TARGET,
+        constant: f64 = CONSTANT,
+        ramp: RampKind = RAMP,
+        slowdown_spacing: f64 = SPACING,
+        current_filter: usize = FILTER,
+        base_history: usize = BASE_HISTORY,
+    }
+}
+
+fields! {
+    impl LedbatPp as cc {
+        state: Field::state(Phase::NAMES, "what governs the window") => cc.state_index(),
+        gain: Field::value("", "GAIN: segments a round trip below the target") => cc.window.gain(),
+        base_delay: BASE_DELAY => cc.window.delay().base(),
+        queue_delay: QUEUE_DELAY => cc.window.delay().queueing(),
+    }
+}
 
 /// The controller.
 #[derive(Debug)]
@@ -91,8 +72,17 @@ pub struct LedbatPp {
 impl LedbatPp {
     /// One for a connection.
     pub fn new(config: &Config) -> LedbatPp {
+        let params = Params::read(config);
+        let policy = LedbatPolicy {
+            target: params.target,
+            constant: params.constant,
+            ramp: params.ramp,
+            slowdown_spacing: params.slowdown_spacing,
+            current_filter: params.current_filter,
+            base_history: params.base_history,
+        };
         LedbatPp {
-            window: LedbatWindow::new(config, config.number("current_filter") as usize),
+            window: LedbatWindow::new(policy),
             smss: config.smss,
             per_byte: 1.0 / config.smss.as_f64(),
             episode: Episode::None,
@@ -120,10 +110,14 @@ impl LedbatPp {
     }
 
     fn state(&self) -> &'static str {
+        Phase::NAMES[self.state_index()]
+    }
+
+    fn state_index(&self) -> usize {
         if self.episode == Episode::Recovery {
-            "recovery"
+            Phase::NAMES.len() - 1
         } else {
-            self.window.get().phase.name()
+            self.window.get().phase.index()
         }
     }
 }
@@ -219,19 +213,6 @@ impl Controller for LedbatPp {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
-        let recovery = Phase::NAMES.len() - 1;
-        let state = if self.episode == Episode::Recovery {
-            recovery
-        } else {
-            self.window.get().phase.index()
-        };
-        let delay = self.window.delay();
-        row.extend([
-            state as f64,
-            self.window.gain(),
-            seconds(delay.base()),
-            seconds(delay.queueing()),
-        ]);
+        self.push_fields(row);
     }
 }

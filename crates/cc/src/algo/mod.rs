@@ -1,7 +1,6 @@
 //! The algorithms: one folder (or file) each, one line in the registry.
 
 pub mod bbr;
-pub mod bbr1;
 pub mod cubic;
 pub mod dctcp;
 pub mod ledbat;
@@ -10,8 +9,7 @@ pub mod newreno;
 pub mod prague;
 pub mod rledbat;
 
-pub use bbr::Bbr;
-pub use bbr1::Bbr1;
+pub use bbr::{Bbr, Bbr1};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;

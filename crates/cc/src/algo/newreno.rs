@@ -3,10 +3,12 @@
 use fullpipe_units::Bytes;
 
 use crate::common::reno::{Reno, STATE, WindowPolicy};
+use crate::common::slow_start::{SLOW_START, SlowStartKind};
 use crate::common::window::{self, FlightSize};
 use crate::{
-    Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, Domain, Field,
-    Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, Field, Lost,
+    Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification, fields,
+    params,
 };
 
 /// What NewReno says of itself.
@@ -27,53 +29,37 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             note: "bytes are counted, not ACKs",
         },
     ],
-    params: &[
-        Param {
-            name: "slow_start",
-            unit: "",
-            domain: Domain::Choice(&["classic", "hystart++", "hystart"]),
-            purpose: "how slow start grows and ends",
-            section: "RFC 5681 §3.1, RFC 9406, Linux net/ipv4/tcp_cubic.c",
-        },
-        Param {
-            name: "abc_limit",
-            unit: "segments",
-            domain: Domain::Number {
-                default: 2.0,
-                min: 1.0,
-                max: 1e6,
-            },
-            purpose: "L: what one ACK counts at most in classic slow start",
-            section: "RFC 3465 §2.2",
-        },
-        Param {
-            name: "beta_ecn",
-            unit: "",
-            domain: Domain::Number {
-                default: 0.5,
-                min: 0.1,
-                max: 0.99,
-            },
-            purpose: "what a mark leaves of the window; 0.8 is ABE",
-            section: "RFC 3168 §6.1.2, RFC 8511 §3.1",
-        },
-    ],
+    params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
-    fields: &[
-        STATE,
-        Field {
-            name: "bytes_acked",
-            unit: "B",
-            purpose: "counted towards the next segment",
-            labels: &[],
-        },
-    ],
+    fields: NewReno::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
     random: false,
     build: |config| AnyController::NewReno(NewReno::new(config)),
 };
+
+params! {
+    /// What can be set.
+    struct Params {
+        slow_start: SlowStartKind = SLOW_START,
+        abc_limit: f64 = Param::number(2.0, 1.0..=1e6).unit("segments").says(
+            "L: what one ACK counts at most in classic slow start",
+            "RFC 3465 §2.2",
+        ),
+        beta_ecn: f64 = Param::number(0.5, 0.1..=0.99).says(
+            "what a mark leaves of the window; 0.8 is ABE",
+            "RFC 3168 §6.1.2, RFC 8511 §3.1",
+        ),
+    }
+}
+
+fields! {
+    impl NewReno as cc {
+        state: STATE => cc.0.state_index(),
+        bytes_acked: Field::value("B", "counted towards the next segment") => cc.0.bytes_acked(),
+    }
+}
 
 /// What a loss leaves of the flight (RFC 5681 §3.1, equation 4).
 const BETA_LOSS: f64 = 0.5;
@@ -104,22 +90,28 @@ pub struct NewReno(Reno<OfFlight>);
 impl NewReno {
     /// One for a connection.
     pub fn new(config: &Config) -> NewReno {
-        let law = OfFlight {
+        let params = Params::read(config);
+        let policy = OfFlight {
             flight: FlightSize::default(),
-            beta_ecn: config.number("beta_ecn"),
+            beta_ecn: params.beta_ecn,
         };
-        NewReno(Reno::new(config, config.number("abc_limit"), law))
+        NewReno(Reno::new(
+            config,
+            params.slow_start,
+            params.abc_limit,
+            policy,
+        ))
     }
 }
 
 impl Controller for NewReno {
     fn on_lost(&mut self, _: &mut Context<'_>, lost: &Lost) {
-        self.0.law.flight.on_lost(lost);
+        self.0.policy.flight.on_lost(lost);
     }
 
     #[inline]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
-        self.0.law.flight.on_ack();
+        self.0.policy.flight.on_ack();
         self.0.on_ack(cx, ack);
     }
 
@@ -140,6 +132,6 @@ impl Controller for NewReno {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        row.extend([self.0.state_index(), self.0.bytes_acked().as_f64()]);
+        self.push_fields(row);
     }
 }

@@ -2,12 +2,14 @@
 
 use fullpipe_units::{Bytes, Span, Time};
 
+use crate::common::delay::BASE_HISTORY;
 use crate::common::ledbat_pp::{
-    CONSTANT, HISTORY, LedbatWindow, Phase, Progress, RAMP, SPACING, TARGET,
+    BASE_DELAY, CONSTANT, FILTER, LedbatPolicy, LedbatWindow, Phase, Progress, QUEUE_DELAY, RAMP,
+    RampKind, SPACING, TARGET,
 };
 use crate::{
-    Arrival, Config, Domain, Field, Param, RecoveryOwner, Signals, Specification, WindowController,
-    WindowDescriptor,
+    Arrival, Config, Default, Field, Param, RecoveryOwner, Signals, Specification,
+    WindowController, WindowDescriptor, fields, params,
 };
 
 /// What rLEDBAT says of itself.
@@ -24,69 +26,41 @@ pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
             note: "the window's law, as in ledbat++",
         },
     ],
-    params: &[
-        TARGET,
-        CONSTANT,
-        RAMP,
-        SPACING,
-        Param {
-            name: "current_filter",
-            unit: "samples",
-            domain: Domain::Number {
-                default: 10.0,
-                min: 1.0,
-                max: 100.0,
-            },
-            purpose: "the current delay is the minimum of so many round trips",
-            section: "net-research/rledbat_module",
-        },
-        HISTORY,
-        Param {
-            name: "tick",
-            unit: "ms",
-            domain: Domain::Number {
-                default: 1.0,
-                min: 0.001,
-                max: 100.0,
-            },
-            purpose: "how coarse the timestamps are",
-            section: "RFC 7323 §5.4",
-        },
-    ],
+    params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
-    fields: &[
-        // One that repairs losses is the sender's.
-        Field {
-            name: "state",
-            unit: "",
-            purpose: "what governs the window",
-            labels: STATES,
-        },
-        Field {
-            name: "window",
-            unit: "B",
-            purpose: "RLWND: what is to be on its way",
-            labels: &[],
-        },
-        Field {
-            name: "base_delay",
-            unit: "s",
-            purpose: "the path's round trip; 0 before a sample",
-            labels: &[],
-        },
-        Field {
-            name: "queue_delay",
-            unit: "s",
-            purpose: "the filtered round trip over the base",
-            labels: &[],
-        },
-    ],
+    fields: Rledbat::FIELDS,
     recovery: RecoveryOwner::Sender,
     needs: Signals::TIMESTAMPS,
     random: false,
     build: |config| Box::new(Rledbat::new(config)),
 };
+
+params! {
+    /// What can be set.
+    struct Params {
+        target: f64 = TARGET,
+        constant: f64 = CONSTANT,
+        ramp: RampKind = RAMP,
+        slowdown_spacing: f64 = SPACING,
+        current_filter: usize = FILTER
+            .with_default(Default::Number(10.0))
+            .says(FILTER.purpose, "net-research/rledbat_module"),
+        base_history: usize = BASE_HISTORY,
+        tick: Span = Param::number(1.0, 0.001..=100.0).unit("ms")
+            .says("how coarse the timestamps are", "RFC 7323 §5.4"),
+    }
+}
+
+fields! {
+    impl Rledbat as cc {
+        // One that repairs losses is the sender's.
+        state: Field::state(STATES, "what governs the window") => cc.window.get().phase.index(),
+        window: Field::value("B", "RLWND: what is to be on its way") => cc.window(),
+        base_delay: BASE_DELAY => cc.window.delay().base(),
+        queue_delay: QUEUE_DELAY => cc.window.delay().queueing(),
+    }
+}
 
 const STATES: &[&str] = &["slow_start", "congestion_avoidance", "slowdown", "ramp"];
 
@@ -104,10 +78,19 @@ pub struct Rledbat {
 impl Rledbat {
     /// One for a connection.
     pub fn new(config: &Config) -> Rledbat {
+        let params = Params::read(config);
+        let policy = LedbatPolicy {
+            target: params.target,
+            constant: params.constant,
+            ramp: params.ramp,
+            slowdown_spacing: params.slowdown_spacing,
+            current_filter: params.current_filter,
+            base_history: params.base_history,
+        };
         Rledbat {
-            window: LedbatWindow::new(config, config.number("current_filter") as usize),
+            window: LedbatWindow::new(policy),
             smss: config.smss.as_f64(),
-            tick: Span::from_secs_f64(config.number("tick") / 1e3),
+            tick: params.tick,
             settled_at: Time::ZERO,
         }
     }
@@ -150,14 +133,7 @@ impl WindowController for Rledbat {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
-        let (state, delay) = (self.window.get().phase.index(), self.window.delay());
-        row.extend([
-            state as f64,
-            self.window().as_f64(),
-            seconds(delay.base()),
-            seconds(delay.queueing()),
-        ]);
+        self.push_fields(row);
     }
 }
 

@@ -2,6 +2,16 @@
 
 use fullpipe_units::{Span, Time};
 
+use crate::Param;
+
+/// How many samples the current delay is the minimum of; how many they are is to be said.
+pub const CURRENT_FILTER: Param = Param::number(4.0, 1.0..=100.0).unit("samples");
+/// How many minutes the base delay is the minimum of.
+pub const BASE_HISTORY: Param = Param::number(10.0, 1.0..=60.0).unit("min").says(
+    "BASE_HISTORY: the base delay is the minimum over this time",
+    "RFC 6817 §2.5",
+);
+
 /// A base delay is kept for each minute (RFC 6817 §2.4.2, update_base_delay).
 const MINUTE: Span = Span::from_secs(60);
 

@@ -3,8 +3,8 @@
 
 use fullpipe_units::{Span, Time};
 
-use crate::common::delay::QueueDelay;
-use crate::{Config, Domain, Param, Transition};
+use crate::common::delay::{CURRENT_FILTER, QueueDelay};
+use crate::{Field, Param, Transition, words};
 
 /// Initial and least window, and that of a slowdown (§4.1, §4.4).
 pub const MIN_SEGMENTS: f64 = 2.0;
@@ -16,62 +16,45 @@ const EXIT: f64 = 0.75;
 /// (§4.4).
 const HOLD: u64 = 2;
 
-/// TARGET.
-pub const TARGET: Param = Param {
-    name: "target",
-    unit: "ms",
-    domain: Domain::Number {
-        default: 60.0,
-        min: 1.0,
-        max: 1000.0,
-    },
-    purpose: "the queueing delay that is not exceeded",
-    section: "draft-irtf-iccrg-ledbat-plus-plus §4.5",
-};
-/// The constant of the decrease.
-pub const CONSTANT: Param = Param {
-    name: "constant",
-    unit: "",
-    domain: Domain::Number {
-        default: 1.0,
-        min: 0.01,
-        max: 10.0,
-    },
-    purpose: "C: how fast the window falls above the target",
-    section: "draft-irtf-iccrg-ledbat-plus-plus §4.3",
-};
-/// How a slowdown ends.
-pub const RAMP: Param = Param {
-    name: "ramp",
-    unit: "",
-    domain: Domain::Choice(&["gain", "full"]),
-    purpose: "slow start after a slowdown: with GAIN as in the beginning, or doubling",
-    section: "draft-irtf-iccrg-ledbat-plus-plus §4.4",
-};
-/// Spacing of slowdowns.
-pub const SPACING: Param = Param {
-    name: "slowdown_spacing",
-    unit: "",
-    domain: Domain::Number {
-        default: 9.0,
-        min: 1.0,
-        max: 1e6,
-    },
-    purpose: "from a slowdown's end to the next one, in lengths of the former",
-    section: "draft-irtf-iccrg-ledbat-plus-plus §4.4",
-};
-/// Minutes of base delay.
-pub const HISTORY: Param = Param {
-    name: "base_history",
-    unit: "min",
-    domain: Domain::Number {
-        default: 10.0,
-        min: 1.0,
-        max: 60.0,
-    },
-    purpose: "the base delay is the minimum of so many",
-    section: "RFC 6817 §2.5",
-};
+words! {
+    /// How a slowdown ends.
+    pub enum RampKind {
+        /// As the first slow start.
+        Gain = "gain",
+        /// Doubling.
+        Full = "full",
+    }
+}
+
+/// `target`.
+pub const TARGET: Param = Param::number(60.0, 1.0..=1000.0).unit("ms").says(
+    "the queueing delay that is not exceeded",
+    "draft-irtf-iccrg-ledbat-plus-plus §4.5",
+);
+/// `constant`.
+pub const CONSTANT: Param = Param::number(1.0, 0.01..=10.0).says(
+    "C: how fast the window falls above the target",
+    "draft-irtf-iccrg-ledbat-plus-plus §4.3",
+);
+/// `ramp`.
+pub const RAMP: Param = Param::choice(RampKind::WORDS).says(
+    "slow start after a slowdown: with GAIN as in the beginning, or doubling",
+    "draft-irtf-iccrg-ledbat-plus-plus §4.4",
+);
+/// `slowdown_spacing`.
+pub const SPACING: Param = Param::number(9.0, 1.0..=1e6).says(
+    "from a slowdown's end to the next one, in lengths of the former",
+    "draft-irtf-iccrg-ledbat-plus-plus §4.4",
+);
+/// `current_filter`, from RFC 6817.
+pub const FILTER: Param = CURRENT_FILTER.says(
+    "the current delay is the minimum of this many round trips",
+    "RFC 6817 §2.5",
+);
+/// `base_delay`.
+pub const BASE_DELAY: Field = Field::value("s", "the path's round trip; 0 before a sample");
+/// `queue_delay`.
+pub const QUEUE_DELAY: Field = Field::value("s", "the filtered round trip over the base");
 
 /// What governs the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,20 +97,29 @@ impl Phase {
     }
 }
 
-/// What is fixed for a connection.
+/// What is fixed for a connection: the values of the rows above.
 #[derive(Clone, Copy, Debug)]
-struct LedbatPolicy {
-    /// Seconds.
-    target: f64,
-    constant: f64,
-    spacing: f64,
-    full_ramp: bool,
+pub struct LedbatPolicy {
+    /// Milliseconds.
+    pub target: f64,
+    /// C.
+    pub constant: f64,
+    /// How a slowdown ends.
+    pub ramp: RampKind,
+    /// In lengths of the last slowdown.
+    pub slowdown_spacing: f64,
+    /// Samples.
+    pub current_filter: usize,
+    /// Minutes.
+    pub base_history: usize,
 }
 
 /// The window, in segments.
 #[derive(Clone, Debug)]
 pub struct LedbatWindow {
-    law: LedbatPolicy,
+    policy: LedbatPolicy,
+    /// Seconds.
+    target: f64,
     delay: QueueDelay,
     now: Moving,
     /// When the next slowdown is due.
@@ -162,16 +154,12 @@ pub struct Progress {
 }
 
 impl LedbatWindow {
-    /// With the parameters above; the current delay is the minimum of `filter` samples.
-    pub fn new(config: &Config, filter: usize) -> LedbatWindow {
+    /// One for a connection.
+    pub fn new(policy: LedbatPolicy) -> LedbatWindow {
         LedbatWindow {
-            law: LedbatPolicy {
-                target: config.number("target") / 1e3,
-                constant: config.number("constant"),
-                spacing: config.number("slowdown_spacing"),
-                full_ramp: config.word("ramp") == "full",
-            },
-            delay: QueueDelay::new(filter, config.number("base_history") as usize),
+            policy,
+            target: policy.target / 1e3,
+            delay: QueueDelay::new(policy.current_filter, policy.base_history),
             now: Moving {
                 cwnd: MIN_SEGMENTS,
                 ssthresh: f64::INFINITY,
@@ -193,7 +181,7 @@ impl LedbatWindow {
         &self.delay
     }
 
-    /// When [`on_time`](Window::on_time) wants to be called.
+    /// When [`on_time`](LedbatWindow::on_time) wants to be called.
     pub fn wake_at(&self) -> Option<Time> {
         matches!(self.now.phase, Phase::Hold(_)).then_some(self.hold_until)
     }
@@ -201,9 +189,7 @@ impl LedbatWindow {
     /// §4.2: 1 / min(16, ceil(2 TARGET / base)).
     pub fn gain(&self) -> f64 {
         let base = self.delay.base().map_or(f64::INFINITY, Span::as_secs_f64);
-        1.0 / (2.0 * self.law.target / base)
-            .ceil()
-            .clamp(1.0, MOST_GENTLE)
+        1.0 / (2.0 * self.target / base).ceil().clamp(1.0, MOST_GENTLE)
     }
 
     /// Takes a sample, and nothing else: recovery is under way.
@@ -231,7 +217,7 @@ impl LedbatWindow {
         match self.now.phase {
             Phase::Hold(_) => None,
             // §4.1: only in the initial slow start.
-            Phase::SlowStart if queueing > EXIT * self.law.target => {
+            Phase::SlowStart if queueing > EXIT * self.target => {
                 Some(self.avoid_congestion(now, srtt, "the queue is near its target"))
             }
             Phase::SlowStart | Phase::Restart | Phase::Ramp(_) => {
@@ -266,7 +252,8 @@ impl LedbatWindow {
         limited: bool,
     ) -> Option<Transition> {
         if limited {
-            let full = self.law.full_ramp && matches!(self.now.phase, Phase::Ramp(_));
+            let full =
+                self.policy.ramp == RampKind::Full && matches!(self.now.phase, Phase::Ramp(_));
             self.now.cwnd += acked * if full { 1.0 } else { self.gain() };
         }
         (self.now.cwnd >= self.now.ssthresh)
@@ -276,9 +263,9 @@ impl LedbatWindow {
     /// §4.3, an ACK's share of a round trip's change.
     fn adjust(&mut self, queueing: f64, acked: f64, limited: bool) {
         let (cwnd, gain) = (self.now.cwnd, self.gain());
-        let excess = queueing / self.law.target - 1.0;
+        let excess = queueing / self.target - 1.0;
         if excess > 0.0 {
-            let change = (gain - self.law.constant * cwnd * excess).max(-cwnd / 2.0);
+            let change = (gain - self.policy.constant * cwnd * excess).max(-cwnd / 2.0);
             self.now.cwnd += change * acked.min(cwnd) / cwnd;
         } else if limited {
             self.now.cwnd += gain * acked / cwnd;
@@ -307,7 +294,9 @@ impl LedbatWindow {
     /// times its length.
     fn plan(&mut self, now: Time, srtt: Span) {
         let after = match self.now.phase {
-            Phase::Hold(began) | Phase::Ramp(began) => (now - began).mul_f64(self.law.spacing),
+            Phase::Hold(began) | Phase::Ramp(began) => {
+                (now - began).mul_f64(self.policy.slowdown_spacing)
+            }
             Phase::SlowStart | Phase::Restart | Phase::Avoidance => srtt * HOLD,
         };
         self.slowdown_at.get_or_insert(now + after);

@@ -1,8 +1,6 @@
 //! Parts that several algorithms share.
 
-pub mod bbr;
 pub mod delay;
-pub mod float;
 pub mod ledbat_pp;
 pub mod marks;
 pub mod max_filter;

@@ -2,17 +2,15 @@
 
 use fullpipe_units::Bytes;
 
-use crate::common::slow_start::{AnySlowStart, SlowStart};
+use crate::common::slow_start::{AnySlowStart, SlowStart, SlowStartKind};
 use crate::common::window::{AdditiveIncrease, Classic, Episode, state};
 use crate::{Ack, Config, Conn, Context, Field, RecoveryCause};
 
 /// What governs the window, as a trace field.
-pub const STATE: Field = Field {
-    name: "state",
-    unit: "",
-    purpose: "what governs the window",
-    labels: &["slow_start", "css", "congestion_avoidance", "recovery"],
-};
+pub const STATE: Field = Field::state(
+    &["slow_start", "css", "congestion_avoidance", "recovery"],
+    "what governs the window",
+);
 
 /// By how much congestion reduces the window.
 pub trait WindowPolicy {
@@ -28,7 +26,7 @@ pub struct Reno<L> {
     /// Below it, slow start.
     pub ssthresh: Bytes,
     /// Its reductions.
-    pub law: L,
+    pub policy: L,
     slow_start: AnySlowStart,
     increase: AdditiveIncrease,
     episode: Episode,
@@ -38,12 +36,12 @@ pub struct Reno<L> {
 
 impl<L: WindowPolicy> Reno<L> {
     /// One for a connection; `classic` slow start counts at most `abc_limit` segments an ACK.
-    pub fn new(config: &Config, abc_limit: f64, law: L) -> Reno<L> {
+    pub fn new(config: &Config, slow_start: SlowStartKind, abc_limit: f64, policy: L) -> Reno<L> {
         Reno {
             cwnd: config.initial_cwnd,
             ssthresh: Bytes::MAX,
-            law,
-            slow_start: AnySlowStart::named(config.word("slow_start"), abc_limit),
+            policy,
+            slow_start: AnySlowStart::new(slow_start, abc_limit),
             increase: AdditiveIncrease::default(),
             episode: Episode::None,
             saved: None,
@@ -102,7 +100,7 @@ impl<L: WindowPolicy> Classic for Reno<L> {
         self.saved = Some((self.cwnd, self.ssthresh));
         // RFC 5681 §3.1, equation 4.
         self.ssthresh = self
-            .law
+            .policy
             .left(cx.conn, self.cwnd, cause)
             .max(cx.conn.smss * 2);
         self.slow_start.on_congestion();

@@ -51,7 +51,6 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
-    discipline: Discipline::Cake,
     check: no_check,
 };
 
@@ -80,7 +79,7 @@ struct Flow {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct Cake<P> {
-    pub(super) limit: Limit,
+    limit: Limit,
     law: Law,
     shaper: Option<Shaper>,
     quantum: i64,
@@ -105,8 +104,8 @@ enum Rotation {
     Decaying,
 }
 
-impl<P: Copy> Cake<P> {
-    pub(super) fn new(config: &Config, limit: Limit, mut rng: Rng) -> Cake<P> {
+impl<P: Copy> Discipline<P> for Cake<P> {
+    fn new(config: &Config, limit: Limit, _rate: Rate, mut rng: Rng) -> Cake<P> {
         let bandwidth = config.rate("bandwidth");
         let quantum = bandwidth.map_or(MTU.get(), |rate| {
             (rate.as_bps() / 8 / 4_096).clamp(300, MTU.get())
@@ -130,36 +129,8 @@ impl<P: Copy> Cake<P> {
         }
     }
 
-    pub(super) fn backlog(&self) -> (u64, Bytes) {
-        (self.packets, self.bytes)
-    }
-
-    /// When the shaper lets the next packet through.
     #[inline]
-    pub(super) fn ready_at(&self) -> Time {
-        self.shaper.map_or(Time::ZERO, |shaper| shaper.opens_at())
-    }
-
-    /// A flow's queue: the one that is its own, or an empty one in its set; only when there is none
-    /// does it share.
-    #[inline]
-    fn queue_of(&mut self, flow: u32) -> usize {
-        let tag = hash(flow, self.salt) as u32;
-        let home = tag as usize % QUEUES;
-        if self.tags[home] == tag && self.flows[home].set != Set::None {
-            return home;
-        }
-        let ways = || (0..WAYS).map(|way| home / WAYS * WAYS + (home + way) % WAYS);
-        let own = ways().find(|queue| self.tags[*queue] == tag);
-        let queue = own
-            .or_else(|| ways().find(|queue| self.flows[*queue].set == Set::None))
-            .unwrap_or(home);
-        self.tags[queue] = tag;
-        queue
-    }
-
-    #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+    fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         let index = self.queue_of(packet.flow);
         if self.packets == 0
             && let Some(shaper) = &mut self.shaper
@@ -181,6 +152,79 @@ impl<P: Copy> Cake<P> {
         while self.limit.is_passed(self.packets, self.bytes) && before - self.bytes < packet.size {
             self.drop_from_longest(now, dropped);
         }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        if self.packets == 0 || self.opens_at() > now {
+            return None;
+        }
+        let mut first = true;
+        loop {
+            let (rotation, index) = self.turn(core::mem::take(&mut first))?;
+            let flow = &mut self.flows[index];
+            if flow.deficit <= 0 {
+                if self.backlogs[index] > 0 {
+                    flow.set = Set::Bulk;
+                }
+                flow.deficit += self.quantum;
+                self.leave(rotation);
+                self.old.push_back(index as u32);
+                continue;
+            }
+            if let Some(packet) = self.next_of(index, now, dropped) {
+                self.flows[index].deficit -= packet.size.get() as i64;
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.charge(packet.size);
+                }
+                return Some(packet);
+            }
+            self.leave(rotation);
+            let flow = &mut self.flows[index];
+            flow.control.finds_none(&self.law, now);
+            if flow.control.is_at_rest(now) {
+                flow.set = Set::None;
+            } else {
+                flow.set = Set::Decaying;
+                flow.stamp = flow.stamp.wrapping_add(1);
+                self.decaying.push_back((index as u32, flow.stamp));
+            }
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u64, Bytes) {
+        (self.packets, self.bytes)
+    }
+
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
+    }
+
+    /// When the shaper lets the next packet through.
+    #[inline]
+    fn opens_at(&self) -> Time {
+        self.shaper.map_or(Time::ZERO, |shaper| shaper.opens_at())
+    }
+}
+
+impl<P: Copy> Cake<P> {
+    /// A flow's queue: the one that is its own, or an empty one in its set; only when there is none
+    /// does it share.
+    #[inline]
+    fn queue_of(&mut self, flow: u32) -> usize {
+        let tag = hash(flow, self.salt) as u32;
+        let home = tag as usize % QUEUES;
+        if self.tags[home] == tag && self.flows[home].set != Set::None {
+            return home;
+        }
+        let ways = || (0..WAYS).map(|way| home / WAYS * WAYS + (home + way) % WAYS);
+        let own = ways().find(|queue| self.tags[*queue] == tag);
+        let queue = own
+            .or_else(|| ways().find(|queue| self.flows[*queue].set == Set::None))
+            .unwrap_or(home);
+        self.tags[queue] = tag;
+        queue
     }
 
     #[cold]
@@ -229,48 +273,6 @@ impl<P: Copy> Cake<P> {
             Rotation::New => drop(self.new.pop_front()),
             Rotation::Old => drop(self.old.pop_front()),
             Rotation::Decaying => drop(self.decaying.pop_front()),
-        }
-    }
-
-    #[inline]
-    pub(super) fn dequeue(
-        &mut self,
-        now: Time,
-        dropped: &mut impl Dropped<P>,
-    ) -> Option<Packet<P>> {
-        if self.packets == 0 || self.ready_at() > now {
-            return None;
-        }
-        let mut first = true;
-        loop {
-            let (rotation, index) = self.turn(core::mem::take(&mut first))?;
-            let flow = &mut self.flows[index];
-            if flow.deficit <= 0 {
-                if self.backlogs[index] > 0 {
-                    flow.set = Set::Bulk;
-                }
-                flow.deficit += self.quantum;
-                self.leave(rotation);
-                self.old.push_back(index as u32);
-                continue;
-            }
-            if let Some(packet) = self.next_of(index, now, dropped) {
-                self.flows[index].deficit -= packet.size.get() as i64;
-                if let Some(shaper) = &mut self.shaper {
-                    shaper.charge(packet.size);
-                }
-                return Some(packet);
-            }
-            self.leave(rotation);
-            let flow = &mut self.flows[index];
-            flow.control.finds_none(&self.law, now);
-            if flow.control.is_at_rest(now) {
-                flow.set = Set::None;
-            } else {
-                flow.set = Set::Decaying;
-                flow.stamp = flow.stamp.wrapping_add(1);
-                self.decaying.push_back((index as u32, flow.stamp));
-            }
         }
     }
 

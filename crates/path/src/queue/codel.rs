@@ -1,6 +1,6 @@
 //! `codel`: controlled delay (RFC 8289), as Linux has it.
 
-use fullpipe_units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
@@ -200,21 +200,20 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     in_bytes: false,
     params: &[TARGET, INTERVAL, ecn(false), CE_THRESHOLD],
     random: false,
-    discipline: Discipline::Codel,
     check: no_check,
 };
 
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct Codel<P> {
-    pub(super) limit: Limit,
+    limit: Limit,
     law: Law,
     control: Control,
-    pub(super) fifo: Fifo<P>,
+    fifo: Fifo<P>,
 }
 
-impl<P: Copy> Codel<P> {
-    pub(super) fn new(config: &Config, limit: Limit) -> Codel<P> {
+impl<P: Copy> Discipline<P> for Codel<P> {
+    fn new(config: &Config, limit: Limit, _rate: Rate, _rng: Rng) -> Codel<P> {
         Codel {
             limit,
             law: Law::new(config),
@@ -224,7 +223,7 @@ impl<P: Copy> Codel<P> {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+    fn enqueue(&mut self, _now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         if self
             .limit
             .has_room(self.fifo.packets(), self.fifo.bytes(), packet.size)
@@ -236,11 +235,7 @@ impl<P: Copy> Codel<P> {
     }
 
     #[inline]
-    pub(super) fn dequeue(
-        &mut self,
-        now: Time,
-        dropped: &mut impl Dropped<P>,
-    ) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
         let Codel {
             law, control, fifo, ..
         } = self;
@@ -250,5 +245,14 @@ impl<P: Copy> Codel<P> {
             || fifo.pop().map(|packet| (packet, fifo.bytes())),
             dropped,
         )
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u64, Bytes) {
+        (self.fifo.packets(), self.fifo.bytes())
+    }
+
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
     }
 }

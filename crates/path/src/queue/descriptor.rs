@@ -5,8 +5,6 @@ use core::fmt;
 
 use fullpipe_units::{Bytes, Rate, Span};
 
-use super::Discipline;
-
 /// One static a queue.
 #[derive(Debug)]
 pub struct Descriptor {
@@ -24,16 +22,8 @@ pub struct Descriptor {
     pub params: &'static [Param],
     /// Whether it draws, so that another seed is another run.
     pub random: bool,
-    pub(crate) discipline: Discipline,
     /// Refuses what contradicts, given a limit of so many bytes.
     pub check: fn(&Config, Bytes) -> Result<(), Refusal>,
-}
-
-impl Descriptor {
-    /// Whether it chooses what is sent next, so that departures are not known on arrival.
-    pub fn decides(&self) -> bool {
-        self.discipline != Discipline::Fifo
-    }
 }
 
 /// An option of a queue.

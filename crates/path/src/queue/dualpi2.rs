@@ -1,10 +1,10 @@
 //! `dualpi2`: the coupled dual queue for L4S (RFC 9332), as Linux has it.
 
-use fullpipe_units::{Bytes, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
-use super::packet::{EcnCodepoint, Fifo, Packet};
-use super::{Discipline, Dropped, MTU};
+use super::packet::{Fifo, Packet};
+use super::{Discipline, Dropped, EcnCodepoint, MTU};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
@@ -103,14 +103,13 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
-    discipline: Discipline::DualPi2,
     check: no_check,
 };
 
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct DualPi2<P> {
-    pub(super) limit: Limit,
+    limit: Limit,
     target: Span,
     tupdate: Span,
     alpha: f64,
@@ -132,8 +131,8 @@ pub(super) struct DualPi2<P> {
     l4s: Fifo<P>,
 }
 
-impl<P: Copy> DualPi2<P> {
-    pub(super) fn new(config: &Config, limit: Limit, rng: Rng) -> DualPi2<P> {
+impl<P: Copy> Discipline<P> for DualPi2<P> {
+    fn new(config: &Config, limit: Limit, _rate: Rate, rng: Rng) -> DualPi2<P> {
         let tupdate = config.some_time("tupdate");
         let mut queue = DualPi2 {
             limit,
@@ -159,13 +158,74 @@ impl<P: Copy> DualPi2<P> {
         queue
     }
 
-    pub(super) fn backlog(&self) -> (u64, Bytes) {
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+        self.catch_up(now);
+        let (packets, bytes) = self.backlog();
+        if !self.limit.has_room(packets, bytes, packet.size) {
+            return dropped(packet);
+        }
+        if self.is_l4s(packet.ecn) {
+            // A.2: on arrival, or the last of a burst would be exempt.
+            packet.exempt = self.l4s.packets() < self.min_step;
+            self.l4s.push(packet);
+        } else {
+            self.classic.push(packet);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        self.catch_up(now);
+        loop {
+            let waiting = (self.l4s.packets() > 0, self.classic.packets() > 0);
+            // Weighted round robin while both wait (Linux): the turn goes to L4S up to a credit of
+            // zero.
+            let from_l4s = match waiting {
+                (false, false) => {
+                    self.reset_credit();
+                    return None;
+                }
+                (l4s, classic) => l4s && (!classic || self.credit <= 0),
+            };
+            let mut packet = if from_l4s {
+                self.l4s.pop()
+            } else {
+                self.classic.pop()
+            }?;
+            if self.must_drop(&mut packet, from_l4s)
+                || (from_l4s && self.steps_out(now, &mut packet))
+            {
+                dropped(packet);
+                continue;
+            }
+            let other = if from_l4s { &self.classic } else { &self.l4s };
+            if other.packets() > 0 {
+                let weight = if from_l4s {
+                    self.weight
+                } else {
+                    self.weight - 100
+                };
+                self.credit += weight * packet.size.get() as i64;
+            }
+            return Some(packet);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u64, Bytes) {
         (
             self.classic.packets() + self.l4s.packets(),
             self.classic.bytes() + self.l4s.bytes(),
         )
     }
 
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
+    }
+}
+
+impl<P: Copy> DualPi2<P> {
     /// RFC 9332 A.2, `dualpi2_update`: proportional and integral control of the longer delay.
     fn update(&mut self, now: Time) {
         let waited = |head: Option<Time>| head.map_or(Span::ZERO, |arrived| now.since(arrived));
@@ -203,69 +263,6 @@ impl<P: Copy> DualPi2<P> {
             EcnCodepoint::Ect1 | EcnCodepoint::Ce => true,
             EcnCodepoint::Ect0 => self.any_ect,
             EcnCodepoint::NotEct => false,
-        }
-    }
-
-    #[inline]
-    pub(super) fn enqueue(
-        &mut self,
-        now: Time,
-        mut packet: Packet<P>,
-        dropped: &mut impl Dropped<P>,
-    ) {
-        self.catch_up(now);
-        let (packets, bytes) = self.backlog();
-        if !self.limit.has_room(packets, bytes, packet.size) {
-            return dropped(packet);
-        }
-        if self.is_l4s(packet.ecn) {
-            // A.2: on arrival, or the last of a burst would be exempt.
-            packet.exempt = self.l4s.packets() < self.min_step;
-            self.l4s.push(packet);
-        } else {
-            self.classic.push(packet);
-        }
-    }
-
-    #[inline]
-    pub(super) fn dequeue(
-        &mut self,
-        now: Time,
-        dropped: &mut impl Dropped<P>,
-    ) -> Option<Packet<P>> {
-        self.catch_up(now);
-        loop {
-            let waiting = (self.l4s.packets() > 0, self.classic.packets() > 0);
-            // Weighted round robin while both wait (Linux): the turn goes to L4S up to a credit of
-            // zero.
-            let from_l4s = match waiting {
-                (false, false) => {
-                    self.reset_credit();
-                    return None;
-                }
-                (l4s, classic) => l4s && (!classic || self.credit <= 0),
-            };
-            let mut packet = if from_l4s {
-                self.l4s.pop()
-            } else {
-                self.classic.pop()
-            }?;
-            if self.must_drop(&mut packet, from_l4s)
-                || (from_l4s && self.steps_out(now, &mut packet))
-            {
-                dropped(packet);
-                continue;
-            }
-            let other = if from_l4s { &self.classic } else { &self.l4s };
-            if other.packets() > 0 {
-                let weight = if from_l4s {
-                    self.weight
-                } else {
-                    self.weight - 100
-                };
-                self.credit += weight * packet.size.get() as i64;
-            }
-            return Some(packet);
         }
     }
 

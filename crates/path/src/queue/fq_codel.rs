@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fullpipe_units::{Bytes, Rng, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Time};
 
 use super::codel::{CE_THRESHOLD, Control, INTERVAL, Law, TARGET, ecn};
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
@@ -65,7 +65,6 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
-    discipline: Discipline::FqCodel,
     check: no_check,
 };
 
@@ -82,7 +81,7 @@ struct Flow {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct FqCodel<P> {
-    pub(super) limit: Limit,
+    limit: Limit,
     memory_limit: Bytes,
     batch: u64,
     quantum: i64,
@@ -98,8 +97,8 @@ pub(super) struct FqCodel<P> {
     bytes: Bytes,
 }
 
-impl<P: Copy> FqCodel<P> {
-    pub(super) fn new(config: &Config, limit: Limit, mut rng: Rng) -> FqCodel<P> {
+impl<P: Copy> Discipline<P> for FqCodel<P> {
+    fn new(config: &Config, limit: Limit, _rate: Rate, mut rng: Rng) -> FqCodel<P> {
         let flows = config.some_count("flows") as usize;
         FqCodel {
             limit,
@@ -118,12 +117,8 @@ impl<P: Copy> FqCodel<P> {
         }
     }
 
-    pub(super) fn backlog(&self) -> (u64, Bytes) {
-        (self.packets, self.bytes)
-    }
-
     #[inline]
-    pub(super) fn enqueue(&mut self, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+    fn enqueue(&mut self, _now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         // RFC 8290 §4.1.
         let index = bucket(packet.flow, self.salt, self.flows.len());
         let flow = &mut self.flows[index];
@@ -141,40 +136,9 @@ impl<P: Copy> FqCodel<P> {
         }
     }
 
-    /// RFC 8290 §4.1: at the head of the queue with the most bytes, half of it at most.
-    #[cold]
-    fn drop_from_longest(&mut self, dropped: &mut impl Dropped<P>) {
-        let mut longest = 0;
-        for (index, bytes) in self.backlogs.iter().enumerate() {
-            if *bytes > self.backlogs[longest] {
-                longest = index;
-            }
-        }
-        let flow = &mut self.flows[longest];
-        let enough = self.backlogs[longest] / 2;
-        let (mut packets, mut bytes) = (0, 0);
-        while let Some(packet) = self.slab.pop(&mut flow.list) {
-            packets += 1;
-            bytes += packet.size.get();
-            dropped(packet);
-            if packets >= self.batch || bytes >= enough {
-                break;
-            }
-        }
-        // Linux lets CoDel know.
-        flow.control.count = flow.control.count.wrapping_add(packets as u32);
-        self.backlogs[longest] -= bytes;
-        self.packets -= packets;
-        self.bytes -= Bytes::new(bytes);
-    }
-
     /// RFC 8290 §4.2.
     #[inline]
-    pub(super) fn dequeue(
-        &mut self,
-        now: Time,
-        dropped: &mut impl Dropped<P>,
-    ) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
         loop {
             let (is_new, index) = match (self.new.front(), self.old.front()) {
                 (Some(index), _) => (true, *index),
@@ -217,6 +181,44 @@ impl<P: Copy> FqCodel<P> {
                 self.flows[index as usize].listed = false;
             }
         }
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u64, Bytes) {
+        (self.packets, self.bytes)
+    }
+
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
+    }
+}
+
+impl<P: Copy> FqCodel<P> {
+    /// RFC 8290 §4.1: at the head of the queue with the most bytes, half of it at most.
+    #[cold]
+    fn drop_from_longest(&mut self, dropped: &mut impl Dropped<P>) {
+        let mut longest = 0;
+        for (index, bytes) in self.backlogs.iter().enumerate() {
+            if *bytes > self.backlogs[longest] {
+                longest = index;
+            }
+        }
+        let flow = &mut self.flows[longest];
+        let enough = self.backlogs[longest] / 2;
+        let (mut packets, mut bytes) = (0, 0);
+        while let Some(packet) = self.slab.pop(&mut flow.list) {
+            packets += 1;
+            bytes += packet.size.get();
+            dropped(packet);
+            if packets >= self.batch || bytes >= enough {
+                break;
+            }
+        }
+        // Linux lets CoDel know.
+        flow.control.count = flow.control.count.wrapping_add(packets as u32);
+        self.backlogs[longest] -= bytes;
+        self.packets -= packets;
+        self.bytes -= Bytes::new(bytes);
     }
 
     #[inline]

@@ -13,13 +13,15 @@ mod fq_codel;
 mod packet;
 mod pie;
 mod red;
+mod sfq;
 mod slab;
 mod step_ecn;
 #[cfg(test)]
 mod tests;
 
 pub use descriptor::{Config, Depth, Descriptor, Domain, OptionValue, Param, Refusal};
-pub use packet::{EcnCodepoint, Packet};
+pub use fullpipe_units::EcnCodepoint;
+pub use packet::Packet;
 
 use fullpipe_units::{Bytes, Rate, Rng, Time};
 
@@ -42,7 +44,6 @@ static PFIFO: Descriptor = Descriptor {
     in_bytes: false,
     params: &[],
     random: false,
-    discipline: Discipline::Fifo,
     check: descriptor::no_check,
 };
 
@@ -54,130 +55,119 @@ static BFIFO: Descriptor = Descriptor {
     in_bytes: true,
     params: &[],
     random: false,
-    discipline: Discipline::Fifo,
     check: descriptor::no_check,
 };
 
-/// The queues that a scenario may name.
-pub static QUEUES: &[&Descriptor] = &[
-    &PFIFO,
-    &BFIFO,
-    &red::DESCRIPTOR,
-    &codel::DESCRIPTOR,
-    &fq_codel::DESCRIPTOR,
-    &pie::DESCRIPTOR,
-    &dualpi2::DESCRIPTOR,
-    &step_ecn::DESCRIPTOR,
-    &cake::DESCRIPTOR,
-];
-
-/// What a queue does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Discipline {
-    Fifo,
-    Red,
-    Codel,
-    FqCodel,
-    Pie,
-    DualPi2,
-    StepEcn,
-    Cake,
+/// What a queue that decides has to do. The plain ones do not decide: they are a
+/// [`Link`](crate::Link)'s.
+trait Discipline<P: Copy> {
+    /// An empty queue in front of a link of `rate`.
+    fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Self;
+    /// A packet arrives.
+    fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>);
+    /// The link can send: the packet that goes next. Asked of an empty queue it notes that the link
+    /// is idle.
+    fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>>;
+    /// Packets and bytes that wait.
+    fn backlog(&self) -> (u64, Bytes);
+    /// How much may wait.
+    fn limit(&mut self) -> &mut Limit;
+    /// From when on the queue lets something go; only a shaper has it wait.
+    #[inline]
+    fn opens_at(&self) -> Time {
+        Time::ZERO
+    }
 }
 
-/// A queue that decides. The plain ones do not: they are a [`Link`](crate::Link)'s.
+/// The queues that decide, each `module::Type` with the module's `DESCRIPTOR`: the list of what a
+/// scenario may name, and one type that is any of them. A `match` and not a trait object, since it
+/// is in the way of every packet.
+macro_rules! queues {
+    ($($module:ident::$Type:ident,)*) => {
+        /// The queues that a scenario may name.
+        pub static QUEUES: &[&Descriptor] = &[&PFIFO, &BFIFO, $(&$module::DESCRIPTOR,)*];
+
+        #[derive(Clone, Debug)]
+        enum AnyQueue<P> {
+            $($Type($module::$Type<P>),)*
+        }
+
+        impl<P: Copy> AnyQueue<P> {
+            fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Option<AnyQueue<P>> {
+                let descriptor = config.descriptor();
+                $(if core::ptr::eq(descriptor, &$module::DESCRIPTOR) {
+                    let queue = Discipline::new(config, limit, rate, rng);
+                    return Some(AnyQueue::$Type(queue));
+                })*
+                None
+            }
+        }
+
+        /// `each!(any, queue => what it does)`.
+        macro_rules! each {
+            ($any:expr, $queue:ident => $does:expr) => {
+                match $any { $(AnyQueue::$Type($queue) => $does,)* }
+            };
+        }
+    };
+}
+
+queues! {
+    red::Red,
+    codel::Codel,
+    fq_codel::FqCodel,
+    pie::Pie,
+    dualpi2::DualPi2,
+    step_ecn::StepEcn,
+    cake::Cake,
+    sfq::Sfq,
+}
+
+impl Descriptor {
+    /// Whether it chooses what is sent next, so that departures are not known on arrival.
+    pub fn decides(&self) -> bool {
+        !core::ptr::eq(self, &PFIFO) && !core::ptr::eq(self, &BFIFO)
+    }
+}
+
+/// A queue that decides.
 #[derive(Clone, Debug)]
 pub struct Queue<P>(AnyQueue<P>);
-
-#[derive(Clone, Debug)]
-enum AnyQueue<P> {
-    Red(red::Red<P>),
-    Codel(codel::Codel<P>),
-    FqCodel(fq_codel::FqCodel<P>),
-    Pie(pie::Pie<P>),
-    DualPi2(dualpi2::DualPi2<P>),
-    StepEcn(step_ecn::StepEcn<P>),
-    Cake(cake::Cake<P>),
-}
 
 impl<P: Copy> Queue<P> {
     /// An empty queue in front of a link of `rate`; none for one that does not decide.
     pub fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Option<Queue<P>> {
-        Some(Queue(match config.descriptor().discipline {
-            Discipline::Fifo => return None,
-            Discipline::Red => AnyQueue::Red(red::Red::new(config, limit, rate, rng)),
-            Discipline::Codel => AnyQueue::Codel(codel::Codel::new(config, limit)),
-            Discipline::FqCodel => AnyQueue::FqCodel(fq_codel::FqCodel::new(config, limit, rng)),
-            Discipline::Pie => AnyQueue::Pie(pie::Pie::new(config, limit, rng)),
-            Discipline::DualPi2 => AnyQueue::DualPi2(dualpi2::DualPi2::new(config, limit, rng)),
-            Discipline::StepEcn => AnyQueue::StepEcn(step_ecn::StepEcn::new(config, limit)),
-            Discipline::Cake => AnyQueue::Cake(cake::Cake::new(config, limit, rng)),
-        }))
+        AnyQueue::new(config, limit, rate, rng).map(Queue)
     }
 
     /// A packet arrives.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
-        match &mut self.0 {
-            AnyQueue::Red(queue) => queue.enqueue(now, packet, dropped),
-            AnyQueue::Codel(queue) => queue.enqueue(packet, dropped),
-            AnyQueue::FqCodel(queue) => queue.enqueue(packet, dropped),
-            AnyQueue::Pie(queue) => queue.enqueue(now, packet, dropped),
-            AnyQueue::DualPi2(queue) => queue.enqueue(now, packet, dropped),
-            AnyQueue::StepEcn(queue) => queue.enqueue(packet, dropped),
-            AnyQueue::Cake(queue) => queue.enqueue(now, packet, dropped),
-        }
+        each!(&mut self.0, queue => queue.enqueue(now, packet, dropped));
     }
 
     /// The link can send: the packet that goes next. Asked of an empty queue it notes that the link
     /// is idle.
     #[inline(always)] // a packet is large to hand over through memory
     pub fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
-        match &mut self.0 {
-            AnyQueue::Red(queue) => queue.dequeue(now),
-            AnyQueue::Codel(queue) => queue.dequeue(now, dropped),
-            AnyQueue::FqCodel(queue) => queue.dequeue(now, dropped),
-            AnyQueue::Pie(queue) => queue.dequeue(now),
-            AnyQueue::DualPi2(queue) => queue.dequeue(now, dropped),
-            AnyQueue::StepEcn(queue) => queue.dequeue(now, dropped),
-            AnyQueue::Cake(queue) => queue.dequeue(now, dropped),
-        }
+        each!(&mut self.0, queue => queue.dequeue(now, dropped))
     }
 
     /// From when on the queue lets something go; only a shaper has it wait.
     #[inline]
     pub fn opens_at(&self) -> Time {
-        match &self.0 {
-            AnyQueue::Cake(queue) => queue.ready_at(),
-            _ => Time::ZERO,
-        }
+        each!(&self.0, queue => queue.opens_at())
     }
 
     /// From now on it holds so much. What waits already stays.
     pub fn set_limit(&mut self, limit: Limit) {
-        *match &mut self.0 {
-            AnyQueue::Red(queue) => &mut queue.limit,
-            AnyQueue::Codel(queue) => &mut queue.limit,
-            AnyQueue::FqCodel(queue) => &mut queue.limit,
-            AnyQueue::Pie(queue) => &mut queue.limit,
-            AnyQueue::DualPi2(queue) => &mut queue.limit,
-            AnyQueue::StepEcn(queue) => &mut queue.limit,
-            AnyQueue::Cake(queue) => &mut queue.limit,
-        } = limit;
+        *each!(&mut self.0, queue => queue.limit()) = limit;
     }
 
     /// Packets and bytes that wait.
     #[inline]
     pub fn backlog(&self) -> (u64, Bytes) {
-        let fifo = match &self.0 {
-            AnyQueue::Red(queue) => &queue.fifo,
-            AnyQueue::Codel(queue) => &queue.fifo,
-            AnyQueue::Pie(queue) => &queue.fifo,
-            AnyQueue::StepEcn(queue) => &queue.fifo,
-            AnyQueue::FqCodel(queue) => return queue.backlog(),
-            AnyQueue::DualPi2(queue) => return queue.backlog(),
-            AnyQueue::Cake(queue) => return queue.backlog(),
-        };
-        (fifo.packets(), fifo.bytes())
+        each!(&self.0, queue => queue.backlog())
     }
 }
 

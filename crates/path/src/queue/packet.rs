@@ -2,21 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fullpipe_units::{Bytes, Time};
-
-/// The ECN field of a packet (RFC 3168 §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EcnCodepoint {
-    /// 00: not ECN-capable.
-    #[default]
-    NotEct,
-    /// 10: ECN-capable, classic.
-    Ect0,
-    /// 01: ECN-capable, L4S (RFC 9331).
-    Ect1,
-    /// 11: congestion experienced.
-    Ce,
-}
+use fullpipe_units::{Bytes, EcnCodepoint, Time};
 
 /// A packet that waits, with what belongs to who put it there.
 #[derive(Clone, Copy, Debug)]

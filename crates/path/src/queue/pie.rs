@@ -1,6 +1,6 @@
 //! `pie`: proportional integral controller enhanced (RFC 8033), as Linux has it.
 
-use fullpipe_units::{Bytes, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
@@ -85,7 +85,6 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
-    discipline: Discipline::Pie,
     check: no_check,
 };
 
@@ -198,18 +197,18 @@ fn scale(probability: f64) -> f64 {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct Pie<P> {
-    pub(super) limit: Limit,
+    limit: Limit,
     ecn: bool,
     bytemode: bool,
     tupdate: Span,
     next_update: Time,
     controller: Controller,
     rng: Rng,
-    pub(super) fifo: Fifo<P>,
+    fifo: Fifo<P>,
 }
 
-impl<P: Copy> Pie<P> {
-    pub(super) fn new(config: &Config, limit: Limit, rng: Rng) -> Pie<P> {
+impl<P: Copy> Discipline<P> for Pie<P> {
+    fn new(config: &Config, limit: Limit, _rate: Rate, rng: Rng) -> Pie<P> {
         let tupdate = config.some_time("tupdate");
         Pie {
             limit,
@@ -233,27 +232,8 @@ impl<P: Copy> Pie<P> {
         }
     }
 
-    /// The updates that were due: between two packets nothing changes but the time, so they can be
-    /// caught up on.
     #[inline]
-    fn catch_up(&mut self, now: Time) {
-        while self.next_update <= now {
-            self.controller.update(self.fifo.bytes());
-            self.next_update += self.tupdate;
-            if self.next_update <= now && self.controller.at_rest() {
-                let late = now - self.next_update;
-                self.next_update += self.tupdate * (late.as_nanos() / self.tupdate.as_nanos());
-            }
-        }
-    }
-
-    #[inline]
-    pub(super) fn enqueue(
-        &mut self,
-        now: Time,
-        mut packet: Packet<P>,
-        dropped: &mut impl Dropped<P>,
-    ) {
+    fn enqueue(&mut self, now: Time, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         self.catch_up(now);
         let Pie {
             limit,
@@ -278,12 +258,37 @@ impl<P: Copy> Pie<P> {
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self, now: Time) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Time, _dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
         self.catch_up(now);
         let packet = self.fifo.pop()?;
         self.controller
             .departs(now, packet.arrived, self.fifo.bytes());
         Some(packet)
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u64, Bytes) {
+        (self.fifo.packets(), self.fifo.bytes())
+    }
+
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
+    }
+}
+
+impl<P: Copy> Pie<P> {
+    /// The updates that were due: between two packets nothing changes but the time, so they can be
+    /// caught up on.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        while self.next_update <= now {
+            self.controller.update(self.fifo.bytes());
+            self.next_update += self.tupdate;
+            if self.next_update <= now && self.controller.at_rest() {
+                let late = now - self.next_update;
+                self.next_update += self.tupdate * (late.as_nanos() / self.tupdate.as_nanos());
+            }
+        }
     }
 }
 
@@ -295,8 +300,13 @@ mod tests {
     /// before.
     fn step(before: f64, delay: u64, delay_before: u64) -> f64 {
         let config = Config::new(&DESCRIPTOR);
-        let mut controller =
-            Pie::<()>::new(&config, Limit::Packets(1_000), Rng::stream(1, "", "")).controller;
+        let mut controller = Pie::<()>::new(
+            &config,
+            Limit::Packets(1_000),
+            Rate::from_mbps(12),
+            Rng::stream(1, "", ""),
+        )
+        .controller;
         controller.probability = before;
         (controller.delay, controller.delay_before) =
             (Span::from_millis(delay), Span::from_millis(delay_before));

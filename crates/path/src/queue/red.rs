@@ -74,7 +74,6 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
-    discipline: Discipline::Red,
     check,
 };
 
@@ -171,7 +170,7 @@ fn check(config: &Config, limit: Bytes) -> Result<(), Refusal> {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct Red<P> {
-    pub(super) limit: Limit,
+    limit: Limit,
     ecn: bool,
     harddrop: bool,
     min: f64,
@@ -186,7 +185,7 @@ pub(super) struct Red<P> {
     count: u64,
     next_mark: Option<f64>,
     rng: Rng,
-    pub(super) fifo: Fifo<P>,
+    fifo: Fifo<P>,
 }
 
 enum Action {
@@ -195,8 +194,8 @@ enum Action {
     Hard,
 }
 
-impl<P: Copy> Red<P> {
-    pub(super) fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Red<P> {
+impl<P: Copy> Discipline<P> for Red<P> {
+    fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Red<P> {
         let thresholds = Thresholds::new(config, limit.bytes(super::PACKET));
         Red {
             limit,
@@ -218,6 +217,45 @@ impl<P: Copy> Red<P> {
         }
     }
 
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+        self.average_at(now);
+        let passes = match self.action() {
+            Action::Pass => true,
+            Action::Early => self.ecn && packet.mark(),
+            Action::Hard => self.ecn && !self.harddrop && packet.mark(),
+        };
+        if passes
+            && self
+                .limit
+                .has_room(self.fifo.packets(), self.fifo.bytes(), packet.size)
+        {
+            self.fifo.push(packet);
+        } else {
+            dropped(packet);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, _dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        let packet = self.fifo.pop();
+        if packet.is_none() && self.idle_since.is_none() {
+            self.idle_since = Some(now);
+        }
+        packet
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u64, Bytes) {
+        (self.fifo.packets(), self.fifo.bytes())
+    }
+
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
+    }
+}
+
+impl<P: Copy> Red<P> {
     /// 1993 §4 and §11: the average of the queue that an arrival finds; while idle, as if small
     /// packets had left.
     #[inline]
@@ -259,38 +297,5 @@ impl<P: Copy> Red<P> {
         self.count = 0;
         self.next_mark = Some(self.rng.unit());
         Action::Early
-    }
-
-    #[inline]
-    pub(super) fn enqueue(
-        &mut self,
-        now: Time,
-        mut packet: Packet<P>,
-        dropped: &mut impl Dropped<P>,
-    ) {
-        self.average_at(now);
-        let passes = match self.action() {
-            Action::Pass => true,
-            Action::Early => self.ecn && packet.mark(),
-            Action::Hard => self.ecn && !self.harddrop && packet.mark(),
-        };
-        if passes
-            && self
-                .limit
-                .has_room(self.fifo.packets(), self.fifo.bytes(), packet.size)
-        {
-            self.fifo.push(packet);
-        } else {
-            dropped(packet);
-        }
-    }
-
-    #[inline]
-    pub(super) fn dequeue(&mut self, now: Time) -> Option<Packet<P>> {
-        let packet = self.fifo.pop();
-        if packet.is_none() && self.idle_since.is_none() {
-            self.idle_since = Some(now);
-        }
-        packet
     }
 }

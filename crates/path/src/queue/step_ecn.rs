@@ -1,6 +1,6 @@
 //! `step_ecn`: a mark for every packet beyond a threshold, as DCTCP needs it (RFC 8257 §3.1).
 
-use fullpipe_units::{Bytes, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Time};
 
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
@@ -36,21 +36,20 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: false,
-    discipline: Discipline::StepEcn,
     check: no_check,
 };
 
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct StepEcn<P> {
-    pub(super) limit: Limit,
+    limit: Limit,
     threshold: Depth,
     drop_not_ect: bool,
-    pub(super) fifo: Fifo<P>,
+    fifo: Fifo<P>,
 }
 
-impl<P: Copy> StepEcn<P> {
-    pub(super) fn new(config: &Config, limit: Limit) -> StepEcn<P> {
+impl<P: Copy> Discipline<P> for StepEcn<P> {
+    fn new(config: &Config, limit: Limit, _rate: Rate, _rng: Rng) -> StepEcn<P> {
         let (threshold, drop_not_ect) = (config.depth("threshold"), config.flag("drop_not_ect"));
         StepEcn {
             limit,
@@ -61,7 +60,7 @@ impl<P: Copy> StepEcn<P> {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+    fn enqueue(&mut self, _now: Time, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         let (packets, bytes): (u64, Bytes) = (self.fifo.packets(), self.fifo.bytes());
         let beyond = match self.threshold {
             Depth::Packets(most) => packets > most,
@@ -76,11 +75,7 @@ impl<P: Copy> StepEcn<P> {
     }
 
     #[inline]
-    pub(super) fn dequeue(
-        &mut self,
-        now: Time,
-        dropped: &mut impl Dropped<P>,
-    ) -> Option<Packet<P>> {
+    fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
         while let Some(mut packet) = self.fifo.pop() {
             let beyond = matches!(self.threshold, Depth::Time(most) if now - packet.arrived > most);
             if !beyond || packet.mark() || !self.drop_not_ect {
@@ -89,5 +84,14 @@ impl<P: Copy> StepEcn<P> {
             dropped(packet);
         }
         None
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u64, Bytes) {
+        (self.fifo.packets(), self.fifo.bytes())
+    }
+
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
     }
 }

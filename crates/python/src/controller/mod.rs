@@ -4,6 +4,7 @@
 mod told;
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,6 +12,7 @@ use fullpipe_cc::{
     Ack, AnyController, Config, Context, Controller, Descriptor, Domain, Field, Lost, Param,
     ParamValue, PathChange, Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
 };
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -163,6 +165,8 @@ struct PyController {
     has_path: bool,
     has_timer: bool,
     decision: fullpipe_cc::Decision,
+    /// States and reasons that it was the first to name.
+    new_words: usize,
 }
 
 impl PyController {
@@ -204,6 +208,7 @@ impl PyController {
             has_path: has("on_path")?,
             has_timer: has("on_timer")?,
             decision: fullpipe_cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
+            new_words: 0,
             object,
         };
         controller.decide(py)?;
@@ -228,9 +233,9 @@ impl PyController {
                 cx.observer.transition(
                     cx.now,
                     Transition {
-                        from: known(from),
-                        to: known(to),
-                        reason: known(reason),
+                        from: known(from, &mut self.new_words)?,
+                        to: known(to, &mut self.new_words)?,
+                        reason: known(reason, &mut self.new_words)?,
                     },
                 );
             }
@@ -247,17 +252,29 @@ impl PyController {
     }
 }
 
-/// A word for as long as the process lives, the same one each time.
-fn known(word: String) -> &'static str {
-    static WORDS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+/// How many states and reasons an algorithm may be the first to name: each is kept for as long as
+/// the process lives.
+const MOST_WORDS: usize = 1 << 16;
+
+/// States and reasons of all algorithms.
+static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// The same word for as long as the process lives; `new` counts those that were not there.
+fn known(word: String, new: &mut usize) -> PyResult<&'static str> {
     let mut words = WORDS.lock().unwrap_or_else(PoisonError::into_inner);
-    match words.iter().find(|known| **known == word) {
-        Some(known) => known,
-        None => {
-            words.push(leaked(word));
-            words[words.len() - 1]
-        }
+    if let Some(known) = words.get(word.as_str()) {
+        return Ok(known);
     }
+    if *new == MOST_WORDS {
+        return Err(PyValueError::new_err(format!(
+            "cx.transition: {word:?} is one word too many, {MOST_WORDS} states and reasons are kept; \
+             put what changes each time into a trace field"
+        )));
+    }
+    *new += 1;
+    let word = leaked(word);
+    words.insert(word);
+    Ok(word)
 }
 
 macro_rules! method {

@@ -20,6 +20,18 @@ const KEY: &str = "jitter";
 #[derive(Debug)]
 pub(crate) struct InOrder(pub(crate) Jitter);
 
+impl From<Jitter> for InOrder {
+    fn from(jitter: Jitter) -> InOrder {
+        InOrder(jitter)
+    }
+}
+
+impl From<InOrder> for Jitter {
+    fn from(InOrder(jitter): InOrder) -> Jitter {
+        jitter
+    }
+}
+
 impl ReadValue for Jitter {
     fn read(value: &Toml) -> Result<Jitter, Refusal> {
         Jitter::read_in(value, Path::new(""))

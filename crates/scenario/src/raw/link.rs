@@ -1,20 +1,18 @@
 //! Keys of [path] and [[link]], and of what changes in mid-run.
 
-use fullpipe_path::{Aggregation, Config, Jitter, Loss, RatePattern};
+use fullpipe_path::RatePattern;
 use fullpipe_units::{Rate, Span};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{no_delay, off};
+use super::no_delay;
 use crate::buffer::Buffer;
-use crate::enums::{PathKind, Switch};
-use crate::impairment::{InOrder, Policer, Shaper, Suspend};
-use crate::model::EcnField;
+use crate::enums::PathKind;
+use crate::path_keys::{ChangeKeys, LinkKeys, PathKeys};
 use crate::profile::ProfileName;
-use crate::queue::plain;
 use crate::raw_value::RawValue;
-use crate::values::{Delay, Name, Percent};
+use crate::values::{Delay, Name};
 
 /// The bottleneck that the flows share, and the way there and back.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -37,33 +35,8 @@ pub(crate) struct Path {
     pub(crate) link: Link,
     /// Two-way propagation delay, without queueing.
     pub(crate) rtt: RawValue<Delay>,
-    /// Loss of ACKs.
-    #[serde(default = "no_loss")]
-    pub(crate) reverse_loss: RawValue<Loss>,
-    /// The probability that a data packet comes twice, in front of the first link.
-    #[serde(default = "no_copies")]
-    #[schemars(example = "0.1%")]
-    pub(crate) duplicate: RawValue<Percent>,
-    /// The same for ACKs.
-    #[serde(default = "no_copies")]
-    #[schemars(example = "0.1%")]
-    pub(crate) reverse_duplicate: RawValue<Percent>,
-    /// Transmissions of the bottleneck, as a radio's: each costs a fixed time and takes what waits
-    /// when it begins, up to so many packets.
-    #[serde(default = "no_wifi")]
-    pub(crate) wifi: RawValue<Option<Aggregation>>,
-    /// Now and then nothing is sent for a time, as by a radio that sleeps or scans: data packets
-    /// wait in front of the bottleneck, ACKs at the receiver.
-    #[serde(default = "no_suspend")]
-    pub(crate) suspend: RawValue<Option<Suspend>>,
-    /// How the delay of data packets varies behind the last link: by a time drawn for each, up to
-    /// so much or of another distribution ("reorder" lets packets overtake each other), or all are
-    /// held for a time now and then, and released at once.
-    #[serde(default = "no_jitter")]
-    pub(crate) jitter: RawValue<Jitter>,
-    /// The same for ACKs: "hold 10ms" releases them once in 10 ms, as Wi-Fi does that aggregates.
-    #[serde(default = "no_reverse_jitter")]
-    pub(crate) reverse_jitter: RawValue<InOrder>,
+    #[serde(flatten)]
+    pub(crate) keys: PathKeys,
     /// Changes of the path in mid-run, one table each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
@@ -90,30 +63,8 @@ pub(crate) struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Buffer>", extend("x-default" = "tc's limit for queues that have one; the others need it"))]
     pub(crate) buffer: Option<RawValue<Buffer>>,
-    /// How the queue is managed: its kind, or its kind with options that are not the default.
-    /// `fullpipe list queues` names them, `fullpipe explain <queue>` lists their options.
-    #[serde(default = "pfifo")]
-    pub(crate) queue: RawValue<Config>,
-    /// Loss in front of the queue, at random, in bursts, each n-th, or those of a list: of data
-    /// packets, and of the ACKs of flows whose reverse_route leads over the link.
-    #[serde(default = "no_loss")]
-    pub(crate) loss: RawValue<Loss>,
-    /// A token bucket in front of the queue, which drops what does not conform; it begins full.
-    #[serde(default = "no_policer")]
-    pub(crate) policer: RawValue<Option<Policer>>,
-    /// A token bucket behind the queue, as tc's tbf: the head of the queue waits until it has
-    /// tokens. The queue is that of the link, and a bdp or time of its buffer is counted at the
-    /// shaper's rate if that is lower.
-    #[serde(default = "no_shaper")]
-    pub(crate) shaper: RawValue<Option<Shaper>>,
-    /// What becomes of the ECN field of packets that reach the link: "strip" clears it, so that its
-    /// queue and those behind it drop where they would mark.
-    #[serde(default = "kept")]
-    pub(crate) ecn: RawValue<EcnField>,
-    /// With "on" an ACK that finds an older one of its flow waiting, which says nothing that it
-    /// does not say, takes its place.
-    #[serde(default = "off")]
-    pub(crate) ack_filter: RawValue<Switch>,
+    #[serde(flatten)]
+    pub(crate) keys: LinkKeys,
 }
 
 /// A further link.
@@ -143,7 +94,7 @@ fn or_a_profile(path: &mut Schema) {
 
 /// A change of the path in mid-run: when, and what is different from then on.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Change {
     /// When.
     #[schemars(example = "10s")]
@@ -161,46 +112,8 @@ pub(crate) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Buffer>", extend("x-default" = "unchanged"))]
     pub(crate) buffer: Option<RawValue<Buffer>>,
-    /// From then on path.loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Loss>", extend("x-default" = "unchanged"))]
-    pub(crate) loss: Option<RawValue<Loss>>,
-    /// From then on path.reverse_loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Loss>", extend("x-default" = "unchanged"))]
-    pub(crate) reverse_loss: Option<RawValue<Loss>>,
-    /// From then on path.duplicate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Percent>", extend("x-default" = "unchanged"))]
-    pub(crate) duplicate: Option<RawValue<Percent>>,
-    /// From then on path.reverse_duplicate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Percent>", extend("x-default" = "unchanged"))]
-    pub(crate) reverse_duplicate: Option<RawValue<Percent>>,
-    /// From then on path.wifi.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Option<Aggregation>>", extend("x-default" = "unchanged"))]
-    pub(crate) wifi: Option<RawValue<Option<Aggregation>>>,
-    /// From then on path.suspend.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Option<Suspend>>", extend("x-default" = "unchanged"))]
-    pub(crate) suspend: Option<RawValue<Option<Suspend>>>,
-    /// From then on path.policer, with a full bucket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Option<Policer>>", extend("x-default" = "unchanged"))]
-    pub(crate) policer: Option<RawValue<Option<Policer>>>,
-    /// From then on path.shaper, with a full bucket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Option<Shaper>>", extend("x-default" = "unchanged"))]
-    pub(crate) shaper: Option<RawValue<Option<Shaper>>>,
-    /// From then on path.jitter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Jitter>", extend("x-default" = "unchanged"))]
-    pub(crate) jitter: Option<RawValue<Jitter>>,
-    /// From then on path.reverse_jitter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<InOrder>", extend("x-default" = "unchanged"))]
-    pub(crate) reverse_jitter: Option<RawValue<InOrder>>,
+    #[serde(flatten)]
+    pub(crate) keys: ChangeKeys,
 }
 
 impl Change {
@@ -212,61 +125,11 @@ impl Change {
         ) -> Option<(&'static str, String)> {
             leaf.as_ref().map(|leaf| (name, leaf.show()))
         }
-        let keys = [
+        let own = [
             shown("rate", &self.rate),
             shown("rtt", &self.rtt),
             shown("buffer", &self.buffer),
-            shown("loss", &self.loss),
-            shown("reverse_loss", &self.reverse_loss),
-            shown("duplicate", &self.duplicate),
-            shown("reverse_duplicate", &self.reverse_duplicate),
-            shown("wifi", &self.wifi),
-            shown("suspend", &self.suspend),
-            shown("policer", &self.policer),
-            shown("shaper", &self.shaper),
-            shown("jitter", &self.jitter),
-            shown("reverse_jitter", &self.reverse_jitter),
         ];
-        keys.into_iter().flatten().collect()
+        own.into_iter().flatten().chain(self.keys.given()).collect()
     }
-}
-
-fn no_loss() -> RawValue<Loss> {
-    RawValue::of(&Loss::NONE)
-}
-
-fn no_copies() -> RawValue<Percent> {
-    RawValue::of(&Percent(0.0))
-}
-
-fn no_wifi() -> RawValue<Option<Aggregation>> {
-    RawValue::of(&None)
-}
-
-fn no_suspend() -> RawValue<Option<Suspend>> {
-    RawValue::of(&None)
-}
-
-fn no_shaper() -> RawValue<Option<Shaper>> {
-    RawValue::of(&None)
-}
-
-fn no_policer() -> RawValue<Option<Policer>> {
-    RawValue::of(&None)
-}
-
-fn no_jitter() -> RawValue<Jitter> {
-    RawValue::of(&Jitter::Off)
-}
-
-fn no_reverse_jitter() -> RawValue<InOrder> {
-    RawValue::of(&InOrder(Jitter::Off))
-}
-
-fn kept() -> RawValue<EcnField> {
-    RawValue::of(&EcnField::Keep)
-}
-
-fn pfifo() -> RawValue<Config> {
-    RawValue::of(&plain("pfifo"))
 }

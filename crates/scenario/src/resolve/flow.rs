@@ -34,6 +34,11 @@ pub(super) fn flows(
         tables.push((flow, named, count));
     }
 
+    count_out(tables, source)
+}
+
+/// As many flows of each table as its count says, each with a name of its own.
+fn count_out(tables: Vec<(Flow, bool, u64)>, source: &Source) -> Result<Vec<Flow>, Error> {
     // How many unnamed flows each algorithm has, and how many of them have their name already.
     let mut unnamed: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for (flow, _, count) in tables.iter().filter(|(_, named, _)| !named) {
@@ -51,31 +56,20 @@ pub(super) fn flows(
                 }
                 _ => (count, n),
             };
-            let name = if all == 1 {
-                flow.name.clone()
-            } else {
-                format!("{}-{number}", flow.name)
+            let name = match all {
+                1 => flow.name.clone(),
+                _ => format!("{}-{number}", flow.name),
+            };
+            let refuse = |problem: &str, fix| {
+                Err(source.error(&flow.key("name"), format_args!("{name:?}"), problem, fix))
             };
             if name.len() > Name::LONGEST {
-                let problem = format!(
-                    "with its number this name has more than {} characters",
-                    Name::LONGEST
-                );
-                return Err(source.error(
-                    &flow.key("name"),
-                    format_args!("{name:?}"),
-                    problem,
-                    "shorten it",
-                ));
+                let most = Name::LONGEST;
+                let problem = format!("with its number this name has more than {most} characters");
+                return refuse(&problem, "shorten it");
             }
             if !names.insert(name.clone()) {
-                let problem = "another flow has this name";
-                return Err(source.error(
-                    &flow.key("name"),
-                    format_args!("{name:?}"),
-                    problem,
-                    "give each its own",
-                ));
+                return refuse("another flow has this name", "give each its own");
             }
             flows.push(Flow {
                 name,
@@ -268,7 +262,25 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
             "remove it, or give the flow a cc",
         ));
     }
-    let given: [Option<(&str, String)>; 11] = [
+    let Some((key, value)) = without_effect(flow, raw).next() else {
+        return Ok(());
+    };
+    let problem =
+        "without effect: a flow with cc = \"none\" has no congestion control and gets no ACKs";
+    Err(source.error(
+        &flow.key(&key),
+        value,
+        problem,
+        format!("remove {key}, or give the flow a cc"),
+    ))
+}
+
+/// The keys that are given and need a congestion control or ACKs, each with its value.
+fn without_effect<'a>(
+    flow: &Flow,
+    raw: &'a raw::Flow,
+) -> impl Iterator<Item = (String, String)> + use<'a> {
+    let given: [Option<(&'static str, String)>; 11] = [
         (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.tcp.reverse_route.show())),
         raw.app.as_ref().map(|app| ("app", app.show())),
         (flow.ecn_feedback != EcnFeedback::Accurate)
@@ -297,15 +309,5 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
         .params
         .iter()
         .map(|(name, value)| (format!("params.{name}"), value.show()));
-    let Some((key, value)) = given.chain(params).next() else {
-        return Ok(());
-    };
-    let problem =
-        "without effect: a flow with cc = \"none\" has no congestion control and gets no ACKs";
-    Err(source.error(
-        &flow.key(&key),
-        value,
-        problem,
-        format!("remove {key}, or give the flow a cc"),
-    ))
+    given.chain(params)
 }

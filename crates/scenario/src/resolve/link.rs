@@ -7,43 +7,32 @@ use fullpipe_units::{Bytes, Span};
 
 use super::optional;
 use crate::buffer::Buffer;
-use crate::enums::Switch;
 use crate::error::Error;
-use crate::impairment::InOrder;
-use crate::model::{BOTTLENECK, Change, Link, PACKET, Path, Written};
+use crate::model::{BOTTLENECK, PACKET, Written};
+use crate::path_keys::{Change, Link, Path};
 use crate::queue;
 use crate::raw;
 use crate::raw_value::RawValue;
 use crate::source::{Source, join};
-use crate::values::{Delay, Percent};
+use crate::values::Delay;
 
 /// More than this no queue can be meant to hold.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
 
 pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
-    let Percent(duplicate) = raw.duplicate.get(source, "path.duplicate")?;
-    let Percent(reverse_duplicate) = raw
-        .reverse_duplicate
-        .get(source, "path.reverse_duplicate")?;
-    let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
+    let link = link(&raw.link, "path", rtt, source)?;
     let path = Path {
         loopback: optional(&raw.kind, source, "path.kind")?.is_some(),
-        link: link(&raw.link, "path", rtt, source)?,
+        changes: changes(&raw.change, &link, rtt, source)?,
+        link,
         rtt,
-        reverse_loss: raw.reverse_loss.get(source, "path.reverse_loss")?,
-        duplicate,
-        reverse_duplicate,
-        wifi: raw.wifi.get(source, "path.wifi")?,
-        suspend: raw.suspend.get(source, "path.suspend")?,
-        jitter: raw.jitter.get(source, "path.jitter")?,
-        reverse_jitter,
-        changes: changes(&raw.change, source)?,
+        ..raw.keys.read("path", source)?
     };
     check_radio(&path, raw, source)?;
     for Change {
         rate,
-        buffer,
+        limit,
         table: Written(i),
         ..
     } in &path.changes
@@ -57,10 +46,9 @@ pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
             let fix = "keep one of the two; \"schedule 0s 20mbit, 5s 50mbit\" is a pattern, too";
             return Err(source.error(&format!("path.change.{i}.rate"), shown, problem, fix));
         }
-        if let Some(buffer) = buffer {
-            let limit = path.link.limit(*buffer, rtt);
+        if let Some(limit) = limit {
             check_buffer(
-                limit,
+                *limit,
                 raw.change[*i].buffer.as_ref(),
                 &format!("path.change.{i}.buffer"),
                 source,
@@ -78,8 +66,8 @@ fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Erro
     let is_there =
         |change: &Change| change.wifi.flatten().is_some() || change.suspend.flatten().is_some();
     let given = match path.changes.iter().find(|change| is_there(change)) {
-        _ if path.wifi.is_some() => ("path.wifi".to_owned(), raw.wifi.show()),
-        _ if path.suspend.is_some() => ("path.suspend".to_owned(), raw.suspend.show()),
+        _ if path.wifi.is_some() => ("path.wifi".to_owned(), raw.keys.wifi.show()),
+        _ if path.suspend.is_some() => ("path.suspend".to_owned(), raw.keys.suspend.show()),
         Some(Change {
             table: Written(i), ..
         }) => (format!("path.change.{i}"), String::new()),
@@ -92,8 +80,7 @@ fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Erro
 /// The link that the table `at` describes: the bottleneck, if nothing else is said.
 pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Result<Link, Error> {
     let key = |name: &str| format!("{at}.{name}");
-    let queue = raw.queue.get(source, &key("queue"))?;
-    let Switch(ack_filter) = raw.ack_filter.get(source, &key("ack_filter"))?;
+    let keys = raw.keys.read(at, source)?;
     let rate_pattern = optional(&raw.rate_pattern, source, &key("rate_pattern"))?;
     let rate = match (optional(&raw.rate, source, &key("rate"))?, &rate_pattern) {
         (Some(rate), _) => rate,
@@ -102,23 +89,16 @@ pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Res
             return Err(source.error(&key("rate"), "", "missing", "add rate = \"100mbit\""));
         }
     };
-    let link = Link {
+    let mut link = Link {
         name: BOTTLENECK.to_owned(),
-        delay: Span::ZERO,
         rate,
         rate_pattern,
-        buffer: buffer(raw, &queue, &key("buffer"), source)?,
-        queue,
-        loss: raw.loss.get(source, &key("loss"))?,
-        policer: raw.policer.get(source, &key("policer"))?,
-        shaper: raw.shaper.get(source, &key("shaper"))?,
-        ecn: raw.ecn.get(source, &key("ecn"))?,
-        ack_filter,
-        table: None,
+        buffer: buffer(raw, &keys.queue, &key("buffer"), source)?,
+        ..keys
     };
-    let limit = link.limit(link.buffer, rtt);
-    check_buffer(limit, raw.buffer.as_ref(), &key("buffer"), source)?;
-    check_queue(&link, limit, &key("queue"), source)?;
+    link.limit = link.limit_of(link.buffer, rtt);
+    check_buffer(link.limit, raw.buffer.as_ref(), &key("buffer"), source)?;
+    check_queue(&link, &key("queue"), source)?;
     Ok(link)
 }
 
@@ -136,8 +116,8 @@ fn buffer(raw: &raw::Link, queue: &Config, key: &str, source: &Source) -> Result
 }
 
 /// Refuses options of the queue that contradict each other, or the buffer.
-fn check_queue(link: &Link, limit: Limit, key: &str, source: &Source) -> Result<(), Error> {
-    (link.queue.descriptor().check)(&link.queue, limit.bytes(PACKET)).map_err(|refused| {
+fn check_queue(link: &Link, key: &str, source: &Source) -> Result<(), Error> {
+    (link.queue.descriptor().check)(&link.queue, link.limit.bytes(PACKET)).map_err(|refused| {
         let shown = queue::shown(&link.queue, refused.name);
         source.error(
             &join(key, refused.name),
@@ -175,31 +155,27 @@ fn check_buffer(
     Ok(())
 }
 
-/// Reads the changes, and puts them in order.
-fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
+/// Reads the changes of a path of `rtt` at the start, and puts them in order.
+fn changes(
+    raw: &[raw::Change],
+    link: &Link,
+    rtt: Span,
+    source: &Source,
+) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::with_capacity(raw.len());
     // What is changed already: (key, when).
     let mut known = BTreeSet::new();
     for (i, raw) in raw.iter().enumerate() {
         let key = |name: &str| format!("path.change.{i}.{name}");
+        let buffer = optional(&raw.buffer, source, &key("buffer"))?;
         let change = Change {
             at: raw.at.get(source, &key("at"))?,
             rate: optional(&raw.rate, source, &key("rate"))?,
             rtt: optional(&raw.rtt, source, &key("rtt"))?.map(|Delay(rtt)| rtt),
-            buffer: optional(&raw.buffer, source, &key("buffer"))?,
-            loss: optional(&raw.loss, source, &key("loss"))?,
-            reverse_loss: optional(&raw.reverse_loss, source, &key("reverse_loss"))?,
-            duplicate: optional(&raw.duplicate, source, &key("duplicate"))?.map(|Percent(p)| p),
-            reverse_duplicate: optional(&raw.reverse_duplicate, source, &key("reverse_duplicate"))?
-                .map(|Percent(p)| p),
-            wifi: optional(&raw.wifi, source, &key("wifi"))?,
-            suspend: optional(&raw.suspend, source, &key("suspend"))?,
-            policer: optional(&raw.policer, source, &key("policer"))?,
-            shaper: optional(&raw.shaper, source, &key("shaper"))?,
-            jitter: optional(&raw.jitter, source, &key("jitter"))?,
-            reverse_jitter: optional(&raw.reverse_jitter, source, &key("reverse_jitter"))?
-                .map(|InOrder(jitter)| jitter),
+            buffer,
+            limit: buffer.map(|buffer| link.limit_of(buffer, rtt)),
             table: Written(i),
+            ..raw.keys.read(&format!("path.change.{i}"), source)?
         };
         let given = raw.given();
         if given.is_empty() {
@@ -219,4 +195,16 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
     }
     changes.sort_by_key(|change| change.at);
     Ok(changes)
+}
+
+impl Link {
+    /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the start, on
+    /// a path of `rtt`.
+    fn limit_of(&self, buffer: Buffer, rtt: Span) -> Limit {
+        if self.queue.descriptor().in_bytes {
+            buffer.limit_in_bytes(self.sustained(), rtt, PACKET)
+        } else {
+            buffer.limit(self.sustained(), rtt, PACKET)
+        }
+    }
 }

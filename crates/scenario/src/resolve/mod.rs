@@ -13,7 +13,7 @@ pub(crate) use self::link::link;
 use self::link::path;
 use crate::error::Error;
 use crate::expect::Conditions;
-use crate::model::{Scenario, Table, Written};
+use crate::model::{Flow, Scenario, Table, Written};
 use crate::profile::Applied;
 use crate::raw;
 use crate::raw_value::{RawValue, ReadValue};
@@ -81,95 +81,108 @@ pub(crate) fn resolve(
     Ok(scenario)
 }
 
+/// Refuses times that are not within the run.
 fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
-    let Scenario {
-        duration,
-        measure_from,
-        start_jitter,
-        ..
-    } = *scenario;
-    let refuse = |key: &str, leaf: &RawValue<Span>, problem: &str, fix: String| {
-        Err(scenario.error(key, leaf.show(), problem, fix))
-    };
-    if duration == Span::ZERO {
-        let fix = "give more, like \"60s\"".to_owned();
-        return refuse(
-            "duration",
-            &raw.duration,
-            "a run of no time shows nothing",
-            fix,
-        );
+    let times = Times { scenario, raw };
+    times.check_run()?;
+    times.check_changes()?;
+    times.check_workloads()?;
+    scenario
+        .flows
+        .iter()
+        .try_for_each(|flow| times.check_flow(flow))
+}
+
+struct Times<'a> {
+    scenario: &'a Scenario,
+    raw: &'a raw::Scenario,
+}
+
+impl Times<'_> {
+    fn refuse(
+        &self,
+        key: &str,
+        leaf: &RawValue<Span>,
+        problem: &str,
+        fix: String,
+    ) -> Result<(), Error> {
+        Err(self.scenario.error(key, leaf.show(), problem, fix))
     }
-    let before_end = format!("give less than the duration, \"{duration}\", or a longer duration");
-    if measure_from >= duration {
-        return refuse(
-            "measure_from",
-            &raw.measure_from,
-            "nothing is left to measure",
-            before_end,
-        );
+
+    fn before_end(&self) -> String {
+        let duration = self.scenario.duration;
+        format!("give less than the duration, \"{duration}\", or a longer duration")
     }
-    for change in &scenario.path.changes {
-        let at = &raw.path.change[change.table.0].at;
-        let key = format!("path.change.{}.at", change.table.0);
-        if change.at == Span::ZERO {
-            let fix = "put it into [path] itself, or give a later time".to_owned();
-            return refuse(&key, at, "a change at the start is none", fix);
+
+    fn check_run(&self) -> Result<(), Error> {
+        if self.scenario.duration == Span::ZERO {
+            let fix = "give more, like \"60s\"".to_owned();
+            let problem = "a run of no time shows nothing";
+            return self.refuse("duration", &self.raw.duration, problem, fix);
         }
-        if change.at >= duration {
-            return refuse(
-                &key,
-                at,
-                "the run is over before the path changes",
-                before_end,
-            );
+        if self.scenario.measure_from >= self.scenario.duration {
+            let (problem, leaf) = ("nothing is left to measure", &self.raw.measure_from);
+            return self.refuse("measure_from", leaf, problem, self.before_end());
         }
+        Ok(())
     }
-    for workload in &scenario.workloads {
-        let (start, Table::Workload(i)) = (workload.flow.start, workload.flow.table.0) else {
-            continue;
-        };
-        if start >= duration {
-            let written = &raw.workload[i].start;
-            return refuse(
-                &workload.key("start"),
-                written,
-                "the run is over before a flow arrives",
-                before_end,
-            );
+
+    fn check_changes(&self) -> Result<(), Error> {
+        for change in &self.scenario.path.changes {
+            let at = &self.raw.path.change[change.table.0].at;
+            let key = format!("path.change.{}.at", change.table.0);
+            if change.at == Span::ZERO {
+                let fix = "put it into [path] itself, or give a later time".to_owned();
+                return self.refuse(&key, at, "a change at the start is none", fix);
+            }
+            if change.at >= self.scenario.duration {
+                let problem = "the run is over before the path changes";
+                return self.refuse(&key, at, problem, self.before_end());
+            }
         }
+        Ok(())
     }
-    for flow in &scenario.flows {
+
+    fn check_workloads(&self) -> Result<(), Error> {
+        for workload in &self.scenario.workloads {
+            let (start, Table::Workload(i)) = (workload.flow.start, workload.flow.table.0) else {
+                continue;
+            };
+            if start >= self.scenario.duration {
+                let (key, written) = (workload.key("start"), &self.raw.workload[i].start);
+                let problem = "the run is over before a flow arrives";
+                return self.refuse(&key, written, problem, self.before_end());
+            }
+        }
+        Ok(())
+    }
+
+    fn check_flow(&self, flow: &Flow) -> Result<(), Error> {
         let Table::Flow(i) = flow.table.0 else {
-            continue;
+            return Ok(());
         };
+        let (duration, raw) = (self.scenario.duration, &self.raw.flow[i]);
         if flow.start >= duration {
-            let start = &raw.flow[i].start;
-            return refuse(
-                &flow.key("start"),
-                start,
-                "the run is over before the flow starts",
-                before_end,
-            );
+            let problem = "the run is over before the flow starts";
+            return self.refuse(&flow.key("start"), &raw.start, problem, self.before_end());
         }
         if let Some((at, _)) = flow.app_schedule.last().filter(|(at, _)| *at >= duration) {
             let problem = format!("the run is over before {at}");
-            let written = raw.flow[i]
-                .app_schedule
-                .as_ref()
-                .map_or_else(String::new, RawValue::show);
-            return Err(scenario.error(&flow.key("app_schedule"), written, problem, before_end));
+            let schedule = raw.app_schedule.as_ref();
+            let written = schedule.map_or_else(String::new, RawValue::show);
+            let key = flow.key("app_schedule");
+            return Err(self
+                .scenario
+                .error(&key, written, problem, self.before_end()));
         }
-        if flow.start + start_jitter > duration {
+        if flow.start + self.scenario.start_jitter > duration {
             let problem = format!("flow {} may start after the end of the run", flow.name);
-            let fix = format!(
-                "give at most \"{}\", or a longer duration",
-                duration - flow.start
-            );
-            return refuse("start_jitter", &raw.start_jitter, &problem, fix);
+            let most = duration - flow.start;
+            let fix = format!("give at most \"{most}\", or a longer duration");
+            return self.refuse("start_jitter", &self.raw.start_jitter, &problem, fix);
         }
+        Ok(())
     }
-    Ok(())
 }
 
 pub(crate) fn optional<T: ReadValue>(

@@ -19,7 +19,8 @@ pub use self::coming::ArrivalGenerator;
 pub(crate) use self::kinds::{Load, Text};
 pub use self::kinds::{Model, Rtts};
 pub(crate) use self::read::{check_loads, workloads};
-use crate::model::{Flow, Link, PACKET, Scenario, Written};
+use crate::model::{Flow, PACKET, Scenario, Written};
+use crate::path_keys::Link;
 
 /// Payload of a full packet.
 const PAYLOAD: Bytes = Bytes::new(1448);

@@ -86,7 +86,6 @@ fn workload(
         return Err(source.error(&key("stop"), leaf.show(), "it stops before it starts", fix));
     }
     let model = raw.model.get(source, &key("model"))?;
-    let given = optional(&raw.source, source, &key("source"))?;
     let refuse = |problem: String, fix: String| {
         let (key, shown) = match &raw.source {
             Some(leaf) => (key("source"), leaf.show()),
@@ -94,26 +93,15 @@ fn workload(
         };
         source.error(&key, shown, problem, fix)
     };
-    let named = given
+    let named = optional(&raw.source, source, &key("source"))?
         .map(|Text(name)| input(&model, &name, source, library))
-        .transpose();
-    let named = named.map_err(|Refused { problem, fix }| refuse(problem, fix))?;
+        .transpose()
+        .map_err(|Refused { problem, fix }| refuse(problem, fix))?;
     let (input, written, fingerprint) = match named {
-        Some(Named {
-            input,
-            written,
-            fingerprint,
-        }) => (Some(input), Some(written), fingerprint),
+        Some(named) => (Some(named.input), Some(named.written), named.fingerprint),
         None => (None, None, None),
     };
-    if let Some(Text(kept)) = optional(&raw.fingerprint, source, &key("fingerprint"))?
-        && fingerprint.as_ref() != Some(&kept)
-    {
-        let now = fingerprint.map_or_else(|| "no file".to_owned(), |now| format!("now {now}"));
-        let problem = format!("the source is another one: {now}");
-        let fix = "give the file that the run was made with, or remove this key";
-        return Err(source.error(&key("fingerprint"), format_args!("{kept:?}"), problem, fix));
-    }
+    check_fingerprint(raw, table, fingerprint.as_deref(), source)?;
     let as_seen = matches!(model.model, Model::Replay | Model::Collapsed)
         && matches!(input, Some(Input::Flows(_)));
     let rtts: Rtts = raw.rtt.get(source, &key("rtt"))?;
@@ -142,6 +130,26 @@ fn workload(
     })
 }
 
+/// Refuses a source that is not the one that a kept scenario was run with.
+fn check_fingerprint(
+    raw: &raw::Workload,
+    table: Table,
+    now: Option<&str>,
+    source: &Source,
+) -> Result<(), Error> {
+    let key = table.key("fingerprint");
+    let Some(Text(kept)) = optional(&raw.fingerprint, source, &key)? else {
+        return Ok(());
+    };
+    if now == Some(kept.as_str()) {
+        return Ok(());
+    }
+    let now = now.map_or_else(|| "no file".to_owned(), |now| format!("now {now}"));
+    let problem = format!("the source is another one: {now}");
+    let fix = "give the file that the run was made with, or remove this key";
+    Err(source.error(&key, format_args!("{kept:?}"), problem, fix))
+}
+
 /// What a workload is made of.
 struct Named {
     input: Input,
@@ -155,6 +163,15 @@ struct Refused {
     fix: String,
 }
 
+impl Refused {
+    fn new(problem: impl Into<String>, fix: impl Into<String>) -> Refused {
+        Refused {
+            problem: problem.into(),
+            fix: fix.into(),
+        }
+    }
+}
+
 /// What `name` stands for: a preset, or a file.
 fn input(
     model: &kinds::Model,
@@ -162,12 +179,6 @@ fn input(
     source: &Source,
     library: &dyn Library,
 ) -> Result<Named, Refused> {
-    let refuse = |problem: String, fix: &str| {
-        Err(Refused {
-            problem,
-            fix: fix.to_owned(),
-        })
-    };
     if let Some(preset) = Preset::named(name) {
         return Ok(Named {
             input: Input::Preset(preset),
@@ -185,36 +196,10 @@ fn input(
                 presets.first().copied().unwrap_or_default()
             ),
         };
-        return refuse("there is no such file or preset".to_owned(), &fix);
+        return Err(Refused::new("there is no such file or preset", fix));
     }
     if model.model.described().source == Needs::Cdf {
-        let text = match fs::metadata(&path).map(|file| file.len()) {
-            Ok(length) if length > LONGEST => {
-                return refuse("more than 64 MiB".to_owned(), "give a shorter one");
-            }
-            _ => fs::read_to_string(&path),
-        };
-        let Ok(text) = text else {
-            return refuse(
-                "not a text file that can be read".to_owned(),
-                "give a file of lines \"BYTES SHARE\"",
-            );
-        };
-        let cdf = match Cdf::parse(&text) {
-            Ok(cdf) => cdf,
-            Err(CdfError { line, problem, fix }) => {
-                let place = line.map_or_else(String::new, |line| format!("line {line}: "));
-                return refuse(format!("{place}{problem}"), fix);
-            }
-        };
-        let fingerprint = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        return Ok(Named {
-            input: Input::Cdf(Arc::new(cdf)),
-            written: shown(&path),
-            fingerprint: Some(hex(fingerprint)),
-        });
+        return cdf(&path);
     }
     let flows = library
         .flows(&path)
@@ -224,6 +209,34 @@ fn input(
         input: Input::Flows(flows),
         written: shown(&path),
         fingerprint,
+    })
+}
+
+/// The distribution in a file.
+fn cdf(path: &Path) -> Result<Named, Refused> {
+    let text = match fs::metadata(path).map(|file| file.len()) {
+        Ok(length) if length > LONGEST => {
+            return Err(Refused::new("more than 64 MiB", "give a shorter one"));
+        }
+        _ => fs::read_to_string(path),
+    };
+    let text = text.map_err(|_| {
+        Refused::new(
+            "not a text file that can be read",
+            "give a file of lines \"BYTES SHARE\"",
+        )
+    })?;
+    let cdf = Cdf::parse(&text).map_err(|CdfError { line, problem, fix }| {
+        let place = line.map_or_else(String::new, |line| format!("line {line}: "));
+        Refused::new(format!("{place}{problem}"), fix)
+    })?;
+    let fingerprint = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    Ok(Named {
+        input: Input::Cdf(Arc::new(cdf)),
+        written: shown(path),
+        fingerprint: Some(hex(fingerprint)),
     })
 }
 
@@ -276,23 +289,17 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
                 / lasts.as_secs_f64();
         }
         if before + offered >= capacity.as_f64() {
-            // To the nearest thousandth of it.
-            let rate = |bps: f64| {
-                let bps = bps as u64;
-                let unit = 10_u64.pow(bps.max(1).ilog10().saturating_sub(3));
-                Rate::from_bps((bps + unit / 2) / unit * unit)
-            };
-            let whose = if all.is_empty() {
-                "its flows bring"
-            } else {
-                "its flows and those above bring"
-            };
+            let carried = capacity.as_f64();
             let problem = format!(
-                "{whose} {}, and their link carries {} without headers",
-                rate(before + offered),
-                rate(capacity.as_f64())
+                "{} {}, and their link carries {} without headers",
+                match all.is_empty() {
+                    true => "its flows bring",
+                    false => "its flows and those above bring",
+                },
+                to_a_thousandth(before + offered),
+                to_a_thousandth(carried)
             );
-            let most = 1.0 - before / capacity.as_f64();
+            let most = 1.0 - before / carried;
             let fix = match most > 0.02 {
                 true => format!("give a load below {most:.2}, or a faster link"),
                 false => "give a faster link".to_owned(),
@@ -306,4 +313,11 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
         workload.arriving = Written(arriving);
     }
     Ok(())
+}
+
+/// A rate to the nearest thousandth of it.
+fn to_a_thousandth(bps: f64) -> Rate {
+    let bps = bps as u64;
+    let unit = 10_u64.pow(bps.max(1).ilog10().saturating_sub(3));
+    Rate::from_bps((bps + unit / 2) / unit * unit)
 }

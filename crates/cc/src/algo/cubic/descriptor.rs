@@ -1,11 +1,13 @@
 //! What CUBIC says of itself.
 
 use super::Cubic;
+use crate::common::slow_start::SlowStartKind;
 use crate::{
-    AnyController, Descriptor, Domain, Field, Param, RecoveryOwner, Signals, Specification,
+    AnyController, Descriptor, Field, Param, RecoveryOwner, Signals, Specification, fields, params,
+    words,
 };
 
-/// What governs the window, in the order of the labels below.
+/// What governs the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     SlowStart,
@@ -14,6 +16,17 @@ pub(super) enum Phase {
     Concave,
     Convex,
     Recovery,
+}
+
+impl Phase {
+    const NAMES: &[&str] = &[
+        "slow_start",
+        "css",
+        "reno_friendly",
+        "concave",
+        "convex",
+        "recovery",
+    ];
 }
 
 /// The static.
@@ -34,105 +47,64 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             note: "HyStart++, the default slow start",
         },
     ],
-    params: &[
-        Param {
-            name: "profile",
-            unit: "",
-            domain: Domain::Choice(&["rfc9438", "linux"]),
-            purpose: "whose rules hold where the RFC and Linux differ",
-            section: "RFC 9438 §4",
-        },
-        Param {
-            name: "slow_start",
-            unit: "",
-            domain: Domain::Choice(&["hystart++", "hystart", "classic"]),
-            purpose: "how slow start grows and ends; classic counts L = 2 segments an ACK at most",
-            section: "RFC 9438 §4.10",
-        },
-        Param {
-            name: "c",
-            unit: "segments/s^3",
-            domain: Domain::Number {
-                default: 0.4,
-                min: 0.001,
-                max: 100.0,
-            },
-            purpose: "C: how fast the window grows back",
-            section: "RFC 9438 §4.1.1",
-        },
-        Param {
-            name: "beta",
-            unit: "",
-            domain: Domain::Number {
-                default: 0.7,
-                min: 0.1,
-                max: 0.99,
-            },
-            purpose: "beta_cubic: what is left of the window after congestion",
-            section: "RFC 9438 §4.6",
-        },
-        Param {
-            name: "beta_ecn",
-            unit: "",
-            domain: Domain::Number {
-                default: 0.7,
-                min: 0.1,
-                max: 0.99,
-            },
-            purpose: "what a mark leaves of the window; 0.85 is ABE",
-            section: "RFC 9438 §4.6, RFC 8511 §3.1",
-        },
-        Param {
-            name: "fast_convergence",
-            unit: "",
-            domain: Domain::Flag { default: true },
-            purpose: "release bandwidth when the maximum falls",
-            section: "RFC 9438 §4.7",
-        },
-    ],
+    params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
-    fields: &[
-        Field {
-            name: "state",
-            unit: "",
-            purpose: "what governs the window",
-            labels: &[
-                "slow_start",
-                "css",
-                "reno_friendly",
-                "concave",
-                "convex",
-                "recovery",
-            ],
-        },
-        Field {
-            name: "w_max",
-            unit: "segments",
-            purpose: "W_max; 0 before the first congestion and after a timeout",
-            labels: &[],
-        },
-        Field {
-            name: "w_est",
-            unit: "segments",
-            purpose: "W_est, the Reno-friendly window; 0 unset",
-            labels: &[],
-        },
-        Field {
-            name: "k",
-            unit: "s",
-            purpose: "K: from the epoch's start to its plateau",
-            labels: &[],
-        },
-        Field {
-            name: "t",
-            unit: "s",
-            purpose: "the epoch's age, at the last ACK",
-            labels: &[],
-        },
-    ],
+    fields: Cubic::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
     random: false,
     build: |config| AnyController::Cubic(Cubic::new(config)),
 };
+
+words! {
+    /// Whose rules hold where the RFC and Linux differ.
+    pub(super) enum CubicProfile {
+        Rfc9438 = "rfc9438",
+        Linux = "linux",
+    }
+}
+
+/// RFC 9406 comes first here.
+const SLOW_STARTS: &[&str] = &[
+    SlowStartKind::HyStartPlusPlus.word(),
+    SlowStartKind::HyStart.word(),
+    SlowStartKind::Classic.word(),
+];
+
+params! {
+    /// What can be set.
+    pub(super) struct Params {
+        profile: CubicProfile = Param::choice(CubicProfile::WORDS)
+            .says("whose rules hold where the RFC and Linux differ", "RFC 9438 §4"),
+        slow_start: SlowStartKind = Param::choice(SLOW_STARTS).says(
+            "how slow start grows and ends; classic counts L = 2 segments an ACK at most",
+            "RFC 9438 §4.10",
+        ),
+        c: f64 = Param::number(0.4, 0.001..=100.0).unit("segments/s^3")
+            .says("C: how fast the window grows back", "RFC 9438 §4.1.1"),
+        beta: f64 = Param::number(0.7, 0.1..=0.99)
+            .says("beta_cubic: what is left of the window after congestion", "RFC 9438 §4.6"),
+        beta_ecn: f64 = Param::number(0.7, 0.1..=0.99).says(
+            "what a mark leaves of the window; 0.85 is ABE",
+            "RFC 9438 §4.6, RFC 8511 §3.1",
+        ),
+        fast_convergence: bool = Param::flag(true)
+            .says("release bandwidth when the maximum falls", "RFC 9438 §4.7"),
+    }
+}
+
+fields! {
+    pub(super) impl Cubic as cc {
+        state: Field::state(Phase::NAMES, "what governs the window") => cc.phase() as usize,
+        w_max:
+            Field::value("segments", "W_max; 0 before the first congestion and after a timeout")
+            => cc.window.w_max,
+        w_est: Field::value("segments", "W_est, the Reno-friendly window; 0 unset")
+            => cc.window.epoch.map(|epoch| epoch.w_est),
+        k: Field::value("s", "K: from the epoch's start to its plateau")
+            => cc.window.epoch.map(|epoch| epoch.k),
+        t: Field::value("s", "the epoch's age, at the last ACK")
+            => cc.window.epoch.map(|epoch| epoch.age(cc.last_ack)),
+    }
+}

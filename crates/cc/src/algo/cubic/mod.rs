@@ -2,15 +2,15 @@
 
 mod descriptor;
 mod epoch;
-mod law;
+mod window_function;
 
 pub use descriptor::DESCRIPTOR;
 
 use fullpipe_units::{Bytes, Time};
 
-use self::descriptor::Phase;
+use self::descriptor::{CubicProfile, Params, Phase};
 use self::epoch::Epoch;
-use self::law::{Before, CubicProfile, WindowFunction};
+use self::window_function::{Before, WindowFunction};
 use crate::common::slow_start::{AnySlowStart, SlowStart};
 use crate::common::window::{self, Classic, Episode, FlightSize, state};
 use crate::{
@@ -23,7 +23,7 @@ const ABC_LIMIT: f64 = 2.0;
 /// The controller.
 #[derive(Debug)]
 pub struct Cubic {
-    law: WindowFunction,
+    function: WindowFunction,
     beta_ecn: f64,
     slow_start: AnySlowStart,
     smss: f64,
@@ -56,21 +56,12 @@ struct CubicWindow {
 impl Cubic {
     /// One for a connection.
     pub fn new(config: &Config) -> Cubic {
-        let profile = if config.word("profile") == "linux" {
-            CubicProfile::Linux
-        } else {
-            CubicProfile::Rfc9438
-        };
+        let params = Params::read(config);
         let smss = config.smss.as_f64();
         Cubic {
-            law: WindowFunction::new(
-                profile,
-                config.number("c"),
-                config.number("beta"),
-                config.flag("fast_convergence"),
-            ),
-            beta_ecn: config.number("beta_ecn"),
-            slow_start: AnySlowStart::named(config.word("slow_start"), ABC_LIMIT),
+            function: WindowFunction::new(&params),
+            beta_ecn: params.beta_ecn,
+            slow_start: AnySlowStart::new(params.slow_start, ABC_LIMIT),
             smss,
             per_byte: 1.0 / smss,
             window: CubicWindow {
@@ -109,9 +100,9 @@ impl Cubic {
         let epoch = self
             .window
             .epoch
-            .get_or_insert_with(|| Epoch::begin(cx.now, self.law.c, cwnd, w_max));
+            .get_or_insert_with(|| Epoch::begin(cx.now, self.function.c, cwnd, w_max));
         let acked = ack.newly_acked.as_f64() * self.per_byte;
-        self.window.cwnd = self.law.grow(
+        self.window.cwnd = self.function.grow(
             epoch,
             cx.now,
             cx.conn,
@@ -168,23 +159,23 @@ impl Classic for Cubic {
 
     /// RFC 9438 §4.6 and §4.7.
     fn reduce(&mut self, cx: &Context<'_>, cause: RecoveryCause) {
-        let (beta, floor) = match (cause, self.law.profile) {
-            (RecoveryCause::Loss, _) => (self.law.beta, 2.0),
+        let (beta, floor) = match (cause, self.function.profile) {
+            (RecoveryCause::Loss, _) => (self.function.beta, 2.0),
             // RFC 9438 §4.6: marks can ask for less than two segments; not in Linux.
             (RecoveryCause::Ecn, CubicProfile::Rfc9438) => (self.beta_ecn, 1.0),
             (RecoveryCause::Ecn, CubicProfile::Linux) => (self.beta_ecn, 2.0),
         };
         self.saved = Some(self.window);
-        let cwnd = self.law.whole(self.window.cwnd);
-        let base = match self.law.profile {
+        let cwnd = self.function.whole(self.window.cwnd);
+        let base = match self.function.profile {
             CubicProfile::Rfc9438 => {
                 self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte
             }
             // Linux reduces the window, whatever of it was in use.
             CubicProfile::Linux => cwnd,
         };
-        let left = self.law.whole(base * beta);
-        self.window.w_max = self.law.w_max_after(cwnd, self.window.w_max);
+        let left = self.function.whole(base * beta);
+        self.window.w_max = self.function.w_max_after(cwnd, self.window.w_max);
         self.window.cwnd_prior = cwnd;
         self.window.cwnd = left.max(floor);
         self.window.ssthresh = Bytes::from_f64(left.max(2.0) * self.smss);
@@ -197,7 +188,8 @@ impl Classic for Cubic {
         // holds ssthresh, but one inside recovery, where a retransmission was lost, is a second
         // sign of congestion. Not so in Linux (tcp_enter_loss): what recovery reduced is not
         // reduced again.
-        let reduced = self.law.profile == CubicProfile::Linux && self.episode == Episode::Recovery;
+        let reduced =
+            self.function.profile == CubicProfile::Linux && self.episode == Episode::Recovery;
         if !(again || reduced) {
             self.reduce(cx, RecoveryCause::Loss);
         }
@@ -217,7 +209,7 @@ impl Classic for Cubic {
         };
         let cwnd = self.window.cwnd.max(saved.cwnd);
         let ssthresh = self.window.ssthresh.max(saved.ssthresh);
-        match self.law.profile {
+        match self.function.profile {
             // RFC 9438 §4.9.
             CubicProfile::Rfc9438 => {
                 self.window = CubicWindow {
@@ -245,7 +237,7 @@ impl Controller for Cubic {
         if packet.inflight == Bytes::new(u64::from(packet.size)) {
             self.exclude_since_active(cx.now);
         }
-        if self.law.profile == CubicProfile::Linux {
+        if self.function.profile == CubicProfile::Linux {
             self.last_active = cx.now;
         }
     }
@@ -258,7 +250,7 @@ impl Controller for Cubic {
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.flight.on_ack();
         self.last_ack = cx.now;
-        if self.law.profile == CubicProfile::Rfc9438 {
+        if self.function.profile == CubicProfile::Rfc9438 {
             // Linux lets an epoch age while the application is the limit, as long as anything is
             // sent.
             if !cx.conn.cwnd_limited {
@@ -312,15 +304,6 @@ impl Controller for Cubic {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        let (w_est, k, t) = self.window.epoch.map_or((0.0, 0.0, 0.0), |epoch| {
-            (epoch.w_est, epoch.k, epoch.age(self.last_ack))
-        });
-        row.extend([
-            f64::from(self.phase() as u8),
-            self.window.w_max,
-            w_est,
-            k,
-            t,
-        ]);
+        self.push_fields(row);
     }
 }

@@ -1,8 +1,11 @@
 //! What Prague says of itself.
 
+use fullpipe_units::Span;
+
 use super::Prague;
 use crate::{
-    AnyController, Descriptor, Domain, Field, Param, RecoveryOwner, Signals, Specification,
+    AnyController, Descriptor, Field, Param, RecoveryOwner, Signals, Specification, fields, params,
+    words,
 };
 
 /// What governs the window, in the order of the labels below.
@@ -39,89 +42,49 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             note: "ECT(1), a scalable answer to marks",
         },
     ],
-    params: &[
-        Param {
-            name: "alpha_gain",
-            unit: "",
-            domain: Domain::Number {
-                default: 1.0 / 16.0,
-                min: 0.0001,
-                max: 1.0,
-            },
-            purpose: "the weight of the latest round in alpha",
-            section: "tcp_prague.c PRAGUE_SHIFT_G",
-        },
-        Param {
-            name: "alpha_init",
-            unit: "",
-            domain: Domain::Number {
-                default: 1.0,
-                min: 0.0,
-                max: 1.0,
-            },
-            purpose: "alpha until the first round with a mark is over",
-            section: "tcp_prague.c prague_init",
-        },
-        Param {
-            name: "rtt_scaling",
-            unit: "",
-            domain: Domain::Choice(&["rate", "none"]),
-            purpose: "whether a flow grows as if its round trip were target_rtt, if it is shorter",
-            section: "tcp_prague.c prague_rtt_scaling",
-        },
-        Param {
-            name: "target_rtt",
-            unit: "ms",
-            domain: Domain::Number {
-                default: 25.0,
-                min: 0.01,
-                max: 100.0,
-            },
-            purpose: "the round trip at which all flows grow alike",
-            section: "tcp_prague.c prague_rtt_target",
-        },
-        Param {
-            name: "rtt_transition",
-            unit: "rounds",
-            domain: Domain::Number {
-                default: 500.0,
-                min: 0.0,
-                max: 1e6,
-            },
-            purpose: "after slow start, until rtt_scaling begins",
-            section: "tcp_prague.c prague_rtt_transition",
-        },
-    ],
+    params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
-    fields: &[
-        Field {
-            name: "state",
-            unit: "",
-            purpose: "what governs the window",
-            labels: Phase::NAMES,
-        },
-        Field {
-            name: "alpha",
-            unit: "",
-            purpose: "the average part of packets that are marked",
-            labels: &[],
-        },
-        Field {
-            name: "window",
-            unit: "segments",
-            purpose: "the window with its fraction",
-            labels: &[],
-        },
-        Field {
-            name: "increase",
-            unit: "segments",
-            purpose: "what a round trip without marks adds",
-            labels: &[],
-        },
-    ],
+    fields: Prague::FIELDS,
     recovery: RecoveryOwner::Own,
     needs: Signals::ECN_COUNTS.and(Signals::ECT1).and(Signals::PACING),
     random: false,
     build: |config| AnyController::Prague(Prague::new(config)),
 };
+
+words! {
+    /// Whether a flow of a short round trip grows as one of a longer.
+    pub(super) enum RttScaling {
+        Rate = "rate",
+        None = "none",
+    }
+}
+
+params! {
+    /// What can be set.
+    pub(super) struct Params {
+        alpha_gain: f64 = Param::number(1.0 / 16.0, 0.0001..=1.0)
+            .says("the weight of the latest round in alpha", "tcp_prague.c PRAGUE_SHIFT_G"),
+        alpha_init: f64 = Param::number(1.0, 0.0..=1.0)
+            .says("alpha until the first round with a mark is over", "tcp_prague.c prague_init"),
+        rtt_scaling: RttScaling = Param::choice(RttScaling::WORDS).says(
+            "whether a flow grows as if its round trip were target_rtt, if it is shorter",
+            "tcp_prague.c prague_rtt_scaling",
+        ),
+        target_rtt: Span = Param::number(25.0, 0.01..=100.0).unit("ms")
+            .says("the round trip at which all flows grow alike", "tcp_prague.c prague_rtt_target"),
+        rtt_transition: u64 = Param::number(500.0, 0.0..=1e6).unit("rounds").says(
+            "after slow start, until rtt_scaling begins",
+            "tcp_prague.c prague_rtt_transition",
+        ),
+    }
+}
+
+fields! {
+    pub(super) impl Prague as cc {
+        state: Field::state(Phase::NAMES, "what governs the window") => cc.phase() as usize,
+        alpha: Field::value("", "the average part of packets that are marked") => cc.alpha.get(),
+        window: Field::value("segments", "the window with its fraction") => cc.window,
+        increase: Field::value("segments", "what a round trip without marks adds") => cc.increase,
+    }
+}

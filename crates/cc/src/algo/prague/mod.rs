@@ -6,7 +6,7 @@ pub use descriptor::DESCRIPTOR;
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-use self::descriptor::Phase;
+use self::descriptor::{Params, Phase, RttScaling};
 use crate::common::marks::Alpha;
 use crate::common::round::RoundCounter;
 use crate::common::window::{loss_window, report};
@@ -58,15 +58,16 @@ impl Prague {
     /// One for a connection.
     pub fn new(config: &Config) -> Prague {
         let initial = config.initial_cwnd.as_f64() / config.smss.as_f64();
+        let params = Params::read(config);
         Prague {
-            target_rtt: Span::from_secs_f64(config.number("target_rtt") / 1e3),
-            scales: config.word("rtt_scaling") == "rate",
-            transition: config.number("rtt_transition") as u64,
+            target_rtt: params.target_rtt,
+            scales: params.rtt_scaling == RttScaling::Rate,
+            transition: params.rtt_transition,
             smss: config.smss,
             window: initial,
             cwnd: initial,
             ssthresh: f64::INFINITY,
-            alpha: Alpha::new(config.number("alpha_init"), config.number("alpha_gain")),
+            alpha: Alpha::new(params.alpha_init, params.alpha_gain),
             saw_ce: false,
             alpha_at: Time::ZERO,
             reduced_at: None,
@@ -311,11 +312,6 @@ impl Controller for Prague {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        row.extend([
-            f64::from(self.phase() as u8),
-            self.alpha.get(),
-            self.window,
-            self.increase,
-        ]);
+        self.push_fields(row);
     }
 }

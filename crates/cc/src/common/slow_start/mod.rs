@@ -10,7 +10,25 @@ pub use hystart_pp::HyStartPlusPlus;
 
 use fullpipe_units::Bytes;
 
-use crate::{Ack, Context, Transition};
+use crate::{Ack, Context, Param, Transition, words};
+
+words! {
+    /// The slow starts to choose from.
+    pub enum SlowStartKind {
+        /// RFC 5681 with RFC 3465.
+        Classic = "classic",
+        /// RFC 9406.
+        HyStartPlusPlus = "hystart++",
+        /// Linux's HyStart.
+        HyStart = "hystart",
+    }
+}
+
+/// How slow start grows and ends, for an algorithm that leaves that open.
+pub const SLOW_START: Param = Param::choice(SlowStartKind::WORDS).says(
+    "how slow start grows and ends",
+    "RFC 5681 §3.1, RFC 9406, Linux net/ipv4/tcp_cubic.c",
+);
 
 /// What an ACK means for a window in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +54,7 @@ pub trait SlowStart {
     }
 }
 
-/// The slow starts to choose from, inline.
+/// A slow start, inline.
 #[derive(Clone, Debug)]
 pub enum AnySlowStart {
     /// RFC 5681 with RFC 3465.
@@ -48,16 +66,14 @@ pub enum AnySlowStart {
 }
 
 impl AnySlowStart {
-    /// The one called `word`; `classic` counts at most `limit` segments an ACK (L of RFC 3465).
-    ///
-    /// # Panics
-    /// When there is none of that name: the algorithm's descriptor offers one that does not exist.
-    pub fn named(word: &str, limit: f64) -> AnySlowStart {
-        match word {
-            "classic" => AnySlowStart::Classic(Classic::new(limit)),
-            "hystart" => AnySlowStart::HyStart(HyStart::default()),
-            "hystart++" => AnySlowStart::HyStartPlusPlus(HyStartPlusPlus::default()),
-            _ => panic!("{word:?} is no slow start"),
+    /// One of that kind; `classic` counts at most `limit` segments an ACK (L of RFC 3465).
+    pub fn new(kind: SlowStartKind, limit: f64) -> AnySlowStart {
+        match kind {
+            SlowStartKind::Classic => AnySlowStart::Classic(Classic::new(limit)),
+            SlowStartKind::HyStart => AnySlowStart::HyStart(HyStart::default()),
+            SlowStartKind::HyStartPlusPlus => {
+                AnySlowStart::HyStartPlusPlus(HyStartPlusPlus::default())
+            }
         }
     }
 

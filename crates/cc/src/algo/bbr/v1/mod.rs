@@ -1,0 +1,321 @@
+//! BBRv1 as in Linux `net/ipv4/tcp_bbr.c`, in bytes. Names are those of that file.
+
+mod model;
+mod states;
+
+use fullpipe_units::{Span, Time};
+
+use self::model::Policer;
+use self::states::{Cycle, State};
+use super::estimators::{AckAggregation, Acked, Growth, MinRtt};
+use super::pacing::{BurstRule, Pacing, Segment};
+use super::{Core, bits};
+use crate::common::max_filter::MaxFilter;
+use crate::{
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, EcnCodepoint, Field,
+    Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Snapshot,
+    Specification, fields, params,
+};
+
+/// What BBRv1 says of itself.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "bbr1",
+    purpose: "Paces at the bottleneck's bandwidth, measured, with two BDPs in flight at most; takes no notice of loss.",
+    specifications: &[
+        Specification {
+            name: "Linux 6.12 net/ipv4/tcp_bbr.c",
+            note: "followed",
+        },
+        Specification {
+            name: "Cardwell et al., ACM Queue 14(5), 2016",
+            note: "the design",
+        },
+    ],
+    params: &Params::ROWS,
+    profiles: &[],
+    preset_of: None,
+    fields: Bbr1::FIELDS,
+    recovery: RecoveryOwner::Own,
+    needs: Signals::RATE_SAMPLE.and(Signals::PACING),
+    random: true,
+    build: |config| AnyController::Bbr1(Bbr1::new(config)),
+};
+
+params! {
+    /// What can be set.
+    struct Params {
+        high_gain: f64 = Param::number(739.0 / 256.0, 1.0..=4.0)
+            .says("pacing and window gain of STARTUP: 2/ln 2", "tcp_bbr.c bbr_high_gain"),
+        drain_gain: f64 = Param::number(88.0 / 256.0, 0.01..=1.0)
+            .says("pacing gain of DRAIN", "tcp_bbr.c bbr_drain_gain"),
+        cwnd_gain: f64 = Param::number(2.0, 1.0..=4.0)
+            .says("window gain of PROBE_BW", "tcp_bbr.c bbr_cwnd_gain"),
+        bw_window: u64 = Param::number(10.0, 1.0..=1000.0).unit("rounds")
+            .says("how long a bandwidth sample counts", "tcp_bbr.c bbr_bw_rtts"),
+        min_rtt_window: Span = Param::number(10.0, 0.1..=3600.0).unit("s")
+            .says(
+                "how long an RTT sample counts: the time between two PROBE_RTTs",
+                "tcp_bbr.c bbr_min_rtt_win_sec",
+            ),
+        probe_rtt_duration: Span = Param::number(0.2, 0.0..=10.0).unit("s")
+            .says(
+                "how long PROBE_RTT stays at four packets, at least",
+                "tcp_bbr.c bbr_probe_rtt_mode_ms",
+            ),
+        pacing_margin: f64 = Param::number(0.01, 0.0..=0.5)
+            .says(
+                "the part of the bandwidth that is left unused",
+                "tcp_bbr.c bbr_pacing_margin_percent",
+            ),
+        send_quantum_max: f64 = Param::number(65_536.0, 1.0..=1e6).unit("B")
+            .says("the largest burst", "tcp_bbr.c bbr_tso_segs_goal"),
+        extra_acked_gain: f64 = Param::number(1.0, 0.0..=10.0)
+            .says(
+                "how much of what was acknowledged in bursts is added to the window; 0 is a kernel before 5.1",
+                "tcp_bbr.c bbr_ack_aggregation_cwnd",
+            ),
+        min_rtt_refresh_on_equal: bool = Param::flag(false)
+            .says(
+                "an RTT equal to the minimum renews it, as in the first versions (<= where mainline has <)",
+                "tcp_bbr.c bbr_update_min_rtt",
+            ),
+        policer_estimator: bool = Param::flag(true)
+            .says(
+                "two intervals of much loss and the same rate show a policer, whose rate is then kept",
+                "tcp_bbr.c bbr_lt_bw_sampling",
+            ),
+    }
+}
+
+fields! {
+    impl Bbr1 as cc {
+        state: Field::state(State::NAMES, "bbr_mode") => cc.core.state as usize,
+        phase: Field::value("", "cycle_idx: 0 probes, 1 drains, 2 to 7 cruise") => cc.cycle.index,
+        round: Field::value("rounds", "rtt_cnt") => cc.core.round.count(),
+        max_bw: Field::value("bit/s", "the bandwidth estimate") => bits(cc.max_bw()),
+        min_rtt: Field::value("s", "the RTT estimate; 0 unset") => cc.core.min_rtt.get(),
+        pacing_gain: Field::value("", "in force since the last ACK") => cc.core.pacing_gain,
+        cwnd_gain: Field::value("", "in force since the last ACK") => cc.core.cwnd_gain,
+        extra_acked: Field::value("B", "added to the window for aggregated ACKs")
+            => cc.extra_acked(),
+        full_bw: Field::value("bit/s", "bandwidth at the last growth by 25 %")
+            => bits(cc.core.full_pipe.bw),
+        full_bw_count: Field::value("rounds", "rounds without such growth")
+            => cc.core.full_pipe.count,
+        prior_cwnd: Field::value("B", "the window to go back to") => cc.core.window.prior_cwnd,
+        packet_conservation: Field::yes_no("first round of recovery") => cc.packet_conservation,
+        policer_bw: Field::value("bit/s", "lt_bw, while it is in use; 0 otherwise")
+            => cc.policer.bw().map(bits),
+    }
+}
+
+/// `bbr_cwnd_min_target`: segments that keep a path with delayed ACKs busy.
+const MIN_CWND: u64 = 4;
+/// `bbr_full_bw_thresh`: growth below this is no growth.
+const FULL_BW_THRESH: f64 = 1.25;
+/// `bbr_full_bw_cnt`: rounds without growth that show the pipe to be full.
+const FULL_BW_COUNT: u32 = 3;
+/// `bbr_extra_acked_win_rtts`: rounds in each of the two halves of the window.
+const EXTRA_ACKED_ROUNDS: u64 = 5;
+/// `bbr_extra_acked_max_us`: the window grows by what the bandwidth delivers in this time at most.
+const EXTRA_ACKED_MAX: Span = Span::from_millis(100);
+
+/// The controller.
+#[derive(Debug)]
+pub struct Bbr1 {
+    params: Params,
+    core: Core<State>,
+    bw: MaxFilter,
+    policer: Policer,
+    cycle: Cycle,
+    /// Recovery began and no ACK has come since.
+    entering_recovery: bool,
+    /// In the first round of recovery: send what is delivered.
+    packet_conservation: bool,
+    /// `delivered_mstamp`.
+    delivered_at: Time,
+}
+
+impl Bbr1 {
+    /// One for a connection.
+    pub fn new(config: &Config) -> Bbr1 {
+        let params = Params::read(config);
+        let segment = Segment::new(config.smss);
+        let (margin, max) = (params.pacing_margin, params.send_quantum_max);
+        let mut pacing = Pacing::new(segment, margin, BurstRule::LINUX_V1, max);
+        pacing.init_from_rtt(segment, config.initial_cwnd, None, params.high_gain);
+        Bbr1 {
+            core: Core::new(
+                config,
+                (params.high_gain, params.high_gain),
+                MinRtt::new(params.min_rtt_window, params.min_rtt_refresh_on_equal),
+                AckAggregation::in_halves(),
+                pacing,
+            ),
+            bw: MaxFilter::new(params.bw_window),
+            policer: Policer::new(params.policer_estimator),
+            cycle: Cycle::default(),
+            entering_recovery: false,
+            packet_conservation: false,
+            delivered_at: Time::ZERO,
+            params,
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Context<'_>, to: State, reason: &'static str) {
+        self.core.enter(cx, to, reason);
+        if to == State::ProbeBw {
+            self.cycle.begin(cx.rng, self.delivered_at);
+        }
+    }
+
+    /// `bbr_update_gains`.
+    #[inline]
+    fn update_gains(&mut self) {
+        let Params {
+            high_gain,
+            drain_gain,
+            cwnd_gain,
+            ..
+        } = self.params;
+        (self.core.pacing_gain, self.core.cwnd_gain) = match self.core.state {
+            State::Startup => (high_gain, high_gain),
+            // The window stays: only the pace shall fall.
+            State::Drain => (drain_gain, high_gain),
+            // A policer drops what comes faster.
+            State::ProbeBw if self.policer.is_policed => (1.0, cwnd_gain),
+            State::ProbeBw => (self.cycle.pacing_gain(), cwnd_gain),
+            State::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    #[inline]
+    fn take_first_rtt(&mut self, cx: &Context<'_>) {
+        if self.core.has_first_rtt(cx) {
+            self.core.take_first_rtt(cx, self.params.high_gain);
+        }
+    }
+
+    /// `bbr_update_ack_aggregation`.
+    #[inline]
+    fn update_ack_aggregation(&mut self, cx: &Context<'_>, ack: &Ack) {
+        if ack.rate.rate.is_none() {
+            return;
+        }
+        let acked = Acked {
+            bytes: ack.newly_acked.as_f64(),
+            bw: self.bw(),
+            cwnd: self.core.window.cwnd.as_f64(),
+            round_start: self.core.round_start,
+            window: EXTRA_ACKED_ROUNDS,
+            epoch_max: AckAggregation::EPOCH_SEGMENTS * self.core.segment.bytes,
+        };
+        self.core.aggregation.on_ack(cx.now, acked);
+    }
+
+    /// What to add to the window: `bbr_ack_aggregation_cwnd`.
+    #[inline]
+    fn extra_acked(&self) -> f64 {
+        (self.params.extra_acked_gain * self.core.aggregation.extra_acked())
+            .min(self.bytes_in(EXTRA_ACKED_MAX))
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    #[inline]
+    fn check_full_bw_reached(&mut self, ack: &Ack) {
+        if !ack.rate.app_limited {
+            let (bw, round_start) = (self.max_bw(), self.core.round_start);
+            self.core.full_pipe.on_ack(
+                bw,
+                round_start,
+                Growth::AtRoundStart,
+                FULL_BW_THRESH,
+                FULL_BW_COUNT,
+            );
+        }
+    }
+
+    /// `bbr_set_pacing_rate`.
+    #[inline]
+    fn set_pacing_rate(&mut self, cx: &Context<'_>, gain: f64) {
+        self.take_first_rtt(cx);
+        self.core.set_pacing_rate(self.bw() * gain);
+    }
+}
+
+impl Controller for Bbr1 {
+    /// `bbr_init` with the first packet, and `bbr_cwnd_event`, CA_EVENT_TX_START.
+    #[inline]
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
+        self.take_first_rtt(cx);
+        if !self.core.restarts_from_idle(cx, packet) {
+            return;
+        }
+        match self.core.state {
+            // No more speed is needed than the path has: don't overrun a buffer for nothing.
+            State::ProbeBw => self.set_pacing_rate(cx, 1.0),
+            State::ProbeRtt => self.check_probe_rtt_done(cx),
+            State::Startup | State::Drain => {}
+        }
+    }
+
+    /// Losses count per ACK, as [`Ack::newly_lost`].
+    fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
+
+    /// `bbr_main`.
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
+        self.delivered_at = cx.now;
+        if self.update_bw(cx, ack) {
+            self.cycle.begin(cx.rng, self.delivered_at);
+        }
+        self.update_ack_aggregation(cx, ack);
+        if self.core.round_start {
+            self.packet_conservation = false;
+        }
+        if self.core.state == State::ProbeBw {
+            self.update_cycle_phase(cx, ack);
+        }
+        self.check_full_bw_reached(ack);
+        self.check_drain(cx);
+        self.update_min_rtt(cx, ack);
+        self.update_gains();
+        self.set_pacing_rate(cx, self.core.pacing_gain);
+        self.set_cwnd(cx, ack);
+    }
+
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
+        match change {
+            Recovery::Enter(RecoveryCause::Loss) => self.enter_recovery(),
+            // BBRv1 takes no notice of ECN.
+            Recovery::Enter(RecoveryCause::Ecn) => {}
+            Recovery::Exit => self.leave_recovery(cx.conn),
+            Recovery::Spurious => {
+                (self.core.full_pipe.bw, self.core.full_pipe.count) = (0.0, 0);
+                self.policer.reset(cx.now, cx.conn);
+                self.leave_recovery(cx.conn);
+            }
+            // Linux has no persistent congestion; it is the last of several timeouts.
+            Recovery::Timeout { .. } | Recovery::Persistent => {
+                self.cut_after_timeout(cx.conn);
+                self.core.full_pipe.bw = 0.0;
+                self.policer.on_timeout(cx.now, cx.conn);
+            }
+        }
+    }
+
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
+        if change == PathChange::Mtu {
+            self.core.on_mtu(cx.conn);
+        }
+    }
+
+    #[inline]
+    fn decision(&self) -> Decision {
+        self.core.decision(EcnCodepoint::NotEct)
+    }
+
+    fn observe(&self, row: &mut Vec<f64>) {
+        self.push_fields(row);
+    }
+}

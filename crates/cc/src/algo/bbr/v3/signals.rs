@@ -1,0 +1,246 @@
+//! Two more signals, both off by default: CE marks, and delay.
+
+use fullpipe_units::{Bytes, Span, Time};
+
+use super::Bbr;
+use super::states::State;
+use crate::common::window::Episode;
+use crate::{Ack, Context};
+
+// CE marks: google/bbr v2alpha and v3, off unless `ecn` is set. The draft defines none.
+
+/// How many of the packets are marked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EcnState {
+    /// `ecn_alpha`.
+    pub alpha: f64,
+    /// `ecn_eligible`: marks are answered.
+    pub eligible: bool,
+    /// The path carries marks.
+    pub works: bool,
+    delivered: Bytes,
+    delivered_ce: Bytes,
+    /// `startup_ecn_rounds`.
+    startup_rounds: u32,
+}
+
+impl EcnState {
+    pub(super) fn new(alpha: f64, wanted: bool) -> EcnState {
+        let none = Bytes::ZERO;
+        EcnState {
+            alpha,
+            eligible: false,
+            works: wanted,
+            delivered: none,
+            delivered_ce: none,
+            startup_rounds: 0,
+        }
+    }
+}
+
+impl Bbr {
+    /// `bbr_update_ecn_alpha`, with each round.
+    pub(super) fn update_ecn_alpha(&mut self, cx: &Context<'_>) {
+        if self.params.ecn_factor == 0.0 {
+            return;
+        }
+        self.ecn.eligible |= self.ecn.works && self.is_in_ecn_range();
+        if !self.ecn.eligible && !self.rules.ecn_alpha_always {
+            return;
+        }
+        let delivered = cx.conn.delivered - self.ecn.delivered;
+        if delivered == Bytes::ZERO {
+            return;
+        }
+        let ratio = (cx.conn.delivered_ce - self.ecn.delivered_ce).as_f64() / delivered.as_f64();
+        let gain = self.params.ecn_alpha_gain;
+        self.ecn.alpha = ((1.0 - gain) * self.ecn.alpha + gain * ratio).min(1.0);
+        (self.ecn.delivered, self.ecn.delivered_ce) = (cx.conn.delivered, cx.conn.delivered_ce);
+        self.check_startup_marks(cx, ratio);
+    }
+
+    /// The path is short enough for marks to count.
+    fn is_in_ecn_range(&self) -> bool {
+        let most = self.params.ecn_max_rtt;
+        most.is_none_or(|most| self.core.min_rtt.rtt <= most)
+    }
+
+    /// `bbr_check_ecn_too_high_in_startup`.
+    fn check_startup_marks(&mut self, cx: &Context<'_>, ratio: f64) {
+        let params = &self.params;
+        let (Some(rounds), Some(threshold)) = (params.ecn_startup_rounds, params.ecn_threshold)
+        else {
+            return;
+        };
+        if self.core.full_pipe.reached || !self.ecn.eligible {
+            return;
+        }
+        self.ecn.startup_rounds = if ratio >= threshold {
+            self.ecn.startup_rounds + 1
+        } else {
+            0
+        };
+        if self.ecn.startup_rounds >= rounds {
+            self.end_startup(cx);
+        }
+    }
+
+    /// Marks of this ACK, for the round.
+    #[inline]
+    pub(super) fn note_marks(&mut self, ack: &Ack) {
+        self.latest.ecn_in_round |= self.ecn.eligible && ack.ecn.ce_packets > 0;
+    }
+
+    /// The second half of `bbr_is_inflight_too_high`.
+    pub(super) fn has_too_many_marks(&self, delivered: Bytes, delivered_ce: Bytes) -> bool {
+        let Some(threshold) = self.params.ecn_threshold else {
+            return false;
+        };
+        if !self.ecn.eligible || delivered == Bytes::ZERO {
+            return false;
+        }
+        let (marked, limit) = (delivered_ce.as_f64(), delivered.as_f64() * threshold);
+        marked > limit || (marked == limit && self.rules.ecn_threshold_included)
+    }
+
+    /// `bbr_ecn_lower_bounds`: what a round with marks leaves of the short-term bound; no bound
+    /// without marks.
+    pub(super) fn inflight_after_marks(&mut self) -> Option<Bytes> {
+        if !self.latest.ecn_in_round || self.params.ecn_factor == 0.0 {
+            return None;
+        }
+        let left = 1.0 - self.ecn.alpha * self.params.ecn_factor;
+        Some(self.shortterm_or_window().mul_f64(left))
+    }
+
+    /// The first lines of `bbr_check_time_to_probe_bw`: marks without loss, and now neither; how
+    /// many rounds of UP to skip. TCP_CA_Open is no episode of any cause: while marks go on, each
+    /// begins the next with the ACK that brings it.
+    #[inline]
+    pub(super) fn ecn_reprobe(&self) -> Option<u32> {
+        let gain = self.params.ecn_reprobe_gain?;
+        let open = self.core.window.episode == Episode::None;
+        let quiet = self.latest.ecn_in_cycle && !self.latest.loss_in_cycle && open;
+        if !self.ecn.eligible || !quiet {
+            return None;
+        }
+        let longterm = self.bounds.inflight_longterm;
+        let bound = longterm.unwrap_or(self.core.window.cwnd);
+        let growth = (bound.as_f64() * gain * self.core.segment.per_byte) as u64;
+        Some(growth.max(1).ilog2())
+    }
+
+    /// What the cycle has seen, for the next ACK.
+    #[inline]
+    pub(super) fn note_cycle(&mut self, ack: &Ack) {
+        self.latest.loss_in_cycle |= ack.rate.lost > Bytes::ZERO;
+        self.latest.ecn_in_cycle |= ack.rate.delivered_ce > Bytes::ZERO;
+    }
+}
+
+// Delay: leave Startup and ProbeBW_UP when it rises, as picoquic's `bbr.c` does
+// (draft-huitema-ccwg-bbr-realtime). Off in both of BBRv3's own profiles.
+
+/// `BBRRTTJitterBufferLen`.
+const SAMPLES: usize = 7;
+/// They are this far apart.
+const SPACING: Span = Span::from_millis(1);
+
+/// The least of the last RTTs, and for how long it has been high.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delay {
+    samples: [Span; SAMPLES],
+    next: u8,
+    last: Time,
+    /// `nb_rtt_excess`.
+    excess: u32,
+}
+
+impl Default for Delay {
+    fn default() -> Delay {
+        Delay {
+            samples: [Span::MAX; SAMPLES],
+            next: 0,
+            last: Time::ZERO,
+            excess: 0,
+        }
+    }
+}
+
+impl Delay {
+    /// `BBRUpdateRTTJitterBuffer`.
+    fn take(&mut self, now: Time, rtt: Span) {
+        if now.since(self.last) > SPACING {
+            self.samples[usize::from(self.next)] = rtt;
+            self.next = (self.next + 1) % SAMPLES as u8;
+            self.last = now;
+        }
+    }
+}
+
+impl Bbr {
+    /// The last lines of picoquic's `BBRUpdateMinRTT`: counts ACKs, and forgets the count only when
+    /// the minimum shows again.
+    #[inline]
+    pub(super) fn note_delay(&mut self, cx: &Context<'_>, ack: &Ack) {
+        let Some(delay) = &mut self.delay else { return };
+        if let Some(rtt) = ack.rtt {
+            delay.take(cx.now, rtt.raw);
+        }
+        let params = &self.params;
+        let least = delay.samples.iter().copied().min().unwrap_or(Span::MAX);
+        let min_rtt = self.core.min_rtt.rtt;
+        if least == Span::MAX || least <= min_rtt || min_rtt <= params.delay_guard {
+            delay.excess = 0;
+        } else if least > min_rtt + params.delay_margin + min_rtt.mul_f64(params.delay_growth) {
+            delay.excess += 1;
+        }
+    }
+
+    /// ACKs with a high RTT; none without the options.
+    #[inline]
+    fn rtt_excess(&self) -> u32 {
+        self.delay.as_ref().map_or(0, |delay| delay.excess)
+    }
+
+    /// A cycle begins, or its probe does.
+    pub(super) fn forget_rtt_excess(&mut self) {
+        if let Some(delay) = &mut self.delay {
+            delay.excess = 0;
+        }
+    }
+
+    /// `IsRTTTooHigh` in `BBRCheckStartupDone`: the pipe counts as full.
+    #[inline]
+    pub(super) fn check_startup_delay(&mut self, cx: &mut Context<'_>) {
+        let params = &self.params;
+        if self.core.state == State::Startup
+            && params.startup_exit_on_delay
+            && self.rtt_excess() > params.delay_count
+        {
+            self.core.full_pipe.reached = true;
+            self.enter_drain(cx, "delay rose");
+        }
+    }
+
+    /// What ends ProbeBW_UP besides its own rule: a minimum RTT in it, and delay or so much in
+    /// flight that there must be some.
+    #[inline]
+    pub(super) fn why_leave_up_for_delay(
+        &self,
+        cx: &Context<'_>,
+        flight: f64,
+    ) -> Option<&'static str> {
+        let params = &self.params;
+        let long_enough = cx.now.since(self.probe.cycle_stamp) > self.core.min_rtt.rtt;
+        if !params.up_exit_on_delay || self.core.min_rtt.rtt <= params.delay_guard || !long_enough {
+            None
+        } else if self.rtt_excess() > 0 {
+            Some("delay rose")
+        } else {
+            let queued =
+                flight > self.inflight(cx.conn, self.max_bw.max(), 1.0 + params.delay_growth);
+            queued.then_some("a queue has built up")
+        }
+    }
+}

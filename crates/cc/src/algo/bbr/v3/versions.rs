@@ -1,0 +1,238 @@
+//! What each version says of itself, and how it differs from the draft's numbers.
+
+use super::Bbr;
+use super::declared::{Params, Profile as Of};
+use super::rules::{DRAFT, LINUX_V2, LINUX_V3, PICOQUIC, Rules};
+use crate::{
+    AnyController, Config, Default, Descriptor, Domain, Param, Profile, RecoveryOwner, Signals,
+    Specification,
+};
+
+/// A parameter's name and what its default is instead.
+type Override = (&'static str, Default);
+
+/// What BBRv2 says of itself.
+pub static BBR2: Descriptor = Descriptor {
+    name: "bbr2",
+    purpose: "BBRv3's predecessor: probes until a queue shows, and gives back faster.",
+    specifications: &[Specification {
+        name: "google/bbr v2alpha net/ipv4/tcp_bbr2.c",
+        note: "followed; sections without a file are those of draft-ietf-ccwg-bbr-06 that came of it",
+    }],
+    params: &V2_PARAMS,
+    profiles: &[],
+    preset_of: None,
+    fields: Bbr::FIELDS,
+    recovery: RecoveryOwner::Own,
+    needs: Signals::RATE_SAMPLE
+        .and(Signals::PACING)
+        .and(Signals::LOST_EACH)
+        .and(Signals::TX_INFLIGHT),
+    random: true,
+    build: |config| AnyController::Bbr(Bbr::new(config, &LINUX_V2)),
+};
+
+/// What BBRv3 says of itself.
+pub static BBR3: Descriptor = Descriptor {
+    name: "bbr3",
+    purpose: "Paces at the bottleneck's bandwidth, measured, within bounds that it learns from loss.",
+    specifications: &[
+        Specification {
+            name: "draft-ietf-ccwg-bbr-06",
+            note: "profile \"draft\"",
+        },
+        Specification {
+            name: "google/bbr v3 net/ipv4/tcp_bbr.c",
+            note: "profile \"linux\", and the answer to marks",
+        },
+        Specification {
+            name: "picoquic bbr.c e62593f2, 7795f22c",
+            note: "the exits on delay, and two profiles of 2024",
+        },
+    ],
+    params: &v3_params(&["draft", "linux", "picoquic-2024-09", "picoquic-2024-10"]),
+    profiles: PROFILES,
+    build: |config| AnyController::Bbr(build_v3(config)),
+    ..BBR2
+};
+
+/// As picoquic was when it met the loopback's noise.
+pub static PICOQUIC_2024_09: Descriptor = Descriptor {
+    name: "bbr3-picoquic-2024-09",
+    purpose: "BBRv3 as in picoquic of September 2024: leaves Startup and UP on delay, whatever the RTT.",
+    params: &v3_params(&["picoquic-2024-09", "picoquic-2024-10", "draft", "linux"]),
+    preset_of: Some("bbr3"),
+    ..BBR3
+};
+
+/// And a month later.
+pub static PICOQUIC_2024_10: Descriptor = Descriptor {
+    name: "bbr3-picoquic-2024-10",
+    purpose: "BBRv3 as in picoquic of October 2024: leaves Startup and UP on delay, but not below 128 us of RTT.",
+    params: &v3_params(&["picoquic-2024-10", "picoquic-2024-09", "draft", "linux"]),
+    preset_of: Some("bbr3"),
+    ..BBR3
+};
+
+fn build_v3(config: &Config) -> Bbr {
+    let rules: &'static Rules = match Params::read(config).profile {
+        Of::Draft => &DRAFT,
+        Of::Linux => &LINUX_V3,
+        Of::Picoquic202409 | Of::Picoquic202410 => &PICOQUIC,
+    };
+    Bbr::new(config, rules)
+}
+
+/// 2/ln 2, as Linux's fixed point has it: `bbr_high_gain`.
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+
+const V2_PARAMS: [Param; 46] = with_defaults(
+    without(&[
+        "profile",
+        "loss_floor",
+        "filter_time",
+        "startup_exit_on_delay",
+        "up_exit_on_delay",
+        "delay_growth",
+        "delay_margin",
+        "delay_guard",
+        "delay_count",
+    ]),
+    &[
+        ("startup_pacing_gain", Default::Number(HIGH_GAIN)),
+        ("startup_cwnd_gain", Default::Number(HIGH_GAIN)),
+        ("drain_pacing_gain", Default::Number(88.0 / 256.0)),
+        ("drain_cwnd_gain", Default::Number(HIGH_GAIN)),
+        ("drain_rounds", Default::Number(0.0)),
+        ("up_cwnd_gain", Default::Number(2.0)),
+        ("down_pacing_gain", Default::Number(0.75)),
+        ("loss_threshold", Default::Number(5.0 / 256.0)),
+        ("startup_loss_events", Default::Number(8.0)),
+        ("beta", Default::Number(180.0 / 256.0)),
+        ("headroom", Default::Number(38.0 / 256.0)),
+        ("extra_acked_window", Default::Number(5.0)),
+        ("extra_acked_cap", Default::Number(0.1)),
+        ("probe_rtt_renewed_by_equal", Default::Flag(true)),
+        ("loss_probe_counts", Default::Flag(false)),
+        ("fast_path", Default::Flag(true)),
+        ("ecn_reprobe_gain", Default::Number(0.0)),
+    ],
+);
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: Of::Linux.word(),
+        defaults: LINUX,
+    },
+    Profile {
+        name: Of::Picoquic202409.word(),
+        defaults: &PICOQUIC_09,
+    },
+    Profile {
+        name: Of::Picoquic202410.word(),
+        defaults: &PICOQUIC_10,
+    },
+];
+
+/// The fractions that Linux's fixed point holds, and what it has besides the draft.
+const LINUX: &[Override] = &[
+    ("startup_pacing_gain", Default::Number(710.0 / 256.0)),
+    ("drain_pacing_gain", Default::Number(88.0 / 256.0)),
+    ("drain_rounds", Default::Number(0.0)),
+    ("down_pacing_gain", Default::Number(232.0 / 256.0)),
+    ("loss_threshold", Default::Number(5.0 / 256.0)),
+    ("beta", Default::Number(180.0 / 256.0)),
+    ("headroom", Default::Number(38.0 / 256.0)),
+    ("extra_acked_window", Default::Number(5.0)),
+    ("extra_acked_cap", Default::Number(0.1)),
+    ("fast_path", Default::Flag(true)),
+];
+
+/// 20 % may be lost, three segments at least, and delay ends Startup and UP.
+const PICOQUIC_10: [Override; 6] = [
+    ("drain_rounds", Default::Number(0.0)),
+    ("loss_threshold", Default::Number(0.2)),
+    ("loss_floor", Default::Number(3.0)),
+    ("startup_loss_events", Default::Number(1.0)),
+    ("startup_exit_on_delay", Default::Flag(true)),
+    ("up_exit_on_delay", Default::Flag(true)),
+];
+
+/// The same, without margin and guard.
+const PICOQUIC_09: [Override; 8] = {
+    let [a, b, c, d, e, f] = PICOQUIC_10;
+    let margin = ("delay_margin", Default::Number(0.0));
+    [
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        margin,
+        ("delay_guard", Default::Number(0.0)),
+    ]
+};
+
+/// All but what v2 alone has; the first profile is the default.
+const fn v3_params(profiles: &'static [&'static str]) -> [Param; 54] {
+    let mut rows: [Param; 54] = without(&["up_queue_gain"]);
+    let profile = &mut rows[place_of("profile", &Params::ROWS)];
+    profile.domain = Domain::Choice(profiles);
+    rows
+}
+
+/// The rows less those of `names`.
+const fn without<const N: usize>(names: &[&str]) -> [Param; N] {
+    let all = Params::ROWS;
+    let mut rows = [all[0]; N];
+    let (mut from, mut to) = (0, 0);
+    while from < all.len() {
+        let (mut i, mut leave) = (0, false);
+        while i < names.len() {
+            leave |= place_of(names[i], &all) == from;
+            i += 1;
+        }
+        if !leave {
+            rows[to] = all[from];
+            to += 1;
+        }
+        from += 1;
+    }
+    assert!(to == N, "as many rows as are left");
+    rows
+}
+
+const fn with_defaults<const N: usize>(mut rows: [Param; N], defaults: &[Override]) -> [Param; N] {
+    let mut i = 0;
+    while i < defaults.len() {
+        let (name, default) = defaults[i];
+        let place = place_of(name, &rows);
+        rows[place] = rows[place].with_default(default);
+        i += 1;
+    }
+    rows
+}
+
+/// Where the row of that name is: where rows are constants, a wrong name does not compile.
+const fn place_of(name: &str, rows: &[Param]) -> usize {
+    let (name, mut place) = (name.as_bytes(), 0);
+    while place < rows.len() {
+        let other = rows[place].name.as_bytes();
+        let mut same = 0;
+        while same < name.len() && same < other.len() && name[same] == other[same] {
+            same += 1;
+        }
+        if same == name.len() && same == other.len() {
+            return place;
+        }
+        place += 1;
+    }
+    panic!("no parameter has this name");
+}
+
+/// The profiles' names are declared.
+const _: () = {
+    with_defaults(Params::ROWS, LINUX);
+    with_defaults(Params::ROWS, &PICOQUIC_09);
+};

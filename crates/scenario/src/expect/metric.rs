@@ -1,0 +1,214 @@
+//! What a condition is about: a metric by its name, of the run, a link, a flow or a workload.
+
+use fullpipe_trace::metrics::{self, Dimension, Form};
+use fullpipe_units::nearest;
+
+use crate::model::Scenario;
+use crate::quantities::{FLOW, LINK, Metrics, RUN, WORKLOAD};
+use crate::raw_value::Refusal;
+
+/// A metric of a scenario's runs.
+pub(super) struct Metric {
+    /// The flows that it is of, if it is one of flows; workloads are numbered behind them.
+    pub(super) flows: Option<Vec<usize>>,
+    /// What results call it.
+    pub(super) column: String,
+    pub(super) dimension: Dimension,
+}
+
+impl Metric {
+    pub(super) fn read(text: &str, scenario: &Scenario) -> Result<Metric, Refusal> {
+        let found = text
+            .split_once('.')
+            .and_then(|(kind, rest)| Some((kind, rest, known(kind, scenario)?)));
+        let Some((kind, rest, (metrics, names))) = found else {
+            return of_the_run(text);
+        };
+        if names == ["*"] {
+            let fix = format!("add a [[{kind}]], or expect something of what there is");
+            return Err(Refusal::new(format!("the scenario has no {kind}"), fix));
+        }
+        let name = owner(kind, rest, metrics, &names)?;
+        let (metric, dimension) = of_one(kind, &rest[name.len() + 1..], metrics)?;
+        let is_meant = |it: &str| name == "*" || it == name;
+        let numbers: Vec<usize> = match kind {
+            "flow" => (0..)
+                .zip(&scenario.flows)
+                .filter(|(_, it)| is_meant(&it.name))
+                .map(|(i, _)| i)
+                .collect(),
+            "workload" => (scenario.flows.len()..)
+                .zip(&scenario.workloads)
+                .filter(|(_, it)| is_meant(&it.flow.name))
+                .map(|(i, _)| i)
+                .collect(),
+            _ => {
+                return Ok(Metric {
+                    flows: None,
+                    column: format!("link.{name}.{metric}"),
+                    dimension,
+                });
+            }
+        };
+        Ok(Metric {
+            flows: Some(numbers),
+            column: metric,
+            dimension,
+        })
+    }
+}
+
+/// The metrics of a kind, and the names of those that have them.
+fn known<'a>(kind: &str, scenario: &'a Scenario) -> Option<(Metrics, Vec<&'a str>)> {
+    let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
+    let workloads = scenario.workloads.iter().map(|it| it.flow.name.as_str());
+    let links = scenario.links().map(|link| link.name.as_str());
+    match kind {
+        "flow" => Some((FLOW, flows.chain(["*"]).collect())),
+        "workload" => Some((WORKLOAD, workloads.chain(["*"]).collect())),
+        "link" => Some((LINK, links.collect())),
+        _ => None,
+    }
+}
+
+fn of_the_run(text: &str) -> Result<Metric, Refusal> {
+    if let Some((column, dimension)) = find(text, RUN) {
+        return Ok(Metric {
+            flows: None,
+            column,
+            dimension,
+        });
+    }
+    let known = [
+        "flow.NAME.goodput",
+        "link.NAME.utilisation",
+        "workload.NAME.slowdown.p95",
+        "jain",
+        "packets",
+    ];
+    let fix = match nearest(text, &known) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("write one like {}", known.join(", ")),
+    };
+    Err(Refusal::new(format!("no metric is called {text:?}"), fix))
+}
+
+/// Whose metric `rest` is. Names may have points in them: the longest that fits is meant.
+fn owner<'a>(
+    kind: &str,
+    rest: &str,
+    metrics: Metrics,
+    names: &[&'a str],
+) -> Result<&'a str, Refusal> {
+    let fits = |name: &&&str| {
+        rest.strip_prefix(**name)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
+    if let Some(name) = names.iter().filter(fits).max_by_key(|name| name.len()) {
+        return Ok(name);
+    }
+    let name = (1..rest.len())
+        .rev()
+        .filter(|at| rest.as_bytes()[*at] == b'.')
+        .filter(|at| find(&rest[at + 1..], metrics).is_some())
+        .min()
+        .map_or_else(
+            || rest.split('.').next().unwrap_or_default(),
+            |at| &rest[..at],
+        );
+    Err(Refusal::new(
+        format!("no {kind} is called {name:?}"),
+        one_of(name, names),
+    ))
+}
+
+/// The column of the metric that one flow, workload or link has by this name.
+fn of_one(kind: &str, metric: &str, metrics: Metrics) -> Result<(String, Dimension), Refusal> {
+    find(metric, metrics).ok_or_else(|| {
+        let known = all_names(metrics);
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let distributed = metrics
+            .all()
+            .find(|known| !known.statistics().is_empty() && same(known.name, metric));
+        let fix = match distributed {
+            Some(known) => {
+                let all = known.statistics().join(&format!(", {metric}."));
+                format!("say which value of it: {metric}.{all}")
+            }
+            None => one_of(metric, &known),
+        };
+        Refusal::new(format!("a {kind} has no metric {metric:?}"), fix)
+    })
+}
+
+/// A metric by its name in `metrics.json`, or by that without the unit at its end: its column, and
+/// what it is measured in.
+fn find(text: &str, metrics: Metrics) -> Option<(String, Dimension)> {
+    let Some((base, statistic)) = text.split_once('.') else {
+        let one = |known: &&metrics::Metric| known.form == Form::One && same(known.name, text);
+        let metric = metrics.all().find(one)?;
+        return Some((metric.name.to_owned(), metric.dimension));
+    };
+    if base == "limited_by" && metrics.limits().contains(&statistic) {
+        return Some((text.to_owned(), Dimension::Share));
+    }
+    let metric = metrics
+        .all()
+        .find(|known| known.statistics().contains(&statistic) && same(known.name, base))?;
+    // Slowdowns have others by size, and of servers.
+    let whose = match metric.form {
+        Form::Slowdowns => ".all.flows",
+        _ => "",
+    };
+    Some((
+        format!("{}{whose}.{statistic}", metric.name),
+        metric.dimension,
+    ))
+}
+
+fn same(known: &str, given: &str) -> bool {
+    known == given || bare(known) == given
+}
+
+/// Without the unit, which the bound has.
+fn bare(metric: &str) -> &str {
+    ["_bps", "_s", "_fraction"]
+        .iter()
+        .find_map(|unit| metric.strip_suffix(unit))
+        .unwrap_or(metric)
+}
+
+fn all_names(metrics: Metrics) -> Vec<String> {
+    let names = metrics.all().flat_map(|metric| {
+        let name = bare(metric.name);
+        match metric.statistics() {
+            [] => vec![name.to_owned()],
+            several => several.iter().map(|of| format!("{name}.{of}")).collect(),
+        }
+    });
+    names
+        .chain(
+            metrics
+                .limits()
+                .iter()
+                .map(|limit| format!("limited_by.{limit}")),
+        )
+        .collect()
+}
+
+const MOST_LISTED: usize = 24;
+
+fn one_of(name: &str, known: &[&str]) -> String {
+    let near = nearest(name, known);
+    // Of what has a value for each statistic or limit, one stands for all.
+    let known: Vec<&str> = known
+        .iter()
+        .copied()
+        .filter(|known| !known.contains('.') || known.ends_with("p95") || known.ends_with("cwnd"))
+        .collect();
+    match near {
+        Some(near) => format!("did you mean {near:?}?"),
+        None if known.len() <= MOST_LISTED => format!("there are {}", known.join(", ")),
+        None => format!("there are {} and so on", known[..MOST_LISTED].join(", ")),
+    }
+}

@@ -1,0 +1,221 @@
+//! What runs shall come to: `"flow.a.goodput >= 90mbit"`, read against the scenario that it stands
+//! in.
+
+mod bound;
+mod metric;
+
+use schemars::{Schema, json_schema};
+use toml::Value as Toml;
+
+use self::metric::Metric;
+use crate::error::Error;
+use crate::model::Scenario;
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::is_decimal;
+
+/// Conditions as they are written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Conditions(pub(crate) Vec<String>);
+
+/// A condition on the metrics of every repetition, or on one quantile of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// As it is written.
+    pub text: String,
+    /// Which repetitions it is about.
+    pub over: Over,
+    /// How what is measured stands to the bound.
+    pub comparison: Comparison,
+    /// What is measured, each with its bound: one thing, or with `flow.*` one a flow, with
+    /// `workload.*` one a workload.
+    pub measured: Vec<Measured>,
+}
+
+/// Which repetitions a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Over {
+    /// Each of them.
+    Every,
+    /// The least value that this share of them does not exceed.
+    Quantile(f64),
+}
+
+/// How what is measured stands to the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `>=`
+    AtLeast,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `<`
+    Below,
+}
+
+/// A number of a run, and the bound to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The flow's number in [`Scenario::flows`], behind which the workloads are numbered; none for
+    /// a link's or the run's.
+    pub flow: Option<usize>,
+    /// The column of a data set of runs: `goodput_bps`, `link.bottleneck.drops`, `jain`.
+    pub column: String,
+    /// In the metric's unit: bit/s, seconds, packets, or a share.
+    pub bound: f64,
+    /// The unit to show it in: `bit/s`, `s`, `packets`, or empty for a share or an index.
+    pub unit: &'static str,
+}
+
+const COMPARISONS: [(&str, Comparison); 4] = [
+    (">=", Comparison::AtLeast),
+    ("<=", Comparison::AtMost),
+    (">", Comparison::Above),
+    ("<", Comparison::Below),
+];
+const EXAMPLE: &str = "write it like \"flow.a.goodput >= 90mbit\", \"link.bottleneck.queue_delay.p95 <= 1rtt\" or \"p10 of jain >= 0.8\"";
+
+impl Comparison {
+    /// As it is written.
+    pub fn symbol(self) -> &'static str {
+        COMPARISONS
+            .iter()
+            .find(|(_, known)| *known == self)
+            .map_or("", |(symbol, _)| symbol)
+    }
+}
+
+impl ReadValue for Conditions {
+    fn read(value: &Toml) -> Result<Conditions, Refusal> {
+        let not_text = || Refusal::new("conditions are texts in a list", EXAMPLE);
+        let texts = match value {
+            Toml::Array(items) => items.clone(),
+            // As `--set` has it.
+            Toml::String(text) => match text.parse() {
+                Ok(Toml::Array(items)) => items,
+                _ => text
+                    .split(',')
+                    .map(|part| Toml::String(part.to_owned()))
+                    .collect(),
+            },
+            _ => return Err(not_text()),
+        };
+        let text = |item: &Toml| {
+            item.as_str()
+                .map(|text| text.trim().to_owned())
+                .ok_or_else(not_text)
+        };
+        texts
+            .iter()
+            .map(text)
+            .collect::<Result<_, _>>()
+            .map(Conditions)
+    }
+
+    fn write(&self) -> Toml {
+        Toml::Array(self.0.iter().cloned().map(Toml::String).collect())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "title": "list of conditions",
+            "type": "array",
+            "items": { "type": "string", "pattern": "^[^<>=]+(<|>|<=|>=)[^<>=]+$" },
+            "examples": [["jain >= 0.8"]],
+        })
+    }
+}
+
+impl Scenario {
+    /// What its runs shall come to.
+    ///
+    /// # Errors
+    /// None for a scenario that was read: there a condition that is none, or about something that
+    /// is not there, was refused.
+    pub fn expectations(&self) -> Result<Vec<Expectation>, Error> {
+        self.expect
+            .iter()
+            .enumerate()
+            .map(|(number, text)| self.expectation(number, text))
+            .collect()
+    }
+
+    /// Drops conditions that say nothing about this scenario.
+    pub(crate) fn forget_what_is_not_there(&mut self) {
+        let kept = self
+            .expect
+            .iter()
+            .filter(|text| self.condition(text).is_ok())
+            .cloned()
+            .collect();
+        self.expect = kept;
+    }
+
+    fn expectation(&self, number: usize, text: &str) -> Result<Expectation, Error> {
+        let key = format!("expect.{number}");
+        self.condition(text)
+            .map_err(|Refusal { problem, fix, .. }| {
+                self.error(&key, format_args!("{text:?}"), problem, fix)
+            })
+    }
+
+    fn condition(&self, text: &str) -> Result<Expectation, Refusal> {
+        let found = COMPARISONS
+            .iter()
+            .find_map(|(symbol, comparison)| Some((*comparison, text.split_once(symbol)?)));
+        let Some((comparison, (left, bound))) = found else {
+            return Err(Refusal::new("no >=, <=, > or < in it", EXAMPLE));
+        };
+        if bound.contains(['<', '>', '=']) {
+            return Err(Refusal::new(
+                "more than one comparison",
+                "write a condition each",
+            ));
+        }
+        let (over, metric) = match left.split_once(" of ") {
+            Some((which, metric)) => (quantile(which.trim())?, metric.trim()),
+            None => (Over::Every, left.trim()),
+        };
+        let metric = Metric::read(metric, self)?;
+        let measured = |flow: Option<usize>| {
+            let (bound, unit) = bound::read(bound.trim(), metric.dimension, flow, self)?;
+            Ok(Measured {
+                flow,
+                column: metric.column.clone(),
+                bound,
+                unit,
+            })
+        };
+        let measured = match &metric.flows {
+            Some(flows) => flows
+                .iter()
+                .map(|flow| measured(Some(*flow)))
+                .collect::<Result<_, _>>()?,
+            None => vec![measured(None)?],
+        };
+        Ok(Expectation {
+            text: text.to_owned(),
+            over,
+            comparison,
+            measured,
+        })
+    }
+}
+
+/// `p95`, `median`.
+fn quantile(text: &str) -> Result<Over, Refusal> {
+    let percent = match text {
+        "median" => Some(50.0),
+        _ => text
+            .strip_prefix('p')
+            .filter(|digits| is_decimal(digits))
+            .and_then(|digits| digits.parse().ok()),
+    };
+    percent
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .map(|percent: f64| Over::Quantile(percent / 100.0))
+        .ok_or_else(|| {
+            let fix = "write \"median of …\", \"p90 of …\", or nothing: then every repetition has to meet it";
+            Refusal::new(format!("{text:?} is no quantile of the repetitions"), fix)
+        })
+}

@@ -6,14 +6,19 @@
     95143216.0
     >>> run.plot("picture.png")  # doctest: +SKIP
 
-`import fullpipe` is quick: polars and matplotlib are loaded when a trace or a picture is asked for.
+`import fullpipe` is quick: polars and matplotlib are loaded when a trace or a picture is asked for, what sweeps need
+when one is.
 """
+
+from typing import TYPE_CHECKING
 
 from fullpipe._core import Decision, Scenario, ScenarioError, __version__
 from fullpipe.controllers import Field, Param
 from fullpipe.run import Run, load, run
-from fullpipe.sweeps.api import sweep
-from fullpipe.sweeps.dataset import Sweep
+
+if TYPE_CHECKING:
+    from fullpipe.sweeps.api import sweep
+    from fullpipe.sweeps.dataset import Sweep
 
 __all__ = [
     "Decision",
@@ -28,3 +33,21 @@ __all__ = [
     "run",
     "sweep",
 ]
+
+
+if not TYPE_CHECKING:  # to whom any name would be one of ours
+
+    def __getattr__(name: str) -> object:
+        if name == "sweep":
+            from fullpipe.sweeps.api import sweep
+
+            return sweep
+        if name == "Sweep":
+            from fullpipe.sweeps.dataset import Sweep
+
+            return Sweep
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,5 @@
 """`python -m fullpipe`."""
 
-from fullpipe.cli import main
+from fullpipe.commands import main
 
 main()

@@ -16,7 +16,7 @@ __all__ = [
     "CaptureRun",
     "Config",
     "Conn",
-    "Cx",
+    "Context",
     "Decision",
     "FleetPlan",
     "FleetReader",
@@ -444,7 +444,7 @@ class Config:
     def params(self) -> dict[str, float | bool | str]: ...
 
 @final
-class Cx:
+class Context:
     """What comes with every call. The same object each time: it is true during the call."""
 
     @property
@@ -970,7 +970,7 @@ def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packe
     """(number, unit) of a value as `--set` takes it, or None for a word."""
 
 def rows(runs: Sequence[tuple[int, str]]) -> _Rows:
-    """Rows, as the shards of a sweep have them, of runs that another runner than the simulator made.
+    """Rows of runs, named and typed as those of a sweep's shards.
 
     Args:
         runs: The point and :meth:`RunResult.metrics_json` of each.

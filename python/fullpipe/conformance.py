@@ -18,7 +18,7 @@ from fullpipe import _core
 from fullpipe.controllers import given, is_imported
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
-from fullpipe.results import fresh_directory, suited_interval, write_run
+from fullpipe.results import fresh_directory, save_run, suited_interval
 from fullpipe.run import load, run
 from fullpipe.verdicts.estimate import Estimate
 from fullpipe.verdicts.judged import Judged, Verdict, finite, write_table
@@ -256,4 +256,4 @@ def _save_run(scene: Scene, directory: Path) -> None:
     """Writes a run as `fullpipe run --out` keeps it."""
     scenario = load(scene["scenario"])
     (directory / scene["name"]).mkdir()
-    write_run(run(scenario, trace=suited_interval(scenario)), directory / scene["name"])
+    save_run(run(scenario, trace=suited_interval(scenario)), directory / scene["name"])

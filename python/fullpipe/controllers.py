@@ -9,11 +9,10 @@ import importlib
 import os
 import re
 import sys
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fullpipe.refusal import refusal
+from fullpipe.errors import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,6 +77,8 @@ def given(names: Iterable[str], controllers: Controllers | None = None) -> Given
 
 def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
     """The names of algorithms in a scenario's text, and in settings as `--set` takes them."""
+    import tomllib
+
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError:  # for the core to refuse

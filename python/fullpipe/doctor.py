@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fullpipe import __version__, _core
+from fullpipe import _core
+from fullpipe._core import __version__
 from fullpipe.batch.pool import cores
 from fullpipe.runners import every
 

@@ -1,19 +1,47 @@
-"""How commands end early: with a message on standard error and an exit code that says why.
+"""Errors that Python raises for users, and how commands end early: with a message and an exit code that says why.
 
-What a user can mend is exit code 2; a signal's is 128 and its number.
+What a user can mend is exit code 2; a signal's is 128 and its number. typer is imported where a command ends: who
+imports fullpipe as a library has no use for it.
 """
+
+from __future__ import annotations
 
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
+from fullpipe._core import ScenarioError
 
-from fullpipe import ScenarioError
-from fullpipe.runners import RunnerError
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class RunnerError(ValueError):
+    """There is no such runner, or it is not there; the text says which there are, or what to do."""
+
+
+def refusal(
+    problem: str, fix: str, *, file: str = "", key: str = "", value: str = "", place: str = ""
+) -> ScenarioError:
+    """A :class:`ScenarioError` with the same text and attributes as the core's.
+
+    It begins with `place`, or with the file, key and value that there are.
+    """
+    if not place:
+        where = f"{key} = {value}" if key and value else key
+        place = ": ".join(part for part in (file, where) if part)
+    error = ScenarioError(f"{place}: {problem}\n  fix: {fix}")
+    error.file, error.line, error.key, error.value, error.problem, error.fix = (
+        file,
+        None,
+        key,
+        value,
+        problem,
+        fix,
+    )
+    return error
 
 
 class Stopped(SystemExit):
@@ -24,12 +52,14 @@ class Stopped(SystemExit):
 
 def fail(problem: object) -> NoReturn:
     """Says what is wrong and ends the command."""
+    import typer
+
     print(f"error: {problem}", file=sys.stderr)
     raise typer.Exit(2)
 
 
 @contextmanager
-def kindly() -> Iterator[None]:
+def user_errors() -> Iterator[None]:
     """Fails where the block raises what a user can mend: a refused scenario, a missing runner, a file or directory."""
     try:
         yield
@@ -52,6 +82,8 @@ def stoppable(
                 f"interrupted {where()}; {kept if isinstance(kept, str) else kept()}",
                 file=sys.stderr,
             )
+        import typer
+
         raise typer.Exit(stop.code if isinstance(stop, Stopped) else 128 + signal.SIGINT) from None
 
 

@@ -1,8 +1,8 @@
-"""A trace's columns as a polars frame."""
+"""Columns of the core as a polars frame."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -52,3 +52,17 @@ def _series(
 
 def _enum(name: str, codes: pl.Series, labels: Sequence[str]) -> pl.Series:
     return pl.Series(name, labels, dtype=pl.Enum(labels)).gather(codes)
+
+
+def table(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Makes a frame of what the core gives as rows: counts, measures with NaN for none, or (codes, words)."""
+    return pl.DataFrame([series(name, column) for name, column in columns.items()])
+
+
+def series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the arrays of _core._Rows)
+    """A column of :func:`table`."""
+    if isinstance(column, tuple):
+        codes, words = column
+        return pl.Series(name, words, dtype=pl.String).gather(pl.Series(codes))
+    series = pl.Series(name, column)
+    return series.fill_nan(None) if series.dtype == pl.Float64 else series.cast(pl.Int64)

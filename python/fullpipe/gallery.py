@@ -16,16 +16,16 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import polars as pl
-
-from fullpipe import __version__, _core
+from fullpipe import _core
+from fullpipe._core import __version__
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
 from fullpipe.report.html import asset, document
-from fullpipe.report.kept import first_comment, rows_of
 from fullpipe.results import suited_interval
+from fullpipe.results.rows import rows_of
+from fullpipe.results.words import first_comment
 from fullpipe.run import load, run
-from fullpipe.table import text
+from fullpipe.view.run import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -175,8 +175,10 @@ def _entry(file: Path) -> Entry:
 def _expected(done: Run) -> list[tuple[str, str, bool]]:
     if not done.scenario.expectations():
         return []
-    rows = pl.DataFrame(rows_of(done.metrics), infer_schema_length=None)
-    return [(each.subject.name, measured(each), each.met) for each in judged(done.scenario, rows)]
+    return [
+        (each.subject.name, measured(each), each.met)
+        for each in judged(done.scenario, rows_of(done.metrics))
+    ]
 
 
 def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:

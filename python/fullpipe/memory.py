@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from fullpipe import _core
-from fullpipe.refusal import refusal
+from fullpipe.errors import refusal
 
 
 def refuse_too_large(scenario: _core.Scenario, trace: str) -> None:

@@ -14,7 +14,7 @@ import json
 import os
 import time
 import fullpipe
-from fullpipe.refusal import refusal
+from fullpipe.errors import refusal
 from fullpipe.runners import Missing, runner
 
 class Result:

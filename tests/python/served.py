@@ -31,7 +31,7 @@ IMPORTED = [
     "scipy.optimize",
     "scipy.stats",
     "fullpipe.checks",
-    "fullpipe.cli",
+    "fullpipe.commands",
     "fullpipe.comparison.command",
     "fullpipe.fleet.compare.command",
     "fullpipe.report.build",
@@ -39,7 +39,7 @@ IMPORTED = [
     "fullpipe.reproduce.command",
     "fullpipe.sweeps.command",
     "fullpipe.validate.command",
-    "fullpipe.workload.command",
+    "fullpipe.workload.reading",
 ]
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(IMPORTED)
@@ -98,6 +98,6 @@ def _run(
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
-    from fullpipe.cli import main
+    from fullpipe.commands import main
 
     main()

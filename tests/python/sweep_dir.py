@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 import fullpipe
-from fullpipe.report.kept import rows_of
+from fullpipe.results.rows import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def write_sweep(
         for seed in seeds:
             traced = trace if trace and seed == seeds[0] else "off"
             run = fullpipe.run(scenario, seed=seed, set=settings, trace=traced)
-            rows += [{"point": point, **settings, **row} for row in rows_of(run.metrics)]
+            rows += [{**row, **settings} for row in rows_of(run.metrics, point).rows(named=True)]
             if run.has_trace:
                 run.trace("flows").write_parquet(directory / "series" / f"{point}-{seed}.parquet")
                 run.trace("links").write_parquet(

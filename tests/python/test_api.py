@@ -12,7 +12,7 @@ from matplotlib.patches import StepPatch
 
 import fullpipe
 from conftest import LONG, SCENARIO
-from fullpipe.states import stays
+from fullpipe.view.states import stays
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -298,3 +298,10 @@ def test_a_flow_without_a_trace_is_no_trouble(tmp_path: Path) -> None:
     run.save(tmp_path / "kept")
     assert run.trace()["flow"].unique().to_list() == ["cubic"]
     assert run.flows[1]["rtt_s"]["mean"] is None
+
+
+def test_the_package_has_what_it_names_also_what_is_loaded_when_asked_for() -> None:
+    assert set(fullpipe.__all__) <= set(dir(fullpipe))
+    assert all(getattr(fullpipe, name) is not None for name in fullpipe.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'sweeep'"):
+        fullpipe.sweeep  # type: ignore[attr-defined]  # noqa: B018

@@ -1,23 +1,22 @@
-"""How jobs are executed: their order, and what is handed over. And which folders need each other."""
+"""How jobs are executed: their order, and what is handed over."""
 
 from __future__ import annotations
 
-import ast
 import gc
 import threading
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-import fullpipe
 from fullpipe.batch.checkpoint import Checkpoint, begun
 from fullpipe.batch.executor import blocks, on_threads
 from fullpipe.runners import is_simulator, runner
 from fullpipe.runners.sim import Simulator
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fullpipe.runners import Progress
 
 
@@ -107,24 +106,3 @@ def test_a_checkpoint_has_what_was_stored_and_vanishes_in_the_end(tmp_path: Path
 def test_only_the_simulator_itself_is_taken_for_it() -> None:
     assert is_simulator(runner("sim"))
     assert not is_simulator(type("Mine", (Simulator,), {"name": "mine"})())
-
-
-ROOMS = {"batch", "verdicts", "checks", "validate", "reproduce", "sweeps", "fleet", "comparison"}
-# A study of a fleet simulates one; a comparison is two sweeps.
-ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps")}
-
-
-@pytest.mark.parametrize("room", sorted(ROOMS))
-def test_commands_share_batches_and_verdicts_and_no_more(room: str) -> None:
-    files = (Path(fullpipe.__file__).parent / room).rglob("*.py")
-    named = {
-        name.split(".")[1]
-        for file in files
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom)
-        for name in (f"{node.module}.", *(f"{node.module}.{each.name}." for each in node.names))
-        if name.startswith("fullpipe.")
-    }
-    shared = set() if room in ("batch", "verdicts") else {"batch", "verdicts"}
-    others = (named & ROOMS) - {room} - shared
-    assert not {(room, other) for other in others} - ARROWS

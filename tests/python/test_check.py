@@ -160,6 +160,12 @@ def judge(condition: str, values: Sequence[float | None]) -> tuple[bool, float, 
     return each.met, each.ours.value, list(each.failed)
 
 
+def test_of_seeds_that_miss_it_alike_the_least_is_named_in_whatever_order_they_ran() -> None:
+    scenario = package.load(BASE.replace("CONDITIONS", '"flow.a.goodput >= 10mbit"'))
+    (each,) = judged(scenario, rows([1e6, 1e6, 20e6]).reverse())
+    assert list(each.failed) == [1, 2]
+
+
 def test_every_repetition_has_to_meet_it_unless_a_quantile_is_named() -> None:
     # seed 10 has the least, 10 Mbit/s, seed 9 the most
     ten = [10e6 + 1e6 * (seed % 10) for seed in range(1, 11)]

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_help_needs_nothing_slow() -> None:
     slow = {"numpy", "polars", "matplotlib", "rich"}
-    check = f"import sys, fullpipe.cli; found = {slow!r} & set(sys.modules); sys.exit(str(found) if found else 0)"
+    check = f"import sys, fullpipe.commands; found = {slow!r} & set(sys.modules); sys.exit(str(found) if found else 0)"
     done = subprocess.run(
         [sys.executable, "-c", check], capture_output=True, text=True, check=False
     )

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from fullpipe.comparison.picture import _rates
-from fullpipe.report.kept import Point, Series
+from fullpipe.results.model import Point, Series
 
 if TYPE_CHECKING:
     from pathlib import Path

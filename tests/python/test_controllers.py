@@ -17,7 +17,7 @@ from fullpipe.controllers import given
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
-    from fullpipe._core import Ack, Config, Cx, Snapshot
+    from fullpipe._core import Ack, Config, Context, Snapshot
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python-controller"
 BASE = """\
@@ -148,7 +148,7 @@ class Broken:
     def __init__(self, config: Config) -> None:
         self.acks = 0
 
-    def on_ack(self, cx: Cx, ack: Ack) -> None:
+    def on_ack(self, cx: Context, ack: Ack) -> None:
         self.acks += 1
         if self.acks == 10:
             raise ZeroDivisionError("my own mistake")
@@ -180,14 +180,14 @@ class Timed:
     def __init__(self, config: Config) -> None:
         self.wake, self.drawn, self.sent = 0.01, 0.0, 0
 
-    def on_sent(self, cx: Cx, packet: Snapshot) -> None:
+    def on_sent(self, cx: Context, packet: Snapshot) -> None:
         self.sent += packet.size
 
-    def on_ack(self, cx: Cx, ack: Ack) -> None:
+    def on_ack(self, cx: Context, ack: Ack) -> None:
         assert cx.conn.delivered >= ack.newly_acked
         assert ack.rtt is None or ack.rtt >= 0.02
 
-    def on_timer(self, cx: Cx) -> None:
+    def on_timer(self, cx: Context) -> None:
         self.wake, self.drawn = cx.now + 0.01, cx.random()
 
     def decision(self) -> package.Decision:
@@ -220,7 +220,7 @@ class Talkative:
         self.cwnd = config.initial_cwnd
         self.acks = 0
 
-    def on_ack(self, cx: Cx, ack: Ack) -> None:
+    def on_ack(self, cx: Context, ack: Ack) -> None:
         if self.acks < 299:
             cx.transition(f"state {self.acks}", f"state {self.acks + 1}", f"reason {self.acks}")
             self.acks += 1
@@ -256,7 +256,7 @@ def test_states_and_reasons_may_be_more_than_a_byte_tells_apart(tmp_path: Path) 
 class Numbering(Talkative):
     """Puts a number that never comes twice into its reasons."""
 
-    def on_ack(self, cx: Cx, ack: Ack) -> None:
+    def on_ack(self, cx: Context, ack: Ack) -> None:
         for _ in range(1000):
             self.acks += 1
             cx.transition("state 0", "state 0", f"number {self.acks}")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import polars
 import pytest
 
-from fullpipe import doctor
+from fullpipe import __version__, doctor
+from fullpipe.commands import app
 from fullpipe.runners import names
 
 if TYPE_CHECKING:
@@ -37,6 +40,54 @@ def test_the_table_is_as_wide_as_a_terminal(fullpipe: Fullpipe) -> None:
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("What a scenario can run on\n ✓ sim ")
     assert all(len(line) <= 80 for line in told.stdout.splitlines())
+
+
+def test_a_report_is_one_fenced_block_of_what_doctor_knows(fullpipe: Fullpipe) -> None:
+    told = fullpipe("doctor", "--report")
+    assert told.returncode == 0, told.stderr
+    first, *lines, last = told.stdout.splitlines()
+    assert (first, last) == ("```text", "```")
+    said = dict(line.split(": ", 1) for line in lines)
+    assert said["fullpipe"].startswith(f"{__version__}, build ")
+    assert {"release", "debug"} & set(said["fullpipe"].split(", "))
+    assert said["python"].endswith(platform.python_version())
+    assert f"polars {polars.__version__}" in said["libraries"]
+    assert [what for what in said if what.startswith("runner ")] == [
+        f"runner {name}" for name in names()
+    ]
+    for what in ("platform", "machine kernel", "extra Ray", "extra Chromium", "extra UML kernel"):
+        assert said[what]
+
+
+def test_a_report_names_no_user_host_or_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "homes" / "alice"))
+    monkeypatch.setenv("LOGNAME", "alice")
+    monkeypatch.setattr(platform, "node", lambda: "alices-laptop")
+    told = f"of alice@alices-laptop: no {tmp_path}/homes/alice/linux, no /home/bob/linux"
+    missing = doctor.Finding("uml", "missing", f"{told}; malice is a word")
+    monkeypatch.setattr(doctor, "runners", lambda: [missing])
+    with pytest.raises(SystemExit):
+        app(["doctor", "--report"])
+    said = capsys.readouterr().out
+    assert "runner uml: missing, of [user]@[host]: no ~/linux, no ~/linux; malice is" in said
+    assert "alices-laptop" not in said
+
+
+def test_without_a_home_of_its_own_paths_stay(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", "/")
+    with pytest.raises(SystemExit):
+        app(["doctor", "--report"])
+    assert "machine /dev/net/tun: " in capsys.readouterr().out
+
+
+def test_a_report_is_no_json(fullpipe: Fullpipe) -> None:
+    told = fullpipe("doctor", "--report", "--json")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "error: --json and --report" in told.stderr
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fleet_made import START, write_fleet
-from fullpipe.cli import app
+from fullpipe.commands import app
 from fullpipe.fleet import store
 from fullpipe.fleet.compare.analysis import analyse
 from fullpipe.fleet.compare.options import read

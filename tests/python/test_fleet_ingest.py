@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fullpipe import _core
-from fullpipe.cli import app
+from fullpipe.commands import app
 from fullpipe.fleet import schema, store
 from fullpipe.fleet.ingest import Ingest, Options
 from fullpipe.fleet.sources import Stream, streams
@@ -277,7 +277,7 @@ def test_what_a_file_gets_while_it_is_read_is_not_lost(
 
 SLOWLY = """
 import fullpipe.fleet.ingest as ingest
-from fullpipe.cli import main
+from fullpipe.commands import main
 ingest._COMMIT_S, ingest._ROWS = 0.0, 50
 write = ingest.Ingest._write
 def later(self, *args):

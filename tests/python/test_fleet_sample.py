@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from fullpipe.cli import app
+from fullpipe.commands import app
 from fullpipe.fleet import store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inet_diag is Linux's")

@@ -79,7 +79,7 @@ def programs(tmp_path: Path) -> Path:
 
 
 def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
-    server = f"--far={sys.executable} {programs / 'server.py'}"
+    server = f"--server={sys.executable} {programs / 'server.py'}"
     client = [sys.executable, str(programs / "client.py"), "3000000"]
     kept = programs / "kept"
     done = link(
@@ -111,7 +111,7 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
 def test_a_capture_that_finds_no_room_is_said_and_nothing_is_kept(
     link: Link, programs: Path
 ) -> None:
-    server = f"--far={sys.executable} {programs / 'server.py'}"
+    server = f"--server={sys.executable} {programs / 'server.py'}"
     client = [sys.executable, str(programs / "client.py"), "500000"]
     most = ["sh", "-c", 'ulimit -f 100; exec "$@"', "sh"]  # blocks of 512 or 1024 bytes
     command = [*most, *LINK, server, f"--out={programs / 'kept'}", "--", *client]
@@ -141,7 +141,7 @@ def test_a_scenarios_path_its_queue_and_its_loss(link: Link, programs: Path) -> 
         '# Lossy\nduration = "9s"\n[path]\nrate = "30mbit"\nrtt = "20ms"\nbuffer = "1bdp"\nqueue = "fq_codel"\n'
         'loss = "every 50"\n[[flow]]\ncc = "cubic"\n'
     )
-    server = f"--far={sys.executable} {programs / 'server.py'}"
+    server = f"--server={sys.executable} {programs / 'server.py'}"
     client = [sys.executable, str(programs / "client.py"), "500000"]
     kept = programs / "kept"
     done = link(f"--scenario={programs / 'lossy.toml'}", server, f"--out={kept}", "--", *client)
@@ -160,9 +160,9 @@ def test_the_exit_code_is_the_commands(link: Link) -> None:
     done = link("--", "no-such-program-here")
     assert done.returncode == 2
     assert "error: no-such-program-here: No such file" in done.stderr
-    done = link("--far", "false", "--", "true")
+    done = link("--server", "false", "--", "true")
     assert done.returncode == 2
-    assert '--far "false" has ended' in done.stderr
+    assert '--server "false" has ended' in done.stderr
 
 
 def test_arguments_reach_the_command_as_they_are(link: Link) -> None:
@@ -353,7 +353,7 @@ def _begin(directory: Path, *options: str) -> tuple[subprocess.Popen[str], list[
     script = "setsid sleep 1000 & readlink /proc/self/ns/net > near.new && mv near.new near; exec sleep 1000"
     far = f"sh -c 'readlink /proc/self/ns/net > {directory}/far; exec {sys.executable} -m http.server 80'"
     process = subprocess.Popen(
-        [*LINK, *options, "--far", far, "--", "sh", "-c", script],
+        [*LINK, *options, "--server", far, "--", "sh", "-c", script],
         cwd=directory,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -491,8 +491,8 @@ def test_what_the_machine_cant_do_is_refused_with_the_estimate(link: Link) -> No
         (["--profile", "lte", "--up", "1mbit"], "fix: set it: --set link.0.rate=1mbit"),
         (["--set", "path.ack_filter=on"], "only the simulator filters ACKs"),
         (["--scenario", "nowhere.toml"], "nowhere.toml: No such file"),
-        (["--far", "iperf3 '-s"], "fix: close the quotes"),
-        (["--far", ""], "--far: no program"),
+        (["--server", "iperf3 '-s"], "fix: close the quotes"),
+        (["--server", ""], "--server: no program"),
     ],
 )
 def test_what_a_user_gets_wrong_is_explained(args: list[str], said: str) -> None:

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 import fullpipe
-from fullpipe.cli import app
+from fullpipe.commands import app
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.execute import execute
 from fullpipe.fleet.population.spec import PopulationSpec, population
@@ -128,7 +128,7 @@ def test_counters_that_were_not_finished_are_made_again(fleet: Path, tmp_path: P
 SLOWLY = """
 import sys
 from fullpipe.fleet.population import execute
-from fullpipe.cli import main
+from fullpipe.commands import main
 execute.SHARD_S = 0.05
 sys.argv = ["fullpipe", "fleet", "simulate", "--paths", "1500", "--cc", "cubic,bbr1", "--threads", "1", "--out", "edge"]
 main()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fullpipe.cli import app
+from fullpipe.commands import app
 from fullpipe.fleet.population.execute import execute
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import measures, published, show, study

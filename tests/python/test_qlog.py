@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from fullpipe import Run, __version__, qlog, run
-from fullpipe.qlog import QlogError
+from fullpipe import Run, __version__, run
+from fullpipe.results import qlog
+from fullpipe.results.qlog import QlogError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,9 +17,10 @@ from conftest import SCENARIO
 from fullpipe.conformance import conformance
 from fullpipe.report import Form, write_report
 from fullpipe.report.build import build
-from fullpipe.report.kept import read, spans
+from fullpipe.report.downsample import downsampled
 from fullpipe.report.model import Code, Heat, Lines, Number, Table, Text, Timeline
-from fullpipe.report.thin import thinned
+from fullpipe.results.load import load
+from fullpipe.results.words import spans
 from sweep_dir import write_sweep
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def test_every_run_can_be_replayed_as_it_says(swept: Path) -> None:
     assert code.text == f"fullpipe run {swept} --point 3 --seed 1"
     assert table.rows[3][1] == "cc bbr3, buffer 4bdp"
     again = fullpipe.run(SCENARIO, seed=1, set={"flow.0.cc": "bbr3", "path.buffer": "4bdp"})
-    kept = read(swept).rows.filter(point=3, seed=1)["goodput_bps"].to_list()
+    kept = load(swept).rows.filter(point=3, seed=1)["goodput_bps"].to_list()
     assert kept == [flow["goodput_bps"] for flow in again.flows]
 
 
@@ -190,7 +191,7 @@ def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:
     jains = [cell.value for cell in (row[at] for row in rows) if isinstance(cell, Number)]
     # the run's, told at what varies
     assert [value is not None for value in jains] == [False, True] * 2
-    goodputs = read(directory).rows.filter(point=0, seed=1)["goodput_bps"].to_list()
+    goodputs = load(directory).rows.filter(point=0, seed=1)["goodput_bps"].to_list()
     value = rows[0][2]
     assert isinstance(value, Number)
     assert value.value == pytest.approx(fmean(goodputs[:3]))
@@ -217,13 +218,15 @@ def test_thinning_keeps_the_least_and_the_greatest_and_leaves_gaps_out() -> None
     x = np.arange(100_000.0)
     y = np.sin(x / 700)
     y[34_567], y[71_234], y[50] = 9.0, -9.0, np.nan
-    few_x, few_y = thinned(x, y, 500)
+    few_x, few_y = downsampled(x, y, 500)
     assert len(few_x) == len(few_y) <= 500
     assert (np.diff(few_x) > 0).all()
     assert (few_y.max(), few_y.min()) == (9.0, -9.0)
     assert np.isin(few_x, x).all()
     assert (few_x[0], few_x[-1]) == (x[0], x[-1])
-    assert thinned(x[:100], y[:100], 500)[0].tolist() == [each for each in range(100) if each != 50]
+    assert downsampled(x[:100], y[:100], 500)[0].tolist() == [
+        each for each in range(100) if each != 50
+    ]
 
 
 def test_a_page_needs_nothing_else_and_cannot_be_broken_by_what_is_in_it(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_a_signal_ends_it_and_leaves_nothing(
 def test_ctrl_c_ends_it_with_polars_loaded(tmp_path: Path) -> None:
     """Its handler lets waiting go on after a signal."""
     (tmp_path / "small.toml").write_text(GOOD.replace('"2s"', '"1000000s"'))
-    start = "import polars, sys; from fullpipe.cli import main; sys.argv = ['', 'reproduce', 'small.toml']; main()"
+    start = "import polars, sys; from fullpipe.commands import main; sys.argv = ['', 'reproduce', 'small.toml']; main()"
     code, said = interrupt([sys.executable, "-c", start], tmp_path, signal.SIGINT)
     assert (code, said) == (130, "interrupted after 0 of 2 runs; nothing kept\n")
 

@@ -9,9 +9,10 @@ import pytest
 
 import fullpipe
 from conftest import SCENARIO
+from fullpipe.errors import RunnerError
 from fullpipe.report.build import build
 from fullpipe.report.model import Number, Table, Timeline
-from fullpipe.runners import RunnerError, chosen, every, names, runner
+from fullpipe.runners import chosen, every, names, runner
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -39,7 +39,7 @@ LONG = BASE.replace('"500ms"', '"5s"').replace("10mbit", "1gbit")
 # The command with shards of a few runs.
 SHORT_SHARDS = """\
 import fullpipe.sweeps.execute
-from fullpipe.cli import main
+from fullpipe.commands import main
 fullpipe.sweeps.execute.SHARD_S = 0.05
 main()
 """

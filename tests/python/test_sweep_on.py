@@ -17,8 +17,8 @@ from conftest import SCENARIO
 from fullpipe.batch import other_runners
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.report.build import build
-from fullpipe.report.kept import read
 from fullpipe.report.model import Table, Timeline
+from fullpipe.results.load import load
 from fullpipe.runners import runner
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def test_the_table_and_the_report_tell_runners_apart(fullpipe: Fullpipe, fake: P
         ["1bdp", "bbr1", "sim"],
         ["1bdp", "bbr1", "other"],
     ]
-    kept = read(fake / "out")
+    kept = load(fake / "out")
     assert [(point.label, point.runner) for point in kept.points.values()] == [
         ("buffer 1bdp", "sim"),
         ("buffer 8bdp", "sim"),
@@ -201,7 +201,7 @@ def test_algorithms_are_compared_on_each_runner(fullpipe: Fullpipe, fake: Path) 
     assert shown.returncode == 0, shown.stderr
     for words in ("alone, sim", "alone, other", "together, sim", "together, other"):
         assert words in " ".join(shown.stdout.split()), words
-    kept = read(fake / "out")
+    kept = load(fake / "out")
     assert {(point.settings["case"], point.runner) for point in kept.points.values()} == {
         (case, runner) for case in ("alone", "together") for runner in ("sim", "other")
     }

@@ -71,7 +71,7 @@ def test_it_repeats_until_the_rule_holds_at_every_point(fullpipe: Fullpipe, tmp_
 def test_with_most_it_ends_and_says_which_points_miss_the_rule(
     fullpipe: Fullpipe, tmp_path: Path
 ) -> None:
-    call = ("sweep", *POINTS, "--until", "ci(goodput) < 1%", "--repeat", "8", "--most", "13")
+    call = ("sweep", *POINTS, "--until", "ci(goodput) < 1%", "--repeat", "8", "--max-repeat", "13")
     done = fullpipe(*call)
     assert done.returncode == 1
     sweep = package.Sweep(tmp_path / "out")
@@ -91,7 +91,9 @@ def test_with_most_it_ends_and_says_which_points_miss_the_rule(
 def test_it_goes_on_from_what_is_there_and_comes_to_the_same(base: Path, tmp_path: Path) -> None:
     axes = {"path.loss": ["0.01%", "3%"]}
     whole = package.sweep(base, axes, until="ci(goodput) < 4%", out=tmp_path / "whole", trace="off")
-    package.sweep(base, axes, until="ci(goodput) < 4%", most=20, out=tmp_path / "out", trace="off")
+    package.sweep(
+        base, axes, until="ci(goodput) < 4%", max_repeat=20, out=tmp_path / "out", trace="off"
+    )
     assert package.Sweep(tmp_path / "out").seeds == [*range(1, 21)]
     shards = sorted((tmp_path / "out/runs").iterdir())
     shards[-1].unlink()  # as if it had been killed within its second batch
@@ -118,14 +120,14 @@ def test_without_out_it_shares_the_directory_of_repeat(fullpipe: Fullpipe, base:
         (["--until", "goodput < 2%"], "is no rule fix: write it like"),
         (["--until", "ci(goodputt) < 2%"], "no metric 'goodputt' fix: did you mean goodput?"),
         (
-            ["--until", "ci(goodput) < 2%", "--most", "9"],
-            "fewer than the 10 that a rule looks at fix: say --most 10",
+            ["--until", "ci(goodput) < 2%", "--max-repeat", "9"],
+            "fewer than the 10 that a rule looks at fix: say --max-repeat 10",
         ),
         (
-            ["--until", "ci(goodput) < 2%", "--repeat", "30", "--most", "20"],
-            "at most 20 repetitions are fewer than the first 30 repetitions fix: say --most 30",
+            ["--until", "ci(goodput) < 2%", "--repeat", "30", "--max-repeat", "20"],
+            "at most 20 repetitions are fewer than the first 30 repetitions fix: say --max-repeat 30",
         ),
-        (["--most", "20"], "--most is for --until fix: say --until"),
+        (["--max-repeat", "20"], "--max-repeat is for --until fix: say --until"),
         (
             [
                 "--until",
@@ -177,7 +179,7 @@ def test_a_flow_without_a_value_in_some_run_misses_the_rule(
     )
     base.write_text(text.replace("SIZE", "1.4MB"))
     done = fullpipe(
-        "sweep", base.name, "--until", "ci(completion) < 60%", "--most", "10", "--out", "out"
+        "sweep", base.name, "--until", "ci(completion) < 60%", "--max-repeat", "10", "--out", "out"
     )
     assert done.returncode == 1
     assert "point 0: short no value in some run" in done.stdout

@@ -6,7 +6,7 @@ import pytest
 
 from fullpipe import load
 from fullpipe.results import suited_interval
-from fullpipe.table import _percent, digits, rate_unit
+from fullpipe.view.table import digits, percent, rate_unit
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_threedigits_count(value: float | None, text: str) -> None:
     ("share", "text"), [(0, "0"), (0.000123, "0.012"), (0.0123, "1.2"), (1, "100.0")]
 )
 def test_small_shares_keep_theirdigits(share: float, text: str) -> None:
-    assert _percent(share) == text
+    assert percent(share) == text
 
 
 def test_a_column_of_rates_has_the_unit_of_its_largest() -> None:

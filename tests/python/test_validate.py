@@ -12,7 +12,8 @@ import pytest
 from rich.console import Console
 
 import fullpipe
-from fullpipe.runners import RunnerError, _uml_boot, uml
+from fullpipe.errors import RunnerError
+from fullpipe.runners import _uml_boot, uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
 from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate

@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fullpipe import workload
-from fullpipe.cli import app
+from fullpipe.commands import app
 from fullpipe.workload.describe import by_bytes, decades, describe
 from fullpipe.workload.flows import FlowsError
 
@@ -98,7 +98,7 @@ def _conversations(directory: Path, *path: str) -> dict[int, int]:
     line += [
         "--out",
         str(directory / "link"),
-        "--far",
+        "--server",
         far,
         "--",
         sys.executable,

@@ -42,7 +42,7 @@ pub(crate) struct Rows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotMetrics;
 
-/// Rows of runs that another runner than the simulator made: the point of each, and its metrics as
+/// Rows of runs that were made elsewhere, or saved: the point of each, and its metrics as
 /// they are serialised.
 ///
 /// # Errors

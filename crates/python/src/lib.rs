@@ -36,7 +36,9 @@ mod _core {
     #[pymodule_export]
     use crate::conformance::{conformance_case, conformance_cases};
     #[pymodule_export]
-    use crate::controller::{Ack_, Config_, Conn_, Cx_, Decision_, Lost_, Recovery_, Snapshot_};
+    use crate::controller::{
+        Ack_, Config_, Conn_, Context_, Decision_, Lost_, Recovery_, Snapshot_,
+    };
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[cfg(target_os = "linux")]

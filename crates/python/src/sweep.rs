@@ -231,7 +231,7 @@ impl Drop for SweepRun {
     }
 }
 
-/// Rows, as the shards of a sweep have them, of runs that another runner made: the point and the
+/// Rows of runs, named and typed as those of a sweep's shards: the point and the
 /// metrics of each.
 #[pyfunction]
 pub(crate) fn rows<'py>(

@@ -274,7 +274,10 @@ fn wait_for(
     });
     ended.map_or(Ok(()), |index| {
         let name = commands[index].join(" ".as_ref());
-        let problem = format!("--far \"{}\" has ended before it listened", name.display());
+        let problem = format!(
+            "--server \"{}\" has ended before it listened",
+            name.display()
+        );
         Err(SandboxError::new(problem, "run it by itself to see why"))
     })
 }

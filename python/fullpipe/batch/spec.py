@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.controllers import given, named, sources
+from fullpipe.errors import refusal
 from fullpipe.memory import available
-from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

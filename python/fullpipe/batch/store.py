@@ -8,9 +8,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import polars as pl
-
-from fullpipe import __version__
+from fullpipe._core import __version__
 from fullpipe.batch.spec import build
 from fullpipe.results import fresh_directory, write_parquet
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fullpipe._core import _Rows
+    import polars as pl
 
 
 class Store(ABC):
@@ -125,19 +123,6 @@ def gaps(shards: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
         at = max(at, end)
     ranges = [(first, min(end, runs)) for first, end in ranges if first < runs]
     return [*ranges, (at, runs)] if at < runs else ranges
-
-
-def as_frame(rows: _Rows) -> pl.DataFrame:
-    """The rows of a shard."""
-    return pl.DataFrame([_series(name, column) for name, column in rows.items()])
-
-
-def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the arrays of _Rows)
-    if isinstance(column, tuple):
-        codes, labels = column
-        return pl.Series(name, labels, dtype=pl.String).gather(pl.Series(codes))
-    series = pl.Series(name, column)
-    return series.fill_nan(None) if series.dtype == pl.Float64 else series.cast(pl.Int64)
 
 
 def write_whole(frame: pl.DataFrame, file: Path) -> Path:

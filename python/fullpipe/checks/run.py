@@ -11,8 +11,8 @@ from fullpipe import _core
 from fullpipe.batch import other_runners
 from fullpipe.batch.pool import cores, drain, pooled
 from fullpipe.batch.spec import SweepSpec, refuse_too_large
-from fullpipe.batch.store import as_frame
 from fullpipe.checks.judge import judged
+from fullpipe.frame import table
 from fullpipe.run import parse, read
 from fullpipe.runners import is_simulator, option
 
@@ -162,5 +162,5 @@ def _measured(
     else:
         todo = other_runners.schedule(spec, {runner.name: whole}, [runner])
         steps = other_runners.steps(spec, todo, show=show)
-    done, moved = drain(steps, show, lambda shard: frames.append(as_frame(shard.rows)))
+    done, moved = drain(steps, show, lambda shard: frames.append(table(shard.rows)))
     return pl.concat(frames, how="diagonal_relaxed"), done, moved

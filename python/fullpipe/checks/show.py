@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 from rich.text import Text
 
 from fullpipe.runners import option
-from fullpipe.table import NONE, digits, rate_unit
 from fullpipe.verdicts.show import line
+from fullpipe.view.table import NONE, digits, rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

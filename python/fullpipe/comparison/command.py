@@ -33,7 +33,7 @@ def compare(
 
     from fullpipe.comparison.picture import draw
     from fullpipe.comparison.show import facts, records, show
-    from fullpipe.report.kept import read
+    from fullpipe.results.load import load
 
     start = time.perf_counter()
     directory = out or comparison.usual_directory
@@ -48,7 +48,7 @@ def compare(
             )
             done, moved = execution.run(spec)
             runs, packets = runs + done, packets + moved
-        kept = read(directory)
+        kept = load(directory)
         draw(kept, directory / "picture.png")
     wall_s = time.perf_counter() - start
     with printing():

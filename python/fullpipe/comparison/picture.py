@@ -13,7 +13,7 @@ from fullpipe.report.colours import COLOURS, DASHES
 from fullpipe.report.svg import outline
 from fullpipe.results import read_parquet
 from fullpipe.stats import ellipse
-from fullpipe.table import rate_unit
+from fullpipe.view.table import rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from fullpipe.report.kept import Kept, Series
     from fullpipe.report.values import Group
+    from fullpipe.results.model import Results, Series
 
 _MARKERS = ("o", "s", "D", "^", "v", "x", "+")
 _PARTS = 60
 
 
-def draw(kept: Kept, file: Path) -> None:
+def draw(kept: Results, file: Path) -> None:
     """Draws it.
 
     Raises:

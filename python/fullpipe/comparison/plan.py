@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe import __version__
+from fullpipe._core import __version__
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.results import fresh_directory
 

@@ -13,7 +13,7 @@ from fullpipe.report import values
 from fullpipe.report.panels import differences
 from fullpipe.stats import is_shown, mean, sentences
 from fullpipe.stats.compare import least_pairs
-from fullpipe.table import NONE, digits, make_table, number_columns, rate_unit
+from fullpipe.view.table import NONE, digits, make_table, number_columns, rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.batch.spec import SweepSpec
-    from fullpipe.report.kept import Kept
     from fullpipe.report.values import Group
+    from fullpipe.results.model import Results
     from fullpipe.stats import Interval
     from fullpipe.stats.words import Compared
 
@@ -39,7 +39,7 @@ _COLUMNS = (
 _STYLES = {1: "green", 0: "", -1: "red"}
 
 
-def show(kept: Kept, spec: SweepSpec, console: Console) -> None:
+def show(kept: Results, spec: SweepSpec, console: Console) -> None:
     """Prints the table and the sentences."""
     groups = values.groups(kept)
     seeds = len({seed for point in kept.points.values() for seed in point.seeds})
@@ -86,7 +86,7 @@ def show(kept: Kept, spec: SweepSpec, console: Console) -> None:
     console.print("")
 
 
-def _say(groups: Sequence[Group], kept: Kept, seeds: int, console: Console) -> None:
+def _say(groups: Sequence[Group], kept: Results, seeds: int, console: Console) -> None:
     """Prints a sentence for each significant difference."""
     comparisons = _compared(groups, kept)
     if not comparisons:
@@ -107,13 +107,13 @@ def _say(groups: Sequence[Group], kept: Kept, seeds: int, console: Console) -> N
     )
 
 
-def _compared(groups: Sequence[Group], kept: Kept) -> list[Compared]:
+def _compared(groups: Sequence[Group], kept: Results) -> list[Compared]:
     return differences.compared(
         groups, [each for each in values.metrics(kept) if is_shown(each.column, "compare")]
     )
 
 
-def facts(kept: Kept, spec: SweepSpec, runs: int, packets: int, wall_s: float) -> Iterator[str]:
+def facts(kept: Results, spec: SweepSpec, runs: int, packets: int, wall_s: float) -> Iterator[str]:
     """What was done, and where it is."""
     yield (
         f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s"
@@ -126,7 +126,7 @@ def facts(kept: Kept, spec: SweepSpec, runs: int, packets: int, wall_s: float) -
     yield f"kept in {kept.directory}, with picture.png; for a page of it: fullpipe report {kept.directory}"
 
 
-def records(kept: Kept) -> str:
+def records(kept: Results) -> str:
     """A JSON object: means with 95 % intervals in SI units, and the sentences."""
     groups, metrics = values.groups(kept), values.metrics(kept)
     rows = [

@@ -7,21 +7,19 @@ import os
 import secrets
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.batch.spec import command_line
-from fullpipe.errors import stoppable
+from fullpipe.errors import refusal, stoppable
 from fullpipe.fleet.ingest import Ingest, Options
+from fullpipe.fleet.show import facts, show, warn
 from fullpipe.fleet.sources import streams
 from fullpipe.progress import reading
-from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from rich.console import Console
 
     from fullpipe.fleet.sources import Kind
 
@@ -50,9 +48,9 @@ def ingest(
     from rich.console import Console
 
     log_format = log_format or "combined"
-    variables = _variables(log_format) if nginx else []
+    of_log = _variables(log_format) if nginx else None
     given: dict[Kind, Sequence[str]] = {"ss": arms, "nginx": nginx, "snmp": snmp, "hist": hist}
-    found = streams(given, own_hosts="hostname" in variables)
+    found = streams(given, own_hosts="hostname" in (of_log or ()))
     if not found:
         raise refusal(
             "nothing to read",
@@ -76,15 +74,20 @@ def ingest(
         print(json.dumps({"directory": str(out), "sources": summary}, indent=1, ensure_ascii=False))
     else:
         console = Console(highlight=False)
-        _show(summary, console)
-        _facts(work, seconds, out, console)
-        _warn(summary, variables if nginx else None, console)
+        show(summary, console)
+        facts(work, seconds, out, console)
+        warn(summary, of_log, console)
     for file in cut:
         print(f"{file['path']}: not read to its end: {file['trouble']}", file=sys.stderr)
     return not cut
 
 
 def _variables(log_format: str) -> list[str]:
+    """The variables of a log_format of nginx.
+
+    Raises:
+        ScenarioError: When it can't be read.
+    """
     try:
         return _core.fleet_variables(log_format)
     except ValueError as error:
@@ -93,7 +96,12 @@ def _variables(log_format: str) -> list[str]:
 
 
 def _key(file: Path) -> bytes:
-    """The key in a file, which is made if it is not there."""
+    """The key in a file, which is made if it is not there.
+
+    Raises:
+        ScenarioError: When it is no key.
+        OSError: When it can't be read or made.
+    """
     if not file.exists():
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="ascii") as made:
@@ -110,102 +118,3 @@ def _key(file: Path) -> bytes:
             place=f"--anonymize {file}",
         )
     return key
-
-
-# What is counted of each kind, and what is worth a column.
-_COLUMNS: dict[str, list[tuple[str, str]]] = {
-    "ss": [("connections", "connections"), ("samples", "samples")],
-    "nginx": [("requests", "requests")],
-    "snmp": [("readings", "readings")],
-    "hist": [("buckets", "buckets")],
-}
-
-
-def _show(summary: Sequence[dict[str, Any]], console: Console) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("arm", no_wrap=True)
-    table.add_column("of")
-    for name in ("hosts", "files", "MB", "rows", "samples", "bad lines"):
-        table.add_column(name, justify="right")
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for source in summary:
-        groups.setdefault((source["arm"] or "by host", source["kind"]), []).append(source)
-    for (arm, kind), sources in sorted(groups.items()):
-        counts = {
-            key: sum(source["counts"].get(key, 0) for source in sources)
-            for key, _ in _COLUMNS[kind]
-        }
-        rows = _COLUMNS[kind][0][0]
-        table.add_row(
-            arm,
-            kind,
-            f"{len(sources):,}",
-            f"{sum(len(source['files']) for source in sources):,}",
-            f"{sum(source['counts'].get('bytes', 0) for source in sources) / 1e6:,.1f}",
-            f"{counts[rows]:,} {rows}",
-            f"{counts['samples']:,}" if kind == "ss" else "",
-            f"{sum(source['counts'].get('bad', 0) for source in sources):,}",
-        )
-    console.print(table)
-
-
-def _facts(work: Ingest, seconds: float, out: Path, console: Console) -> None:
-    text = sum(source["counts"].get("bytes", 0) for source in work.summary())
-    line = f"{text / 1e6:,.1f} MB of text in {seconds:.1f} s"
-    if work.skipped:
-        line = f"{(work.total - work.skipped) / 1e6:,.1f} MB of files read in {seconds:.1f} s, the rest was there"
-    console.print(f"{line} · {out}", markup=False, soft_wrap=True)
-
-
-def _warn(
-    summary: Sequence[dict[str, Any]], variables: Sequence[str] | None, console: Console
-) -> None:
-    """What spoils the data, a line each."""
-
-    def say(text: str) -> None:
-        console.print(text, style="yellow", markup=False, soft_wrap=True)
-
-    bad = [(line, source) for source in summary for line in source["bad_lines"]]
-    for line, _ in bad[:3]:
-        quoted = f": {line['text'].strip()[:60]}" if line["text"] else ""
-        say(f"{line['file']}:{line['line']}: {line['why']}{quoted}")
-    if len(bad) > 3:
-        say("ingest.json has more bad lines")
-    for kind, key, what in (
-        (
-            "ss",
-            "untimed",
-            "samples have no time in their file: that of its name or its last change stands for it",
-        ),
-        (
-            "ss",
-            "backwards",
-            "samples are older than the one before: are two hosts in one folder? Write {host}",
-        ),
-        (
-            "snmp",
-            "resets",
-            "readings are below the one before: was the host started again, or are two in one folder?",
-        ),
-    ):
-        count = sum(source["counts"].get(key, 0) for source in summary if source["kind"] == kind)
-        if count:
-            say(f"{count:,} {what}")
-    logs = [source for source in summary if source["kind"] == "nginx"]
-    if unread := [
-        source
-        for source in logs
-        if source["counts"].get("bad") and not source["counts"].get("requests")
-    ]:
-        say(
-            f"of {len(unread)} of {len(logs)} hosts' logs no line fits --log-format: there are no requests of them"
-        )
-    if variables and not {"request_time"} & set(variables):
-        say("the log has no $request_time: requests will have no throughput")
-    if variables and not {"bytes_sent", "body_bytes_sent"} & set(variables):
-        say(
-            "the log has neither $bytes_sent nor $body_bytes_sent: requests will have no throughput"
-        )

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
-from fullpipe import __version__, _core
+from fullpipe import _core
+from fullpipe._core import __version__
+from fullpipe.errors import refusal
 from fullpipe.fleet import store
-from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.errors import stoppable
-from fullpipe.refusal import refusal
+from fullpipe.errors import refusal, stoppable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

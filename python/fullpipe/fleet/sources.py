@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fullpipe import _core
+from fullpipe.errors import refusal
 from fullpipe.fleet.store import is_name
-from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

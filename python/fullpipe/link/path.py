@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe import Scenario, load
+from fullpipe._core import Scenario
+from fullpipe.run import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

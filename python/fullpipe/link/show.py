@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fullpipe.table import NONE, digits, make_table, narrow, number_columns, rate_text, rate_unit
+from fullpipe.view.table import (
+    NONE,
+    digits,
+    make_table,
+    narrow,
+    number_columns,
+    rate_text,
+    rate_unit,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Reports of kept results: one page, or what a paper needs. The package `panels` says what is shown."""
+"""Reports of saved results: one page, or what a paper needs. The package `panels` says what is shown."""
 
 from fullpipe.report.write import Form, write_report
 

@@ -1,22 +1,22 @@
-"""Makes a report of kept results: which panels there are, in which order."""
+"""Makes a report of saved results: which panels there are, in which order."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fullpipe.report import values
-from fullpipe.report.kept import read
 from fullpipe.report.model import Report
 from fullpipe.report.panels import (
     differences,
     maps,
+    numbers,
     replays,
-    results,
     runners,
     slowdowns,
     spread,
     time,
 )
+from fullpipe.results.load import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,21 +29,26 @@ def build(directory: Path) -> Report:
         NoResultsError: When there are none.
         OSError: When they can't be read.
     """
-    kept = read(directory)
-    groups, metrics = values.groups(kept), values.metrics(kept)
+    results = load(directory)
+    groups, metrics = values.groups(results), values.metrics(results)
     comparisons = differences.compared(groups, metrics)
     findings, note = differences.findings(comparisons)
     sections = [
-        replays.published(kept),
-        runners.section(groups, metrics, values.run_metrics(kept)),
-        results.section(groups, metrics),
-        slowdowns.section(kept),
+        replays.published(results),
+        runners.section(groups, metrics, values.run_metrics(results)),
+        numbers.section(groups, metrics),
+        slowdowns.section(results),
         differences.section(comparisons),
-        maps.section(kept, groups, metrics),
-        time.section(kept),
+        maps.section(results, groups, metrics),
+        time.section(results),
         spread.section(groups, metrics),
-        replays.section(kept),
+        replays.section(results),
     ]
     return Report(
-        kept.title, kept.about, kept.facts, findings, note, [each for each in sections if each]
+        results.title,
+        results.about,
+        results.facts,
+        findings,
+        note,
+        [each for each in sections if each],
     )

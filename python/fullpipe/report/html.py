@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe import __version__
+from fullpipe._core import __version__
 from fullpipe.report import hexagons, svg
 from fullpipe.report.colours import COLOURS, DASHES, ON_DARK, heat
 from fullpipe.report.model import Code, Density, Heat, Lines, Number, Table, Text, Timeline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Code, Number, Table, Text
-from fullpipe.report.paper import write_pictures
+from fullpipe.report.static import write_pictures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

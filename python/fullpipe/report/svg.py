@@ -66,18 +66,21 @@ def clouds(block: Clouds) -> str:
         f'<text transform="rotate(-90)" x="{-(_ABOVE + height / 2)}" y="14" text-anchor="middle">'
         f"{escape(block.y)}</text>"
     )
-    legend = "".join(
-        f'<li><svg width="16" height="16" aria-hidden="true">{_mark(8, 8, number, _colour(number))}</svg>'
-        f"{escape(cloud.label)}</li>"
-        for number, cloud in enumerate(block.clouds)
-    )
     title = escape(
         f"{block.title}: {', '.join(cloud.label for cloud in block.clouds)}; better is up and to the right"
     )
     return (
         f'<svg class="clouds" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
-        f'<ul class="legend">{legend}</ul>'
+        f'<ul class="legend">{_legend(block)}</ul>'
         '<p class="note">Ellipses: one standard deviation. Better is up and to the right.</p>'
+    )
+
+
+def _legend(block: Clouds) -> str:
+    return "".join(
+        f'<li><svg width="16" height="16" aria-hidden="true">{_mark(8, 8, number, _colour(number))}</svg>'
+        f"{escape(cloud.label)}</li>"
+        for number, cloud in enumerate(block.clouds)
     )
 
 

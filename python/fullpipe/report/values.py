@@ -1,4 +1,4 @@
-"""What panels take from kept results: numbers by point, contender and seed."""
+"""What panels take from saved results: numbers by point, contender and seed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fullpipe.report.kept import RUNNER, short
+from fullpipe.results.model import RUNNER
+from fullpipe.results.words import short
 from fullpipe.stats import columns_shown, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe.report.kept import Kept
+    from fullpipe.results.model import Results
     from fullpipe.stats import Quantity
 
 _MOST_FLOWS = 7
@@ -54,41 +55,41 @@ class Group:
         return [value for _, value in sorted(self.values.get(metric, {}).items())]
 
 
-def metrics(kept: Kept) -> list[Quantity]:
+def metrics(results: Results) -> list[Quantity]:
     """What the results have any number of: of flows, then of whole runs."""
-    columns = [name for name in columns_shown("report") if _known(kept.rows, name)]
-    columns += run_metrics(kept)
+    columns = [name for name in columns_shown("report") if _known(results.rows, name)]
+    columns += run_metrics(results)
     return [found for found in map(quantity, columns) if found is not None]
 
 
-def run_metrics(kept: Kept) -> list[str]:
+def run_metrics(results: Results) -> list[str]:
     """The columns that belong to a run and not to a flow."""
-    several = kept.rows["flow_index"].max() != 0
+    several = results.rows["flow_index"].max() != 0
     links = dict.fromkeys(
-        name.split(".")[1] for name in kept.rows.columns if name.startswith("link.")
+        name.split(".")[1] for name in results.rows.columns if name.startswith("link.")
     )
-    shown = ["jain"] if several and _known(kept.rows, "jain") else []
+    shown = ["jain"] if several and _known(results.rows, "jain") else []
     shown += [
         f"link.{link}.{name}"
         for link in list(links)[:_MOST_LINKS]
         for name in columns_shown("report", links=True)
     ]
-    shown = [name for name in shown if _known(kept.rows, name)]
-    if _known(kept.rows, "queue_delay_s.p95"):  # the flows' own say more
+    shown = [name for name in shown if _known(results.rows, name)]
+    if _known(results.rows, "queue_delay_s.p95"):  # the flows' own say more
         shown = [name for name in shown if "queue_delay" not in name]
     return shown
 
 
-def groups(kept: Kept, columns: Sequence[str] = ()) -> list[Group]:
+def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
     """The runs of each contender at each place, in the order of points and flows, with these columns or all metrics.
 
     Where a sweep varies algorithms, a contender is what it was set to, measured at the flows of that `[[flow]]` (their
     mean) or at the `[[workload]]`; other flows are contenders beside it. Else each flow of a run is one, or, of more
     than seven, each algorithm.
     """
-    columns = columns or [each.column for each in metrics(kept)]
-    whole = run_metrics(kept)
-    rows, by = _told_apart(kept)
+    columns = columns or [each.column for each in metrics(results)]
+    whole = run_metrics(results)
+    rows, by = _told_apart(results)
     table = (
         rows.group_by("point", by, "seed", maintain_order=True)
         .agg(
@@ -101,12 +102,12 @@ def groups(kept: Kept, columns: Sequence[str] = ()) -> list[Group]:
     )
     kinds = dict(table.group_by("point").agg(pl.col(by).n_unique()).iter_rows())
     # What belongs to the run is told once: of the flow whose algorithm varies, or the first.
-    owner = next(iter(_set_by(kept).values()), 0) if by == "table" else None
+    owner = next(iter(_set_by(results).values()), 0) if by == "table" else None
     found: dict[tuple[int, object], Group] = {}
     for row in table.iter_rows(named=True):
         key = (row["point"], row[by])
         if key not in found:
-            found[key] = _group(kept, row, by, kinds[row["point"]] == 1, columns)
+            found[key] = _group(results, row, by, kinds[row["point"]] == 1, columns)
         for column in columns:
             value = row[column]
             owns = column not in whole or (row["first"] == 0 if owner is None else row[by] == owner)
@@ -115,24 +116,24 @@ def groups(kept: Kept, columns: Sequence[str] = ()) -> list[Group]:
     return list(found.values())
 
 
-def _told_apart(kept: Kept) -> tuple[pl.DataFrame, str]:
+def _told_apart(results: Results) -> tuple[pl.DataFrame, str]:
     """The rows, and the column that tells contenders apart: `table`, `flow_index` or `cc`."""
-    if _set_by(kept):
+    if _set_by(results):
         numbers = {
             (number, index): table
-            for number, point in kept.points.items()
-            for index, table in enumerate(_tables(kept, point.settings))
+            for number, point in results.points.items()
+            for index, table in enumerate(_tables(results, point.settings))
         }
-        pairs = zip(kept.rows["point"], kept.rows["flow_index"], strict=True)
+        pairs = zip(results.rows["point"], results.rows["flow_index"], strict=True)
         tables = [numbers.get(pair, pair[1]) for pair in pairs]
-        return kept.rows.with_columns(table=pl.Series(tables, dtype=pl.Int64)), "table"
-    most = kept.rows["flow_index"].max()
-    return kept.rows, "cc" if isinstance(most, int) and most >= _MOST_FLOWS else "flow_index"
+        return results.rows.with_columns(table=pl.Series(tables, dtype=pl.Int64)), "table"
+    most = results.rows["flow_index"].max()
+    return results.rows, "cc" if isinstance(most, int) and most >= _MOST_FLOWS else "flow_index"
 
 
-def _tables(kept: Kept, settings: Mapping[str, str]) -> list[int]:
+def _tables(results: Results, settings: Mapping[str, str]) -> list[int]:
     """Which table each row of a point's runs comes from: `[[flow]]`s, `count` counted out, then `[[workload]]`s."""
-    scenario = _scenario(kept)
+    scenario = _scenario(results)
     counts = [
         int(settings.get(f"flow.{number}.count", flow.get("count", 1)))
         for number, flow in enumerate(scenario.get("flow", []))
@@ -141,20 +142,20 @@ def _tables(kept: Kept, settings: Mapping[str, str]) -> list[int]:
     return [number for number, count in enumerate(counts) for _ in range(count)]
 
 
-def _set_by(kept: Kept) -> dict[str, int]:
+def _set_by(results: Results) -> dict[str, int]:
     """Of each key that was swept and gives an algorithm, to which table."""
-    before = {"flow": 0, "workload": len(_scenario(kept).get("flow", []))}
-    return {axis.key: before[axis.cc_of[0]] + axis.cc_of[1] for axis in kept.axes if axis.cc_of}
+    before = {"flow": 0, "workload": len(_scenario(results).get("flow", []))}
+    return {axis.key: before[axis.cc_of[0]] + axis.cc_of[1] for axis in results.axes if axis.cc_of}
 
 
-def _scenario(kept: Kept) -> dict[str, Any]:
-    return tomllib.loads(next(iter(kept.scenarios.values()), ""))
+def _scenario(results: Results) -> dict[str, Any]:
+    return tomllib.loads(next(iter(results.scenarios.values()), ""))
 
 
 def _group(
-    kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: Sequence[str]
+    results: Results, row: Mapping[str, Any], by: str, alone: bool, columns: Sequence[str]
 ) -> Group:
-    point, tables = kept.points[row["point"]], _set_by(kept)
+    point, tables = results.points[row["point"]], _set_by(results)
     ccs = {table: point.settings[key] for key, table in tables.items()}
     others = {key: value for key, value in point.settings.items() if key not in tables}
     place = ", ".join(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import shutil
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from fullpipe.report.model import Report
@@ -22,45 +23,40 @@ class Form(StrEnum):
     PNG = "png"
 
 
-_FLEET = ("ingest.json", "simulate.json", "connections", "requests", "counters")
-"""What a fleet directory has one of: who filled it, or a table."""
-
-
-def write_report(directory: Path, form: Form = Form.HTML, out: Path | None = None) -> Path:
-    """Makes a report of kept results.
+def write_report(
+    directory: Path,
+    form: Form = Form.HTML,
+    out: Path | None = None,
+    build: Callable[[Path], Report] | None = None,
+) -> Path:
+    """Makes a report of saved results.
 
     A page or PDF is one file. Markdown and PNG are a directory: pictures, and for Markdown
     `report.md` with vector pictures. A report can be made again at any time, so one that is there
     in `directory` is replaced; what is at `out` is not.
 
     Args:
-        directory: What a run, a sweep or reproduce has kept, or a fleet's.
+        directory: What a run, a sweep or reproduce has saved; or something else that `build` can read.
         form: What it shall be.
         out: Where to; None for `report.html`, `report.pdf`, `report-md/` or `report-png/` in
             `directory`.
+        build: Makes the report of the directory; None for :func:`fullpipe.report.build.build`.
 
     Returns:
         The file or directory.
 
     Raises:
         NoResultsError: When there are no results.
-        ScenarioError: When a fleet's arms can't be compared.
         FileExistsError: When `out` exists.
         OSError: When it can't be written.
     """
     target = out or directory / name_of(form)
     if out is not None and out.exists():
         raise FileExistsError(f"--out {out} exists already; name a new file or directory")
-    return make(_report(directory), form, target)
+    return make((build or _of_results)(directory), form, target)
 
 
-def _report(directory: Path) -> Report:
-    if any((directory / each).exists() for each in _FLEET):
-        from fullpipe.fleet.compare.analysis import analyse
-        from fullpipe.fleet.compare.options import CompareOptions
-        from fullpipe.fleet.compare.page import page
-
-        return page(analyse(CompareOptions(directory)))
+def _of_results(directory: Path) -> Report:
     from fullpipe.report.build import build
 
     return build(directory)
@@ -77,7 +73,7 @@ def make(report: Report, form: Form, target: Path) -> Path:
     Raises:
         OSError: When it can't be written.
     """
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         _write(report, form, aside)
@@ -100,11 +96,11 @@ def _write(report: Report, form: Form, target: Path) -> None:
 
             target.write_text(page(report), encoding="utf-8")
         case Form.PDF:
-            from fullpipe.report.paper import write_pdf
+            from fullpipe.report.static import write_pdf
 
             write_pdf(report, target)
         case Form.PNG:
-            from fullpipe.report.paper import write_pictures
+            from fullpipe.report.static import write_pictures
 
             write_pictures(report, target, "png")
         case Form.MD:

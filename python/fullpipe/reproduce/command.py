@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from fullpipe import __version__
+from fullpipe._core import __version__
 from fullpipe.batch import checkpoint
 from fullpipe.batch.spec import build
 from fullpipe.errors import printing, stoppable

@@ -9,9 +9,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.errors import RunnerError
 from fullpipe.reproduce import claims
 from fullpipe.reproduce.runner import Sample, level, sampled
-from fullpipe.runners import RunnerError, is_simulator
+from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
 from fullpipe.verdicts.estimate import Estimate, estimate
 from fullpipe.verdicts.judged import Judged, Verdict, held

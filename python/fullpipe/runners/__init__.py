@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from fullpipe.controllers import is_imported
+from fullpipe.errors import RunnerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -117,10 +118,6 @@ def is_simulator(runner: Runner) -> bool:
 def option(name: str) -> list[str]:
     """What a command says to use the runner of a name: nothing for the simulator."""
     return [] if name == SIMULATOR else ["--on", name]
-
-
-class RunnerError(ValueError):
-    """There is no such runner, or it is not there; the text says which there are, or what to do."""
 
 
 def runner(name: str) -> Runner:

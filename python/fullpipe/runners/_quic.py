@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.refusal import refusal
+from fullpipe.errors import refusal
 from fullpipe.runners import Missing
 
 if TYPE_CHECKING:

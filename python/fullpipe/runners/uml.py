@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.refusal import refusal
+from fullpipe.errors import refusal
 from fullpipe.runners import Missing, _uml_boot
 
 if TYPE_CHECKING:

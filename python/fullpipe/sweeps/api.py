@@ -27,7 +27,7 @@ def sweep(
     *,
     repeat: int | None = None,
     until: str | None = None,
-    most: int | None = None,
+    max_repeat: int | None = None,
     zip: Sequence[str] = (),  # noqa: A002  (the same word as --zip)
     sample: int | None = None,
     seed: int | None = None,
@@ -49,8 +49,8 @@ def sweep(
         repeat: Runs of each point, with a seed each. Above one, `start_jitter` and `send_jitter` are set to one RTT and
             one packet's time where the scenario does not say how much: without noise every seed would give the same.
         until: A rule like `"ci(goodput) < 2%"`: repetitions are added until it holds of every flow at every point.
-            `repeat` is how many at a time then. :meth:`Sweep.misses` says what misses it where `most` came first.
-        most: No more repetitions than so many; None for 1000.
+            `repeat` is how many at a time then. :meth:`Sweep.misses` says what misses it where `max_repeat` came first.
+        max_repeat: No more repetitions than so many; None for 1000.
         zip: Keys that are varied together instead of in every combination.
         sample: How many points are drawn at random, instead of every combination.
         seed: Of the first run of each point, and of what is drawn; that of the others follow.
@@ -78,8 +78,8 @@ def sweep(
     from fullpipe.progress import Counter
     from fullpipe.sweeps.until import asked
 
-    if most is not None and until is None:
-        raise ValueError("most is for until")
+    if max_repeat is not None and until is None:
+        raise ValueError("max_repeat is for until")
     runners = chosen(on)
     text, file = read(scenario)
     points = None
@@ -98,7 +98,7 @@ def sweep(
         points=points,
         controllers=controllers or {},
     )
-    rule = asked(until, spec, most) if until is not None else None
+    rule = asked(until, spec, max_repeat) if until is not None else None
     directory = (
         Path(out) if out is not None else usual_directory(rule.first(spec) if rule else spec)
     )

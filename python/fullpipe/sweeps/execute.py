@@ -9,9 +9,10 @@ from fullpipe import memory
 from fullpipe.batch import other_runners
 from fullpipe.batch.pool import ENGINES, Step, cores, drain, pooled
 from fullpipe.batch.spec import refuse_too_large
+from fullpipe.errors import RunnerError
 from fullpipe.results import suited_interval
 from fullpipe.run import load
-from fullpipe.runners import RunnerError, is_simulator
+from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import polars as pl
 from rich.text import Text
 
 from fullpipe.stats import columns_shown
-from fullpipe.table import NONE, digits, make_table, narrow, number_columns, rate_unit
+from fullpipe.view.table import NONE, digits, make_table, narrow, number_columns, rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

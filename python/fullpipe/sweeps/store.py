@@ -15,7 +15,8 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.batch.spec import FORMAT
-from fullpipe.batch.store import Store, as_frame, gaps, header, write_whole
+from fullpipe.batch.store import Store, gaps, header, write_whole
+from fullpipe.frame import table
 from fullpipe.results import write_parquet
 from fullpipe.runners import SIMULATOR
 
@@ -92,7 +93,7 @@ class SweepStore(Store):
 
     def _frame(self, rows: _Rows) -> pl.DataFrame:
         """A shard's rows, with what was varied behind point and seed."""
-        frame = as_frame(rows)
+        frame = table(rows)
         varied = self._points.drop("point")[frame["point"]]
         return pl.concat(
             [frame.select("point", "seed"), varied, frame.drop("point", "seed")], how="horizontal"

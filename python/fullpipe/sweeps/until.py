@@ -123,7 +123,7 @@ def asked(text: str, spec: SweepSpec, most: int | None) -> Until:
             else f"the {LEAST} that a rule looks at"
         )
         raise RuleError(
-            f"at most {most} repetitions are fewer than {why}\n  fix: say --most {least} or more"
+            f"at most {most} repetitions are fewer than {why}\n  fix: say --max-repeat {least} or more"
         )
     return Until(rule, batch, most)
 

@@ -45,16 +45,14 @@ def extract(
     """Extracts the flows of captures, or of logs, into a Parquet file.
 
     Args:
-        sources: Captures in order of time, flows going on from one to the next; or logs, or CSV
-            files.
+        sources: Captures in order of time, flows going on from one to the next; or logs, or CSV files.
         out: The file; it must not be there yet.
         idle_s: A flow without a packet for longer is over.
         pause_s: Payload after a longer pause begins a new chunk.
         udp: Datagrams make flows, too.
         addresses: Keep the addresses of the ends.
         columns: Of a CSV file, what its `start` and `bytes` are called.
-        progress: Told, ten times a second, of bytes read, packets, flows that are over, flows that
-            are open.
+        progress: Told, ten times a second, of bytes read, packets, flows that are over, flows that are open.
 
     Raises:
         FlowsError: When nothing can be read of the sources, or there is no flow in them.
@@ -64,20 +62,7 @@ def extract(
     from fullpipe.results import fresh_file, scan_parquet
 
     files = [Path(source) for source in sources]
-    kinds = {_kind(file) for file in files}
-    if "parquet" in kinds:
-        raise FlowsError(
-            f"{files[0]}: has been extracted already\n  fix: `fullpipe workload describe` shows it"
-        )
-    if len(kinds) > 1:
-        raise FlowsError(
-            f"{' and '.join(sorted(kinds))} at a time\n  fix: extract each kind by itself"
-        )
-    kind = kinds.pop()
-    if columns and kind != "csv":
-        raise FlowsError(
-            f"{files[0]}: no CSV file, whose columns could be named\n  fix: leave --columns out"
-        )
+    kind = _one_kind(files, columns)
     options = {"idle_s": idle_s, "pause_s": pause_s, "udp": udp, "addresses": addresses}
     with (
         fresh_file(out, called=f"--out {out}") as aside,
@@ -103,14 +88,28 @@ def extract(
             "counts": {**report, **_counted(rows)},
         }
         if not about["counts"]["flows"]:
-            named = ", ".join(map(str, files))
-            what = "" if udp or kind == "csv" else " of TCP"
-            fix = "--udp makes flows of datagrams, too" if what else "name another file"
-            raise FlowsError(
-                f"{named}: no flow in there{what}{_damage(about['sources'])}\n  fix: {fix}"
-            )
+            raise FlowsError(_none(files, "" if udp or kind == "csv" else " of TCP", about))
         _write(rows, aside, about)
     return Extracted(Path(out), about, _warnings(about))
+
+
+def _one_kind(files: Sequence[Path], columns: Mapping[str, str] | None) -> str:
+    """What the files are, all of one kind; columns are named of CSV alone."""
+    kinds = {_kind(file) for file in files}
+    if "parquet" in kinds:
+        raise FlowsError(
+            f"{files[0]}: has been extracted already\n  fix: `fullpipe workload describe` shows it"
+        )
+    if len(kinds) > 1:
+        raise FlowsError(
+            f"{' and '.join(sorted(kinds))} at a time\n  fix: extract each kind by itself"
+        )
+    kind = kinds.pop()
+    if columns and kind != "csv":
+        raise FlowsError(
+            f"{files[0]}: no CSV file, whose columns could be named\n  fix: leave --columns out"
+        )
+    return kind
 
 
 def _kind(file: Path) -> str:
@@ -186,6 +185,11 @@ def _refuse(report: dict[str, Any]) -> None:
     refused = [file for file in report["files"] if file.get("refused")]
     if refused and len(refused) == len(report["files"]):
         raise FlowsError("\n".join(f"{file['path']}: {file['refused']}" for file in refused))
+
+
+def _none(files: Sequence[Path], what: str, about: dict[str, Any]) -> str:
+    fix = "--udp makes flows of datagrams, too" if what else "name another file"
+    return f"{', '.join(map(str, files))}: no flow in there{what}{_damage(about['sources'])}\n  fix: {fix}"
 
 
 def _no_flow(files: Sequence[Path], report: dict[str, Any], udp: bool) -> str:

@@ -105,7 +105,12 @@ def zeek(
     protocols = ["tcp", "udp"] if udp else ["tcp"]
     if "proto" in names:
         rows = rows.filter(pl.col("proto").is_in(protocols))
-    first = begun
+    flows = _shaped(rows, _zeek_columns(begun), addresses)
+    return flows, f"{broken:,} line{'' if broken == 1 else 's'} can't be read" if broken else None
+
+
+def _zeek_columns(first: pl.Expr) -> dict[str, pl.Expr]:
+    """The columns of a flow, of the fields of a conn.log."""
     lasted = pl.duration(
         nanoseconds=(pl.col("duration").fill_null(0) * 1e9).round().cast(pl.Int64), time_unit="ns"
     )
@@ -119,33 +124,28 @@ def zeek(
         .then(pl.lit("rst"))
         .otherwise(pl.lit("idle"))
     )
-    flows = _shaped(
-        rows,
-        {
-            "start": pl.when(pl.max_horizontal(up, down) > 0).then(first),
-            "bytes": pl.max_horizontal(up, down),
-            "direction": pl.when(down > up).then(pl.lit("down")).otherwise(pl.lit("up")),
-            "protocol": pl.col("proto"),
-            "client": pl.col("id.orig_h"),
-            "server": pl.col("id.resp_h"),
-            "client_port": pl.col("id.orig_p"),
-            "server_port": pl.col("id.resp_p"),
-            "begin": pl.when(opened).then(pl.lit("syn")).otherwise(pl.lit("middle")),
-            "end": ended,
-            "syn": pl.when(opened).then(first),
-            "first": first,
-            "last": first + lasted,
-            "lasted": lasted,
-            "up_packets": pl.col("orig_pkts"),
-            "down_packets": pl.col("resp_pkts"),
-            "up_sequence_bytes": pl.when(tcp).then(pl.col("orig_bytes")),
-            "down_sequence_bytes": pl.when(tcp).then(pl.col("resp_bytes")),
-            "up_payload_bytes": pl.when(~tcp).then(pl.col("orig_bytes")),
-            "down_payload_bytes": pl.when(~tcp).then(pl.col("resp_bytes")),
-        },
-        addresses,
-    )
-    return flows, f"{broken:,} line{'' if broken == 1 else 's'} can't be read" if broken else None
+    return {
+        "start": pl.when(pl.max_horizontal(up, down) > 0).then(first),
+        "bytes": pl.max_horizontal(up, down),
+        "direction": pl.when(down > up).then(pl.lit("down")).otherwise(pl.lit("up")),
+        "protocol": pl.col("proto"),
+        "client": pl.col("id.orig_h"),
+        "server": pl.col("id.resp_h"),
+        "client_port": pl.col("id.orig_p"),
+        "server_port": pl.col("id.resp_p"),
+        "begin": pl.when(opened).then(pl.lit("syn")).otherwise(pl.lit("middle")),
+        "end": ended,
+        "syn": pl.when(opened).then(first),
+        "first": first,
+        "last": first + lasted,
+        "lasted": lasted,
+        "up_packets": pl.col("orig_pkts"),
+        "down_packets": pl.col("resp_pkts"),
+        "up_sequence_bytes": pl.when(tcp).then(pl.col("orig_bytes")),
+        "down_sequence_bytes": pl.when(tcp).then(pl.col("resp_bytes")),
+        "up_payload_bytes": pl.when(~tcp).then(pl.col("orig_bytes")),
+        "down_payload_bytes": pl.when(~tcp).then(pl.col("resp_bytes")),
+    }
 
 
 def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from fullpipe.report.colours import COLOURS
-from fullpipe.table import rate_unit
+from fullpipe.results import fresh_file
+from fullpipe.view.table import rate_unit
 from fullpipe.workload.describe import decades
 from fullpipe.workload.show import size, time, whole
 
@@ -24,12 +25,23 @@ if TYPE_CHECKING:
 _POINTS = 2000
 
 
-def draw(described: Described, file: Path) -> None:
-    """Draws it.
+def save(described: Described, file: Path) -> None:
+    """Draws it into a new file, which appears whole or not at all.
 
     Raises:
+        FileExistsError: When there is something at `file`.
         OSError: When it can't be written.
     """
+    with fresh_file(file, called=f"--plot {file}") as aside:
+        named = aside.with_name(aside.name + file.suffix)
+        try:
+            _drawn(described).savefig(named)
+            named.replace(aside)
+        finally:
+            named.unlink(missing_ok=True)
+
+
+def _drawn(described: Described) -> Figure:
     figure = Figure(figsize=(10, 9), dpi=110, layout="constrained")
     panels = figure.subplots(3, 2)
     figure.suptitle(
@@ -46,7 +58,7 @@ def draw(described: Described, file: Path) -> None:
         panel.grid(color="#dddddd", linewidth=0.6)
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)
-    figure.savefig(file)
+    return figure
 
 
 def _sizes(panel: Axes, described: Described) -> None:
@@ -57,7 +69,7 @@ def _sizes(panel: Axes, described: Described) -> None:
         ("of flows", shares, COLOURS[0]),
         ("of bytes", summed, COLOURS[1]),
     ):
-        at = _thinned(heights)
+        at = _downsampled(heights)
         panel.step(
             sizes[at], heights[at] * 100, where="post", color=colour, linewidth=1.5, label=name
         )
@@ -111,7 +123,7 @@ def _gaps(panel: Axes, described: Described) -> None:
         _nothing(panel, "no two flows")
         return
     left = 1 - np.arange(len(gaps)) / len(gaps)
-    at = _thinned(left)
+    at = _downsampled(left)
     panel.plot(gaps[at], left[at], color=COLOURS[0], linewidth=1.5, label="here")
     panel.plot(
         gaps[at],
@@ -134,7 +146,7 @@ def _pauses(panel: Axes, described: Described) -> None:
         _nothing(panel, "no flow pauses")
         return
     left = 100 * (1 - np.arange(len(pauses)) / len(pauses))
-    at = _thinned(left)
+    at = _downsampled(left)
     panel.plot(pauses[at], left[at], color=COLOURS[0], linewidth=1.5)
     _log(panel, of_time=True)
     panel.set_ylim(0, 101)
@@ -158,7 +170,7 @@ def _nothing(panel: Axes, why: str) -> None:
     panel.set(xticks=[], yticks=[], xlabel="", ylabel="")
 
 
-def _thinned(heights: Values) -> NDArray[np.int64]:
+def _downsampled(heights: Values) -> NDArray[np.int64]:
     """As many places as a picture can show, evenly in height, with both ends: steps of many bytes are not lost."""
     if len(heights) <= _POINTS:
         return np.arange(len(heights), dtype=np.int64)

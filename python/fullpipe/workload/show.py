@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fullpipe.table import NONE, digits, make_table, number_columns, rate_unit
+from fullpipe.view.table import NONE, digits, make_table, number_columns, rate_unit
 from fullpipe.workload.describe import SHARES, by_bytes, decades, quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
+    from rich.table import Table
 
     from fullpipe.workload.describe import Described, Values
     from fullpipe.workload.extract import Extracted
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _NAMES = tuple(f"p{share * 100:g}" for share in SHARES)
 
 
-def told(extracted: Extracted, console: Console) -> None:
+def show_extracted(extracted: Extracted, console: Console) -> None:
     """Prints what an extraction found, and what it could not read."""
     about = extracted.about
     for source in about["sources"]:
@@ -99,42 +100,10 @@ def show(described: Described, console: Console) -> None:
         f"{digits(described.load.max() / peak_scale)} {peak_unit} at most over {time(float(described.edges[1]))}",
         markup=False,
     )
-    table = make_table("")
-    number_columns(table, *_NAMES, "mean")
-    sizes = described.sizes
-    table.add_row(
-        "flow size", *(size(quantile(sizes, share)) for share in SHARES), size(sizes.mean())
-    )
-    table.add_row(
-        "size by bytes",
-        *(size(by_bytes(sizes, share)) for share in SHARES),
-        size(float((sizes**2).sum() / total)),
-    )
-    for name, values in (
-        ("between starts", described.gaps),
-        ("duration", described.lasted),
-        ("pauses", described.pauses),
-    ):
-        if len(values):
-            table.add_row(
-                name,
-                *(time(quantile(values, share)) for share in SHARES),
-                time(float(values.mean())),
-            )
     console.print("")
-    console.print(table)
-    table = make_table("flow size")
-    number_columns(table, "flows", "% of flows", "bytes", "% of bytes")
-    for low, high, count, volume in decades(sizes):
-        table.add_row(
-            f"{whole(size(low))}–{whole(size(high))}",
-            f"{count:,}",
-            digits(100 * count / flows),
-            size(volume),
-            digits(100 * volume / total),
-        )
+    console.print(_quantiles(described))
     console.print("")
-    console.print(table)
+    console.print(_decades(described))
     paused = (
         int((described.flows["chunks"].list.len() > 1).sum())
         if "chunks" in described.flows.columns
@@ -147,6 +116,47 @@ def show(described: Described, console: Console) -> None:
         style="dim",
         markup=False,
     )
+
+
+def _quantiles(described: Described) -> Table:
+    table = make_table("")
+    number_columns(table, *_NAMES, "mean")
+    sizes = described.sizes
+    table.add_row(
+        "flow size", *(size(quantile(sizes, share)) for share in SHARES), size(sizes.mean())
+    )
+    table.add_row(
+        "size by bytes",
+        *(size(by_bytes(sizes, share)) for share in SHARES),
+        size(float((sizes**2).sum() / sizes.sum())),
+    )
+    for name, values in (
+        ("between starts", described.gaps),
+        ("duration", described.lasted),
+        ("pauses", described.pauses),
+    ):
+        if len(values):
+            table.add_row(
+                name,
+                *(time(quantile(values, share)) for share in SHARES),
+                time(float(values.mean())),
+            )
+    return table
+
+
+def _decades(described: Described) -> Table:
+    flows, total = described.flows.height, float(described.sizes.sum())
+    table = make_table("flow size")
+    number_columns(table, "flows", "% of flows", "bytes", "% of bytes")
+    for low, high, count, volume in decades(described.sizes):
+        table.add_row(
+            f"{whole(size(low))}–{whole(size(high))}",
+            f"{count:,}",
+            digits(100 * count / flows),
+            size(volume),
+            digits(100 * volume / total),
+        )
+    return table
 
 
 def record(described: Described) -> str:

@@ -17,10 +17,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 pub(crate) use told::{
-    PyAck as Ack_, PyConfig as Config_, PyConn as Conn_, PyCx as Cx_, PyDecision as Decision_,
-    PyLost as Lost_, PyRecovery as Recovery_, PySnapshot as Snapshot_,
+    PyAck as Ack_, PyConfig as Config_, PyConn as Conn_, PyContext as Context_,
+    PyDecision as Decision_, PyLost as Lost_, PyRecovery as Recovery_, PySnapshot as Snapshot_,
 };
-use told::{PyAck, PyConfig, PyConn, PyCx, PyDecision, PyLost, PyRecovery, PySnapshot};
+use told::{PyAck, PyConfig, PyConn, PyContext, PyDecision, PyLost, PyRecovery, PySnapshot};
 
 /// (name, class, what it says of itself) of each class that a scenario calls an algorithm.
 pub(crate) type Given = Vec<(String, Py<PyAny>, About)>;
@@ -156,7 +156,7 @@ pub(crate) fn is_raised(payload: &(dyn Any + Send)) -> bool {
 struct PyController {
     object: Py<PyAny>,
     /// What it is told with every call: the same objects each time.
-    cx: Py<PyCx>,
+    cx: Py<PyContext>,
     conn: Py<PyConn>,
     /// What it has of the calls that need not be there.
     has_sent: bool,
@@ -198,7 +198,7 @@ impl PyController {
         let object = class.call1(py, (told,))?;
         let has = |name: &str| object.bind(py).hasattr(name);
         let conn = Py::new(py, PyConn::default())?;
-        let cx = Py::new(py, PyCx::new(conn.clone_ref(py)))?;
+        let cx = Py::new(py, PyContext::new(conn.clone_ref(py)))?;
         let mut controller = PyController {
             cx,
             conn,
@@ -219,7 +219,7 @@ impl PyController {
     fn call(
         &mut self,
         cx: &mut Context<'_>,
-        call: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<PyCx>) -> PyResult<()>,
+        call: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<PyContext>) -> PyResult<()>,
     ) {
         carried(|py| {
             self.conn.borrow_mut(py).0 = cx.conn.clone();

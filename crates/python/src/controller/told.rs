@@ -19,9 +19,9 @@ pub(crate) struct PyConfig {
 }
 
 /// What comes with every call. The same object each time: it is true during the call.
-#[pyclass(module = "fullpipe._core", name = "Cx")]
+#[pyclass(module = "fullpipe._core", name = "Context")]
 #[derive(Debug)]
-pub(crate) struct PyCx {
+pub(crate) struct PyContext {
     now: f64,
     conn: Py<PyConn>,
     rng: Option<Rng>,
@@ -58,9 +58,9 @@ pub(crate) struct PyRecovery(pub(super) Recovery);
 #[derive(Debug)]
 pub(crate) struct PyDecision(pub(super) Decision);
 
-impl PyCx {
-    pub(super) fn new(conn: Py<PyConn>) -> PyCx {
-        PyCx {
+impl PyContext {
+    pub(super) fn new(conn: Py<PyConn>) -> PyContext {
+        PyContext {
             now: 0.0,
             conn,
             rng: None,
@@ -79,7 +79,7 @@ impl PyCx {
 }
 
 #[pymethods]
-impl PyCx {
+impl PyContext {
     /// The time of this event, in seconds since the run began.
     #[getter]
     fn now(&self) -> f64 {

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fullpipe.refusal import refusal
+from fullpipe.errors import refusal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from fullpipe.errors import refusal
 from fullpipe.fleet import store
 from fullpipe.fleet.compare.choices import to_choose
-from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from fullpipe.fleet.compare.options import CompareOptions

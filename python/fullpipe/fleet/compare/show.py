@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fullpipe.fleet.compare.decide import said
-from fullpipe.table import digits, make_table
+from fullpipe.view.table import digits, make_table
 
 if TYPE_CHECKING:
     from rich.console import Console

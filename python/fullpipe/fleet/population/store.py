@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fullpipe.batch.store import Store, as_frame, gaps, header
+from fullpipe.batch.store import Store, gaps, header
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.spec import FORMAT, PopulationSpec
+from fullpipe.frame import table
 from fullpipe.results import scan_parquet, write_parquet
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ class PopulationStore(Store):
         """
         self._counted.unlink(missing_ok=True)
         part = f"{shard.first:07}-{shard.end:07}"
-        drawn = as_frame(self.spec.plan.paths(shard.first, shard.end))
+        drawn = table(self.spec.plan.paths(shard.first, shard.end))
         write_parquet(drawn, self.directory / "paths" / f"{part}.parquet")
-        frame = _named(as_frame(shard.rows))
+        frame = _named(table(shard.rows))
         tables.write(self.directory, "requests", _requests(frame), part)
         tables.write(self.directory, "connections", frame.drop(_NOT_COLUMNS), part)
         (self.directory / "shards" / part).touch()

@@ -1,1 +1,1 @@
-"""What a report shows: each module makes sections of kept results, and knows nothing of how they are drawn."""
+"""What a report shows: each module makes sections of saved results, and knows nothing of how they are drawn."""

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.report.kept import short
 from fullpipe.report.model import Heat, Section
+from fullpipe.results.words import short
 from fullpipe.stats import is_shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.report.kept import Axis, Kept
     from fullpipe.report.model import Block
     from fullpipe.report.values import Group
+    from fullpipe.results.model import Axis, Results
     from fullpipe.stats import Quantity
 
 _MOST_VALUES = 24
@@ -25,9 +25,13 @@ _MOST_CONTENDERS = 6
 _LEAST_FILLED = 0.5
 
 
-def section(kept: Kept, groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | None:
+def section(
+    results: Results, groups: Sequence[Group], metrics: Sequence[Quantity]
+) -> Section | None:
     """A map a metric and contender over the first two keys that were swept; of one key, over it and the contenders."""
-    axes = [axis for axis in kept.axes if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES]
+    axes = [
+        axis for axis in results.axes if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES
+    ]
     wanted = [each for each in metrics if is_shown(each.column, "maps")]
     if len(axes) >= 2:
         first, second = next(iter(combinations(axes, 2)))

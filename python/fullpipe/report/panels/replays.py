@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.report.kept import spans
 from fullpipe.report.model import Code, Number, Section, Table, Text
+from fullpipe.results.words import spans
 
 if TYPE_CHECKING:
-    from fullpipe.report.kept import Kept, Point
     from fullpipe.report.model import Block, Cell
+    from fullpipe.results.model import Point, Results
 
 _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skipped": "– skipped"}
 
 
-def section(kept: Kept) -> Section:
+def section(results: Results) -> Section:
     """Every point with its seeds and the command that replays the first of them, and the scenarios."""
     rows: list[tuple[Cell, ...]] = [
         (
@@ -23,13 +23,13 @@ def section(kept: Kept) -> Section:
             spans(point.seeds),
             Code(point.command),
         )
-        for point in kept.points.values()
+        for point in results.points.values()
     ]
     blocks: list[Block] = [
         Table("Commands", ("point", "what", "seeds", "replays the first seed"), rows)
     ]
-    blocks += [Text(name, text) for name, text in kept.scenarios.items()]
-    simulated = "runner" not in kept.rows.columns or set(kept.rows["runner"]) == {"sim"}
+    blocks += [Text(name, text) for name, text in results.scenarios.items()]
+    simulated = "runner" not in results.rows.columns or set(results.rows["runner"]) == {"sim"}
     note = "Any of the seeds stands for --seed; the same scenario, seed and version give the same run, bit for bit"
     note += (
         "."
@@ -43,12 +43,12 @@ def _label(point: Point) -> str:
     return f"{point.label}, {point.runner}" if point.runner else point.label
 
 
-def published(kept: Kept) -> Section | None:
+def published(results: Results) -> Section | None:
     """What was published beside ours."""
-    if not kept.published:
+    if not results.published:
         return None
-    rows = [_row(each) for each in kept.published]
-    count = {name: sum(each["verdict"] == name for each in kept.published) for name in _SIGNS}
+    rows = [_row(each) for each in results.published]
+    count = {name: sum(each["verdict"] == name for each in results.published) for name in _SIGNS}
     said = [f"{count['met']} of {count['met'] + count['missed']} judged cells met"]
     said += [
         f"{count[name]} {word}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fullpipe.report.kept import RUNNER, short
 from fullpipe.report.model import Number, Section, Table
 from fullpipe.report.values import shown, titled
+from fullpipe.results.model import RUNNER
+from fullpipe.results.words import short
 from fullpipe.stats import mean
 
 if TYPE_CHECKING:

@@ -12,16 +12,16 @@ import numpy as np
 from fullpipe.metrics import decade_text
 from fullpipe.report import values
 from fullpipe.report.colours import COLOURS
-from fullpipe.report.kept import short
 from fullpipe.report.model import Line, Lines, Number, Section, Table
+from fullpipe.results.words import short
 from fullpipe.stats import mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.report.kept import Kept
     from fullpipe.report.model import Block, Cell
     from fullpipe.report.values import Group
+    from fullpipe.results.model import Results
     from fullpipe.stats import Interval
 
 _NOTE = (
@@ -35,9 +35,9 @@ _MOST_CONTENDERS = len(COLOURS) - len(_SERVERS)
 _MOST_CHARTS = 12
 
 
-def section(kept: Kept) -> Section | None:
+def section(results: Results) -> Section | None:
     """A chart a place, and a table of all."""
-    columns = [name for name in kept.rows.columns if name.startswith("slowdown.")]
+    columns = [name for name in results.rows.columns if name.startswith("slowdown.")]
     decades = sorted(
         {
             int(found[1])
@@ -46,7 +46,7 @@ def section(kept: Kept) -> Section | None:
         }
     )
     arrived = (
-        [group for group in values.groups(kept, columns) if group.of("slowdown.all.unfinished")]
+        [group for group in values.groups(results, columns) if group.of("slowdown.all.unfinished")]
         if columns
         else []
     )

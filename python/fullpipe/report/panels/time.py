@@ -1,4 +1,4 @@
-"""Runs over time, thinned out so that the page stays small."""
+"""Runs over time, downsampled out so that the page stays small."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from fullpipe.report.downsample import downsampled
 from fullpipe.report.model import Line, Lines, Recorded, Section, Timeline
-from fullpipe.report.thin import thinned
 from fullpipe.report.values import shown
 from fullpipe.results import read_parquet
 from fullpipe.stats import convergence, jain_over_time, quantity, rates_per_window
@@ -18,8 +18,8 @@ from fullpipe.stats.fairness import WINDOW_S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fullpipe.report.kept import Kept, Series
     from fullpipe.report.model import Values
+    from fullpipe.results.model import Results, Series
 
 _MOST_RUNS = 60
 _MOST_FLOWS = 7
@@ -31,12 +31,12 @@ _LEAST_POINTS = 150
 _BINS = 300
 
 
-def section(kept: Kept) -> Section | None:
-    """The traces that were kept; of many the first sixty. What ran on several runners is one, lines over each other."""
-    if not kept.series:
+def section(results: Results) -> Section | None:
+    """The traces that were saved; of many the first sixty. Of several runners lines lie over each other."""
+    if not results.series:
         return None
     together: dict[object, list[Series]] = defaultdict(list)
-    for each in kept.series:
+    for each in results.series:
         together[each.point.place if each.point.runner else each.point.number, each.seed].append(
             each
         )
@@ -44,7 +44,9 @@ def section(kept: Kept) -> Section | None:
     shown_runs = runs[:_MOST_RUNS]
     points = int(
         np.clip(
-            _BYTES / _BYTES_A_POINT / (len(shown_runs) * _lines(kept)), _LEAST_POINTS, _MOST_POINTS
+            _BYTES / _BYTES_A_POINT / (len(shown_runs) * _lines(results)),
+            _LEAST_POINTS,
+            _MOST_POINTS,
         )
     )
     recorded = [_recorded(each, points) for each in shown_runs]
@@ -57,9 +59,9 @@ def section(kept: Kept) -> Section | None:
     return Section("Over time", [Timeline(recorded)], note)
 
 
-def _lines(kept: Kept) -> int:
+def _lines(results: Results) -> int:
     """How many lines a run has, about."""
-    most = kept.rows["flow_index"].max()
+    most = results.rows["flow_index"].max()
     return 3 * min(_MOST_FLOWS, 1 + (most if isinstance(most, int) else 0)) + 2
 
 
@@ -123,7 +125,7 @@ def _panel(title: str, unit: str, lines: list[Line], points: int) -> Lines:
 
 
 def _thin(line: Line, points: int) -> Line:
-    x, y = thinned(line.x, line.y, points)
+    x, y = downsampled(line.x, line.y, points)
     return Line(line.label, x, y)
 
 

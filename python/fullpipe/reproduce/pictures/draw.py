@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# Okabe and Ito's colours, as in fullpipe.plot.
+# Okabe and Ito's colours, as in fullpipe.view.axes.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _GREY = "#666666"
 _UP = "probe_bw_up"

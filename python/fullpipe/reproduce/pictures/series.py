@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from matplotlib.figure import Figure
 
-from fullpipe import states
 from fullpipe.results import plain_path
+from fullpipe.view import states
 
 if TYPE_CHECKING:
     from fullpipe.reproduce.claims import Samples
@@ -72,7 +72,7 @@ def over_series(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
 
 
 def _stays(phases: pl.DataFrame) -> pl.DataFrame:
-    """The source's phases as :func:`fullpipe.states.stays` has them."""
+    """The source's phases as :func:`fullpipe.view.states.stays` has them."""
     begins = phases.filter((pl.col("phase") != pl.col("phase").shift()).fill_null(value=True))
     return begins.select(
         flow=pl.lit("kernel"),

@@ -1,0 +1,37 @@
+"""`fullpipe fleet path`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fullpipe.errors import fail, user_errors
+
+
+def command(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `fleet simulate` has made.")
+    ],
+    number: Annotated[
+        int, typer.Argument(min=0, metavar="N", help="The path's number: `pair` in the tables.")
+    ],
+    arm: Annotated[
+        str | None, typer.Option(metavar="ARM", help="Under which arm; the first, if not given.")
+    ] = None,
+) -> None:
+    """Print a path of a simulated fleet as a scenario, to run it by itself.
+
+    For example: fullpipe fleet path fleet 17 --arm bbr1 > path.toml; fullpipe run path.toml
+    """
+    from fullpipe.fleet.population.store import opened
+
+    with user_errors():
+        try:
+            spec = opened(directory)
+        except FileNotFoundError as error:
+            fail(error)
+        if arm is not None and arm not in spec.arms:
+            fail(f"--arm {arm}: not in {directory}\n  fix: it has {', '.join(spec.arms)}")
+        if number >= spec.paths:
+            fail(f"{number}: {directory} has {spec.paths:,} paths\n  fix: count from 0")
+        print(spec.plan.scenario(number, spec.arms.index(arm) if arm else 0), end="")

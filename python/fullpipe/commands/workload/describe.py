@@ -1,0 +1,55 @@
+"""`fullpipe workload describe`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fullpipe.errors import fail, user_errors
+
+
+def command(
+    flows: Annotated[
+        Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")
+    ],
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")
+    ] = False,
+) -> None:
+    """Print what flows are like: sizes, arrivals, load, pauses.
+
+    For example: fullpipe workload describe monday.parquet --plot monday.png
+    """
+    from rich.console import Console
+
+    from fullpipe.workload.describe import describe
+    from fullpipe.workload.reading import flows_of, warn
+    from fullpipe.workload.show import record, show
+
+    with user_errors():
+        if plot is not None:
+            _check(plot)
+        with flows_of(flows) as (file, extracted):
+            described = describe(file)._replace(name=str(flows))
+        if as_json:
+            print(record(described))
+        else:
+            show(described, Console(highlight=False))
+        if plot is not None:
+            from fullpipe.workload.picture import save
+
+            save(described, plot)
+        if extracted is not None:
+            warn(extracted)
+
+
+def _check(plot: Path) -> None:
+    """Fails before anything is read where the picture could not be written."""
+    if plot.suffix not in (".png", ".svg", ".pdf"):
+        fix = f"--plot {plot.with_suffix('.png')}"
+        fail(f"--plot {plot}: a picture is a .png, .svg or .pdf\n  fix: {fix}")
+    if plot.exists():
+        fail(f"--plot {plot} exists already; name a new file, results are never overwritten")

@@ -1,0 +1,113 @@
+"""Prints what `fullpipe fleet ingest` has read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from fullpipe.fleet.ingest import Ingest
+
+# What is counted of each kind, and what is worth a column.
+_COLUMNS: dict[str, list[tuple[str, str]]] = {
+    "ss": [("connections", "connections"), ("samples", "samples")],
+    "nginx": [("requests", "requests")],
+    "snmp": [("readings", "readings")],
+    "hist": [("buckets", "buckets")],
+}
+
+
+def show(summary: Sequence[dict[str, Any]], console: Console) -> None:
+    """Prints a line an arm and kind of file."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("arm", no_wrap=True)
+    table.add_column("of")
+    for name in ("hosts", "files", "MB", "rows", "samples", "bad lines"):
+        table.add_column(name, justify="right")
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for source in summary:
+        groups.setdefault((source["arm"] or "by host", source["kind"]), []).append(source)
+    for (arm, kind), sources in sorted(groups.items()):
+        counts = {
+            key: sum(source["counts"].get(key, 0) for source in sources)
+            for key, _ in _COLUMNS[kind]
+        }
+        rows = _COLUMNS[kind][0][0]
+        table.add_row(
+            arm,
+            kind,
+            f"{len(sources):,}",
+            f"{sum(len(source['files']) for source in sources):,}",
+            f"{sum(source['counts'].get('bytes', 0) for source in sources) / 1e6:,.1f}",
+            f"{counts[rows]:,} {rows}",
+            f"{counts['samples']:,}" if kind == "ss" else "",
+            f"{sum(source['counts'].get('bad', 0) for source in sources):,}",
+        )
+    console.print(table)
+
+
+def facts(work: Ingest, seconds: float, out: Path, console: Console) -> None:
+    """Prints how much was read, in what time, and where it is."""
+    text = sum(source["counts"].get("bytes", 0) for source in work.summary())
+    line = f"{text / 1e6:,.1f} MB of text in {seconds:.1f} s"
+    if work.skipped:
+        line = f"{(work.total - work.skipped) / 1e6:,.1f} MB of files read in {seconds:.1f} s, the rest was there"
+    console.print(f"{line} · {out}", markup=False, soft_wrap=True)
+
+
+def warn(
+    summary: Sequence[dict[str, Any]], variables: Sequence[str] | None, console: Console
+) -> None:
+    """Prints what spoils the data, a line each."""
+
+    def say(text: str) -> None:
+        console.print(text, style="yellow", markup=False, soft_wrap=True)
+
+    bad = [(line, source) for source in summary for line in source["bad_lines"]]
+    for line, _ in bad[:3]:
+        quoted = f": {line['text'].strip()[:60]}" if line["text"] else ""
+        say(f"{line['file']}:{line['line']}: {line['why']}{quoted}")
+    if len(bad) > 3:
+        say("ingest.json has more bad lines")
+    for kind, key, what in (
+        (
+            "ss",
+            "untimed",
+            "samples have no time in their file: that of its name or its last change stands for it",
+        ),
+        (
+            "ss",
+            "backwards",
+            "samples are older than the one before: are two hosts in one folder? Write {host}",
+        ),
+        (
+            "snmp",
+            "resets",
+            "readings are below the one before: was the host started again, or are two in one folder?",
+        ),
+    ):
+        count = sum(source["counts"].get(key, 0) for source in summary if source["kind"] == kind)
+        if count:
+            say(f"{count:,} {what}")
+    logs = [source for source in summary if source["kind"] == "nginx"]
+    if unread := [
+        source
+        for source in logs
+        if source["counts"].get("bad") and not source["counts"].get("requests")
+    ]:
+        say(
+            f"of {len(unread)} of {len(logs)} hosts' logs no line fits --log-format: there are no requests of them"
+        )
+    if variables and not {"request_time"} & set(variables):
+        say("the log has no $request_time: requests will have no throughput")
+    if variables and not {"bytes_sent", "body_bytes_sent"} & set(variables):
+        say(
+            "the log has neither $bytes_sent nor $body_bytes_sent: requests will have no throughput"
+        )

@@ -1,0 +1,151 @@
+"""Runs a program behind a path, and says what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any
+
+from fullpipe import _core
+from fullpipe.errors import fail, stoppable
+from fullpipe.results import fresh_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from fullpipe._core import Scenario
+
+
+def link(
+    scenario: Scenario,
+    command: Sequence[str],
+    far: Sequence[Sequence[str]],
+    *,
+    upload: bool,
+    uplink: bool,
+    live: bool,
+    out: Path | None,
+) -> int:
+    """Runs `command`, or a shell, and prints a closing report on standard error.
+
+    Args:
+        scenario: The path; its first flow's way is that of all packets.
+        command: The program with its arguments.
+        far: Programs for the far end.
+        upload: The scenario's data are what the program sends.
+        uplink: The outside can be reached, through a proxy at the far end.
+        live: Print a line a second.
+        out: A new directory for the report, the scenario and captures.
+
+    Returns:
+        The exit code of the program.
+
+    Raises:
+        FileExistsError: When `out` is there already.
+        OSError: When this machine does not allow it, or `out` can't be written.
+    """
+    if sys.platform != "linux":
+        fail(
+            "a link needs Linux: network namespaces and TUN devices\n  fix: run it in a virtual machine with Linux"
+        )
+    if "FULLPIPE_FAR" in os.environ:
+        fail("links do not nest, and this runs behind one\n  fix: give one link the whole path")
+    with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
+        program = list(command) or [os.environ.get("SHELL", "/bin/sh")]
+        programs = [list(one) for one in far]
+        report = _run(
+            live,
+            lambda: _core.link(
+                scenario, program, programs, upload=upload, uplink=uplink, live=live, captures=aside
+            ),
+        )
+        if aside:
+            (aside / "link.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            (aside / "resolved.toml").write_text(scenario.to_toml(), encoding="utf-8")
+    _show(report, out)
+    return int(report["exit_code"])
+
+
+def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
+    interrupts = 0
+    in_front = _in_foreground()
+
+    def interrupted(_number: int, _frame: object) -> None:
+        nonlocal interrupts
+        interrupts += 1
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:  # as in the background of a script
+        signal.signal(signal.SIGINT, interrupted)
+    report: dict[str, Any] | None = None
+    refused = None
+    run = begin()
+    try:
+        with stoppable(lambda: "while the command ran", "it was ended, and nothing is left of it"):
+            header = live
+            while (heard := run.hear()) is not None:
+                # The terminal's Ctrl-C reaches the command as well, which may do as it likes with
+                # the first one.
+                if interrupts > (1 if in_front else 0):
+                    run.stop()
+                said = json.loads(heard or "{}")
+                if "live" in said:
+                    header = _print_live(said["live"], header)
+                if "trouble" in said:
+                    refused = f"{said['trouble']['problem']}\n  fix: {said['trouble']['fix']}"
+                if "refused" in said.get("done", {}):
+                    refused = said["done"]["refused"]
+                elif "done" in said:
+                    report = said["done"]
+    finally:
+        run.end()
+        signal.signal(signal.SIGINT, before)
+        _take_terminal_back(in_front)
+    if report is None:
+        fail(
+            refused
+            or "the processes that emulate the path were killed; nothing is left of them\n  fix: run it again"
+        )
+    return report
+
+
+def _print_live(now: dict[str, Any], header: bool) -> bool:
+    from fullpipe.link.show import LIVE_HEADER, live
+
+    if header:
+        print(LIVE_HEADER, file=sys.stderr)
+    print(live(now), file=sys.stderr, flush=True)
+    return False
+
+
+def _show(report: dict[str, Any], out: Path | None) -> None:
+    from rich.console import Console
+
+    from fullpipe.link.show import show
+
+    console = Console(stderr=True, highlight=False)
+    console.print()
+    show(report, console)
+    if out:
+        console.print(
+            f"kept in {out}: near.pcapng, far.pcapng, link.json", markup=False, soft_wrap=True
+        )
+
+
+def _in_foreground() -> bool:
+    with suppress(OSError):
+        return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+    return False
+
+
+def _take_terminal_back(was_ours: bool) -> None:
+    """A shell makes itself the terminal's foreground, and can't give that back out of its namespace."""
+    if was_ours:
+        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        with suppress(OSError):
+            os.tcsetpgrp(0, os.getpgrp())
+        signal.signal(signal.SIGTTOU, before)

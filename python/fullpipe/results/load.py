@@ -1,0 +1,52 @@
+"""Loads what `run --out`, `sweep`, `compare`, `reproduce` and `conformance` saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from fullpipe import _core
+from fullpipe.results.files import RUNNERS
+from fullpipe.results.model import NoResultsError
+from fullpipe.results.single import load_run, load_runs
+from fullpipe.results.study import load_study
+from fullpipe.results.sweep import load_comparison, load_sweep
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fullpipe.results.model import Results
+
+
+def load(directory: Path) -> Results:
+    """Reads whatever kind of results a directory has.
+
+    Raises:
+        NoResultsError: When it has none, or they are not whole.
+        OSError: When it can't be read.
+    """
+    if not directory.is_dir():
+        what = "is a file, not a directory" if directory.exists() else "no such directory"
+        raise NoResultsError(
+            f"{directory}: {what}\n  fix: name what a run, a sweep or reproduce has kept with --out"
+        )
+    for file, reader in (
+        ("sweep.json", load_sweep),
+        ("compare.json", load_comparison),
+        ("table.json", load_study),
+        (RUNNERS, load_runs),
+        ("metrics.json", load_run),
+    ):
+        if (directory / file).is_file():
+            try:
+                return reader(directory)
+            except NoResultsError:
+                raise
+            except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+                problem = f"{directory}: {file} or what belongs to it is not as fullpipe {_core.__version__} writes it"
+                raise NoResultsError(f"{problem} ({error!r})\n  fix: run it again") from error
+    raise NoResultsError(
+        f"{directory}: no results: there is no sweep.json, table.json or metrics.json, and no ingest.json of a fleet\n"
+        "  fix: name what a run, a sweep or reproduce has kept with --out, or a fleet directory"
+    )

@@ -1,0 +1,374 @@
+"""Writes a trace as qlog 0.3, which qvis opens.
+
+The format is that of draft-ietf-quic-qlog-main-schema-03, the events are those of
+draft-ietf-quic-qlog-quic-events-02. `docs/qlog.md` says which value stands where. The text is made
+and written slice by slice: a long trace needs no more memory for it than a short one.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from fullpipe._core import __version__
+from fullpipe.results.files import RUNNERS, fresh_file, read_parquet
+from fullpipe.results.words import first_comment
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from fullpipe.metrics import FlowMetrics, Metrics
+    from fullpipe.run_data import RunData
+
+Form = Literal["json", "json-seq"]
+
+_ENDINGS: dict[str, Form] = {".qlog": "json", ".sqlog": "json-seq"}
+
+_SLICE = 20_000
+"""Rows whose text is in memory at once."""
+
+_MODELLED = ("sim", "quic", "quic-virtual")
+"""Runners whose controllers are ours, so that they have the scenario's parameters."""
+
+
+class QlogError(ValueError):
+    """What can't be written as qlog; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A traced run, finished just now or saved.
+
+    Attributes:
+        metrics: Its metrics.
+        flows: The trace's rows.
+        transitions: The changes of state.
+        title: What the scenario calls itself.
+        resolved: The scenario with every default.
+    """
+
+    metrics: Metrics
+    flows: pl.DataFrame
+    transitions: pl.DataFrame
+    title: str
+    resolved: str
+
+    @property
+    def runner(self) -> str:
+        """What ran it."""
+        return self.metrics["runner"]
+
+
+def of_run(run: RunData) -> Source:
+    """What a run says of itself.
+
+    Raises:
+        ValueError: When it has no trace.
+    """
+    scenario = run.scenario
+    title = scenario.title or scenario.file
+    return Source(
+        run.metrics, run.trace("flows"), run.trace("transitions"), title, scenario.to_toml()
+    )
+
+
+def of_saved(directory: Path) -> Source:
+    """What `run --out` has saved.
+
+    Raises:
+        QlogError: When there is no run with a trace.
+        OSError: When it can't be read.
+    """
+    files = [
+        directory / name
+        for name in ("metrics.json", "trace.parquet", "transitions.parquet", "resolved.toml")
+    ]
+    missing = [file.name for file in files if not file.is_file()]
+    if (directory / RUNNERS).is_file():
+        raise QlogError(
+            f"{directory}: runs of several runners\n  fix: name one's folder, like {directory}/sim"
+        )
+    if missing:
+        raise QlogError(
+            f"{directory}: no run with a trace: there is no {missing[0]}\n"
+            "  fix: name what `fullpipe run --out` has kept; a point of a sweep is run again by "
+            "`fullpipe run DIR --point N --qlog FILE`"
+        )
+    metrics, flows, transitions, resolved = files
+    text = resolved.read_text(encoding="utf-8")
+    title = next(iter(first_comment(text)), str(directory))
+    return Source(
+        json.loads(metrics.read_bytes()),
+        read_parquet(flows),
+        read_parquet(transitions),
+        title,
+        text,
+    )
+
+
+def form_of(path: Path) -> Form:
+    """The form that the ending of a file says.
+
+    Raises:
+        QlogError: When it says none.
+    """
+    try:
+        return _ENDINGS[path.suffix]
+    except KeyError:
+        raise QlogError(
+            f"{path}: ends neither in .qlog nor in .sqlog\n  fix: call it {path.stem}.qlog for JSON, or "
+            f"{path.stem}.sqlog for JSON-SEQ"
+        ) from None
+
+
+def write(
+    source: Source,
+    path: str | os.PathLike[str],
+    *,
+    flow: str | None = None,
+    form: Form | None = None,
+) -> Path:
+    """:func:`write_into` a new file, which appears whole or not at all; its ending may say the form.
+
+    Raises:
+        QlogError: When neither `form` nor the ending says a form, or there is nothing to write.
+        FileExistsError: When there is something already: nothing is overwritten.
+        OSError: When it can't be written.
+    """
+    target = Path(path)
+    form = form or form_of(target)
+    _wanted(source, flow)
+    with fresh_file(target) as aside:
+        write_into(aside, source, form, flow)
+    return target
+
+
+def write_into(file: Path, source: Source, form: Form, flow: str | None = None) -> None:
+    """Writes qlog.
+
+    Args:
+        file: Where to; what is there is replaced.
+        source: The run.
+        form: JSON has a trace a flow. JSON-SEQ can have only one, in which each flow is a group.
+        flow: This flow alone; None for all that have rows.
+
+    Raises:
+        QlogError: When there is nothing to write, or no such form.
+        OSError: When it can't be written.
+    """
+    flows = _wanted(source, flow)
+    header = {"qlog_version": "0.3", "qlog_format": form.upper(), **_about(source)}
+    with file.open("w", encoding="utf-8", newline="\n") as out:
+        if form == "json":
+            out.write(f'{json.dumps(header)[:-1]}, "traces": [')
+            for number, each in enumerate(flows):
+                opening = json.dumps(_trace(source, each["name"]))[:-1]
+                out.write(f'{"," if number else ""}\n{opening}, "events": [')
+                for part, text in enumerate(_events(source, [each], ",\n")):
+                    out.write(f"{',' if part else ''}\n{text}")
+                out.write("\n]}")
+            out.write("\n]}\n")
+        elif form == "json-seq":
+            # RFC 7464 §2.2: a record separator before each text, a line feed behind it.
+            out.write(f"\x1e{json.dumps({**header, 'trace': _trace(source, flow)})}\n")
+            for text in _events(source, flows, "\n\x1e"):
+                out.write(f"\x1e{text}\n")
+        else:
+            raise QlogError(f'form {form!r}: neither "json" nor "json-seq"')
+
+
+def _wanted(source: Source, flow: str | None) -> list[FlowMetrics]:
+    """The flows to be written: one without rows would be a trace without events, which qvis can't open."""
+    names = [each["name"] for each in source.metrics["flows"]]
+    if flow is not None and flow not in names:
+        raise QlogError(f"no flow {flow!r}; there are {', '.join(names)}")
+    traced = set(source.flows["flow"].unique().cast(pl.String))
+    flows = [
+        each
+        for each in source.metrics["flows"]
+        if each["name"] in traced and flow in (None, each["name"])
+    ]
+    if not flows:
+        raise QlogError(f"no rows of {flow or 'any flow'} in the trace: qlog has nothing to show")
+    return flows
+
+
+def _about(source: Source) -> dict[str, Any]:
+    metrics = source.metrics
+    summary = {
+        "generator": f"fullpipe {__version__}",
+        "runner": source.runner,
+        "seed": metrics["seed"],
+        "duration": metrics["duration_s"] * 1e3,
+        "trace_hash": metrics["trace_hash"],
+        "goodput": {flow["name"]: round(flow["goodput_bps"]) for flow in metrics["flows"]},
+    }
+    return {"title": source.title, "summary": summary}
+
+
+def _trace(source: Source, name: str | None) -> dict[str, Any]:
+    protocol = "QUIC" if source.runner.startswith("quic") else "TCP"
+    return {
+        **({"title": name} if name else {}),
+        "description": "a packet_sent stands for all that was sent since the previous one",
+        "vantage_point": {"name": name or "senders", "type": "server"},
+        "common_fields": {
+            "time_format": "relative",
+            "reference_time": 0,
+            "protocol_type": [protocol],
+        },
+    }
+
+
+def _events(source: Source, flows: list[FlowMetrics], between: str) -> Iterator[str]:
+    """The events of some flows in order of time, slice by slice; several flows are told apart by `group_id`."""
+    names = [flow["name"] for flow in flows]
+    grouped = len(names) > 1
+    of_them = pl.col("flow").cast(pl.String).is_in(names)
+    rows = _numbered(source.flows.filter(of_them))
+    transitions = source.transitions.filter(of_them)
+    fields = _fields(rows)
+
+    begun = 0
+    kinds = [_parameters(source, flows)]
+    for part in rows.iter_slices(_SLICE):
+        ended = transitions["time"].search_sorted(part["time"][-1], side="right")
+        kinds += [_packets(part), _states(transitions[begun:ended]), _metrics(part, fields)]
+        begun = ended
+        yield between.join(_lines(pl.concat(kinds), grouped=grouped))
+        kinds = []
+    if begun < transitions.height:
+        yield between.join(_lines(_states(transitions[begun:]), grouped=grouped))
+
+
+def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
+    """What each row has that was sent since the flow's row before, and how many rows before have some."""
+    # What has left has arrived, is in flight, or was declared lost.
+    sent = pl.sum_horizontal("delivered", "lost", "inflight").cum_max().over("flow")
+    rows = rows.with_columns(sent.diff().over("flow").fill_null(sent).alias("length"))
+    return rows.with_columns(number=(pl.col("length") > 0).cum_sum().over("flow") - 1)
+
+
+def _fields(rows: pl.DataFrame) -> list[tuple[str, str, pl.Expr]]:
+    """Columns, what qlog calls them, and their text; there may be others than qlog's, which keep our name and unit."""
+    known = {"time", "flow", "length", "number", *(column for column, *_ in _NAMED)}
+    columns = [column for column in rows.columns if column not in known]
+    others = [(column, column, _text(rows[column])) for column in columns]
+    return [*_NAMED, *others]
+
+
+def _text(column: pl.Series) -> pl.Expr:
+    """Its values as JSON."""
+    if isinstance(column.dtype, pl.Enum):
+        return _words(column)
+    return (
+        _digits(pl.col(column.name))
+        if column.dtype.is_float()
+        else pl.col(column.name).cast(pl.String)
+    )
+
+
+def _digits(number: pl.Expr) -> pl.Expr:
+    """As many digits as a measure has."""
+    return number.cast(pl.Float64).round_sig_figs(7).cast(pl.String)
+
+
+def _whole(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Float64).round_sig_figs(7).cast(pl.UInt64).cast(pl.String)
+
+
+def _words(column: pl.Series) -> pl.Expr:
+    words: list[str] = column.dtype.categories.to_list()  # type: ignore[attr-defined]  # an Enum's
+    return pl.col(column.name).cast(pl.String).replace(words, [json.dumps(word) for word in words])
+
+
+# draft-ietf-quic-qlog-quic-events-02, metrics_updated: times in ms, sizes in bytes, rates in bit/s.
+_NAMED = [
+    ("cwnd", "congestion_window", pl.col("cwnd").cast(pl.String)),
+    ("inflight", "bytes_in_flight", pl.col("inflight").cast(pl.String)),
+    ("ssthresh", "ssthresh", _whole("ssthresh")),
+    ("rtt", "latest_rtt", _digits(pl.col("rtt").cast(pl.Float64) * 1e3)),
+    ("srtt", "smoothed_rtt", _digits(pl.col("srtt").cast(pl.Float64) * 1e3)),
+    ("min_rtt", "min_rtt", _digits(pl.col("min_rtt").cast(pl.Float64) * 1e3)),
+    ("pacing_rate", "pacing_rate", _whole("pacing_rate")),
+    ("delivery_rate", "delivery_rate", _whole("delivery_rate")),
+]
+
+
+def _metrics(rows: pl.DataFrame, fields: list[tuple[str, str, pl.Expr]]) -> pl.DataFrame:
+    """What differs from the flow's row before; a flow's first row in a slice has everything."""
+    said = []
+    for column, name, text in fields:
+        new = pl.col(column).is_not_null() & pl.col(column).ne_missing(
+            pl.col(column).shift(1).over("flow")
+        )
+        said.append(pl.when(new).then(_joined(f", {json.dumps(name)}: ", text)))
+    texts = rows.select("time", "flow", data=pl.concat_str(said, ignore_nulls=True).str.slice(2))
+    return _called(texts.filter(pl.col("data") != ""), "recovery:metrics_updated")
+
+
+def _packets(rows: pl.DataFrame) -> pl.DataFrame:
+    header = _joined('"header": {"packet_type": "1RTT", "packet_number": ', pl.col("number"), "}")
+    data = _joined(header, ', "raw": {"length": ', pl.col("length"), "}")
+    return _called(
+        rows.filter(pl.col("length") > 0).select("time", "flow", data=data), "transport:packet_sent"
+    )
+
+
+def _states(rows: pl.DataFrame) -> pl.DataFrame:
+    old, new, reason = (_words(rows[word]) for word in ("from", "to", "reason"))
+    data = _joined('"old": ', old, ', "new": ', new, ', "trigger": ', reason)
+    return _called(rows.select("time", "flow", data=data), "recovery:congestion_state_updated")
+
+
+def _parameters(source: Source, flows: list[FlowMetrics]) -> pl.DataFrame:
+    """quic-events, recovery:parameters_set: the algorithm and how it is set."""
+    # A `[[flow]]` may stand for several.
+    each = [one for one in tomllib.loads(source.resolved)["flow"] for _ in range(one["count"])]
+    settings = dict(zip((flow["name"] for flow in source.metrics["flows"]), each, strict=True))
+    said = []
+    for flow in flows:
+        params = settings[flow["name"]].get("params", {}) if source.runner in _MODELLED else {}
+        values = {
+            "congestion_control": flow["cc"],
+            **{f"{flow['cc']}.{name}": value for name, value in params.items()},
+        }
+        said.append(json.dumps(values)[1:-1])
+    start = pl.DataFrame({"flow": [flow["name"] for flow in flows], "data": said})
+    start = start.select(
+        time=pl.lit(0.0), flow=pl.col("flow").cast(source.flows.schema["flow"]), data="data"
+    )
+    return _called(start, "recovery:parameters_set")
+
+
+def _called(events: pl.DataFrame, name: str) -> pl.DataFrame:
+    return events.with_columns(name=pl.lit(name))
+
+
+def _lines(events: pl.DataFrame, *, grouped: bool) -> pl.Series:
+    """Each event as a line of JSON, in order of time: in milliseconds, to the nanosecond."""
+    events = events.sort("time", maintain_order=True)
+    time = (pl.col("time") * 1e3).round(6)
+    group = (', "group_id": ', _words(events["flow"])) if grouped else ()
+    line = _joined(
+        '{"time": ',
+        time,
+        ', "name": "',
+        pl.col("name"),
+        '"',
+        *group,
+        ', "data": {',
+        pl.col("data"),
+        "}}",
+    )
+    return events.select(line).to_series()
+
+
+def _joined(*parts: str | pl.Expr) -> pl.Expr:
+    return pl.concat_str([pl.lit(part) if isinstance(part, str) else part for part in parts])

@@ -1,0 +1,56 @@
+"""Saves runs: their scenario, metrics, trace and picture, in a directory."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from fullpipe.results.files import RUNNERS, write_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fullpipe._core import Scenario
+    from fullpipe.run_data import RunData
+
+
+def save_run(run: RunData, directory: Path) -> None:
+    """Writes a run into an existing directory."""
+    (directory / "scenario.toml").write_text(run.scenario.source, encoding="utf-8")
+    (directory / "resolved.toml").write_text(run.scenario.to_toml(), encoding="utf-8")
+    (directory / "metrics.json").write_text(
+        json.dumps(run.metrics, indent=2) + "\n", encoding="utf-8"
+    )
+    if run.has_trace:
+        write_parquet(run.trace("flows"), directory / "trace.parquet")
+        write_parquet(run.trace("links"), directory / "links.parquet")
+        write_parquet(run.trace("transitions"), directory / "transitions.parquet")
+        for table in ("responses", "workloads", "transfers"):
+            if table in run.tables:
+                write_parquet(run.trace(table), directory / f"{table}.parquet")
+        from fullpipe.view.plot import picture
+
+        picture(run).savefig(directory / "picture.png")
+
+
+def save_runs(runs: Sequence[RunData], directory: Path) -> None:
+    """Writes runs of one scenario on several runners into an existing directory."""
+    for run in runs:
+        (directory / run.runner).mkdir()
+        save_run(run, directory / run.runner)
+    about = {"runners": [run.runner for run in runs]}
+    (directory / RUNNERS).write_text(json.dumps(about) + "\n", encoding="utf-8")
+
+
+def suited_interval(scenario: Scenario) -> str:
+    """The interval between two rows of a trace that shows every round trip of a minute and stays small for an hour.
+
+    About 6000 rows a flow and at most some 3 million in all, rounded to 1, 2 or 5 times a power of ten.
+    """
+    rows = min(6_000, 3_000_000 / max(len(scenario.flows), 1))
+    exact = max(scenario.duration_s / rows, 1e-6)
+    power = 10 ** math.floor(math.log10(exact))
+    step = next(step for step in (1, 2, 5, 10) if step * power >= exact * 0.999)
+    return f"{round(step * power * 1e6)}us"

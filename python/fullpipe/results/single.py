@@ -1,0 +1,95 @@
+"""Loads what `run --out` saved: a run, or one on each of several runners."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from fullpipe.results.files import RUNNERS
+from fullpipe.results.model import RUNNER, Point, Results, Series
+from fullpipe.results.rows import rows_of
+from fullpipe.results.words import read_json, replay, titled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fullpipe.metrics import Metrics
+
+
+def load_run(directory: Path) -> Results:
+    """What `run` saves: one point."""
+    metrics: Metrics = read_json(directory / "metrics.json")
+    text = (directory / "scenario.toml").read_text(encoding="utf-8")
+    resolved = directory / "resolved.toml"
+    title, about = titled(text, str(directory))
+    rows = rows_of(metrics)
+    seed = metrics["seed"]
+    point = Point(0, "the scenario", {}, (seed,), replay(resolved, seed, metrics["runner"]))
+    flows, links = directory / "trace.parquet", directory / "links.parquet"
+    return Results(
+        directory,
+        title,
+        about,
+        [
+            ("Version", f"fullpipe {metrics['version']}"),
+            ("Runs", f"1, seed {seed}"),
+            *_ran_on(metrics),
+        ],
+        rows,
+        points={0: point},
+        series=[Series(point, seed, flows, links if links.is_file() else None)]
+        if flows.is_file()
+        else [],
+        scenarios={
+            "scenario.toml": text,
+            **({"resolved.toml": resolved.read_text("utf-8")} if resolved.is_file() else {}),
+        },
+    )
+
+
+def load_runs(directory: Path) -> Results:
+    """What `run` saves of several runners: the same scenario, and a point each."""
+    runners: list[str] = read_json(directory / RUNNERS)["runners"]
+    parts = [load_run(directory / runner) for runner in runners]
+    points = {
+        number: replace(part.points[0], number=number, settings={RUNNER: runner}, runner=runner)
+        for number, (runner, part) in enumerate(zip(runners, parts, strict=True))
+    }
+    facts = [*parts[0].facts[:2], ("Run on", ", ".join(runners))]
+    facts += [
+        (f"{name}, {runner}", text)
+        for runner, part in zip(runners, parts, strict=True)
+        for name, text in part.facts[2:]
+        if name != "Run on"
+    ]
+    return Results(
+        directory,
+        parts[0].title,
+        parts[0].about,
+        facts,
+        pl.concat(
+            [part.rows.with_columns(point=pl.lit(number)) for number, part in enumerate(parts)],
+            how="diagonal_relaxed",
+        ),
+        points=points,
+        series=[
+            replace(each, point=points[number])
+            for number, part in enumerate(parts)
+            for each in part.series
+        ],
+        scenarios=parts[0].scenarios,
+    )
+
+
+def _ran_on(metrics: Metrics) -> list[tuple[str, str]]:
+    """The runner, its machine and what spoiled the run; nothing of a simulation."""
+    if metrics["runner"] == "sim":
+        return []
+    facts = [("Run on", metrics["runner"])]
+    facts += [("Machine", ", ".join(f"{name} {value}" for name, value in metrics["host"].items()))]
+    return [
+        *(fact for fact in facts if fact[1]),
+        *(("Warning", warning) for warning in metrics["warnings"]),
+    ]

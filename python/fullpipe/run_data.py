@@ -1,0 +1,166 @@
+"""What came of one run: its metrics and its trace."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from fullpipe import _core
+    from fullpipe.frame import Labels, Numbers
+    from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics, WorkloadMetrics
+    from fullpipe.runners import Result
+
+
+class RunData:
+    """A finished run as data: what views, results and reports read.
+
+    Attributes:
+        scenario: What was run.
+        metrics: Everything that was measured, in SI units; :mod:`fullpipe.metrics` and
+            `docs/metrics.md` explain it.
+        trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed
+            give the same one on every machine. None without a trace.
+    """
+
+    scenario: _core.Scenario
+    metrics: Metrics
+    trace_hash: str | None
+
+    def __init__(self, scenario: _core.Scenario, result: Result) -> None:
+        self.scenario = scenario
+        self.metrics = cast(
+            "Metrics", {**json.loads(result.metrics_json()), "trace_hash": result.trace_hash}
+        )
+        self.trace_hash = result.trace_hash
+        self._result = result
+        self._frames: dict[str, pl.DataFrame] = {}
+
+    def __repr__(self) -> str:
+        duration_s = self.metrics["duration_s"]
+        on = "" if self.runner == "sim" else f" on {self.runner}"
+        workloads = f" and {len(self.workloads)} workloads" if self.workloads else ""
+        flows = f"{len(self.flows)} flows{workloads}"
+        return f"<Run of {self.scenario.file}{on}: {flows}, {duration_s:g} s, seed {self.seed}>"
+
+    @property
+    def seed(self) -> int:
+        """The seed of everything random in this run."""
+        return self.metrics["seed"]
+
+    @property
+    def runner(self) -> str:
+        """What it was run on."""
+        return self.metrics["runner"]
+
+    @property
+    def flows(self) -> list[FlowMetrics]:
+        """The metrics of each flow, in the scenario's order."""
+        return self.metrics["flows"]
+
+    @property
+    def workloads(self) -> list[WorkloadMetrics]:
+        """The metrics of each workload, in the scenario's order; none where no flows arrive."""
+        return self.metrics.get("workloads", [])
+
+    @property
+    def links(self) -> list[LinkMetrics]:
+        """The metrics of each link."""
+        return self.metrics["links"]
+
+    @property
+    def has_trace(self) -> bool:
+        """Whether a trace was recorded."""
+        return bool(self._result.tables)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the recorded tables; empty without a trace."""
+        return list(self._result.tables)
+
+    def trace(self, table: str = "flows") -> pl.DataFrame:
+        """The recorded trace as a frame, one row a sample, in the order of time.
+
+        `time`, `start` and `end` are in seconds of virtual time from the start of the run, `flow`
+        and `link` are names (Enum), states are labels (Enum); sizes are in bytes, rates in bit/s,
+        delays in seconds; null is "none yet". :meth:`units` has the unit of every column.
+
+        Args:
+            table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as
+                `<algorithm>.<field>`), `"links"` (queue, sojourn, drops, marks), `"transitions"`
+                (each change of state, with its reason) or, where a flow's application asks,
+                `"responses"` (start and end of each, its bytes). Where flows arrive, `"workloads"`
+                (how many are under way) and `"transfers"` (a row an arrival: its start, bytes, RTT,
+                the time it took, and would have taken alone).
+
+        Raises:
+            ValueError: When nothing was recorded, or no such table.
+        """
+        if table not in self._frames:
+            from fullpipe.frame import frame
+
+            recorded = self._result.table(self._check(table))
+            self._frames[table] = frame(recorded, self._result.units(table), self._names())
+        return self._frames[table]
+
+    def columns(self, table: str = "flows") -> dict[str, Numbers | Labels]:
+        """The recorded trace as NumPy arrays: read-only views of what was recorded, nothing is copied.
+
+        Each array has the shape (rows,), in the order of :meth:`trace`'s rows. By dtype:
+
+        - uint64: `time`, `start` and `end` in nanoseconds since the run began, sizes in bytes, and counts;
+        - uint32: an index, `flow` into :attr:`flows` and `link` into :attr:`links`;
+        - float32: rates in bit/s, delays in seconds, `ssthresh` in bytes, an algorithm's numbers; NaN is "none";
+        - words (`limited_by`, states, reasons) are a pair (codes, labels): each code is an index into the list of
+          labels, or the largest value of its dtype for "none". Codes are uint8, and uint32 from the 256th label on.
+
+        :meth:`units` has the unit of every column, but for times in nanoseconds, which are in seconds there.
+
+        Args:
+            table: As for :meth:`trace`.
+
+        Raises:
+            ValueError: When nothing was recorded, or no such table.
+        """
+        recorded = self._result.table(self._check(table))
+        return {name: _view(column) for name, column in recorded.items()}
+
+    def units(self, table: str = "flows") -> dict[str, str]:
+        """The unit of each column of :meth:`trace`: `s`, `B`, `bit/s`, or empty for names, labels and counts.
+
+        Raises:
+            ValueError: When nothing was recorded, or no such table.
+        """
+        units = self._result.units(self._check(table))
+        return {name: "s" if unit == "ns" else unit for name, unit in units.items()}
+
+    def _check(self, table: str) -> str:
+        if not self.has_trace:
+            raise ValueError('no trace was recorded; run with trace="10ms" or trace="ack"')
+        if table not in self._result.tables:
+            raise ValueError(f"no table {table!r}; there are {', '.join(self._result.tables)}")
+        return table
+
+    def _names(self) -> dict[str, list[str]]:
+        """The names behind the numbers of a trace's columns."""
+        named: dict[str, Sequence[Mapping[str, object]]] = {
+            "flow": self.flows,
+            "workload": self.workloads,
+            "link": self.links,
+        }
+        return {kind: [str(each["name"]) for each in those] for kind, those in named.items()}
+
+
+def _view(column: Numbers | Labels) -> Numbers | Labels:
+    """The same memory, read-only: :meth:`Run.trace` shows it, too."""
+    if isinstance(column, tuple):
+        codes, labels = column[0].view(), column[1]
+        codes.flags.writeable = False
+        return codes, list(labels)
+    numbers = column.view()
+    numbers.flags.writeable = False
+    return numbers

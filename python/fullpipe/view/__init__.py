@@ -1,0 +1,1 @@
+"""A run as tables on a terminal and as a picture over time."""

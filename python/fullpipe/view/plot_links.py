@@ -1,0 +1,126 @@
+"""What a picture shows of links: their queues, and the rate of the bottleneck."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from fullpipe.view.axes import ABOVE, GREY, draw_line, numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fullpipe.run_data import RunData
+    from fullpipe.view.axes import Values
+
+# Lines of the links' queues.
+_QUEUES = ((GREY, "-"), ("#000000", "--"), ("#999999", "-"), ("#000000", ":"))
+BINS = 200
+"""Of a picture's time, over which rates are averaged."""
+
+
+def draw_queue(panel: Axes, run: RunData, until: float) -> None:
+    """Draws how many packets wait at the links, with a tick wherever one was dropped or marked."""
+    rows = run.trace("links").filter(pl.col("time") <= until)
+    longest = sorted(run.links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[
+        -len(_QUEUES) :
+    ]
+    # In the scenario's order.
+    for link, (colour, style) in zip(
+        [link for link in run.links if link in longest], _QUEUES, strict=False
+    ):
+        own = rows.filter(pl.col("link") == link["name"])
+        draw_line(
+            panel,
+            numbers(own, "time"),
+            numbers(own, "queue_packets"),
+            colour,
+            link["name"],
+            style=style,
+        )
+    whose = "at the bottleneck"
+    if len(run.links) > 1:
+        whose = (
+            "at each link"
+            if len(longest) == len(run.links)
+            else f"at the {len(longest)} links that wait longest"
+        )
+        panel.legend(**ABOVE, ncols=len(longest), fontsize="small")
+    # Of all links together.
+    sums = rows.group_by("time", maintain_order=True).agg(pl.col("drops", "marks").sum())
+    time = numbers(sums, "time")
+    for column, height, colour in (("drops", 0.965, "#D55E00"), ("marks", 0.905, "#0072B2")):
+        times = time[1:][np.diff(numbers(sums, column)) > 0]
+        if len(times):
+            ticks = np.unique(np.round(times / until * 2000)) / 2000 * until
+            where = panel.get_xaxis_transform()
+            panel.plot(
+                ticks, np.full(len(ticks), height), "|", color=colour, markersize=7, transform=where
+            )
+    befell = (
+        "dropped (orange) and marked (blue)"
+        if any(link["marks"] for link in run.links)
+        else "dropped"
+    )
+    it = "it" if len(run.links) == 1 else "one of them"
+    panel.set_title(
+        f"queue {whose}; ticks: when {it} {befell} packets", loc="left", fontsize="medium"
+    )
+
+
+def draw_link_rate(panel: Axes, run: RunData) -> None:
+    """Draws the rate of the bottleneck over time, and those of links that are not much faster."""
+    rates = _link_rate(run)
+    edges = [time for time, _ in rates] + [run.metrics["duration_s"]]
+    heights = [rate / 1e6 for _, rate in rates]
+    panel.stairs(heights, edges, baseline=None, color=GREY, linestyle="--", linewidth=1, zorder=1)
+    names = {heights[-1]: ["link rate"]}
+    further = run.scenario.links[1:]
+    if further:
+        names = {heights[-1]: [run.links[0]["name"]]}
+        # Those that are much faster would make all else small.
+        for name, rate in further:
+            if rate / 1e6 <= 1.5 * max(heights) and name not in run.scenario.varying_links:
+                names.setdefault(rate / 1e6, []).append(name)
+        for height in list(names)[1:]:
+            panel.axhline(height, color=GREY, linestyle="--", linewidth=1, zorder=1)
+    for height, those in names.items():
+        _name_rate(panel, ", ".join(those), height)
+
+
+def _name_rate(panel: Axes, name: str, height: float) -> None:
+    panel.annotate(
+        name,
+        (1, height),
+        xycoords=panel.get_yaxis_transform(),
+        xytext=(-2, 3),
+        textcoords="offset points",
+        ha="right",
+        color=GREY,
+        fontsize="small",
+    )
+
+
+def _link_rate(run: RunData) -> list[tuple[float, int]]:
+    """The rate at which the bottleneck can send, from each of these times on."""
+    return run.scenario.rate_over_time(BINS)
+
+
+def draw_equal_share(panel: Axes, run: RunData, edges: Values, rates: dict[str, Values]) -> None:
+    """What each flow would get of the link, were it shared equally by those that are there."""
+    if len(run.links) > 1:
+        return  # which flows share which link is not told
+    if any(flow["cc"] == "none" for flow in run.flows):
+        return  # the trace does not say when it is there, and it does not share
+    there = np.isfinite(np.stack(list(rates.values()))).sum(axis=0)
+    times, bps = zip(*_link_rate(run), strict=True)
+    capacity = np.array(bps)[np.searchsorted(times, edges[:-1], side="right") - 1] / 1e6
+    shares = np.where(there > 0, capacity / np.maximum(there, 1), np.nan)
+    panel.stairs(shares, edges, baseline=None, color=GREY, linestyle="--", linewidth=1, zorder=3)
+    panel.set_title(
+        f"{panel.get_title(loc='left')}; dashed: link rate / flows there",
+        loc="left",
+        fontsize="medium",
+    )

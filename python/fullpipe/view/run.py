@@ -1,0 +1,360 @@
+"""The metrics of a run as tables on a terminal."""
+
+from __future__ import annotations
+
+from io import StringIO
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from fullpipe.metrics import decade_text
+from fullpipe.view.table import (
+    NONE,
+    digits,
+    make_table,
+    ms,
+    narrow,
+    number_columns,
+    percent,
+    rate_text,
+    rate_unit,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from fullpipe._core import Scenario
+    from fullpipe.metrics import DecadeMetrics, FlowMetrics, LinkMetrics
+    from fullpipe.run_data import RunData
+
+_MOST_FLOWS = 20
+# Limits whose names are too long for a column.
+_SHORT = {"receive_window": "rwnd", "application": "app"}
+
+
+def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float]) -> None:
+    """Prints the tables, with a line a runner of each flow, and a line about each run, with the real time it took."""
+    narrowed = _tables(runs, console)
+    console.print("")
+    for run, wall_s in zip(runs, walls_s, strict=True):
+        console.print(_facts(run, wall_s, several=len(runs) > 1), highlight=False)
+    for run in runs:
+        whose = f" ({run.runner})" if len(runs) > 1 else ""
+        for warning in run.metrics["warnings"]:
+            console.print(
+                f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True
+            )
+    if narrowed:
+        console.print("columns without room are left out; see --json", style="dim")
+
+
+def show_scenario(scenario: Scenario, console: Console) -> None:
+    """Prints what is run."""
+    title = f": {scenario.title}" if scenario.title else ""
+    console.print(f"{scenario.file}{title}", style="bold", markup=False)
+    if scenario.profile:
+        name, values = scenario.profile
+        given = ", ".join(
+            f"{key.removeprefix('path.').replace('.N', '')} {value.strip(chr(34))}"
+            for key, value in values
+        )
+        console.print(f"profile {name}: {given}", style="dim", markup=False)
+    if len(scenario.links) > 1:
+        about = dict.fromkeys(scenario.varying_links, "on average ")
+        rates = ", ".join(
+            f"{name} {about.get(name, '')}{rate_text(bps)}" for name, bps in scenario.links
+        )
+        console.print(f"links: {rates}", style="dim", markup=False)
+
+
+def text(run: RunData) -> str:
+    """The tables as plain text."""
+    from rich.console import Console
+
+    console = Console(width=80, file=StringIO(), highlight=False, color_system=None)
+    with console.capture() as printed:
+        _tables([run], console)
+    return "\n".join(line.rstrip() for line in printed.get().splitlines())
+
+
+def _tables(runs: Sequence[RunData], console: Console) -> bool:
+    """Prints them; whether columns had to be left out."""
+    each = len(runs[0].flows) <= _MOST_FLOWS
+    narrowed = False
+    answered = any(flow["responses"] for run in runs for flow in run.flows)
+    flows = [_flows(runs) if each else _algorithms(runs)] if runs[0].flows else []
+    for table in (
+        *flows,
+        *([_responses(runs)] if answered and each else []),
+        *([_workloads(runs)] if runs[0].workloads else []),
+        *(
+            [_slowdowns(runs)]
+            if any(each["slowdown"]["all"] for run in runs for each in run.workloads)
+            else []
+        ),
+        # a loopback has none
+        *([_links(linked, runs)] if (linked := [run for run in runs if run.links]) else []),
+    ):
+        narrowed |= narrow(table, console)
+        console.print("")
+        console.print(table)
+    return narrowed
+
+
+def _table_of(what: str, runs: Sequence[RunData]) -> Table:
+    """With a column that tells the runs apart, if there are several."""
+    table = make_table(what)
+    if len(runs) > 1:
+        table.add_column("on", vertical="bottom", no_wrap=True)
+    return table
+
+
+def _heads(name: str, runs: Sequence[RunData]) -> Iterator[tuple[RunData, list[Text]]]:
+    """Of the rows of one flow or link, one a run: what stands in front of the numbers; the name at the first one."""
+    for number, run in enumerate(runs):
+        yield (
+            run,
+            [Text(name if number == 0 else ""), *([Text(run.runner)] if len(runs) > 1 else [])],
+        )
+
+
+def _flows(runs: Sequence[RunData]) -> Table:
+    """A line a flow and run."""
+    flows = [flow for run in runs for flow in run.flows]
+    unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
+    ended = any(flow["completion_s"] is not None for flow in flows)
+    table = _table_of("flow", runs)
+    number_columns(
+        table,
+        f"goodput\n{unit}",
+        "RTT ms\nmean",
+        "\np95",
+        "\np99",
+        "queue\nms",
+        "re-\nsent",
+        "loss\n%",
+    )
+    if ended:
+        number_columns(table, "done\ns")
+    _last(table)
+    for number, named in enumerate(runs[0].flows):
+        called = (
+            named["name"]
+            if named["name"].startswith(named["cc"])
+            else f"{named['name']} ({named['cc']})"
+        )
+        for run, head in _heads(called, runs):
+            flow = run.flows[number]
+            rtt = flow["rtt_s"]
+            table.add_row(
+                *head,
+                digits(flow["goodput_bps"] / scale),
+                *(
+                    ms(value)
+                    for value in (
+                        rtt["mean"],
+                        rtt["p95"],
+                        rtt["p99"],
+                        flow["queue_delay_s"]["mean"],
+                    )
+                ),
+                f"{flow['retransmits']}",
+                percent(flow["loss_fraction"]),
+                *([digits(flow["completion_s"])] if ended else []),
+                _limit(flow["limited_by"]),
+            )
+    return table
+
+
+def _algorithms(runs: Sequence[RunData]) -> Table:
+    """A line an algorithm and run, for runs with more flows than fit; delays are medians of the flows' means."""
+    flows = [flow for run in runs for flow in run.flows]
+    unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
+    ended = any(flow["completion_s"] is not None for flow in flows)
+    table = _table_of("flows", runs)
+    number_columns(table, f"{unit}\nleast", "\nmedian", "\nmost")
+    number_columns(table, "RTT\nms", "queue\nms", "re-\nsent", "loss\n%")
+    if ended:
+        number_columns(table, "ended", "after\ns")
+    _last(table)
+    for cc in sorted({flow["cc"] for flow in flows}):
+        count = sum(flow["cc"] == cc for flow in runs[0].flows)
+        for run, head in _heads(f"{count} × {cc}", runs):
+            those = [flow for flow in run.flows if flow["cc"] == cc]
+            rates = [flow["goodput_bps"] / scale for flow in those]
+            sent = sum(flow["sent"] for flow in those)
+            resent = sum(flow["retransmits"] for flow in those)
+            table.add_row(
+                *head,
+                *(digits(value) for value in (min(rates), median(rates), max(rates))),
+                ms(_median(flow["rtt_s"]["mean"] for flow in those)),
+                ms(_median(flow["queue_delay_s"]["mean"] for flow in those)),
+                f"{resent}",
+                percent(resent / sent if sent else 0.0),
+                *(_ends(those) if ended else []),
+                _limit(_mean_shares(those)),
+            )
+    return table
+
+
+def _responses(runs: Sequence[RunData]) -> Table:
+    """A line a flow whose application asks, and run."""
+    table = _table_of("flow", runs)
+    number_columns(table, "answers", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
+    for number, named in enumerate(runs[0].flows):
+        if not any(run.flows[number]["responses"] for run in runs):
+            continue
+        for run, head in _heads(named["name"], runs):
+            flow = run.flows[number]
+            times = flow["response_s"]
+            values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
+            table.add_row(*head, f"{flow['responses']}", *(ms(value) for value in values))
+    return table
+
+
+def _workloads(runs: Sequence[RunData]) -> Table:
+    """A line a workload and run: how many flows, how long they took, and what all of them met."""
+    unit, scale = rate_unit(each["goodput_bps"] for run in runs for each in run.workloads)
+    table = _table_of("flows", runs)
+    number_columns(table, f"goodput\n{unit}", "\nbegun", "\nended", "at once\nmean", "\nmost")
+    number_columns(table, "done ms\np50", "\np95", "\np99", "queue\nms", "loss\n%")
+    for number, named in enumerate(runs[0].workloads):
+        called = (
+            named["name"]
+            if named["name"].startswith(named["cc"])
+            else f"{named['name']} ({named['cc']})"
+        )
+        for run, head in _heads(called, runs):
+            each = run.workloads[number]
+            done = each["completion_s"]
+            table.add_row(
+                *head,
+                digits(each["goodput_bps"] / scale),
+                f"{each['arrived']:,}",
+                f"{each['completed']:,}",
+                digits(each["concurrent"]),
+                f"{each['most_concurrent']:,}",
+                *(
+                    ms(value)
+                    for value in (
+                        done["p50"],
+                        done["p95"],
+                        done["p99"],
+                        each["queue_delay_s"]["mean"],
+                    )
+                ),
+                percent(each["loss_fraction"]),
+            )
+    return table
+
+
+def _slowdowns(runs: Sequence[RunData]) -> Table:
+    """A line a decade of sizes, workload and run: by how much longer the flows took than alone."""
+    table = _table_of("slowdown of flows", runs)
+    number_columns(table, "\nflows", "\nmean", "\np50", "\np95", "\np99", "SRPT\nmean", "PS\nmean")
+    for number, named in enumerate(runs[0].workloads):
+        if len(runs[0].workloads) > 1:
+            table.add_row(Text(named["name"]))
+        for least in sorted({each["from_bytes"] for run in runs for each in _decades(run, number)}):
+            for run, head in _heads(decade_text(least), runs):
+                decade = next(
+                    (each for each in _decades(run, number) if each["from_bytes"] == least), None
+                )
+                if decade is not None and (flows := decade["flows"]) is not None:
+                    servers = (decade["srpt"], decade["ps"])
+                    values = [flows["mean"], flows["p50"], flows["p95"], flows["p99"]]
+                    known = [*values, *(each["mean"] if each else None for each in servers)]
+                    table.add_row(
+                        *head,
+                        f"{flows['count']:,}",
+                        *(digits(each) if each else NONE for each in known),
+                    )
+    return table
+
+
+def _decades(run: RunData, number: int) -> list[DecadeMetrics]:
+    return run.workloads[number]["slowdown"]["decades"]
+
+
+def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
+    """A line a link and run that has it; of which run, if that is one of several."""
+    table = _table_of(f"link, {runs[0].runner}" if len(runs) == 1 < len(every) else "link", runs)
+    links = [link for run in runs for link in run.links]
+    # Columns of what happens only to some.
+    rare: tuple[tuple[str, Callable[[LinkMetrics], int], bool], ...] = (
+        ("policed", lambda link: link["policed"], False),
+        ("copies", lambda link: link["duplicates"], False),
+        ("marks", lambda link: link["marks"], True),
+        ("ACK\ndrops", lambda link: link["ack_drops"] if link["acks"] else 0, False),
+        ("ACKs\nfiltered", lambda link: link["acks_filtered"] if link["acks"] else 0, False),
+    )
+    shown = [(header, count) for header, count, always in rare if always or any(map(count, links))]
+    number_columns(
+        table,
+        "utilisation\n%",
+        "queue ms\nmean",
+        "\np95",
+        "\np99",
+        "\nmax",
+        "drops",
+        "random\nlosses",
+    )
+    number_columns(table, *(header for header, _ in shown))
+    for number, named in enumerate(runs[0].links):
+        for run, head in _heads(named["name"], runs):
+            link = run.links[number]
+            queue = link["queue_delay_s"]
+            table.add_row(
+                *head,
+                f"{link['utilisation'] * 100:.1f}",
+                *(ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
+                *(f"{count}" for count in (link["drops"], link["losses"])),
+                *(f"{count(link)}" for _, count in shown),
+            )
+    return table
+
+
+def _facts(run: RunData, wall_s: float, several: bool) -> str:
+    metrics = run.metrics
+    facts = [*([f"on {run.runner}"] if several or run.runner != "sim" else []), f"seed {run.seed}"]
+    if len(run.flows) > 1 and metrics["jain"] is not None:
+        facts.append(f"Jain {metrics['jain']:.3f}")
+    facts.append(f"{metrics['packets']:,} packets in {wall_s:.2f} s")
+    if run.trace_hash is not None:
+        facts.append(f"trace {run.trace_hash}")
+    return " · ".join(facts)
+
+
+def _last(table: Table) -> None:
+    table.add_column("limited by", vertical="bottom", no_wrap=True)
+
+
+def _limit(shares: dict[str, float]) -> str:
+    """What held for longest, and for how much of the time."""
+    if not any(shares.values()):
+        return NONE
+    name = max(shares, key=lambda limit: shares[limit])
+    return f"{_SHORT.get(name, name)} {shares[name] * 100:.0f} %"
+
+
+def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, str]:
+    """How many transfers ended, and the median time that they took."""
+    times = [flow["completion_s"] for flow in flows if flow["completion_s"] is not None]
+    return f"{len(times)}", digits(_median(times))
+
+
+def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:
+    limits = {limit for flow in flows for limit in flow["limited_by"]}
+    return {
+        limit: fmean(flow["limited_by"].get(limit, 0.0) for flow in flows)
+        for limit in sorted(limits)
+    }
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None

@@ -1,0 +1,114 @@
+"""Reads flows for a command: shows how far it is, and says what could not be read."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import typer
+
+from fullpipe.errors import fail, stoppable
+from fullpipe.workload.flows import FlowsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.progress import Progress
+
+    from fullpipe.workload.extract import Extracted
+
+
+@contextmanager
+def flows_of(source: Path) -> Iterator[tuple[Path, Extracted | None]]:
+    """A file of flows; of a capture or a log one that goes when the block ends, with what its extraction said."""
+    from fullpipe.workload.logs import kind
+
+    try:
+        if source.is_file() and kind(source) == "parquet":
+            yield source, None
+        else:
+            with TemporaryDirectory(prefix="fullpipe-") as folder:
+                done = extracted([source], Path(folder) / "flows.parquet")
+                yield done.out, done
+    except FlowsError as error:
+        fail(error)
+
+
+def extracted(sources: Sequence[Path], out: Path, **options: object) -> Extracted:
+    """Extracts the flows of captures and logs.
+
+    Raises:
+        OSError: When a file can't be read or written.
+    """
+    from fullpipe.workload.extract import extract as run
+
+    bar = _Bar(sources)
+    try:
+        with stoppable(lambda: bar.at), bar:
+            return run(sources, out, **options, progress=bar)  # type: ignore[arg-type]
+    except FlowsError as error:
+        fail(error)
+
+
+def warn(done: Extracted) -> None:
+    """Prints what could not be read, and ends the command with exit code 1 when that is part of a file."""
+    for warning in done.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if any(source.get("refused") or source.get("damage") for source in done.about["sources"]):
+        print("what could be read is kept; exit code 1, since not all could", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+class _Bar:
+    """Shows how far the reading is, on standard error, once it has lasted a second.
+
+    Attributes:
+        at: How far it is, in words.
+    """
+
+    _PATIENCE_S = 1.0
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self.at = "before the first packet"
+        self._total = sum(file.stat().st_size for file in files if file.is_file())
+        self._begun = time.monotonic()
+        self._bar: Progress | None = None
+
+    def __call__(self, read: int, packets: int, flows: int, open_flows: int) -> None:
+        """So much is read, seen, over and open."""
+        self.at = f"after {packets:,} packets"
+        seconds = time.monotonic() - self._begun
+        if seconds < self._PATIENCE_S or not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            self._bar = self._make()
+        text = f"{packets / 1e6:.1f} M packets, {packets / seconds / 1e6:.1f} M/s, {flows + open_flows:,} flows,"
+        self._bar.update(self._bar.task_ids[0], completed=read, said=text)
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _make(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        bar = Progress(
+            TextColumn("extracting"),
+            BarColumn(),
+            TextColumn("{task.fields[said]}"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        bar.add_task("extracting", total=self._total, said="")
+        bar.start()
+        return bar

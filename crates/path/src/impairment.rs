@@ -1,6 +1,6 @@
 //! What an impairment says of itself, once: reading, schema, help and documentation come from it.
 
-use crate::{duplicator, jitter, loss, outage, pattern, policer, radio, shaper};
+use crate::{delay_trace, duplicator, jitter, loss, outage, pattern, policer, radio, shaper};
 
 /// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
 #[derive(Debug)]
@@ -58,6 +58,8 @@ pub enum Unit {
     Rates,
     /// Times, each with a rate, with commas between, or `file` and the name of a file of them.
     Schedule,
+    /// Times, each with a duration, with commas between, or `file` and the name of a file of them.
+    Delays,
     /// Whole numbers in order with commas between, or `file` and the name of a file of them.
     Milliseconds,
     /// Nothing but its name.
@@ -77,6 +79,7 @@ impl Unit {
             Unit::Bins => "durations with counts",
             Unit::Rates => "two rates",
             Unit::Schedule => "times with rates",
+            Unit::Delays => "times with delays",
             Unit::Milliseconds => "milliseconds",
             Unit::Flag => "a word by itself",
         }
@@ -181,6 +184,7 @@ pub static IMPAIRMENTS: &[&Impairment] = &[
     &jitter::GAMMA,
     &jitter::HISTOGRAM,
     &jitter::HOLD,
+    &delay_trace::DELAY_TRACE,
     &ECN_STRIP,
     &ACK_FILTER,
 ];

@@ -3,6 +3,7 @@
 mod apps;
 mod architecture;
 mod cubic_response;
+mod delay_trace;
 mod determinism;
 mod expectations;
 mod host;

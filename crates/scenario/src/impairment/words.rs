@@ -283,6 +283,7 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Bins => "bins",
         Unit::Rates => "range of rates",
         Unit::Schedule => "times with rates",
+        Unit::Delays => "times with delays",
         Unit::Milliseconds => "milliseconds",
         Unit::Flag => "",
     }
@@ -331,6 +332,9 @@ fn unit_pattern(unit: Unit) -> &'static str {
         }
         Unit::Schedule => {
             "([0-9.]+ *(ns|us|µs|ms|s|min) +[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])( *, *[0-9.]+ *(ns|us|µs|ms|s|min) +[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS]))*|file +.+)"
+        }
+        Unit::Delays => {
+            "([0-9.]+ *(ns|us|µs|ms|s|min) +[0-9.]+ *(ns|us|µs|ms|s|min)( *, *[0-9.]+ *(ns|us|µs|ms|s|min) +[0-9.]+ *(ns|us|µs|ms|s|min))*|file +.+)"
         }
         Unit::Milliseconds => "([0-9]+( *, *[0-9]+)*|file +.+)",
         Unit::Flag => "",

@@ -66,23 +66,59 @@ pub enum Unit {
     Flag,
 }
 
+/// What is said of a unit.
+#[derive(Debug)]
+pub struct Described {
+    /// What it is called.
+    pub name: &'static str,
+    /// The same in short.
+    pub short: &'static str,
+    /// What may be written, as a regular expression.
+    pub pattern: String,
+}
+
 impl Unit {
+    /// What is said of it.
+    pub fn described(self) -> Described {
+        const TIME: &str = "[0-9.]+ *(ns|us|µs|ms|s|min)";
+        const RATE: &str = "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])";
+        let list = |one: &str| format!("({one}( *, *{one})*|file +.+)");
+        let (name, short, pattern) = match self {
+            Unit::Time => ("duration", "duration", TIME.to_owned()),
+            Unit::Size => ("size", "size", "[0-9.]+ *([kKmMgG][iI]?)?[bB]".to_owned()),
+            Unit::Rate => ("rate", "rate", RATE.to_owned()),
+            Unit::Share => ("percentage", "percentage", "[0-9.]+ *%".to_owned()),
+            Unit::Count => ("whole number", "number", "[0-9]+".to_owned()),
+            Unit::Counts => ("whole numbers", "numbers", list("[0-9]+")),
+            Unit::Bins => {
+                let bin = "[0-9.]+(ns|us|µs|ms|s|min) +[0-9]+";
+                ("durations with counts", "bins", list(bin))
+            }
+            Unit::Rates => {
+                let range = format!("{RATE} *\\.\\. *{RATE}");
+                ("two rates", "range of rates", range)
+            }
+            Unit::Schedule => {
+                let step = format!("{TIME} +{RATE}");
+                ("times with rates", "times with rates", list(&step))
+            }
+            Unit::Delays => {
+                let step = format!("{TIME} +{TIME}");
+                ("times with delays", "times with delays", list(&step))
+            }
+            Unit::Milliseconds => ("milliseconds", "milliseconds", list("[0-9]+")),
+            Unit::Flag => ("a word by itself", "", String::new()),
+        };
+        Described {
+            name,
+            short,
+            pattern,
+        }
+    }
+
     /// What it is called.
     pub fn name(self) -> &'static str {
-        match self {
-            Unit::Time => "duration",
-            Unit::Size => "size",
-            Unit::Rate => "rate",
-            Unit::Share => "percentage",
-            Unit::Count => "whole number",
-            Unit::Counts => "whole numbers",
-            Unit::Bins => "durations with counts",
-            Unit::Rates => "two rates",
-            Unit::Schedule => "times with rates",
-            Unit::Delays => "times with delays",
-            Unit::Milliseconds => "milliseconds",
-            Unit::Flag => "a word by itself",
-        }
+        self.described().name
     }
 }
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Writes the traces of this folder. The numbers are drawn, not measured: nobody's network is in them.
 
-cellular.trace: 30 s of a made-up cellular link, in mahimahi's format. The model is Sprout's (Winstein et al., NSDI 2013): a rate that is a Brownian motion of 200 packets/s per root second,
-from 0 to 1000 packets/s, and opportunities at random (Poisson) with it; at zero it stays for some time: an outage.
+cellular.trace: 30 s of a made-up cellular link, in mahimahi's format. The model is Sprout's (Winstein et al., NSDI
+2013): a rate that is a Brownian motion of 200 packets/s per root second, from 0 to 1000 packets/s, and opportunities
+at random (Poisson) with it; at zero it stays for some time: an outage.
 
-satellite-forward.csv, satellite-reverse.csv: 60 s of made-up one-way delays over low satellites, a step each 100 ms. Each 15 s the
-path leads over another one, whose delay is 18 to 36 ms and drifts by up to 0.3 ms a second.
+satellite-forward.csv, satellite-reverse.csv: 60 s of made-up one-way delays over low satellites, a step each 100 ms.
+Each 15 s the path leads over another one, whose delay is 18 to 36 ms and drifts by up to 0.3 ms a second.
 """
 
 import math
@@ -33,7 +34,9 @@ def satellite(direction: str, draw: random.Random) -> None:
         for step in range(PASS * 1000 // STEP_MS):
             ms = satellite * PASS * 1000 + step * STEP_MS
             lines.append(f"{ms}ms, {delay + drift * step * STEP_MS / 1000:.2f}ms\n")
-    Path(__file__).with_name(f"satellite-{direction}.csv").write_text("".join(lines), encoding="ascii")
+    Path(__file__).with_name(f"satellite-{direction}.csv").write_text(
+        "".join(lines), encoding="ascii"
+    )
 
 
 def cellular() -> None:

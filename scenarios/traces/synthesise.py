@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Writes cellular.trace: 30 s of a made-up cellular link, in mahimahi's format.
+"""Writes the traces of this folder. The numbers are drawn, not measured: nobody's network is in them.
 
-The model is Sprout's (Winstein et al., NSDI 2013): a rate that is a Brownian motion of 200 packets/s per root second,
-from 0 to 1000 packets/s, and opportunities at random (Poisson) with it; at zero it stays for some time: an outage. The
-numbers are drawn, not measured: nobody's network is in it.
+cellular.trace: 30 s of a made-up cellular link, in mahimahi's format. The model is Sprout's (Winstein et al., NSDI
+2013): a rate that is a Brownian motion of 200 packets/s per root second, from 0 to 1000 packets/s, and opportunities
+at random (Poisson) with it; at zero it stays for some time: an outage.
+
+satellite-forward.csv, satellite-reverse.csv: 60 s of made-up one-way delays over low satellites, a step each 100 ms.
+Each 15 s the path leads over another one, whose delay is 18 to 36 ms and drifts by up to 0.3 ms a second.
 """
 
 import math
@@ -13,8 +16,31 @@ from pathlib import Path
 SECONDS, HIGHEST, DEVIATION, ESCAPES = 30, 1000.0, 200.0, 1.0
 
 
+PASS, PASSES, STEP_MS = 15, 4, 100
+
+
 def main() -> None:
-    """Writes the trace beside itself."""
+    """Writes the traces beside itself."""
+    cellular()
+    for direction, seed in (("forward", 1), ("reverse", 2)):
+        satellite(direction, random.Random(seed))
+
+
+def satellite(direction: str, draw: random.Random) -> None:
+    """A step a line: when, and the delay from then on."""
+    lines = ["# time, one-way delay\n"]
+    for satellite in range(PASSES):
+        delay, drift = draw.uniform(18, 36), draw.uniform(-0.3, 0.3)
+        for step in range(PASS * 1000 // STEP_MS):
+            ms = satellite * PASS * 1000 + step * STEP_MS
+            lines.append(f"{ms}ms, {delay + drift * step * STEP_MS / 1000:.2f}ms\n")
+    Path(__file__).with_name(f"satellite-{direction}.csv").write_text(
+        "".join(lines), encoding="ascii"
+    )
+
+
+def cellular() -> None:
+    """A millisecond a line: when an opportunity comes."""
     draw = random.Random(30)
     rate, times = 500.0, []
     for ms in range(1, SECONDS * 1000 + 1):

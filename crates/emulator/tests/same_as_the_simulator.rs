@@ -111,6 +111,8 @@ fn every_queue_and_impairment_does_what_it_does_in_the_simulator() {
         "loss = \"gilbert-elliott p 1% r 30%\"\njitter = \"normal 5ms sigma 2ms\"",
         "jitter = \"10ms reorder\"",
         "jitter = \"hold 20ms every 100ms\"",
+        "delay_trace = \"0s 20ms, 400ms 50ms, 700ms 5ms every 1s\"",
+        "reverse_delay_trace = \"0s 5ms, 900ms 30ms\"",
         "policer = \"10mbit burst 60kB\"",
         "shaper = \"10mbit burst 60kB\"",
         "wifi = \"frames 16 overhead 500us\"",

@@ -3,7 +3,7 @@
 
 use fullpipe_units::{Rng, Span, Time};
 
-use crate::{Jitter, OutageSchedule, Timeline};
+use crate::{Delay, Jitter, OutageSchedule, Timeline};
 
 /// A line: first in, first out, unless its jitter reorders.
 ///
@@ -20,7 +20,7 @@ pub enum DelayLine {
 /// The state of a line whose delay varies.
 #[derive(Clone, Debug)]
 pub struct Varying {
-    delay: Timeline<Span>,
+    delay: Delay,
     jitter: Timeline<Jitter>,
     /// Nothing enters it then.
     outage: Option<OutageSchedule>,
@@ -37,17 +37,18 @@ pub struct Varying {
 
 impl DelayLine {
     /// A line of that delay and jitter; `rng` is drawn from for random jitter alone.
-    pub fn new(delay: Timeline<Span>, jitter: Timeline<Jitter>, rng: Rng) -> DelayLine {
+    pub fn new(delay: impl Into<Delay>, jitter: Timeline<Jitter>, rng: Rng) -> DelayLine {
         DelayLine::suspended(delay, jitter, OutageSchedule::default(), rng)
     }
 
     /// The same, but what departs in the silence enters the line at its end.
     pub fn suspended(
-        delay: Timeline<Span>,
+        delay: impl Into<Delay>,
         jitter: Timeline<Jitter>,
         outage: OutageSchedule,
         rng: Rng,
     ) -> DelayLine {
+        let delay = delay.into();
         match (delay.constant(), jitter.constant()) {
             (Some(delay), Some(Jitter::Off)) if outage.is_none() => DelayLine::Constant(*delay),
             _ => DelayLine::Varying(Box::new(Varying {
@@ -99,7 +100,7 @@ impl Varying {
                 departure + (*hold).saturating_sub(into)
             }
         };
-        let mut at = entry + *self.delay.at(departure);
+        let mut at = entry + self.delay.at(departure);
         at = at.max(if overtakes { self.promised } else { self.last });
         self.last = self.last.max(at);
         self.reordered |= overtakes;
@@ -149,7 +150,7 @@ mod tests {
             hold: Span::from_millis(20),
             every: Span::from_millis(100),
         };
-        let mut held = line(Span::from_millis(1).into(), hold.into());
+        let mut held = line(Timeline::from(Span::from_millis(1)), hold.into());
         let arrivals = [0, 7, 19, 20, 60, 99, 100, 119, 120].map(|at| held.arrival(ms(at)).0);
         assert_eq!(arrivals, [21, 21, 21, 21, 61, 100, 121, 121, 121].map(ms));
 
@@ -171,7 +172,7 @@ mod tests {
         };
         let outage = OutageSchedule::new(Some(silent), [(ms(150), None)]);
         let mut line = DelayLine::suspended(
-            Span::from_millis(5).into(),
+            Timeline::from(Span::from_millis(5)),
             Jitter::Off.into(),
             outage,
             Rng::stream(1, "", ""),

@@ -1,6 +1,6 @@
 //! What an impairment says of itself, once: reading, schema, help and documentation come from it.
 
-use crate::{duplicator, jitter, loss, outage, pattern, policer, radio, shaper};
+use crate::{delay_trace, duplicator, jitter, loss, outage, pattern, policer, radio, shaper};
 
 /// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
 #[derive(Debug)]
@@ -58,28 +58,67 @@ pub enum Unit {
     Rates,
     /// Times, each with a rate, with commas between, or `file` and the name of a file of them.
     Schedule,
+    /// Times, each with a duration, with commas between, or `file` and the name of a file of them.
+    Delays,
     /// Whole numbers in order with commas between, or `file` and the name of a file of them.
     Milliseconds,
     /// Nothing but its name.
     Flag,
 }
 
+/// What is said of a unit.
+#[derive(Debug)]
+pub struct Described {
+    /// What it is called.
+    pub name: &'static str,
+    /// The same in short.
+    pub short: &'static str,
+    /// What may be written, as a regular expression.
+    pub pattern: String,
+}
+
 impl Unit {
+    /// What is said of it.
+    pub fn described(self) -> Described {
+        const TIME: &str = "[0-9.]+ *(ns|us|µs|ms|s|min)";
+        const RATE: &str = "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])";
+        let list = |one: &str| format!("({one}( *, *{one})*|file +.+)");
+        let (name, short, pattern) = match self {
+            Unit::Time => ("duration", "duration", TIME.to_owned()),
+            Unit::Size => ("size", "size", "[0-9.]+ *([kKmMgG][iI]?)?[bB]".to_owned()),
+            Unit::Rate => ("rate", "rate", RATE.to_owned()),
+            Unit::Share => ("percentage", "percentage", "[0-9.]+ *%".to_owned()),
+            Unit::Count => ("whole number", "number", "[0-9]+".to_owned()),
+            Unit::Counts => ("whole numbers", "numbers", list("[0-9]+")),
+            Unit::Bins => {
+                let bin = "[0-9.]+(ns|us|µs|ms|s|min) +[0-9]+";
+                ("durations with counts", "bins", list(bin))
+            }
+            Unit::Rates => {
+                let range = format!("{RATE} *\\.\\. *{RATE}");
+                ("two rates", "range of rates", range)
+            }
+            Unit::Schedule => {
+                let step = format!("{TIME} +{RATE}");
+                ("times with rates", "times with rates", list(&step))
+            }
+            Unit::Delays => {
+                let step = format!("{TIME} +{TIME}");
+                ("times with delays", "times with delays", list(&step))
+            }
+            Unit::Milliseconds => ("milliseconds", "milliseconds", list("[0-9]+")),
+            Unit::Flag => ("a word by itself", "", String::new()),
+        };
+        Described {
+            name,
+            short,
+            pattern,
+        }
+    }
+
     /// What it is called.
     pub fn name(self) -> &'static str {
-        match self {
-            Unit::Time => "duration",
-            Unit::Size => "size",
-            Unit::Rate => "rate",
-            Unit::Share => "percentage",
-            Unit::Count => "whole number",
-            Unit::Counts => "whole numbers",
-            Unit::Bins => "durations with counts",
-            Unit::Rates => "two rates",
-            Unit::Schedule => "times with rates",
-            Unit::Milliseconds => "milliseconds",
-            Unit::Flag => "a word by itself",
-        }
+        self.described().name
     }
 }
 
@@ -181,6 +220,7 @@ pub static IMPAIRMENTS: &[&Impairment] = &[
     &jitter::GAMMA,
     &jitter::HISTOGRAM,
     &jitter::HOLD,
+    &delay_trace::DELAY_TRACE,
     &ECN_STRIP,
     &ACK_FILTER,
 ];

@@ -6,6 +6,7 @@
 
 mod bucket;
 mod delay_line;
+mod delay_trace;
 mod droptail;
 mod duplicator;
 mod impairment;
@@ -26,9 +27,10 @@ mod timeline;
 mod transmitter;
 
 pub use delay_line::DelayLine;
+pub use delay_trace::{Delay, DelayTrace};
 pub use droptail::{DropTail, Limit};
 pub use duplicator::Duplicator;
-pub use impairment::{Argument, IMPAIRMENTS, Impairment, Unit};
+pub use impairment::{Argument, Described, IMPAIRMENTS, Impairment, Unit};
 pub use jitter::{Distribution, Histogram, Jitter, Moments};
 pub use link::{Link, VaryingLink, Verdict};
 pub use loss::{Loss, Losses};

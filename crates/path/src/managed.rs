@@ -224,40 +224,41 @@ mod tests {
             times.sort_unstable();
             (Transmitter::Trace(Opportunities::new(times.into())), 100)
         });
-        let radio = (
+        prop_oneof![steps, pattern, trace, radio()]
+    }
+
+    fn radio() -> impl Strategy<Value = (Transmitter, u64)> {
+        let choices = (
             1_u64..5,
             0_u64..30_000,
             1_u64..60_000,
             1_u64..400_000,
             any::<bool>(),
-        )
-            .prop_map(|(frames, overhead, hold, more, random)| {
-                let (hold, every) = (Span::from_nanos(hold), Span::from_nanos(hold + more));
-                let outage = OutageSchedule::new(
-                    Some(Suspension {
-                        hold,
-                        every,
-                        salt: random.then_some(3),
-                    }),
-                    [],
-                );
-                let overhead = Span::from_nanos(overhead);
-                let aggregation = Aggregation {
-                    frames,
-                    bytes: Bytes::new(4_000),
-                    overhead,
-                    backoff: overhead,
-                };
-                let rates = Timeline::from(Rate::from_mbps(500)).into();
-                let rng = Rng::stream(1, "link", "backoff");
-                (
-                    Transmitter::Radio(
-                        Radio::new(rates, Some(aggregation).into(), outage, rng).into(),
-                    ),
-                    1,
-                )
-            });
-        prop_oneof![steps, pattern, trace, radio]
+        );
+        choices.prop_map(|(frames, overhead, hold, more, random)| {
+            let (hold, every) = (Span::from_nanos(hold), Span::from_nanos(hold + more));
+            let outage = OutageSchedule::new(
+                Some(Suspension {
+                    hold,
+                    every,
+                    salt: random.then_some(3),
+                }),
+                [],
+            );
+            let overhead = Span::from_nanos(overhead);
+            let aggregation = Aggregation {
+                frames,
+                bytes: Bytes::new(4_000),
+                overhead,
+                backoff: overhead,
+            };
+            let rates = Timeline::from(Rate::from_mbps(500)).into();
+            let rng = Rng::stream(1, "link", "backoff");
+            (
+                Transmitter::Radio(Radio::new(rates, Some(aggregation).into(), outage, rng).into()),
+                1,
+            )
+        })
     }
 
     fn shaper() -> impl Strategy<Value = Option<Shaper>> {

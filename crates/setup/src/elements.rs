@@ -1,8 +1,8 @@
 //! The elements of a scenario's path, each with its random stream.
 
 use fullpipe_path::{
-    DelayLine, Duplicator, Link, Losses, ManagedLink, OutageSchedule, Policer, Queue, Radio,
-    Shaper, Suspension, Timeline, Transmitter, VaryingLink,
+    Delay, DelayLine, DelayTrace, Duplicator, Link, Losses, ManagedLink, OutageSchedule, Policer,
+    Queue, Radio, Shaper, Suspension, Timeline, Transmitter, VaryingLink,
 };
 use fullpipe_units::{Rng, Span, Time};
 
@@ -142,6 +142,7 @@ pub fn line(scenario: &Scenario, flow: &Flow) -> DelayLine {
     let path = &scenario.path;
     let extra = flow.extra_rtt / 2;
     let delay = timeline(path, path.rtt, |change| change.rtt).map(|rtt| rtt / 2 + extra);
+    let delay = traced(&path.delay_trace, extra).unwrap_or_else(|| delay.into());
     let jitters = timeline(path, path.jitter.clone(), |change| change.jitter.clone());
     DelayLine::new(delay, jitters, stream(scenario, flow, "path_jitter"))
 }
@@ -152,6 +153,8 @@ pub fn reverse_line(scenario: &Scenario, flow: &Flow) -> DelayLine {
     let extra = flow.extra_rtt;
     let delay = timeline(path, path.rtt, |change| change.rtt)
         .map(|rtt: Span| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
+    let extra = extra.saturating_sub(extra / 2);
+    let delay = traced(&path.reverse_delay_trace, extra).unwrap_or_else(|| delay.into());
     let jitters = timeline(path, path.reverse_jitter.clone(), |change| {
         change.reverse_jitter.clone()
     });
@@ -206,6 +209,12 @@ fn link_of(scenario: &Scenario, index: usize) -> &fullpipe_scenario::Link {
 
 fn stream(scenario: &Scenario, flow: &Flow, usage: &str) -> Rng {
     Rng::stream(scenario.seed, &flow.name, usage)
+}
+
+/// The delay of a trace, if there is one, and what a flow has on top.
+fn traced(trace: &Option<DelayTrace>, extra: Span) -> Option<Delay> {
+    let trace = trace.clone()?;
+    Some(Delay::of_trace(trace, extra))
 }
 
 /// One of a link's properties over time: that of the bottleneck has the path's schedule.

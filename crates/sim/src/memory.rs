@@ -36,7 +36,7 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let rtt = path
         .schedule(|change| change.rtt)
         .map(|(_, rtt)| rtt)
-        .fold(path.rtt, Span::max);
+        .fold(path.rtt.max(path.longest_traced()), Span::max);
     let changed = path
         .changes
         .iter()

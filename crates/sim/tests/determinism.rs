@@ -311,6 +311,19 @@ fn pattern() -> impl Strategy<Value = String> {
         .prop_map(|pattern| format!("rate_pattern = \"{pattern}\"\n"))
 }
 
+/// The delay of one direction by a trace, as a line of [path].
+fn delays() -> impl Strategy<Value = String> {
+    let times = (0_u32..60, 1_u32..700, 0_u32..60, 1_u32..700);
+    (any::<bool>(), times, any::<bool>()).prop_map(|(back, (first, at, then, more), again)| {
+        let key = ["delay_trace", "reverse_delay_trace"][usize::from(back)];
+        let every = match again {
+            true => format!(" every {}ms", at + more),
+            false => String::new(),
+        };
+        format!("{key} = \"0s {first}ms, {at}ms {then}ms{every}\"\n")
+    })
+}
+
 fn change() -> impl Strategy<Value = String> {
     (1_u32..50, 0_u32..60, 1_u32..80, impairments()).prop_map(|(rate, rtt, buffer, impairments)| {
         format!(
@@ -486,11 +499,11 @@ proptest! {
 
     #[test]
     fn short_cuts_equal_stepping_whatever_the_path_does(
-        path in change(), pattern in prop::option::of(pattern()), queue in queue(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
+        path in change(), delays in prop::option::of(delays()), pattern in prop::option::of(pattern()), queue in queue(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
         seed in 0_u64..1_000, host in host(), flows in prop::collection::vec(flow(), 1..4),
     ) {
         let mut text = format!("duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
-        text += &format!("queue = {queue}\n{}", pattern.as_deref().unwrap_or_default());
+        text += &format!("queue = {queue}\n{}{}", delays.unwrap_or_default(), pattern.as_deref().unwrap_or_default());
         let mut times = std::collections::BTreeSet::new();
         for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {
             let rate = change.lines().next().filter(|_| pattern.is_some()).unwrap_or_default();

@@ -4,6 +4,7 @@ mod apps;
 mod architecture;
 mod copa;
 mod cubic_response;
+mod delay_trace;
 mod determinism;
 mod expectations;
 mod host;

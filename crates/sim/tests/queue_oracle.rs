@@ -1,7 +1,9 @@
 //! Queues against a kernel's: the order in which packets leave, whom a full queue drops, and when
 //! CoDel drops.
 
-use fullpipe_path::{Config, EcnCodepoint, Limit, OptionValue, Packet, QUEUES, Queue};
+use fullpipe_path::{
+    Config, Domain, EcnCodepoint, Limit, OptionValue, Packet, Param, QUEUES, Queue,
+};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use serde::Deserialize;
 
@@ -43,15 +45,22 @@ fn queue(kind: &str, options: &toml::Table, limit: u64) -> Queue<u64> {
             .expect("a queue"),
     );
     for (name, value) in options.iter().filter(|(name, _)| *name != "kind") {
+        let text = || value.as_str().expect("a quantity");
+        let is_size = |param: &&Param| {
+            param.name == name.as_str() && matches!(param.domain, Domain::Size(..))
+        };
         let value = match value {
             toml::Value::Integer(n) => OptionValue::Count(n.unsigned_abs()),
-            other => OptionValue::Time(
-                other
-                    .as_str()
-                    .expect("a duration")
-                    .parse()
-                    .expect("a duration"),
-            ),
+            toml::Value::Boolean(flag) => OptionValue::Flag(*flag),
+            _ if config
+                .descriptor()
+                .params
+                .iter()
+                .any(|param| is_size(&param)) =>
+            {
+                OptionValue::Size(text().parse().expect("a size"))
+            }
+            _ => OptionValue::Time(text().parse().expect("a duration")),
         };
         config = config.with(name, value).expect("in range");
     }

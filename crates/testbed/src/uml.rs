@@ -5,8 +5,8 @@
 //! there is some, receiver. Each has `east`, its device towards the receiver, and `west`, that
 //! towards the sender.
 
-use fullpipe_path::{Jitter, Limit, Loss, OptionValue};
-use fullpipe_scenario::{EcnField, Error, Link, PACKET, Scenario};
+use fullpipe_path::{Limit, Loss, OptionValue};
+use fullpipe_scenario::{Error, Link, PACKET, Scenario};
 use fullpipe_units::Span;
 use serde::Serialize;
 
@@ -383,25 +383,22 @@ fn refuse(scenario: &Scenario) -> Result<(), Error> {
         ("host", scenario.host.is_some()),
         ("send_jitter", scenario.send_jitter > Span::ZERO),
         ("path.rate_pattern", link.rate_pattern.is_some()),
-        ("path.policer", link.policer.is_some()),
-        ("path.shaper", link.shaper.is_some()),
-        ("path.ecn", link.ecn != EcnField::Keep),
-        ("path.ack_filter", link.ack_filter),
         ("path.loss", !matches!(link.loss, Loss::Random(_))),
         (
             "path.reverse_loss",
             !matches!(path.reverse_loss, Loss::Random(_)),
         ),
-        ("path.duplicate", path.duplicate > 0.0),
-        ("path.reverse_duplicate", path.reverse_duplicate > 0.0),
-        ("path.wifi", path.wifi.is_some()),
-        ("path.suspend", path.suspend.is_some()),
-        ("path.jitter", path.jitter != Jitter::Off),
-        ("path.reverse_jitter", path.reverse_jitter != Jitter::Off),
         ("path.change", !path.changes.is_empty()),
     ];
-    match told.iter().find(|(_, asked)| *asked) {
-        Some((key, _)) => no(key, "given"),
+    if let Some((key, _)) = told.iter().find(|(_, asked)| *asked) {
+        return no(key, "given");
+    }
+    let known = ["path.queue", "path.loss", "path.reverse_loss"];
+    match path
+        .altered_keys()
+        .find(|key| !known.contains(&key.as_str()))
+    {
+        Some(key) => no(&key, "given"),
         None => Ok(()),
     }
 }

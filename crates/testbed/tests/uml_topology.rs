@@ -137,6 +137,10 @@ fn the_sender_has_sch_fq_when_all_of_its_flows_are_paced() {
 fn what_it_can_not_give_is_refused_by_its_key() {
     let cases = [
         ("buffer = \"1bdp\"\njitter = \"2ms\"", "path.jitter"),
+        (
+            "buffer = \"1bdp\"\nreverse_delay_trace = \"0s 9ms\"",
+            "path.reverse_delay_trace",
+        ),
         ("buffer = \"1bdp\"\nduplicate = \"1%\"", "path.duplicate"),
         ("buffer = \"1bdp\"\nloss = \"every 100\"", "path.loss"),
         ("buffer = \"1bdp\"\nqueue = \"dualpi2\"", "path.queue"),

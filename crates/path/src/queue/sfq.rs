@@ -84,7 +84,8 @@ fn check(config: &Config, _: Bytes) -> Result<(), Refusal> {
     if !config.some_count("divisor").is_power_of_two() {
         return refuse("divisor", "not a power of two", "give one, like 1024");
     }
-    if config.some_time("perturb").as_nanos() % Span::from_secs(1).as_nanos() != 0 {
+    let perturb = config.some_time("perturb").as_nanos();
+    if !perturb.is_multiple_of(Span::from_secs(1).as_nanos()) {
         let fix = "give whole seconds, like \"10s\"";
         return refuse("perturb", "Linux counts it in whole seconds", fix);
     }

@@ -1,13 +1,16 @@
 //! `rate_pattern = "sine 20mbit..100mbit every 10s"`, `"walk 20mbit..100mbit step 200ms"`,
-//! `"mahimahi file cellular.trace"`.
+//! `"mahimahi file cellular.trace"`; `delay_trace = "file delays.csv every 60s"`.
 
+use std::fmt::Display;
 use std::path::Path;
+use std::sync::Arc;
 
-use fullpipe_path::RatePattern;
+use fullpipe_path::{DelayTrace, RatePattern};
 use fullpipe_units::{Rate, Span};
 use schemars::Schema;
 use toml::Value as Toml;
 
+use super::OFF;
 use super::file::Lines;
 use super::words::{Part, Words, schema, toml};
 use crate::raw_value::{ReadValue, Refusal};
@@ -45,7 +48,7 @@ impl ReadValue for RatePattern {
             }
             "schedule" => words
                 .get("rates")
-                .map(|Steps(steps)| RatePattern::Schedule(steps.into()))?,
+                .map(|Steps(steps)| RatePattern::Schedule(steps))?,
             _ => words
                 .get("trace")
                 .map(|Milliseconds(times)| RatePattern::Mahimahi(times.into()))?,
@@ -59,11 +62,7 @@ impl ReadValue for RatePattern {
             RatePattern::Saw(low, high, every) => format!("saw {low}..{high} every {every}"),
             RatePattern::Walk(low, high, step) => format!("walk {low}..{high} step {step}"),
             RatePattern::Schedule(steps) => {
-                let steps: Vec<String> = steps
-                    .iter()
-                    .map(|(at, rate)| format!("{at} {rate}"))
-                    .collect();
-                format!("schedule {}", steps.join(", "))
+                format!("schedule {}", written(steps))
             }
             RatePattern::Mahimahi(times) => {
                 let times: Vec<String> = times.iter().map(u32::to_string).collect();
@@ -115,56 +114,83 @@ impl Part for Range {
     }
 }
 
-/// Times with rates, in order, the first at zero.
-struct Steps(Vec<(Span, Rate)>);
+/// What holds from a time on.
+trait Step: ReadValue + Display {
+    const NAME: &'static str;
+    const FIRST: &'static str;
+    const LATER: &'static str;
 
-impl Part for Steps {
-    fn read(text: &str) -> Result<Steps, Refusal> {
+    fn value(text: &str) -> Result<Self, Refusal> {
+        ReadValue::read(&toml(text))
+    }
+}
+
+impl Step for Rate {
+    const NAME: &'static str = "rate";
+    const FIRST: &'static str = "0s, 20mbit";
+    const LATER: &'static str = "5s 50mbit";
+}
+
+impl Step for Span {
+    const NAME: &'static str = "delay";
+    const FIRST: &'static str = "0s, 20ms";
+    const LATER: &'static str = "5s 50ms";
+
+    fn value(text: &str) -> Result<Span, Refusal> {
+        Part::read(text)
+    }
+}
+
+/// Times, each with what holds from then on, in order, the first at zero.
+struct Steps<T>(Arc<[(Span, T)]>);
+
+impl<T: Step> Part for Steps<T> {
+    fn read(text: &str) -> Result<Steps<T>, Refusal> {
         let mut last = None;
-        let steps = text
-            .split(',')
+        text.split(',')
             .map(|step| one_step(step, &mut last))
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(Steps(steps))
+            .collect::<Result<_, _>>()
+            .map(Steps)
     }
 
     /// A step a line.
-    fn read_in(text: &str, folder: &Path) -> Result<Steps, Refusal> {
+    fn read_in(text: &str, folder: &Path) -> Result<Steps<T>, Refusal> {
         let Some(lines) = Lines::named(text, folder)? else {
             return Steps::read(text);
         };
         let mut last = None;
         let steps = lines.read(|line| one_step(line, &mut last))?;
         if steps.is_empty() {
-            return Err(Refusal::new(
-                "an empty schedule",
-                "give a time and a rate a line, like \"0s, 20mbit\"",
-            ));
+            let fix = format!(
+                "give a time and a {} a line, like \"{}\"",
+                T::NAME,
+                T::FIRST
+            );
+            return Err(Refusal::new("an empty schedule", fix));
         }
-        Ok(Steps(steps))
+        Ok(Steps(steps.into()))
     }
 }
 
 /// `5s 50mbit` or `5s, 50mbit`, after `last`.
-fn one_step(text: &str, last: &mut Option<Span>) -> Result<(Span, Rate), Refusal> {
+fn one_step<T: Step>(text: &str, last: &mut Option<Span>) -> Result<(Span, T), Refusal> {
     let text = text.trim();
-    let Some((at, rate)) = text
+    let Some((at, value)) = text
         .split_once(',')
         .or_else(|| text.split_once(char::is_whitespace))
     else {
-        let problem = format!("\"{text}\" is not a time and a rate");
-        return Err(Refusal::new(
-            problem,
-            "write both with their units, like \"5s 50mbit\"",
-        ));
+        let problem = format!("\"{text}\" is not a time and a {}", T::NAME);
+        let fix = format!("write both with their units, like \"{}\"", T::LATER);
+        return Err(Refusal::new(problem, fix));
     };
     let at = <Span as ReadValue>::read(&toml(at))?;
-    let rate = <Rate as ReadValue>::read(&toml(rate))?;
+    let value = T::value(value)?;
     match *last {
         None if at > Span::ZERO => {
+            let name = T::NAME;
             let problem =
-                format!("the first time is {at}, and nothing says what the rate is before");
-            Err(Refusal::new(problem, format!("begin with \"0s {rate}\"")))
+                format!("the first time is {at}, and nothing says what the {name} is before");
+            Err(Refusal::new(problem, format!("begin with \"0s {value}\"")))
         }
         Some(before) if at <= before => Err(Refusal::new(
             format!("{at} does not come after {before}"),
@@ -172,8 +198,68 @@ fn one_step(text: &str, last: &mut Option<Span>) -> Result<(Span, Rate), Refusal
         )),
         _ => {
             *last = Some(at);
-            Ok((at, rate))
+            Ok((at, value))
         }
+    }
+}
+
+/// As they are read.
+fn written<T: Display>(steps: &[(Span, T)]) -> String {
+    let steps: Vec<String> = steps
+        .iter()
+        .map(|(at, value)| format!("{at} {value}"))
+        .collect();
+    steps.join(", ")
+}
+
+const TRACE: &str = "delay_trace";
+
+/// A duration as long as a run.
+struct Long(Span);
+
+impl Part for Long {
+    fn read(text: &str) -> Result<Long, Refusal> {
+        ReadValue::read(&toml(text)).map(Long)
+    }
+}
+
+impl ReadValue for Option<DelayTrace> {
+    fn read(value: &Toml) -> Result<Option<DelayTrace>, Refusal> {
+        ReadValue::read_in(value, Path::new(""))
+    }
+
+    fn read_in(value: &Toml, folder: &Path) -> Result<Option<DelayTrace>, Refusal> {
+        let text = text_of(value);
+        if text == OFF {
+            return Ok(None);
+        }
+        let words = Words::read(TRACE, &text, folder)?;
+        let Steps(steps) = words.get("delays")?;
+        let every = words.optional("every")?.map(|Long(every)| every);
+        let (last, _) = steps[steps.len() - 1];
+        match every {
+            Some(every) if every <= last => {
+                let problem = format!("every: not after the trace's last time, {last}");
+                let fix = "give a longer time, or leave it out: then the last delay stays";
+                Err(Refusal::new(problem, fix))
+            }
+            _ => Ok(Some(DelayTrace { steps, every })),
+        }
+    }
+
+    /// What a file holds is written out, as of a pattern.
+    fn write(&self) -> Toml {
+        Toml::String(match self {
+            None => OFF.to_owned(),
+            Some(DelayTrace { steps, every }) => match every {
+                None => written(steps),
+                Some(every) => format!("{} every {every}", written(steps)),
+            },
+        })
+    }
+
+    fn schema() -> Schema {
+        schema(TRACE, true)
     }
 }
 

@@ -266,26 +266,10 @@ fn first_words(of: &Impairment) -> String {
         .iter()
         .filter(|argument| argument.default.is_none());
     let parts = parts.map(|argument| match argument.named {
-        true => format!("\"{}\" {}", argument.name, unit_name(argument.unit)),
-        false => unit_name(argument.unit).to_owned(),
+        true => format!("\"{}\" {}", argument.name, argument.unit.described().short),
+        false => argument.unit.described().short.to_owned(),
     });
     parts.collect::<Vec<_>>().join(" ")
-}
-
-fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Time => "duration",
-        Unit::Size => "size",
-        Unit::Rate => "rate",
-        Unit::Share => "percentage",
-        Unit::Count => "number",
-        Unit::Counts => "numbers",
-        Unit::Bins => "bins",
-        Unit::Rates => "range of rates",
-        Unit::Schedule => "times with rates",
-        Unit::Milliseconds => "milliseconds",
-        Unit::Flag => "",
-    }
 }
 
 fn pattern(of: &'static Impairment) -> String {
@@ -294,13 +278,13 @@ fn pattern(of: &'static Impairment) -> String {
     let name = of.named.then(|| of.name.to_owned());
     let first = first
         .iter()
-        .map(|argument| unit_pattern(argument.unit).to_owned());
+        .map(|argument| argument.unit.described().pattern);
     let mut parts: Vec<String> = name.into_iter().chain(first).collect();
     let named: Vec<String> = named
         .iter()
         .map(|argument| match argument.unit {
             Unit::Flag => argument.name.to_owned(),
-            unit => format!("{} +{}", argument.name, unit_pattern(unit)),
+            unit => format!("{} +{}", argument.name, unit.described().pattern),
         })
         .collect();
     let more = named.join("|");
@@ -312,27 +296,5 @@ fn pattern(of: &'static Impairment) -> String {
             parts.clear();
             format!("{head}( +({more}))*")
         }
-    }
-}
-
-fn unit_pattern(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Time => "[0-9.]+ *(ns|us|µs|ms|s|min)",
-        Unit::Size => "[0-9.]+ *([kKmMgG][iI]?)?[bB]",
-        Unit::Rate => "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])",
-        Unit::Share => "[0-9.]+ *%",
-        Unit::Count => "[0-9]+",
-        Unit::Counts => "([0-9]+( *, *[0-9]+)*|file +.+)",
-        Unit::Bins => {
-            "([0-9.]+(ns|us|µs|ms|s|min) +[0-9]+( *, *[0-9.]+(ns|us|µs|ms|s|min) +[0-9]+)*|file +.+)"
-        }
-        Unit::Rates => {
-            "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS]) *\\.\\. *[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])"
-        }
-        Unit::Schedule => {
-            "([0-9.]+ *(ns|us|µs|ms|s|min) +[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])( *, *[0-9.]+ *(ns|us|µs|ms|s|min) +[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS]))*|file +.+)"
-        }
-        Unit::Milliseconds => "([0-9]+( *, *[0-9]+)*|file +.+)",
-        Unit::Flag => "",
     }
 }

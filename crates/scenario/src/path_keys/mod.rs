@@ -10,7 +10,7 @@
 #[macro_use]
 mod tables;
 
-use fullpipe_path::{Aggregation, Config, Jitter, Limit, Loss, RatePattern};
+use fullpipe_path::{Aggregation, Config, DelayTrace, Jitter, Limit, Loss, RatePattern};
 use fullpipe_units::{Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,12 @@ path_keys! {
         reverse_jitter: InOrder => Jitter = Jitter::Off,
             random Jitter::is_random,
             changes "From then on path.reverse_jitter.";
+        /// The delay of data packets behind the last link over time, as it was measured, instead of
+        /// half of rtt: times, each with a delay that holds from then on. With it rtt is what a bdp is
+        /// counted at, and the delay of ACKs. A file has a time and a delay a line, "0.5s, 23ms".
+        delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random never;
+        /// The same for ACKs, from the receiver.
+        reverse_delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random never;
     }
 }
 
@@ -154,6 +160,23 @@ impl Scenario {
         self.path.draws()
             || self.path.changes.iter().any(Change::draws)
             || self.links().any(|link| link.draws() || pattern(link))
+    }
+}
+
+impl Path {
+    /// The plain keys of `[path]` that have not their default, like `path.jitter`: what a runner that
+    /// can't do everything has to refuse.
+    pub fn altered_keys(&self) -> impl Iterator<Item = String> {
+        let keys = self.link.altered().chain(self.altered());
+        keys.map(|name| key_of("path", name))
+    }
+
+    /// The longest two-way delay of traces, with half of `rtt` in the place of one that is not there.
+    pub fn longest_traced(&self) -> Span {
+        [&self.delay_trace, &self.reverse_delay_trace]
+            .map(|trace| trace.as_ref().map_or(self.rtt / 2, DelayTrace::longest))
+            .into_iter()
+            .fold(Span::ZERO, |sum, delay| sum + delay)
     }
 }
 

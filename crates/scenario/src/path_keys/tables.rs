@@ -107,6 +107,13 @@ macro_rules! table {
             fn draws(&self) -> bool {
                 $(($random)(&self.$key))||*
             }
+
+            /// The names of those keys that have not their default.
+            fn altered(&self) -> impl Iterator<Item = &'static str> {
+                let usual = $Model::default();
+                let keys = [$((stringify!($key), self.$key != usual.$key),)*];
+                keys.into_iter().filter_map(|(key, altered)| altered.then_some(key))
+            }
         }
     };
 }

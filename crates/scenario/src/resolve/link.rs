@@ -30,8 +30,10 @@ pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
         ..raw.keys.read("path", source)?
     };
     check_radio(&path, raw, source)?;
+    let traced = path.delay_trace.is_some() && path.reverse_delay_trace.is_some();
     for Change {
         rate,
+        rtt,
         limit,
         table: Written(i),
         ..
@@ -45,6 +47,14 @@ pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
             let problem = "path.rate_pattern says what the rate is at any time";
             let fix = "keep one of the two; \"schedule 0s 20mbit, 5s 50mbit\" is a pattern, too";
             return Err(source.error(&format!("path.change.{i}.rate"), shown, problem, fix));
+        }
+        if rtt.is_some() && traced {
+            let leaf = raw.change[*i].rtt.as_ref();
+            let shown = leaf.map_or_else(String::new, RawValue::show);
+            let problem =
+                "path.delay_trace and path.reverse_delay_trace say what the delays are at any time";
+            let fix = "remove it, or one of the two traces";
+            return Err(source.error(&format!("path.change.{i}.rtt"), shown, problem, fix));
         }
         if let Some(limit) = limit {
             check_buffer(

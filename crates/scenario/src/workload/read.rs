@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, absolute};
 use std::sync::Arc;
 
-use fullpipe_units::{Rate, nearest};
+use fullpipe_units::{Rate, Span, nearest};
 use fullpipe_workload::{Cdf, CdfError, Input, Model, Needs, PRESETS, Preset, Source as Arriving};
 
 use super::{Library, Load, Rtts, Text, Workload, kinds};
@@ -66,25 +66,7 @@ fn workload(
     library: &dyn Library,
 ) -> Result<Workload, Error> {
     let key = |name: &str| table.key(name);
-    let flow = Flow {
-        name,
-        start: raw.start.get(source, &key("start"))?,
-        ..tcp(&raw.cc, &raw.tcp, table, links, source)?
-    };
-    if flow.cc == UNRESPONSIVE {
-        let problem = "what arrives opens connections, and needs a congestion control";
-        return Err(source.error(
-            &key("cc"),
-            raw.cc.show(),
-            problem,
-            "name one, like \"cubic\"",
-        ));
-    }
-    let stop = optional(&raw.stop, source, &key("stop"))?;
-    if let (Some(_), Some(leaf)) = (stop.filter(|stop| *stop <= flow.start), &raw.stop) {
-        let fix = format!("give more than start, \"{}\"", flow.start);
-        return Err(source.error(&key("stop"), leaf.show(), "it stops before it starts", fix));
-    }
+    let (flow, stop) = flow(raw, table, name, links, source)?;
     let model = raw.model.get(source, &key("model"))?;
     let refuse = |problem: String, fix: String| {
         let (key, shown) = match &raw.source {
@@ -128,6 +110,37 @@ fn workload(
         is_random,
         arriving,
     })
+}
+
+/// The connections that it opens, from its start on, and when it stops.
+fn flow(
+    raw: &raw::Workload,
+    table: Table,
+    name: String,
+    links: &[&str],
+    source: &Source,
+) -> Result<(Flow, Option<Span>), Error> {
+    let key = |name: &str| table.key(name);
+    let flow = Flow {
+        name,
+        start: raw.start.get(source, &key("start"))?,
+        ..tcp(&raw.cc, &raw.tcp, table, links, source)?
+    };
+    if flow.cc == UNRESPONSIVE {
+        let problem = "what arrives opens connections, and needs a congestion control";
+        return Err(source.error(
+            &key("cc"),
+            raw.cc.show(),
+            problem,
+            "name one, like \"cubic\"",
+        ));
+    }
+    let stop = optional(&raw.stop, source, &key("stop"))?;
+    if let (Some(_), Some(leaf)) = (stop.filter(|stop| *stop <= flow.start), &raw.stop) {
+        let fix = format!("give more than start, \"{}\"", flow.start);
+        return Err(source.error(&key("stop"), leaf.show(), "it stops before it starts", fix));
+    }
+    Ok((flow, stop))
 }
 
 /// Refuses a source that is not the one that a kept scenario was run with.

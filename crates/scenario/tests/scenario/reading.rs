@@ -30,6 +30,7 @@ wifi = "frames 32 backoff 100us overhead 200us"
 suspend = "200ms every 2s random"
 jitter = "5ms reorder"
 reverse_jitter = "hold 10ms every 20ms"
+delay_trace = "0s 25ms, 2s 40ms every 60s"
 
 [[path.change]]
 at = "30s"
@@ -147,6 +148,12 @@ fn every_key_is_read() {
         (Some(policer), &random, &hold)
     );
     assert_eq!((path.duplicate, path.reverse_duplicate), (0.001, 0.02));
+    let trace = path.delay_trace.as_ref().unwrap();
+    let [at, delay] = [Span::from_secs, Span::from_millis].map(|of| move |n: u64| of(n));
+    assert_eq!(
+        (&trace.steps[..], trace.every),
+        (&[(at(0), delay(25)), (at(2), delay(40))][..], Some(at(60)))
+    );
     let [change] = &path.changes[..] else {
         panic!("{:?}", path.changes)
     };

@@ -1,4 +1,4 @@
-//! Files of rates and traces: no bytes panic, a refusal names file and line, and what is accepted
+//! Files of rates, delays and traces: no bytes panic, a refusal names file and line, and what is accepted
 //! reads back the same.
 
 use std::fs;
@@ -24,6 +24,11 @@ impl Drop for Scratch {
 
 /// Reads a scenario whose link is of `kind` by a file of these bytes; whether it was accepted.
 fn accepts(kind: &str, file: &Scratch, bytes: &[u8]) -> bool {
+    key_accepts("rate_pattern", &format!("{kind} file"), file, bytes)
+}
+
+/// The same of a scenario whose path's `key` is of a file, `before` in front of its name.
+fn key_accepts(key: &str, before: &str, file: &Scratch, bytes: &[u8]) -> bool {
     fs::write(&file.0, bytes).expect("the folder for scratch can be written");
     let name = file
         .0
@@ -31,8 +36,12 @@ fn accepts(kind: &str, file: &Scratch, bytes: &[u8]) -> bool {
         .expect("it has a name")
         .to_str()
         .expect("of ASCII");
+    let rate = match key {
+        "rate_pattern" => "",
+        _ => "rate = \"9mbit\"\n",
+    };
     let text = format!(
-        "duration = \"9s\"\n[path]\nrate_pattern = \"{kind} file {name}\"\nrtt = \"9ms\"\nbuffer = \"9packets\"\n\
+        "duration = \"9s\"\n[path]\n{key} = \"{before} {name}\"\n{rate}rtt = \"9ms\"\nbuffer = \"9packets\"\n\
          [[flow]]\ncc = \"cubic\"\n"
     );
     let beside = file.0.with_file_name("it.toml");
@@ -49,7 +58,7 @@ fn accepts(kind: &str, file: &Scratch, bytes: &[u8]) -> bool {
         Err(error) => {
             let text = error.to_string();
             assert!(
-                text.contains("it.toml:3: path.rate_pattern") && text.contains(name),
+                text.contains(&format!("it.toml:3: path.{key}")) && text.contains(name),
                 "{text}"
             );
             assert_eq!(text.matches('\n').count(), 1, "two lines: {text}");
@@ -71,6 +80,33 @@ proptest! {
         let file = Scratch::new("bytes");
         accepts("mahimahi", &file, &bytes);
         accepts("schedule", &file, &bytes);
+        key_accepts("delay_trace", "file", &file, &bytes);
+    }
+
+    #[test]
+    fn nearly_delays(bytes in lines("[0-9]{1,3}m?s[, ;]{1,2}[0-9]{1,3}(ms|us|min)|[0-9a-z ,.#-]{0,16}")) {
+        key_accepts("reverse_delay_trace", "file", &Scratch::new("nearly-delays"), &bytes);
+    }
+
+    /// Against the definition: times that rise from zero, each with a delay of at most 100 s.
+    #[test]
+    fn delays_are_accepted_iff_their_times_rise_from_zero(
+        steps in prop::collection::vec((0_u64..9, 0_u64..102), 0..6),
+        sorted in any::<bool>(),
+        from_zero in any::<bool>(),
+    ) {
+        let mut steps = steps;
+        if let Some((first, _)) = steps.first_mut().filter(|_| from_zero) {
+            *first = 0;
+        }
+        if sorted {
+            steps.sort_unstable();
+            steps.dedup_by_key(|(at, _)| *at);
+        }
+        let text: String = steps.iter().map(|(at, delay)| format!("{at}s, {delay}s\n")).collect();
+        let rise = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let is_one = steps.first().is_some_and(|(at, _)| *at == 0) && rise && steps.iter().all(|(_, delay)| *delay <= 100);
+        prop_assert_eq!(key_accepts("delay_trace", "file", &Scratch::new("iff-delays"), text.as_bytes()), is_one);
     }
 
     #[test]

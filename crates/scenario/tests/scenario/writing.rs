@@ -30,6 +30,8 @@ wifi = "frames 32 overhead 200us bytes 65.535kB backoff 100us"
 suspend = "200ms every 2s random"
 jitter = "5ms reorder"
 reverse_jitter = "hold 10ms every 20ms"
+delay_trace = "0s 25ms, 2s 40ms every 60s"
+reverse_delay_trace = "off"
 
 [path.queue]
 ce_threshold = "1ms"

@@ -226,4 +226,19 @@ pub(super) const EDITS: &[(&str, &str)] = &[
         "[[path.change]]\nat = \"10s\"\nrate = \"50mbit\"\n[[path.change]]\nat = \"10000ms\"\nrate = \"60mbit\"",
     ),
     (r#"loss = "0%""#, r#"at = "10s""#),
+    (r#"loss = "0%""#, "delay_trace = \"1s 20ms\""),
+    (r#"loss = "0%""#, "delay_trace = \"0s 20ms, 0s 30ms\""),
+    (r#"loss = "0%""#, "delay_trace = \"0s 20ms, 2s\""),
+    (r#"loss = "0%""#, "delay_trace = \"0s 20\""),
+    (r#"loss = "0%""#, "delay_trace = \"0s 200s\""),
+    (
+        r#"loss = "0%""#,
+        "delay_trace = \"0s 20ms, 5s 30ms every 5s\"",
+    ),
+    (r#"loss = "0%""#, "delay_trace = \"0s 20ms again\""),
+    (r#"loss = "0%""#, "delay_trace = \"file none.csv\""),
+    (
+        r#"loss = "0%""#,
+        "delay_trace = \"0s 20ms\"\nreverse_delay_trace = \"0s 20ms\"\n[[path.change]]\nat = \"10s\"\nrtt = \"80ms\"",
+    ),
 ];

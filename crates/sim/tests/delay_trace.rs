@@ -2,8 +2,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::Data;
+use fullpipe_trace::{Run, TraceLevel};
 
 const PATH: &str = "rate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"";
 const FORWARD: &str = "delay_trace = \"0s 20ms, 2s 50ms, 4s 10ms every 6s\"";

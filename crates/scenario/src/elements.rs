@@ -2,8 +2,8 @@
 //! takes them from here.
 
 use fullpipe_path::{
-    DelayLine, Duplicator, Link, Losses, ManagedLink, OutageSchedule, Policer, Queue, Radio,
-    Shaper, Suspension, Timeline, Transmitter, VaryingLink,
+    AnyLink, DelayLine, Duplicator, Link, Losses, ManagedLink, OutageSchedule, Policer, Queue,
+    Radio, Shaper, Suspension, Timeline, Transmitter, VaryingLink,
 };
 use fullpipe_units::{Rng, Span, Time};
 
@@ -13,20 +13,9 @@ use crate::model::{Change, Flow, Path, Scenario};
 /// The link of `[path]` among [`Scenario::links`].
 const BOTTLENECK: usize = 0;
 
-/// A link that can begin to send.
-#[derive(Clone, Debug)]
-pub enum Element<P> {
-    /// Drop-tail at a constant rate.
-    Constant(Link),
-    /// Drop-tail, of which something changes or is added.
-    Varying(Box<VaryingLink>),
-    /// Behind a queue that decides.
-    Managed(Box<ManagedLink<P>>),
-}
-
 impl Scenario {
     /// The link of that number in [`Scenario::links`]. The path's schedule is the bottleneck's.
-    pub fn element<P: Copy>(&self, index: usize) -> Element<P> {
+    pub fn element<P: Copy>(&self, index: usize) -> AnyLink<P> {
         let path = &self.path;
         let link = self.link(index);
         let mut limits = timeline_of(path, index, link.buffer, |change| change.buffer)
@@ -46,15 +35,15 @@ impl Scenario {
             shapers.constant(),
         ) {
             (None, Some(rate), Some(limit), Some(None), Some(None)) => {
-                Element::Constant(Link::new(rate, *limit))
+                AnyLink::Constant(Link::new(rate, *limit))
             }
-            (None, ..) => Element::Varying(Box::new(VaryingLink::new(
+            (None, ..) => AnyLink::Varying(Box::new(VaryingLink::new(
                 transmitter,
                 limits,
                 policers,
                 shapers,
             ))),
-            (Some(queue), ..) => Element::Managed(Box::new(ManagedLink::new(
+            (Some(queue), ..) => AnyLink::Managed(Box::new(ManagedLink::new(
                 transmitter,
                 limits,
                 policers,

@@ -37,7 +37,6 @@ mod workload;
 
 pub use app::{App, On};
 pub use buffer::Buffer;
-pub use elements::Element;
 pub use error::Error;
 pub use expect::{Comparison, Expectation, Measured, Over};
 pub use fullpipe_units::ParamValue;

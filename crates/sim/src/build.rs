@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_cc::{Config, Descriptor, Registry};
+use fullpipe_network::Impairments;
 use fullpipe_path::Serialiser;
 use fullpipe_scenario::{Error, On, ReceiveWindow, Scenario};
 use fullpipe_tcp::{
@@ -17,10 +18,10 @@ use crate::algorithms::{Algorithms, choose};
 use crate::arrivals::Workloads;
 use crate::engine::Simulation;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
-use crate::flow::{AnySender, Flow, FlowPath, Impairments, LazyTimer, Network, Transitions};
+use crate::flow::{AnySender, Flow, FlowPath, LazyTimer, Network, Transitions};
 use crate::host::{ReceivingHost, SendingHost};
 use crate::in_flight::InFlight;
-use crate::link::{Element, Managed, NetworkLink};
+use crate::link::NetworkLink;
 use crate::observe::Measurement;
 use crate::reverse::ReverseHop;
 
@@ -35,9 +36,8 @@ pub(crate) fn simulation(
     registry: &Registry,
     level: TraceLevel,
 ) -> Result<Simulation, Error> {
-    let end = Time::ZERO + scenario.duration;
-    let from = Time::ZERO + scenario.measure_from;
-    let window = MeasuredTime { from, to: end };
+    let window = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
+    let MeasuredTime { from, to: end } = window;
     let mut observer = Measurement::new(level);
     let links = scenario
         .links()
@@ -217,16 +217,9 @@ fn network_link(
     link: &fullpipe_scenario::Link,
     window: MeasuredTime,
 ) -> NetworkLink {
-    let element = match scenario.element(index) {
-        fullpipe_scenario::Element::Constant(link) => Element::Constant(link),
-        fullpipe_scenario::Element::Varying(link) => Element::Varying(link),
-        fullpipe_scenario::Element::Managed(link) => Element::Managed(Box::new(Managed::new(
-            *link,
-            window,
-            scenario.flows.len() + scenario.workloads.len(),
-        ))),
-    };
-    NetworkLink::new(link, element, window, scenario.path.rtt)
+    let accounts = scenario.flows.len() + scenario.workloads.len();
+    let any = scenario.element(index);
+    NetworkLink::new(link, any, window, scenario.path.rtt, accounts)
 }
 
 /// The link of `[path]` among the links.

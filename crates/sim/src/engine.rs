@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_tcp::{Ack, Block, LIMITS, MAX_BLOCKS};
-use fullpipe_trace::{FlowSummary, LinkSummary, Summary, jain};
+use fullpipe_trace::{FlowSummary, MeasuredTime, Summary, jain};
 use fullpipe_units::{Span, Time};
 
 use crate::arrivals::Workloads;
 use crate::event_queue::{Event, EventKind, FlowKey};
 use crate::flow::{AnySender, Flow, ForwardPath, Network};
-use crate::link::Sent;
 use crate::observe::Measurement;
 use crate::prefetch::prefetch;
-use crate::slab::WaitingAck;
+use crate::waiting::Load;
 use crate::{Run, TraceLevel, build};
 
 /// A run in progress.
@@ -212,33 +211,13 @@ impl Simulation {
     fn transmit(&mut self, link: usize, mut now: Time) {
         loop {
             self.network.events += 1;
-            match self.network.links[link].send(now) {
-                Some(Sent::Data {
-                    key,
-                    hop,
-                    packet,
-                    at,
-                }) => {
-                    let flow = &mut self.flows[key.slot()];
-                    if flow.key == key && !flow.wire.gone {
-                        flow.far().pass_on(&mut self.network, hop, at, packet);
-                    }
+            if let Some(sent) = self.network.links[link].send(now) {
+                let flow = &mut self.flows[sent.key.slot()];
+                if flow.key == sent.key && !flow.wire.gone {
+                    flow.far().proceed(&mut self.network, link, sent);
+                } else if let Load::Ack { place, .. } = sent.load {
+                    self.network.links[link].take_ack(place);
                 }
-                Some(Sent::Ack { place, at }) => {
-                    let sent = self.network.links[link].take_ack(place);
-                    let flow = &mut self.flows[sent.key.slot()];
-                    if flow.key == sent.key && !flow.wire.gone {
-                        flow.wire.ack_hop(
-                            &mut self.network,
-                            sent.key,
-                            sent.hop + 1,
-                            at,
-                            sent.ack,
-                            sent.blocks(),
-                        );
-                    }
-                }
-                None => {}
             }
             let Some(next) = self.network.links[link].call_again_at() else {
                 return;
@@ -260,7 +239,7 @@ impl Simulation {
         let (mut flows, mut rates) = (Vec::with_capacity(self.flows.len()), Vec::new());
         for (flow, spec) in self.flows.iter_mut().zip(&self.scenario.flows) {
             for link in &self.network.links {
-                flow.meter.on_tally(link.tally(flow.wire.account));
+                flow.meter.on_tally(link.counters(flow.wire.account));
             }
             if flow.source.tcp().is_some() {
                 rates.push(flow.meter.goodput().as_f64());
@@ -274,17 +253,18 @@ impl Simulation {
                 &held,
             ));
         }
+        let window = MeasuredTime::of_run(self.scenario.measure_from, self.scenario.duration);
         let links = self
             .network
             .links
             .iter()
-            .map(|link| LinkSummary::new(link.name.clone(), &link.meter))
+            .map(|link| link.summary(window))
             .collect();
         let tally = |account| {
             self.network
                 .links
                 .iter()
-                .map(|link| link.tally(account))
+                .map(|link| link.counters(account))
                 .collect()
         };
         let (workloads, warnings, transfers) =
@@ -302,7 +282,7 @@ impl Simulation {
             workloads,
             links,
             jain: jain(&rates),
-            packets: self.network.links[0].meter.packets(),
+            packets: self.network.links[0].packets(),
             events: self.network.events,
         };
         let transfers = (!self.scenario.workloads.is_empty()).then_some(transfers);
@@ -383,9 +363,8 @@ impl Step<'_> {
             }
             self.network.events += 1;
             if hop < flow.wire.reverse_route.len() {
-                let ack = WaitingAck::new(flow.key, flow.wire.account, hop, ack, &blocks[..count]);
-                flow.wire
-                    .ack_at_link(self.network, &mut flow.meter, now, ack);
+                flow.far()
+                    .ack_at_link(self.network, now, hop, ack, &blocks[..count]);
             } else {
                 self.ack_at_sender(flow, now, &ack, &blocks[..count]);
             }

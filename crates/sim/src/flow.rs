@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_cc::{AnyController, Observer, Transition};
-use fullpipe_path::{DelayLine, Duplicator, Losses, Serialiser};
+use fullpipe_network::{Admission, Impairments, Outcome, PacketKind, Passage};
+use fullpipe_path::{DelayLine, Serialiser};
 use fullpipe_tcp::{Ack, Answer, Block, Receiver, Segment, Sender, Unresponsive};
 use fullpipe_trace::{FlowMeter, Response, TransitionRow};
 use fullpipe_units::{Rng, Span, Time};
@@ -13,9 +14,10 @@ use crate::arrivals::{Arrived, KEPT};
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
 use crate::host::{ReceivingHost, SendingHost};
 use crate::in_flight::InFlight;
-use crate::link::{EnqueueOutcome, NetworkLink, Sent};
+use crate::link::{NetworkLink, Sent};
 use crate::prefetch::{prefetch, prefetch_at};
 use crate::reverse::ReverseHop;
+use crate::waiting::Load;
 
 /// One item a hop; that of a dumbbell's one hop lies in the flow itself.
 pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
@@ -185,73 +187,6 @@ pub(crate) struct Network {
     pub(crate) events: u64,
 }
 
-/// What may befall a flow's packets.
-#[derive(Debug)]
-pub(crate) struct Impairments {
-    /// Loss in front of each link, or at the receiver for ACKs.
-    losses: Box<[Option<Losses>]>,
-    /// Duplication in front of the first, of what is not lost.
-    copies: Option<Duplicator>,
-    /// The next packet is the first of two, whose fate is known.
-    doubled: bool,
-}
-
-/// What does befall one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Passes,
-    Lost,
-    Doubled,
-}
-
-impl Impairments {
-    /// None if nothing ever happens.
-    pub(crate) fn new(
-        losses: Box<[Option<Losses>]>,
-        copies: Option<Duplicator>,
-    ) -> Option<Box<Impairments>> {
-        let any = copies.is_some() || losses.iter().any(Option::is_some);
-        any.then(|| {
-            Box::new(Impairments {
-                losses,
-                copies,
-                doubled: false,
-            })
-        })
-    }
-
-    /// The fate of a packet that comes to hop `hop`. What is no data is lost, but never doubled.
-    fn fate(&mut self, hop: usize, now: Time, data: bool) -> Outcome {
-        if std::mem::take(&mut self.doubled) {
-            return Outcome::Passes;
-        }
-        let fate = self.draw(hop, now, data);
-        self.doubled = fate == Outcome::Doubled;
-        fate
-    }
-
-    /// What chance has for a packet that is asked about once.
-    #[inline(never)] // few paths have hazards
-    pub(crate) fn draw(&mut self, hop: usize, now: Time, data: bool) -> Outcome {
-        if self.losses[hop]
-            .as_mut()
-            .is_some_and(|loss| loss.takes(now, data))
-        {
-            Outcome::Lost
-        } else if hop == 0
-            && data
-            && self
-                .copies
-                .as_mut()
-                .is_some_and(|copies| copies.doubles(now))
-        {
-            Outcome::Doubled
-        } else {
-            Outcome::Passes
-        }
-    }
-}
-
 /// The receiving side of a flow, for the time of a step: what a data packet meets once it has left
 /// the sender.
 pub(crate) struct ForwardPath<'a> {
@@ -410,25 +345,22 @@ impl ForwardPath<'_> {
                 return;
             }
             let link = &mut network.links[link];
-            let data = !packet.segment.syn;
+            let kind = packet.kind();
             if link.is_special() {
                 link.strip(&mut packet);
                 if link.is_managed() {
                     return self.offer(network, hop, now, packet);
                 }
             }
-            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data)
-            else {
-                if data {
-                    self.meter.on_dropped(now);
-                }
-                return;
+            let size = packet.segment.wire_size();
+            let Ok(Passage { waited, at: far }) = link.arrive(now, size, kind) else {
+                return self.dropped(now, kind);
             };
             packet.waited += waited;
             if hop + 1 < self.wire.route.len() {
-                return self.hop(network, hop + 1, departure, packet);
+                return self.hop(network, hop + 1, far, packet);
             }
-            let (arrival, out_of_order) = self.wire.line.arrival(departure);
+            let (arrival, out_of_order) = self.wire.line.arrival(far);
             if out_of_order || self.receiver.window_controller().is_some() {
                 return self.receive_later(network, arrival, packet);
             }
@@ -447,47 +379,86 @@ impl ForwardPath<'_> {
         now: Time,
         packet: PacketInTransit,
     ) -> bool {
-        let data = !packet.segment.syn;
-        let fate = self
+        let kind = packet.kind();
+        let outcome = self
             .wire
             .hazards
             .as_mut()
-            .map_or(Outcome::Passes, |hazards| hazards.fate(hop, now, data));
-        let meter = &mut network.links[self.wire.route[hop]].meter;
-        match fate {
+            .map_or(Outcome::Passes, |hazards| {
+                hazards.next(hop, now, kind == PacketKind::Data)
+            });
+        let link = &mut network.links[self.wire.route[hop]];
+        match outcome {
             Outcome::Passes => {}
-            Outcome::Doubled => {
-                meter.on_duplicate(now);
+            Outcome::Duplicated => {
+                link.duplicate(now, kind);
                 self.arrive(network, hop, now, packet);
             }
-            Outcome::Lost if data => {
-                meter.on_loss(now);
-                self.meter.on_dropped(now);
+            Outcome::Lost => {
+                link.lose(now, kind);
+                self.dropped(now, kind);
             }
-            Outcome::Lost => {}
         }
-        fate == Outcome::Lost
+        outcome == Outcome::Lost
+    }
+
+    /// A packet or an ACK of the flow was dropped, and not by a queue that decides: those count for
+    /// themselves.
+    pub(crate) fn dropped(&mut self, now: Time, kind: PacketKind) {
+        match kind {
+            PacketKind::Data => self.meter.on_dropped(now),
+            PacketKind::Ack => self.meter.on_ack_dropped(now),
+            PacketKind::Other => {}
+        }
     }
 
     /// A packet arrives at a link whose queue decides, on hop `hop`.
     #[inline(never)] // apart from the usual case, which it must not slow down
     fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: PacketInTransit) {
         let link = self.wire.route[hop];
-        match network.links[link].offer(now, self.wire.account, self.key, hop, packet) {
-            EnqueueOutcome::Sent(Sent::Data {
-                hop, packet, at, ..
-            }) => self.pass_on(network, hop, at, packet),
-            EnqueueOutcome::Sent(Sent::Ack { .. }) => {
-                unreachable!("nothing waited before this packet")
+        let admission = network.links[link].offer(now, self.wire.account, self.key, hop, packet);
+        self.admitted(network, link, now, packet.kind(), admission);
+    }
+
+    /// A packet or an ACK of the flow was offered to a link whose queue decides: the link sends, or
+    /// will.
+    #[inline(always)] // both callers are out of line
+    pub(crate) fn admitted(
+        &mut self,
+        network: &mut Network,
+        link: usize,
+        now: Time,
+        kind: PacketKind,
+        admission: Admission,
+    ) {
+        let next = match admission {
+            Admission::Policed => return self.dropped(now, kind),
+            // Nothing was being sent, so what goes next is this one, if it goes.
+            Admission::Ready => match network.links[link].send(now) {
+                Some(sent) => return self.proceed(network, link, sent),
+                None => network.links[link].call_again_at(),
+            },
+            Admission::Queued(at) => at,
+        };
+        if let Some(at) = next {
+            network
+                .event_queue
+                .push(at, EventKind::Transmit, FlowKey::other(link), 0);
+        }
+    }
+
+    /// A queue that decides has sent a packet or an ACK of the flow: it goes on.
+    #[inline(always)] // what is sent is larger than what is called for it
+    pub(crate) fn proceed(&mut self, network: &mut Network, link: usize, sent: Sent) {
+        let Sent { hop, at, load, .. } = sent;
+        match load {
+            Load::Data(packet) => self.pass_on(network, hop, at, packet),
+            Load::Ack { place, .. } => {
+                let sent = network.links[link].take_ack(place);
+                let (ack, blocks) = (sent.ack, sent.blocks());
+                self.wire
+                    .ack_hop(network, self.key, hop + 1, at, ack, blocks);
             }
-            EnqueueOutcome::Taken(None) => {}
-            EnqueueOutcome::Taken(Some(at)) => {
-                network
-                    .event_queue
-                    .push(at, EventKind::Transmit, FlowKey::other(link), 0)
-            }
-            EnqueueOutcome::Policed if packet.segment.syn => {}
-            EnqueueOutcome::Policed => self.meter.on_dropped(now),
         }
     }
 

@@ -29,9 +29,9 @@ mod memory;
 mod observe;
 mod prefetch;
 mod reverse;
-mod slab;
 mod slowdown;
 mod socket;
+mod waiting;
 
 pub use algorithms::{PROVIDES, Runner, controller, resolved};
 pub use engine::Simulation;

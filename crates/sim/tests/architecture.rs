@@ -7,7 +7,7 @@ use std::process::Command;
 /// workload} <- tcp <- sim <- { conformance, sweep, testbed } <- python`. `cc` knows nothing
 /// but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues
 /// there are, with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 18] = [
+const ALLOWED: [(&str, &[&str]); 19] = [
     ("units", &[]),
     ("scenario", &["units", "path", "workload"]),
     ("path", &["units"]),
@@ -19,15 +19,17 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     // reads what is made here.
     ("capture", &["units", "source"]),
     ("tcp", &["units", "cc"]),
+    // A packet at a link, with what is measured there: one rule for the simulator and the emulator.
+    ("network", &["units", "path", "trace"]),
     // The path of a scenario for packets from outside; its tests hold it against `sim`.
     (
         "emulator",
-        &["units", "scenario", "path", "trace", "cc", "sim"],
+        &["units", "scenario", "path", "trace", "network", "cc", "sim"],
     ),
     (
         "sim",
         &[
-            "units", "scenario", "path", "cc", "trace", "tcp", "workload",
+            "units", "scenario", "path", "cc", "trace", "network", "tcp", "workload",
         ],
     ),
     // Cases with conditions on what runs show.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fullpipe_emulator::{
-    Cause, Direction, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
+    Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
 };
 use fullpipe_path::EcnCodepoint;
 use fullpipe_trace::Histogram;
@@ -68,7 +68,7 @@ pub trait Tap: Send {
         &mut self,
         _at: Time,
         _link: Option<usize>,
-        _cause: Cause,
+        _cause: DropCause,
         _parcel: &EmulatedPacket<Frame>,
     ) {
     }
@@ -143,7 +143,7 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         &mut self,
         at: Time,
         link: Option<usize>,
-        cause: Cause,
+        cause: DropCause,
         parcel: &EmulatedPacket<Frame>,
     ) {
         self.tap.dropped(at, link, cause, parcel);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, LinkTransit, PacketKind};
+use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, PacketKind};
 use fullpipe_scenario::Scenario;
 use fullpipe_trace::{LinkSummary, MeasuredTime};
 use fullpipe_units::{Span, Time};
@@ -431,7 +431,7 @@ impl Tap for Taps {
         self.capture(at, side, parcel);
     }
 
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, parcel: &EmulatedPacket<Frame>) {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, parcel: &EmulatedPacket<Frame>) {
         self.seen().way(self.side(parcel.direction)).dropped += 1;
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, Observer, whole};
+use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, Emulator, Observer, whole};
 use fullpipe_scenario::Scenario;
 use fullpipe_testbed::{Bed, Clock, Forwarder, Frame, Inside, Sandbox, SandboxError, Side, Tap};
 use fullpipe_units::{Span, Time};
@@ -28,7 +28,7 @@ impl Tap for Log {
         self.0.lock().unwrap().arrivals.push((at, parcel.clone()));
     }
 
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &EmulatedPacket<Frame>) {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, _: &EmulatedPacket<Frame>) {
         self.0.lock().unwrap().drops += 1;
     }
 
@@ -45,7 +45,7 @@ struct Again {
 }
 
 impl Observer<Frame> for Again {
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &EmulatedPacket<Frame>) {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, _: &EmulatedPacket<Frame>) {
         self.drops += 1;
     }
 

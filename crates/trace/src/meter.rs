@@ -15,6 +15,14 @@ pub struct MeasuredTime {
 }
 
 impl MeasuredTime {
+    /// From `measure_from` to the end of a run of `duration`.
+    pub fn of_run(measure_from: Span, duration: Span) -> MeasuredTime {
+        MeasuredTime {
+            from: Time::ZERO + measure_from,
+            to: Time::ZERO + duration,
+        }
+    }
+
     /// Whether what happens at `time` counts.
     #[inline]
     pub fn holds(&self, time: Time) -> bool {

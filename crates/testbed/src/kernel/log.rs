@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use fullpipe_emulator::{Cause, Direction, EmulatedPacket, LinkTransit, PacketKind as Counts};
+use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, LinkTransit, PacketKind as Counts};
 use fullpipe_units::{Span, Time};
 
 use crate::agent::{AgentError, Header, Reader, Record, RecordKind};
@@ -140,13 +140,13 @@ impl Tap for Log {
         &mut self,
         at: Time,
         link: Option<usize>,
-        cause: Cause,
+        cause: DropCause,
         parcel: &EmulatedPacket<Frame>,
     ) {
         let cause = match cause {
-            Cause::Loss => 0,
-            Cause::Queue => 1,
-            Cause::Policer => 2,
+            DropCause::Loss => 0,
+            DropCause::Queue => 1,
+            DropCause::Policer => 2,
         };
         let link = link.map_or(u8::MAX, number);
         let data = match parcel.kind {

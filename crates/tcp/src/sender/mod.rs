@@ -339,7 +339,7 @@ impl<C: Controller> Sender<C> {
         debug_assert_eq!(sent.state, State::Lost);
         self.to_retransmit.pop();
         self.lost -= 1;
-        self.bursts.leave(sent.burst);
+        self.bursts.leave(sent.burst());
         self.flight.on_send(now, &self.conn);
         let ecn = self.ecn.codepoint(true);
         self.depart(
@@ -404,14 +404,7 @@ impl<C: Controller> Sender<C> {
             .flight
             .snapshot(now, &self.conn, size, ecn, transmissions > 1);
         let burst = self.bursts.join(&snapshot);
-        let sent = Sent {
-            inflight: snapshot.inflight,
-            burst,
-            size,
-            state: State::Outstanding,
-            transmissions,
-        };
-        *self.window.get_mut(seq) = sent;
+        *self.window.get_mut(seq) = Sent::new(&snapshot, burst, transmissions);
         self.call(now, observer, |controller, cx| {
             controller.on_sent(cx, &snapshot)
         });

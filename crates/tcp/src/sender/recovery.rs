@@ -217,7 +217,7 @@ impl<C: Controller> Sender<C> {
                 self.conn.inflight += Bytes::new(u64::from(record.size));
                 self.lost -= 1;
                 if record.transmissions > 1 {
-                    let burst = record.burst;
+                    let burst = record.burst();
                     let when = self.bursts.get(burst).sent;
                     let place = self
                         .retransmitted

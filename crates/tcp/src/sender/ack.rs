@@ -38,13 +38,28 @@ struct Delivery {
     ambiguous: bool,
 }
 
+impl Default for Delivery {
+    #[inline]
+    fn default() -> Delivery {
+        Delivery {
+            bytes: Bytes::ZERO,
+            newest: None,
+            first_once: None,
+            newest_once: None,
+            lowest_once: u64::MAX,
+            highest: 0,
+            retransmitted: false,
+            ambiguous: false,
+        }
+    }
+}
+
 /// The connection before an ACK, and what the ACK says beside what it acknowledges.
+#[derive(Clone, Copy)]
 struct Before {
     una: u64,
     inflight: Bytes,
     undelivered: Bytes,
-    /// The record of the first segment that is acknowledged cumulatively.
-    head: Option<Sent>,
     /// It tells of marks.
     marks: bool,
 }
@@ -85,12 +100,14 @@ impl<C: Controller> Sender<C> {
             return AckOutcome::default();
         }
         let before = self.read_header(ack);
-        let delivery = self.deliver_all(ack, blocks);
+        let head = (ack.next > before.una).then(|| *self.window.get(before.una));
+        let mut delivery = Delivery::default();
+        self.deliver_all(ack, blocks, &mut delivery);
         let advanced = self.una > before.una;
         if advanced {
             self.timer.restart_rto(now);
         }
-        let undo = self.detect_spurious(ack, blocks, before.head.as_ref());
+        let undo = self.detect_spurious(ack, blocks, head.as_ref());
         if undo {
             self.undo(now, observer);
         }
@@ -114,7 +131,7 @@ impl<C: Controller> Sender<C> {
         let rtt = self.measure_rtt(now, &delivery, advanced.then_some(ack.echo));
         self.update_rack(now, ack, &delivery, (sent, seq, record.transmissions));
         self.conn.cwnd_limited = before.una < self.cwnd_limited_until;
-        let newly_lost = self.find_losses(now, &before, observer);
+        let newly_lost = self.find_losses(now, before, observer);
 
         let newest = self.bursts.snapshot(&record);
         let mut rate = rate_sample(now, &self.conn, &newest);
@@ -171,34 +188,22 @@ impl<C: Controller> Sender<C> {
             una: self.una,
             inflight: self.conn.inflight,
             undelivered: self.undelivered(),
-            head: (ack.next > self.una).then(|| *self.window.get(self.una)),
             marks,
         }
     }
 
     /// The scoreboard: what the ACK acknowledges cumulatively, then its SACK blocks.
     #[inline(always)]
-    fn deliver_all(&mut self, ack: &Ack, blocks: &[Block]) -> Delivery {
-        let mut delivery = Delivery {
-            bytes: Bytes::ZERO,
-            newest: None,
-            first_once: None,
-            newest_once: None,
-            lowest_once: u64::MAX,
-            highest: 0,
-            retransmitted: false,
-            ambiguous: false,
-        };
+    fn deliver_all(&mut self, ack: &Ack, blocks: &[Block], delivery: &mut Delivery) {
         let una = self.una.max(ack.next.min(self.next));
         for seq in self.una..una {
-            self.deliver(seq, &mut delivery);
+            self.deliver(seq, delivery);
         }
         self.una = una;
         delivery.ambiguous = delivery.retransmitted;
         for block in &blocks[usize::from(ack.dsack)..] {
-            self.deliver_block(*block, &mut delivery);
+            self.deliver_block(*block, delivery);
         }
-        delivery
     }
 
     /// RFC 8985 §6.2 steps 2 and 3, with the newest segment acknowledged: (sent, seq,
@@ -212,8 +217,8 @@ impl<C: Controller> Sender<C> {
         (sent, seq, transmissions): (Time, u64, u8),
     ) {
         // Step 2: what answers the original says nothing of the retransmission.
-        let original = transmissions > 1
-            && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
+        let original =
+            transmissions > 1 && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
         if let Some((sent, seq)) = if original {
             delivery.newest_once
         } else {
@@ -228,7 +233,7 @@ impl<C: Controller> Sender<C> {
     /// Declares what this ACK shows to be lost, and begins an episode of recovery for it, or for
     /// the ACK's marks; what was newly lost.
     #[inline(always)]
-    fn find_losses(&mut self, now: Time, before: &Before, observer: &mut dyn Observer) -> Bytes {
+    fn find_losses(&mut self, now: Time, before: Before, observer: &mut dyn Observer) -> Bytes {
         let prior_lost = self.conn.lost;
         self.detect_losses(now, observer);
         let newly_lost = self.conn.lost - prior_lost;
@@ -346,9 +351,7 @@ impl<C: Controller> Sender<C> {
             }
         }
         if start < end {
-            self.window
-                .get_mut(start)
-                .set_sacked_from_here(end - start);
+            self.window.get_mut(start).set_sacked_from_here(end - start);
             self.window
                 .get_mut(end - 1)
                 .set_sacked_up_to_here(end - start);
@@ -393,12 +396,7 @@ impl<C: Controller> Sender<C> {
     /// waited behind it, but the timestamp tells which of the copies is answered (RFC 7323 §4.1):
     /// `echo`, given when SND.UNA advanced (Linux: tcp_ack_update_rtt).
     #[inline]
-    fn measure_rtt(
-        &mut self,
-        now: Time,
-        delivery: &Delivery,
-        echo: Option<Time>,
-    ) -> Option<Span> {
+    fn measure_rtt(&mut self, now: Time, delivery: &Delivery, echo: Option<Time>) -> Option<Span> {
         let (first, newest) = match (delivery.first_once, delivery.newest_once) {
             (Some(first), Some((newest, _))) if !delivery.ambiguous => (first, newest),
             _ => (echo?, echo?),

@@ -16,7 +16,8 @@ use fullpipe_workload::Arrival;
 use crate::algorithms::{Algorithms, choose};
 use crate::build;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
-use crate::flow::{AnySender, Flow, LazyTimer, Transitions};
+use crate::flow::{AnySender, Flow, Transitions};
+use crate::lazy_timer::LazyTimer;
 use crate::slowdown::Servers;
 
 /// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned
@@ -164,7 +165,7 @@ impl Workloads {
         if !flow.settled {
             self.settle(flow, arrived);
         }
-        if flow.wire.is_empty() && flow.wire.gone {
+        if flow.path.is_empty() && flow.path.gone {
             self.all[arrived.workload as usize]
                 .meter
                 .take(&mut flow.meter);
@@ -278,7 +279,7 @@ impl Workload {
         let (mut memory, mut in_flights, mut meter) = (Memory::default(), None, None);
         if let Some(old) = old {
             memory = old.source.take_memory();
-            in_flights = Some(old.wire.take_in_flights());
+            in_flights = Some(old.path.take_in_flights());
             meter = Some(std::mem::replace(
                 &mut old.meter,
                 FlowMeter::new(window, now),
@@ -295,14 +296,14 @@ impl Workload {
             now,
             window.from,
         );
-        let wire = build::wire(scenario, spec, account, now);
+        let path = build::flow_path(scenario, spec, account, now);
         Flow {
             key,
             source,
             receiver,
-            wire: match in_flights {
-                Some(in_flights) => wire.with_in_flights(in_flights),
-                None => wire,
+            path: match in_flights {
+                Some(in_flights) => path.with_in_flights(in_flights),
+                None => path,
             },
             meter,
             timer: LazyTimer::default(),
@@ -354,6 +355,6 @@ impl Flow {
         };
         self.closed = Some(now);
         (self.timer, self.departure) = (LazyTimer::default(), LazyTimer::default());
-        self.wire.close();
+        self.path.close();
     }
 }

@@ -18,9 +18,11 @@ use crate::algorithms::{Algorithms, choose};
 use crate::arrivals::Workloads;
 use crate::engine::Simulation;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
-use crate::flow::{AnySender, Flow, FlowPath, LazyTimer, Network, Transitions};
+use crate::flow::{AnySender, Flow, Network, Transitions};
+use crate::flow_path::FlowPath;
 use crate::host::{ReceivingHost, SendingHost};
 use crate::in_flight::InFlight;
+use crate::lazy_timer::LazyTimer;
 use crate::link::NetworkLink;
 use crate::observe::Measurement;
 use crate::reverse::ReverseHop;
@@ -104,7 +106,7 @@ pub(crate) fn simulation(
             key,
             source,
             receiver,
-            wire: wire(scenario, spec, index, start),
+            path: flow_path(scenario, spec, index, start),
             meter,
             timer: LazyTimer::default(),
             departure: LazyTimer::default(),
@@ -209,7 +211,7 @@ fn declare<'a, Build>(
         .or_insert_with(|| observer.declare(descriptor))
 }
 
-/// A link of the network. The path's propagation delay lies in each flow's [`wire`], behind the
+/// A link of the network. The path's propagation delay lies in each flow's [path](flow_path), behind the
 /// last link.
 fn network_link(
     scenario: &Scenario,
@@ -396,7 +398,7 @@ fn receiver(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Receiver {
 }
 
 /// What lies between the ends of a flow, and where it is counted.
-pub(crate) fn wire(
+pub(crate) fn flow_path(
     scenario: &Scenario,
     spec: &fullpipe_scenario::Flow,
     account: u32,
@@ -429,14 +431,14 @@ pub(crate) fn wire(
         line: scenario.line(spec),
         reordered: BTreeMap::new(),
         arrivals: LazyTimer::default(),
-        hazards: Impairments::new(losses, scenario.copies(spec)),
+        impairments: Impairments::new(losses, scenario.copies(spec)),
         acks_in_flight: (0..=reverse_route.len())
             .map(|_| InFlight::default())
             .collect(),
         blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
         reverse_route,
         reverse_line: scenario.reverse_line(spec),
-        reverse_hazards: Impairments::new(
+        reverse_impairments: Impairments::new(
             Box::new([scenario.reverse_loss(spec)]),
             scenario.reverse_copies(spec),
         ),

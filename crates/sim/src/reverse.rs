@@ -7,7 +7,9 @@ use fullpipe_trace::FlowMeter;
 use fullpipe_units::Time;
 
 use crate::event_queue::{EventKind, FlowKey};
-use crate::flow::{FlowPath, ForwardPath, Network};
+use crate::flow::Network;
+use crate::flow_path::FlowPath;
+use crate::forward_path::ForwardPath;
 use crate::waiting::WaitingAck;
 
 /// A link on the way back.
@@ -68,9 +70,9 @@ impl FlowPath {
         ack: Ack,
         blocks: &[Block],
     ) {
-        if let Some(hazards) = &mut self.reverse_hazards {
+        if let Some(impairments) = &mut self.reverse_impairments {
             let data = ack.kind != AckKind::Syn;
-            match hazards.draw(0, at, data) {
+            match impairments.draw(0, at, data) {
                 Outcome::Passes => {}
                 Outcome::Lost if data => return meter.on_ack_dropped(at),
                 Outcome::Lost => return,
@@ -116,11 +118,11 @@ impl ForwardPath<'_> {
         ack: Ack,
         blocks: &[Block],
     ) {
-        let waiting = WaitingAck::new(self.key, self.wire.account, hop, ack, blocks);
+        let waiting = WaitingAck::new(self.key, self.path.account, hop, ack, blocks);
         let kind = waiting.kind();
         let ReverseHop {
             link: index, loss, ..
-        } = &mut self.wire.reverse_route[hop];
+        } = &mut self.path.reverse_route[hop];
         let (index, link) = (*index, &mut network.links[*index]);
         if loss
             .as_mut()
@@ -129,20 +131,20 @@ impl ForwardPath<'_> {
             link.lose(now, kind);
             return self.dropped(now, kind);
         }
-        if link.ack_filter && self.wire.replace(network, now, &waiting) {
+        if link.ack_filter && self.path.replace(network, now, &waiting) {
             return network.links[index].filter_ack(now);
         }
         let link = &mut network.links[index];
         if link.is_managed() {
             let (place, admission) = link.offer_ack(now, waiting);
-            self.wire.reverse_route[hop].last = LastAck::Queued(place);
+            self.path.reverse_route[hop].last = LastAck::Queued(place);
             return self.admitted(network, index, now, kind, admission);
         }
         match link.arrive(now, ACK_SIZE, kind) {
             Err(_) => self.dropped(now, kind),
             Ok(Passage { waited, at }) => {
-                self.wire.reverse_route[hop].last = LastAck::Until(now + waited);
-                self.wire
+                self.path.reverse_route[hop].last = LastAck::Until(now + waited);
+                self.path
                     .ack_hop(network, self.key, hop + 1, at, ack, blocks);
             }
         }

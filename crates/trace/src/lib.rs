@@ -4,19 +4,26 @@
 //! `docs/metrics.md` gives each metric its formula.
 
 mod codes;
+mod distribution;
 pub mod handover;
 mod histogram;
+mod link_meter;
 mod meter;
 mod recorder;
+mod rows;
 pub mod slowdown;
 mod summary;
 mod table;
+mod tables;
 mod workload;
 
 pub use codes::Codes;
+pub use distribution::Distribution;
 pub use histogram::{Histogram, Sampler};
-pub use meter::{FlowCounters, FlowMeter, LinkMeter, MeasuredTime, PerFlowCounters, Response};
-pub use recorder::{ActiveRow, FlowRow, LinkRow, Recorder, TransitionRow};
-pub use summary::{Distribution, FlowSummary, LinkSummary, Summary, jain};
+pub use link_meter::LinkMeter;
+pub use meter::{FlowCounters, FlowMeter, MeasuredTime, PerFlowCounters, Response};
+pub use recorder::Recorder;
+pub use rows::{ActiveRow, FlowRow, LinkRow, TransitionRow};
+pub use summary::{FlowSummary, LinkSummary, Summary, jain};
 pub use table::{Column, Data, Table, Trace};
 pub use workload::{Transfer, WorkloadMeter, WorkloadSummary};

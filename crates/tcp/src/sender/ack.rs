@@ -36,6 +36,8 @@ struct Delivery {
     retransmitted: bool,
     /// One that is acknowledged cumulatively was.
     ambiguous: bool,
+    /// It shows that a tail loss probe repaired a loss.
+    tlp_repair: bool,
 }
 
 impl Default for Delivery {
@@ -50,6 +52,7 @@ impl Default for Delivery {
             highest: 0,
             retransmitted: false,
             ambiguous: false,
+            tlp_repair: false,
         }
     }
 }
@@ -114,22 +117,36 @@ impl<C: Controller> Sender<C> {
         if before.marks {
             self.take_marks(ack, delivery.bytes);
         }
-        let tlp_repair = self
+        delivery.tlp_repair = self
             .timer
             .probe_repaired(ack, blocks, delivery.newest.is_some());
-        let Some((sent, seq, record)) = delivery.newest else {
-            // Nothing new: a pure duplicate, or a probe's echo.
-            self.decide();
-            if undo {
-                self.arm(now);
-            }
-            return AckOutcome::default();
-        };
+        if let Some(newest) = delivery.newest {
+            return self.on_delivery::<HOSTED>(now, ack, before, &delivery, newest, observer);
+        }
+        // Nothing new: a pure duplicate, or a probe's echo.
+        self.decide();
+        if undo {
+            self.arm(now);
+        }
+        AckOutcome::default()
+    }
 
+    /// The ACK newly acknowledges something: samples, losses, and what the controller is told.
+    #[inline(always)] // the second half of `acknowledged`
+    fn on_delivery<const HOSTED: bool>(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        before: Before,
+        delivery: &Delivery,
+        (sent, seq, record): (Time, u64, Sent),
+        observer: &mut dyn Observer,
+    ) -> AckOutcome {
+        let advanced = self.una > before.una;
         self.conn.delivered += delivery.bytes;
         self.flight.on_delivered(now, sent, &mut self.conn);
-        let rtt = self.measure_rtt(now, &delivery, advanced.then_some(ack.echo));
-        self.update_rack(now, ack, &delivery, (sent, seq, record.transmissions));
+        let rtt = self.measure_rtt(now, delivery, advanced.then_some(ack.echo));
+        self.update_rack(now, ack, delivery, (sent, seq, record.transmissions));
         self.conn.cwnd_limited = before.una < self.cwnd_limited_until;
         let newly_lost = self.find_losses(now, before, observer);
 
@@ -156,10 +173,10 @@ impl<C: Controller> Sender<C> {
             } else {
                 EcnCounts::default()
             },
-            tlp_repair,
+            tlp_repair: delivery.tlp_repair,
         };
         self.call(now, observer, |controller, cx| controller.on_ack(cx, &told));
-        self.end_recovery(now, tlp_repair, before.undelivered, observer);
+        self.end_recovery(now, delivery.tlp_repair, before.undelivered, observer);
         self.decide();
         if let Some(prr) = &mut self.prr {
             prr.on_ack(
@@ -265,47 +282,6 @@ impl<C: Controller> Sender<C> {
             // reduced in this round trip.
             self.enter_recovery(now, prior_undelivered, observer);
             self.leave(now, Recovery::Exit, observer);
-        }
-    }
-
-    /// An ACK that is more than that: whether it has only to do with the handshake. A request
-    /// acknowledges, too.
-    #[cold]
-    fn is_handshake(&mut self, now: Time, ack: &Ack) -> bool {
-        match ack.kind {
-            AckKind::Syn => self.on_handshake(now, ack),
-            AckKind::Request => self.app.on_request(ack.next),
-            AckKind::Plain => {}
-        }
-        ack.kind == AckKind::Syn
-    }
-
-    /// The SYN-ACK: the first RTT sample, and the peer's window.
-    fn on_handshake(&mut self, now: Time, ack: &Ack) {
-        if self.opened.is_some() {
-            return;
-        }
-        self.opened = Some(now);
-        self.right_edge = u64::from(ack.window);
-        self.ts_recent = ack.sent;
-        let rtt = now - ack.echo;
-        self.rtt.sample(rtt);
-        self.conn.srtt = rtt;
-        self.conn.min_rtt = rtt;
-        self.flight.restart(now);
-        self.timer.stop();
-        self.decide();
-    }
-
-    /// Whether the episode under way is.
-    #[inline]
-    fn is_over(&self) -> bool {
-        // A reduction lasts until the first segment sent after it is acknowledged, the one with CWR
-        // (Linux: tcp_fastretrans_alert): earlier ACKs may still echo the mark that it answers.
-        if self.phase == Phase::Reduced {
-            self.una > self.episode.point()
-        } else {
-            self.una >= self.episode.point()
         }
     }
 

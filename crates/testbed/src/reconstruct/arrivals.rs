@@ -7,7 +7,8 @@ use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{ActiveRow, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
 use fullpipe_units::{Span, Time};
 
-use super::{Flow, SPOILS, limits};
+use super::Flow;
+use super::limits::{self, SPOILS};
 use crate::algorithms::twin;
 use crate::arriving::ExpandedWorkload;
 

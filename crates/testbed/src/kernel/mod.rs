@@ -209,13 +209,7 @@ fn run(
         Some((flow, direction, counts(direction, header.kind)))
     };
     let log = log.since(clock.zero());
-    let waiting = inside.clone();
-    std::thread::spawn(move || {
-        let _ = privileges::drop_all();
-        waiting.wait_for_stop();
-        // Both agents: everything in this PID namespace but us.
-        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
-    });
+    end_agents_on_stop(inside.clone());
     let (
         (sender, receiver),
         Between {
@@ -244,6 +238,15 @@ fn run(
     }
     let zero = clock.zero().as_nanos();
     Ok(json!({ "zero_ns": zero, "links": links, "host": host, "warnings": warnings }))
+}
+
+fn end_agents_on_stop(inside: Inside) {
+    std::thread::spawn(move || {
+        let _ = privileges::drop_all();
+        inside.wait_for_stop();
+        // Both agents: everything in this PID namespace but us.
+        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    });
 }
 
 /// What a packet of TCP counts as on its way. A request carries an ACK on the way of ACKs; an ACK

@@ -91,22 +91,13 @@ impl ArrivalResults {
             });
         }
         turns.sort_by_key(|turn| turn.at);
-        for turn in &turns {
-            let meter = &mut meters[turn.workload];
-            if turn.comes {
-                meter.on_arrival(turn.at)
-            } else {
-                meter.on_departure(turn.at)
-            }
-        }
         let slowdowns = servers.slowdowns(&transfers, meters.len(), window);
         let (mut summaries, mut warnings) = (Vec::new(), Vec::new());
-        for ((meter, workload), slowdown) in
-            meters.into_iter().zip(&scenario.workloads).zip(slowdowns)
-        {
+        let each = concurrent(meters, &turns).into_iter();
+        for ((meter, workload), slowdown) in each.zip(&scenario.workloads).zip(slowdowns) {
             let spec = &workload.flow;
-            let summary =
-                WorkloadSummary::new(spec.name.clone(), spec.cc.clone(), meter, slowdown, &LIMITS);
+            let (name, cc) = (spec.name.clone(), spec.cc.clone());
+            let summary = WorkloadSummary::new(name, cc, meter, slowdown, &LIMITS);
             warnings.extend(spoiled(spec, &summary, at_once));
             summaries.push(summary);
         }
@@ -137,6 +128,19 @@ impl ArrivalResults {
         }
         rows
     }
+}
+
+/// Tells meters when flows came and were gone.
+fn concurrent(mut meters: Vec<WorkloadMeter>, turns: &[Turn]) -> Vec<WorkloadMeter> {
+    for turn in turns {
+        let meter = &mut meters[turn.workload];
+        if turn.comes {
+            meter.on_arrival(turn.at)
+        } else {
+            meter.on_departure(turn.at)
+        }
+    }
+    meters
 }
 
 /// Flows that were turned away, or held back by what was to hold nothing back.

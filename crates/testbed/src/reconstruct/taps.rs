@@ -93,7 +93,8 @@ pub(crate) fn links(
             }
             continue;
         };
-        let (arrived, seen) = (at(packet.time), at(behind[number].1.time));
+        let left = &behind[number].1;
+        let (arrived, seen) = (at(packet.time), at(left.time));
         let takes = rate.time_for(Bytes::new(u64::from(packet.size)));
         let (start, end) = match departs {
             Departs::First => (seen, seen + takes),
@@ -101,7 +102,6 @@ pub(crate) fn links(
         };
         // Clocks of two interfaces of one kernel are one; what is left is rounding.
         let (start, data) = (start.max(arrived), packet.payload > 0);
-        let marked = behind[number].1.ce && !packet.ce;
         links.passed.push(Passed {
             link: 0,
             flow: *flow,
@@ -110,13 +110,14 @@ pub(crate) fn links(
             arrived,
             start,
             end,
-            marked,
+            marked: left.ce && !packet.ce,
         });
         if data {
+            let (flow, waited) = (*flow, start.since(arrived));
             links.arrived.push(Arrived {
-                flow: *flow,
+                flow,
                 at: end,
-                waited: start.since(arrived),
+                waited,
             });
         }
     }

@@ -16,7 +16,7 @@ use fullpipe_workload::Arrival;
 use crate::algorithms::{Algorithms, choose};
 use crate::build;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
-use crate::flow::{AnySender, Flow, Transitions};
+use crate::flow::{AnySender, Flow};
 use crate::lazy_timer::LazyTimer;
 use crate::slowdown::Servers;
 
@@ -287,7 +287,7 @@ impl Workload {
         }
         let mut meter = meter.unwrap_or_else(|| FlowMeter::new(window, now));
         meter.restart(now);
-        let (source, receiver) = build::connection(
+        let ends = build::connection(
             scenario,
             spec,
             &self.algorithms,
@@ -296,32 +296,15 @@ impl Workload {
             now,
             window.from,
         );
-        let path = build::flow_path(scenario, spec, account, now);
+        let mut path = build::flow_path(scenario, spec, account, now);
+        if let Some(in_flights) = in_flights {
+            path = path.with_in_flights(in_flights);
+        }
         Flow {
-            key,
-            source,
-            receiver,
-            path: match in_flights {
-                Some(in_flights) => path.with_in_flights(in_flights),
-                None => path,
-            },
-            meter,
-            timer: LazyTimer::default(),
-            departure: LazyTimer::default(),
-            total: Some(arrival.bytes),
-            transitions: Transitions {
-                flow: 0,
-                wanted: false,
-                rows: Vec::new(),
-            },
-            group: 0,
-            window_group: None,
-            last: fullpipe_tcp::AckOutcome::default(),
             finished: true,
             watched: true,
             arrived: Some(arrived),
-            closed: None,
-            settled: false,
+            ..Flow::new(key, ends, path, meter, Some(arrival.bytes))
         }
     }
 }

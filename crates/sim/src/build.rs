@@ -102,15 +102,8 @@ pub(crate) fn simulation(
             meter = meter.with_responses(observer.records());
             total = receiver.expects();
         }
+        let path = flow_path(scenario, spec, index, start);
         flows.push(Flow {
-            key,
-            source,
-            receiver,
-            path: flow_path(scenario, spec, index, start),
-            meter,
-            timer: LazyTimer::default(),
-            departure: LazyTimer::default(),
-            total,
             transitions: Transitions {
                 flow: index,
                 wanted: observer.records(),
@@ -118,12 +111,8 @@ pub(crate) fn simulation(
             },
             group,
             window_group,
-            last: fullpipe_tcp::AckOutcome::default(),
-            finished: false,
             watched: level == TraceLevel::Acks,
-            arrived: None,
-            closed: None,
-            settled: false,
+            ..Flow::new(key, (source, receiver), path, meter, total)
         });
         network.event_queue.push(start, EventKind::Start, key, 0);
     }

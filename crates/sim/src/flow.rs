@@ -116,6 +116,39 @@ impl AnySender {
 }
 
 impl Flow {
+    /// One of which nothing is known yet to the trace.
+    pub(crate) fn new(
+        key: FlowKey,
+        (source, receiver): (AnySender, Receiver),
+        path: FlowPath,
+        meter: FlowMeter,
+        total: Option<Bytes>,
+    ) -> Flow {
+        Flow {
+            key,
+            source,
+            receiver,
+            path,
+            meter,
+            timer: LazyTimer::default(),
+            departure: LazyTimer::default(),
+            total,
+            transitions: Transitions {
+                flow: 0,
+                wanted: false,
+                rows: Vec::new(),
+            },
+            group: 0,
+            window_group: None,
+            last: AckOutcome::default(),
+            finished: false,
+            watched: false,
+            arrived: None,
+            closed: None,
+            settled: false,
+        }
+    }
+
     /// What a packet meets once it has left.
     #[inline]
     pub(crate) fn forward_path(&mut self) -> ForwardPath<'_> {

@@ -46,6 +46,17 @@ pub struct Link {
     pub captures: Option<PathBuf>,
 }
 
+impl Link {
+    /// Where the scenario's data come from, and where they go.
+    fn sides(&self) -> (Side, Side) {
+        if self.upload {
+            (Side::Near, Side::Far)
+        } else {
+            (Side::Far, Side::Near)
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Debug, Serialize)]
 struct Report {
@@ -60,6 +71,11 @@ struct Report {
     timeliness: Timeliness,
 }
 
+/// All of a run whose end is not known.
+const OPEN: MeasuredTime = MeasuredTime {
+    from: Time::ZERO,
+    to: Time::MAX,
+};
 /// How long servers at the far end may take until they listen.
 const SERVERS: Duration = Duration::from_secs(3);
 /// How long those who are asked to end have for it.
@@ -93,39 +109,27 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         .uplink
         .then(|| format!("socks5h://{}:{}", bed.far.address, uplink::PORT));
     let command = spawn(&bed.near, &link.command, proxy.as_deref(), Stdio::inherit)?;
-    let (seen, stop) = (
-        Arc::new(Mutex::new(Seen::new(scenario, link.upload))),
-        AtomicBool::new(false),
-    );
+    let seen = Arc::new(Mutex::new(Seen::new(scenario, link.upload)));
+    let stop = AtomicBool::new(false);
     let tap = Taps {
         seen: Arc::clone(&seen),
         captures,
         upload: link.upload,
     };
-    let (sender, back) = match link.upload {
-        true => (Side::Near, Side::Far),
-        false => (Side::Far, Side::Near),
-    };
+    let (sender, back) = link.sides();
     let route = move |side: Side, header: &crate::Header, _: &[u8]| {
-        let direction = if side == back {
-            Direction::Reverse
-        } else {
-            Direction::Forward
-        };
+        let direction = [Direction::Forward, Direction::Reverse][usize::from(side == back)];
         Some((0, direction, header.kind))
     };
-    let open = MeasuredTime {
-        from: Time::ZERO,
-        to: Time::MAX,
-    };
-    let emulator = Emulator::new(scenario, open);
+    let emulator = Emulator::new(scenario, OPEN);
     let mut forwarder = Forwarder::new(&bed, emulator, clock, sender, route, tap);
+    let live = link.live.then(|| (Arc::clone(&seen), clock));
     let status = std::thread::scope(|scope| {
         scope.spawn(|| forwarder.run_in_front(&stop));
         // Threads have capabilities of their own. The command may be somebody else's by the time
         // that it is to end.
         let _ = privileges::keep_kill();
-        follow(inside, link.live.then(|| (Arc::clone(&seen), clock)));
+        follow(inside, live);
         let status = wait(&command);
         stop.store(true, Ordering::Relaxed);
         status
@@ -133,14 +137,10 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
     let elapsed = clock.now();
     let (path, Taps { captures, .. }, timeliness) = forwarder.finish(&mut bed);
     finish(captures)?;
-    let seen = seen
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .clone();
-    let code = || 128 + status.signal().unwrap_or(0);
+    let seen = seen::locked(&seen).clone();
     let report = Report {
         elapsed_s: elapsed.as_secs_f64(),
-        exit_code: status.code().unwrap_or_else(code),
+        exit_code: exit_code(status),
         most_bps: most.as_bps(),
         // What has been accepted is sent, if nobody waits for it.
         links: path.summaries(elapsed.max(seen.last_end)),
@@ -150,6 +150,11 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
     };
     serde_json::to_value(report)
         .map_err(|error| SandboxError::new(format!("the report: {error}"), "tell us"))
+}
+
+fn exit_code(status: ExitStatus) -> i32 {
+    let signal = || 128 + status.signal().unwrap_or(0);
+    status.code().unwrap_or_else(signal)
 }
 
 /// Starts the programs at the far end, and waits until they listen.

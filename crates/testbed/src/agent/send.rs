@@ -2,11 +2,12 @@
 //! samples what the kernel says.
 
 mod app;
+mod flow;
 mod samples;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -17,6 +18,7 @@ use nix::sys::socket::{
 };
 
 use self::app::App;
+use self::flow::{Flow, State};
 use super::plan::{AppPlan, FlowPlan, Plan};
 use super::record::{Header, RecordKind, Writer};
 use super::sys::{self, Poll};
@@ -100,44 +102,6 @@ fn check(plan: &Plan) -> Result<(), AgentError> {
     }
     let most = plan.flows.iter().map(|flow| flow.send_buffer).max();
     most.map_or(Ok(()), |most| sys::make_room(&sys::stream()?, true, most))
-}
-
-#[derive(Debug, PartialEq, Eq, Clone, Copy)]
-enum State {
-    /// Until its start.
-    Waiting,
-    Connecting,
-    Open,
-    Closed,
-}
-
-struct Flow<'a> {
-    plan: &'a FlowPlan,
-    state: State,
-    /// Something is to be done by then.
-    due: u64,
-    socket: Option<OwnedFd>,
-    /// When its SYN left.
-    started: u64,
-    app: Option<App>,
-    written: u64,
-    failure: Option<String>,
-}
-
-impl Flow<'_> {
-    fn new(plan: &FlowPlan, epoch: u64) -> Flow<'_> {
-        let due = epoch + plan.start;
-        Flow {
-            plan,
-            state: State::Waiting,
-            due,
-            socket: None,
-            started: 0,
-            app: None,
-            written: 0,
-            failure: None,
-        }
-    }
 }
 
 struct Run<'a> {

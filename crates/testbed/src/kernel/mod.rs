@@ -199,15 +199,7 @@ fn run(
     })?;
     let (log, written) = Log::start(&log)?;
     let clock = Clock::start();
-    let route = move |_: Side, header: &Header, _: &[u8]| {
-        let (flow, forward) = ports.way(header.ports.0, header.ports.1)?;
-        let direction = if forward {
-            Direction::Forward
-        } else {
-            Direction::Reverse
-        };
-        Some((flow, direction, counts(direction, header.kind)))
-    };
+    let route = move |_: Side, header: &Header, _: &[u8]| route(ports, header);
     let log = log.since(clock.zero());
     end_agents_on_stop(inside.clone());
     let (
@@ -238,6 +230,17 @@ fn run(
     }
     let zero = clock.zero().as_nanos();
     Ok(json!({ "zero_ns": zero, "links": links, "host": host, "warnings": warnings }))
+}
+
+/// A packet's flow and direction, by its ports, and what it counts as.
+fn route(ports: Ports, header: &Header) -> Option<(u32, Direction, PacketKind)> {
+    let (flow, forward) = ports.way(header.ports.0, header.ports.1)?;
+    let direction = if forward {
+        Direction::Forward
+    } else {
+        Direction::Reverse
+    };
+    Some((flow, direction, counts(direction, header.kind)))
 }
 
 fn end_agents_on_stop(inside: Inside) {

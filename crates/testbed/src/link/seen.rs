@@ -1,6 +1,6 @@
 //! What is seen of packets behind a scenario's path.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, PacketKind};
 use fullpipe_scenario::Scenario;
@@ -118,10 +118,8 @@ impl Taps {
         }
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        locked(&self.seen)
     }
 
     fn capture(&self, at: Time, side: Side, packet: &EmulatedPacket<Frame>) {
@@ -129,6 +127,11 @@ impl Taps {
             (if side == Side::Near { near } else { far }).see(at, &packet.payload);
         }
     }
+}
+
+/// Whoever had it last, whatever became of them.
+pub(super) fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Tap for Taps {

@@ -5,9 +5,11 @@ use fullpipe_trace::{FlowMeter, MeasuredTime, Response};
 use fullpipe_units::{Bytes, Span, Time};
 
 use super::info::Info;
+use super::limits::{self, Limits};
 use super::packet::Packet;
 use super::tracker::Tracker;
 use crate::agent::{AgentError, Record, RecordKind};
+use crate::algorithms::twin;
 
 /// One flow, as it is pieced together.
 pub(super) struct Flow {
@@ -80,7 +82,19 @@ pub(super) fn sent(
     Ok(flows)
 }
 
+/// Whether the kernel paces it, whatever the device does.
+pub(super) fn is_paced(spec: &fullpipe_scenario::Flow) -> bool {
+    spec.pacing == fullpipe_scenario::Pacing::On || twin(&spec.cc).is_some_and(|twin| twin.paces)
+}
+
 impl Flow {
+    /// What limited it, at each sample and in all.
+    pub(super) fn limits(&self, paced: bool, window: MeasuredTime) -> Limits {
+        let (started, opened) = (self.meter.started(), self.opened);
+        let ended = self.meter.ended().unwrap_or(window.to);
+        limits::limits(started, opened, ended, &self.samples, paced, window)
+    }
+
     /// What the receiver's application saw.
     pub(super) fn on_received(
         &mut self,

@@ -70,6 +70,9 @@ fn most(held: &[Span]) -> u8 {
     largest.map_or(0, |(index, _)| index as u8)
 }
 
+/// The limit's code at each sample, and for how long each limit held.
+pub(crate) type Limits = (Vec<u8>, [Span; LIMITS.len()]);
+
 /// For each sample what limited the flow since the one before, and the time that each limit held
 /// within `window`.
 pub(crate) fn limits(
@@ -79,7 +82,7 @@ pub(crate) fn limits(
     samples: &[(Time, Info)],
     paced: bool,
     window: MeasuredTime,
-) -> (Vec<u8>, [Span; LIMITS.len()]) {
+) -> Limits {
     let mut held = [Span::ZERO; LIMITS.len()];
     let (from, ended) = (start.max(window.from), ended.min(window.to));
     held[Limit::Handshake as usize] = opened.unwrap_or(ended).min(ended).since(from);

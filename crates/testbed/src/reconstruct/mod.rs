@@ -22,11 +22,10 @@ use fullpipe_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
 
 use crate::agent::{AgentError, LEAST_INTERVAL, Reader};
-use crate::algorithms::twin;
 use crate::arriving::ExpandedWorkload;
 use crate::ports::Ports;
 use arrivals::ArrivalResults;
-use flow::Flow;
+use flow::{Flow, is_paced};
 use packet::Packet;
 use recorded::{Taps, complete, that_go};
 use rows::Rows;
@@ -118,16 +117,8 @@ pub fn reconstruct(
     let window = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
     let interval = interval.map(|interval| interval.max(LEAST_INTERVAL));
     let expanded = ExpandedWorkload::of(scenario);
-    let send = Reader::open(&recording.send)?;
-    let epoch = send.header.epoch;
+    let (mut flows, epoch) = ends(&expanded.scenario, &recording, window, interval.is_some())?;
     let at = |time: u64| Time::from_nanos(time.saturating_sub(epoch));
-    let all = &expanded.scenario;
-    let records = complete(send, &recording.send)?;
-    let mut flows = flow::sent(all, records, window, at, interval.is_some())?;
-    for record in complete(Reader::open(&recording.receive)?, &recording.receive)? {
-        flows[usize::from(record.flow)].on_received(all, &record, at);
-    }
-
     let ports = Ports::new(facts.first_port, scenario, expanded.arrivals.len());
     let (taps, mut warnings) = (Taps(ports), facts.warnings);
     let sender = taps.read(&recording.sender, &mut warnings)?;
@@ -137,38 +128,24 @@ pub fn reconstruct(
     let (links, mut link_summaries) = match recording.links {
         Watched::Emulator(links, summaries) => (links, summaries),
         Watched::Taps(front, behind, acks) => {
-            let mut tap = |file: &Path| taps.read(file, &mut warnings);
-            let mut optional = |file: Option<PathBuf>| file.map(|file| tap(&file)).transpose();
-            let (front, acks) = (optional(front)?, optional(acks)?);
-            let seen = Seen {
-                sender,
-                front,
-                behind: tap(&behind)?,
-                acks,
-            };
+            let seen = Seen::read(taps, &mut warnings, sender, front, behind, acks)?;
             let departs = facts.departs.unwrap_or(Departs::Last);
             let rate = scenario.path.link.sustained();
             (seen.links(departs, rate, at), Vec::new())
         }
     };
     if link_summaries.is_empty() {
-        let summary = |(link, number): (&fullpipe_scenario::Link, u32)| {
-            links.summary(number, &link.name, window, scenario.path.rtt)
-        };
-        link_summaries = scenario.links().zip(0..).map(summary).collect();
+        link_summaries = on_links(scenario, &links, window);
     }
     count(&mut flows, &links, window);
 
     let paced = facts.paced;
     let arrived = flows.split_off(scenario.flows.len());
-    let arrived = ArrivalResults::of(scenario, &expanded, arrived, facts.at_once, paced, window);
+    let mut arrived =
+        ArrivalResults::of(scenario, &expanded, arrived, facts.at_once, paced, window);
     warnings.extend(arrived.warnings.iter().cloned());
-    let mut recorder = interval.map(|interval| Rows::new(scenario, &links, interval, window.to));
-    if let (Some(recorder), Some(interval), [_, ..]) =
-        (&mut recorder, interval, &scenario.workloads[..])
-    {
-        recorder.arrived(arrived.active(interval, window.to), arrived.transfers);
-    }
+    let mut recorder =
+        interval.map(|interval| rows(scenario, &links, &mut arrived, interval, window));
     let flows = summaries(scenario, &mut flows, paced, window, &mut recorder);
     for (spec, metrics) in scenario.flows.iter().zip(&flows) {
         warnings.extend(limits::spoiled(spec, metrics));
@@ -195,6 +172,33 @@ pub fn reconstruct(
     })
 }
 
+/// The flows as both ends tell of them, and when the run began on their clock.
+fn ends(
+    scenario: &Scenario,
+    recording: &Recording,
+    window: MeasuredTime,
+    traced: bool,
+) -> Result<(Vec<Flow>, u64), AgentError> {
+    let send = Reader::open(&recording.send)?;
+    let epoch = send.header.epoch;
+    let at = |time: u64| Time::from_nanos(time.saturating_sub(epoch));
+    let records = complete(send, &recording.send)?;
+    let mut flows = flow::sent(scenario, records, window, at, traced)?;
+    for record in complete(Reader::open(&recording.receive)?, &recording.receive)? {
+        flows[usize::from(record.flow)].on_received(scenario, &record, at);
+    }
+    Ok((flows, epoch))
+}
+
+/// The links' metrics, from what they did.
+fn on_links(scenario: &Scenario, links: &Links, window: MeasuredTime) -> Vec<LinkSummary> {
+    scenario
+        .links()
+        .zip(0..)
+        .map(|(link, number)| links.summary(number, &link.name, window, scenario.path.rtt))
+        .collect()
+}
+
 /// What befell packets on the links, in their flows' meters.
 fn count(flows: &mut [Flow], links: &Links, window: MeasuredTime) {
     for packet in &links.arrived {
@@ -219,6 +223,22 @@ fn count(flows: &mut [Flow], links: &Links, window: MeasuredTime) {
     }
 }
 
+/// The rows of links, and of what arrived.
+fn rows(
+    scenario: &Scenario,
+    links: &Links,
+    arrived: &mut ArrivalResults,
+    interval: Span,
+    window: MeasuredTime,
+) -> Rows {
+    let mut rows = Rows::new(scenario, links, interval, window.to);
+    if !scenario.workloads.is_empty() {
+        let active = arrived.active(interval, window.to);
+        rows.arrived(active, std::mem::take(&mut arrived.transfers));
+    }
+    rows
+}
+
 /// The metrics of the scenario's own flows, and their rows.
 fn summaries(
     scenario: &Scenario,
@@ -229,12 +249,8 @@ fn summaries(
 ) -> Vec<FlowSummary> {
     let mut summaries = Vec::with_capacity(flows.len());
     for (index, (flow, spec)) in flows.iter_mut().zip(&scenario.flows).enumerate() {
-        let paced = paced
-            || spec.pacing == fullpipe_scenario::Pacing::On
-            || twin(&spec.cc).is_some_and(|twin| twin.paces);
-        let (started, opened) = (flow.meter.started(), flow.opened);
-        let ended = flow.meter.ended().unwrap_or(window.to);
-        let (codes, held) = limits::limits(started, opened, ended, &flow.samples, paced, window);
+        let paced = paced || is_paced(spec);
+        let (codes, held) = flow.limits(paced, window);
         let (name, cc) = (spec.name.clone(), spec.cc.clone());
         summaries.push(FlowSummary::new(name, cc, &flow.meter, &LIMITS, &held));
         if let Some(recorder) = recorder {
@@ -253,6 +269,23 @@ struct Seen {
 }
 
 impl Seen {
+    fn read(
+        taps: Taps,
+        warnings: &mut Vec<String>,
+        sender: Vec<(u32, Packet, bool)>,
+        front: Option<PathBuf>,
+        behind: PathBuf,
+        acks: Option<PathBuf>,
+    ) -> Result<Seen, AgentError> {
+        let mut tap = |file: PathBuf| taps.read(&file, warnings);
+        Ok(Seen {
+            sender,
+            front: front.map(&mut tap).transpose()?,
+            acks: acks.map(&mut tap).transpose()?,
+            behind: tap(behind)?,
+        })
+    }
+
     /// What the links did.
     fn links(self, departs: Departs, rate: Rate, at: impl Fn(u64) -> Time + Copy) -> Links {
         let behind = that_go(true, self.behind, true);

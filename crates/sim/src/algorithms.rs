@@ -7,7 +7,7 @@ use fullpipe_scenario::{EcnFeedback, EcnField, EcnSetting, Error, Flow, ReceiveW
 use fullpipe_tcp::SMSS;
 use fullpipe_units::{Bytes, nearest};
 
-/// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).
+/// The signals that the simulated endpoint gives a controller, apart from those of ECN (`provides`).
 pub const PROVIDES: Signals = Signals::RATE_SAMPLE
     .and(Signals::LOST_EACH)
     .and(Signals::TX_INFLIGHT)

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use self::queue::queue;
 use self::refuse::refuse;
-use crate::algorithms::twin;
+use crate::algorithms::kernel_equivalent;
 
 const RECEIVER: &str = "10.9.9.9";
 const FIRST_PORT: u16 = 5001;
@@ -176,7 +176,9 @@ fn too_many_rtts(scenario: &Scenario, rtts: usize) -> Error {
 fn is_paced(flow: &fullpipe_scenario::Flow) -> bool {
     match flow.pacing {
         fullpipe_scenario::Pacing::On => true,
-        fullpipe_scenario::Pacing::Auto => twin(&flow.cc).is_some_and(|twin| twin.paces),
+        fullpipe_scenario::Pacing::Auto => {
+            kernel_equivalent(&flow.cc).is_some_and(|equivalent| equivalent.paces)
+        }
         fullpipe_scenario::Pacing::Off => false,
     }
 }

@@ -24,8 +24,8 @@ struct Told {
 }
 
 impl Tap for Log {
-    fn entered(&mut self, at: Time, _: Side, parcel: &EmulatedPacket<Frame>) {
-        self.0.lock().unwrap().arrivals.push((at, parcel.clone()));
+    fn entered(&mut self, at: Time, _: Side, packet: &EmulatedPacket<Frame>) {
+        self.0.lock().unwrap().arrivals.push((at, packet.clone()));
     }
 
     fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, _: &EmulatedPacket<Frame>) {
@@ -123,8 +123,8 @@ fn flood(queue: &str) -> Result<Value, SandboxError> {
     let (_, _, timeliness) = forwarder.finish(&mut bed);
     let told = log.0.lock().unwrap();
     let (mut path, mut again) = (Emulator::new(&scenario, whole(&scenario)), Again::default());
-    for (at, parcel) in &told.arrivals {
-        path.arrive(*at, parcel.clone(), &mut again);
+    for (at, packet) in &told.arrivals {
+        path.arrive(*at, packet.clone(), &mut again);
     }
     path.advance(Time::ZERO + Span::from_secs(60), &mut again);
     let due: Vec<Time> = told.deliveries.iter().map(|(due, _)| *due).collect();

@@ -11,7 +11,7 @@ use fullpipe_units::{Bytes, Span};
 use self::apps::app;
 use self::refuse::refuse;
 use super::plan::{AppPlan, FlowPlan, Plan, VERSION};
-use crate::algorithms::{kernel_name, twin};
+use crate::algorithms::{kernel_equivalent, kernel_name};
 use crate::arriving::{self, Arrival, ExpandedWorkload};
 use crate::ports::Ports;
 
@@ -67,8 +67,8 @@ impl Plan {
             Ports::room(ends.first_port, scenario).into(),
             ends.runner,
         )?;
-        let unfolded = ExpandedWorkload::of(scenario);
-        let ports = Ports::new(ends.first_port, scenario, unfolded.arrivals.len());
+        let expanded = ExpandedWorkload::of(scenario);
+        let ports = Ports::new(ends.first_port, scenario, expanded.arrivals.len());
         let mut flows: Vec<FlowPlan> = scenario
             .flows
             .iter()
@@ -87,10 +87,10 @@ impl Plan {
                 flow(scenario, &spec, ports.workload(number))
             })
             .collect();
-        let arrivals = unfolded
+        let arrivals = expanded
             .flows()
             .iter()
-            .zip(&unfolded.arrivals)
+            .zip(&expanded.arrivals)
             .zip(ports.arrivals());
         flows.extend(
             arrivals.map(|((spec, arrival), port)| {
@@ -119,7 +119,7 @@ fn auto_tuning(spec: &Flow) -> Option<u32> {
 }
 
 fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
-    let (window, twin) = (scenario.receive_window(spec), twin(&spec.cc));
+    let (window, equivalent) = (scenario.receive_window(spec), kernel_equivalent(&spec.cc));
     let plenty = (window.get().saturating_mul(PLENTY)).clamp(LEAST_BUFFER, MOST_BUFFER) as u32;
     let (receive_buffer, window_clamp) = match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => (None, None),
@@ -149,9 +149,9 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
         port,
         near_port: None,
         congestion: kernel_name(&spec.cc).to_owned(),
-        receiver_congestion: twin
-            .filter(|twin| twin.both_ends)
-            .map(|twin| twin.kernel.to_owned()),
+        receiver_congestion: equivalent
+            .filter(|equivalent| equivalent.both_ends)
+            .map(|equivalent| equivalent.kernel.to_owned()),
         start: scenario.start(spec).as_nanos(),
         app,
         ecn: spec.ecn == EcnSetting::Ect0,

@@ -9,7 +9,7 @@ use super::limits::{self, Limits};
 use super::packet::Packet;
 use super::tracker::Tracker;
 use crate::agent::{AgentError, Record, RecordKind};
-use crate::algorithms::twin;
+use crate::algorithms::kernel_equivalent;
 
 /// One flow, as it is pieced together.
 pub(super) struct Flow {
@@ -84,7 +84,8 @@ pub(super) fn sent(
 
 /// Whether the kernel paces it, whatever the device does.
 pub(super) fn is_paced(spec: &fullpipe_scenario::Flow) -> bool {
-    spec.pacing == fullpipe_scenario::Pacing::On || twin(&spec.cc).is_some_and(|twin| twin.paces)
+    spec.pacing == fullpipe_scenario::Pacing::On
+        || kernel_equivalent(&spec.cc).is_some_and(|equivalent| equivalent.paces)
 }
 
 impl Flow {

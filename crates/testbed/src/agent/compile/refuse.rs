@@ -4,7 +4,7 @@ use fullpipe_scenario::{App, EcnFeedback, EcnSetting, Error, Flow, On, Pacing, S
 use fullpipe_units::Span;
 
 use super::{Ends, auto_tuning};
-use crate::algorithms::{kernel_name, refused_parameter, twin};
+use crate::algorithms::{kernel_equivalent, kernel_name, refused_parameter};
 
 /// Refuses what a run of `scenario` can't have, by its key.
 pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
@@ -136,7 +136,7 @@ fn settings(spec: &Flow) -> Option<Refusal> {
         let problem = "Linux sends ECT(1) for no algorithm that can be chosen by socket";
         return refusal("ecn", "\"ect1\"", problem, on_sim("use \"ect0\""));
     }
-    let equivalent = twin(&spec.cc);
+    let equivalent = kernel_equivalent(&spec.cc);
     if spec.ecn == EcnSetting::Ect0
         && spec.ecn_feedback != EcnFeedback::Classic
         && equivalent.is_none_or(|it| !it.both_ends)

@@ -74,7 +74,8 @@ impl Link {
         slab: &mut Slab<PacketInTransit<P>>,
         observer: &mut impl Observer<P>,
     ) -> Fate {
-        let packet = &mut slab.at(place).packet;
+        let in_transit = slab.at(place);
+        let packet = &mut in_transit.packet;
         if self.strips {
             packet.ecn = EcnCodepoint::NotEct;
         }
@@ -82,7 +83,7 @@ impl Link {
             return self.offer(now, place, slab, observer);
         }
         match self.link.arrive(now, packet.size, packet.kind) {
-            Ok(passage) => Fate::Leaves(self.passes(now, passage, false, slab.at(place), observer)),
+            Ok(passage) => Fate::Leaves(self.passes(now, passage, false, in_transit, observer)),
             Err(cause) => {
                 let dropped = slab.take(place).packet;
                 observer.dropped(now, Some(self.number), cause, &dropped);

@@ -1,23 +1,22 @@
 //! A flow's way in one direction.
 
-use fullpipe_path::{DelayLine, Duplicator, Losses};
+use fullpipe_network::Impairments;
+use fullpipe_path::{DelayLine, Losses};
 use fullpipe_scenario::{Flow, Scenario};
 use fullpipe_setup::elements;
-use fullpipe_units::Time;
 
-use crate::{Direction, PacketKind};
+use crate::Direction;
 
 /// Links and what is between them.
 #[derive(Debug)]
 pub(crate) struct DirectionalPath {
     /// In front of all: of data that is the first link's loss, of ACKs their receiver's.
-    pub(crate) loss: Option<Losses>,
-    copies: Option<Duplicator>,
+    pub(crate) entry: Option<Box<Impairments>>,
     pub(crate) hops: Vec<Hop>,
     /// Behind the last link.
     pub(crate) line: DelayLine,
-    /// Whether what comes in is counted at the first link.
-    pub(crate) counts: bool,
+    /// The link that counts what befalls packets at the entry.
+    pub(crate) counted_at: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -35,13 +34,12 @@ impl DirectionalPath {
                     loss: elements::loss(scenario, flow, *link),
                 };
                 let mut hops: Vec<Hop> = flow.route.iter().map(hop).collect();
-                let loss = hops[0].loss.take();
+                let first = hops[0].loss.take();
                 DirectionalPath {
-                    loss,
-                    copies: elements::copies(scenario, flow),
+                    entry: Impairments::new(Box::new([first]), elements::copies(scenario, flow)),
+                    counted_at: Some(hops[0].link),
                     hops,
                     line: elements::line(scenario, flow),
-                    counts: true,
                 }
             }
             Direction::Reverse => {
@@ -49,29 +47,14 @@ impl DirectionalPath {
                     link: *link,
                     loss: elements::ack_loss(scenario, flow, *link),
                 };
+                let losses = Box::new([elements::reverse_loss(scenario, flow)]);
                 DirectionalPath {
-                    loss: elements::reverse_loss(scenario, flow),
-                    copies: elements::reverse_copies(scenario, flow),
+                    entry: Impairments::new(losses, elements::reverse_copies(scenario, flow)),
+                    counted_at: None,
                     hops: flow.reverse_route.iter().map(hop).collect(),
                     line: elements::reverse_line(scenario, flow),
-                    counts: false,
                 }
             }
         }
     }
-
-    /// Whether a packet that comes in comes twice.
-    pub(crate) fn doubles(&mut self, now: Time, kind: PacketKind) -> bool {
-        kind != PacketKind::Other
-            && self
-                .copies
-                .as_mut()
-                .is_some_and(|copies| copies.doubles(now))
-    }
-}
-
-/// Whether chance takes a packet.
-pub(crate) fn takes(loss: &mut Option<Losses>, now: Time, kind: PacketKind) -> bool {
-    loss.as_mut()
-        .is_some_and(|loss| loss.takes(now, kind != PacketKind::Other))
 }

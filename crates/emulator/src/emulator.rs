@@ -3,41 +3,41 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fullpipe_network::{DropCause, Outcome, PacketKind, Slab};
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_trace::{LinkSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
-use crate::directional_path::{DirectionalPath, takes};
-use crate::link::{Fate, Link};
-use crate::slab::{PacketInTransit, Slab};
-use crate::{Cause, Direction, EmulatedPacket, Observer, PacketKind};
+use crate::directional_path::DirectionalPath;
+use crate::link::{Fate, Link, PacketInTransit};
+use crate::{Direction, EmulatedPacket, Observer};
 
 /// Everything between the flows' two ends.
 #[derive(Debug)]
 pub struct Emulator<P> {
     links: Vec<Link>,
     /// Of each flow, there and back.
-    ways: Vec<[DirectionalPath; 2]>,
-    shelf: Slab<P>,
-    agenda: BinaryHeap<Reverse<Due>>,
-    /// Entries so far: what is due at one time comes in the order in which it became known.
-    entries: u64,
+    paths: Vec<[DirectionalPath; 2]>,
+    slab: Slab<PacketInTransit<P>>,
+    events: BinaryHeap<Reverse<Event>>,
+    /// Events so far: what is due at one time comes in the order in which it became known.
+    scheduled: u64,
     window: MeasuredTime,
 }
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
+struct Event {
     at: Time,
-    what: What,
-    entry: u64,
-    /// A link, or a place on the shelf.
+    kind: EventKind,
+    order: u64,
+    /// A link, or a place on the slab.
     number: u32,
 }
 
 /// A link sends before another packet comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum EventKind {
     Send,
     Arrival,
     Delivery,
@@ -45,10 +45,7 @@ enum What {
 
 /// The whole of a scenario's run, from `measure_from` on, for [`Emulator::new`].
 pub fn whole(scenario: &Scenario) -> MeasuredTime {
-    MeasuredTime {
-        from: Time::ZERO + scenario.measure_from,
-        to: Time::ZERO + scenario.duration,
-    }
+    MeasuredTime::of_run(scenario.measure_from, scenario.duration)
 }
 
 /// Refuses what needs a look into the endpoints.
@@ -67,9 +64,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
 impl<P: Clone> Emulator<P> {
     /// An idle path, whose metrics count what happens within `window`.
     pub fn new(scenario: &Scenario, window: MeasuredTime) -> Emulator<P> {
-        let ways = |flow| {
+        let paths = |flow| {
             [Direction::Forward, Direction::Reverse]
-                .map(|way| DirectionalPath::new(scenario, flow, way))
+                .map(|direction| DirectionalPath::new(scenario, flow, direction))
         };
         Emulator {
             links: scenario
@@ -77,10 +74,10 @@ impl<P: Clone> Emulator<P> {
                 .enumerate()
                 .map(|(i, link)| Link::new(scenario, i, link, window))
                 .collect(),
-            ways: scenario.flows.iter().map(ways).collect(),
-            shelf: Slab::new(),
-            agenda: BinaryHeap::new(),
-            entries: 0,
+            paths: scenario.flows.iter().map(paths).collect(),
+            slab: Slab::default(),
+            events: BinaryHeap::new(),
+            scheduled: 0,
             window,
         }
     }
@@ -88,24 +85,24 @@ impl<P: Clone> Emulator<P> {
     /// When something happens next, if nothing else arrives.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        self.agenda.peek().map(|Reverse(due)| due.at)
+        self.events.peek().map(|Reverse(event)| event.at)
     }
 
     /// Lets everything happen that is due until `now`.
-    pub fn advance(&mut self, now: Time, watch: &mut impl Observer<P>) {
-        while let Some(Reverse(due)) = self
-            .agenda
+    pub fn advance(&mut self, now: Time, observer: &mut impl Observer<P>) {
+        while let Some(Reverse(event)) = self
+            .events
             .peek()
             .copied()
-            .filter(|Reverse(due)| due.at <= now)
+            .filter(|Reverse(event)| event.at <= now)
         {
-            self.agenda.pop();
-            match due.what {
-                What::Send => self.send(due.at, due.number as usize, watch),
-                What::Arrival => self.arrive_at_hop(due.at, due.number, watch),
-                What::Delivery => {
-                    let PacketInTransit { parcel, waited, .. } = self.shelf.take(due.number);
-                    watch.delivered(due.at, waited, parcel);
+            self.events.pop();
+            match event.kind {
+                EventKind::Send => self.send(event.at, event.number as usize, observer),
+                EventKind::Arrival => self.arrive_at_hop(event.at, event.number, observer),
+                EventKind::Delivery => {
+                    let PacketInTransit { packet, waited, .. } = self.slab.take(event.number);
+                    observer.delivered(event.at, waited, packet);
                 }
             }
         }
@@ -113,79 +110,94 @@ impl<P: Clone> Emulator<P> {
 
     /// A packet leaves one end at `now`. Times are told in order; what was due before happens
     /// first.
-    pub fn arrive(&mut self, now: Time, parcel: EmulatedPacket<P>, watch: &mut impl Observer<P>) {
-        self.advance(now, watch);
-        let way = &mut self.ways[parcel.flow as usize][parcel.direction as usize];
-        let first = way.hops.first().filter(|_| way.counts).map(|hop| hop.link);
-        if takes(&mut way.loss, now, parcel.kind) {
-            if let Some(link) = first {
-                self.links[link].lose(now, parcel.kind);
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        packet: EmulatedPacket<P>,
+        observer: &mut impl Observer<P>,
+    ) {
+        self.advance(now, observer);
+        let (kind, counted) = (packet.kind, packet.kind != PacketKind::Other);
+        let path = &mut self.paths[packet.flow as usize][packet.direction as usize];
+        let link = path.counted_at;
+        let outcome = path
+            .entry
+            .as_mut()
+            .map_or(Outcome::Passes, |entry| entry.draw(0, now, counted));
+        match outcome {
+            Outcome::Passes => {}
+            Outcome::Lost => {
+                if let Some(link) = link {
+                    self.links[link].lose(now, kind);
+                }
+                return observer.dropped(now, link, DropCause::Loss, &packet);
             }
-            return watch.dropped(now, first, Cause::Loss, &parcel);
-        }
-        if way.doubles(now, parcel.kind) {
-            if let Some(link) = first.filter(|_| parcel.kind == PacketKind::Data) {
-                self.links[link].double(now);
+            Outcome::Duplicated => {
+                if let Some(link) = link {
+                    self.links[link].duplicate(now, kind);
+                }
+                self.enter(now, packet.clone(), observer);
             }
-            self.enter(now, parcel.clone(), watch);
         }
-        self.enter(now, parcel, watch);
+        self.enter(now, packet, observer);
         // A queue that decides may send at once.
-        self.advance(now, watch);
+        self.advance(now, observer);
     }
 
-    fn enter(&mut self, now: Time, parcel: EmulatedPacket<P>, watch: &mut impl Observer<P>) {
-        let place = self.shelf.put(PacketInTransit {
-            parcel,
+    fn enter(&mut self, now: Time, packet: EmulatedPacket<P>, observer: &mut impl Observer<P>) {
+        let place = self.slab.put(PacketInTransit {
+            packet,
             hop: 0,
             waited: Span::ZERO,
-            arrived: now,
         });
-        self.arrive_at_hop(now, place, watch);
+        self.arrive_at_hop(now, place, observer);
     }
 
     /// A packet is where its next hop begins: at a link, or behind the last one.
-    fn arrive_at_hop(&mut self, now: Time, place: u32, watch: &mut impl Observer<P>) {
-        let PacketInTransit { parcel, hop, .. } = self.shelf.at(place);
-        let way = &mut self.ways[parcel.flow as usize][parcel.direction as usize];
-        let Some(hop) = way.hops.get_mut(*hop) else {
+    fn arrive_at_hop(&mut self, now: Time, place: u32, observer: &mut impl Observer<P>) {
+        let PacketInTransit { packet, hop, .. } = self.slab.at(place);
+        let kind = packet.kind;
+        let path = &mut self.paths[packet.flow as usize][packet.direction as usize];
+        let Some(hop) = path.hops.get_mut(*hop) else {
             return self.leave(now, place);
         };
-        let link = &mut self.links[hop.link];
-        if takes(&mut hop.loss, now, parcel.kind) {
-            link.lose(now, parcel.kind);
-            let number = hop.link;
-            let lost = self.shelf.take(place);
-            return watch.dropped(now, Some(number), Cause::Loss, &lost.parcel);
+        let (number, link) = (hop.link, &mut self.links[hop.link]);
+        if hop
+            .loss
+            .as_mut()
+            .is_some_and(|loss| loss.takes(now, kind != PacketKind::Other))
+        {
+            link.lose(now, kind);
+            let lost = self.slab.take(place).packet;
+            return observer.dropped(now, Some(number), DropCause::Loss, &lost);
         }
-        let number = hop.link as u32;
-        match link.arrive(now, place, &mut self.shelf, watch) {
+        match link.arrive(now, place, &mut self.slab, observer) {
             Fate::Leaves(at) => self.go_on(at, place),
-            Fate::Taken(Some(at)) => self.note(at.max(now), What::Send, number),
-            Fate::Taken(None) | Fate::Dropped => {}
+            Fate::Queued(Some(at)) => self.schedule(at.max(now), EventKind::Send, number as u32),
+            Fate::Queued(None) | Fate::Dropped => {}
         }
     }
 
-    fn send(&mut self, now: Time, link: usize, watch: &mut impl Observer<P>) {
-        let (sent, again) = self.links[link].send(now, &mut self.shelf, watch);
+    fn send(&mut self, now: Time, link: usize, observer: &mut impl Observer<P>) {
+        let (sent, again) = self.links[link].send(now, &mut self.slab, observer);
         if let Some((place, at)) = sent {
             self.go_on(at, place);
         }
         if let Some(at) = again {
-            self.note(at.max(now), What::Send, link as u32);
+            self.schedule(at.max(now), EventKind::Send, link as u32);
         }
     }
 
     /// A packet is at the far end of its link at `at`.
     fn go_on(&mut self, at: Time, place: u32) {
-        let PacketInTransit { parcel, hop, .. } = self.shelf.at(place);
+        let PacketInTransit { packet, hop, .. } = self.slab.at(place);
         *hop += 1;
         if *hop
-            < self.ways[parcel.flow as usize][parcel.direction as usize]
+            < self.paths[packet.flow as usize][packet.direction as usize]
                 .hops
                 .len()
         {
-            self.note(at, What::Arrival, place);
+            self.schedule(at, EventKind::Arrival, place);
         } else {
             self.leave(at, place);
         }
@@ -195,21 +207,21 @@ impl<P: Clone> Emulator<P> {
     fn leave(&mut self, at: Time, place: u32) {
         let EmulatedPacket {
             flow, direction, ..
-        } = self.shelf.at(place).parcel;
-        let (at, _) = self.ways[flow as usize][direction as usize]
+        } = self.slab.at(place).packet;
+        let (at, _) = self.paths[flow as usize][direction as usize]
             .line
             .arrival(at);
-        self.note(at, What::Delivery, place);
+        self.schedule(at, EventKind::Delivery, place);
     }
 
-    fn note(&mut self, at: Time, what: What, number: u32) {
-        self.agenda.push(Reverse(Due {
+    fn schedule(&mut self, at: Time, kind: EventKind, number: u32) {
+        self.events.push(Reverse(Event {
             at,
-            what,
-            entry: self.entries,
+            kind,
+            order: self.scheduled,
             number,
         }));
-        self.entries += 1;
+        self.scheduled += 1;
     }
 
     /// Of a link: packets and bytes that wait at `now`, and how long the one that left last had
@@ -220,7 +232,7 @@ impl<P: Clone> Emulator<P> {
 
     /// Packets on their way.
     pub fn in_flight(&self) -> usize {
-        self.shelf.len()
+        self.slab.len()
     }
 
     /// The links' metrics until `end`, which is that of the window, or before it when that was left

@@ -3,12 +3,12 @@
 //! the simulator, with the same random streams.
 //!
 //! ```
-//! # use fullpipe_emulator::{Cause, Direction, Emulator, PacketKind, EmulatedPacket, LinkTransit, Observer};
+//! # use fullpipe_emulator::{Direction, EmulatedPacket, Emulator, Observer, PacketKind};
 //! # use fullpipe_units::{Bytes, Span, Time};
 //! struct Print;
 //! impl Observer<&str> for Print {
-//!     fn delivered(&mut self, at: Time, waited: Span, parcel: EmulatedPacket<&str>) {
-//!         println!("{at:?}: {} after {waited:?} in queues", parcel.payload);
+//!     fn delivered(&mut self, at: Time, waited: Span, packet: EmulatedPacket<&str>) {
+//!         println!("{at:?}: {} after {waited:?} in queues", packet.payload);
 //!     }
 //! }
 //! let text = "duration = \"1s\"\n[path]\nrate = \"12mbit\"\nrtt = \"20ms\"\nbuffer = \"9packets\"\n[[flow]]\ncc = \"cubic\"";
@@ -27,7 +27,7 @@ mod directional_path;
 mod emulator;
 mod link;
 mod packet;
-mod slab;
 
 pub use emulator::{Emulator, check, whole};
-pub use packet::{Cause, Direction, EmulatedPacket, LinkTransit, Observer, PacketKind};
+pub use fullpipe_network::{DropCause, PacketKind};
+pub use packet::{Direction, EmulatedPacket, LinkTransit, Observer};

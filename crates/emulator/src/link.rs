@@ -1,26 +1,43 @@
-//! A link with its meter.
+//! A link, as its packets meet it.
 
-use fullpipe_path::{EcnCodepoint, Measured, Packet, Verdict};
+use fullpipe_network::{Admission, Counted, DropCause, MeteredLink, PacketKind, Passage, Slab};
+use fullpipe_path::{EcnCodepoint, Packet};
 use fullpipe_scenario::{EcnField, Scenario};
-use fullpipe_setup::{Element, elements};
-use fullpipe_trace::{LinkMeter, LinkSummary, MeasuredTime};
+use fullpipe_setup::elements;
+use fullpipe_trace::{LinkSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
-use crate::slab::{PacketInTransit, Slab};
-use crate::{Cause, EmulatedPacket, LinkTransit, Observer, PacketKind};
+use crate::{EmulatedPacket, LinkTransit, Observer};
+
+/// A packet on its way.
+#[derive(Debug)]
+pub(crate) struct PacketInTransit<P> {
+    pub(crate) packet: EmulatedPacket<P>,
+    /// The hop of its route that it is at, or goes to.
+    pub(crate) hop: usize,
+    /// How long it has waited in queues.
+    pub(crate) waited: Span,
+}
+
+/// A packet in a queue: its place on the slab, and what it counts as.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    place: u32,
+    kind: PacketKind,
+}
+
+impl Counted for Queued {
+    fn kind(&self) -> PacketKind {
+        self.kind
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Link {
-    name: String,
     number: usize,
-    element: Element<u32>,
-    /// One-way, behind it.
-    propagation: Span,
+    link: MeteredLink<Queued>,
+    /// It clears ECN fields.
     strips: bool,
-    /// The agenda has an entry for when a queue that decides can send.
-    armed: bool,
-    meter: LinkMeter,
-    last_wait: Span,
 }
 
 /// What became of a packet that came to a link.
@@ -29,7 +46,7 @@ pub(crate) enum Fate {
     Leaves(Time),
     /// It lies in the queue, or was dropped there; the link is to be called then, if a time is
     /// given.
-    Taken(Option<Time>),
+    Queued(Option<Time>),
     /// It was dropped.
     Dropped,
 }
@@ -41,55 +58,36 @@ impl Link {
         link: &fullpipe_scenario::Link,
         window: MeasuredTime,
     ) -> Link {
+        let any = elements::link(scenario, number);
+        let rtt = scenario.path.rtt;
         Link {
-            name: link.name.clone(),
             number,
-            element: elements::link(scenario, number),
-            propagation: link.delay,
+            link: MeteredLink::new(link.name.clone(), any, link.delay, window, rtt),
             strips: link.ecn == EcnField::Strip,
-            armed: false,
-            meter: LinkMeter::new(window, Span::ZERO, scenario.path.rtt),
-            last_wait: Span::ZERO,
         }
     }
 
-    /// The packet on that place of the shelf arrives.
+    /// The packet on that place of the slab arrives.
     pub(crate) fn arrive<P>(
         &mut self,
         now: Time,
         place: u32,
-        shelf: &mut Slab<P>,
-        watch: &mut impl Observer<P>,
+        slab: &mut Slab<PacketInTransit<P>>,
+        observer: &mut impl Observer<P>,
     ) -> Fate {
-        let travelling = shelf.at(place);
-        travelling.arrived = now;
-        let parcel = &mut travelling.parcel;
+        let in_transit = slab.at(place);
+        let packet = &mut in_transit.packet;
         if self.strips {
-            parcel.ecn = EcnCodepoint::NotEct;
+            packet.ecn = EcnCodepoint::NotEct;
         }
-        let (verdict, measured) = match &mut self.element {
-            Element::Constant(link) => (link.arrive(now, parcel.size), None),
-            Element::Varying(link) => (link.arrive(now, parcel.size), Some(link.measured())),
-            Element::Managed(_) => return self.offer(now, place, shelf, watch),
-        };
-        match verdict {
-            Verdict::Departs { start, end } => {
-                let measured = measured.unwrap_or(Measured {
-                    held_since: start,
-                    start,
-                    sent_from: start,
-                });
-                Fate::Leaves(self.passes(travelling, measured, end, false, watch))
-            }
-            Verdict::Dropped | Verdict::Policed => {
-                let cause = if verdict == Verdict::Policed {
-                    Cause::Policer
-                } else {
-                    Cause::Queue
-                };
-                self.count_drop(now, parcel.kind, cause);
-                watch.dropped(now, Some(self.number), cause, parcel);
-                shelf.take(place);
+        if self.link.is_managed() {
+            return self.offer(now, place, slab, observer);
+        }
+        match self.link.arrive(now, packet.size, packet.kind) {
+            Ok(passage) => Fate::Leaves(self.passes(now, passage, false, in_transit, observer)),
+            Err(cause) => {
+                let dropped = slab.take(place).packet;
+                observer.dropped(now, Some(self.number), cause, &dropped);
                 Fate::Dropped
             }
         }
@@ -100,165 +98,97 @@ impl Link {
         &mut self,
         now: Time,
         place: u32,
-        shelf: &mut Slab<P>,
-        watch: &mut impl Observer<P>,
+        slab: &mut Slab<PacketInTransit<P>>,
+        observer: &mut impl Observer<P>,
     ) -> Fate {
-        let Element::Managed(link) = &mut self.element else {
-            unreachable!("only such links are offered packets")
+        let EmulatedPacket {
+            key,
+            size,
+            ecn,
+            kind,
+            ..
+        } = slab.at(place).packet;
+        let packet = Packet::new(key, size, ecn, now, Queued { place, kind });
+        let number = self.number;
+        let mut dropped = |place: u32, cause: DropCause| {
+            let dropped = slab.take(place).packet;
+            observer.dropped(now, Some(number), cause, &dropped);
         };
-        let EmulatedPacket { key, size, ecn, .. } = shelf.at(place).parcel;
-        let packet = Packet::new(key, size, ecn, now, place);
-        let mut dropped = Vec::new();
-        let admitted = link.arrive(packet, &mut |packet: Packet<u32>| {
-            dropped.push(packet.payload)
+        let admission = self.link.offer(packet, &mut |queued| {
+            dropped(queued.place, DropCause::Queue)
         });
-        let ready = link.ready_at();
-        if !admitted {
-            self.drop_shelved(now, Cause::Policer, place, shelf, watch);
-            return Fate::Dropped;
+        match admission {
+            Admission::Ready => Fate::Queued(self.link.call_again_at()),
+            Admission::Queued(at) => Fate::Queued(at),
+            Admission::Policed => {
+                dropped(place, DropCause::Policer);
+                Fate::Dropped
+            }
         }
-        for place in dropped {
-            self.drop_shelved(now, Cause::Queue, place, shelf, watch);
-        }
-        if self.armed {
-            return Fate::Taken(None);
-        }
-        self.armed = ready.is_some();
-        Fate::Taken(ready)
     }
 
     /// A link whose queue decides can send: what it sends, by its place, and when that is at the
-    /// far end.
+    /// far end; and when it is to be called again.
     pub(crate) fn send<P>(
         &mut self,
         now: Time,
-        shelf: &mut Slab<P>,
-        watch: &mut impl Observer<P>,
+        slab: &mut Slab<PacketInTransit<P>>,
+        observer: &mut impl Observer<P>,
     ) -> (Option<(u32, Time)>, Option<Time>) {
-        let Element::Managed(link) = &mut self.element else {
-            unreachable!("only such links are called to send")
-        };
-        let mut dropped = Vec::new();
-        let sent = link.send(now, &mut |packet: Packet<u32>| dropped.push(packet.payload));
-        let (measured, again) = (link.measured(), link.ready_at());
-        self.armed = again.is_some();
-        for place in dropped {
-            self.drop_shelved(now, Cause::Queue, place, shelf, watch);
-        }
-        let sent = sent.map(|(packet, end)| {
-            let travelling = shelf.at(packet.payload);
-            travelling.parcel.ecn = packet.ecn;
-            let at = self.passes(travelling, measured, end, packet.marked, watch);
-            (packet.payload, at)
+        let number = self.number;
+        let sent = self.link.send(now, &mut |queued| {
+            let dropped = slab.take(queued.place).packet;
+            observer.dropped(now, Some(number), DropCause::Queue, &dropped);
         });
-        (sent, again)
+        let sent = sent.map(|(packet, passage)| {
+            let place = packet.payload.place;
+            let in_transit = slab.at(place);
+            in_transit.packet.ecn = packet.ecn;
+            let (arrived, marked) = (packet.arrived, packet.marked);
+            let at = self.passes(arrived, passage, marked, in_transit, observer);
+            (place, at)
+        });
+        (sent, self.link.call_again_at())
     }
 
     /// A packet leaves; when it is at the far end.
     fn passes<P>(
-        &mut self,
-        travelling: &mut PacketInTransit<P>,
-        Measured {
-            held_since,
-            start,
-            sent_from,
-        }: Measured,
-        end: Time,
+        &self,
+        arrived: Time,
+        Passage { waited, at }: Passage,
         marked: bool,
-        watch: &mut impl Observer<P>,
+        in_transit: &mut PacketInTransit<P>,
+        observer: &mut impl Observer<P>,
     ) -> Time {
-        let PacketInTransit {
-            parcel,
-            waited: total,
+        in_transit.waited += waited;
+        let transit = LinkTransit {
+            link: self.number,
             arrived,
-            ..
-        } = travelling;
-        let waited = start - *arrived;
-        *total += waited;
-        self.last_wait = waited;
-        if held_since < start {
-            self.meter.on_held(waited, held_since, start);
-        }
-        self.meter
-            .on_transmission(waited, sent_from, end, parcel.kind == PacketKind::Data);
-        if parcel.kind == PacketKind::Ack {
-            self.meter.on_ack_transmission(end, true);
-        }
-        if marked && parcel.kind == PacketKind::Data {
-            self.meter.on_mark(start);
-        }
-        watch.passed(
-            &LinkTransit {
-                link: self.number,
-                arrived: *arrived,
-                start,
-                end,
-                marked,
-            },
-            parcel,
-        );
-        end + self.propagation
+            start: arrived + waited,
+            end: self.link.left_at(at),
+            marked,
+        };
+        observer.passed(&transit, &in_transit.packet);
+        at
     }
 
     /// Chance drops a packet in front of it.
     pub(crate) fn lose(&mut self, now: Time, kind: PacketKind) {
-        self.count_drop(now, kind, Cause::Loss);
+        self.link.lose(now, kind);
     }
 
-    /// A packet of data comes twice.
-    pub(crate) fn double(&mut self, now: Time) {
-        self.meter.on_duplicate(now);
-    }
-
-    fn drop_shelved<P>(
-        &mut self,
-        now: Time,
-        cause: Cause,
-        place: u32,
-        shelf: &mut Slab<P>,
-        watch: &mut impl Observer<P>,
-    ) {
-        let dropped = shelf.take(place);
-        self.count_drop(now, dropped.parcel.kind, cause);
-        watch.dropped(now, Some(self.number), cause, &dropped.parcel);
-    }
-
-    fn count_drop(&mut self, now: Time, kind: PacketKind, cause: Cause) {
-        match (kind, cause) {
-            (PacketKind::Other, _) => {}
-            (PacketKind::Ack, _) => self.meter.on_ack_drop(now),
-            (PacketKind::Data, Cause::Loss) => self.meter.on_loss(now),
-            (PacketKind::Data, Cause::Queue) => self.meter.on_drop(now),
-            (PacketKind::Data, Cause::Policer) => self.meter.on_policed(now),
-        }
+    /// A packet comes twice.
+    pub(crate) fn duplicate(&mut self, now: Time, kind: PacketKind) {
+        self.link.duplicate(now, kind);
     }
 
     /// Packets and bytes that wait, and how long the one that left last had waited.
     pub(crate) fn backlog(&mut self, now: Time) -> (u64, Bytes, Span) {
-        let (packets, bytes) = match &mut self.element {
-            Element::Constant(link) => link.backlog(now),
-            Element::Varying(link) => link.backlog(now),
-            Element::Managed(link) => link.backlog(),
-        };
-        (
-            packets,
-            bytes,
-            if packets == 0 {
-                Span::ZERO
-            } else {
-                self.last_wait
-            },
-        )
+        self.link.backlog(now)
     }
 
     /// Its metrics within `window`.
     pub(crate) fn summary(&self, window: MeasuredTime) -> LinkSummary {
-        let MeasuredTime { from, to } = window;
-        let offered = match &self.element {
-            Element::Constant(_) => to - from,
-            Element::Varying(link) => link.offered(from, to),
-            Element::Managed(link) => link.offered(from, to),
-        };
-        LinkSummary::new(self.name.clone(), &self.meter.clone().with_offered(offered))
+        self.link.summary(window)
     }
 }

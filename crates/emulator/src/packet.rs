@@ -1,5 +1,6 @@
 //! What travels, and who is told what becomes of it.
 
+use fullpipe_network::{DropCause, PacketKind};
 use fullpipe_path::EcnCodepoint;
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -10,18 +11,6 @@ pub enum Direction {
     Forward,
     /// As its ACKs: over its `reverse_route`.
     Reverse,
-}
-
-/// What a packet counts as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketKind {
-    /// Data.
-    Data,
-    /// An ACK without data.
-    Ack,
-    /// Neither: what begins or ends a connection. It takes its time and its place, but no part in
-    /// the counts.
-    Other,
 }
 
 /// A packet.
@@ -67,17 +56,6 @@ impl<P> EmulatedPacket<P> {
     }
 }
 
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// By chance, or by a list.
-    Loss,
-    /// The queue had no room, or decided it.
-    Queue,
-    /// The policer had no tokens.
-    Policer,
-}
-
 /// How a packet passed a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkTransit {
@@ -102,14 +80,14 @@ pub trait Observer<P> {
         &mut self,
         _at: Time,
         _link: Option<usize>,
-        _cause: Cause,
-        _parcel: &EmulatedPacket<P>,
+        _cause: DropCause,
+        _packet: &EmulatedPacket<P>,
     ) {
     }
 
     /// A packet passes a link.
-    fn passed(&mut self, _passage: &LinkTransit, _parcel: &EmulatedPacket<P>) {}
+    fn passed(&mut self, _transit: &LinkTransit, _packet: &EmulatedPacket<P>) {}
 
     /// A packet is at its other end, its ECN field as it is there, after waiting so long in queues.
-    fn delivered(&mut self, at: Time, waited: Span, parcel: EmulatedPacket<P>);
+    fn delivered(&mut self, at: Time, waited: Span, packet: EmulatedPacket<P>);
 }

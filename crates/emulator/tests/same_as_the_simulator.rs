@@ -2,7 +2,9 @@
 //! nanosecond.
 
 use fullpipe_cc::Registry;
-use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, Observer, PacketKind, whole};
+use fullpipe_emulator::{
+    Direction, DropCause, EmulatedPacket, Emulator, Observer, PacketKind, whole,
+};
 use fullpipe_path::{EcnCodepoint, Serialiser};
 use fullpipe_scenario::{PACKET, Scenario};
 use fullpipe_trace::TraceLevel;
@@ -19,14 +21,14 @@ struct Ends {
 }
 
 impl Observer<Time> for Ends {
-    fn dropped(&mut self, at: Time, _: Option<usize>, _: Cause, parcel: &EmulatedPacket<Time>) {
-        self.dropped[parcel.flow as usize] += u64::from(at <= self.end);
+    fn dropped(&mut self, at: Time, _: Option<usize>, _: DropCause, packet: &EmulatedPacket<Time>) {
+        self.dropped[packet.flow as usize] += u64::from(at <= self.end);
     }
 
-    fn delivered(&mut self, at: Time, waited: Span, parcel: EmulatedPacket<Time>) {
-        assert!(parcel.payload <= at);
+    fn delivered(&mut self, at: Time, waited: Span, packet: EmulatedPacket<Time>) {
+        assert!(packet.payload <= at);
         if at <= self.end {
-            self.waits[parcel.flow as usize].add(waited);
+            self.waits[packet.flow as usize].add(waited);
         }
     }
 }
@@ -81,14 +83,14 @@ fn compare(path: &str, more: &str) {
             path.advance(from - Span::from_nanos(1), &mut ends);
             (ends.waits, ends.dropped, begun) = (vec![Histogram::default(); 2], vec![0; 2], true);
         }
-        let mut parcel =
+        let mut packet =
             EmulatedPacket::new(flow, Direction::Forward, PacketKind::Data, PACKET, at);
-        parcel.ecn = if flow == 0 {
+        packet.ecn = if flow == 0 {
             EcnCodepoint::Ect0
         } else {
             EcnCodepoint::NotEct
         };
-        path.arrive(at, parcel, &mut ends);
+        path.arrive(at, packet, &mut ends);
     }
     path.advance(end, &mut ends);
     assert_eq!(path.summaries(end), theirs.links, "{text}");
@@ -189,7 +191,7 @@ proptest! {
         #[derive(Default)]
         struct Count { delivered: usize, dropped: usize, last: Time }
         impl Observer<()> for Count {
-            fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &EmulatedPacket<()>) { self.dropped += 1; }
+            fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, _: &EmulatedPacket<()>) { self.dropped += 1; }
             fn delivered(&mut self, at: Time, _: Span, _: EmulatedPacket<()>) {
                 assert!(at >= self.last, "deliveries are told in order");
                 self.last = at;

@@ -4,6 +4,7 @@
 //! An element is told the time and answers with times. It holds no packet: who asks keeps them.
 //! Only the queues that decide do.
 
+mod any_link;
 mod bucket;
 mod delay_line;
 mod delay_trace;
@@ -26,6 +27,7 @@ mod shaper;
 mod timeline;
 mod transmitter;
 
+pub use any_link::AnyLink;
 pub use delay_line::DelayLine;
 pub use delay_trace::{Delay, DelayTrace};
 pub use droptail::{DropTail, Limit};

@@ -152,12 +152,18 @@ fn check_loopback(scenario: &Scenario) -> Result<(), Error> {
     let own = in_the_way.into_iter().find(|(_, is)| *is);
     // These have no effect where nothing waits.
     let mut altered = way.altered_keys();
-    let altered = altered.find(|key| !["path.queue", "path.ecn", "path.ack_filter"].contains(&key.as_str()));
+    let altered =
+        altered.find(|key| !["path.queue", "path.ecn", "path.ack_filter"].contains(&key.as_str()));
     let Some(key) = own.map(|(key, _)| key.to_owned()).or(altered) else {
         return Ok(());
     };
     let fix = "leave it out, or path.kind, and then it runs behind the path";
-    Err(scenario.error(&key, "…", "this machine's own loopback is no such path", fix))
+    Err(scenario.error(
+        &key,
+        "…",
+        "this machine's own loopback is no such path",
+        fix,
+    ))
 }
 
 fn check_flow(

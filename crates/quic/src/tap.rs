@@ -1,6 +1,6 @@
 //! What the path does with packets, as whoever carries them is told.
 
-use fullpipe_emulator::{Cause, Direction, EmulatedPacket, LinkTransit, PacketKind};
+use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, LinkTransit, PacketKind};
 use fullpipe_scenario::Scenario;
 use fullpipe_testbed::reconstruct::{Dropped, Links, Loss, Passed};
 use fullpipe_testbed::{Frame, Header, Route, Side, Tap};
@@ -136,15 +136,15 @@ impl Tap for Seen {
         &mut self,
         at: Time,
         link: Option<usize>,
-        cause: Cause,
+        cause: DropCause,
         parcel: &EmulatedPacket<Frame>,
     ) {
         self.tallies.dropped(at, parcel);
         if let Some((links, _)) = &mut self.links {
             let why = match cause {
-                Cause::Loss => Loss::Chance,
-                Cause::Queue => Loss::Queue,
-                Cause::Policer => Loss::Policer,
+                DropCause::Loss => Loss::Chance,
+                DropCause::Queue => Loss::Queue,
+                DropCause::Policer => Loss::Policer,
             };
             let (link, data) = (
                 link.map(|link| link as u32),

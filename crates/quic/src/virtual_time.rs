@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::BytesMut;
 use fullpipe_emulator::{
-    Cause, Direction, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
+    Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
 };
 use fullpipe_path::{EcnCodepoint as OnPath, Serialiser};
 use fullpipe_scenario::{Error, Scenario};
@@ -54,11 +54,12 @@ impl Observer<Payload> for Watcher {
         &mut self,
         at: Time,
         link: Option<usize>,
-        cause: Cause,
+        cause: DropCause,
         parcel: &EmulatedPacket<Payload>,
     ) {
         self.tallies.dropped(at, parcel);
-        if let Some(link) = link.filter(|_| parcel.kind == PacketKind::Data && cause != Cause::Loss)
+        if let Some(link) =
+            link.filter(|_| parcel.kind == PacketKind::Data && cause != DropCause::Loss)
         {
             self.links[link].0 += 1;
         }

@@ -1,8 +1,8 @@
 //! The elements of a scenario's path, each with its random stream.
 
 use fullpipe_path::{
-    Delay, DelayLine, DelayTrace, Duplicator, Link, Losses, ManagedLink, OutageSchedule, Policer,
-    Queue, Radio, Shaper, Suspension, Timeline, Transmitter, VaryingLink,
+    AnyLink, Delay, DelayLine, DelayTrace, Duplicator, Link, Losses, ManagedLink, OutageSchedule,
+    Policer, Queue, Radio, Shaper, Suspension, Timeline, Transmitter, VaryingLink,
 };
 use fullpipe_units::{Rng, Span, Time};
 
@@ -11,19 +11,8 @@ use fullpipe_scenario::{Change, Flow, Path, Scenario, Suspend};
 /// The link of `[path]` among [`Scenario::links`].
 pub const BOTTLENECK: usize = 0;
 
-/// A link that can begin to send.
-#[derive(Clone, Debug)]
-pub enum Element<P> {
-    /// Drop-tail at a constant rate.
-    Constant(Link),
-    /// Drop-tail, of which something changes or is added.
-    Varying(Box<VaryingLink>),
-    /// Behind a queue that decides.
-    Managed(Box<ManagedLink<P>>),
-}
-
 /// The link of that number in [`Scenario::links`]. The path's schedule is the bottleneck's.
-pub fn link<P: Copy>(scenario: &Scenario, index: usize) -> Element<P> {
+pub fn link<P: Copy>(scenario: &Scenario, index: usize) -> AnyLink<P> {
     let path = &scenario.path;
     let link = link_of(scenario, index);
     let mut limits = timeline_of(path, index, link.limit, |change| change.limit);
@@ -42,15 +31,15 @@ pub fn link<P: Copy>(scenario: &Scenario, index: usize) -> Element<P> {
         shapers.constant(),
     ) {
         (None, Some(rate), Some(limit), Some(None), Some(None)) => {
-            Element::Constant(Link::new(rate, *limit))
+            AnyLink::Constant(Link::new(rate, *limit))
         }
-        (None, ..) => Element::Varying(Box::new(VaryingLink::new(
+        (None, ..) => AnyLink::Varying(Box::new(VaryingLink::new(
             transmitter,
             limits,
             policers,
             shapers,
         ))),
-        (Some(queue), ..) => Element::Managed(Box::new(ManagedLink::new(
+        (Some(queue), ..) => AnyLink::Managed(Box::new(ManagedLink::new(
             transmitter,
             limits,
             policers,

@@ -10,7 +10,6 @@ mod rates;
 mod servers;
 
 pub use algorithms::{Algorithms, PROVIDES, Runner, choose, controller, resolved};
-pub use elements::Element;
 pub use is_random::is_random;
 pub use max_min::set_max_min_shares;
 pub use rates::rate_over_time;

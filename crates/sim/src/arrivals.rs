@@ -15,9 +15,9 @@ use fullpipe_workload::Arrival;
 
 use crate::build;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
-use crate::flow::{AnySender, Flow, LazyTimer, Transitions};
-use fullpipe_setup::Servers;
-use fullpipe_setup::{Algorithms, choose};
+use crate::flow::{AnySender, Flow};
+use crate::lazy_timer::LazyTimer;
+use fullpipe_setup::{Algorithms, Servers, choose};
 
 /// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned
 /// away.
@@ -164,7 +164,7 @@ impl Workloads {
         if !flow.settled {
             self.settle(flow, arrived);
         }
-        if flow.wire.is_empty() && flow.wire.gone {
+        if flow.path.is_empty() && flow.path.gone {
             self.all[arrived.workload as usize]
                 .meter
                 .take(&mut flow.meter);
@@ -278,7 +278,7 @@ impl Workload {
         let (mut memory, mut in_flights, mut meter) = (Memory::default(), None, None);
         if let Some(old) = old {
             memory = old.source.take_memory();
-            in_flights = Some(old.wire.take_in_flights());
+            in_flights = Some(old.path.take_in_flights());
             meter = Some(std::mem::replace(
                 &mut old.meter,
                 FlowMeter::new(window, now),
@@ -286,7 +286,7 @@ impl Workload {
         }
         let mut meter = meter.unwrap_or_else(|| FlowMeter::new(window, now));
         meter.restart(now);
-        let (source, receiver) = build::connection(
+        let ends = build::connection(
             scenario,
             spec,
             &self.algorithms,
@@ -295,32 +295,15 @@ impl Workload {
             now,
             window.from,
         );
-        let wire = build::wire(scenario, spec, account, now);
+        let mut path = build::flow_path(scenario, spec, account, now);
+        if let Some(in_flights) = in_flights {
+            path = path.with_in_flights(in_flights);
+        }
         Flow {
-            key,
-            source,
-            receiver,
-            wire: match in_flights {
-                Some(in_flights) => wire.with_in_flights(in_flights),
-                None => wire,
-            },
-            meter,
-            timer: LazyTimer::default(),
-            departure: LazyTimer::default(),
-            total: Some(arrival.bytes),
-            transitions: Transitions {
-                flow: 0,
-                wanted: false,
-                rows: Vec::new(),
-            },
-            group: 0,
-            window_group: None,
-            last: fullpipe_tcp::AckOutcome::default(),
             finished: true,
             watched: true,
             arrived: Some(arrived),
-            closed: None,
-            settled: false,
+            ..Flow::new(key, ends, path, meter, Some(arrival.bytes))
         }
     }
 }
@@ -354,6 +337,6 @@ impl Flow {
         };
         self.closed = Some(now);
         (self.timer, self.departure) = (LazyTimer::default(), LazyTimer::default());
-        self.wire.close();
+        self.path.close();
     }
 }

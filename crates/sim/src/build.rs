@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_cc::{Config, Descriptor, Registry};
+use fullpipe_network::Impairments;
 use fullpipe_path::Serialiser;
 use fullpipe_scenario::{Error, On, ReceiveWindow, Scenario};
 use fullpipe_tcp::{
@@ -15,10 +16,12 @@ use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 use crate::arrivals::Workloads;
 use crate::engine::Simulation;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
-use crate::flow::{AnySender, Flow, FlowPath, Impairments, LazyTimer, Network, Transitions};
+use crate::flow::{AnySender, Flow, Network, Transitions};
+use crate::flow_path::FlowPath;
 use crate::host::{ReceivingHost, SendingHost};
 use crate::in_flight::InFlight;
-use crate::link::{Element, Managed, NetworkLink};
+use crate::lazy_timer::LazyTimer;
+use crate::link::NetworkLink;
 use crate::observe::Measurement;
 use crate::reverse::ReverseHop;
 use fullpipe_setup::{Algorithms, choose, elements};
@@ -35,9 +38,8 @@ pub(crate) fn simulation(
     registry: &Registry,
     level: TraceLevel,
 ) -> Result<Simulation, Error> {
-    let end = Time::ZERO + scenario.duration;
-    let from = Time::ZERO + scenario.measure_from;
-    let window = MeasuredTime { from, to: end };
+    let window = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
+    let MeasuredTime { from, to: end } = window;
     let mut observer = Measurement::new(level);
     let links = scenario
         .links()
@@ -100,15 +102,8 @@ pub(crate) fn simulation(
             meter = meter.with_responses(observer.records());
             total = receiver.expects();
         }
+        let path = flow_path(scenario, spec, index, start);
         flows.push(Flow {
-            key,
-            source,
-            receiver,
-            wire: wire(scenario, spec, index, start),
-            meter,
-            timer: LazyTimer::default(),
-            departure: LazyTimer::default(),
-            total,
             transitions: Transitions {
                 flow: index,
                 wanted: observer.records(),
@@ -116,12 +111,8 @@ pub(crate) fn simulation(
             },
             group,
             window_group,
-            last: fullpipe_tcp::AckOutcome::default(),
-            finished: false,
             watched: level == TraceLevel::Acks,
-            arrived: None,
-            closed: None,
-            settled: false,
+            ..Flow::new(key, (source, receiver), path, meter, total)
         });
         network.event_queue.push(start, EventKind::Start, key, 0);
     }
@@ -209,7 +200,7 @@ fn declare<'a, Build>(
         .or_insert_with(|| observer.declare(descriptor))
 }
 
-/// A link of the network. The path's propagation delay lies in each flow's [`wire`], behind the
+/// A link of the network. The path's propagation delay lies in each flow's [path](flow_path), behind the
 /// last link.
 fn network_link(
     scenario: &Scenario,
@@ -217,16 +208,9 @@ fn network_link(
     link: &fullpipe_scenario::Link,
     window: MeasuredTime,
 ) -> NetworkLink {
-    let element = match elements::link(scenario, index) {
-        fullpipe_setup::Element::Constant(link) => Element::Constant(link),
-        fullpipe_setup::Element::Varying(link) => Element::Varying(link),
-        fullpipe_setup::Element::Managed(link) => Element::Managed(Box::new(Managed::new(
-            *link,
-            window,
-            scenario.flows.len() + scenario.workloads.len(),
-        ))),
-    };
-    NetworkLink::new(link, element, window, scenario.path.rtt)
+    let accounts = scenario.flows.len() + scenario.workloads.len();
+    let any = elements::link(scenario, index);
+    NetworkLink::new(link, any, window, scenario.path.rtt, accounts)
 }
 
 /// A flow's own link to the network.
@@ -400,7 +384,7 @@ fn receiver(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Receiver {
 }
 
 /// What lies between the ends of a flow, and where it is counted.
-pub(crate) fn wire(
+pub(crate) fn flow_path(
     scenario: &Scenario,
     spec: &fullpipe_scenario::Flow,
     account: u32,
@@ -433,14 +417,14 @@ pub(crate) fn wire(
         line: elements::line(scenario, spec),
         reordered: BTreeMap::new(),
         arrivals: LazyTimer::default(),
-        hazards: Impairments::new(losses, elements::copies(scenario, spec)),
+        impairments: Impairments::new(losses, elements::copies(scenario, spec)),
         acks_in_flight: (0..=reverse_route.len())
             .map(|_| InFlight::default())
             .collect(),
         blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
         reverse_route,
         reverse_line: elements::reverse_line(scenario, spec),
-        reverse_hazards: Impairments::new(
+        reverse_impairments: Impairments::new(
             Box::new([elements::reverse_loss(scenario, spec)]),
             elements::reverse_copies(scenario, spec),
         ),

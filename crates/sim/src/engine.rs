@@ -5,19 +5,18 @@ use std::collections::BTreeMap;
 
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_setup::set_max_min_shares;
-use fullpipe_tcp::{Ack, Block, LIMITS, MAX_BLOCKS};
-use fullpipe_trace::{FlowSummary, LinkSummary, Summary, jain};
-use fullpipe_units::{Span, Time};
+use fullpipe_tcp::LIMITS;
+use fullpipe_trace::{FlowSummary, MeasuredTime, Run, Summary, TraceLevel, jain};
+use fullpipe_units::Time;
 
 use crate::arrivals::Workloads;
 use crate::build;
 use crate::event_queue::{Event, EventKind, FlowKey};
-use crate::flow::{AnySender, Flow, ForwardPath, Network};
-use crate::link::Sent;
+use crate::flow::{Flow, Network};
 use crate::observe::Measurement;
 use crate::prefetch::prefetch;
-use crate::slab::WaitingAck;
-use fullpipe_trace::{Run, TraceLevel};
+use crate::step::Step;
+use crate::waiting::Load;
 
 /// A run in progress.
 #[derive(Debug)]
@@ -156,17 +155,7 @@ impl Simulation {
             network: &mut self.network,
             observer: &mut self.observer,
         };
-        match kind {
-            EventKind::Start => step.start(flow, now),
-            EventKind::Segment => step.segments(flow, now, event.hop()),
-            EventKind::Arrival => step.arrivals(flow, now),
-            EventKind::Ack => step.acks(flow, now, event.hop()),
-            EventKind::Turn => step.turn(flow, now, event.hop()),
-            EventKind::DelayedAck => step.delayed_ack(flow, now),
-            EventKind::Timer => step.timer(flow, now),
-            EventKind::Departure => step.departure(flow, now),
-            EventKind::Transmit | EventKind::Arrive | EventKind::Sample | EventKind::Pause => {}
-        }
+        step.happen(flow, event);
         if watched {
             self.tidy(event.slot());
         }
@@ -214,33 +203,13 @@ impl Simulation {
     fn transmit(&mut self, link: usize, mut now: Time) {
         loop {
             self.network.events += 1;
-            match self.network.links[link].send(now) {
-                Some(Sent::Data {
-                    key,
-                    hop,
-                    packet,
-                    at,
-                }) => {
-                    let flow = &mut self.flows[key.slot()];
-                    if flow.key == key && !flow.wire.gone {
-                        flow.far().pass_on(&mut self.network, hop, at, packet);
-                    }
+            if let Some(sent) = self.network.links[link].send(now) {
+                let flow = &mut self.flows[sent.key.slot()];
+                if flow.key == sent.key && !flow.path.gone {
+                    flow.forward_path().proceed(&mut self.network, link, sent);
+                } else if let Load::Ack { place, .. } = sent.load {
+                    self.network.links[link].take_ack(place);
                 }
-                Some(Sent::Ack { place, at }) => {
-                    let sent = self.network.links[link].take_ack(place);
-                    let flow = &mut self.flows[sent.key.slot()];
-                    if flow.key == sent.key && !flow.wire.gone {
-                        flow.wire.ack_hop(
-                            &mut self.network,
-                            sent.key,
-                            sent.hop + 1,
-                            at,
-                            sent.ack,
-                            sent.blocks(),
-                        );
-                    }
-                }
-                None => {}
             }
             let Some(next) = self.network.links[link].call_again_at() else {
                 return;
@@ -262,7 +231,7 @@ impl Simulation {
         let (mut flows, mut rates) = (Vec::with_capacity(self.flows.len()), Vec::new());
         for (flow, spec) in self.flows.iter_mut().zip(&self.scenario.flows) {
             for link in &self.network.links {
-                flow.meter.on_tally(link.tally(flow.wire.account));
+                flow.meter.on_tally(link.counters(flow.path.account));
             }
             if flow.source.tcp().is_some() {
                 rates.push(flow.meter.goodput().as_f64());
@@ -278,17 +247,18 @@ impl Simulation {
         }
         let meters = self.flows.iter().take(flows.len()).map(|flow| &flow.meter);
         set_max_min_shares(&self.scenario, &mut flows, meters);
+        let window = MeasuredTime::of_run(self.scenario.measure_from, self.scenario.duration);
         let links = self
             .network
             .links
             .iter()
-            .map(|link| LinkSummary::new(link.name.clone(), &link.meter))
+            .map(|link| link.summary(window))
             .collect();
         let tally = |account| {
             self.network
                 .links
                 .iter()
-                .map(|link| link.tally(account))
+                .map(|link| link.counters(account))
                 .collect()
         };
         let (workloads, warnings, transfers) =
@@ -306,275 +276,13 @@ impl Simulation {
             workloads,
             links,
             jain: jain(&rates),
-            packets: self.network.links[0].meter.packets(),
+            packets: self.network.links[0].packets(),
             events: self.network.events,
         };
         let transfers = (!self.scenario.workloads.is_empty()).then_some(transfers);
         Run {
             summary,
             trace: self.observer.finish(&mut self.flows, transfers),
-        }
-    }
-}
-
-/// One entry's happening: what it may touch beside its flow.
-struct Step<'a> {
-    network: &'a mut Network,
-    observer: &'a mut Measurement,
-}
-
-impl Step<'_> {
-    fn start(mut self, flow: &mut Flow, now: Time) {
-        self.network.events += 1;
-        match &mut flow.source {
-            AnySender::Tcp(sender) => {
-                let syn = sender.syn(now);
-                flow.far().enter(self.network, now, syn);
-                self.rearm(flow, now);
-            }
-            AnySender::Hosted(_) => flow.start_host(self.network, now),
-            AnySender::Unresponsive(_) => self.emit_unresponsive(flow, now),
-            AnySender::Closed(_) | AnySender::Gone => {}
-        }
-    }
-
-    /// A program on a host at one of the flow's ends takes a turn. Out of line: `dispatch` has to
-    /// stay small.
-    #[cold]
-    #[inline(never)]
-    fn turn(mut self, flow: &mut Flow, now: Time, side: usize) {
-        if flow.turn(self.network, now, side) && flow.watched {
-            self.watch(flow, now);
-        }
-    }
-
-    /// Packets of a flow arrive at a link.
-    fn segments(self, flow: &mut Flow, mut now: Time, hop: usize) {
-        while let Some(packet) = flow.wire.in_flights[hop].front() {
-            flow.far().arrive(self.network, hop, now, packet);
-            let Some(next) = flow.wire.in_flights[hop].advance() else {
-                return;
-            };
-            if !self.network.event_queue.is_first(next) {
-                return self.network.event_queue.push(
-                    next,
-                    EventKind::Segment,
-                    flow.key,
-                    hop as u8,
-                );
-            }
-            now = next;
-        }
-    }
-
-    /// Packets of a flow arrive at a receiver that is not told ahead of time.
-    fn arrivals(self, flow: &mut Flow, now: Time) {
-        if flow.wire.arrivals.fired(now) {
-            flow.far().arrivals(self.network, now);
-        }
-    }
-
-    /// ACKs of a flow arrive at a link, or at the sender.
-    #[inline]
-    fn acks(mut self, flow: &mut Flow, mut now: Time, hop: usize) {
-        while let Some(ack) = flow.wire.acks_in_flight[hop].front() {
-            let mut blocks = [Block::default(); MAX_BLOCKS];
-            let count = usize::from(ack.blocks);
-            for block in &mut blocks[..count] {
-                *block = flow.wire.blocks[hop]
-                    .pop_front()
-                    .expect("an ACK's blocks travel with it");
-            }
-            self.network.events += 1;
-            if hop < flow.wire.reverse_route.len() {
-                let ack = WaitingAck::new(flow.key, flow.wire.account, hop, ack, &blocks[..count]);
-                flow.wire
-                    .ack_at_link(self.network, &mut flow.meter, now, ack);
-            } else {
-                self.ack_at_sender(flow, now, &ack, &blocks[..count]);
-            }
-            let Some(next) = flow.wire.acks_in_flight[hop].advance() else {
-                return;
-            };
-            if !self.network.event_queue.is_first(next) {
-                return self
-                    .network
-                    .event_queue
-                    .push(next, EventKind::Ack, flow.key, hop as u8);
-            }
-            now = next;
-        }
-    }
-
-    #[inline]
-    fn ack_at_sender(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
-        let AnySender::Tcp(sender) = &mut flow.source else {
-            return flow.ack_at_host(self.network, now, ack, blocks);
-        };
-        flow.last = sender.on_ack(now, ack, blocks, &mut flow.transitions);
-        if let Some(rtt) = flow.last.rtt {
-            flow.meter.on_rtt(now, rtt);
-        }
-        self.transmit(flow, now);
-        if flow.watched {
-            self.watch(flow, now);
-        }
-    }
-
-    /// An ACK of a watched flow was read: a row in the trace, or its end.
-    #[inline(never)] // as above
-    fn watch(&mut self, flow: &mut Flow, now: Time) {
-        if flow.arrived.is_none() {
-            self.observer.flow(now, flow);
-        } else if flow.source.tcp().is_some_and(|sender| sender.is_done()) {
-            flow.close(now);
-        }
-    }
-
-    fn delayed_ack(self, flow: &mut Flow, now: Time) {
-        if flow.wire.delayed_ack.fired(now) {
-            self.network.events += 1;
-            flow.far().on_time(self.network, now);
-        }
-    }
-
-    fn timer(mut self, flow: &mut Flow, now: Time) {
-        if !flow.timer.fired(now) {
-            return;
-        }
-        self.network.events += 1;
-        let Flow {
-            source: AnySender::Tcp(sender),
-            ..
-        } = flow
-        else {
-            return;
-        };
-        if sender.must_resend_syn(now) {
-            let syn = sender.syn(now);
-            flow.far().enter(self.network, now, syn);
-            return self.rearm(flow, now);
-        }
-        let (sender, transitions, mut far) = flow.split();
-        sender.on_timer(now, transitions, |segment| {
-            far.enter(self.network, now, segment)
-        });
-        self.transmit(flow, now);
-    }
-
-    fn departure(mut self, flow: &mut Flow, now: Time) {
-        if !flow.departure.fired(now) {
-            return;
-        }
-        self.network.events += 1;
-        match flow.source {
-            AnySender::Tcp(_) => self.transmit(flow, now),
-            AnySender::Hosted(_) | AnySender::Closed(_) | AnySender::Gone => {}
-            AnySender::Unresponsive(_) => self.emit_unresponsive(flow, now),
-        }
-    }
-
-    fn emit_unresponsive(&mut self, flow: &mut Flow, mut now: Time) {
-        loop {
-            let AnySender::Unresponsive(source) = &mut flow.source else {
-                return;
-            };
-            let segment = source.send(now);
-            let next = source.next_at();
-            flow.far().enter(self.network, now, segment);
-            if !self.network.event_queue.is_first(next) {
-                return flow.departure.arm(
-                    &mut self.network.event_queue,
-                    next,
-                    EventKind::Departure,
-                    flow.key,
-                );
-            }
-            self.network.events += 1;
-            now = next;
-        }
-    }
-
-    #[inline]
-    fn transmit(&mut self, flow: &mut Flow, now: Time) {
-        let (sender, transitions, mut far) = flow.split();
-        sender.transmit(now, transitions, |segment| {
-            far.enter(self.network, now, segment)
-        });
-        self.rearm(flow, now);
-    }
-
-    /// Sees to it that the sender is called when it wants to be.
-    #[inline]
-    fn rearm(&mut self, flow: &mut Flow, now: Time) {
-        let AnySender::Tcp(sender) = &flow.source else {
-            return;
-        };
-        flow.timer.arm(
-            &mut self.network.event_queue,
-            sender.timer_at().max(now),
-            EventKind::Timer,
-            flow.key,
-        );
-        flow.departure.arm(
-            &mut self.network.event_queue,
-            sender.departure_at().max(now),
-            EventKind::Departure,
-            flow.key,
-        );
-    }
-}
-
-impl Flow {
-    /// The part of the flow that a packet meets once it has left.
-    #[inline]
-    pub(crate) fn far(&mut self) -> ForwardPath<'_> {
-        ForwardPath {
-            key: self.key,
-            wire: &mut self.wire,
-            receiver: &mut self.receiver,
-            meter: &mut self.meter,
-            total: &mut self.total,
-            at_once: matches!(self.source, AnySender::Tcp(_)),
-        }
-    }
-
-    /// Sender and far side, both to change.
-    ///
-    /// # Panics
-    /// For other sources: unresponsive traffic has no sender of this kind, and one on a host takes
-    /// turns.
-    #[inline]
-    fn split(
-        &mut self,
-    ) -> (
-        &mut fullpipe_tcp::Sender<fullpipe_cc::AnyController>,
-        &mut crate::flow::Transitions,
-        ForwardPath<'_>,
-    ) {
-        let AnySender::Tcp(sender) = &mut self.source else {
-            unreachable!("only a TCP sender transmits here")
-        };
-        let far = ForwardPath {
-            key: self.key,
-            wire: &mut self.wire,
-            receiver: &mut self.receiver,
-            meter: &mut self.meter,
-            total: &mut self.total,
-            at_once: true,
-        };
-        (sender, &mut self.transitions, far)
-    }
-
-    fn limits_held(&mut self, end: Time) -> [Span; LIMITS.len()] {
-        let until = self.meter.ended().unwrap_or(end);
-        match self.source.tcp() {
-            Some(sender) => sender.limits().held(until),
-            None => {
-                let mut held = [Span::ZERO; LIMITS.len()];
-                held[fullpipe_tcp::Limit::Application as usize] = self.meter.active();
-                held
-            }
         }
     }
 }

@@ -12,7 +12,9 @@ use fullpipe_tcp::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
 use fullpipe_units::Time;
 
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
-use crate::flow::{AnySender, Flow, ForwardPath, LazyTimer, Network, PacketInTransit, Transitions};
+use crate::flow::{AnySender, Flow, Network, PacketInTransit, Parts, Transitions};
+use crate::forward_path::ForwardPath;
+use crate::lazy_timer::LazyTimer;
 
 /// Whose turn it is: the hop of a [`EventKind::Turn`].
 pub(crate) const SENDER: usize = 0;
@@ -92,10 +94,10 @@ impl SendingHost {
     }
 
     /// The connection begins with a turn of its own.
-    pub(crate) fn start(&mut self, network: &mut Network, now: Time, far: &mut ForwardPath<'_>) {
+    pub(crate) fn start(&mut self, network: &mut Network, now: Time, path: &mut ForwardPath<'_>) {
         self.program.cpu.begin(now);
         self.leaving.push(self.sender.syn(now));
-        self.end_turn(network, far);
+        self.end_turn(network, path);
     }
 
     /// An ACK arrives: it waits for the next turn.
@@ -121,7 +123,7 @@ impl SendingHost {
         network: &mut Network,
         now: Time,
         transitions: &mut Transitions,
-        mut far: ForwardPath<'_>,
+        mut path: ForwardPath<'_>,
         mut on_ack: impl FnMut(&mut ForwardPath<'_>, fullpipe_tcp::AckOutcome),
     ) -> usize {
         if !self.program.turn.fired(now) {
@@ -148,7 +150,7 @@ impl SendingHost {
                 &blocks[..usize::from(ack.blocks)],
                 transitions,
             );
-            on_ack(&mut far, outcome);
+            on_ack(&mut path, outcome);
         }
         cpu.work(costs.of_call(read, costs.ack));
 
@@ -165,20 +167,20 @@ impl SendingHost {
         if let Some(limit) = limit {
             self.sender.limits().set(now, limit);
         }
-        self.end_turn(network, &mut far);
+        self.end_turn(network, &mut path);
         read
     }
 
-    fn end_turn(&mut self, network: &mut Network, far: &mut ForwardPath<'_>) {
+    fn end_turn(&mut self, network: &mut Network, path: &mut ForwardPath<'_>) {
         let Program { cpu, costs, .. } = &mut self.program;
         let done = cpu.work(costs.of_call(self.leaving.len(), costs.send));
         cpu.rest();
         for segment in self.leaving.drain(..) {
-            far.enter(network, done, segment);
+            path.enter(network, done, segment);
         }
         let event = self.next_event();
         self.program
-            .arm(&mut network.event_queue, event, far.key, SENDER);
+            .arm(&mut network.event_queue, event, path.key, SENDER);
     }
 }
 
@@ -195,7 +197,7 @@ impl ForwardPath<'_> {
     /// A packet will be at the receiver's host at `at`, which may be yet to come: it waits for a
     /// turn.
     pub(crate) fn wait(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
-        let Some(host) = &mut self.wire.host else {
+        let Some(host) = &mut self.path.host else {
             return;
         };
         host.program.inbox.push_back((at, packet));
@@ -203,7 +205,7 @@ impl ForwardPath<'_> {
     }
 
     fn arm_receiver(&mut self, network: &mut Network) {
-        let Some(host) = &mut self.wire.host else {
+        let Some(host) = &mut self.path.host else {
             return;
         };
         let arrival = host.program.inbox.front().map_or(Time::MAX, |(at, _)| *at);
@@ -214,7 +216,7 @@ impl ForwardPath<'_> {
 
     /// The receiver's turn, if one is due.
     pub(crate) fn receivers_turn(&mut self, network: &mut Network, now: Time) {
-        let Some(mut host) = self.wire.host.take_if(|host| host.program.turn.fired(now)) else {
+        let Some(mut host) = self.path.host.take_if(|host| host.program.turn.fired(now)) else {
             return;
         };
         network.events += 1;
@@ -248,7 +250,7 @@ impl ForwardPath<'_> {
         let done = cpu.work(costs.of_call(leaving.len(), costs.ack));
         cpu.rest();
         for (ack, blocks) in leaving.drain(..) {
-            self.wire.acknowledge(
+            self.path.acknowledge(
                 network,
                 self.meter,
                 self.key,
@@ -257,7 +259,7 @@ impl ForwardPath<'_> {
                 &blocks[..usize::from(ack.blocks)],
             );
         }
-        self.wire.host = Some(host);
+        self.path.host = Some(host);
         self.arm_receiver(network);
     }
 }
@@ -267,26 +269,15 @@ impl Flow {
     #[cold]
     #[inline(never)]
     pub(crate) fn start_host(&mut self, network: &mut Network, now: Time) {
-        let Flow {
+        let Parts {
             source: AnySender::Hosted(host),
-            wire,
-            receiver,
-            meter,
-            total,
+            mut path,
             ..
-        } = self
+        } = self.parts()
         else {
             return;
         };
-        let mut far = ForwardPath {
-            key: self.key,
-            wire,
-            receiver,
-            meter,
-            total,
-            at_once: false,
-        };
-        host.start(network, now, &mut far);
+        host.start(network, now, &mut path);
     }
 
     /// An ACK arrives where no sender takes it at once.
@@ -306,34 +297,22 @@ impl Flow {
     /// A turn of one of the flow's ends; true when the sender has read an ACK.
     pub(crate) fn turn(&mut self, network: &mut Network, now: Time, side: usize) -> bool {
         if side == RECEIVER {
-            self.far().receivers_turn(network, now);
+            self.forward_path().receivers_turn(network, now);
             return false;
         }
-        let Flow {
+        let Parts {
             source: AnySender::Hosted(host),
-            wire,
-            receiver,
-            meter,
-            total,
             transitions,
             last,
-            ..
-        } = self
+            path,
+        } = self.parts()
         else {
             return false;
         };
-        let far = ForwardPath {
-            key: self.key,
-            wire,
-            receiver,
-            meter,
-            total,
-            at_once: false,
-        };
-        let read = host.turn(network, now, transitions, far, |far, outcome| {
+        let read = host.turn(network, now, transitions, path, |path, outcome| {
             *last = outcome;
             if let Some(rtt) = outcome.rtt {
-                far.meter.on_rtt(now, rtt);
+                path.meter.on_rtt(now, rtt);
             }
         });
         read > 0

@@ -31,8 +31,33 @@ const PER_LINK_ROW: u64 = 2 * 56 + 48;
 
 /// An upper estimate of what a run of `scenario` holds at once.
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
-    let path = &scenario.path;
-    // The path at its largest: whatever of its schedule may coincide.
+    let links: Vec<Largest> = scenario
+        .links()
+        .enumerate()
+        .map(|(i, link)| Largest::new(&scenario.path, i, link))
+        .collect();
+    let arrivals: u64 = scenario
+        .workloads
+        .iter()
+        .map(|workload| scenario.arrivals(workload))
+        .sum();
+    let flows = scenario.flows.len() as u64 + arrivals.min(UNDER_WAY);
+    let (rtt, late) = longest(&scenario.path);
+    let segments = flows_segments(scenario, &links, rtt, late).min(paths_segments(
+        scenario,
+        &links,
+        rtt + late,
+        flows,
+    ));
+    Bytes::new(PER_SEGMENT + per_queued(scenario)) * segments
+        + Bytes::new(PER_FLOW) * flows
+        + Bytes::new(PER_ARRIVAL) * arrivals
+        + trace(scenario, &links, level)
+}
+
+/// The path at its largest, whatever of its schedule may coincide: its RTT, and what a packet and
+/// its ACK may be late.
+fn longest(path: &Path) -> (Span, Span) {
     let rtt = path
         .schedule(|change| change.rtt)
         .map(|(_, rtt)| rtt)
@@ -45,59 +70,43 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let late = jitters
         .map(fullpipe_path::Jitter::latest)
         .max()
-        .unwrap_or(Span::ZERO)
-        * 2;
+        .unwrap_or(Span::ZERO);
     let suspends = path
         .schedule(|change| change.suspend)
         .map(|(_, suspend)| suspend)
         .chain([path.suspend])
         .flatten();
-    let late = late
-        + suspends
-            .map(|suspend| suspend.hold)
-            .max()
-            .unwrap_or(Span::ZERO);
-    let links: Vec<Largest> = scenario
-        .links()
-        .enumerate()
-        .map(|(i, link)| Largest::new(path, i, link))
-        .collect();
+    let hold = suspends.map(|suspend| suspend.hold).max();
+    (rtt, late * 2 + hold.unwrap_or(Span::ZERO))
+}
 
-    let mut segments = 0_u64;
-    for flow in scenario
-        .flows
-        .iter()
-        .chain(scenario.workloads.iter().map(|workload| &workload.flow))
-    {
-        let back = flow
-            .reverse_route
-            .iter()
-            .map(|link| links[*link].wait)
-            .fold(Span::ZERO, |sum, wait| sum + wait);
+/// Segments that flows have in flight at most, each for itself.
+fn flows_segments(scenario: &Scenario, links: &[Largest], rtt: Span, late: Span) -> u64 {
+    let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
+    let segments = |flow: &Flow| {
+        let waits = flow.reverse_route.iter().map(|link| links[*link].wait);
+        let back = waits.fold(Span::ZERO, |sum, wait| sum + wait);
         // What its RTT has beyond the path's at the start, it has beyond the longest.
-        let longest = rtt + scenario.rtt(flow).saturating_sub(path.rtt) + late + back;
-        let rate = flow
-            .route
-            .iter()
-            .map(|link| links[*link].rate)
-            .min()
-            .expect("a route has a link");
-        let buffers = flow
-            .route
-            .iter()
-            .map(|link| links[*link].buffer)
-            .fold(Bytes::ZERO, |sum, buffer| sum + buffer);
+        let beyond = scenario.rtt(flow).saturating_sub(scenario.path.rtt);
+        let longest = rtt + beyond + late + back;
+        let rates = flow.route.iter().map(|link| links[*link].rate);
+        let rate = rates.min().expect("a route has a link");
+        let buffers = flow.route.iter().map(|link| links[*link].buffer);
+        let buffers = buffers.fold(Bytes::ZERO, |sum, buffer| sum + buffer);
         // Not more than the path and its buffers hold, even when the window would allow it; a slow
         // start may overshoot it twofold before it notices.
         let most = scenario
             .receive_window(flow)
             .min((rate.bytes_in(longest) + buffers) * 2);
-        segments = segments.saturating_add(most.get() / SMSS.get());
-    }
-    // All flows together can't hold more than that either.
-    let delays = scenario
-        .links()
-        .fold(rtt + late, |sum, link| sum + link.delay);
+        most.get() / SMSS.get()
+    };
+    let flows = scenario.flows.iter().chain(workloads);
+    flows.map(segments).fold(0, u64::saturating_add)
+}
+
+/// Segments that all flows together have in flight at most: what the path and its buffers hold.
+fn paths_segments(scenario: &Scenario, links: &[Largest], rtt: Span, flows: u64) -> u64 {
+    let delays = scenario.links().fold(rtt, |sum, link| sum + link.delay);
     let back = links
         .iter()
         .map(|link| link.wait)
@@ -108,15 +117,24 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         .iter()
         .map(|link| link.rate.bytes_in(longest) + link.buffer)
         .fold(Bytes::ZERO, |sum, a| sum + a);
-    let arrivals: u64 = scenario
-        .workloads
-        .iter()
-        .map(|workload| scenario.arrivals(workload))
-        .sum();
-    let flows = scenario.flows.len() as u64 + arrivals.min(UNDER_WAY);
-    let shared = (capacity.get() / SMSS.get())
+    (capacity.get() / SMSS.get())
         .saturating_mul(4)
-        .saturating_add(flows.saturating_mul(64));
+        .saturating_add(flows.saturating_mul(64))
+}
+
+/// What a queue holds of each segment.
+fn per_queued(scenario: &Scenario) -> u64 {
+    let decides = scenario
+        .links()
+        .any(|link| link.queue.descriptor().decides());
+    match (decides, scenario.flows.iter().any(has_way_back)) {
+        (true, true) => PER_PACKET + PER_ACK,
+        (true, false) => PER_PACKET,
+        (false, _) => PER_PLACE,
+    }
+}
+
+fn trace(scenario: &Scenario, links: &[Largest], level: TraceLevel) -> Bytes {
     let samples = |interval: Span| scenario.duration.as_secs_f64() / interval.as_secs_f64();
     // Rows of flows, and how often there is one of each link and workload.
     let (rows, sampled) = match level {
@@ -135,19 +153,7 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         }
     };
     let others = sampled * (links.len() + scenario.workloads.len()) as f64;
-    let trace = Bytes::from_f64(rows * PER_ROW as f64 + others * PER_LINK_ROW as f64);
-    let decides = scenario
-        .links()
-        .any(|link| link.queue.descriptor().decides());
-    let queued = match (decides, scenario.flows.iter().any(has_way_back)) {
-        (true, true) => PER_PACKET + PER_ACK,
-        (true, false) => PER_PACKET,
-        (false, _) => PER_PLACE,
-    };
-    Bytes::new(PER_SEGMENT + queued) * segments.min(shared)
-        + Bytes::new(PER_FLOW) * flows
-        + Bytes::new(PER_ARRIVAL) * arrivals
-        + trace
+    Bytes::from_f64(rows * PER_ROW as f64 + others * PER_LINK_ROW as f64)
 }
 
 /// ACKs that may have a row, where every flow is a transfer that ends: a segment has one for each

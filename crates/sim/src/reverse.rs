@@ -1,14 +1,16 @@
 //! The way back: ACKs on their lines and links.
 
+use fullpipe_network::{Outcome, PacketKind, Passage};
 use fullpipe_path::Losses;
-use fullpipe_tcp::{Ack, AckKind, Block};
+use fullpipe_tcp::{ACK_SIZE, Ack, AckKind, Block};
 use fullpipe_trace::FlowMeter;
 use fullpipe_units::Time;
 
 use crate::event_queue::{EventKind, FlowKey};
-use crate::flow::{FlowPath, Network, Outcome};
-use crate::link::{EnqueueOutcome, Sent};
-use crate::slab::WaitingAck;
+use crate::flow::Network;
+use crate::flow_path::FlowPath;
+use crate::forward_path::ForwardPath;
+use crate::waiting::WaitingAck;
 
 /// A link on the way back.
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub(crate) enum LastAck {
     /// packets in flight.
     Until(Time),
     /// A queue that decides: on the link's slab, unless it has left.
-    Shelved(u32),
+    Queued(u32),
 }
 
 impl ReverseHop {
@@ -68,13 +70,13 @@ impl FlowPath {
         ack: Ack,
         blocks: &[Block],
     ) {
-        if let Some(hazards) = &mut self.reverse_hazards {
+        if let Some(impairments) = &mut self.reverse_impairments {
             let data = ack.kind != AckKind::Syn;
-            match hazards.draw(0, at, data) {
+            match impairments.draw(0, at, data) {
                 Outcome::Passes => {}
                 Outcome::Lost if data => return meter.on_ack_dropped(at),
                 Outcome::Lost => return,
-                Outcome::Doubled => self.ack_hop(network, key, 0, at, ack, blocks),
+                Outcome::Duplicated => self.ack_hop(network, key, 0, at, ack, blocks),
             }
         }
         self.ack_hop(network, key, 0, at, ack, blocks);
@@ -103,66 +105,53 @@ impl FlowPath {
             network.event_queue.push(at, EventKind::Ack, key, hop as u8);
         }
     }
+}
 
-    /// An ACK arrives at the link of hop `hop`.
+impl ForwardPath<'_> {
+    /// An ACK arrives at a link on the way back.
     #[inline(never)] // apart from the usual case, in which ACKs meet no link
     pub(crate) fn ack_at_link(
         &mut self,
         network: &mut Network,
-        meter: &mut FlowMeter,
         now: Time,
-        waiting: WaitingAck,
+        hop: usize,
+        ack: Ack,
+        blocks: &[Block],
     ) {
-        let WaitingAck { key, hop, ack, .. } = waiting;
-        let data = ack.kind != AckKind::Syn;
+        let waiting = WaitingAck::new(self.key, self.path.account, hop, ack, blocks);
+        let kind = waiting.kind();
         let ReverseHop {
             link: index, loss, ..
-        } = &mut self.reverse_route[hop];
+        } = &mut self.path.reverse_route[hop];
         let (index, link) = (*index, &mut network.links[*index]);
-        if loss.as_mut().is_some_and(|loss| loss.takes(now, data)) {
-            if data {
-                link.meter.on_ack_drop(now);
-                meter.on_ack_dropped(now);
-            }
-            return;
+        if loss
+            .as_mut()
+            .is_some_and(|loss| loss.takes(now, kind == PacketKind::Ack))
+        {
+            link.lose(now, kind);
+            return self.dropped(now, kind);
         }
-        if link.ack_filter && self.replace(network, now, &waiting) {
-            network.links[index].meter.on_ack_filtered(now);
-            return;
+        if link.ack_filter && self.path.replace(network, now, &waiting) {
+            return network.links[index].filter_ack(now);
         }
         let link = &mut network.links[index];
-        if !link.is_managed() {
-            match link.arrive_ack(now, data) {
-                Some((start, at)) => {
-                    self.reverse_route[hop].last = LastAck::Until(start);
-                    self.ack_hop(network, key, hop + 1, at, ack, waiting.blocks());
-                }
-                None if data => meter.on_ack_dropped(now),
-                None => {}
-            }
-            return;
+        if link.is_managed() {
+            let (place, admission) = link.offer_ack(now, waiting);
+            self.path.reverse_route[hop].last = LastAck::Queued(place);
+            return self.admitted(network, index, now, kind, admission);
         }
-        let (place, offer) = link.offer_ack(now, waiting);
-        self.reverse_route[hop].last = LastAck::Shelved(place);
-        match offer {
-            EnqueueOutcome::Sent(Sent::Ack { place, at }) => {
-                let sent = network.links[index].take_ack(place);
-                self.ack_hop(network, key, hop + 1, at, sent.ack, sent.blocks());
+        match link.arrive(now, ACK_SIZE, kind) {
+            Err(_) => self.dropped(now, kind),
+            Ok(Passage { waited, at }) => {
+                self.path.reverse_route[hop].last = LastAck::Until(now + waited);
+                self.path
+                    .ack_hop(network, self.key, hop + 1, at, ack, blocks);
             }
-            EnqueueOutcome::Sent(Sent::Data { .. }) => {
-                unreachable!("nothing waited before this ACK")
-            }
-            EnqueueOutcome::Taken(None) => {}
-            EnqueueOutcome::Taken(Some(at)) => {
-                network
-                    .event_queue
-                    .push(at, EventKind::Transmit, FlowKey::other(index), 0)
-            }
-            EnqueueOutcome::Policed if data => meter.on_ack_dropped(now),
-            EnqueueOutcome::Policed => {}
         }
     }
+}
 
+impl FlowPath {
     /// Puts an ACK in the place of the flow's last one at this hop, if that waits and says nothing
     /// else.
     fn replace(&mut self, network: &mut Network, now: Time, new: &WaitingAck) -> bool {
@@ -184,8 +173,8 @@ impl FlowPath {
                 replaces
             }
             LastAck::Until(_) => false,
-            LastAck::Shelved(place) => {
-                match network.links[*link].shelved(place, new.key, new.hop) {
+            LastAck::Queued(place) => {
+                match network.links[*link].waiting_ack(place, new.key, new.hop) {
                     Some(old) if supersedes(new, &old.ack, old.blocks()) => {
                         *old = *new;
                         true

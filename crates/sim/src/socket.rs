@@ -42,7 +42,7 @@ impl Simulation {
         self.network
             .links
             .iter_mut()
-            .for_each(|link| link.meter.stop());
+            .for_each(|link| link.stop_counting());
     }
 
     /// What a flow's sender is like now; none of traffic that has no TCP.

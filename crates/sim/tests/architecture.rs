@@ -6,7 +6,7 @@ use std::process::Command;
 /// Each crate and those of ours that it may depend on. `cc` knows nothing but `units`; `path` and
 /// `cc` do not know each other; `scenario` knows of `path` which queues and impairments exist, with
 /// their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 17] = [
+const ALLOWED: [(&str, &[&str]); 18] = [
     ("units", &[]),
     // It knows which queues and impairments, models of arrivals and metrics exist.
     ("scenario", &["units", "path", "trace", "workload"]),
@@ -26,15 +26,19 @@ const ALLOWED: [(&str, &[&str]); 17] = [
             "units", "scenario", "path", "cc", "trace", "workload", "tcp",
         ],
     ),
+    // A packet at a link, with what is measured there: one rule for the simulator and the emulator.
+    ("network", &["units", "path", "trace"]),
     // The path of a scenario for packets from outside; its tests compare it with `sim`.
     (
         "emulator",
-        &["units", "scenario", "path", "trace", "setup", "cc", "sim"],
+        &[
+            "units", "scenario", "path", "trace", "network", "setup", "cc", "sim",
+        ],
     ),
     (
         "sim",
         &[
-            "units", "scenario", "path", "cc", "trace", "tcp", "workload", "setup",
+            "units", "scenario", "path", "cc", "trace", "network", "tcp", "workload", "setup",
         ],
     ),
     // Cases with conditions on what runs show.

@@ -4,6 +4,7 @@
 //! Sequence numbers count segments, not bytes: a segment keeps its boundaries when it is
 //! retransmitted, and all but the last of a transfer, a burst or an answer have the full size.
 
+mod ack_policy;
 mod advertised_window;
 mod app;
 mod autotune;
@@ -23,6 +24,7 @@ mod sent;
 mod unresponsive;
 mod wire;
 
+pub use ack_policy::AckPolicy;
 pub use app::{Answer, App, Bursts, Client, Cycle, Messages, Parts, Schedule};
 pub use ecn::EcnFeedback;
 pub use host::{Costs, Cpu, WakeUp};
@@ -31,7 +33,7 @@ pub use pacer::{Pacer, Pacing};
 pub use prr::Prr;
 pub use rate::{Flight, rate_sample};
 pub use rate_aggregator::RateAggregator;
-pub use receiver::{AckPolicy, Receiver};
+pub use receiver::Receiver;
 pub use sender::{AckOutcome, Info, Memory, Sender, SenderConfig};
 pub use unresponsive::Unresponsive;
 pub use wire::{ACK_SIZE, Ack, AckKind, Block, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment};

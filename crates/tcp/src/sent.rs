@@ -15,18 +15,76 @@ pub(crate) enum State {
     Sacked,
 }
 
-/// A sent segment: 16 bytes, since a flow may have a hundred thousand of them.
+/// A sent segment: 16 bytes, since a flow may have a hundred thousand of them. So a SACKed one,
+/// whose snapshot nobody reads any more, has the lengths of SACKed runs in its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// In-flight data with this segment, when it was last sent. Of a SACKed segment: how many up to
-    /// here are known to be SACKed.
-    pub(crate) inflight: Bytes,
-    /// The burst that it was last sent in. Of a SACKed segment: how many from here on are known to
-    /// be SACKed.
-    pub(crate) burst: u32,
+    inflight_or_run: u64,
+    burst_or_run: u32,
     pub(crate) size: u16,
     pub(crate) state: State,
     pub(crate) transmissions: u8,
+}
+
+impl Sent {
+    /// A segment that leaves in `burst`.
+    #[inline]
+    pub(crate) fn new(snapshot: &Snapshot, burst: u32, transmissions: u8) -> Sent {
+        Sent {
+            inflight_or_run: snapshot.inflight.get(),
+            burst_or_run: burst,
+            size: snapshot.size,
+            state: State::Outstanding,
+            transmissions,
+        }
+    }
+
+    /// In-flight data with this segment, when it was last sent.
+    #[inline]
+    fn inflight(&self) -> Bytes {
+        debug_assert_ne!(self.state, State::Sacked);
+        Bytes::new(self.inflight_or_run)
+    }
+
+    /// The burst that it was last sent in.
+    #[inline]
+    pub(crate) fn burst(&self) -> u32 {
+        debug_assert_ne!(self.state, State::Sacked);
+        self.burst_or_run
+    }
+
+    /// It is SACKed: a run of one segment.
+    #[inline]
+    pub(crate) fn sack(&mut self) {
+        self.state = State::Sacked;
+        (self.inflight_or_run, self.burst_or_run) = (1, 1);
+    }
+
+    /// How many segments from this one on are known to be SACKed.
+    #[inline]
+    pub(crate) fn sacked_from_here(&self) -> u64 {
+        debug_assert_eq!(self.state, State::Sacked);
+        u64::from(self.burst_or_run.max(1))
+    }
+
+    /// How many segments up to this one are known to be SACKed.
+    #[inline]
+    pub(crate) fn sacked_up_to_here(&self) -> u64 {
+        debug_assert_eq!(self.state, State::Sacked);
+        self.inflight_or_run
+    }
+
+    #[inline]
+    pub(crate) fn set_sacked_from_here(&mut self, segments: u64) {
+        debug_assert_eq!(self.state, State::Sacked);
+        self.burst_or_run = segments as u32;
+    }
+
+    #[inline]
+    pub(crate) fn set_sacked_up_to_here(&mut self, segments: u64) {
+        debug_assert_eq!(self.state, State::Sacked);
+        self.inflight_or_run = segments;
+    }
 }
 
 /// The sent segments in a power-of-two ring by sequence number.
@@ -41,8 +99,8 @@ pub(crate) struct SentRing {
 pub(crate) const KEPT: usize = 256;
 
 const NONE: Sent = Sent {
-    inflight: Bytes::ZERO,
-    burst: 0,
+    inflight_or_run: 0,
+    burst_or_run: 0,
     size: 0,
     state: State::Sacked,
     transmissions: 0,
@@ -237,7 +295,7 @@ impl Bursts {
     /// The snapshot of a segment.
     #[inline]
     pub(crate) fn snapshot(&self, sent: &Sent) -> Snapshot {
-        let burst = self.get(sent.burst);
+        let burst = self.get(sent.burst());
         Snapshot {
             sent: burst.sent,
             first_sent: burst.first_sent,
@@ -245,7 +303,7 @@ impl Bursts {
             delivered: burst.delivered,
             delivered_ce: burst.delivered_ce,
             lost: burst.lost,
-            inflight: sent.inflight,
+            inflight: sent.inflight(),
             size: sent.size,
             app_limited: burst.app_limited,
             ecn: burst.ecn,

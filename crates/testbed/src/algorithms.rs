@@ -63,17 +63,17 @@ const KERNEL_EQUIVALENTS: [KernelEquivalent; 4] = [
     },
 ];
 
-/// The twin of an algorithm by its name, ours or the kernel's.
-pub fn twin(name: &str) -> Option<&'static KernelEquivalent> {
+/// The equivalent of an algorithm by its name, ours or the kernel's.
+pub fn kernel_equivalent(name: &str) -> Option<&'static KernelEquivalent> {
     KERNEL_EQUIVALENTS
         .iter()
-        .find(|twin| twin.ours == name || twin.kernel == name)
+        .find(|equivalent| equivalent.ours == name || equivalent.kernel == name)
 }
 
 /// TCP_CONGESTION for the `cc` of a scenario: what both have by its name there, anything else by
 /// its own.
 pub fn kernel_name(cc: &str) -> &str {
-    twin(cc).map_or(cc, |twin| twin.kernel)
+    kernel_equivalent(cc).map_or(cc, |equivalent| equivalent.kernel)
 }
 
 /// Whether a parameter has the value that it has when none is given: a resolved scenario writes all
@@ -101,7 +101,8 @@ fn is_usual(flow: &Flow, name: &str, value: &ParamValue) -> bool {
 /// The first parameter of a flow that the kernel's algorithm can't be given.
 pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &ParamValue)> {
     let granted = |name: &str, value: &ParamValue| {
-        let settings = twin(&flow.cc).map_or(&[][..], |twin| twin.as_linux);
+        let settings =
+            kernel_equivalent(&flow.cc).map_or(&[][..], |equivalent| equivalent.as_linux);
         settings.iter().any(|(known, setting)| {
             *known == name
                 && match (setting, value) {
@@ -129,11 +130,11 @@ mod tests {
 
     #[test]
     fn what_stands_for_linux_can_be_written_in_a_scenario() {
-        for twin in &KERNEL_EQUIVALENTS {
+        for equivalent in &KERNEL_EQUIVALENTS {
             let descriptor = Registry::default()
-                .get(twin.ours)
+                .get(equivalent.ours)
                 .expect("a built-in algorithm");
-            for (name, setting) in twin.as_linux {
+            for (name, setting) in equivalent.as_linux {
                 let value = match setting {
                     Setting::Word(word) => ParamValue::Word((*word).to_owned()),
                     Setting::AtLeast(least) => ParamValue::Number(*least),
@@ -141,7 +142,7 @@ mod tests {
                 let given = BTreeMap::from([((*name).to_owned(), value)]);
                 let smss = Bytes::new(1_448);
                 let config = Config::new(descriptor, &given, smss, smss * 10);
-                assert!(config.is_ok(), "{}: {:?}", twin.ours, config.err());
+                assert!(config.is_ok(), "{}: {:?}", equivalent.ours, config.err());
             }
         }
     }

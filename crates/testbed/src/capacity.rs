@@ -32,8 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 struct Write<'a>(&'a Bed, u64);
 
 impl Observer<Frame> for Write<'_> {
-    fn delivered(&mut self, _: Time, _: Span, parcel: fullpipe_emulator::EmulatedPacket<Frame>) {
-        self.1 += u64::from(nix::unistd::write(&*self.0.near.tun, &parcel.payload).is_ok());
+    fn delivered(&mut self, _: Time, _: Span, packet: fullpipe_emulator::EmulatedPacket<Frame>) {
+        self.1 += u64::from(nix::unistd::write(&*self.0.near.tun, &packet.payload).is_ok());
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fullpipe_emulator::{
-    Cause, Direction, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
+    Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
 };
 use fullpipe_path::EcnCodepoint;
 use fullpipe_trace::Histogram;
@@ -61,20 +61,20 @@ impl<F: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, PacketKind)>> Rou
 /// Is told of every packet, besides what a [`Observer`] is told.
 pub trait Tap: Send {
     /// A packet was read at one end.
-    fn entered(&mut self, _at: Time, _side: Side, _parcel: &EmulatedPacket<Frame>) {}
+    fn entered(&mut self, _at: Time, _side: Side, _packet: &EmulatedPacket<Frame>) {}
 
     /// It was dropped.
     fn dropped(
         &mut self,
         _at: Time,
         _link: Option<usize>,
-        _cause: Cause,
-        _parcel: &EmulatedPacket<Frame>,
+        _cause: DropCause,
+        _packet: &EmulatedPacket<Frame>,
     ) {
     }
 
     /// It passes a link.
-    fn passed(&mut self, _passage: &LinkTransit, _parcel: &EmulatedPacket<Frame>) {}
+    fn passed(&mut self, _transit: &LinkTransit, _packet: &EmulatedPacket<Frame>) {}
 
     /// It is written at the other end at `at`; it was due at `due`, after waiting so long in
     /// queues.
@@ -84,7 +84,7 @@ pub trait Tap: Send {
         _due: Time,
         _waited: Span,
         _side: Side,
-        _parcel: &EmulatedPacket<Frame>,
+        _packet: &EmulatedPacket<Frame>,
     ) {
     }
 
@@ -143,22 +143,22 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         &mut self,
         at: Time,
         link: Option<usize>,
-        cause: Cause,
-        parcel: &EmulatedPacket<Frame>,
+        cause: DropCause,
+        packet: &EmulatedPacket<Frame>,
     ) {
-        self.tap.dropped(at, link, cause, parcel);
+        self.tap.dropped(at, link, cause, packet);
     }
 
-    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Frame>) {
-        self.tap.passed(passage, parcel);
+    fn passed(&mut self, passage: &LinkTransit, packet: &EmulatedPacket<Frame>) {
+        self.tap.passed(passage, packet);
     }
 
-    fn delivered(&mut self, due: Time, waited: Span, mut parcel: EmulatedPacket<Frame>) {
-        let side = match (parcel.direction, self.sender) {
+    fn delivered(&mut self, due: Time, waited: Span, mut packet: EmulatedPacket<Frame>) {
+        let side = match (packet.direction, self.sender) {
             (Direction::Forward, Side::Far) | (Direction::Reverse, Side::Near) => Side::Near,
             (Direction::Forward, Side::Near) | (Direction::Reverse, Side::Far) => Side::Far,
         };
-        set_ecn(&mut parcel.payload, parcel.ecn);
+        set_ecn(&mut packet.payload, packet.ecn);
         let at = self.clock.now();
         // An end that takes no more is a host that drops: its counters say so.
         let _ = nix::unistd::write(
@@ -167,10 +167,10 @@ impl<T: Tap> Observer<Frame> for Out<T> {
             } else {
                 &self.far
             },
-            &parcel.payload,
+            &packet.payload,
         );
         self.lateness.add(at.since(due));
-        self.tap.delivered(at, due, waited, side, &parcel);
+        self.tap.delivered(at, due, waited, side, &packet);
     }
 }
 
@@ -254,7 +254,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
                 continue;
             };
             let size = Bytes::new(size as u64);
-            let parcel = EmulatedPacket {
+            let packet = EmulatedPacket {
                 flow,
                 direction,
                 kind,
@@ -263,8 +263,8 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
                 ecn,
                 payload: packet.into(),
             };
-            self.out.tap.entered(now, side, &parcel);
-            self.path.arrive(now, parcel, &mut self.out);
+            self.out.tap.entered(now, side, &packet);
+            self.path.arrive(now, packet, &mut self.out);
         }
         BATCH
     }

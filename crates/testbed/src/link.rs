@@ -1,19 +1,21 @@
 //! `fullpipe link`: a program behind a scenario's path.
 
+mod seen;
+
 use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, LinkTransit, PacketKind};
+use fullpipe_emulator::{Direction, Emulator};
 use fullpipe_scenario::Scenario;
 use fullpipe_trace::{LinkSummary, MeasuredTime};
-use fullpipe_units::{Span, Time};
+use fullpipe_units::Time;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -21,8 +23,9 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::seen::{Seen, Taps, Way};
 use crate::clock::{self, Clock};
-use crate::forward::{Forwarder, Frame, Side, Tap, Timeliness};
+use crate::forward::{Forwarder, Side, Timeliness};
 use crate::uplink::{self, Uplink};
 use crate::{Bed, Capture, End, Inside, Sandbox, SandboxError, capacity, privileges};
 
@@ -43,6 +46,17 @@ pub struct Link {
     pub captures: Option<PathBuf>,
 }
 
+impl Link {
+    /// Where the scenario's data come from, and where they go.
+    fn sides(&self) -> (Side, Side) {
+        if self.upload {
+            (Side::Near, Side::Far)
+        } else {
+            (Side::Far, Side::Near)
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Debug, Serialize)]
 struct Report {
@@ -57,29 +71,11 @@ struct Report {
     timeliness: Timeliness,
 }
 
-/// One direction, as its packets came out of the path.
-#[derive(Clone, Debug, Default, Serialize)]
-struct Way {
-    /// The links on it.
-    links: Vec<String>,
-    packets: u64,
-    bytes: u64,
-    /// Of its packets, of whatever kind: lost by chance, or dropped by a queue or policer.
-    dropped: u64,
-    marked: u64,
-    /// IP bytes behind the first packet over the time between that and the last.
-    rate_bps: f64,
-    /// What waits, and for how long the packet that left last did, at this moment: of the slowest
-    /// link.
-    #[serde(skip)]
-    queue: (u64, Span),
-    #[serde(skip)]
-    between: Option<(Time, Time)>,
-    /// The first packet's size.
-    #[serde(skip)]
-    first: u64,
-}
-
+/// All of a run whose end is not known.
+const OPEN: MeasuredTime = MeasuredTime {
+    from: Time::ZERO,
+    to: Time::MAX,
+};
 /// How long servers at the far end may take until they listen.
 const SERVERS: Duration = Duration::from_secs(3);
 /// How long those who are asked to end have for it.
@@ -103,85 +99,90 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
     if let Err(error) = capacity::check(scenario, most) {
         return Ok(json!({ "refused": error.to_string() }));
     }
-    let mut servers = Vec::new();
-    for far in &link.far {
-        servers.push(spawn(&bed.far, far, None, Stdio::null)?);
-    }
-    if !servers.is_empty() {
-        wait_for(&mut bed.far, &mut servers, &link.far)?;
-    }
+    serve(&mut bed, &link.far)?;
     if let Some(uplink) = uplink {
         uplink.open(door(&bed)?);
     }
     let clock = Clock::start();
-    let captures = match &link.captures {
-        None => None,
-        Some(directory) => {
-            let zero = clock::date();
-            let create = |name: &str| {
-                let file = directory.join(format!("{name}.pcapng"));
-                Capture::create(&file, name, zero).map_err(|error| {
-                    SandboxError::new(
-                        format!("{}: {error}", file.display()),
-                        "name another directory",
-                    )
-                })
-            };
-            Some([create("near")?, create("far")?])
-        }
-    };
+    let captures = link.captures.as_deref().map(captures).transpose()?;
     let proxy = link
         .uplink
         .then(|| format!("socks5h://{}:{}", bed.far.address, uplink::PORT));
     let command = spawn(&bed.near, &link.command, proxy.as_deref(), Stdio::inherit)?;
-    let (seen, stop) = (
-        Arc::new(Mutex::new(Seen::new(scenario, link.upload))),
-        AtomicBool::new(false),
-    );
+    let seen = Arc::new(Mutex::new(Seen::new(scenario, link.upload)));
+    let stop = AtomicBool::new(false);
     let tap = Taps {
         seen: Arc::clone(&seen),
         captures,
         upload: link.upload,
     };
-    let (sender, back) = match link.upload {
-        true => (Side::Near, Side::Far),
-        false => (Side::Far, Side::Near),
-    };
+    let (sender, back) = link.sides();
     let route = move |side: Side, header: &crate::Header, _: &[u8]| {
-        Some((
-            0,
-            if side == back {
-                Direction::Reverse
-            } else {
-                Direction::Forward
-            },
-            header.kind,
-        ))
+        let direction = [Direction::Forward, Direction::Reverse][usize::from(side == back)];
+        Some((0, direction, header.kind))
     };
-    let open = MeasuredTime {
-        from: Time::ZERO,
-        to: Time::MAX,
-    };
-    let mut forwarder = Forwarder::new(
-        &bed,
-        Emulator::new(scenario, open),
-        clock,
-        sender,
-        route,
-        tap,
-    );
+    let emulator = Emulator::new(scenario, OPEN);
+    let mut forwarder = Forwarder::new(&bed, emulator, clock, sender, route, tap);
+    let live = link.live.then(|| (Arc::clone(&seen), clock));
     let status = std::thread::scope(|scope| {
         scope.spawn(|| forwarder.run_in_front(&stop));
         // Threads have capabilities of their own. The command may be somebody else's by the time
         // that it is to end.
         let _ = privileges::keep_kill();
-        follow(inside, link.live.then(|| (Arc::clone(&seen), clock)));
+        follow(inside, live);
         let status = wait(&command);
         stop.store(true, Ordering::Relaxed);
         status
     });
     let elapsed = clock.now();
     let (path, Taps { captures, .. }, timeliness) = forwarder.finish(&mut bed);
+    finish(captures)?;
+    let seen = seen::locked(&seen).clone();
+    let report = Report {
+        elapsed_s: elapsed.as_secs_f64(),
+        exit_code: exit_code(status),
+        most_bps: most.as_bps(),
+        // What has been accepted is sent, if nobody waits for it.
+        links: path.summaries(elapsed.max(seen.last_end)),
+        down: seen.down.with_rate(),
+        up: seen.up.with_rate(),
+        timeliness,
+    };
+    serde_json::to_value(report)
+        .map_err(|error| SandboxError::new(format!("the report: {error}"), "tell us"))
+}
+
+fn exit_code(status: ExitStatus) -> i32 {
+    let signal = || 128 + status.signal().unwrap_or(0);
+    status.code().unwrap_or_else(signal)
+}
+
+/// Starts the programs at the far end, and waits until they listen.
+fn serve(bed: &mut Bed, programs: &[Vec<OsString>]) -> Result<(), SandboxError> {
+    let mut servers = Vec::new();
+    for program in programs {
+        servers.push(spawn(&bed.far, program, None, Stdio::null)?);
+    }
+    if !servers.is_empty() {
+        wait_for(&mut bed.far, &mut servers, programs)?;
+    }
+    Ok(())
+}
+
+/// Captures of both ends, in that directory.
+fn captures(directory: &Path) -> Result<[Capture; 2], SandboxError> {
+    let zero = clock::date();
+    let create = |name: &str| {
+        let file = directory.join(format!("{name}.pcapng"));
+        Capture::create(&file, name, zero).map_err(|error| {
+            let problem = format!("{}: {error}", file.display());
+            SandboxError::new(problem, "name another directory")
+        })
+    };
+    Ok([create("near")?, create("far")?])
+}
+
+fn finish(captures: Option<[Capture; 2]>) -> Result<(), SandboxError> {
     for (name, capture) in ["near", "far"]
         .into_iter()
         .zip(captures.into_iter().flatten())
@@ -194,27 +195,7 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         };
         capture.finish().map_err(cut)?;
     }
-    let mut seen = seen
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .clone();
-    for way in [&mut seen.down, &mut seen.up] {
-        way.rate_bps = way.rate();
-    }
-    let report = Report {
-        elapsed_s: elapsed.as_secs_f64(),
-        exit_code: status
-            .code()
-            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
-        most_bps: most.as_bps(),
-        down: seen.down,
-        up: seen.up,
-        // What has been accepted is sent, if nobody waits for it.
-        links: path.summaries(elapsed.max(seen.last_end)),
-        timeliness,
-    };
-    serde_json::to_value(report)
-        .map_err(|error| SandboxError::new(format!("the report: {error}"), "tell us"))
+    Ok(())
 }
 
 /// Where the proxy listens.
@@ -335,177 +316,5 @@ fn wait(command: &Child) -> ExitStatus {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => unreachable!("the command is a child of ours: {error}"),
         }
-    }
-}
-
-/// What has been seen of both directions.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    down: Way,
-    up: Way,
-    /// By number, whether a link is on the way down.
-    links: Vec<(bool, bool)>,
-    last_end: Time,
-}
-
-impl Seen {
-    fn new(scenario: &Scenario, upload: bool) -> Seen {
-        let flow = &scenario.flows[0];
-        let names = |route: &[usize]| {
-            scenario
-                .route(route)
-                .map(|link| link.name.clone())
-                .collect()
-        };
-        let (forward, reverse) = (&flow.route, &flow.reverse_route);
-        let (down, up) = if upload {
-            (reverse, forward)
-        } else {
-            (forward, reverse)
-        };
-        let links = (0..scenario.links().count())
-            .map(|link| (down.contains(&link), up.contains(&link)))
-            .collect();
-        Seen {
-            down: Way {
-                links: names(down),
-                ..Way::default()
-            },
-            up: Way {
-                links: names(up),
-                ..Way::default()
-            },
-            links,
-            last_end: Time::ZERO,
-        }
-    }
-
-    fn way(&mut self, side: Side) -> &mut Way {
-        match side {
-            Side::Near => &mut self.down,
-            Side::Far => &mut self.up,
-        }
-    }
-}
-
-impl Way {
-    fn rate(&self) -> f64 {
-        let (first, last) = self.between.unwrap_or((Time::ZERO, Time::ZERO));
-        if last > first {
-            (self.bytes - self.first) as f64 * 8.0 / (last - first).as_secs_f64()
-        } else {
-            0.0
-        }
-    }
-}
-
-/// What the forwarder tells.
-struct Taps {
-    seen: Arc<Mutex<Seen>>,
-    captures: Option<[Capture; 2]>,
-    upload: bool,
-}
-
-impl Taps {
-    /// Where a packet goes.
-    fn side(&self, direction: Direction) -> Side {
-        if (direction == Direction::Forward) == self.upload {
-            Side::Far
-        } else {
-            Side::Near
-        }
-    }
-
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    fn capture(&self, at: Time, side: Side, parcel: &EmulatedPacket<Frame>) {
-        if let Some([near, far]) = &self.captures {
-            (if side == Side::Near { near } else { far }).see(at, &parcel.payload);
-        }
-    }
-}
-
-impl Tap for Taps {
-    fn entered(&mut self, at: Time, side: Side, parcel: &EmulatedPacket<Frame>) {
-        self.capture(at, side, parcel);
-    }
-
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, parcel: &EmulatedPacket<Frame>) {
-        self.seen().way(self.side(parcel.direction)).dropped += 1;
-    }
-
-    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Frame>) {
-        let mut seen = self.seen();
-        seen.last_end = seen.last_end.max(passage.end);
-        if passage.marked && parcel.kind == PacketKind::Data {
-            seen.way(self.side(parcel.direction)).marked += 1;
-        }
-    }
-
-    fn delivered(
-        &mut self,
-        at: Time,
-        _: Time,
-        _: Span,
-        side: Side,
-        parcel: &EmulatedPacket<Frame>,
-    ) {
-        self.capture(at, side, parcel);
-        let mut seen = self.seen();
-        let way = seen.way(side);
-        way.packets += 1;
-        way.bytes += parcel.size.get();
-        match &mut way.between {
-            Some((_, last)) => *last = at,
-            none => (*none, way.first) = (Some((at, at)), parcel.size.get()),
-        }
-    }
-
-    fn tick(&mut self, now: Time, path: &mut Emulator<Frame>) {
-        let mut seen = self.seen();
-        let links = std::mem::take(&mut seen.links);
-        let of = |on: &dyn Fn(&(bool, bool)) -> bool, path: &mut Emulator<Frame>| {
-            let queues = links
-                .iter()
-                .enumerate()
-                .filter(|(_, link)| on(link))
-                .map(|(i, _)| path.backlog(i, now));
-            queues
-                .map(|(packets, _, waited)| (packets, waited))
-                .max()
-                .unwrap_or_default()
-        };
-        (seen.down.queue, seen.up.queue) = (of(&|link| link.0, path), of(&|link| link.1, path));
-        seen.links = links;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_is_of_what_came_after_the_first_packet() {
-        let mut taps = Taps {
-            seen: Arc::default(),
-            captures: None,
-            upload: false,
-        };
-        for ms in [5, 17, 29] {
-            let parcel = crate::forward::sample(&[0; 1500], Direction::Forward);
-            let at = Time::ZERO + Span::from_millis(ms);
-            taps.delivered(at, at, Span::ZERO, Side::Near, &parcel);
-        }
-        let seen = taps.seen();
-        assert_eq!(
-            (seen.down.packets, seen.down.bytes, seen.up.packets),
-            (3, 4500, 0)
-        );
-        assert_eq!(seen.down.rate(), 1e6, "2 x 12,000 bit in 24 ms");
-        assert_eq!(seen.up.rate(), 0.0);
     }
 }

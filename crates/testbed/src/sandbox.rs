@@ -220,35 +220,42 @@ fn keep(
             while waitpid(child, None) == Err(Errno::EINTR) {}
             0
         }
-        Ok(ForkResult::Child) => {
-            let bound = prctl::set_pdeathsig(Signal::SIGKILL);
-            let orphaned = {
-                let mut fds = [PollFd::new(inside.lifeline.as_fd(), PollFlags::empty())];
-                !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))
-            };
-            if bound.is_err() || orphaned {
-                return 1;
-            }
-            let mounted = own_proc();
-            let protected = if owns_the_machine {
-                mounted.and_then(|()| read_only::protect())
-            } else {
-                Ok(())
-            };
-            inside.say(&match protected.and_then(|()| body(inside)) {
-                Ok(done) => json!({ "done": done }),
-                Err(trouble) => {
-                    json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } })
-                }
-            });
-            0
-        }
+        Ok(ForkResult::Child) => first_process(inside, owns_the_machine, body),
         Err(error) => {
             let trouble = cant(error);
             inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
             1
         }
     }
+}
+
+/// What the first process in the sandbox does.
+fn first_process(
+    inside: &Inside,
+    owns_the_machine: bool,
+    body: impl FnOnce(&Inside) -> Result<Value, SandboxError>,
+) -> i32 {
+    let bound = prctl::set_pdeathsig(Signal::SIGKILL);
+    let orphaned = {
+        let mut fds = [PollFd::new(inside.lifeline.as_fd(), PollFlags::empty())];
+        !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))
+    };
+    if bound.is_err() || orphaned {
+        return 1;
+    }
+    let mounted = own_proc();
+    let protected = if owns_the_machine {
+        mounted.and_then(|()| read_only::protect())
+    } else {
+        Ok(())
+    };
+    inside.say(&match protected.and_then(|()| body(inside)) {
+        Ok(done) => json!({ "done": done }),
+        Err(trouble) => {
+            json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } })
+        }
+    });
+    0
 }
 
 /// New namespaces for the processes to come. Without root they need a user namespace, in which

@@ -5,12 +5,17 @@
 //! there is some, receiver. Each has `east`, its device towards the receiver, and `west`, that
 //! towards the sender.
 
-use fullpipe_path::{Limit, Loss, OptionValue};
-use fullpipe_scenario::{Error, Link, PACKET, Scenario};
-use fullpipe_units::Span;
+mod queue;
+mod refuse;
+
+use fullpipe_path::{Limit, Loss};
+use fullpipe_scenario::{Error, PACKET, Scenario};
+use fullpipe_units::{Rate, Span};
 use serde::Serialize;
 
-use crate::algorithms::twin;
+use self::queue::queue;
+use self::refuse::refuse;
+use crate::algorithms::kernel_equivalent;
 
 const RECEIVER: &str = "10.9.9.9";
 const FIRST_PORT: u16 = 5001;
@@ -46,221 +51,124 @@ pub struct Topology {
 /// When it asks for what Linux's disciplines, put together so, do not do.
 pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     refuse(scenario)?;
-    let mut tc = Vec::new();
-    let paced = scenario.flows.iter().all(is_paced);
-    let made = |nodes, tc, departs_first| Topology {
-        nodes,
-        tc,
+    let queue = queue(scenario, &scenario.path.link)?;
+    let mut topology = Topology {
+        nodes: vec!["sender", "router", "receiver"],
+        tc: Vec::new(),
         receiver: RECEIVER,
         first_port: FIRST_PORT,
-        paced,
-        departs_first,
+        paced: scenario.flows.iter().all(is_paced),
+        departs_first: queue.is_some(),
     };
-    let mut nodes = vec!["sender", "router", "receiver"];
-    let mut call = |node: &'static str, words: &[&str]| {
-        tc.push((
-            node,
-            words
-                .iter()
-                .map(|word| (*word).to_owned())
-                .collect::<Vec<_>>(),
-        ));
-    };
-    if paced {
-        let fq = [
-            "qdisc",
-            "add",
-            "dev",
-            "east",
-            "root",
-            "fq",
-            "limit",
-            "100000",
-            "flow_limit",
-            "20000",
-        ];
-        call("sender", &fq);
+    if topology.paced {
+        let fq = "root fq limit 100000 flow_limit 20000";
+        topology.qdisc("sender", "east", fq);
     }
-    let link = &scenario.path.link;
-    let loss = random(&link.loss);
-    if loss > 0.0 {
-        nodes.insert(1, "loss");
-        call(
-            "loss",
-            &[
-                "qdisc",
-                "add",
-                "dev",
-                "east",
-                "root",
-                "netem",
-                "limit",
-                ENDLESS,
-                "loss",
-                "random",
-                &share(loss),
-            ],
-        );
+    topology.lose(1, "loss", "east", random(&scenario.path.link.loss));
+    match queue {
+        None => topology.netem_bottleneck(scenario),
+        Some(queue) => topology.htb_bottleneck(scenario.path.link.rate, &queue),
     }
-    let rate = format!("{}bit", link.rate.as_bps());
-    let managed = queue(scenario, link)?;
-    let departs_first = managed.is_some();
-    match &managed {
+    let last = topology.nodes.len() - 1;
+    topology.lose(last, ACK_LOSS, "west", random(&scenario.path.reverse_loss));
+    topology.delay(scenario)?;
+    Ok(topology)
+}
+
+impl Topology {
+    /// One call of tc.
+    fn call(&mut self, node: &'static str, arguments: &str) {
+        let words = arguments.split_whitespace().map(str::to_owned).collect();
+        self.tc.push((node, words));
+    }
+
+    fn qdisc(&mut self, node: &'static str, device: &str, what: &str) {
+        self.call(node, &format!("qdisc add dev {device} {what}"));
+    }
+
+    /// A node at `place` that loses packets at random, if any are to be lost.
+    fn lose(&mut self, place: usize, node: &'static str, device: &str, loss: f64) {
+        if loss > 0.0 {
+            self.nodes.insert(place, node);
+            let netem = format!("root netem limit {ENDLESS} loss random {}", share(loss));
+            self.qdisc(node, device, &netem);
+        }
+    }
+
+    /// The bottleneck with netem's own queue.
+    fn netem_bottleneck(&mut self, scenario: &Scenario) {
+        let link = &scenario.path.link;
         // netem counts the packet that is being sent, a scenario's buffer does not.
-        None => {
-            let limit = match link.limit {
-                Limit::Packets(packets) => packets + 1,
-                Limit::Bytes(_) => unreachable!("a limit in bytes has a queue of its own"),
-            };
-            let limit = limit.to_string();
-            call(
-                "router",
-                &[
-                    "qdisc", "add", "dev", "east", "root", "netem", "rate", &rate, ETHERNET,
-                    "limit", &limit,
-                ],
-            );
+        let limit = match link.limit {
+            Limit::Packets(packets) => packets + 1,
+            Limit::Bytes(_) => unreachable!("a limit in bytes has a queue of its own"),
+        };
+        let rate = link.rate.as_bps();
+        let netem = format!("root netem rate {rate}bit {ETHERNET} limit {limit}");
+        self.qdisc("router", "east", &netem);
+    }
+
+    /// The bottleneck with a queue that has to see what waits, so netem can't be what holds it
+    /// back. htb asks for a packet when its class has tokens, and with a bucket of one byte has the
+    /// next ones when that packet would be sent.
+    fn htb_bottleneck(&mut self, rate: Rate, queue: &[String]) {
+        let root = format!("root handle 1: stab overhead {ETHERNET} htb default 1");
+        self.qdisc("router", "east", &root);
+        let class = "class add dev east parent 1: classid 1:1";
+        let rate = rate.as_bps();
+        let htb = format!("{class} htb rate {rate}bit burst 1b cburst 1b quantum 1514");
+        self.call("router", &htb);
+        self.qdisc("router", "east", &format!("parent 1:1 {}", queue.join(" ")));
+    }
+
+    /// Each flow's RTT, at the receiver.
+    fn delay(&mut self, scenario: &Scenario) -> Result<(), Error> {
+        // What leaves with its first bit arrives too early by its transmission; the way back makes
+        // up for it.
+        let late = if self.departs_first {
+            scenario.path.link.rate.time_for(PACKET)
+        } else {
+            Span::ZERO
+        };
+        let netem = |rtt| format!("netem delay {} limit {ENDLESS}", microseconds(rtt + late));
+        let flows = scenario.flows.iter();
+        let rtts: Vec<Span> = flows.map(|flow| scenario.rtt(flow)).collect();
+        let mut bands = rtts.clone();
+        bands.sort_unstable();
+        bands.dedup();
+        if let [rtt] = bands[..] {
+            self.qdisc("receiver", "west", &format!("root {}", netem(rtt)));
+            return Ok(());
         }
-        // The queue has to see what waits, so netem can't be what holds it back. htb asks for a
-        // packet when its class has tokens, and with a bucket of one byte has the next ones when
-        // that packet would be sent.
-        Some(queue) => {
-            let root = [
-                "qdisc", "add", "dev", "east", "root", "handle", "1:", "stab", "overhead", ETHERNET,
-            ];
-            call("router", &[&root[..], &["htb", "default", "1"]].concat());
-            let class = [
-                "class", "add", "dev", "east", "parent", "1:", "classid", "1:1", "htb", "rate",
-                &rate,
-            ];
-            call(
-                "router",
-                &[
-                    &class[..],
-                    &["burst", "1b", "cburst", "1b", "quantum", "1514"],
-                ]
-                .concat(),
-            );
-            let words: Vec<&str> = queue.iter().map(String::as_str).collect();
-            call(
-                "router",
-                &[
-                    &["qdisc", "add", "dev", "east", "parent", "1:1"],
-                    &words[..],
-                ]
-                .concat(),
-            );
+        if bands.len() > MOST_RTTS {
+            return Err(too_many_rtts(scenario, bands.len()));
         }
-    }
-    // What leaves with its first bit arrives too early by its transmission; the way back makes up
-    // for it.
-    let late = if departs_first {
-        link.rate.time_for(PACKET)
-    } else {
-        Span::ZERO
-    };
-    let lost = random(&scenario.path.reverse_loss);
-    if lost > 0.0 {
-        nodes.insert(nodes.len() - 1, ACK_LOSS);
-        call(
-            ACK_LOSS,
-            &[
-                "qdisc",
-                "add",
-                "dev",
-                "west",
-                "root",
-                "netem",
-                "limit",
-                ENDLESS,
-                "loss",
-                "random",
-                &share(lost),
-            ],
-        );
-    }
-    let delay = |rtt: Span| {
-        [
-            "netem",
-            "delay",
-            &microseconds(rtt + late),
-            "limit",
-            ENDLESS,
-        ]
-        .map(str::to_owned)
-    };
-    let rtts: Vec<Span> = scenario
-        .flows
-        .iter()
-        .map(|flow| scenario.rtt(flow))
-        .collect();
-    let mut bands = rtts.clone();
-    bands.sort_unstable();
-    bands.dedup();
-    if bands.len() == 1 {
-        let words = delay(bands[0]);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        call(
-            "receiver",
-            &[&["qdisc", "add", "dev", "west", "root"], &words[..]].concat(),
-        );
-        return Ok(made(nodes, tc, departs_first));
-    }
-    if bands.len() > MOST_RTTS {
-        let last = scenario.flows.last().expect("a scenario has a flow");
-        let problem = format!(
-            "flows with {} different RTTs; Linux's prio has {MOST_RTTS} bands",
+        let priomap = ["0"; 16].join(" ");
+        let prio = format!(
+            "root handle 1: prio bands {} priomap {priomap}",
             bands.len()
         );
-        return Err(scenario.error(
-            &last.key("rtt"),
-            last.extra_rtt,
-            problem,
-            "let flows share their RTTs",
-        ));
+        self.qdisc("receiver", "west", &prio);
+        for (band, rtt) in bands.iter().enumerate() {
+            let parent = format!("parent 1:{:x} {}", band + 1, netem(*rtt));
+            self.qdisc("receiver", "west", &parent);
+        }
+        for (flow, rtt) in rtts.iter().enumerate() {
+            let band = bands.binary_search(rtt).expect("it is one of them") + 1;
+            let port = FIRST_PORT + flow as u16;
+            let filter = "filter add dev west parent 1: protocol ip prio 1 u32";
+            let flow = format!("{filter} match ip sport {port} 0xffff flowid 1:{band:x}");
+            self.call("receiver", &flow);
+        }
+        Ok(())
     }
-    let root = [
-        "qdisc", "add", "dev", "west", "root", "handle", "1:", "prio", "bands",
-    ];
-    call(
-        "receiver",
-        &[
-            &root[..],
-            &[&bands.len().to_string(), "priomap"],
-            &["0"; 16],
-        ]
-        .concat(),
-    );
-    for (band, rtt) in bands.iter().enumerate() {
-        let words = delay(*rtt);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let parent = format!("1:{:x}", band + 1);
-        call(
-            "receiver",
-            &[
-                &["qdisc", "add", "dev", "west", "parent", &parent],
-                &words[..],
-            ]
-            .concat(),
-        );
-    }
-    for (flow, rtt) in rtts.iter().enumerate() {
-        let band = bands.binary_search(rtt).expect("it is one of them") + 1;
-        let port = (FIRST_PORT + flow as u16).to_string();
-        let class = format!("1:{band:x}");
-        let filter = [
-            "filter", "add", "dev", "west", "parent", "1:", "protocol", "ip", "prio", "1", "u32",
-        ];
-        call(
-            "receiver",
-            &[
-                &filter[..],
-                &["match", "ip", "sport", &port, "0xffff", "flowid", &class],
-            ]
-            .concat(),
-        );
-    }
-    Ok(made(nodes, tc, departs_first))
+}
+
+fn too_many_rtts(scenario: &Scenario, rtts: usize) -> Error {
+    let last = scenario.flows.last().expect("a scenario has a flow");
+    let problem = format!("flows with {rtts} different RTTs; Linux's prio has {MOST_RTTS} bands");
+    let fix = "let flows share their RTTs";
+    scenario.error(&last.key("rtt"), last.extra_rtt, problem, fix)
 }
 
 /// Whether Linux spreads its packets over time when it may: with sch_fq it does so for all, else
@@ -268,76 +176,11 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
 fn is_paced(flow: &fullpipe_scenario::Flow) -> bool {
     match flow.pacing {
         fullpipe_scenario::Pacing::On => true,
-        fullpipe_scenario::Pacing::Auto => twin(&flow.cc).is_some_and(|twin| twin.paces),
+        fullpipe_scenario::Pacing::Auto => {
+            kernel_equivalent(&flow.cc).is_some_and(|equivalent| equivalent.paces)
+        }
         fullpipe_scenario::Pacing::Off => false,
     }
-}
-
-/// tc's words for the queue; none for one that netem has itself.
-fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error> {
-    let name = link.queue.descriptor().name;
-    let limit = link.limit;
-    let refused = |problem: &str, fix: &str| {
-        Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix))
-    };
-    let (kind, limit) = match (name, limit) {
-        ("pfifo", Limit::Packets(_)) => return Ok(None),
-        ("pfifo" | "bfifo", Limit::Bytes(bytes)) => ("bfifo", bytes.get().to_string()),
-        ("red", Limit::Bytes(bytes)) => ("red", bytes.get().to_string()),
-        ("codel" | "fq_codel" | "pie" | "sfq", Limit::Packets(packets)) => {
-            (name, packets.to_string())
-        }
-        ("codel" | "fq_codel" | "pie" | "sfq", Limit::Bytes(_)) => {
-            return refused(
-                "Linux counts its limit in packets",
-                "give path.buffer in packets, ms or bdp",
-            );
-        }
-        ("cake", _) => ("cake", String::new()),
-        _ => {
-            return refused(
-                "not in Linux's kernel",
-                "use pfifo, bfifo, red, codel, fq_codel, pie, sfq or cake",
-            );
-        }
-    };
-    let mut words = vec![kind.to_owned()];
-    match kind {
-        "cake" => words.extend(["besteffort", "flows"].map(str::to_owned)),
-        _ => words.extend(["limit".to_owned(), limit]),
-    }
-    for (param, value) in link.queue.values() {
-        match value {
-            OptionValue::Flag(true) => words.push(param.name.to_owned()),
-            // Only of fq_codel it is on by itself.
-            OptionValue::Flag(false) if kind == "fq_codel" => {
-                words.push(format!("no{}", param.name))
-            }
-            OptionValue::Flag(false) => {}
-            // Its one time, perturb, is in whole seconds.
-            OptionValue::Time(span) if kind == "sfq" => {
-                words.extend([param.name.to_owned(), span.as_secs_f64().to_string()])
-            }
-            OptionValue::Time(span) => words.extend([param.name.to_owned(), microseconds(span)]),
-            OptionValue::Size(bytes) => {
-                words.extend([param.name.to_owned(), bytes.get().to_string()])
-            }
-            OptionValue::Rate(rate) => {
-                words.extend([param.name.to_owned(), format!("{}bit", rate.as_bps())])
-            }
-            OptionValue::Count(_) | OptionValue::Number(_) | OptionValue::Depth(_) => {
-                words.extend([param.name.to_owned(), value.to_string()]);
-            }
-        }
-    }
-    match kind {
-        "red" => words.extend(["bandwidth".to_owned(), format!("{}bit", link.rate.as_bps())]),
-        "cake" if !words.iter().any(|word| word == "bandwidth") => {
-            words.push("unlimited".to_owned())
-        }
-        _ => {}
-    }
-    Ok(Some(words))
 }
 
 /// tc's times; it counts in microseconds.
@@ -354,51 +197,4 @@ fn random(loss: &Loss) -> f64 {
 
 fn share(p: f64) -> String {
     format!("{}%", p * 100.0)
-}
-
-/// What this way of setting up Linux can't give.
-fn refuse(scenario: &Scenario) -> Result<(), Error> {
-    let no = |key: &str, value: &str| {
-        let problem =
-            "not with --on uml: Linux's netem has no such thing, or is not told of it here";
-        Err(scenario.error(
-            key,
-            value,
-            problem,
-            "leave it out, or run it on sim or kernel",
-        ))
-    };
-    let path = &scenario.path;
-    let link = &path.link;
-    if let Some(further) = scenario.links().nth(1) {
-        let name = format!("{:?}", further.name);
-        return Err(scenario.error(
-            "link",
-            name,
-            "--on uml has the bottleneck alone",
-            "leave it out, or run it on sim",
-        ));
-    }
-    let told = [
-        ("host", scenario.host.is_some()),
-        ("send_jitter", scenario.send_jitter > Span::ZERO),
-        ("path.rate_pattern", link.rate_pattern.is_some()),
-        ("path.loss", !matches!(link.loss, Loss::Random(_))),
-        (
-            "path.reverse_loss",
-            !matches!(path.reverse_loss, Loss::Random(_)),
-        ),
-        ("path.change", !path.changes.is_empty()),
-    ];
-    if let Some((key, _)) = told.iter().find(|(_, asked)| *asked) {
-        return no(key, "given");
-    }
-    let known = ["path.queue", "path.loss", "path.reverse_loss"];
-    match path
-        .altered_keys()
-        .find(|key| !known.contains(&key.as_str()))
-    {
-        Some(key) => no(&key, "given"),
-        None => Ok(()),
-    }
 }

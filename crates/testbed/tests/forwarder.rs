@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, Observer, whole};
+use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, Emulator, Observer, whole};
 use fullpipe_scenario::Scenario;
 use fullpipe_testbed::{Bed, Clock, Forwarder, Frame, Inside, Sandbox, SandboxError, Side, Tap};
 use fullpipe_units::{Span, Time};
@@ -24,11 +24,11 @@ struct Told {
 }
 
 impl Tap for Log {
-    fn entered(&mut self, at: Time, _: Side, parcel: &EmulatedPacket<Frame>) {
-        self.0.lock().unwrap().arrivals.push((at, parcel.clone()));
+    fn entered(&mut self, at: Time, _: Side, packet: &EmulatedPacket<Frame>) {
+        self.0.lock().unwrap().arrivals.push((at, packet.clone()));
     }
 
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &EmulatedPacket<Frame>) {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, _: &EmulatedPacket<Frame>) {
         self.0.lock().unwrap().drops += 1;
     }
 
@@ -45,7 +45,7 @@ struct Again {
 }
 
 impl Observer<Frame> for Again {
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &EmulatedPacket<Frame>) {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, _: &EmulatedPacket<Frame>) {
         self.drops += 1;
     }
 
@@ -123,8 +123,8 @@ fn flood(queue: &str) -> Result<Value, SandboxError> {
     let (_, _, timeliness) = forwarder.finish(&mut bed);
     let told = log.0.lock().unwrap();
     let (mut path, mut again) = (Emulator::new(&scenario, whole(&scenario)), Again::default());
-    for (at, parcel) in &told.arrivals {
-        path.arrive(*at, parcel.clone(), &mut again);
+    for (at, packet) in &told.arrivals {
+        path.arrive(*at, packet.clone(), &mut again);
     }
     path.advance(Time::ZERO + Span::from_secs(60), &mut again);
     let due: Vec<Time> = told.deliveries.iter().map(|(due, _)| *due).collect();

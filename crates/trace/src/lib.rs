@@ -4,23 +4,30 @@
 //! `docs/metrics.md` gives each metric its formula.
 
 mod codes;
+mod distribution;
 pub mod handover;
 mod histogram;
+mod link_meter;
 mod meter;
 pub mod metrics;
 mod recorder;
+mod rows;
 mod run;
 pub mod slowdown;
 mod summary;
 mod table;
+mod tables;
 mod workload;
 
 pub use codes::Codes;
+pub use distribution::Distribution;
 pub use histogram::{Histogram, Sampler};
-pub use meter::{FlowCounters, FlowMeter, LinkMeter, MeasuredTime, PerFlowCounters, Response};
+pub use link_meter::LinkMeter;
+pub use meter::{FlowCounters, FlowMeter, MeasuredTime, PerFlowCounters, Response};
 pub use metrics::{FlowSummary, LinkSummary, Summary, WorkloadSummary};
-pub use recorder::{ActiveRow, FlowRow, LinkRow, Recorder, TransitionRow};
+pub use recorder::Recorder;
+pub use rows::{ActiveRow, FlowRow, LinkRow, TransitionRow};
 pub use run::{Run, TraceLevel};
-pub use summary::{Distribution, jain};
+pub use summary::jain;
 pub use table::{Column, Data, Table, Trace};
 pub use workload::{Transfer, WorkloadMeter};

@@ -1,86 +1,12 @@
 //! Rows over time, in memory, column by column.
 
-use std::collections::BTreeMap;
+use fullpipe_units::{Bytes, Rate, Span};
 
-use fullpipe_units::{Bytes, Rate, Span, Time};
-
-use crate::{Codes, Column, Data, Response, Table, Trace, Transfer};
-
-/// A flow at one time.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowRow {
-    /// When.
-    pub time: Time,
-    /// Index of the flow.
-    pub flow: u32,
-    /// Window in force.
-    pub cwnd: Bytes,
-    /// In flight.
-    pub inflight: Bytes,
-    /// Slow-start threshold; [`Bytes::MAX`] is none.
-    pub ssthresh: Bytes,
-    /// Pacing rate in force.
-    pub pacing_rate: Option<Rate>,
-    /// Latest delivery-rate sample.
-    pub delivery_rate: Option<Rate>,
-    /// Latest RTT sample.
-    pub rtt: Option<Span>,
-    /// Smoothed RTT.
-    pub srtt: Span,
-    /// Minimum RTT.
-    pub min_rtt: Span,
-    /// Acknowledged so far.
-    pub delivered: Bytes,
-    /// Declared lost so far.
-    pub lost: Bytes,
-    /// What limits it.
-    pub limited_by: u8,
-}
-
-/// A link at one time.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkRow {
-    /// When.
-    pub time: Time,
-    /// Index of the link.
-    pub link: u32,
-    /// Packets that wait.
-    pub queue_packets: u64,
-    /// Bytes that wait.
-    pub queue_bytes: Bytes,
-    /// How long the latest accepted packet waits.
-    pub sojourn: Span,
-    /// Dropped so far.
-    pub drops: u64,
-    /// Marked so far.
-    pub marks: u64,
-}
-
-/// How many flows of a workload are under way at one time.
-#[derive(Clone, Copy, Debug)]
-pub struct ActiveRow {
-    /// When.
-    pub time: Time,
-    /// Index of the workload.
-    pub workload: u32,
-    /// Flows under way.
-    pub active: u64,
-}
-
-/// A controller's state transition.
-#[derive(Clone, Copy, Debug)]
-pub struct TransitionRow {
-    /// When.
-    pub time: Time,
-    /// Index of the flow.
-    pub flow: u32,
-    /// State left.
-    pub from: &'static str,
-    /// State entered.
-    pub to: &'static str,
-    /// Why.
-    pub reason: &'static str,
-}
+use crate::tables::{self, column, owned};
+use crate::{
+    ActiveRow, Codes, Column, Data, FlowRow, LinkRow, Response, Table, Trace, Transfer,
+    TransitionRow,
+};
 
 /// A column that one algorithm fills.
 #[derive(Debug)]
@@ -254,12 +180,25 @@ impl Recorder {
     /// Hands everything on, with no copy of a flow's columns.
     pub fn finish(mut self) -> Trace {
         self.settle();
-        let column = |name: &str, unit: &'static str, data: Data| Column {
-            name: name.to_owned(),
-            unit: unit.into(),
-            data,
+        let links = tables::links(&self.links);
+        let transitions = tables::transitions(&self.transitions);
+        let responses = self.responses.take().map(|rows| tables::responses(&rows));
+        let workloads = self
+            .transfers
+            .take()
+            .map(|rows| [tables::active(&self.active), tables::transfers(&rows)]);
+        let mut tables = vec![self.flows(), links, transitions];
+        tables.extend(responses);
+        tables.extend(workloads.into_iter().flatten());
+        Trace { tables }
+    }
+
+    fn flows(self) -> Table {
+        let limited_by = Data::Label {
+            codes: Codes::U8(self.limited_by),
+            labels: owned(&self.limits),
         };
-        let mut flows = vec![
+        let mut columns = vec![
             column("time", "ns", Data::U64(self.time)),
             column("flow", "", Data::U32(self.flow)),
             column("cwnd", "B", Data::U64(self.cwnd)),
@@ -272,209 +211,25 @@ impl Recorder {
             column("min_rtt", "s", Data::F32(self.min_rtt)),
             column("delivered", "B", Data::U64(self.delivered)),
             column("lost", "B", Data::U64(self.lost)),
-            column(
-                "limited_by",
-                "",
-                Data::Label {
-                    codes: Codes::U8(self.limited_by),
-                    labels: owned(&self.limits),
-                },
-            ),
+            column("limited_by", "", limited_by),
         ];
-        for (name, unit, field) in self.groups.into_iter().flatten() {
-            let data = match field {
+        let own = self.groups.into_iter().flatten();
+        columns.extend(own.map(|(name, unit, field)| Column {
+            name,
+            unit: unit.into(),
+            data: match field {
                 Field::Number(values) => Data::F32(values),
                 Field::Label(codes, labels) => Data::Label {
                     codes,
                     labels: owned(labels),
                 },
-            };
-            flows.push(Column {
-                name,
-                unit: unit.into(),
-                data,
-            });
-        }
-
-        let each = |f: fn(&LinkRow) -> u64| Data::U64(self.links.iter().map(f).collect());
-        let links = vec![
-            column("time", "ns", each(|row| row.time.as_nanos())),
-            column(
-                "link",
-                "",
-                Data::U32(self.links.iter().map(|row| row.link).collect()),
-            ),
-            column("queue_packets", "", each(|row| row.queue_packets)),
-            column("queue_bytes", "B", each(|row| row.queue_bytes.get())),
-            column(
-                "sojourn",
-                "s",
-                Data::F32(
-                    self.links
-                        .iter()
-                        .map(|row| row.sojourn.as_secs_f64() as f32)
-                        .collect(),
-                ),
-            ),
-            column("drops", "", each(|row| row.drops)),
-            column("marks", "", each(|row| row.marks)),
-        ];
-
-        let rows = &self.transitions;
-        let words = |f: fn(&TransitionRow) -> &'static str| {
-            let (mut codes, mut labels, mut known) = (Codes::default(), vec![], BTreeMap::new());
-            for word in rows.iter().map(f) {
-                codes.push(*known.entry(word).or_insert_with(|| {
-                    labels.push(word);
-                    labels.len() - 1
-                }));
-            }
-            Data::Label {
-                codes,
-                labels: owned(&labels),
-            }
-        };
-        let transitions = vec![
-            column(
-                "time",
-                "ns",
-                Data::U64(rows.iter().map(|row| row.time.as_nanos()).collect()),
-            ),
-            column(
-                "flow",
-                "",
-                Data::U32(rows.iter().map(|row| row.flow).collect()),
-            ),
-            column("from", "", words(|row| row.from)),
-            column("to", "", words(|row| row.to)),
-            column("reason", "", words(|row| row.reason)),
-        ];
-        let mut tables = vec![
-            Table {
-                name: "flows",
-                columns: flows,
             },
-            Table {
-                name: "links",
-                columns: links,
-            },
-            Table {
-                name: "transitions",
-                columns: transitions,
-            },
-        ];
-        tables.extend(self.responses.map(|rows| Table {
-            name: "responses",
-            columns: responses(&rows),
         }));
-        if let Some(rows) = self.transfers {
-            tables.push(Table {
-                name: "workloads",
-                columns: active(&self.active),
-            });
-            tables.push(Table {
-                name: "transfers",
-                columns: transfers(&rows),
-            });
+        Table {
+            name: "flows",
+            columns,
         }
-        Trace { tables }
     }
-}
-
-fn active(rows: &[ActiveRow]) -> Vec<Column> {
-    let column = |name: &str, unit: &'static str, data| Column {
-        name: name.to_owned(),
-        unit: unit.into(),
-        data,
-    };
-    vec![
-        column(
-            "time",
-            "ns",
-            Data::U64(rows.iter().map(|row| row.time.as_nanos()).collect()),
-        ),
-        column(
-            "workload",
-            "",
-            Data::U32(rows.iter().map(|row| row.workload).collect()),
-        ),
-        column(
-            "active",
-            "",
-            Data::U64(rows.iter().map(|row| row.active).collect()),
-        ),
-    ]
-}
-
-fn transfers(rows: &[Transfer]) -> Vec<Column> {
-    let column = |name: &str, unit: &'static str, data| Column {
-        name: name.to_owned(),
-        unit: unit.into(),
-        data,
-    };
-    let each = |of: fn(&Transfer) -> u64| Data::U64(rows.iter().map(of).collect());
-    vec![
-        column("start", "ns", each(|row| row.start.as_nanos())),
-        column(
-            "workload",
-            "",
-            Data::U32(rows.iter().map(|row| row.workload).collect()),
-        ),
-        column("bytes", "B", each(|row| row.bytes.get())),
-        column(
-            "rtt",
-            "s",
-            Data::F32(
-                rows.iter()
-                    .map(|row| row.rtt.as_secs_f64() as f32)
-                    .collect(),
-            ),
-        ),
-        column(
-            "alone",
-            "s",
-            Data::F32(
-                rows.iter()
-                    .map(|row| row.alone.as_secs_f64() as f32)
-                    .collect(),
-            ),
-        ),
-        column(
-            "completion",
-            "s",
-            Data::F32(
-                rows.iter()
-                    .map(|row| none_or_seconds(row.completion))
-                    .collect(),
-            ),
-        ),
-    ]
-}
-
-fn responses(rows: &[(u32, Response)]) -> Vec<Column> {
-    let column = |name: &str, unit: &'static str, data| Column {
-        name: name.to_owned(),
-        unit: unit.into(),
-        data,
-    };
-    let each = |of: fn(&Response) -> u64| {
-        Data::U64(rows.iter().map(|(_, response)| of(response)).collect())
-    };
-    vec![
-        column("start", "ns", each(|response| response.start.as_nanos())),
-        column("end", "ns", each(|response| response.end.as_nanos())),
-        column(
-            "flow",
-            "",
-            Data::U32(rows.iter().map(|(flow, _)| *flow).collect()),
-        ),
-        column("bytes", "B", each(|response| response.bytes.get())),
-    ]
-}
-
-/// Seconds; NaN for none.
-fn none_or_seconds(span: Option<Span>) -> f32 {
-    span.map_or(f32::NAN, |span| span.as_secs_f64() as f32)
 }
 
 /// Seconds; NaN for "not known yet".
@@ -493,8 +248,4 @@ fn finite(bytes: Bytes) -> f32 {
     } else {
         bytes.as_f64() as f32
     }
-}
-
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }

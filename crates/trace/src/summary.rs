@@ -1,40 +1,10 @@
 //! From meters to metrics: SI units, none where there is no sample.
 
+use std::collections::BTreeMap;
+
 use fullpipe_units::Span;
-use serde::{Deserialize, Serialize};
 
-use crate::{FlowMeter, FlowSummary, Histogram, LinkMeter, LinkSummary};
-
-/// A distribution of durations, in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Distribution {
-    /// Smallest.
-    pub min: Option<f64>,
-    /// Mean, exact.
-    pub mean: Option<f64>,
-    /// Median.
-    pub p50: Option<f64>,
-    /// 95th percentile.
-    pub p95: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-    /// Largest.
-    pub max: Option<f64>,
-}
-
-impl From<&Histogram> for Distribution {
-    fn from(histogram: &Histogram) -> Distribution {
-        let seconds = |span: Option<Span>| span.map(Span::as_secs_f64);
-        Distribution {
-            min: seconds(histogram.min()),
-            mean: histogram.mean(),
-            p50: seconds(histogram.quantile(0.5)),
-            p95: seconds(histogram.quantile(0.95)),
-            p99: seconds(histogram.quantile(0.99)),
-            max: seconds(histogram.max()),
-        }
-    }
-}
+use crate::{Distribution, FlowMeter, FlowSummary, Histogram, LinkMeter, LinkSummary};
 
 impl FlowSummary {
     /// From its meter and the time that each limit held; what depends on other flows is left open.
@@ -45,14 +15,6 @@ impl FlowSummary {
         limits: &[&'static str],
         held: &[Span],
     ) -> FlowSummary {
-        let total: f64 = held.iter().map(|span| span.as_secs_f64()).sum();
-        let share = |span: &Span| {
-            if total > 0.0 {
-                span.as_secs_f64() / total
-            } else {
-                0.0
-            }
-        };
         let sent = meter.sent;
         let answered = meter
             .responses
@@ -67,11 +29,7 @@ impl FlowSummary {
             queue_delay_s: Distribution::from(&meter.queue.histogram()),
             sent,
             retransmits: meter.retransmits,
-            loss_fraction: if sent == 0 {
-                0.0
-            } else {
-                meter.retransmits as f64 / sent as f64
-            },
+            loss_fraction: loss_fraction(sent, meter.retransmits),
             drops: meter.drops,
             marks: meter.marks,
             ack_drops: meter.ack_drops,
@@ -80,7 +38,7 @@ impl FlowSummary {
                 .map(|last| (last - meter.start).as_secs_f64()),
             responses: answered.weight(),
             response_s: Distribution::from(&answered),
-            limited_by: limits.iter().copied().zip(held.iter().map(share)).collect(),
+            limited_by: shares(limits, held),
         }
     }
 }
@@ -108,6 +66,28 @@ impl LinkSummary {
     }
 }
 
+/// Retransmissions of all that was sent.
+pub(crate) fn loss_fraction(sent: u64, retransmits: u64) -> f64 {
+    if sent == 0 {
+        0.0
+    } else {
+        retransmits as f64 / sent as f64
+    }
+}
+
+/// Share of the time that each limit held.
+pub(crate) fn shares(limits: &[&'static str], held: &[Span]) -> BTreeMap<&'static str, f64> {
+    let total: f64 = held.iter().map(|span| span.as_secs_f64()).sum();
+    let share = |span: &Span| {
+        if total > 0.0 {
+            span.as_secs_f64() / total
+        } else {
+            0.0
+        }
+    };
+    limits.iter().copied().zip(held.iter().map(share)).collect()
+}
+
 /// Jain's fairness index: (Σx)² / (n·Σx²); none for no flow, 1 when all are zero.
 pub fn jain(rates: &[f64]) -> Option<f64> {
     if rates.is_empty() {
@@ -121,13 +101,6 @@ pub fn jain(rates: &[f64]) -> Option<f64> {
     } else {
         sum * sum / (rates.len() as f64 * squares)
     })
-}
-
-impl LinkMeter {
-    /// Data packets that left in the whole run.
-    pub fn packets(&self) -> u64 {
-        self.packets
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::slowdown::Slowdowns;
+use crate::summary::{loss_fraction, shares};
 use crate::{Distribution, FlowCounters, FlowMeter, Histogram, MeasuredTime, WorkloadSummary};
 
 /// A flow that has arrived: some 50 bytes, since there may be a million.
@@ -162,14 +163,6 @@ impl WorkloadSummary {
     ) -> WorkloadSummary {
         let MeasuredTime { from, to } = meter.window;
         meter.turn(to);
-        let total: f64 = meter.held.iter().map(|span| span.as_secs_f64()).sum();
-        let share = |span: &Span| {
-            if total > 0.0 {
-                span.as_secs_f64() / total
-            } else {
-                0.0
-            }
-        };
         let WorkloadMeter {
             sent, retransmits, ..
         } = meter;
@@ -190,19 +183,11 @@ impl WorkloadSummary {
             queue_delay_s: Distribution::from(&meter.queue),
             sent,
             retransmits,
-            loss_fraction: if sent == 0 {
-                0.0
-            } else {
-                retransmits as f64 / sent as f64
-            },
+            loss_fraction: loss_fraction(sent, retransmits),
             drops: meter.drops,
             marks: meter.marks,
             ack_drops: meter.ack_drops,
-            limited_by: limits
-                .iter()
-                .copied()
-                .zip(meter.held.iter().map(share))
-                .collect(),
+            limited_by: shares(limits, &meter.held),
         }
     }
 }

@@ -34,6 +34,37 @@ struct Delivery {
     highest: u64,
     /// One of these was retransmitted.
     retransmitted: bool,
+    /// One that is acknowledged cumulatively was.
+    ambiguous: bool,
+    /// It shows that a tail loss probe repaired a loss.
+    tlp_repair: bool,
+}
+
+impl Default for Delivery {
+    #[inline]
+    fn default() -> Delivery {
+        Delivery {
+            bytes: Bytes::ZERO,
+            newest: None,
+            first_once: None,
+            newest_once: None,
+            lowest_once: u64::MAX,
+            highest: 0,
+            retransmitted: false,
+            ambiguous: false,
+            tlp_repair: false,
+        }
+    }
+}
+
+/// The connection before an ACK, and what the ACK says beside what it acknowledges.
+#[derive(Clone, Copy)]
+struct Before {
+    una: u64,
+    inflight: Bytes,
+    undelivered: Bytes,
+    /// It tells of marks.
+    marks: bool,
 }
 
 impl<C: Controller> Sender<C> {
@@ -71,34 +102,11 @@ impl<C: Controller> Sender<C> {
         if ack.kind != AckKind::Plain && self.is_handshake(now, ack) {
             return AckOutcome::default();
         }
-        self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
-        let concerned = self.ecn.concerns(ack);
-        if concerned {
-            self.ecn.late = ack.sent < self.ts_recent;
-        }
-        self.ts_recent = self.ts_recent.max(ack.sent);
-        let prior_una = self.una;
-        let prior_inflight = self.conn.inflight;
-        let prior_undelivered = self.undelivered();
-        let head = (ack.next > prior_una).then(|| *self.window.get(prior_una));
-        let mut delivery = Delivery {
-            bytes: Bytes::ZERO,
-            newest: None,
-            first_once: None,
-            newest_once: None,
-            lowest_once: u64::MAX,
-            highest: 0,
-            retransmitted: false,
-        };
-        for seq in prior_una..ack.next.min(self.next) {
-            self.deliver(seq, &mut delivery);
-        }
-        self.una = prior_una.max(ack.next.min(self.next));
-        let ambiguous = delivery.retransmitted;
-        for block in &blocks[usize::from(ack.dsack)..] {
-            self.deliver_block(*block, &mut delivery);
-        }
-        let advanced = self.una > prior_una;
+        let before = self.read_header(ack);
+        let head = (ack.next > before.una).then(|| *self.window.get(before.una));
+        let mut delivery = Delivery::default();
+        self.deliver_all(ack, blocks, &mut delivery);
+        let advanced = self.una > before.una;
         if advanced {
             self.timer.restart_rto(now);
         }
@@ -106,63 +114,52 @@ impl<C: Controller> Sender<C> {
         if undo {
             self.undo(now, observer);
         }
-        if concerned {
+        if before.marks {
             self.take_marks(ack, delivery.bytes);
         }
-        let tlp_repair = self
+        delivery.tlp_repair = self
             .timer
             .probe_repaired(ack, blocks, delivery.newest.is_some());
-        let Some((sent, seq, record)) = delivery.newest else {
-            // Nothing new: a pure duplicate, or a probe's echo.
-            self.decide();
-            if undo {
-                self.arm(now);
-            }
-            return AckOutcome::default();
-        };
+        if let Some(newest) = delivery.newest {
+            return self.on_delivery::<HOSTED>(now, ack, before, &delivery, newest, observer);
+        }
+        // Nothing new: a pure duplicate, or a probe's echo.
+        self.decide();
+        if undo {
+            self.arm(now);
+        }
+        AckOutcome::default()
+    }
 
+    /// The ACK newly acknowledges something: samples, losses, and what the controller is told.
+    #[inline(always)] // the second half of `acknowledged`
+    fn on_delivery<const HOSTED: bool>(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        before: Before,
+        delivery: &Delivery,
+        (sent, seq, record): (Time, u64, Sent),
+        observer: &mut dyn Observer,
+    ) -> AckOutcome {
+        let advanced = self.una > before.una;
         self.conn.delivered += delivery.bytes;
         self.flight.on_delivered(now, sent, &mut self.conn);
-        let rtt = self.measure_rtt(now, &delivery, ambiguous, advanced.then_some(ack.echo));
-        // RFC 8985 §6.2 step 2: what answers the original says nothing of the retransmission.
-        let original = record.transmissions > 1
-            && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
-        if let Some((sent, seq)) = if original {
-            delivery.newest_once
-        } else {
-            Some((sent, seq))
-        } {
-            self.rack.on_delivered(now, sent, seq);
-        }
-        self.rack
-            .on_sequence(delivery.lowest_once, delivery.highest);
-        self.conn.cwnd_limited = prior_una < self.cwnd_limited_until;
-
-        let prior_lost = self.conn.lost;
-        self.detect_losses(now, observer);
-        let newly_lost = self.conn.lost - prior_lost;
-        if newly_lost > Bytes::ZERO && !self.phase.repairs() {
-            self.enter_recovery(now, prior_undelivered, observer);
-        } else if self.phase.repairs() && self.una >= self.episode.point() && self.is_repairing() {
-            self.next_episode(now, prior_undelivered, observer);
-        } else if concerned && self.ecn.marks.any && self.phase == Phase::Open {
-            self.reduce(now, prior_undelivered, observer);
-        }
+        let rtt = self.measure_rtt(now, delivery, advanced.then_some(ack.echo));
+        self.update_rack(now, ack, delivery, (sent, seq, record.transmissions));
+        self.conn.cwnd_limited = before.una < self.cwnd_limited_until;
+        let newly_lost = self.find_losses(now, before, observer);
 
         let newest = self.bursts.snapshot(&record);
         let mut rate = rate_sample(now, &self.conn, &newest);
         if HOSTED {
             rate = self.joined.join(now, sent, self.conn.delivered, rate);
         }
-        let outcome = AckOutcome {
-            rtt,
-            rate: rate.rate,
-        };
         let told = fullpipe_cc::Ack {
             newest,
             newly_acked: delivery.bytes,
             newly_lost,
-            prior_inflight,
+            prior_inflight: before.inflight,
             rtt: rtt.map(|raw| RttSample {
                 raw,
                 ack_delay: Span::ZERO,
@@ -171,24 +168,15 @@ impl<C: Controller> Sender<C> {
             // one.
             one_way: advanced.then(|| ack.sent.since(ack.echo)),
             rate,
-            ecn: if concerned {
+            ecn: if before.marks {
                 self.ecn.marks.counts()
             } else {
                 EcnCounts::default()
             },
-            tlp_repair,
+            tlp_repair: delivery.tlp_repair,
         };
         self.call(now, observer, |controller, cx| controller.on_ack(cx, &told));
-        if self.phase != Phase::Open {
-            if self.is_over() {
-                self.exit_recovery(now, observer);
-            }
-        } else if tlp_repair {
-            // RFC 8985 §7.4: the loss was repaired, its signal remains, if the window was not
-            // reduced in this round trip.
-            self.enter_recovery(now, prior_undelivered, observer);
-            self.leave(now, Recovery::Exit, observer);
-        }
+        self.end_recovery(now, delivery.tlp_repair, before.undelivered, observer);
         self.decide();
         if let Some(prr) = &mut self.prr {
             prr.on_ack(
@@ -198,47 +186,102 @@ impl<C: Controller> Sender<C> {
             );
         }
         self.arm(now);
-        outcome
-    }
-
-    /// An ACK that is more than that: whether it has only to do with the handshake. A request
-    /// acknowledges, too.
-    #[cold]
-    fn is_handshake(&mut self, now: Time, ack: &Ack) -> bool {
-        match ack.kind {
-            AckKind::Syn => self.on_handshake(now, ack),
-            AckKind::Request => self.app.on_request(ack.next),
-            AckKind::Plain => {}
+        AckOutcome {
+            rtt,
+            rate: rate.rate,
         }
-        ack.kind == AckKind::Syn
     }
 
-    /// The SYN-ACK: the first RTT sample, and the peer's window.
-    fn on_handshake(&mut self, now: Time, ack: &Ack) {
-        if self.opened.is_some() {
-            return;
+    /// The window, timestamps and marks that an ACK reports; nothing is acknowledged yet.
+    #[inline(always)] // a step of `acknowledged`, as the next ones
+    fn read_header(&mut self, ack: &Ack) -> Before {
+        self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
+        let marks = self.ecn.concerns(ack);
+        if marks {
+            self.ecn.late = ack.sent < self.ts_recent;
         }
-        self.opened = Some(now);
-        self.right_edge = u64::from(ack.window);
-        self.ts_recent = ack.sent;
-        let rtt = now - ack.echo;
-        self.rtt.sample(rtt);
-        self.conn.srtt = rtt;
-        self.conn.min_rtt = rtt;
-        self.flight.restart(now);
-        self.timer.stop();
-        self.decide();
+        self.ts_recent = self.ts_recent.max(ack.sent);
+        Before {
+            una: self.una,
+            inflight: self.conn.inflight,
+            undelivered: self.undelivered(),
+            marks,
+        }
     }
 
-    /// Whether the episode under way is.
-    #[inline]
-    fn is_over(&self) -> bool {
-        // A reduction lasts until the first segment sent after it is acknowledged, the one with CWR
-        // (Linux: tcp_fastretrans_alert): earlier ACKs may still echo the mark that it answers.
-        if self.phase == Phase::Reduced {
-            self.una > self.episode.point()
+    /// The scoreboard: what the ACK acknowledges cumulatively, then its SACK blocks.
+    #[inline(always)]
+    fn deliver_all(&mut self, ack: &Ack, blocks: &[Block], delivery: &mut Delivery) {
+        let una = self.una.max(ack.next.min(self.next));
+        for seq in self.una..una {
+            self.deliver(seq, delivery);
+        }
+        self.una = una;
+        delivery.ambiguous = delivery.retransmitted;
+        for block in &blocks[usize::from(ack.dsack)..] {
+            self.deliver_block(*block, delivery);
+        }
+    }
+
+    /// RFC 8985 §6.2 steps 2 and 3, with the newest segment acknowledged: (sent, seq,
+    /// transmissions).
+    #[inline(always)]
+    fn update_rack(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        delivery: &Delivery,
+        (sent, seq, transmissions): (Time, u64, u8),
+    ) {
+        // Step 2: what answers the original says nothing of the retransmission.
+        let original =
+            transmissions > 1 && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
+        if let Some((sent, seq)) = if original {
+            delivery.newest_once
         } else {
-            self.una >= self.episode.point()
+            Some((sent, seq))
+        } {
+            self.rack.on_delivered(now, sent, seq);
+        }
+        self.rack
+            .on_sequence(delivery.lowest_once, delivery.highest);
+    }
+
+    /// Declares what this ACK shows to be lost, and begins an episode of recovery for it, or for
+    /// the ACK's marks; what was newly lost.
+    #[inline(always)]
+    fn find_losses(&mut self, now: Time, before: Before, observer: &mut dyn Observer) -> Bytes {
+        let prior_lost = self.conn.lost;
+        self.detect_losses(now, observer);
+        let newly_lost = self.conn.lost - prior_lost;
+        if newly_lost > Bytes::ZERO && !self.phase.repairs() {
+            self.enter_recovery(now, before.undelivered, observer);
+        } else if self.phase.repairs() && self.una >= self.episode.point() && self.is_repairing() {
+            self.next_episode(now, before.undelivered, observer);
+        } else if before.marks && self.ecn.marks.any && self.phase == Phase::Open {
+            self.reduce(now, before.undelivered, observer);
+        }
+        newly_lost
+    }
+
+    /// Ends the episode under way, if this ACK does.
+    #[inline(always)]
+    fn end_recovery(
+        &mut self,
+        now: Time,
+        tlp_repair: bool,
+        prior_undelivered: Bytes,
+        observer: &mut dyn Observer,
+    ) {
+        if self.phase != Phase::Open {
+            if self.is_over() {
+                self.exit_recovery(now, observer);
+            }
+        } else if tlp_repair {
+            // RFC 8985 §7.4: the loss was repaired, its signal remains, if the window was not
+            // reduced in this round trip.
+            self.enter_recovery(now, prior_undelivered, observer);
+            self.leave(now, Recovery::Exit, observer);
         }
     }
 
@@ -275,20 +318,19 @@ impl<C: Controller> Sender<C> {
         while seq < end {
             let sent = *self.window.get(seq);
             if sent.state == State::Sacked {
-                seq += u64::from(sent.burst.max(1));
+                seq += sent.sacked_from_here();
             } else {
                 self.count(seq, sent, delivery);
-                let record = self.window.get_mut(seq);
-                record.state = State::Sacked;
-                record.burst = 1;
-                record.inflight = Bytes::new(1);
+                self.window.get_mut(seq).sack();
                 self.sacked += 1;
                 seq += 1;
             }
         }
         if start < end {
-            self.window.get_mut(start).burst = (end - start) as u32;
-            self.window.get_mut(end - 1).inflight = Bytes::new(end - start);
+            self.window.get_mut(start).set_sacked_from_here(end - start);
+            self.window
+                .get_mut(end - 1)
+                .set_sacked_up_to_here(end - start);
         }
     }
 
@@ -301,8 +343,8 @@ impl<C: Controller> Sender<C> {
             State::Lost => self.lost -= 1,
             State::Sacked => {}
         }
-        let when = self.bursts.get(sent.burst).sent;
-        self.bursts.leave(sent.burst);
+        let when = self.bursts.get(sent.burst()).sent;
+        self.bursts.leave(sent.burst());
         let this = order(when, seq);
         if delivery
             .newest
@@ -330,15 +372,9 @@ impl<C: Controller> Sender<C> {
     /// waited behind it, but the timestamp tells which of the copies is answered (RFC 7323 §4.1):
     /// `echo`, given when SND.UNA advanced (Linux: tcp_ack_update_rtt).
     #[inline]
-    fn measure_rtt(
-        &mut self,
-        now: Time,
-        delivery: &Delivery,
-        ambiguous: bool,
-        echo: Option<Time>,
-    ) -> Option<Span> {
+    fn measure_rtt(&mut self, now: Time, delivery: &Delivery, echo: Option<Time>) -> Option<Span> {
         let (first, newest) = match (delivery.first_once, delivery.newest_once) {
-            (Some(first), Some((newest, _))) if !ambiguous => (first, newest),
+            (Some(first), Some((newest, _))) if !delivery.ambiguous => (first, newest),
             _ => (echo?, echo?),
         };
         let rtt = now - newest;

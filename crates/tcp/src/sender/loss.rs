@@ -192,7 +192,7 @@ impl<C: Controller> Sender<C> {
             let seq = self.judged;
             let sent = *self.window.get(seq);
             if sent.state == State::Outstanding && sent.transmissions == 1 {
-                let when = self.bursts.get(sent.burst).sent;
+                let when = self.bursts.get(sent.burst()).sent;
                 if (when, seq) >= newest {
                     break;
                 }
@@ -235,7 +235,7 @@ impl<C: Controller> Sender<C> {
             }
             let sent = self.window.get(seq);
             let run = if sent.state == State::Sacked {
-                sent.inflight.get()
+                sent.sacked_up_to_here()
             } else {
                 1
             };
@@ -247,7 +247,7 @@ impl<C: Controller> Sender<C> {
     fn sent_once(&self, seq: u64) -> Option<Time> {
         let sent = self.window.get(seq);
         (sent.state == State::Outstanding && sent.transmissions == 1)
-            .then(|| self.bursts.get(sent.burst).sent)
+            .then(|| self.bursts.get(sent.burst()).sent)
     }
 
     /// When the last of the retransmissions before `newest` left that is not answered.
@@ -268,7 +268,7 @@ impl<C: Controller> Sender<C> {
             return false;
         }
         let sent = self.window.get(seq);
-        sent.state == State::Outstanding && self.bursts.get(sent.burst).sent == when
+        sent.state == State::Outstanding && self.bursts.get(sent.burst()).sent == when
     }
 
     /// Segment `seq`, outstanding, is lost.
@@ -343,7 +343,7 @@ impl<C: Controller> Sender<C> {
             }
             // The copy takes the original's place in flight: one of the two is assumed lost.
             self.conn.inflight -= Bytes::new(u64::from(sent.size));
-            self.bursts.leave(sent.burst);
+            self.bursts.leave(sent.burst());
             let ecn = self.ecn.codepoint(true);
             self.depart(
                 now,
@@ -375,7 +375,7 @@ impl<C: Controller> Sender<C> {
         for seq in self.una..self.next {
             let sent = *self.window.get(seq);
             if sent.state == State::Outstanding {
-                let when = self.bursts.get(sent.burst).sent;
+                let when = self.bursts.get(sent.burst()).sent;
                 if seq == self.una || now >= when + patience {
                     self.lose(now, seq, LossCause::Rto, observer);
                 }

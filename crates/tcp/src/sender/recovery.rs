@@ -207,6 +207,18 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    /// Whether the episode under way is over.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        // A reduction lasts until the first segment sent after it is acknowledged, the one with CWR
+        // (Linux: tcp_fastretrans_alert): earlier ACKs may still echo the mark that it answers.
+        if self.phase == Phase::Reduced {
+            self.una > self.episode.point()
+        } else {
+            self.una >= self.episode.point()
+        }
+    }
+
     /// Undo: the losses of the episode were none.
     pub(super) fn undo(&mut self, now: Time, observer: &mut dyn Observer) {
         self.episode.undo_from = None;
@@ -217,7 +229,7 @@ impl<C: Controller> Sender<C> {
                 self.conn.inflight += Bytes::new(u64::from(record.size));
                 self.lost -= 1;
                 if record.transmissions > 1 {
-                    let burst = record.burst;
+                    let burst = record.burst();
                     let when = self.bursts.get(burst).sent;
                     let place = self
                         .retransmitted

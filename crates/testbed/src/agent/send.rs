@@ -1,9 +1,13 @@
 //! The sending end: opens each flow's connection at its time, writes what its application would,
 //! samples what the kernel says.
 
+mod app;
+mod flow;
+mod samples;
+
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -13,7 +17,8 @@ use nix::sys::socket::{
     shutdown, sockopt,
 };
 
-use super::app::{Allowed, Writes, written};
+use self::app::App;
+use self::flow::{Flow, State};
 use super::plan::{AppPlan, FlowPlan, Plan};
 use super::record::{Header, RecordKind, Writer};
 use super::sys::{self, Poll};
@@ -21,11 +26,6 @@ use super::{AgentError, failed};
 
 /// What is handed over at a time.
 const CHUNK: usize = 256 << 10;
-
-/// Of flows that arrive so many are sampled at a time, and no more often than each 10 ms: they have
-/// no rows in a trace.
-const SAMPLED: usize = 64;
-const SAMPLED_EACH: u64 = 10_000_000;
 
 /// The ports that the kernel gives to flows that do not arrive, which have theirs from the plan:
 /// above those.
@@ -102,102 +102,6 @@ fn check(plan: &Plan) -> Result<(), AgentError> {
     }
     let most = plan.flows.iter().map(|flow| flow.send_buffer).max();
     most.map_or(Ok(()), |most| sys::make_room(&sys::stream()?, true, most))
-}
-
-#[derive(Debug)]
-enum App {
-    Writes(Writes),
-    /// (when, bytes) each.
-    Chunks(Vec<(u64, u64)>),
-    /// The end of each answer in the stream; how many were asked for.
-    Answers(Vec<u64>, usize),
-}
-
-impl App {
-    fn new(plan: &AppPlan, epoch: u64, started: u64, opened: u64) -> App {
-        match plan {
-            AppPlan::Chunks(chunks) => App::Chunks(
-                chunks
-                    .iter()
-                    .map(|(offset, bytes)| (started + offset, *bytes))
-                    .collect(),
-            ),
-            AppPlan::Writes {
-                first,
-                changes,
-                from_opening,
-                bytes,
-            } => {
-                let zero = if *from_opening { opened } else { epoch };
-                let changes = changes.iter().map(|(at, rate)| (zero + at, *rate));
-                App::Writes(Writes::new(*first, changes, *bytes, opened))
-            }
-            AppPlan::Answers { sizes, .. } => {
-                let ends = sizes.iter().scan(0, |end, size| {
-                    *end += size;
-                    Some(*end)
-                });
-                App::Answers(ends.collect(), 1)
-            }
-        }
-    }
-
-    fn allowed(&mut self, now: u64, sent: u64) -> Allowed {
-        match self {
-            App::Writes(writes) => writes.allowed(now, sent),
-            App::Chunks(chunks) => written(chunks, now),
-            App::Answers(ends, asked) => {
-                let bytes = asked
-                    .checked_sub(1)
-                    .and_then(|last| ends.get(last))
-                    .or(ends.last())
-                    .copied()
-                    .unwrap_or(0);
-                Allowed {
-                    bytes,
-                    again: u64::MAX,
-                }
-            }
-        }
-    }
-}
-
-#[derive(Debug, PartialEq, Eq, Clone, Copy)]
-enum State {
-    /// Until its start.
-    Waiting,
-    Connecting,
-    Open,
-    Closed,
-}
-
-struct Flow<'a> {
-    plan: &'a FlowPlan,
-    state: State,
-    /// Something is to be done by then.
-    due: u64,
-    socket: Option<OwnedFd>,
-    /// When its SYN left.
-    started: u64,
-    app: Option<App>,
-    written: u64,
-    failure: Option<String>,
-}
-
-impl Flow<'_> {
-    fn new(plan: &FlowPlan, epoch: u64) -> Flow<'_> {
-        let due = epoch + plan.start;
-        Flow {
-            plan,
-            state: State::Waiting,
-            due,
-            socket: None,
-            started: 0,
-            app: None,
-            written: 0,
-            failure: None,
-        }
-    }
 }
 
 struct Run<'a> {
@@ -456,46 +360,6 @@ impl Run<'_> {
         }
         self.set_due(index, due);
         Ok(())
-    }
-
-    /// All that do not arrive, and the next of those that do.
-    fn sample_all(&mut self, now: u64) -> Result<(), AgentError> {
-        let mut chosen: Vec<usize> = self.open.range(..self.first_arrival).copied().collect();
-        let (next, at) = self.sampled;
-        if now >= at + SAMPLED_EACH {
-            let others = chosen.len();
-            chosen.extend(
-                self.open
-                    .range(next.max(self.first_arrival)..)
-                    .take(SAMPLED),
-            );
-            // After the last of them it begins again.
-            let last = chosen.last().filter(|_| chosen.len() - others == SAMPLED);
-            self.sampled = (last.map_or(0, |last| last + 1), now);
-        }
-        chosen
-            .into_iter()
-            .try_for_each(|index| self.sample(index, now))
-    }
-
-    fn sample(&mut self, index: usize, now: u64) -> Result<(), AgentError> {
-        let flow = &self.flows[index];
-        let Flow {
-            socket: Some(socket),
-            state: State::Open,
-            ..
-        } = flow
-        else {
-            return Ok(());
-        };
-        let mut buffer = [0; 512];
-        if !flow.plan.arrives()
-            && let Ok(cc @ [_, ..]) = sys::tcp_cc_info(socket, &mut buffer)
-        {
-            self.writer.add(RecordKind::CcInfo, index, now, cc)?;
-        }
-        let info = sys::tcp_info(socket, &mut buffer).map_err(failed("TCP_INFO"))?;
-        self.writer.add(RecordKind::Info, index, now, info)
     }
 
     /// The flow is over; the others go on, unless it was one of many.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use fullpipe_emulator::{Cause, Direction, EmulatedPacket, LinkTransit, PacketKind as Counts};
+use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, LinkTransit, PacketKind as Counts};
 use fullpipe_units::{Span, Time};
 
 use crate::agent::{AgentError, Header, Reader, Record, RecordKind};
@@ -108,17 +108,17 @@ impl Log {
         })
     }
 
-    fn packet(&mut self, at: Time, out: bool, parcel: &EmulatedPacket<Frame>) {
-        let kept = parcel.payload.len().min(HEADERS);
-        let size = parcel.size.get() as u32;
+    fn packet(&mut self, at: Time, out: bool, packet: &EmulatedPacket<Frame>) {
+        let kept = packet.payload.len().min(HEADERS);
+        let size = packet.size.get() as u32;
         self.add(
             RecordKind::Packet,
-            parcel.flow,
+            packet.flow,
             at,
             &[
                 &[u8::from(out)],
                 &size.to_le_bytes(),
-                &parcel.payload[..kept],
+                &packet.payload[..kept],
             ],
         );
     }
@@ -130,9 +130,9 @@ fn number(link: usize) -> u8 {
 }
 
 impl Tap for Log {
-    fn entered(&mut self, at: Time, side: Side, parcel: &EmulatedPacket<Frame>) {
+    fn entered(&mut self, at: Time, side: Side, packet: &EmulatedPacket<Frame>) {
         if side == Side::Near {
-            self.packet(at, true, parcel);
+            self.packet(at, true, packet);
         }
     }
 
@@ -140,29 +140,29 @@ impl Tap for Log {
         &mut self,
         at: Time,
         link: Option<usize>,
-        cause: Cause,
-        parcel: &EmulatedPacket<Frame>,
+        cause: DropCause,
+        packet: &EmulatedPacket<Frame>,
     ) {
         let cause = match cause {
-            Cause::Loss => 0,
-            Cause::Queue => 1,
-            Cause::Policer => 2,
+            DropCause::Loss => 0,
+            DropCause::Queue => 1,
+            DropCause::Policer => 2,
         };
         let link = link.map_or(u8::MAX, number);
-        let data = match parcel.kind {
+        let data = match packet.kind {
             Counts::Data => 1,
             Counts::Ack => 0,
             Counts::Other => return,
         };
         self.add(
             RecordKind::Dropped,
-            parcel.flow,
+            packet.flow,
             at,
             &[&[link, cause, data]],
         );
     }
 
-    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Frame>) {
+    fn passed(&mut self, passage: &LinkTransit, packet: &EmulatedPacket<Frame>) {
         let LinkTransit {
             link,
             arrived,
@@ -173,9 +173,9 @@ impl Tap for Log {
         let (wait, takes, size) = (
             start.since(arrived).as_nanos(),
             end.since(start).as_nanos(),
-            parcel.size.get() as u32,
+            packet.size.get() as u32,
         );
-        let data = u8::from(parcel.kind == Counts::Data);
+        let data = u8::from(packet.kind == Counts::Data);
         let flags = [number(link), data, u8::from(marked)];
         let parts: [&[u8]; 4] = [
             &wait.to_le_bytes(),
@@ -183,7 +183,7 @@ impl Tap for Log {
             &size.to_le_bytes(),
             &flags,
         ];
-        self.add(RecordKind::Passed, parcel.flow, arrived, &parts);
+        self.add(RecordKind::Passed, packet.flow, arrived, &parts);
     }
 
     fn delivered(
@@ -192,14 +192,14 @@ impl Tap for Log {
         _due: Time,
         waited: Span,
         side: Side,
-        parcel: &EmulatedPacket<Frame>,
+        packet: &EmulatedPacket<Frame>,
     ) {
         if side == Side::Near {
-            self.packet(at, false, parcel);
-        } else if parcel.direction == Direction::Forward && parcel.kind == Counts::Data {
+            self.packet(at, false, packet);
+        } else if packet.direction == Direction::Forward && packet.kind == Counts::Data {
             self.add(
                 RecordKind::Arrived,
-                parcel.flow,
+                packet.flow,
                 at,
                 &[&waited.as_nanos().to_le_bytes()],
             );

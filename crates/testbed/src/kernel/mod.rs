@@ -199,23 +199,9 @@ fn run(
     })?;
     let (log, written) = Log::start(&log)?;
     let clock = Clock::start();
-    let route = move |_: Side, header: &Header, _: &[u8]| {
-        let (flow, forward) = ports.way(header.ports.0, header.ports.1)?;
-        let direction = if forward {
-            Direction::Forward
-        } else {
-            Direction::Reverse
-        };
-        Some((flow, direction, counts(direction, header.kind)))
-    };
+    let route = move |_: Side, header: &Header, _: &[u8]| route(ports, header);
     let log = log.since(clock.zero());
-    let waiting = inside.clone();
-    std::thread::spawn(move || {
-        let _ = privileges::drop_all();
-        waiting.wait_for_stop();
-        // Both agents: everything in this PID namespace but us.
-        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
-    });
+    end_agents_on_stop(inside.clone());
     let (
         (sender, receiver),
         Between {
@@ -244,6 +230,26 @@ fn run(
     }
     let zero = clock.zero().as_nanos();
     Ok(json!({ "zero_ns": zero, "links": links, "host": host, "warnings": warnings }))
+}
+
+/// A packet's flow and direction, by its ports, and what it counts as.
+fn route(ports: Ports, header: &Header) -> Option<(u32, Direction, PacketKind)> {
+    let (flow, forward) = ports.way(header.ports.0, header.ports.1)?;
+    let direction = if forward {
+        Direction::Forward
+    } else {
+        Direction::Reverse
+    };
+    Some((flow, direction, counts(direction, header.kind)))
+}
+
+fn end_agents_on_stop(inside: Inside) {
+    std::thread::spawn(move || {
+        let _ = privileges::drop_all();
+        inside.wait_for_stop();
+        // Both agents: everything in this PID namespace but us.
+        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    });
 }
 
 /// What a packet of TCP counts as on its way. A request carries an ACK on the way of ACKs; an ACK

@@ -7,9 +7,9 @@ use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{ActiveRow, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
 use fullpipe_units::{Span, Time};
 
-use super::{Flow, SPOILS, limits};
-use crate::algorithms::twin;
-use crate::arriving::ExpandedWorkload;
+use super::flow::{Flow, is_paced};
+use super::limits::SPOILS;
+use crate::arriving::{Arrival, ExpandedWorkload};
 
 /// What came of them.
 pub(super) struct ArrivalResults {
@@ -31,81 +31,40 @@ impl ArrivalResults {
     /// Of the flows that arrived, in their order.
     pub(super) fn of(
         scenario: &Scenario,
-        unfolded: &ExpandedWorkload,
+        expanded: &ExpandedWorkload,
         flows: Vec<Flow>,
         at_once: u32,
         paced: bool,
         window: MeasuredTime,
     ) -> ArrivalResults {
-        let mut meters: Vec<_> = scenario
-            .workloads
-            .iter()
-            .map(|_| WorkloadMeter::new(window, LIMITS.len()))
-            .collect();
-        let (mut servers, mut transfers, mut turns) =
-            (Servers::new(scenario), Vec::new(), Vec::new());
-        for ((mut flow, arrival), spec) in flows
-            .into_iter()
-            .zip(&unfolded.arrivals)
-            .zip(unfolded.flows())
-        {
-            let workload = arrival.workload;
-            let (meter, start) = (&mut meters[workload], flow.meter.started());
-            if flow.refused {
-                meter.on_refused(start);
-                continue;
-            }
-            turns.push(Turn {
-                at: start,
-                workload,
-                comes: true,
-            });
-            let (bytes, rtt) = (spec.bytes.unwrap_or_default(), scenario.rtt(spec));
-            let end = flow.meter.ended();
-            if let Some(end) = end {
-                meter.on_complete(start, end, bytes);
-                turns.push(Turn {
-                    at: flow.closed.unwrap_or(window.to).max(end),
-                    workload,
-                    comes: false,
-                });
-            }
-            let paced = paced
-                || spec.pacing == fullpipe_scenario::Pacing::On
-                || twin(&spec.cc).is_some_and(|twin| twin.paces);
-            let until = end.unwrap_or(window.to);
-            meter.on_limits(
-                &limits::limits(start, flow.opened, until, &flow.samples, paced, window).1,
-            );
-            meter.take(&mut flow.meter);
-            servers.add(start, bytes, &arrival.chunks, rtt);
-            let completion = end.map(|end| end - start);
-            transfers.push(Transfer {
-                workload: workload as u32,
-                start,
-                bytes,
-                rtt,
-                alone: arrival.alone,
-                completion,
-            });
+        let meter = |_| WorkloadMeter::new(window, LIMITS.len());
+        let mut arrived = Arrived {
+            window,
+            meters: scenario.workloads.iter().map(meter).collect(),
+            servers: Servers::new(scenario),
+            transfers: Vec::new(),
+            turns: Vec::new(),
+        };
+        let specs = expanded.arrivals.iter().zip(expanded.flows());
+        for (flow, (arrival, spec)) in flows.into_iter().zip(specs) {
+            let rtt = scenario.rtt(spec);
+            arrived.add(flow, arrival, spec, rtt, paced || is_paced(spec));
         }
+        let Arrived {
+            meters,
+            servers,
+            transfers,
+            mut turns,
+            ..
+        } = arrived;
         turns.sort_by_key(|turn| turn.at);
-        for turn in &turns {
-            let meter = &mut meters[turn.workload];
-            if turn.comes {
-                meter.on_arrival(turn.at)
-            } else {
-                meter.on_departure(turn.at)
-            }
-        }
         let slowdowns = servers.slowdowns(&transfers, meters.len(), window);
         let (mut summaries, mut warnings) = (Vec::new(), Vec::new());
-        for ((meter, workload), slowdown) in
-            meters.into_iter().zip(&scenario.workloads).zip(slowdowns)
-        {
+        let each = concurrent(meters, &turns).into_iter();
+        for ((meter, workload), slowdown) in each.zip(&scenario.workloads).zip(slowdowns) {
             let spec = &workload.flow;
-            let summary =
-                WorkloadSummary::new(spec.name.clone(), spec.cc.clone(), meter, slowdown, &LIMITS);
+            let (name, cc) = (spec.name.clone(), spec.cc.clone());
+            let summary = WorkloadSummary::new(name, cc, meter, slowdown, &LIMITS);
             warnings.extend(spoiled(spec, &summary, at_once));
             summaries.push(summary);
         }
@@ -136,6 +95,69 @@ impl ArrivalResults {
         }
         rows
     }
+}
+
+/// The flows so far.
+struct Arrived {
+    window: MeasuredTime,
+    meters: Vec<WorkloadMeter>,
+    servers: Servers,
+    transfers: Vec<Transfer>,
+    turns: Vec<Turn>,
+}
+
+impl Arrived {
+    fn add(
+        &mut self,
+        mut flow: Flow,
+        arrival: &Arrival,
+        spec: &fullpipe_scenario::Flow,
+        rtt: Span,
+        paced: bool,
+    ) {
+        let workload = arrival.workload;
+        let (meter, start) = (&mut self.meters[workload], flow.meter.started());
+        if flow.refused {
+            return meter.on_refused(start);
+        }
+        let mut turn = |at, comes| {
+            self.turns.push(Turn {
+                at,
+                workload,
+                comes,
+            })
+        };
+        turn(start, true);
+        let (bytes, end) = (spec.bytes.unwrap_or_default(), flow.meter.ended());
+        if let Some(end) = end {
+            meter.on_complete(start, end, bytes);
+            turn(flow.closed.unwrap_or(self.window.to).max(end), false);
+        }
+        meter.on_limits(&flow.limits(paced, self.window).1);
+        meter.take(&mut flow.meter);
+        self.servers.add(start, bytes, &arrival.chunks, rtt);
+        self.transfers.push(Transfer {
+            workload: workload as u32,
+            start,
+            bytes,
+            rtt,
+            alone: arrival.alone,
+            completion: end.map(|end| end - start),
+        });
+    }
+}
+
+/// Tells meters when flows came and were gone.
+fn concurrent(mut meters: Vec<WorkloadMeter>, turns: &[Turn]) -> Vec<WorkloadMeter> {
+    for turn in turns {
+        let meter = &mut meters[turn.workload];
+        if turn.comes {
+            meter.on_arrival(turn.at)
+        } else {
+            meter.on_departure(turn.at)
+        }
+    }
+    meters
 }
 
 /// Flows that were turned away, or held back by what was to hold nothing back.

@@ -2,7 +2,7 @@
 //! otherwise.
 
 use fullpipe_tcp::{LIMITS, Limit};
-use fullpipe_trace::MeasuredTime;
+use fullpipe_trace::{FlowSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
 use super::info::Info;
@@ -70,6 +70,9 @@ fn most(held: &[Span]) -> u8 {
     largest.map_or(0, |(index, _)| index as u8)
 }
 
+/// The limit's code at each sample, and for how long each limit held.
+pub(crate) type Limits = (Vec<u8>, [Span; LIMITS.len()]);
+
 /// For each sample what limited the flow since the one before, and the time that each limit held
 /// within `window`.
 pub(crate) fn limits(
@@ -79,7 +82,7 @@ pub(crate) fn limits(
     samples: &[(Time, Info)],
     paced: bool,
     window: MeasuredTime,
-) -> (Vec<u8>, [Span; LIMITS.len()]) {
+) -> Limits {
     let mut held = [Span::ZERO; LIMITS.len()];
     let (from, ended) = (start.max(window.from), ended.min(window.to));
     held[Limit::Handshake as usize] = opened.unwrap_or(ended).min(ended).since(from);
@@ -100,6 +103,43 @@ pub(crate) fn limits(
         }
     }
     (codes, held)
+}
+
+/// A limit that nobody asked for spoils a run when it holds for a larger share of the time.
+pub(super) const SPOILS: f64 = 0.01;
+
+/// A flow that was held back by what was to hold nothing back.
+pub(super) fn spoiled(spec: &fullpipe_scenario::Flow, metrics: &FlowSummary) -> Vec<String> {
+    let share = |limit: Limit| {
+        metrics
+            .limited_by
+            .get(LIMITS[limit as usize])
+            .copied()
+            .unwrap_or(0.0)
+    };
+    let words = |limit, what: &str, fix: &str| {
+        let share = share(limit);
+        let text = || {
+            format!(
+                "flow {:?} was held back by its {what} for {:.0} % of the time: {fix}",
+                spec.name,
+                share * 100.0
+            )
+        };
+        (share > SPOILS).then(text)
+    };
+    let window = words(
+        Limit::ReceiveWindow,
+        "receive window",
+        "the receiver did not read in time, or its kernel gave less",
+    );
+    let window = window.filter(|_| spec.receive_window.is_none());
+    let buffer = words(
+        Limit::Host,
+        "send buffer",
+        "the sender did not write in time: was the machine too busy?",
+    );
+    window.into_iter().chain(buffer).collect()
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //! meters and recorder, fed with what really happened.
 
 mod arrivals;
+mod flow;
 mod info;
 mod limits;
 mod packet;
 mod queue;
+mod recorded;
 mod rows;
 mod taps;
 mod tracker;
@@ -15,21 +17,19 @@ use std::path::{Path, PathBuf};
 
 use fullpipe_scenario::Scenario;
 use fullpipe_setup::set_max_min_shares;
-use fullpipe_tcp::{LIMITS, Limit};
-use fullpipe_trace::{
-    FlowMeter, FlowSummary, LinkSummary, MeasuredTime, Response, Summary, Trace, jain,
-};
-use fullpipe_units::{Bytes, Span, Time};
+use fullpipe_tcp::LIMITS;
+use fullpipe_trace::{FlowCounters, FlowSummary, LinkSummary, MeasuredTime, Summary, Trace, jain};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
 
-use crate::agent::{AgentError, LEAST_INTERVAL, Reader, Record, RecordKind};
-use crate::algorithms::twin;
+use crate::agent::{AgentError, LEAST_INTERVAL, Reader};
 use crate::arriving::ExpandedWorkload;
 use crate::ports::Ports;
 use arrivals::ArrivalResults;
-use info::Info;
+use flow::{Flow, is_paced};
 use packet::Packet;
-use tracker::Tracker;
+use recorded::{Taps, complete, that_go};
+use rows::Rows;
 
 pub use queue::{Arrived, Dropped, Links, Loss, Passed};
 pub use taps::Departs;
@@ -105,25 +105,6 @@ pub struct Measured {
     pub trace: Option<Trace>,
 }
 
-/// One flow, as it is pieced together.
-struct Flow {
-    meter: FlowMeter,
-    opened: Option<Time>,
-    tracker: Tracker,
-    /// (when, how long) each, for the trace.
-    rtts: Vec<(Time, Span)>,
-    samples: Vec<(Time, Info)>,
-    cc: Vec<Vec<u8>>,
-    read: u64,
-    /// The sender knows that the receiver has everything.
-    closed: Option<Time>,
-    /// It arrived, and was turned away.
-    refused: bool,
-}
-
-/// A limit that nobody asked for spoils a run when it holds for a larger share of the time.
-const SPOILS: f64 = 0.01;
-
 /// Puts it together; with a trace, links have a row at every `interval`.
 ///
 /// # Errors
@@ -134,72 +115,96 @@ pub fn reconstruct(
     facts: Facts,
     interval: Option<Span>,
 ) -> Result<Measured, AgentError> {
-    let window = MeasuredTime {
-        from: Time::ZERO + scenario.measure_from,
-        to: Time::ZERO + scenario.duration,
-    };
-    let send = Reader::open(&recording.send)?;
-    let epoch = send.header.epoch;
+    let window = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
+    let interval = interval.map(|interval| interval.max(LEAST_INTERVAL));
+    let expanded = ExpandedWorkload::of(scenario);
+    let (mut flows, epoch) = ends(&expanded.scenario, &recording, window, interval.is_some())?;
     let at = |time: u64| Time::from_nanos(time.saturating_sub(epoch));
-    let unfolded = ExpandedWorkload::of(scenario);
-    let mut flows = sent(
-        &unfolded.scenario,
-        complete(send, &recording.send)?,
-        window,
-        at,
-        interval.is_some(),
-    )?;
-    let received = complete(Reader::open(&recording.receive)?, &recording.receive)?;
-    let all = &unfolded.scenario;
-    received
-        .into_iter()
-        .for_each(|record| flows[usize::from(record.flow)].on_received(all, &record, at));
-    let taps = Taps(Ports::new(
-        facts.first_port,
-        scenario,
-        unfolded.arrivals.len(),
-    ));
-    let mut warnings = facts.warnings;
-    let mut tap = |path: &Path| taps.read(path, &mut warnings);
-    let sender = tap(&recording.sender)?;
+    let ports = Ports::new(facts.first_port, scenario, expanded.arrivals.len());
+    let (taps, mut warnings) = (Taps(ports), facts.warnings);
+    let sender = taps.read(&recording.sender, &mut warnings)?;
     for (flow, packet, forward) in &sender {
         flows[*flow as usize].on_packet(packet, *forward, at(packet.time));
     }
-    let (links, mut summaries) = match recording.links {
+    let (links, mut link_summaries) = match recording.links {
         Watched::Emulator(links, summaries) => (links, summaries),
         Watched::Taps(front, behind, acks) => {
-            let mut optional = |file: Option<PathBuf>| file.map(|file| tap(&file)).transpose();
-            let (front, acks) = (optional(front)?, optional(acks)?);
-            let behind = that_go(true, tap(&behind)?, true);
-            let (sent, came) = (
-                that_go(true, sender.clone(), true),
-                that_go(false, sender, false),
-            );
-            let front = front.map_or_else(|| sent.clone(), |front| that_go(true, front, false));
-            let (departs, rate) = (
-                facts.departs.unwrap_or(Departs::Last),
-                scenario.path.link.sustained(),
-            );
-            let mut links = taps::links(&sent, &front, &behind, departs, rate, at);
-            if let Some(acks) = acks {
-                links
-                    .dropped
-                    .extend(taps::lost_acks(&that_go(false, acks, false), &came, at));
-                links.dropped.sort_by_key(|packet| packet.at);
-            }
-            (links, Vec::new())
+            let seen = Seen::read(taps, &mut warnings, sender, front, behind, acks)?;
+            let departs = facts.departs.unwrap_or(Departs::Last);
+            let rate = scenario.path.link.sustained();
+            (seen.links(departs, rate, at), Vec::new())
         }
     };
-    if summaries.is_empty() {
-        let summary = |(link, number): (&fullpipe_scenario::Link, u32)| {
-            links.summary(number, &link.name, window, scenario.path.rtt)
-        };
-        summaries = scenario.links().zip(0..).map(summary).collect();
+    if link_summaries.is_empty() {
+        link_summaries = on_links(scenario, &links, window);
     }
+    count(&mut flows, &links, window);
+
+    let paced = facts.paced;
+    let arrived = flows.split_off(scenario.flows.len());
+    let mut arrived =
+        ArrivalResults::of(scenario, &expanded, arrived, facts.at_once, paced, window);
+    warnings.extend(arrived.warnings.iter().cloned());
+    let mut recorder =
+        interval.map(|interval| rows(scenario, &links, &mut arrived, interval, window));
+    let flows = summaries(scenario, &mut flows, paced, window, &mut recorder);
+    for (spec, metrics) in scenario.flows.iter().zip(&flows) {
+        warnings.extend(limits::spoiled(spec, metrics));
+    }
+    let rates: Vec<f64> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    let summary = Summary {
+        version: env!("CARGO_PKG_VERSION"),
+        runner: facts.runner,
+        host: facts.host,
+        warnings,
+        seed: scenario.seed,
+        duration_s: scenario.duration.as_secs_f64(),
+        measure_from_s: scenario.measure_from.as_secs_f64(),
+        flows,
+        workloads: arrived.summaries,
+        packets: link_summaries.first().map_or(0, |link| link.packets),
+        links: link_summaries,
+        jain: jain(&rates),
+        events: 0,
+    };
+    Ok(Measured {
+        summary,
+        trace: recorder.map(Rows::finish),
+    })
+}
+
+/// The flows as both ends tell of them, and when the run began on their clock.
+fn ends(
+    scenario: &Scenario,
+    recording: &Recording,
+    window: MeasuredTime,
+    traced: bool,
+) -> Result<(Vec<Flow>, u64), AgentError> {
+    let send = Reader::open(&recording.send)?;
+    let epoch = send.header.epoch;
+    let at = |time: u64| Time::from_nanos(time.saturating_sub(epoch));
+    let records = complete(send, &recording.send)?;
+    let mut flows = flow::sent(scenario, records, window, at, traced)?;
+    for record in complete(Reader::open(&recording.receive)?, &recording.receive)? {
+        flows[usize::from(record.flow)].on_received(scenario, &record, at);
+    }
+    Ok((flows, epoch))
+}
+
+/// The links' metrics, from what they did.
+fn on_links(scenario: &Scenario, links: &Links, window: MeasuredTime) -> Vec<LinkSummary> {
+    scenario
+        .links()
+        .zip(0..)
+        .map(|(link, number)| links.summary(number, &link.name, window, scenario.path.rtt))
+        .collect()
+}
+
+/// What befell packets on the links, in their flows' meters.
+fn count(flows: &mut [Flow], links: &Links, window: MeasuredTime) {
     for packet in &links.arrived {
-        flows[packet.flow as usize]
-            .meter
-            .on_delivered(packet.at, packet.waited, Bytes::ZERO);
+        let meter = &mut flows[packet.flow as usize].meter;
+        meter.on_delivered(packet.at, packet.waited, Bytes::ZERO);
     }
     for packet in &links.dropped {
         let meter = &mut flows[packet.flow as usize].meter;
@@ -209,282 +214,99 @@ pub fn reconstruct(
             meter.on_ack_dropped(packet.at)
         }
     }
-    for packet in links
-        .passed
-        .iter()
-        .filter(|packet| packet.marked && packet.data && window.holds(packet.start))
-    {
-        flows[packet.flow as usize]
-            .meter
-            .on_tally(fullpipe_trace::FlowCounters {
-                marks: 1,
-                ..fullpipe_trace::FlowCounters::default()
-            });
+    let one = FlowCounters {
+        marks: 1,
+        ..FlowCounters::default()
+    };
+    let marked = links.passed.iter().filter(|packet| packet.marked);
+    for packet in marked.filter(|packet| packet.data && window.holds(packet.start)) {
+        flows[packet.flow as usize].meter.on_tally(one);
     }
-    let arrived = flows.split_off(scenario.flows.len());
-    let arrived = ArrivalResults::of(
-        scenario,
-        &unfolded,
-        arrived,
-        facts.at_once,
-        facts.paced,
-        window,
-    );
-    warnings.extend(arrived.warnings.iter().cloned());
-    let interval = interval.map(|interval| interval.max(LEAST_INTERVAL));
-    let mut recorder =
-        interval.map(|interval| rows::Rows::new(scenario, &links, interval, window.to));
-    if let (Some(recorder), Some(interval), [_, ..]) =
-        (&mut recorder, interval, &scenario.workloads[..])
-    {
-        recorder.arrived(arrived.active(interval, window.to), arrived.transfers);
+}
+
+/// The rows of links, and of what arrived.
+fn rows(
+    scenario: &Scenario,
+    links: &Links,
+    arrived: &mut ArrivalResults,
+    interval: Span,
+    window: MeasuredTime,
+) -> Rows {
+    let mut rows = Rows::new(scenario, links, interval, window.to);
+    if !scenario.workloads.is_empty() {
+        let active = arrived.active(interval, window.to);
+        rows.arrived(active, std::mem::take(&mut arrived.transfers));
     }
-    let mut summary = Vec::with_capacity(flows.len());
+    rows
+}
+
+/// The metrics of the scenario's own flows, and their rows.
+fn summaries(
+    scenario: &Scenario,
+    flows: &mut [Flow],
+    paced: bool,
+    window: MeasuredTime,
+    recorder: &mut Option<Rows>,
+) -> Vec<FlowSummary> {
+    let mut summaries = Vec::with_capacity(flows.len());
     for (index, (flow, spec)) in flows.iter_mut().zip(&scenario.flows).enumerate() {
-        let paced = facts.paced
-            || spec.pacing == fullpipe_scenario::Pacing::On
-            || twin(&spec.cc).is_some_and(|twin| twin.paces);
-        let ended = flow.meter.ended().unwrap_or(window.to);
-        let (codes, held) = limits::limits(
-            flow.meter.started(),
-            flow.opened,
-            ended,
-            &flow.samples,
-            paced,
-            window,
-        );
-        let metrics = FlowSummary::new(
-            spec.name.clone(),
-            spec.cc.clone(),
-            &flow.meter,
-            &LIMITS,
-            &held,
-        );
-        warnings.extend(spoiled(spec, &metrics));
-        summary.push(metrics);
-        if let Some(recorder) = &mut recorder {
+        let paced = paced || is_paced(spec);
+        let (codes, held) = flow.limits(paced, window);
+        let (name, cc) = (spec.name.clone(), spec.cc.clone());
+        summaries.push(FlowSummary::new(name, cc, &flow.meter, &LIMITS, &held));
+        if let Some(recorder) = recorder {
             recorder.flow(index as u32, flow, &codes, paced);
         }
     }
-    set_max_min_shares(scenario, &mut summary, flows.iter().map(|flow| &flow.meter));
-    let rates: Vec<f64> = summary.iter().map(|flow| flow.goodput_bps).collect();
-    let summary = Summary {
-        version: env!("CARGO_PKG_VERSION"),
-        runner: facts.runner,
-        host: facts.host,
-        warnings,
-        seed: scenario.seed,
-        duration_s: scenario.duration.as_secs_f64(),
-        measure_from_s: scenario.measure_from.as_secs_f64(),
-        flows: summary,
-        workloads: arrived.summaries,
-        packets: summaries.first().map_or(0, |link| link.packets),
-        links: summaries,
-        jain: jain(&rates),
-        events: 0,
-    };
-    Ok(Measured {
-        summary,
-        trace: recorder.map(rows::Rows::finish),
-    })
+    set_max_min_shares(
+        scenario,
+        &mut summaries,
+        flows.iter().map(|flow| &flow.meter),
+    );
+    summaries
 }
 
-/// All records of a file.
-fn complete(reader: Reader, path: &Path) -> Result<Vec<Record>, AgentError> {
-    let mut records: Vec<Record> = reader.collect();
-    match records.pop() {
-        Some(Record {
-            kind: RecordKind::Done,
-            ..
-        }) => Ok(records),
-        _ => Err(AgentError::new(format!(
-            "{}: the recording breaks off: its agent was ended",
-            path.display()
-        ))),
-    }
+/// What taps saw.
+struct Seen {
+    sender: Vec<(u32, Packet, bool)>,
+    front: Option<Vec<(u32, Packet, bool)>>,
+    behind: Vec<(u32, Packet, bool)>,
+    acks: Option<Vec<(u32, Packet, bool)>>,
 }
 
-/// The flows, as their senders tell of them.
-fn sent(
-    scenario: &Scenario,
-    records: Vec<Record>,
-    window: MeasuredTime,
-    at: impl Fn(u64) -> Time,
-    traced: bool,
-) -> Result<Vec<Flow>, AgentError> {
-    let mut flows: Vec<Flow> = scenario
-        .flows
-        .iter()
-        .map(|spec| {
-            let meter = FlowMeter::new(window, Time::ZERO + scenario.start(spec));
-            let asks = matches!(spec.app, Some(fullpipe_scenario::App::Request { .. }));
-            let meter = if asks {
-                meter.with_responses(traced)
-            } else {
-                meter
-            };
-            Flow {
-                meter,
-                opened: None,
-                tracker: Tracker::default(),
-                rtts: vec![],
-                samples: vec![],
-                cc: vec![],
-                read: 0,
-                closed: None,
-                refused: false,
-            }
-        })
-        .collect();
-    let mut cc = Vec::new();
-    for record in records {
-        let flow = &mut flows[usize::from(record.flow)];
-        match record.kind {
-            RecordKind::Failure => {
-                return Err(AgentError::new(String::from_utf8_lossy(&record.data)));
-            }
-            RecordKind::Start => flow.meter.restart(at(record.time)),
-            RecordKind::Open => flow.opened = Some(at(record.time)),
-            RecordKind::End => flow.closed = Some(at(record.time)),
-            RecordKind::Refused => flow.refused = true,
-            RecordKind::CcInfo => cc = record.data,
-            RecordKind::Info => {
-                flow.samples
-                    .push((at(record.time), Info::read(&record.data)));
-                flow.cc.push(std::mem::take(&mut cc));
-            }
-            _ => {}
-        }
-    }
-    Ok(flows)
-}
-
-impl Flow {
-    /// What the receiver's application saw.
-    fn on_received(&mut self, scenario: &Scenario, record: &Record, at: impl Fn(u64) -> Time) {
-        let time = at(record.time);
-        match record.kind {
-            RecordKind::Read => {
-                let read = record.number(0);
-                self.meter.on_received(time, Bytes::new(read - self.read));
-                self.read = read;
-                let total = scenario.flows[usize::from(record.flow)].bytes;
-                if total.is_some_and(|total| read >= total.get()) {
-                    self.meter.on_complete(time);
-                }
-            }
-            RecordKind::Answer => {
-                let (asked, bytes) = (record.number(0), Bytes::new(record.number(1)));
-                // The first is asked for with the SYN, of which the receiver does not know when it
-                // left.
-                let start = if asked == 0 {
-                    self.meter.started()
-                } else {
-                    at(asked)
-                };
-                self.meter.on_response(Response {
-                    start,
-                    end: time,
-                    bytes,
-                });
-            }
-            _ => {}
-        }
-    }
-
-    /// What passed the sender's device.
-    fn on_packet(&mut self, packet: &Packet, forward: bool, time: Time) {
-        if forward {
-            let again = self.tracker.on_sent(packet);
-            if packet.payload > 0 {
-                self.meter.on_sent(time, again);
-            }
-        } else if let Some(rtt) = self.tracker.on_ack(packet) {
-            let rtt = Span::from_nanos(rtt);
-            self.meter.on_rtt(time, rtt);
-            self.rtts.push((time, rtt));
-        }
-    }
-}
-
-/// Who knows the flows by their ports.
-#[derive(Clone, Copy)]
-struct Taps(Ports);
-
-impl Taps {
-    /// The packets of a tap, with their flows and whether they go forward.
+impl Seen {
     fn read(
-        self,
-        path: &Path,
+        taps: Taps,
         warnings: &mut Vec<String>,
-    ) -> Result<Vec<(u32, Packet, bool)>, AgentError> {
-        let mut packets = Vec::new();
-        for record in complete(Reader::open(path)?, path)? {
-            match record.kind {
-                RecordKind::Packet => packets.extend(self.packet(&record)),
-                RecordKind::Missed if record.number(0) > 0 => {
-                    let name = path.file_name().unwrap_or_default().display();
-                    warnings.push(format!(
-                        "{} packets were not seen by {name}: the machine was too busy",
-                        record.number(0)
-                    ));
-                }
-                _ => {}
-            }
-        }
-        // A kernel stamps packets on several CPUs.
-        packets.sort_by_key(|(_, packet, _): &(u32, Packet, bool)| packet.time);
-        Ok(packets)
+        sender: Vec<(u32, Packet, bool)>,
+        front: Option<PathBuf>,
+        behind: PathBuf,
+        acks: Option<PathBuf>,
+    ) -> Result<Seen, AgentError> {
+        let mut tap = |file: PathBuf| taps.read(&file, warnings);
+        Ok(Seen {
+            sender,
+            front: front.map(&mut tap).transpose()?,
+            acks: acks.map(&mut tap).transpose()?,
+            behind: tap(behind)?,
+        })
     }
 
-    fn packet(self, record: &Record) -> Option<(u32, Packet, bool)> {
-        let (out, rest) = record.data.split_first()?;
-        let (size, headers) = rest.split_first_chunk::<4>()?;
-        let packet = Packet::read(record.time, *out == 1, u32::from_le_bytes(*size), headers)?;
-        self.0
-            .way(packet.source, packet.destination)
-            .map(|(flow, forward)| (flow, packet, forward))
-    }
-}
-
-/// What goes forward or comes back, of what leaves an interface or comes to it.
-fn that_go(forward: bool, packets: Vec<(u32, Packet, bool)>, out: bool) -> Vec<taps::Seen> {
-    let those = packets
-        .into_iter()
-        .filter(|(_, packet, way)| *way == forward && packet.out == out);
-    those.map(|(flow, packet, _)| (flow, packet)).collect()
-}
-
-/// A flow that was held back by what was to hold nothing back.
-fn spoiled(spec: &fullpipe_scenario::Flow, metrics: &FlowSummary) -> Vec<String> {
-    let share = |limit: Limit| {
-        metrics
-            .limited_by
-            .get(LIMITS[limit as usize])
-            .copied()
-            .unwrap_or(0.0)
-    };
-    let words = |limit, what: &str, fix: &str| {
-        let share = share(limit);
-        let text = || {
-            format!(
-                "flow {:?} was held back by its {what} for {:.0} % of the time: {fix}",
-                spec.name,
-                share * 100.0
-            )
+    /// What the links did.
+    fn links(self, departs: Departs, rate: Rate, at: impl Fn(u64) -> Time + Copy) -> Links {
+        let behind = that_go(true, self.behind, true);
+        let sent = that_go(true, self.sender.clone(), true);
+        let came = that_go(false, self.sender, false);
+        let front = match self.front {
+            Some(front) => that_go(true, front, false),
+            None => sent.clone(),
         };
-        (share > SPOILS).then(text)
-    };
-    let window = words(
-        Limit::ReceiveWindow,
-        "receive window",
-        "the receiver did not read in time, or its kernel gave less",
-    );
-    let window = window.filter(|_| spec.receive_window.is_none());
-    let buffer = words(
-        Limit::Host,
-        "send buffer",
-        "the sender did not write in time: was the machine too busy?",
-    );
-    window.into_iter().chain(buffer).collect()
+        let mut links = taps::links(&sent, &front, &behind, departs, rate, at);
+        if let Some(acks) = self.acks {
+            let lost = taps::lost_acks(&that_go(false, acks, false), &came, at);
+            links.dropped.extend(lost);
+            links.dropped.sort_by_key(|packet| packet.at);
+        }
+        links
+    }
 }

@@ -33,13 +33,13 @@ impl Packet {
             return None;
         }
         let options = tcp.get(20..usize::from(tcp.get(12)? >> 4) * 4)?;
-        let half = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        let u16_at = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let mut packet = Packet {
             time,
             out,
-            source: half(tcp, 0),
-            destination: half(tcp, 2),
-            id: half(ip, 4),
+            source: u16_at(tcp, 0),
+            destination: u16_at(tcp, 2),
+            id: u16_at(ip, 4),
             size,
             payload: size.checked_sub(40 + options.len() as u32)?,
             seq: word(tcp, 4),

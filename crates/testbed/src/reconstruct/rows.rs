@@ -8,7 +8,7 @@ use fullpipe_trace::{ActiveRow, FlowRow, LinkRow, Recorder, Trace, Transfer, Tra
 use fullpipe_units::{Bytes, Span, Time};
 
 use super::{Flow, Links, info};
-use crate::algorithms::{kernel_name, twin};
+use crate::algorithms::{kernel_equivalent, kernel_name};
 
 /// Why a state was entered: a kernel does not say.
 const SEEN: &str = "sampled";
@@ -30,7 +30,8 @@ impl Rows {
         let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
         let algorithms = scenario.flows.iter().map(|flow| {
             let kernel = kernel_name(&flow.cc);
-            let ours = twin(&flow.cc).map_or(flow.cc.as_str(), |twin| twin.ours);
+            let ours =
+                kernel_equivalent(&flow.cc).map_or(flow.cc.as_str(), |equivalent| equivalent.ours);
             let group = groups
                 .entry(ours)
                 .or_insert_with(|| recorder.declare(ours, info::fields(kernel).iter().copied()));

@@ -93,36 +93,47 @@ pub(crate) fn links(
             }
             continue;
         };
-        let (arrived, seen) = (at(packet.time), at(behind[number].1.time));
-        let takes = rate.time_for(Bytes::new(u64::from(packet.size)));
-        let (start, end) = match departs {
-            Departs::First => (seen, seen + takes),
-            Departs::Last => (Time::ZERO + seen.since(Time::ZERO + takes), seen),
-        };
-        // Clocks of two interfaces of one kernel are one; what is left is rounding.
-        let (start, data) = (start.max(arrived), packet.payload > 0);
-        let marked = behind[number].1.ce && !packet.ce;
-        links.passed.push(Passed {
-            link: 0,
-            flow: *flow,
-            data,
-            size: packet.size,
-            arrived,
-            start,
-            end,
-            marked,
-        });
-        if data {
+        let passed = passage(*flow, packet, &behind[number].1, departs, rate, &at);
+        if passed.data {
             links.arrived.push(Arrived {
                 flow: *flow,
-                at: end,
-                waited: start.since(arrived),
+                at: passed.end,
+                waited: passed.start.since(passed.arrived),
             });
         }
+        links.passed.push(passed);
     }
     links.dropped.sort_by_key(|packet| packet.at);
     links.arrived.sort_by_key(|packet| packet.at);
     links
+}
+
+/// How a packet passed the bottleneck that was seen behind it as `left`.
+fn passage(
+    flow: u32,
+    packet: &Packet,
+    left: &Packet,
+    departs: Departs,
+    rate: Rate,
+    at: impl Fn(u64) -> Time,
+) -> Passed {
+    let (arrived, seen) = (at(packet.time), at(left.time));
+    let takes = rate.time_for(Bytes::new(u64::from(packet.size)));
+    let (start, end) = match departs {
+        Departs::First => (seen, seen + takes),
+        Departs::Last => (Time::ZERO + seen.since(Time::ZERO + takes), seen),
+    };
+    Passed {
+        link: 0,
+        flow,
+        data: packet.payload > 0,
+        size: packet.size,
+        arrived,
+        // Clocks of two interfaces of one kernel are one; what is left is rounding.
+        start: start.max(arrived),
+        end,
+        marked: left.ce && !packet.ce,
+    }
 }
 
 /// ACKs that were seen on their way back and never at the sender.

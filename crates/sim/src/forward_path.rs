@@ -1,0 +1,355 @@
+//! The way of a data packet from its sender to its receiver.
+
+use fullpipe_network::{Admission, Outcome, PacketKind, Passage};
+use fullpipe_tcp::{Ack, Answer, Block, Receiver, Segment};
+use fullpipe_trace::{FlowMeter, Response};
+use fullpipe_units::{Bytes, Span, Time};
+
+use crate::event_queue::{EventKind, FlowKey};
+use crate::flow::{Network, PacketInTransit};
+use crate::flow_path::FlowPath;
+use crate::link::Sent;
+use crate::waiting::Load;
+
+/// The receiving side of a flow, for the time of a step: what a data packet meets once it has left
+/// the sender.
+pub(crate) struct ForwardPath<'a> {
+    pub(crate) key: FlowKey,
+    pub(crate) path: &'a mut FlowPath,
+    pub(crate) receiver: &'a mut Receiver,
+    pub(crate) meter: &'a mut FlowMeter,
+    pub(crate) total: &'a mut Option<fullpipe_units::Bytes>,
+    /// A TCP receiver that takes no time.
+    pub(crate) at_once: bool,
+}
+
+impl ForwardPath<'_> {
+    /// A packet leaves the sender.
+    #[inline]
+    pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: Segment) {
+        if !segment.syn {
+            self.meter.on_sent(now, segment.retransmit);
+        }
+        let (_, mut at) = self.path.access.transmit(now, segment.wire_size());
+        if let Some((rng, most)) = &mut self.path.jitter {
+            let late = Span::from_nanos(rng.below(most.as_nanos() + 1));
+            at = (at + late).max(self.path.last_entry);
+            self.path.last_entry = at;
+        }
+        self.hop(
+            network,
+            0,
+            at,
+            PacketInTransit {
+                segment,
+                waited: Span::ZERO,
+            },
+        );
+    }
+
+    /// A packet is on its way to hop `hop`, where it will be at `at`: it arrives now if nothing can
+    /// come before.
+    #[inline]
+    fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: PacketInTransit) {
+        let in_flight = &mut self.path.in_flights[hop];
+        if in_flight.is_empty() && network.event_queue.is_first(at) {
+            self.arrive(network, hop, at, packet);
+        } else if in_flight.push(at, packet) {
+            network
+                .event_queue
+                .push(at, EventKind::Segment, self.key, hop as u8);
+        }
+    }
+
+    /// A packet arrives at the link of hop `hop`, or behind the last one at the receiver.
+    #[inline]
+    pub(crate) fn arrive(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        mut packet: PacketInTransit,
+    ) {
+        let mut at = now;
+        if let Some(link) = self.path.route.get(hop) {
+            network.events += 1;
+            let link = *link;
+            if self.path.impairments.is_some() && self.is_lost(network, hop, now, packet) {
+                return;
+            }
+            let link = &mut network.links[link];
+            let kind = packet.kind();
+            if link.is_special() {
+                link.strip(&mut packet);
+                if link.is_managed() {
+                    return self.offer(network, hop, now, packet);
+                }
+            }
+            let size = packet.segment.wire_size();
+            let Ok(Passage { waited, at: path }) = link.arrive(now, size, kind) else {
+                return self.dropped(now, kind);
+            };
+            packet.waited += waited;
+            if hop + 1 < self.path.route.len() {
+                return self.hop(network, hop + 1, path, packet);
+            }
+            let (arrival, out_of_order) = self.path.line.arrival(path);
+            if out_of_order || self.receiver.window_controller().is_some() {
+                return self.receive_later(network, arrival, packet);
+            }
+            at = arrival;
+        }
+        self.receive(network, at, packet);
+    }
+
+    /// Whether a packet is lost in front of the link of hop `hop`. If it comes twice there, its
+    /// first self goes its way here.
+    #[inline(never)] // few paths have impairments
+    fn is_lost(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        packet: PacketInTransit,
+    ) -> bool {
+        let kind = packet.kind();
+        let outcome = self
+            .path
+            .impairments
+            .as_mut()
+            .map_or(Outcome::Passes, |impairments| {
+                impairments.next(hop, now, kind == PacketKind::Data)
+            });
+        let link = &mut network.links[self.path.route[hop]];
+        match outcome {
+            Outcome::Passes => {}
+            Outcome::Duplicated => {
+                link.duplicate(now, kind);
+                self.arrive(network, hop, now, packet);
+            }
+            Outcome::Lost => {
+                link.lose(now, kind);
+                self.dropped(now, kind);
+            }
+        }
+        outcome == Outcome::Lost
+    }
+
+    /// A packet or an ACK of the flow was dropped, and not by a queue that decides: those count for
+    /// themselves.
+    pub(crate) fn dropped(&mut self, now: Time, kind: PacketKind) {
+        match kind {
+            PacketKind::Data => self.meter.on_dropped(now),
+            PacketKind::Ack => self.meter.on_ack_dropped(now),
+            PacketKind::Other => {}
+        }
+    }
+
+    /// A packet arrives at a link whose queue decides, on hop `hop`.
+    #[inline(never)] // apart from the usual case, which it must not slow down
+    fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: PacketInTransit) {
+        let link = self.path.route[hop];
+        let admission = network.links[link].offer(now, self.path.account, self.key, hop, packet);
+        self.admitted(network, link, now, packet.kind(), admission);
+    }
+
+    /// A packet or an ACK of the flow was offered to a link whose queue decides: the link sends, or
+    /// will.
+    #[inline(always)] // both callers are out of line
+    pub(crate) fn admitted(
+        &mut self,
+        network: &mut Network,
+        link: usize,
+        now: Time,
+        kind: PacketKind,
+        admission: Admission,
+    ) {
+        let next = match admission {
+            Admission::Policed => return self.dropped(now, kind),
+            // Nothing was being sent, so what goes next is this one, if it goes.
+            Admission::Ready => match network.links[link].send(now) {
+                Some(sent) => return self.proceed(network, link, sent),
+                None => network.links[link].call_again_at(),
+            },
+            Admission::Queued(at) => at,
+        };
+        if let Some(at) = next {
+            network
+                .event_queue
+                .push(at, EventKind::Transmit, FlowKey::other(link), 0);
+        }
+    }
+
+    /// A queue that decides has sent a packet or an ACK of the flow: it goes on.
+    #[inline(always)] // what is sent is larger than what is called for it
+    pub(crate) fn proceed(&mut self, network: &mut Network, link: usize, sent: Sent) {
+        let Sent { hop, at, load, .. } = sent;
+        match load {
+            Load::Data(packet) => self.pass_on(network, hop, at, packet),
+            Load::Ack { place, .. } => {
+                let sent = network.links[link].take_ack(place);
+                let (ack, blocks) = (sent.ack, sent.blocks());
+                self.path
+                    .ack_hop(network, self.key, hop + 1, at, ack, blocks);
+            }
+        }
+    }
+
+    /// A packet is at the far end of the link of hop `hop` at `at`: sent by a queue that decides,
+    /// so it goes on whenever the event queue says.
+    pub(crate) fn pass_on(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        at: Time,
+        packet: PacketInTransit,
+    ) {
+        let next = hop + 1;
+        if next < self.path.route.len() {
+            if self.path.in_flights[next].push(at, packet) {
+                network
+                    .event_queue
+                    .push(at, EventKind::Segment, self.key, next as u8);
+            }
+            return;
+        }
+        match self.path.line.arrival(at) {
+            (arrival, false) if self.receiver.window_controller().is_none() => {
+                self.arrive(network, next, arrival, packet);
+            }
+            (arrival, _) => self.receive_later(network, arrival, packet),
+        }
+    }
+
+    /// A packet is on a line to the receiver that reorders, or to one whose decisions are traced:
+    /// it is received when its time comes.
+    #[cold]
+    fn receive_later(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+        let same = self
+            .path
+            .reordered
+            .range((at, 0)..=(at, u64::MAX))
+            .next_back();
+        let order = same.map_or(0, |((_, order), _)| order + 1);
+        self.path.reordered.insert((at, order), packet);
+        self.path
+            .arrivals
+            .arm(&mut network.event_queue, at, EventKind::Arrival, self.key);
+    }
+
+    /// What is on that line arrives as far as it is time.
+    #[cold]
+    pub(crate) fn arrivals(&mut self, network: &mut Network, now: Time) {
+        while let Some(first) = self.path.reordered.first_entry() {
+            let (at, _) = *first.key();
+            if at > now {
+                return self.path.arrivals.arm(
+                    &mut network.event_queue,
+                    at,
+                    EventKind::Arrival,
+                    self.key,
+                );
+            }
+            let packet = first.remove();
+            self.arrive(network, self.path.route.len(), at, packet);
+        }
+    }
+
+    /// The receiver gets a packet that arrives at `at`, known before that time comes: arrivals are
+    /// in order, and nothing else that happens until then can reach the receiver.
+    #[inline]
+    fn receive(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+        network.events += 1;
+        if !self.at_once {
+            return self.receive_otherwise(network, at, packet);
+        }
+        let key = self.key;
+        self.take(at, &packet, |path, meter, at, ack, blocks| {
+            path.acknowledge(network, meter, key, at, ack, blocks)
+        });
+        if let Some(due) = self.receiver.ack_due() {
+            self.path
+                .delayed_ack
+                .arm(&mut network.event_queue, due, EventKind::DelayedAck, key);
+        }
+    }
+
+    /// The receiver reads a packet at `now`; `acknowledge` gets its ACKs.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        packet: &PacketInTransit,
+        mut acknowledge: impl FnMut(&mut FlowPath, &mut FlowMeter, Time, Ack, &[Block]),
+    ) {
+        let ForwardPath {
+            path,
+            receiver,
+            meter,
+            total,
+            ..
+        } = self;
+        let before = receiver.in_order();
+        receiver.on_segment(now, &packet.segment, |at, ack, blocks| {
+            acknowledge(path, meter, at, ack, blocks)
+        });
+        if !packet.segment.syn {
+            let in_order = receiver.in_order();
+            meter.on_delivered(now, packet.waited, in_order - before);
+            if **total == Some(in_order) {
+                self.complete(now);
+            }
+        }
+    }
+
+    /// The last byte of the transfer, or of an answer, is there.
+    #[cold]
+    fn complete(&mut self, now: Time) {
+        match self.receiver.take_answer(now) {
+            None => self.meter.on_complete(now),
+            Some(Answer {
+                asked: start,
+                arrived: end,
+                size: bytes,
+            }) => {
+                self.meter.on_response(Response { start, end, bytes });
+                *self.total = self.receiver.expects();
+            }
+        }
+    }
+
+    /// Where a receiver's host takes time, and where there is no receiver.
+    #[cold]
+    fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+        if self.path.gone {
+            return;
+        }
+        if self.path.host.is_some() {
+            self.wait(network, at, packet);
+        } else {
+            self.meter.on_delivered(
+                at,
+                packet.waited,
+                Bytes::new(u64::from(packet.segment.size)),
+            );
+        }
+    }
+
+    /// The delayed ACK may be due.
+    pub(crate) fn on_time(&mut self, network: &mut Network, now: Time) {
+        let ForwardPath {
+            key,
+            path,
+            receiver,
+            meter,
+            ..
+        } = self;
+        receiver.on_time(now, |at, ack, blocks| {
+            path.acknowledge(network, meter, *key, at, ack, blocks)
+        });
+        if let Some(due) = receiver.ack_due() {
+            path.delayed_ack
+                .arm(&mut network.event_queue, due, EventKind::DelayedAck, *key);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! SYN and SYN-ACK.
+
+use fullpipe_cc::Controller;
+use fullpipe_units::Time;
+
+use super::Sender;
+use crate::wire::{Ack, AckKind, Segment};
+
+impl<C: Controller> Sender<C> {
+    /// The SYN, sent now or again.
+    pub fn syn(&mut self, now: Time) -> Segment {
+        let retransmit = self.timer.handshake(now, &mut self.rtt);
+        Segment {
+            syn: true,
+            retransmit,
+            ..self.segment(now, 0, 0)
+        }
+    }
+
+    /// An ACK that is more than that: whether it has only to do with the handshake. A request
+    /// acknowledges, too.
+    #[cold]
+    pub(super) fn is_handshake(&mut self, now: Time, ack: &Ack) -> bool {
+        match ack.kind {
+            AckKind::Syn => self.on_handshake(now, ack),
+            AckKind::Request => self.app.on_request(ack.next),
+            AckKind::Plain => {}
+        }
+        ack.kind == AckKind::Syn
+    }
+
+    /// The SYN-ACK: the first RTT sample, and the peer's window.
+    fn on_handshake(&mut self, now: Time, ack: &Ack) {
+        if self.opened.is_some() {
+            return;
+        }
+        self.opened = Some(now);
+        self.right_edge = u64::from(ack.window);
+        self.ts_recent = ack.sent;
+        let rtt = now - ack.echo;
+        self.rtt.sample(rtt);
+        self.conn.srtt = rtt;
+        self.conn.min_rtt = rtt;
+        self.flight.restart(now);
+        self.timer.stop();
+        self.decide();
+    }
+}

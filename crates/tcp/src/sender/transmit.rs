@@ -1,0 +1,244 @@
+//! What leaves: new segments and retransmissions, one by one until something stops the sender.
+
+use core::cmp::Reverse;
+
+use fullpipe_cc::{Controller, EcnCodepoint, Observer};
+use fullpipe_units::{Bytes, Time};
+
+use super::Sender;
+use crate::limit::Limit;
+use crate::sent::{Sent, State};
+use crate::wire::{SMSS, Segment};
+
+impl<C: Controller> Sender<C> {
+    /// Sends what may be sent at `now`.
+    #[inline]
+    pub fn transmit(&mut self, now: Time, observer: &mut dyn Observer, emit: impl FnMut(Segment)) {
+        if let Some(limit) = self.release::<false>(now, 0, observer, emit) {
+            self.limits.set(now, limit);
+        }
+    }
+
+    /// Sends what may be sent at `now`, up to `most` segments, as a host does it in a turn; then
+    /// waits for what [`departure_at`](Sender::departure_at) says. The runner sets the limit.
+    pub fn transmit_batch(
+        &mut self,
+        now: Time,
+        most: u32,
+        observer: &mut dyn Observer,
+        emit: impl FnMut(Segment),
+    ) -> Option<Limit> {
+        self.release::<true>(now, most, observer, emit)
+    }
+
+    /// Sends until something stops it, and says what; nothing before the handshake is done.
+    #[inline]
+    fn release<const HOSTED: bool>(
+        &mut self,
+        now: Time,
+        most: u32,
+        observer: &mut dyn Observer,
+        mut emit: impl FnMut(Segment),
+    ) -> Option<Limit> {
+        let opened = self.opened?;
+        let mut left = most;
+        let written = self.app.written(opened, now, self.una, self.next);
+        let cwnd = self.cwnd();
+        let first = self.next;
+        let limit = loop {
+            let lost = if self.lost > 0 {
+                self.next_lost()
+            } else {
+                None
+            };
+            let size = match lost {
+                Some(seq) => self.window.get(seq).size,
+                None if self.next >= written => break Limit::Application,
+                None if self.next >= self.right_edge => break Limit::ReceiveWindow,
+                None => self.app.size(self.next),
+            };
+            if self.conn.inflight + Bytes::new(u64::from(size)) > cwnd {
+                self.cwnd_limited_until = self.next;
+                break if self.phase.repairs() {
+                    Limit::Recovery
+                } else {
+                    Limit::Cwnd
+                };
+            }
+            if !self.pacer.open(now) {
+                break Limit::Pacing;
+            }
+            if HOSTED && left == 0 {
+                break Limit::Host;
+            }
+            match lost {
+                Some(seq) => self.retransmit(now, seq, observer, &mut emit),
+                None => {
+                    let joins = self.pacer.is_in_burst();
+                    let push = |sender: &Self| {
+                        joins && sender.ends_burst(cwnd, written)
+                            || sender.next >= written && sender.app.pushes()
+                    };
+                    self.send_new(now, size, push, observer, &mut emit);
+                }
+            }
+            if HOSTED {
+                left -= 1;
+                self.pacer.end_burst(now);
+            }
+        };
+        self.stop_sending(now, limit, cwnd);
+        if self.next != first {
+            self.arm(now);
+        }
+        Some(limit)
+    }
+
+    /// What follows when `limit` stops it.
+    #[inline(always)] // a part of `release`
+    fn stop_sending(&mut self, now: Time, limit: Limit, cwnd: Bytes) {
+        if self.conn.paced {
+            self.pacer.end_burst(now);
+            self.conn.next_departure = self.pacer.next.max(now);
+        }
+        // No whole segment fits any more: Linux counts windows in packets.
+        let used_up = self.conn.inflight + SMSS > cwnd;
+        if limit == Limit::Application && used_up {
+            self.cwnd_limited_until = self.next;
+        }
+        if (limit == Limit::Application && !used_up) || self.decision.mark_app_limited {
+            self.flight.mark_app_limited(&mut self.conn);
+        }
+    }
+
+    /// Nothing can follow at once: the burst is full, or the window, or there is no more to send.
+    #[inline]
+    fn ends_burst(&self, cwnd: Bytes, written: u64) -> bool {
+        !self.pacer.is_in_burst()
+            || self.conn.inflight + SMSS > cwnd
+            || self.next >= written.min(self.right_edge)
+    }
+
+    /// Sends the next segment; `push` says, when it has left, whether a burst ends with it, or what
+    /// was written at once.
+    #[inline]
+    pub(super) fn send_new(
+        &mut self,
+        now: Time,
+        size: u16,
+        push: impl FnOnce(&Self) -> bool,
+        observer: &mut dyn Observer,
+        emit: &mut impl FnMut(Segment),
+    ) {
+        let seq = self.next;
+        if seq == self.una {
+            self.timer.restart_rto(now);
+        }
+        self.window.reserve(self.una, seq);
+        self.next += 1;
+        self.flight.on_send(now, &self.conn);
+        let ecn = self.ecn.codepoint(false);
+        self.depart(now, seq, size, 1, ecn, observer);
+        let push = push(self);
+        let cwr = core::mem::take(&mut self.ecn.cwr);
+        emit(Segment {
+            push,
+            cwr,
+            ecn,
+            ..self.segment(now, seq, size)
+        });
+    }
+
+    pub(super) fn retransmit(
+        &mut self,
+        now: Time,
+        seq: u64,
+        observer: &mut dyn Observer,
+        emit: &mut impl FnMut(Segment),
+    ) {
+        let sent = *self.window.get(seq);
+        debug_assert_eq!(sent.state, State::Lost);
+        self.to_retransmit.pop();
+        self.lost -= 1;
+        self.bursts.leave(sent.burst());
+        self.flight.on_send(now, &self.conn);
+        let ecn = self.ecn.codepoint(true);
+        self.depart(
+            now,
+            seq,
+            sent.size,
+            sent.transmissions.saturating_add(1),
+            ecn,
+            observer,
+        );
+        self.retransmitted.push_back((seq, now));
+        self.resent += 1;
+        self.episode.on_retransmit(now);
+        if seq == self.una {
+            self.timer.restart_rto(now);
+        }
+        self.arm(now);
+        emit(Segment {
+            retransmit: true,
+            ecn,
+            ..self.segment(now, seq, sent.size)
+        });
+    }
+
+    /// A segment that leaves at `now` for the first time.
+    #[inline]
+    pub(super) fn segment(&self, now: Time, seq: u64, size: u16) -> Segment {
+        Segment {
+            seq,
+            sent: now,
+            echo: self.ts_recent,
+            size,
+            syn: false,
+            retransmit: false,
+            push: false,
+            ecn: EcnCodepoint::NotEct,
+            ce: false,
+            cwr: false,
+        }
+    }
+
+    /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
+    #[inline]
+    pub(super) fn depart(
+        &mut self,
+        now: Time,
+        seq: u64,
+        size: u16,
+        transmissions: u8,
+        ecn: EcnCodepoint,
+        observer: &mut dyn Observer,
+    ) {
+        let bytes = Bytes::new(u64::from(size));
+        self.conn.inflight += bytes;
+        if self.conn.paced {
+            self.pacer.on_sent(now, bytes);
+        }
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
+        let snapshot = self
+            .flight
+            .snapshot(now, &self.conn, size, ecn, transmissions > 1);
+        let burst = self.bursts.join(&snapshot);
+        *self.window.get_mut(seq) = Sent::new(&snapshot, burst, transmissions);
+        self.call(now, observer, |controller, cx| {
+            controller.on_sent(cx, &snapshot)
+        });
+    }
+
+    /// The lowest lost segment that was not retransmitted.
+    pub(super) fn next_lost(&mut self) -> Option<u64> {
+        while let Some(&Reverse(seq)) = self.to_retransmit.peek() {
+            if seq >= self.una && self.window.get(seq).state == State::Lost {
+                return Some(seq);
+            }
+            self.to_retransmit.pop();
+        }
+        None
+    }
+}

@@ -1,0 +1,163 @@
+//! What a kernel's TCP has not got, or a runner has no place for.
+
+use fullpipe_scenario::{App, EcnFeedback, EcnSetting, Error, Flow, On, Pacing, Scenario};
+use fullpipe_units::Span;
+
+use super::{Ends, auto_tuning};
+use crate::algorithms::{kernel_equivalent, kernel_name, refused_parameter};
+
+/// Refuses what a run of `scenario` can't have, by its key.
+pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
+    let Ends { runner, .. } = ends;
+    if scenario.path.loopback {
+        let problem = format!("--on {runner} has a path of links, and the loopback has none");
+        let fix = "give rate, rtt and buffer, or run it on sim or quic";
+        return Err(scenario.error("path.kind", "\"loopback\"", problem, fix));
+    }
+    if scenario.host.is_some() {
+        let problem = format!("a modelled host, where --on {runner} has a real one");
+        return Err(scenario.error("host", "…", problem, "remove [host], or run it on sim"));
+    }
+    if let Some(workload) = scenario.workloads.first().filter(|_| !ends.arrivals) {
+        let problem = format!("--on {runner} has no flows that arrive");
+        let fix = "remove [[workload]], or run it on sim or kernel";
+        let cc = format!("{:?}", workload.flow.cc);
+        return Err(scenario.error(&workload.key("cc"), cc, problem, fix));
+    }
+    let specs = || {
+        let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
+        scenario.flows.iter().chain(workloads)
+    };
+    for spec in specs() {
+        if let Some(Refusal {
+            key,
+            value,
+            problem,
+            fix,
+        }) = algorithm(spec, ends).or_else(|| settings(spec))
+        {
+            return Err(scenario.error(&spec.key(&key), value, problem, fix));
+        }
+    }
+    let mut tuned = specs().filter_map(|flow| Some((flow, auto_tuning(flow)?)));
+    if let Some((_, most)) = tuned.next()
+        && let Some((other, _)) = tuned.find(|(_, max)| *max != most)
+    {
+        let problem = "auto-tuning has one limit for all flows of a kernel (tcp_rmem)";
+        let fix = "give all flows the same, or run it on sim";
+        return Err(scenario.error(&other.key("receive_window"), "\"auto\"", problem, fix));
+    }
+    let last = usize::from(ends.first_port) + scenario.flows.len();
+    if last > usize::from(u16::MAX) {
+        let problem = format!("each flow has a port, and {last} is beyond the last");
+        let fix = "run fewer flows, or run it on sim";
+        return Err(scenario.error("flow", scenario.flows.len(), problem, fix));
+    }
+    Ok(())
+}
+
+/// What is refused of a flow.
+struct Refusal {
+    key: String,
+    value: String,
+    problem: String,
+    fix: String,
+}
+
+fn refusal(
+    key: &str,
+    value: impl Into<String>,
+    problem: impl Into<String>,
+    fix: impl Into<String>,
+) -> Option<Refusal> {
+    Some(Refusal {
+        key: key.to_owned(),
+        value: value.into(),
+        problem: problem.into(),
+        fix: fix.into(),
+    })
+}
+
+fn on_sim(what: &str) -> String {
+    format!("{what}, or run it on sim")
+}
+
+/// Of a flow's algorithm.
+fn algorithm(
+    spec: &Flow,
+    Ends {
+        runner, offered, ..
+    }: &Ends,
+) -> Option<Refusal> {
+    if spec.is_unresponsive() {
+        let problem = format!("--on {runner} has no unresponsive traffic");
+        return refusal("cc", "\"none\"", problem, on_sim("remove the flow"));
+    }
+    let name = kernel_name(&spec.cc);
+    if let Some(offered) = offered.filter(|offered| !offered.iter().any(|known| known == name)) {
+        let list = offered.join(", ");
+        let problem = match name == spec.cc {
+            true => format!("the kernel of --on {runner} has no algorithm {name:?}"),
+            false => {
+                format!("the kernel of --on {runner} has no {name:?}, which is what it calls it")
+            }
+        };
+        let fix = format!(
+            "it has {list}: use one of these, or load its module (modprobe tcp_{name}), or run it on sim"
+        );
+        return refusal("cc", format!("{:?}", spec.cc), problem, fix);
+    }
+    if let Some((parameter, value)) = refused_parameter(spec) {
+        let problem = format!("the kernel's {name} can't be given this");
+        let key = format!("params.{parameter}");
+        return refusal(&key, value.to_string(), problem, on_sim("remove it"));
+    }
+    let receiver = spec.receiver.as_ref()?;
+    let problem = "a kernel's receiver runs no algorithm of ours";
+    refusal(
+        "receiver",
+        format!("{receiver:?}"),
+        problem,
+        on_sim("remove it"),
+    )
+}
+
+/// Of its other settings.
+fn settings(spec: &Flow) -> Option<Refusal> {
+    if let Some(App::OnOff {
+        on: On::Size(_), ..
+    }) = spec.app
+    {
+        let problem = "a program is not told when all that it wrote was acknowledged";
+        let fix = on_sim("give a time, like \"on 2s off 1s\", or requests");
+        return refusal("app", "\"on SIZE off …\"", problem, fix);
+    }
+    if spec.ecn == EcnSetting::Ect1 {
+        let problem = "Linux sends ECT(1) for no algorithm that can be chosen by socket";
+        return refusal("ecn", "\"ect1\"", problem, on_sim("use \"ect0\""));
+    }
+    let equivalent = kernel_equivalent(&spec.cc);
+    if spec.ecn == EcnSetting::Ect0
+        && spec.ecn_feedback != EcnFeedback::Classic
+        && equivalent.is_none_or(|it| !it.both_ends)
+    {
+        let problem = "without DCTCP the kernel's feedback is classic ECN (RFC 3168)";
+        return refusal("ecn", "\"ect0\"", problem, "add ecn_feedback = \"classic\"");
+    }
+    if spec.pacing == Pacing::Off && equivalent.is_some_and(|it| it.paces) {
+        let problem = format!("the kernel's {} always paces", kernel_name(&spec.cc));
+        return refusal("pacing", "\"off\"", problem, on_sim("remove it"));
+    }
+    let (delayed_ack, ack_delay) = (fullpipe_scenario::DELAYED_ACK, fullpipe_scenario::ACK_DELAY);
+    let (key, value) = if spec.delayed_ack != delayed_ack {
+        ("delayed_ack", spec.delayed_ack.to_string())
+    } else if spec.ack_delay != ack_delay {
+        ("ack_delay", format!("\"{}\"", spec.ack_delay))
+    } else if spec.gro != Span::ZERO {
+        ("gro", format!("\"{}\"", spec.gro))
+    } else {
+        return None;
+    };
+    let problem = "when to acknowledge is the kernel's to say";
+    refusal(key, value, problem, on_sim("remove it"))
+}

@@ -1,0 +1,44 @@
+//! One connection, from before it opens until it is closed.
+
+use std::os::fd::OwnedFd;
+
+use super::app::App;
+use crate::agent::plan::FlowPlan;
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(super) enum State {
+    /// Until its start.
+    Waiting,
+    Connecting,
+    Open,
+    Closed,
+}
+
+pub(super) struct Flow<'a> {
+    pub(super) plan: &'a FlowPlan,
+    pub(super) state: State,
+    /// Something is to be done by then.
+    pub(super) due: u64,
+    pub(super) socket: Option<OwnedFd>,
+    /// When its SYN left.
+    pub(super) started: u64,
+    pub(super) app: Option<App>,
+    pub(super) written: u64,
+    pub(super) failure: Option<String>,
+}
+
+impl Flow<'_> {
+    pub(super) fn new(plan: &FlowPlan, epoch: u64) -> Flow<'_> {
+        let due = epoch + plan.start;
+        Flow {
+            plan,
+            state: State::Waiting,
+            due,
+            socket: None,
+            started: 0,
+            app: None,
+            written: 0,
+            failure: None,
+        }
+    }
+}

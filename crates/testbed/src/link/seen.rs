@@ -1,0 +1,216 @@
+//! What is seen of packets behind a scenario's path.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, PacketKind};
+use fullpipe_scenario::Scenario;
+use fullpipe_units::{Span, Time};
+use serde::Serialize;
+
+use crate::Capture;
+use crate::forward::{Frame, Side, Tap};
+
+/// One direction, as its packets came out of the path.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Way {
+    /// The links on it.
+    pub(super) links: Vec<String>,
+    pub(super) packets: u64,
+    pub(super) bytes: u64,
+    /// Of its packets, of whatever kind: lost by chance, or dropped by a queue or policer.
+    pub(super) dropped: u64,
+    pub(super) marked: u64,
+    /// IP bytes behind the first packet over the time between that and the last.
+    pub(super) rate_bps: f64,
+    /// What waits, and for how long the packet that left last did, at this moment: of the slowest
+    /// link.
+    #[serde(skip)]
+    pub(super) queue: (u64, Span),
+    #[serde(skip)]
+    pub(super) between: Option<(Time, Time)>,
+    /// The first packet's size.
+    #[serde(skip)]
+    pub(super) first: u64,
+}
+
+/// What has been seen of both directions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) down: Way,
+    pub(super) up: Way,
+    /// By number, whether a link is on the way down.
+    links: Vec<(bool, bool)>,
+    pub(super) last_end: Time,
+}
+
+impl Seen {
+    pub(super) fn new(scenario: &Scenario, upload: bool) -> Seen {
+        let flow = &scenario.flows[0];
+        let names = |route: &[usize]| {
+            scenario
+                .route(route)
+                .map(|link| link.name.clone())
+                .collect()
+        };
+        let (forward, reverse) = (&flow.route, &flow.reverse_route);
+        let (down, up) = if upload {
+            (reverse, forward)
+        } else {
+            (forward, reverse)
+        };
+        let links = (0..scenario.links().count())
+            .map(|link| (down.contains(&link), up.contains(&link)))
+            .collect();
+        Seen {
+            down: Way {
+                links: names(down),
+                ..Way::default()
+            },
+            up: Way {
+                links: names(up),
+                ..Way::default()
+            },
+            links,
+            last_end: Time::ZERO,
+        }
+    }
+
+    fn way(&mut self, side: Side) -> &mut Way {
+        match side {
+            Side::Near => &mut self.down,
+            Side::Far => &mut self.up,
+        }
+    }
+}
+
+impl Way {
+    pub(super) fn with_rate(self) -> Way {
+        Way {
+            rate_bps: self.rate(),
+            ..self
+        }
+    }
+
+    pub(super) fn rate(&self) -> f64 {
+        let (first, last) = self.between.unwrap_or((Time::ZERO, Time::ZERO));
+        if last > first {
+            (self.bytes - self.first) as f64 * 8.0 / (last - first).as_secs_f64()
+        } else {
+            0.0
+        }
+    }
+}
+
+/// What the forwarder tells.
+pub(super) struct Taps {
+    pub(super) seen: Arc<Mutex<Seen>>,
+    pub(super) captures: Option<[Capture; 2]>,
+    pub(super) upload: bool,
+}
+
+impl Taps {
+    /// Where a packet goes.
+    fn side(&self, direction: Direction) -> Side {
+        if (direction == Direction::Forward) == self.upload {
+            Side::Far
+        } else {
+            Side::Near
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        locked(&self.seen)
+    }
+
+    fn capture(&self, at: Time, side: Side, packet: &EmulatedPacket<Frame>) {
+        if let Some([near, far]) = &self.captures {
+            (if side == Side::Near { near } else { far }).see(at, &packet.payload);
+        }
+    }
+}
+
+/// Whoever had it last, whatever became of them.
+pub(super) fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Tap for Taps {
+    fn entered(&mut self, at: Time, side: Side, packet: &EmulatedPacket<Frame>) {
+        self.capture(at, side, packet);
+    }
+
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, packet: &EmulatedPacket<Frame>) {
+        self.seen().way(self.side(packet.direction)).dropped += 1;
+    }
+
+    fn passed(&mut self, transit: &LinkTransit, packet: &EmulatedPacket<Frame>) {
+        let mut seen = self.seen();
+        seen.last_end = seen.last_end.max(transit.end);
+        if transit.marked && packet.kind == PacketKind::Data {
+            seen.way(self.side(packet.direction)).marked += 1;
+        }
+    }
+
+    fn delivered(
+        &mut self,
+        at: Time,
+        _: Time,
+        _: Span,
+        side: Side,
+        packet: &EmulatedPacket<Frame>,
+    ) {
+        self.capture(at, side, packet);
+        let mut seen = self.seen();
+        let way = seen.way(side);
+        way.packets += 1;
+        way.bytes += packet.size.get();
+        match &mut way.between {
+            Some((_, last)) => *last = at,
+            none => (*none, way.first) = (Some((at, at)), packet.size.get()),
+        }
+    }
+
+    fn tick(&mut self, now: Time, path: &mut Emulator<Frame>) {
+        let mut seen = self.seen();
+        let links = std::mem::take(&mut seen.links);
+        let of = |on: &dyn Fn(&(bool, bool)) -> bool, path: &mut Emulator<Frame>| {
+            let queues = links
+                .iter()
+                .enumerate()
+                .filter(|(_, link)| on(link))
+                .map(|(i, _)| path.backlog(i, now));
+            queues
+                .map(|(packets, _, waited)| (packets, waited))
+                .max()
+                .unwrap_or_default()
+        };
+        (seen.down.queue, seen.up.queue) = (of(&|link| link.0, path), of(&|link| link.1, path));
+        seen.links = links;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_of_what_came_after_the_first_packet() {
+        let mut taps = Taps {
+            seen: Arc::default(),
+            captures: None,
+            upload: false,
+        };
+        for ms in [5, 17, 29] {
+            let packet = crate::forward::sample(&[0; 1500], Direction::Forward);
+            let at = Time::ZERO + Span::from_millis(ms);
+            taps.delivered(at, at, Span::ZERO, Side::Near, &packet);
+        }
+        let seen = taps.seen();
+        assert_eq!(
+            (seen.down.packets, seen.down.bytes, seen.up.packets),
+            (3, 4500, 0)
+        );
+        assert_eq!(seen.down.rate(), 1e6, "2 x 12,000 bit in 24 ms");
+        assert_eq!(seen.up.rate(), 0.0);
+    }
+}

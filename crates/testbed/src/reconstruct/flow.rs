@@ -1,0 +1,149 @@
+//! One flow, as it is pieced together.
+
+use fullpipe_scenario::{App, Scenario};
+use fullpipe_trace::{FlowMeter, MeasuredTime, Response};
+use fullpipe_units::{Bytes, Span, Time};
+
+use super::info::Info;
+use super::limits::{self, Limits};
+use super::packet::Packet;
+use super::tracker::Tracker;
+use crate::agent::{AgentError, Record, RecordKind};
+use crate::algorithms::kernel_equivalent;
+
+/// One flow, as it is pieced together.
+pub(super) struct Flow {
+    pub(super) meter: FlowMeter,
+    pub(super) opened: Option<Time>,
+    pub(super) tracker: Tracker,
+    /// (when, how long) each, for the trace.
+    pub(super) rtts: Vec<(Time, Span)>,
+    pub(super) samples: Vec<(Time, Info)>,
+    pub(super) cc: Vec<Vec<u8>>,
+    pub(super) read: u64,
+    /// The sender knows that the receiver has everything.
+    pub(super) closed: Option<Time>,
+    /// It arrived, and was turned away.
+    pub(super) refused: bool,
+}
+
+/// The flows, as their senders tell of them.
+pub(super) fn sent(
+    scenario: &Scenario,
+    records: Vec<Record>,
+    window: MeasuredTime,
+    at: impl Fn(u64) -> Time,
+    traced: bool,
+) -> Result<Vec<Flow>, AgentError> {
+    let mut flows: Vec<Flow> = scenario
+        .flows
+        .iter()
+        .map(|spec| {
+            let meter = FlowMeter::new(window, Time::ZERO + scenario.start(spec));
+            let asks = matches!(spec.app, Some(App::Request { .. }));
+            let meter = if asks {
+                meter.with_responses(traced)
+            } else {
+                meter
+            };
+            Flow {
+                meter,
+                opened: None,
+                tracker: Tracker::default(),
+                rtts: vec![],
+                samples: vec![],
+                cc: vec![],
+                read: 0,
+                closed: None,
+                refused: false,
+            }
+        })
+        .collect();
+    let mut cc = Vec::new();
+    for record in records {
+        let flow = &mut flows[usize::from(record.flow)];
+        match record.kind {
+            RecordKind::Failure => {
+                return Err(AgentError::new(String::from_utf8_lossy(&record.data)));
+            }
+            RecordKind::Start => flow.meter.restart(at(record.time)),
+            RecordKind::Open => flow.opened = Some(at(record.time)),
+            RecordKind::End => flow.closed = Some(at(record.time)),
+            RecordKind::Refused => flow.refused = true,
+            RecordKind::CcInfo => cc = record.data,
+            RecordKind::Info => {
+                flow.samples
+                    .push((at(record.time), Info::read(&record.data)));
+                flow.cc.push(std::mem::take(&mut cc));
+            }
+            _ => {}
+        }
+    }
+    Ok(flows)
+}
+
+/// Whether the kernel paces it, whatever the device does.
+pub(super) fn is_paced(spec: &fullpipe_scenario::Flow) -> bool {
+    spec.pacing == fullpipe_scenario::Pacing::On
+        || kernel_equivalent(&spec.cc).is_some_and(|equivalent| equivalent.paces)
+}
+
+impl Flow {
+    /// What limited it, at each sample and in all.
+    pub(super) fn limits(&self, paced: bool, window: MeasuredTime) -> Limits {
+        let (started, opened) = (self.meter.started(), self.opened);
+        let ended = self.meter.ended().unwrap_or(window.to);
+        limits::limits(started, opened, ended, &self.samples, paced, window)
+    }
+
+    /// What the receiver's application saw.
+    pub(super) fn on_received(
+        &mut self,
+        scenario: &Scenario,
+        record: &Record,
+        at: impl Fn(u64) -> Time,
+    ) {
+        let time = at(record.time);
+        match record.kind {
+            RecordKind::Read => {
+                let read = record.number(0);
+                self.meter.on_received(time, Bytes::new(read - self.read));
+                self.read = read;
+                let total = scenario.flows[usize::from(record.flow)].bytes;
+                if total.is_some_and(|total| read >= total.get()) {
+                    self.meter.on_complete(time);
+                }
+            }
+            RecordKind::Answer => {
+                let (asked, bytes) = (record.number(0), Bytes::new(record.number(1)));
+                // The first is asked for with the SYN, of which the receiver does not know when it
+                // left.
+                let start = if asked == 0 {
+                    self.meter.started()
+                } else {
+                    at(asked)
+                };
+                self.meter.on_response(Response {
+                    start,
+                    end: time,
+                    bytes,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// What passed the sender's device.
+    pub(super) fn on_packet(&mut self, packet: &Packet, forward: bool, time: Time) {
+        if forward {
+            let again = self.tracker.on_sent(packet);
+            if packet.payload > 0 {
+                self.meter.on_sent(time, again);
+            }
+        } else if let Some(rtt) = self.tracker.on_ack(packet) {
+            let rtt = Span::from_nanos(rtt);
+            self.meter.on_rtt(time, rtt);
+            self.rtts.push((time, rtt));
+        }
+    }
+}

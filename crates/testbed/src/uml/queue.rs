@@ -1,0 +1,73 @@
+//! A link's queue in tc's words.
+
+use fullpipe_path::{Limit, OptionValue};
+use fullpipe_scenario::{Error, Link, Scenario};
+
+use super::microseconds;
+
+/// tc's words for the queue; none for one that netem has itself.
+pub(super) fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error> {
+    let name = link.queue.descriptor().name;
+    let limit = link.limit;
+    let refused = |problem: &str, fix: &str| {
+        Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix))
+    };
+    let (kind, limit) = match (name, limit) {
+        ("pfifo", Limit::Packets(_)) => return Ok(None),
+        ("pfifo" | "bfifo", Limit::Bytes(bytes)) => ("bfifo", bytes.get().to_string()),
+        ("red", Limit::Bytes(bytes)) => ("red", bytes.get().to_string()),
+        ("codel" | "fq_codel" | "pie" | "sfq", Limit::Packets(packets)) => {
+            (name, packets.to_string())
+        }
+        ("codel" | "fq_codel" | "pie" | "sfq", Limit::Bytes(_)) => {
+            return refused(
+                "Linux counts its limit in packets",
+                "give path.buffer in packets, ms or bdp",
+            );
+        }
+        ("cake", _) => ("cake", String::new()),
+        _ => {
+            return refused(
+                "not in Linux's kernel",
+                "use pfifo, bfifo, red, codel, fq_codel, pie, sfq or cake",
+            );
+        }
+    };
+    let mut words = vec![kind.to_owned()];
+    match kind {
+        "cake" => words.extend(["besteffort", "flows"].map(str::to_owned)),
+        _ => words.extend(["limit".to_owned(), limit]),
+    }
+    for (param, value) in link.queue.values() {
+        match value {
+            OptionValue::Flag(true) => words.push(param.name.to_owned()),
+            // Only of fq_codel it is on by itself.
+            OptionValue::Flag(false) if kind == "fq_codel" => {
+                words.push(format!("no{}", param.name))
+            }
+            OptionValue::Flag(false) => {}
+            // Its one time, perturb, is in whole seconds.
+            OptionValue::Time(span) if kind == "sfq" => {
+                words.extend([param.name.to_owned(), span.as_secs_f64().to_string()])
+            }
+            OptionValue::Time(span) => words.extend([param.name.to_owned(), microseconds(span)]),
+            OptionValue::Size(bytes) => {
+                words.extend([param.name.to_owned(), bytes.get().to_string()])
+            }
+            OptionValue::Rate(rate) => {
+                words.extend([param.name.to_owned(), format!("{}bit", rate.as_bps())])
+            }
+            OptionValue::Count(_) | OptionValue::Number(_) | OptionValue::Depth(_) => {
+                words.extend([param.name.to_owned(), value.to_string()]);
+            }
+        }
+    }
+    match kind {
+        "red" => words.extend(["bandwidth".to_owned(), format!("{}bit", link.rate.as_bps())]),
+        "cake" if !words.iter().any(|word| word == "bandwidth") => {
+            words.push("unlimited".to_owned())
+        }
+        _ => {}
+    }
+    Ok(Some(words))
+}

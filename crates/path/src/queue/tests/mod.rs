@@ -190,12 +190,17 @@ proptest! {
         steps in steps(),
         name in prop::sample::select(QUEUES[2..].iter().map(|queue| queue.name).collect::<Vec<_>>()),
         limit in 30_u64..200,
-        ecn in any::<bool>(),
+        varied in any::<bool>(),
     ) {
         let descriptor = QUEUES.iter().find(|queue| queue.name == name).unwrap();
         let mut options = vec![];
-        if ecn && descriptor.params.iter().any(|param| param.name == "ecn") {
+        if varied && descriptor.params.iter().any(|param| param.name == "ecn") {
             options.push(("ecn", OptionValue::Flag(true)));
+        }
+        if varied && name == "sfq" {
+            let second = OptionValue::Time(Span::from_secs(1));
+            options.extend([("perturb", second), ("headdrop", OptionValue::Flag(true))]);
+            options.extend([("flows", 5), ("depth", limit / 8)].map(|(name, n)| (name, OptionValue::Count(n))));
         }
         let mut bench = Bench::new(queue(name, &options, limit));
         let mut again = Bench::new(queue(name, &options, limit));

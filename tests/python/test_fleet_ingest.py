@@ -24,8 +24,9 @@ from fullpipe.fleet.sources import Stream, streams
 REAL = (
     Path(__file__).parents[2]
     / "crates"
-    / "fleet"
+    / "ingest"
     / "tests"
+    / "fleet"
     / "data"
     / "ss_3ns_bbr_vs_cubic_50m.txt.gz"
 )

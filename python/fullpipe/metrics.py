@@ -77,6 +77,12 @@ class FlowMetrics(TypedDict):
     that was over before `measure_from`. For `cc = "none"`: payload bytes that arrived, as there
     is no order to wait for.
     """
+    max_min_share: float | None
+    """`goodput_bps` over the flow's max-min fair rate while it was active: links at their mean
+    rates, demands capped by the application, unresponsive flows served first, below. 1 is fair.
+    None for an unresponsive flow, for one that was never active or was left nothing, and where
+    flows arrive or an application pauses or answers, since demands are unknown then.
+    """
     rtt_s: Distribution
     """One sample an ACK that yields one, see below."""
     queue_delay_s: Distribution

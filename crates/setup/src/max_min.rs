@@ -5,7 +5,7 @@
 
 use fullpipe_scenario::{Flow, PACKET, PAYLOAD, Scenario};
 use fullpipe_trace::{FlowMeter, FlowSummary};
-use fullpipe_units::{Rate, Time};
+use fullpipe_units::{Rate, Span, Time};
 
 use crate::elements;
 
@@ -68,16 +68,37 @@ fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Vec<f64> {
 
 /// When a flow comes or goes, or the path or an application changes, while a flow is active.
 fn stretches(scenario: &Scenario, active: &[(Time, Time)]) -> Vec<Time> {
-    let changes = scenario.path.changes.iter().map(|change| change.at);
-    let demands = scenario.flows.iter().flat_map(|flow| &flow.app_schedule);
-    let mut times: Vec<Time> = changes
-        .chain(demands.map(|(at, _)| *at))
+    let path = &scenario.path;
+    let rates = path.schedule(|change| change.rate);
+    let shapers = path.schedule(|change| change.shaper);
+    let policers = path.schedule(|change| change.policer);
+    let demands = scenario
+        .flows
+        .iter()
+        .flat_map(|flow| differing(flow.app_rate, flow.app_schedule.iter().copied()));
+    let mut times: Vec<Time> = differing(path.link.rate, rates)
+        .chain(differing(path.link.shaper, shapers))
+        .chain(differing(path.link.policer, policers))
+        .chain(demands)
         .map(|at| Time::ZERO + at)
         .chain(active.iter().flat_map(|(from, to)| [*from, *to]))
         .collect();
     times.sort_unstable();
     times.dedup();
     times
+}
+
+/// The times at which a schedule sets another value than the one before.
+fn differing<T: PartialEq + Copy>(
+    first: T,
+    schedule: impl Iterator<Item = (Span, T)>,
+) -> impl Iterator<Item = Span> {
+    schedule
+        .scan(first, |now, (at, value)| {
+            let differs = core::mem::replace(now, value) != value;
+            Some(differs.then_some(at))
+        })
+        .flatten()
 }
 
 /// What a link carries of payload in the mean of each stretch, bit/s; no more than a shaper or a

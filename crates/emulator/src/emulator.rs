@@ -9,13 +9,13 @@ use fullpipe_trace::{LinkSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
 use crate::directional_path::DirectionalPath;
-use crate::link::{Fate, Link, PacketInTransit};
+use crate::link::{Arrival, EmulatedLink, PacketInTransit};
 use crate::{Direction, EmulatedPacket, Observer};
 
 /// Everything between the flows' two ends.
 #[derive(Debug)]
 pub struct Emulator<P> {
-    links: Vec<Link>,
+    links: Vec<EmulatedLink>,
     /// Of each flow, there and back.
     paths: Vec<[DirectionalPath; 2]>,
     slab: Slab<PacketInTransit<P>>,
@@ -72,7 +72,7 @@ impl<P: Clone> Emulator<P> {
             links: scenario
                 .links()
                 .enumerate()
-                .map(|(i, link)| Link::new(scenario, i, link, window))
+                .map(|(i, link)| EmulatedLink::new(scenario, i, link, window))
                 .collect(),
             paths: scenario.flows.iter().map(paths).collect(),
             slab: Slab::default(),
@@ -172,9 +172,9 @@ impl<P: Clone> Emulator<P> {
             return observer.dropped(now, Some(number), DropCause::Loss, &lost);
         }
         match link.arrive(now, place, &mut self.slab, observer) {
-            Fate::Leaves(at) => self.go_on(at, place),
-            Fate::Queued(Some(at)) => self.schedule(at.max(now), EventKind::Send, number as u32),
-            Fate::Queued(None) | Fate::Dropped => {}
+            Arrival::Leaves(at) => self.go_on(at, place),
+            Arrival::Queued(Some(at)) => self.schedule(at.max(now), EventKind::Send, number as u32),
+            Arrival::Queued(None) | Arrival::Dropped => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! A link, as its packets meet it.
 
-use fullpipe_network::{Admission, Counted, DropCause, MeteredLink, PacketKind, Passage, Slab};
+use fullpipe_network::{Admission, Counted, Departure, DropCause, MeteredLink, PacketKind, Slab};
 use fullpipe_path::{EcnCodepoint, Packet};
 use fullpipe_scenario::{EcnField, Scenario};
 use fullpipe_setup::elements;
@@ -33,7 +33,7 @@ impl Counted for Queued {
 }
 
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct EmulatedLink {
     number: usize,
     link: MeteredLink<Queued>,
     /// It clears ECN fields.
@@ -41,7 +41,7 @@ pub(crate) struct Link {
 }
 
 /// What became of a packet that came to a link.
-pub(crate) enum Fate {
+pub(crate) enum Arrival {
     /// It is at the far end then.
     Leaves(Time),
     /// It lies in the queue, or was dropped there; the link is to be called then, if a time is
@@ -51,16 +51,16 @@ pub(crate) enum Fate {
     Dropped,
 }
 
-impl Link {
+impl EmulatedLink {
     pub(crate) fn new(
         scenario: &Scenario,
         number: usize,
         link: &fullpipe_scenario::Link,
         window: MeasuredTime,
-    ) -> Link {
+    ) -> EmulatedLink {
         let any = elements::link(scenario, number);
         let rtt = scenario.path.rtt;
-        Link {
+        EmulatedLink {
             number,
             link: MeteredLink::new(link.name.clone(), any, link.delay, window, rtt),
             strips: link.ecn == EcnField::Strip,
@@ -74,7 +74,7 @@ impl Link {
         place: u32,
         slab: &mut Slab<PacketInTransit<P>>,
         observer: &mut impl Observer<P>,
-    ) -> Fate {
+    ) -> Arrival {
         let in_transit = slab.at(place);
         let packet = &mut in_transit.packet;
         if self.strips {
@@ -84,11 +84,13 @@ impl Link {
             return self.offer(now, place, slab, observer);
         }
         match self.link.arrive(now, packet.size, packet.kind) {
-            Ok(passage) => Fate::Leaves(self.passes(now, passage, false, in_transit, observer)),
+            Ok(departure) => {
+                Arrival::Leaves(self.passes(now, departure, false, in_transit, observer))
+            }
             Err(cause) => {
                 let dropped = slab.take(place).packet;
                 observer.dropped(now, Some(self.number), cause, &dropped);
-                Fate::Dropped
+                Arrival::Dropped
             }
         }
     }
@@ -100,7 +102,7 @@ impl Link {
         place: u32,
         slab: &mut Slab<PacketInTransit<P>>,
         observer: &mut impl Observer<P>,
-    ) -> Fate {
+    ) -> Arrival {
         let EmulatedPacket {
             key,
             size,
@@ -118,11 +120,11 @@ impl Link {
             dropped(queued.place, DropCause::Queue)
         });
         match admission {
-            Admission::Ready => Fate::Queued(self.link.call_again_at()),
-            Admission::Queued(at) => Fate::Queued(at),
+            Admission::Ready => Arrival::Queued(self.link.call_again_at()),
+            Admission::Queued(at) => Arrival::Queued(at),
             Admission::Policed => {
                 dropped(place, DropCause::Policer);
-                Fate::Dropped
+                Arrival::Dropped
             }
         }
     }
@@ -140,12 +142,12 @@ impl Link {
             let dropped = slab.take(queued.place).packet;
             observer.dropped(now, Some(number), DropCause::Queue, &dropped);
         });
-        let sent = sent.map(|(packet, passage)| {
+        let sent = sent.map(|(packet, departure)| {
             let place = packet.payload.place;
             let in_transit = slab.at(place);
             in_transit.packet.ecn = packet.ecn;
             let (arrived, marked) = (packet.arrived, packet.marked);
-            let at = self.passes(arrived, passage, marked, in_transit, observer);
+            let at = self.passes(arrived, departure, marked, in_transit, observer);
             (place, at)
         });
         (sent, self.link.call_again_at())
@@ -155,7 +157,7 @@ impl Link {
     fn passes<P>(
         &self,
         arrived: Time,
-        Passage { waited, at }: Passage,
+        Departure { waited, at }: Departure,
         marked: bool,
         in_transit: &mut PacketInTransit<P>,
         observer: &mut impl Observer<P>,

@@ -9,5 +9,5 @@ mod link;
 mod slab;
 
 pub use impairments::{Impairments, Outcome};
-pub use link::{Admission, Counted, DropCause, MeteredLink, PacketKind, Passage};
+pub use link::{Admission, Counted, Departure, DropCause, MeteredLink, PacketKind};
 pub use slab::Slab;

@@ -35,7 +35,7 @@ pub trait Counted: Copy {
 
 /// How a packet passes a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct Departure {
     /// How long it waits until its first bit leaves.
     pub waited: Span,
     /// When its last bit is at the far end.
@@ -112,7 +112,7 @@ impl<P: Counted> MeteredLink<P> {
         now: Time,
         size: Bytes,
         kind: PacketKind,
-    ) -> Result<Passage, DropCause> {
+    ) -> Result<Departure, DropCause> {
         match &mut self.link {
             AnyLink::Constant(link) => {
                 let verdict = link.arrive(now, size);
@@ -130,7 +130,7 @@ impl<P: Counted> MeteredLink<P> {
         now: Time,
         size: Bytes,
         kind: PacketKind,
-    ) -> Result<Passage, DropCause> {
+    ) -> Result<Departure, DropCause> {
         let AnyLink::Varying(link) = &mut self.link else {
             unreachable!("called for a varying link alone")
         };
@@ -149,7 +149,7 @@ impl<P: Counted> MeteredLink<P> {
         verdict: Verdict,
         measured: Option<Measured>,
         kind: PacketKind,
-    ) -> Result<Passage, DropCause> {
+    ) -> Result<Departure, DropCause> {
         let cause = match verdict {
             Verdict::Departs { start, end } => {
                 return Ok(self.passes(now, start, end, measured, kind));
@@ -169,7 +169,7 @@ impl<P: Counted> MeteredLink<P> {
         end: Time,
         measured: Option<Measured>,
         kind: PacketKind,
-    ) -> Passage {
+    ) -> Departure {
         let waited = start - arrived;
         self.last_wait = waited;
         let sent_from = measured.map_or(start, |measured| measured.sent_from);
@@ -184,7 +184,7 @@ impl<P: Counted> MeteredLink<P> {
         {
             self.meter.on_held(waited, held_since, start);
         }
-        Passage {
+        Departure {
             waited,
             at: end + self.propagation,
         }
@@ -234,7 +234,11 @@ impl<P: Counted> MeteredLink<P> {
     /// # Panics
     /// If the queue does not decide.
     #[inline]
-    pub fn send(&mut self, now: Time, dropped: &mut impl FnMut(P)) -> Option<(Packet<P>, Passage)> {
+    pub fn send(
+        &mut self,
+        now: Time,
+        dropped: &mut impl FnMut(P),
+    ) -> Option<(Packet<P>, Departure)> {
         let MeteredLink {
             link: AnyLink::Managed(link),
             meter,
@@ -250,12 +254,12 @@ impl<P: Counted> MeteredLink<P> {
         };
         let (packet, end) = link.send(now, &mut on_drop)?;
         let (measured, kind) = (link.measured(), packet.payload.kind());
-        let passage = self.passes(packet.arrived, now, end, Some(measured), kind);
+        let departure = self.passes(packet.arrived, now, end, Some(measured), kind);
         if packet.marked && kind == PacketKind::Data {
             self.meter.on_mark(now);
             self.marks += 1;
         }
-        Some((packet, passage))
+        Some((packet, departure))
     }
 
     /// When it is to be called again after it was called to send, if something waits.

@@ -1,6 +1,6 @@
 //! The way of a data packet from its sender to its receiver.
 
-use fullpipe_network::{Admission, Outcome, PacketKind, Passage};
+use fullpipe_network::{Admission, Departure, Outcome, PacketKind};
 use fullpipe_tcp::{Ack, Answer, Block, Receiver, Segment};
 use fullpipe_trace::{FlowMeter, Response};
 use fullpipe_units::{Bytes, Span, Time};
@@ -79,14 +79,14 @@ impl ForwardPath<'_> {
             }
             let link = &mut network.links[link];
             let kind = packet.kind();
-            if link.is_special() {
+            if link.handles_each_packet() {
                 link.strip(&mut packet);
                 if link.is_managed() {
                     return self.offer(network, hop, now, packet);
                 }
             }
             let size = packet.segment.wire_size();
-            let Ok(Passage { waited, at: path }) = link.arrive(now, size, kind) else {
+            let Ok(Departure { waited, at: path }) = link.arrive(now, size, kind) else {
                 return self.dropped(now, kind);
             };
             packet.waited += waited;

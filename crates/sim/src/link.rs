@@ -1,6 +1,6 @@
 //! A link of the network, as packets and ACKs of flows meet it.
 
-use fullpipe_network::{Admission, Counted, DropCause, MeteredLink, PacketKind, Passage, Slab};
+use fullpipe_network::{Admission, Counted, Departure, DropCause, MeteredLink, PacketKind, Slab};
 use fullpipe_path::{AnyLink, EcnCodepoint, Packet};
 use fullpipe_scenario::EcnField;
 use fullpipe_tcp::ACK_SIZE;
@@ -20,7 +20,7 @@ pub(crate) struct NetworkLink {
     /// It clears ECN fields.
     strips: bool,
     /// It clears ECN fields, or its queue decides.
-    special: bool,
+    each_packet: bool,
     /// Where the queue decides: the ACKs that wait, and what befell each flow's packets.
     acks: Slab<WaitingAck>,
     flows: Option<PerFlowCounters>,
@@ -56,7 +56,7 @@ impl NetworkLink {
             ack_filter: link.ack_filter,
             link: metered,
             strips,
-            special: strips || managed,
+            each_packet: strips || managed,
             acks: Slab::default(),
             flows: managed.then(|| PerFlowCounters::new(window, accounts)),
         }
@@ -64,8 +64,8 @@ impl NetworkLink {
 
     /// Whether packets are [stripped](NetworkLink::strip), or its queue decides.
     #[inline]
-    pub(crate) fn is_special(&self) -> bool {
-        self.special
+    pub(crate) fn handles_each_packet(&self) -> bool {
+        self.each_packet
     }
 
     /// Clears the packet's ECN field, if that is what it does.
@@ -88,7 +88,7 @@ impl NetworkLink {
         now: Time,
         size: Bytes,
         kind: PacketKind,
-    ) -> Result<Passage, DropCause> {
+    ) -> Result<Departure, DropCause> {
         self.link.arrive(now, size, kind)
     }
 
@@ -148,7 +148,7 @@ impl NetworkLink {
             link, acks, flows, ..
         } = self;
         let mut dropped = |waiting: Waiting| count_drop(now, &waiting, acks, flows);
-        let (mut packet, Passage { waited, at }) = link.send(now, &mut dropped)?;
+        let (mut packet, Departure { waited, at }) = link.send(now, &mut dropped)?;
         let Waiting { load, account, hop } = &mut packet.payload;
         if let Load::Data(data) = load {
             data.waited += waited;

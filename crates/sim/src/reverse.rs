@@ -1,6 +1,6 @@
 //! The way back: ACKs on their lines and links.
 
-use fullpipe_network::{Outcome, PacketKind, Passage};
+use fullpipe_network::{Departure, Outcome, PacketKind};
 use fullpipe_path::Losses;
 use fullpipe_tcp::{ACK_SIZE, Ack, AckKind, Block};
 use fullpipe_trace::FlowMeter;
@@ -142,7 +142,7 @@ impl ForwardPath<'_> {
         }
         match link.arrive(now, ACK_SIZE, kind) {
             Err(_) => self.dropped(now, kind),
-            Ok(Passage { waited, at }) => {
+            Ok(Departure { waited, at }) => {
                 self.path.reverse_route[hop].last = LastAck::Until(now + waited);
                 self.path
                     .ack_hop(network, self.key, hop + 1, at, ack, blocks);

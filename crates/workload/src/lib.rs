@@ -3,9 +3,9 @@
 //!
 //! ```
 //! # use fullpipe_units::{Rate, Span};
-//! # use fullpipe_workload::{Model, Source};
+//! # use fullpipe_workload::{Model, ArrivalSource};
 //! let model = Model::parse("bounded_pareto shape 1.2 min 1kB max 10MB")?;
-//! let source = Source::new(&model, None)?.at_load(0.5, Rate::from_mbps(100))?;
+//! let source = ArrivalSource::new(&model, None)?.at_load(0.5, Rate::from_mbps(100))?;
 //! for arrival in source.arrivals(1, "web", Span::from_secs(1)) {
 //!     println!("{:?}: {}", arrival.at, arrival.bytes);
 //! }
@@ -27,4 +27,4 @@ pub use ideal::{Jobs, Wire};
 pub use law::{BoundedPareto, Law, Lognormal};
 pub use model::{Described, MODELS, Model, Needs, Refusal};
 pub use preset::{PRESETS, Pauses, Preset};
-pub use source::{Arrival, Arrivals, Input, Source};
+pub use source::{Arrival, ArrivalSource, Arrivals, Input};

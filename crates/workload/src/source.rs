@@ -34,15 +34,15 @@ pub enum Input {
 
 /// A workload, ready to be drawn from; cloning it copies no flows.
 #[derive(Clone, Debug)]
-pub struct Source {
-    kind: Kind,
+pub struct ArrivalSource {
+    kind: SourceKind,
     /// Gaps between starts are so many times as long as in the model; a law's are a second in the
     /// mean.
     stretch: f64,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum SourceKind {
     Seen { trace: Trace, order: Order },
     Drawn(Law),
 }
@@ -61,27 +61,27 @@ enum Order {
     Synthetic,
 }
 
-impl Source {
+impl ArrivalSource {
     /// A model on its input.
     ///
     /// # Errors
     /// When the two don't go together.
-    pub fn new(model: &Model, input: Option<Input>) -> Result<Source, Refusal> {
+    pub fn new(model: &Model, input: Option<Input>) -> Result<ArrivalSource, Refusal> {
         let kind = match (model, input) {
-            (Model::BoundedPareto(law), None) => Kind::Drawn(Law::BoundedPareto(*law)),
-            (Model::Lognormal(parts), None) => Kind::Drawn(Law::Lognormal(parts.clone())),
-            (Model::Cdf, Some(Input::Cdf(cdf))) => Kind::Drawn(Law::Cdf(cdf)),
-            (Model::Replay, Some(input)) => Kind::seen(Order::Replay, input, model)?,
-            (Model::Collapsed, Some(input)) => Kind::seen(Order::Collapsed, input, model)?,
-            (Model::Synthetic, Some(input)) => Kind::seen(Order::Synthetic, input, model)?,
+            (Model::BoundedPareto(law), None) => SourceKind::Drawn(Law::BoundedPareto(*law)),
+            (Model::Lognormal(parts), None) => SourceKind::Drawn(Law::Lognormal(parts.clone())),
+            (Model::Cdf, Some(Input::Cdf(cdf))) => SourceKind::Drawn(Law::Cdf(cdf)),
+            (Model::Replay, Some(input)) => SourceKind::seen(Order::Replay, input, model)?,
+            (Model::Collapsed, Some(input)) => SourceKind::seen(Order::Collapsed, input, model)?,
+            (Model::Synthetic, Some(input)) => SourceKind::seen(Order::Synthetic, input, model)?,
             (model, _) => return Err(mismatch(model)),
         };
-        Ok(Source { kind, stretch: 1.0 })
+        Ok(ArrivalSource { kind, stretch: 1.0 })
     }
 
     /// Whether a load must be given: a law has no rate of its own.
     pub fn needs_load(&self) -> bool {
-        matches!(self.kind, Kind::Drawn(_))
+        matches!(self.kind, SourceKind::Drawn(_))
     }
 
     /// The same flows, arriving faster or slower, so that what they carry is `load` of `capacity`
@@ -90,7 +90,7 @@ impl Source {
     ///
     /// # Errors
     /// When all flows start at once.
-    pub fn at_load(mut self, load: f64, capacity: Rate) -> Result<Source, Refusal> {
+    pub fn at_load(mut self, load: f64, capacity: Rate) -> Result<ArrivalSource, Refusal> {
         let offered = self.offered();
         if !offered.is_finite() {
             return Err(Refusal::new(
@@ -106,15 +106,15 @@ impl Source {
     /// its law says.
     pub fn offered(&self) -> f64 {
         let model = match &self.kind {
-            Kind::Seen {
+            SourceKind::Seen {
                 trace: Trace::Flows(flows),
                 ..
             } => flows.total() * 8.0 / flows.span().as_secs_f64(),
-            Kind::Seen {
+            SourceKind::Seen {
                 trace: Trace::Preset(preset),
                 ..
             } => preset.offered(),
-            Kind::Drawn(law) => law.mean() * 8.0,
+            SourceKind::Drawn(law) => law.mean() * 8.0,
         };
         model / self.stretch
     }
@@ -123,18 +123,18 @@ impl Source {
     pub fn count(&self, until: Span) -> u64 {
         let seconds = until.as_secs_f64() / self.stretch;
         match &self.kind {
-            Kind::Seen {
+            SourceKind::Seen {
                 trace: Trace::Flows(flows),
                 ..
             } => {
                 let all = flows.len() as f64;
                 (all * (seconds / flows.span().as_secs_f64()).min(1.0)).ceil() as u64
             }
-            Kind::Seen {
+            SourceKind::Seen {
                 trace: Trace::Preset(preset),
                 ..
             } => (preset.rate * seconds.min(preset.span.as_secs_f64())).ceil() as u64,
-            Kind::Drawn(_) => seconds.ceil() as u64,
+            SourceKind::Drawn(_) => seconds.ceil() as u64,
         }
     }
 
@@ -142,7 +142,7 @@ impl Source {
     pub fn arrivals(&self, seed: u64, name: &str, until: Span) -> Arrivals {
         let stream = |usage| Rng::stream(seed, name, usage);
         let state = match &self.kind {
-            Kind::Seen { trace, order } => {
+            SourceKind::Seen { trace, order } => {
                 let flows = match trace {
                     Trace::Flows(flows) => flows.clone(),
                     Trace::Preset(preset) => {
@@ -151,7 +151,7 @@ impl Source {
                 };
                 State::seen(flows, *order, stream)
             }
-            Kind::Drawn(law) => {
+            SourceKind::Drawn(law) => {
                 let gap = Draw::Exponential {
                     mean: Span::from_secs_f64(self.stretch),
                 };
@@ -172,14 +172,14 @@ impl Source {
     }
 }
 
-impl Kind {
-    fn seen(order: Order, input: Input, model: &Model) -> Result<Kind, Refusal> {
+impl SourceKind {
+    fn seen(order: Order, input: Input, model: &Model) -> Result<SourceKind, Refusal> {
         match input {
-            Input::Flows(flows) => Ok(Kind::Seen {
+            Input::Flows(flows) => Ok(SourceKind::Seen {
                 trace: Trace::Flows(flows),
                 order,
             }),
-            Input::Preset(preset) => Ok(Kind::Seen {
+            Input::Preset(preset) => Ok(SourceKind::Seen {
                 trace: Trace::Preset(preset),
                 order,
             }),

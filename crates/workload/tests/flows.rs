@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
-use fullpipe_workload::{Arrival, Arrivals, Chunk, Flows, FlowsError, Input, Model, Source};
+use fullpipe_workload::{Arrival, ArrivalSource, Arrivals, Chunk, Flows, FlowsError, Input, Model};
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
@@ -31,12 +31,12 @@ fn three() -> Arc<Flows> {
     )
 }
 
-fn source(model: &str) -> Source {
+fn source(model: &str) -> ArrivalSource {
     let model = Model::parse(model).expect("a model");
-    Source::new(&model, Some(Input::Flows(three()))).expect("flows go with it")
+    ArrivalSource::new(&model, Some(Input::Flows(three()))).expect("flows go with it")
 }
 
-fn arrivals(source: &Source) -> Arrivals {
+fn arrivals(source: &ArrivalSource) -> Arrivals {
     source.arrivals(1, "web", Span::from_secs(1))
 }
 
@@ -78,7 +78,7 @@ fn more_bytes_than_64_bits_count_are_a_rate_still() {
         (0..20_001).map(at).collect(),
         vec![Bytes::new(1_000_000_000_000_000); 20_001],
     );
-    let source = Source::new(
+    let source = ArrivalSource::new(
         &Model::Replay,
         Some(Input::Flows(Arc::new(flows.expect("these are flows")))),
     );
@@ -114,7 +114,7 @@ fn synthetic_flows_are_the_same_gaps_and_volumes_in_other_orders() {
         starts.iter().map(|ns| Time::from_nanos(*ns)).collect(),
         bytes.iter().map(|bytes| Bytes::new(*bytes)).collect(),
     );
-    let source = Source::new(
+    let source = ArrivalSource::new(
         &Model::Synthetic,
         Some(Input::Flows(Arc::new(flows.expect("these are flows")))),
     )
@@ -146,7 +146,7 @@ fn synthetic_flows_are_the_same_gaps_and_volumes_in_other_orders() {
 #[test]
 fn a_model_and_its_source_must_go_together() {
     let refused = |model: &str, input| {
-        let refusal = Source::new(&Model::parse(model).expect("a model"), input)
+        let refusal = ArrivalSource::new(&Model::parse(model).expect("a model"), input)
             .expect_err("they don't go together");
         format!("{}; {}", refusal.problem, refusal.fix)
     };
@@ -161,7 +161,8 @@ fn a_model_and_its_source_must_go_together() {
     );
     let at_once =
         Arc::new(Flows::new(vec![at(1), at(1)], vec![Bytes::new(1); 2]).expect("these are flows"));
-    let at_once = Source::new(&Model::Replay, Some(Input::Flows(at_once))).expect("they fit");
+    let at_once =
+        ArrivalSource::new(&Model::Replay, Some(Input::Flows(at_once))).expect("they fit");
     assert!(at_once.at_load(0.5, Rate::from_mbps(1)).is_err());
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fullpipe_units::{Bytes, Rate, Rng, Span};
-use fullpipe_workload::{Cdf, Input, Law, MODELS, Model, PRESETS, Preset, Source};
+use fullpipe_workload::{ArrivalSource, Cdf, Input, Law, MODELS, Model, PRESETS, Preset};
 
 fn law(text: &str) -> Law {
     match Model::parse(text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}")) {
@@ -176,8 +176,8 @@ fn a_law_arrives_at_the_load_that_it_is_given() {
         "lognormal median 10kB sigma 1",
         "bounded_pareto shape 1.2 min 1kB max 100kB",
     ] {
-        let source =
-            Source::new(&Model::parse(text).expect("a model"), None).expect("it needs nothing");
+        let source = ArrivalSource::new(&Model::parse(text).expect("a model"), None)
+            .expect("it needs nothing");
         assert!(source.needs_load(), "{text}");
         let source = source
             .at_load(0.8, Rate::from_mbps(100))
@@ -211,8 +211,8 @@ fn published(sizes: &mut [u64]) -> (usize, f64, f64) {
 #[test]
 fn the_backbone_has_its_published_percentiles() {
     let preset = Preset::named("mawi-2020-06-10").expect("a preset");
-    let replay =
-        Source::new(&Model::Replay, Some(Input::Preset(preset))).expect("it stands for flows");
+    let replay = ArrivalSource::new(&Model::Replay, Some(Input::Preset(preset)))
+        .expect("it stands for flows");
     // 277 kB in the mean, 989 flows a second.
     assert!(
         (replay.offered() / 2.19e9 - 1.0).abs() < 0.01,
@@ -246,7 +246,7 @@ fn the_backbone_has_its_published_percentiles() {
 fn the_three_models_of_a_preset_are_of_one_made_up_trace() {
     let preset = &PRESETS[0];
     let all = |text: &str| {
-        let source = Source::new(
+        let source = ArrivalSource::new(
             &Model::parse(text).expect("a model"),
             Some(Input::Preset(preset)),
         )

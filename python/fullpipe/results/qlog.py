@@ -42,7 +42,7 @@ class QlogError(ValueError):
 
 
 @dataclass(frozen=True)
-class Source:
+class QlogRun:
     """A traced run, finished just now or saved.
 
     Attributes:
@@ -65,7 +65,7 @@ class Source:
         return self.metrics["runner"]
 
 
-def of_run(run: RunData) -> Source:
+def of_run(run: RunData) -> QlogRun:
     """What a run says of itself.
 
     Raises:
@@ -73,12 +73,12 @@ def of_run(run: RunData) -> Source:
     """
     scenario = run.scenario
     title = scenario.title or scenario.file
-    return Source(
+    return QlogRun(
         run.metrics, run.trace("flows"), run.trace("transitions"), title, scenario.to_toml()
     )
 
 
-def of_saved(directory: Path) -> Source:
+def of_saved(directory: Path) -> QlogRun:
     """What `run --out` has saved.
 
     Raises:
@@ -103,7 +103,7 @@ def of_saved(directory: Path) -> Source:
     metrics, flows, transitions, resolved = files
     text = resolved.read_text(encoding="utf-8")
     title = next(iter(first_comment(text)), str(directory))
-    return Source(
+    return QlogRun(
         json.loads(metrics.read_bytes()),
         read_parquet(flows),
         read_parquet(transitions),
@@ -128,7 +128,7 @@ def form_of(path: Path) -> Form:
 
 
 def write(
-    source: Source,
+    source: QlogRun,
     path: str | os.PathLike[str],
     *,
     flow: str | None = None,
@@ -149,7 +149,7 @@ def write(
     return target
 
 
-def write_into(file: Path, source: Source, form: Form, flow: str | None = None) -> None:
+def write_into(file: Path, source: QlogRun, form: Form, flow: str | None = None) -> None:
     """Writes qlog.
 
     Args:
@@ -183,7 +183,7 @@ def write_into(file: Path, source: Source, form: Form, flow: str | None = None) 
             raise QlogError(f'form {form!r}: neither "json" nor "json-seq"')
 
 
-def _wanted(source: Source, flow: str | None) -> list[FlowMetrics]:
+def _wanted(source: QlogRun, flow: str | None) -> list[FlowMetrics]:
     """The flows to be written: one without rows would be a trace without events, which qvis can't open."""
     names = [each["name"] for each in source.metrics["flows"]]
     if flow is not None and flow not in names:
@@ -199,7 +199,7 @@ def _wanted(source: Source, flow: str | None) -> list[FlowMetrics]:
     return flows
 
 
-def _about(source: Source) -> dict[str, Any]:
+def _about(source: QlogRun) -> dict[str, Any]:
     metrics = source.metrics
     summary = {
         "generator": f"fullpipe {__version__}",
@@ -212,7 +212,7 @@ def _about(source: Source) -> dict[str, Any]:
     return {"title": source.title, "summary": summary}
 
 
-def _trace(source: Source, name: str | None) -> dict[str, Any]:
+def _trace(source: QlogRun, name: str | None) -> dict[str, Any]:
     protocol = "QUIC" if source.runner.startswith("quic") else "TCP"
     return {
         **({"title": name} if name else {}),
@@ -226,7 +226,7 @@ def _trace(source: Source, name: str | None) -> dict[str, Any]:
     }
 
 
-def _events(source: Source, flows: list[FlowMetrics], between: str) -> Iterator[str]:
+def _events(source: QlogRun, flows: list[FlowMetrics], between: str) -> Iterator[str]:
     """The events of some flows in order of time, slice by slice; several flows are told apart by `group_id`."""
     names = [flow["name"] for flow in flows]
     grouped = len(names) > 1
@@ -327,7 +327,7 @@ def _states(rows: pl.DataFrame) -> pl.DataFrame:
     return _called(rows.select("time", "flow", data=data), "recovery:congestion_state_updated")
 
 
-def _parameters(source: Source, flows: list[FlowMetrics]) -> pl.DataFrame:
+def _parameters(source: QlogRun, flows: list[FlowMetrics]) -> pl.DataFrame:
     """quic-events, recovery:parameters_set: the algorithm and how it is set."""
     # A `[[flow]]` may stand for several.
     each = [one for one in tomllib.loads(source.resolved)["flow"] for _ in range(one["count"])]

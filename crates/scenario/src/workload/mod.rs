@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fullpipe_units::Span;
-use fullpipe_workload::{Flows, Source as Arriving, Wire};
+use fullpipe_workload::{ArrivalSource, Flows, Wire};
 
 pub use self::coming::ArrivalGenerator;
 pub(crate) use self::kinds::{Load, Text};
@@ -65,12 +65,12 @@ pub struct Workload {
     pub fingerprint: Option<String>,
     /// Whether another seed brings other arrivals.
     pub is_random: bool,
-    pub(crate) arriving: Written<Arriving>,
+    pub(crate) arriving: Written<ArrivalSource>,
 }
 
 impl Workload {
     /// What arrives, at its load, from its start on.
-    pub fn arriving(&self) -> &Arriving {
+    pub fn arriving(&self) -> &ArrivalSource {
         &self.arriving.0
     }
 

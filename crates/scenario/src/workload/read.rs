@@ -5,7 +5,7 @@ use std::path::{Path, absolute};
 use std::sync::Arc;
 
 use fullpipe_units::{Rate, Span, nearest};
-use fullpipe_workload::{Cdf, CdfError, Input, Model, Needs, PRESETS, Preset, Source as Arriving};
+use fullpipe_workload::{ArrivalSource, Cdf, CdfError, Input, Model, Needs, PRESETS, Preset};
 
 use super::{Library, Load, Rtts, Text, Workload, kinds};
 use crate::error::Error;
@@ -87,7 +87,7 @@ fn workload(
     let as_seen = matches!(model.model, Model::Replay | Model::Collapsed)
         && matches!(input, Some(Input::Flows(_)));
     let rtts: Rtts = raw.rtt.get(source, &key("rtt"))?;
-    let arriving = Arriving::new(&model.model, input)
+    let arriving = ArrivalSource::new(&model.model, input)
         .map_err(|refusal| refuse(refusal.problem, refusal.fix))?;
     let load = optional(&raw.load, source, &key("load"))?.map(|Load(load)| load);
     if load.is_none() && arriving.needs_load() {
@@ -270,7 +270,7 @@ fn shown(path: &Path) -> String {
 
 /// Lets them arrive as often as their load wants it, and refuses more than their links carry.
 pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Result<(), Error> {
-    let mut all: Vec<Arriving> = Vec::with_capacity(scenario.workloads.len());
+    let mut all: Vec<ArrivalSource> = Vec::with_capacity(scenario.workloads.len());
     let mut before = 0.0;
     for (workload, raw) in scenario.workloads.iter().zip(raw) {
         let capacity = scenario.wire(workload).capacity();

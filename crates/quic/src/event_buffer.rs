@@ -71,8 +71,8 @@ pub struct EventBuffer {
     mail: Mutex<BufferedEvent>,
 }
 
-/// Before a [`CongestionDriver`](crate::CongestionDriver) decides: during the handshake, and at the side
-/// that only asks.
+/// Before a [`CongestionDriver`](crate::CongestionDriver) decides: during the handshake, and at the
+/// side that only asks.
 const UNLIMITED: u64 = u64::MAX / 2;
 
 impl Default for EventBuffer {

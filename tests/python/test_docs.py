@@ -46,6 +46,7 @@ LINKED = [
     *MODELS,
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "docs/internals.md",
     "docs/metrics.md",
     "docs/performance.md",
     "docs/qlog.md",

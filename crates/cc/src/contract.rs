@@ -1,4 +1,32 @@
 //! The contract between a congestion controller and whatever transport drives it.
+//!
+//! A [`Controller`] receives events, each with a [`Context`], and returns a [`Decision`], which the
+//! transport reads after every event. A packet may leave if and only if bytes in flight plus its
+//! size do not exceed `cwnd`. Its [`Descriptor`](crate::Descriptor) declares name, specifications,
+//! parameters, trace fields, required signals and the owner of the window in recovery.
+//!
+//! # Recovery
+//!
+//! With [`RecoveryOwner::Prr`](crate::RecoveryOwner::Prr) the transport runs PRR towards the
+//! controller's `ssthresh` between `Enter` and `Exit`, and owns the window meanwhile. With `Own`
+//! (BBR) the controller does.
+//!
+//! A CE mark begins an episode like a loss, at most once per round trip and not during another
+//! episode. It ends with the first ACK of a segment sent after it.
+//!
+//! A timer calls `on_lost` and `on_recovery` (`Enter` or `Timeout`) without an ACK. The transport
+//! then transmits, with one `on_sent` per packet.
+//!
+//! # Differences between transports
+//!
+//! TCP (`crates/tcp/src/sender/ack.rs`) never calls `on_path`, because it does not detect a path
+//! change, and never reports `Persistent`, a rule that only QUIC has (RFC 9002 §7.6). QUIC
+//! (`crates/quic/src/congestion_driver.rs`) does both.
+//!
+//! # Dispatch
+//!
+//! Built-in controllers are variants of [`AnyController`](crate::AnyController), so the per-packet
+//! path has no dynamic dispatch. A user's controller is a box in the same enum.
 
 use core::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! A link behind a queue that decides.
+//! A link behind an AQM.
 
 use fullpipe_units::{Bytes, Span, Time};
 

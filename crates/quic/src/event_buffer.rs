@@ -3,7 +3,7 @@
 //!
 //! noq tells of an ACK packet by packet, then updates its RTT, and only then tells of losses and
 //! marks. So nothing is decided here: after each event the driver takes the [`BufferedEvent`] and
-//! [`CongestionDriver`](crate::Control) makes one ordered ACK of it.
+//! [`CongestionDriver`](crate::CongestionDriver) makes one ordered ACK of it.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,8 +71,8 @@ pub struct EventBuffer {
     mail: Mutex<BufferedEvent>,
 }
 
-/// Before a [`CongestionDriver`](crate::Control) decides: during the handshake, and at the side
-/// that only asks.
+/// Before a [`CongestionDriver`](crate::CongestionDriver) decides: during the handshake, and at the
+/// side that only asks.
 const UNLIMITED: u64 = u64::MAX / 2;
 
 impl Default for EventBuffer {

@@ -1,13 +1,38 @@
 //! Runner 3: real QUIC (noq-proto) with the lab's controllers, in virtual time and on the real
 //! clock.
 //!
-//! - [`EventBuffer`] stands in noq as its congestion controller; [`CongestionDriver`] makes the
-//!   contract's calls of what it collects.
+//! - [`EventBuffer`] stands in noq as its congestion controller; [`CongestionDriver`] turns
+//!   its events into calls of the contract.
 //! - [`DataSource`] and [`Sink`] are the two ends, sans-IO: a server that sends what a client asks
 //!   for.
-//! - [`wakeups`] takes down what each turn of a program took, for the host model.
+//! - [`wakeups`] records the duration of each turn of a program, for the host model.
 //! - [`virtual_time`] runs both over the path's elements; [`real`] runs them on sockets, over this
 //!   machine's loopback or behind the path.
+//!
+//! The crate is a workspace of its own, with its own `Cargo.lock`. The program `fullpipe-quic`
+//! reads a plan and writes its results to a file (`fullpipe_trace::handover`), which
+//! `_core.handed_over` reads. So the Python wheel contains no TLS, and a crash here does not end
+//! the command.
+//!
+//! # One ordered ACK
+//!
+//! noq reports an ACK packet by packet, and losses afterwards. [`CongestionDriver`] keeps snapshots
+//! in a ring by packet number (of the Data space only, because numbers of the handshake's spaces
+//! collide with them), and episodes as in RFC 9002. PRR, the pacer's token bucket, snapshots and
+//! rate samples are those of `fullpipe_tcp`.
+//!
+//! # Settings of noq
+//!
+//! - Its pacer is off, by an unbounded window in its metrics: it lets bursts of ten packets and
+//!   more through.
+//! - MTU probes are off, since noq does not report a lost one.
+//! - Data goes over streams of 1 MB, so that none reaches noq's limit of 1024 gaps.
+//!
+//! # Where the sockets are
+//!
+//! On the loopback, or at both ends of a bed with `fullpipe_testbed::between`'s forwarder between
+//! them, as for kernel TCP; a tap (`tap.rs`) counts packets. The trace goes into a [`TraceBuffer`],
+//! allocated before the run begins.
 
 mod build;
 mod congestion_driver;

@@ -1,10 +1,15 @@
-//! Flows that arrive while the run goes on. Each lies in a slot, which is another flow's when it is
-//! gone: memory goes with how many are under way.
+//! Flows that arrive during the run. Each occupies a slot, which a later flow reuses: memory grows
+//! with the number of active flows.
 //!
-//! A connection is closed when all that it carries was acknowledged. What of it is still on the way
-//! then, a packet that was sent again for nothing or the ACK of one, takes its time and its place
-//! on the links that it comes to, and nobody listens to it. When none of its FIFOs of packets in
-//! flight holds anything, its slot is free.
+//! A connection is closed when all its data is acknowledged. Packets still in flight then (a
+//! spurious retransmission, or its ACK) cross their links as usual, and nobody receives them. When
+//! all its FIFOs of packets in flight are empty, its slot is free.
+//!
+//! Only the next arrival of each workload is on the event queue; [`ArrivalGenerator`] draws it when
+//! the one before has come. An event names the slot and the flow's number. Numbers are never reused
+//! and break ties, and an event is stale if its number is not that of the slot's flow. So no result
+//! depends on the slot; a test compares, bit for bit, with a run that never reuses one
+//! (`Simulation::with_fresh_state`).
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{ArrivalGenerator, Error, Scenario};

@@ -124,9 +124,9 @@ impl Event {
 /// Children a node: four entries are one cache line.
 const ARITY: usize = 4;
 
-/// The entries, earliest first. Of ten thousand flows most are due [later](Later); those of the
-/// nearest stretch of time stand in order, so it is known which flows come next; and what is added
-/// to that stretch is in a heap of four children a node, which stays small.
+/// The entries, earliest first. Of ten thousand flows most are due later ([`FarFuture`]); those of
+/// the nearest bucket of time are sorted, so the next flows are known; additions to that bucket go
+/// into a heap with four children per node, which stays small.
 ///
 /// What happens mostly puts an entry of its own in its place, so one taken from the heap leaves a
 /// hole at the root that the next one added fills: one walk down the heap for the two.

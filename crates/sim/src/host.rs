@@ -1,9 +1,13 @@
-//! Flows whose ends run on hosts that take time: a program at each end that wakes, takes turns and
-//! sleeps.
+//! Flows on hosts with `[host]`: a program at each end wakes, takes turns and sleeps.
 //!
-//! A turn reads a batch of what has come, does what is due, and sends a batch. It reads the clock
-//! once, when it begins, as event loops do; what it sends leaves when its work is done. The model's
-//! page is `docs/models/host.md`.
+//! A turn reads a batch from its inbox, handles due timers and sends a batch. Like an event loop it
+//! reads the clock once, at its start; its packets leave when its work is done. The model's page is
+//! `docs/models/host.md`, its costs are in `tcp/src/host.rs`.
+//!
+//! ACKs and packets wait in an inbox at each end, and the one event that wakes a program is a turn.
+//! An inbox may hold packets whose time is still to come, so departures stay known in advance; the
+//! receiver no longer reads ahead. Such a flow is another variant of `AnySender`: flows without a
+//! host pay nothing.
 
 use std::collections::VecDeque;
 

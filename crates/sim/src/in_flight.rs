@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_first_calls_for_an_agenda_entry() {
+    fn only_the_first_calls_for_an_event() {
         let mut in_flight = InFlight::default();
         assert!(in_flight.push(Time::from_nanos(1), 'a'));
         assert!(!in_flight.push(Time::from_nanos(2), 'b'));

@@ -1,4 +1,20 @@
-"""Many runs: what executes them, in which order, and where finished ones are stored. Commands share it."""
+"""Execution, order and storage of many runs, shared by the commands.
+
+`spec.py` defines a sweep (`SweepSpec`) and its identity. There are two ways to execute runs:
+
+- `pool.py` hands ranges of run numbers to the core's threads or to Ray, and yields shards of rows.
+  The simulator uses it.
+- `executor.py` calls any job, serially or on threads. `other_runners.py` makes shards with it,
+  `repeated.py` reduces each run of a scenario and its seeds. `executor.blocks` orders both:
+  repetition by repetition, shuffled within each on a machine's clock.
+
+`store.py` is a directory that grows shard by shard; a sweep's and a population's store derive from
+it. `checkpoint.py` stores one line per run until a study is complete. The same command resumes
+either.
+
+This package knows no command, and the packages of commands do not import each other. Two
+exceptions: `reproduce` uses `fleet`, `comparison` uses `sweeps`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""Reports of saved results: one page, or what a paper needs. The package `panels` says what is shown."""
+"""Reports of saved results: one page, or figures for a paper; `panels` selects the content.
+
+`values.py` separates contenders from paths. Each module of `panels/` returns sections as plain data
+(`model.py`: tables, lines, maps, clouds, runs over time), with statistics from `stats`; panels draw
+nothing. `build.py` orders the sections. `html.py` and `svg.py` render the model as one page,
+`static.py` (matplotlib) and `markdown.py` in the other forms, so a panel appears in each form with
+the same numbers.
+
+`assets/` holds the page's script and styles, embedded unchanged; `fullpipe.gallery` uses them, too.
+`web/` in the repository holds their lint and test tools and pins uPlot; making a report needs
+nothing of it.
+"""
 
 from fullpipe.report.write import Form, write_report
 

@@ -1,4 +1,9 @@
-"""Results in directories: how they are saved, whole or not at all, and loaded again. Nothing is ever overwritten."""
+"""Saved results: directories that are written atomically, never overwritten, and loaded again.
+
+`save.py` writes a run into a directory. `load.py` reads every kind of saved result (run, sweep,
+study) into one form, `model.Results`: rows of metrics, points with their settings, traces. The rows
+of a run come from the core (`rows.py`), like those of a sweep.
+"""
 
 from fullpipe.results.files import (
     fresh_directory,

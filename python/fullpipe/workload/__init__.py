@@ -1,4 +1,8 @@
-"""Workloads: flows out of captures and logs, what they are like, and laws that they are drawn from."""
+"""Workloads: flows from captures and logs, their statistics, and distributions fitted to them.
+
+`extract.py` writes the columns of `crates/ingest` as Parquet, part by part, and merges the parts
+when the metadata of the file is known.
+"""
 
 from fullpipe.workload.extract import extract
 from fullpipe.workload.flows import about, read

@@ -1,12 +1,18 @@
-//! A population of paths, over each of which the same file is downloaded under several algorithms.
+//! A population of paths; several algorithms download the same file over each.
 //!
-//! A [`Population`] says what a path's values are drawn from. Each draw has a random stream of its
-//! own, keyed by the seed, the path's number and the key that it is for; so any path can be drawn
-//! again alone, and another key changes nothing of it. Values are drawn as texts, as `--set` takes
-//! them: a path is a scenario like any other.
+//! A [`Population`] is parsed from TOML: classes of paths, and the distribution of each key's
+//! value. Each draw has a random stream of its own, keyed by (seed, path's number, key). So any
+//! path can be drawn again alone, and a new key changes no other draw. Values are drawn as text, as
+//! `--set` takes them: a path is an ordinary scenario.
 //!
-//! A [`PopulationRun`] is a number of paths under a number of arms, as [`Work`](crate::Work): one
-//! path a run. A row has what a server would know of a download: the fields of `ss`.
+//! A [`PopulationRun`] runs paths under several arms, as [`Work`](crate::Work): one path per run. A
+//! row has the fields that `ss` gives a server about a download.
+//!
+//! Each path is a list of settings over a `fullpipe_scenario::Template`; no path is stored. One run
+//! covers all arms of a path, so the path is drawn and read once. `Simulation::advance_to` pauses a
+//! run without changing it, `Simulation::socket` gives the fields of `ss` at that time, and
+//! `record.rs` makes the columns of a fleet directory from them. Nobody reads summaries of these
+//! runs, so `Simulation::without_summary` omits their histograms.
 
 mod draw;
 mod paths;

@@ -4,12 +4,16 @@
 //! file ──> Input (decompressed, in pieces) ──> Reader (frames) ──> Dissector (segments) ──> Tracker (flows) ──> Columns
 //! ```
 //!
-//! pcap-parser reads the formats, etherparse the IP headers. Of our own is what neither does: what
-//! is done about damage, how segments come to flows, and what a flow's volume is. Memory goes with
-//! the flows that are open at a time.
+//! pcap-parser reads the formats, etherparse the IP headers. This module handles damage, assigns
+//! segments to flows and computes a flow's volume. Memory grows with the number of open flows.
 //!
-//! Not part of `workload`, since nothing of a parser belongs under the simulator: what is found
-//! here goes to a file, and a scenario reads that.
+//! It is not part of `workload`, because the simulator does not depend on parsers: the flows go to
+//! a file, and a scenario reads that.
+//!
+//! Two threads read a file: one decompresses (`input.rs`), one does the rest. A finished flow
+//! becomes a row immediately. Idle flows are found by queues with one entry per flow, not one per
+//! packet. Damage is skipped and reported (`reader.rs`); it never ends the reading.
+//! `python/fullpipe/workload/` writes the columns as Parquet.
 
 mod columns;
 mod flow;

@@ -1,7 +1,13 @@
-//! What a fleet's hosts say of their connections, as columns.
+//! Statistics and logs of a fleet's hosts, as columns.
 //!
-//! Text goes in as bytes, in pieces of any size; rows come out as [`Columns`]. Nothing here writes
-//! a table: Python does that.
+//! Input is text as bytes, in pieces of any size; output is rows as [`Columns`]. Python writes the
+//! tables.
+//!
+//! Each parser ([`ss`], [`nginx`], [`counters`], [`histogram`]) implements [`Parse`]. In `ss/`,
+//! `field.rs` declares every field: its spelling, and the fields that tell zero from unknown;
+//! `line.rs` and `info.rs` read lines, `join.rs` merges the samples of a connection, and `kept.rs`
+//! carries open connections from one file to the next. Only `sampler/` (Linux) asks a kernel; it
+//! writes the text that `ss/` reads, so there is one way into a table.
 
 pub mod address;
 mod columns;

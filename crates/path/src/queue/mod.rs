@@ -1,8 +1,12 @@
-//! Queues that decide which packet goes next, and which one is dropped or marked; sans-IO.
+//! Active queue management (AQM): queues that choose the next packet and drop or mark packets.
 //!
-//! They are told of each arrival and asked for each departure, in order of time. Between the two
-//! only time passes, so what is due by the clock (an update of a probability) is caught up on.
-//! Every packet that goes in comes out, is dropped, or waits.
+//! Sans-IO: the caller reports each arrival and asks for each departure, in order of time. Only
+//! time passes in between, so there are no timers: the next packet catches up on periodic updates,
+//! each at its own time. Every packet that enters leaves, is dropped, or waits.
+//!
+//! Each queue is a variant of an enum, in one file. Its [`Descriptor`] declares the options;
+//! scenario keys, schema, errors, `explain` and the tables of `docs/models/` derive from it.
+//! `scenario` knows nothing else of the queues.
 
 mod cake;
 mod cobalt;

@@ -1,5 +1,9 @@
-//! A user's algorithm in Python behind the contract of `cc`: each call is carried across with what
-//! it tells.
+//! A user's algorithm in Python behind the contract of `cc`.
+//!
+//! Objects of the contract are exposed as read-only views, and the interpreter is attached for each
+//! call. The contract has no errors, so a Python exception unwinds the simulation as a panic, with
+//! the exception as its payload; [`guarded`], around each simulation, returns it as an error. A
+//! descriptor made from a class lives as long as the process.
 
 mod told;
 

@@ -18,11 +18,12 @@ __all__ = [
     "Conn",
     "Context",
     "Decision",
-    "FleetPlan",
     "FleetReader",
     "FleetSampler",
     "LinkRun",
     "Lost",
+    "MachineError",
+    "PopulationPlan",
     "Recovery",
     "RunResult",
     "Scenario",
@@ -261,6 +262,12 @@ class ConformanceCase(TypedDict):
     note: str
     verdict: Literal["met", "missed", "skipped"]
     scenes: list[Scene]
+
+class MachineError(OSError):
+    """What this machine does not allow, or what failed on it. Its text names the fix."""
+
+    problem: str
+    fix: str
 
 class ScenarioError(ValueError):
     """A scenario, or a setting of a run, that was refused. Its text names the file, the key, the value and the fix."""
@@ -738,7 +745,7 @@ class SweepPlan:
         """Begins to run ranges of run numbers, each with the number behind its last, in shards of about so long."""
 
 @final
-class FleetPlan:
+class PopulationPlan:
     """So many paths of a population, under each arm. A run is a path, under all arms; its number is the path's."""
 
     @staticmethod
@@ -750,7 +757,7 @@ class FleetPlan:
         paths: int,
         seed: int,
         changes: Sequence[tuple[str, str]],
-    ) -> FleetPlan:
+    ) -> PopulationPlan:
         """Reads a population.
 
         Args:

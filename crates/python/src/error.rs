@@ -1,7 +1,7 @@
 //! What was refused, as a Python exception.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -10,6 +10,24 @@ create_exception!(
     PyValueError,
     "A scenario, or a setting of a run, that was refused. Its text names the file, the key, the value and the fix."
 );
+
+create_exception!(
+    fullpipe._core,
+    MachineError,
+    PyOSError,
+    "What this machine does not allow, or what failed on it. Its text names the fix."
+);
+
+/// A [`MachineError`] with its parts as attributes.
+#[cfg(target_os = "linux")]
+pub(crate) fn of_machine(py: Python<'_>, problem: &str, fix: &str) -> PyErr {
+    let error = MachineError::new_err(format!("{problem}\n  fix: {fix}"));
+    let object = error.value(py);
+    let set = object
+        .setattr("problem", problem)
+        .and_then(|()| object.setattr("fix", fix));
+    set.map_or_else(|failed| failed, |()| error)
+}
 
 /// A [`ScenarioError`] with the parts of `error` as attributes.
 pub(crate) fn refused(py: Python<'_>, error: &fullpipe_scenario::Error) -> PyErr {

@@ -40,7 +40,7 @@ mod _core {
         Ack_, Config_, Conn_, Context_, Decision_, Lost_, Recovery_, Snapshot_,
     };
     #[pymodule_export]
-    use crate::error::ScenarioError;
+    use crate::error::{MachineError, ScenarioError};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::fleet::FleetSampler;
@@ -50,7 +50,7 @@ mod _core {
     #[pymodule_export]
     use crate::link::{LinkRun, link, namespaces_refused};
     #[pymodule_export]
-    use crate::population::{FleetPlan, populations};
+    use crate::population::{PopulationPlan, populations};
     #[pymodule_export]
     use crate::run::{RunResult, handed_over, memory_needed, run};
     #[pymodule_export]

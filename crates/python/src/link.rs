@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::error::refused;
+use crate::error::{of_machine, refused};
 use crate::scenario_file::Scenario;
 
 /// A program that runs behind a path.
@@ -45,7 +45,7 @@ pub(crate) fn link(
     // The interpreter is not released: what is forked off has nothing that another thread is
     // changing.
     let sandbox = fullpipe_testbed::start(scenario, link)
-        .map_err(|trouble| PyOSError::new_err(trouble.to_string()))?;
+        .map_err(|error| of_machine(py, &error.problem, &error.fix))?;
     Ok(LinkRun { sandbox })
 }
 

@@ -14,13 +14,13 @@ use crate::sweep::{SweepRun, columns};
 /// So many paths of a population, under each arm.
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
-pub(crate) struct FleetPlan {
+pub(crate) struct PopulationPlan {
     inner: Arc<PopulationRun>,
     paths: u64,
 }
 
 #[pymethods]
-impl FleetPlan {
+impl PopulationPlan {
     /// Reads a population; `changes` has keys of the scenario with what is drawn instead.
     #[staticmethod]
     #[pyo3(signature = (text, file, *, arms, paths, seed, changes))]
@@ -32,13 +32,13 @@ impl FleetPlan {
         paths: u64,
         seed: u64,
         changes: Vec<(String, String)>,
-    ) -> PyResult<FleetPlan> {
+    ) -> PyResult<PopulationPlan> {
         let population = Population::read(text, file, &changes);
         let fleet = population.and_then(|population| {
             PopulationRun::new(population, &arms, seed, Registry::default())
         });
         fleet
-            .map(|fleet| FleetPlan {
+            .map(|fleet| PopulationPlan {
                 inner: Arc::new(fleet),
                 paths,
             })

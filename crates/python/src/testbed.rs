@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::error::{ScenarioError, refused};
+use crate::error::{ScenarioError, of_machine, refused};
 use crate::run::RunResult;
 use crate::scenario_file::Scenario;
 
@@ -106,7 +106,7 @@ pub(crate) fn run_kernel(
     // changing.
     let begun =
         kernel::start(scenario, interval, trace != "off").map_err(|error| refused(py, &error))?;
-    let mut run = begun.map_err(|trouble| PyOSError::new_err(trouble.to_string()))?;
+    let mut run = begun.map_err(|error| of_machine(py, &error.problem, &error.fix))?;
     let duration = scenario.duration.as_secs_f64();
     loop {
         let sandbox = &mut run.sandbox;
@@ -124,12 +124,8 @@ pub(crate) fn run_kernel(
             progress.call1((done, duration, 0))?;
         }
         if let Some(trouble) = said.get("trouble") {
-            let word = |key: &str| trouble[key].as_str().unwrap_or_default().to_owned();
-            return Err(PyOSError::new_err(format!(
-                "{}\n  fix: {}",
-                word("problem"),
-                word("fix")
-            )));
+            let word = |key: &str| trouble[key].as_str().unwrap_or_default();
+            return Err(of_machine(py, word("problem"), word("fix")));
         }
         let Some(done) = said.get("done") else {
             continue;

@@ -99,7 +99,7 @@ class Planned(Protocol):
         """A fingerprint of all that decides what comes out of a run."""
 
     @property
-    def plan(self) -> _core.SweepPlan | _core.FleetPlan:
+    def plan(self) -> _core.SweepPlan | _core.PopulationPlan:
         """The plan."""
 
 
@@ -193,7 +193,7 @@ def _tasks(ray, spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step
             ray.cancel(each, force=True)
 
 
-_PLANS: dict[str, _core.SweepPlan | _core.FleetPlan] = {}
+_PLANS: dict[str, _core.SweepPlan | _core.PopulationPlan] = {}
 
 
 def _task(

@@ -44,11 +44,10 @@ class Kernel:
         """Runs it."""
         try:
             return _core.run_kernel(scenario, trace, progress)
+        except _core.MachineError as error:
+            raise refusal(f"--on kernel: {error.problem}", error.fix, file=scenario.file) from error
         except (OSError, RuntimeError) as error:
-            problem, _, fix = str(error).partition("\n  fix: ")
-            raise refusal(
-                f"--on kernel: {problem}", fix or "try again", file=scenario.file
-            ) from error
+            raise refusal(f"--on kernel: {error}", "try again", file=scenario.file) from error
 
 
 RUNNER = Kernel()

@@ -21,7 +21,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class PopulationSpec:
-    """What :meth:`fullpipe._core.FleetPlan.make` makes a plan of: it can be sent to another process.
+    """What :meth:`fullpipe._core.PopulationPlan.make` makes a plan of: it can be sent to another process.
 
     Attributes:
         text: The population, TOML.
@@ -40,13 +40,13 @@ class PopulationSpec:
     changes: Sequence[tuple[str, str]] = ()
 
     @cached_property
-    def plan(self) -> _core.FleetPlan:
+    def plan(self) -> _core.PopulationPlan:
         """The plan; each end of each range has been tried.
 
         Raises:
             ScenarioError: When something is wrong.
         """
-        return _core.FleetPlan.make(
+        return _core.PopulationPlan.make(
             self.text,
             self.file,
             arms=self.arms,

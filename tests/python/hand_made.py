@@ -50,6 +50,7 @@ def run_of(
             "name": f"cubic-{number}",
             "cc": "cubic",
             "goodput_bps": goodput * 1e6,
+            "max_min_share": None,
             "rtt_s": {**NO_DELAY, "mean": None if rtt_ms is None else rtt_ms / 1e3},
             "queue_delay_s": NO_DELAY,
             "sent": 100,

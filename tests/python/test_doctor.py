@@ -71,7 +71,7 @@ def test_a_report_names_no_user_host_or_home(
     with pytest.raises(SystemExit):
         app(["doctor", "--report"])
     said = capsys.readouterr().out
-    assert "runner uml: missing, of [user]@[host]: no ~/linux, no ~/linux; malice is" in said
+    assert "runner uml: not ok, of [user]@[host]: no ~/linux, no ~/linux; malice is" in said
     assert "alices-laptop" not in said
 
 

@@ -56,7 +56,10 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "libraries", _libraries()
     for title, findings in (("runner", doctor.runners()), ("machine", doctor.machine())):
         for each in findings:
-            yield f"{title} {each.what}", f"{each.state}, {each.found}"
+            yield (
+                f"{title} {each.what}",
+                f"{'not ok' if each.state == 'missing' else each.state}, {each.found}",
+            )
     yield from _extras()
 
 

@@ -8,8 +8,10 @@
 //! A [`PopulationRun`] is a number of paths under a number of arms, as [`Work`](crate::Work): one
 //! path a run. A row has what a server would know of a download: the fields of `ss`.
 
+mod class;
 mod draw;
 mod paths;
+mod reader;
 mod record;
 mod run;
 

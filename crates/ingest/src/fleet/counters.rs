@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
 /// A column, and what its counter is called: in `/proc/net/snmp` or `netstat`, and in `netstat -s`.
@@ -104,26 +104,6 @@ impl Reader {
         Reader {
             bad: BadLines::new(silent),
             ..Reader::default()
-        }
-    }
-
-    fn read(&mut self, number: u64, line: &[u8]) {
-        if let Some(time) = time::line(line) {
-            if time != self.time {
-                self.finish();
-            }
-            self.time = time;
-            return;
-        }
-        let Ok(text) = std::str::from_utf8(line) else {
-            return self.bad.add(number, line, "it is no text".into());
-        };
-        let text = text.trim_end();
-        if text.is_empty() || text.starts_with('#') {
-            return;
-        }
-        if let Err(why) = self.counters(text) {
-            self.bad.add(number, line, why);
         }
     }
 
@@ -266,6 +246,40 @@ impl Reader {
     }
 }
 
+impl LineReader for Reader {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn bad_lines(&mut self) -> &mut BadLines {
+        &mut self.bad
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        if let Some(time) = time::line(line) {
+            if time != self.time {
+                self.finish();
+            }
+            self.time = time;
+            return;
+        }
+        let Ok(text) = std::str::from_utf8(line) else {
+            return self.bad.add(number, line, "it is no text".into());
+        };
+        let text = text.trim_end();
+        if text.is_empty() || text.starts_with('#') {
+            return;
+        }
+        if let Err(why) = self.counters(text) {
+            self.bad.add(number, line, why);
+        }
+    }
+
+    fn finish_file(&mut self) {
+        self.finish();
+    }
+}
+
 impl Parse for Reader {
     fn begin_file(&mut self, time: i64) {
         self.lines.begin_file();
@@ -274,18 +288,6 @@ impl Parse for Reader {
             self.finish();
         }
         self.time = time;
-    }
-
-    fn feed(&mut self, piece: &[u8]) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |number, line| self.read(number, line));
-        self.lines = lines;
-    }
-
-    fn end_file(&mut self) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.end_file(|number, line| self.read(number, line));
-        self.finish();
     }
 
     fn rows(&self) -> usize {
@@ -307,10 +309,6 @@ impl Parse for Reader {
             columns.push(name, Values::Numbers(values));
         }
         vec![("counters", columns)]
-    }
-
-    fn take_bad(&mut self) -> Vec<Bad> {
-        self.bad.take()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -2,7 +2,7 @@
 
 use super::format::Format;
 use crate::fleet::address::{self, Privacy};
-use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
 /// How lines are read.
@@ -123,20 +123,6 @@ impl Reader {
             bad: BadLines::new(options.privacy.is_keyed()),
             rows: Rows::default(),
             options,
-        }
-    }
-
-    fn read(&mut self, number: u64, line: &[u8]) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.is_empty() {
-            return;
-        }
-        match self.request(line) {
-            Ok(request) => {
-                self.requests += 1;
-                self.rows.add(request, &self.options.privacy);
-            }
-            Err(why) => self.bad.add(number, line, why),
         }
     }
 
@@ -281,20 +267,33 @@ impl Rows {
     }
 }
 
+impl LineReader for Reader {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn bad_lines(&mut self) -> &mut BadLines {
+        &mut self.bad
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return;
+        }
+        match self.request(line) {
+            Ok(request) => {
+                self.requests += 1;
+                self.rows.add(request, &self.options.privacy);
+            }
+            Err(why) => self.bad.add(number, line, why),
+        }
+    }
+}
+
 impl Parse for Reader {
     fn begin_file(&mut self, _time: i64) {
         self.lines.begin_file();
-    }
-
-    fn feed(&mut self, piece: &[u8]) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |number, line| self.read(number, line));
-        self.lines = lines;
-    }
-
-    fn end_file(&mut self) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.end_file(|number, line| self.read(number, line));
     }
 
     fn rows(&self) -> usize {
@@ -324,10 +323,6 @@ impl Parse for Reader {
             columns.push(name, Values::Texts(texts));
         }
         vec![("requests", columns)]
-    }
-
-    fn take_bad(&mut self) -> Vec<Bad> {
-        self.bad.take()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -9,7 +9,7 @@ use super::line::{self, Line};
 use super::names::{KINDS, Names};
 use super::rows::{Connections, Samples};
 use crate::fleet::address::Privacy;
-use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, time};
 
 /// How lines are read.
@@ -106,6 +106,79 @@ impl Reader {
         }
     }
 
+    /// The socket that was begun has all its fields.
+    fn finish_socket(&mut self) {
+        let state = std::mem::replace(&mut self.state, State::Outside);
+        if state != State::Inside {
+            return;
+        }
+        if !self.sample.has_info {
+            self.counts.without_info += 1;
+            return;
+        }
+        self.sample.fill();
+        self.counts.samples += 1;
+        self.counts.untimed += u64::from(!self.timed);
+        self.counts.backwards += u64::from(self.sample_time < self.last_time);
+        self.last_time = self.sample_time;
+        let sample = &self.sample;
+        let words = [&sample.state, &sample.timer, &sample.cc, &sample.cgroup];
+        let names = &mut self.names;
+        let mut numbers = [u32::MAX; KINDS];
+        for (kind, word) in words
+            .into_iter()
+            .enumerate()
+            .filter(|(_, word)| !word.is_empty())
+        {
+            numbers[kind] = names.number(kind, word);
+        }
+        let connection = self.joiner.add(
+            &self.ends,
+            self.sample_time,
+            sample,
+            numbers,
+            &mut self.ended,
+        );
+        if self.options.samples {
+            self.samples.add(
+                connection,
+                self.sample_time,
+                sample,
+                numbers,
+                &self.options.privacy,
+            );
+        }
+    }
+
+    fn bad(&mut self, number: u64, line: &[u8], why: String) {
+        self.state = State::Skipping;
+        self.bad.add(number, line, why);
+    }
+}
+
+/// What is kept of a reader between two files.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    format: u32,
+    bytes: u64,
+    counts: Counts,
+    bad: u64,
+    last_time: i64,
+    listing: u64,
+    serial: u64,
+    names: Vec<String>,
+    live: Vec<KeptLive>,
+}
+
+impl LineReader for Reader {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn bad_lines(&mut self) -> &mut BadLines {
+        &mut self.bad
+    }
+
     fn read(&mut self, number: u64, line: &[u8]) {
         self.counts.lines += 1;
         let (mut time, mut line) = (self.time, line);
@@ -174,68 +247,10 @@ impl Reader {
         }
     }
 
-    /// The socket that was begun has all its fields.
-    fn finish_socket(&mut self) {
-        let state = std::mem::replace(&mut self.state, State::Outside);
-        if state != State::Inside {
-            return;
-        }
-        if !self.sample.has_info {
-            self.counts.without_info += 1;
-            return;
-        }
-        self.sample.fill();
-        self.counts.samples += 1;
-        self.counts.untimed += u64::from(!self.timed);
-        self.counts.backwards += u64::from(self.sample_time < self.last_time);
-        self.last_time = self.sample_time;
-        let sample = &self.sample;
-        let words = [&sample.state, &sample.timer, &sample.cc, &sample.cgroup];
-        let names = &mut self.names;
-        let mut numbers = [u32::MAX; KINDS];
-        for (kind, word) in words
-            .into_iter()
-            .enumerate()
-            .filter(|(_, word)| !word.is_empty())
-        {
-            numbers[kind] = names.number(kind, word);
-        }
-        let connection = self.joiner.add(
-            &self.ends,
-            self.sample_time,
-            sample,
-            numbers,
-            &mut self.ended,
-        );
-        if self.options.samples {
-            self.samples.add(
-                connection,
-                self.sample_time,
-                sample,
-                numbers,
-                &self.options.privacy,
-            );
-        }
+    fn finish_file(&mut self) {
+        self.finish_socket();
+        self.emit();
     }
-
-    fn bad(&mut self, number: u64, line: &[u8], why: String) {
-        self.state = State::Skipping;
-        self.bad.add(number, line, why);
-    }
-}
-
-/// What is kept of a reader between two files.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    format: u32,
-    bytes: u64,
-    counts: Counts,
-    bad: u64,
-    last_time: i64,
-    listing: u64,
-    serial: u64,
-    names: Vec<String>,
-    live: Vec<KeptLive>,
 }
 
 impl Parse for Reader {
@@ -244,19 +259,6 @@ impl Parse for Reader {
         self.time = time;
         self.timed = false;
         self.joiner.at(time, &mut self.ended);
-        self.emit();
-    }
-
-    fn feed(&mut self, piece: &[u8]) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |number, line| self.read(number, line));
-        self.lines = lines;
-    }
-
-    fn end_file(&mut self) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.end_file(|number, line| self.read(number, line));
-        self.finish_socket();
         self.emit();
     }
 
@@ -277,10 +279,6 @@ impl Parse for Reader {
             rows.add(live, &self.options.privacy);
         }
         vec![("connections", rows.columns(&self.names))]
-    }
-
-    fn take_bad(&mut self) -> Vec<Bad> {
-        self.bad.take()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -111,78 +111,85 @@ impl Reader {
         let mut words = line.split_ascii_whitespace();
         let first = words.next().unwrap_or_default();
         if first == "cpu" {
-            let times: Vec<f64> = words
-                .filter_map(|word| number::count(word.as_bytes()))
-                .collect();
-            let [user, nice, system, idle, wait, ..] = times[..] else {
-                return Err("too few times of processors".into());
-            };
-            // guest times are in user's already (proc(5)).
-            let others: f64 = times.iter().skip(5).take(3).sum();
-            self.set(
-                COUNTERS.len(),
-                (user + nice + system + idle + wait + others) / TICKS,
-            );
-            self.set(COUNTERS.len() + 1, (idle + wait) / TICKS);
-            return Ok(());
+            return self.cpu(words);
         }
-        // `/proc/net/snmp`: a line of names, and one of values.
         if let Some(group) = first.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
-            let rest: Vec<&str> = words.collect();
-            let names = self.names.take();
-            if let Some(names) =
-                names.filter(|names| names.first().is_some_and(|name| name == group))
-            {
-                if names.len() != rest.len() + 1 {
-                    return Err(format!(
-                        "{} names of {group}, and {} values",
-                        names.len() - 1,
-                        rest.len()
-                    ));
-                }
-                for (name, value) in names[1..].iter().zip(rest) {
-                    self.named(group, name, value)?;
-                }
-            } else if rest
-                .first()
-                .is_some_and(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))
-            {
-                self.names = Some(
-                    std::iter::once(group)
-                        .chain(rest)
-                        .map(str::to_owned)
-                        .collect(),
-                );
-            }
-            return Ok(());
+            return self.group(group, words.collect());
         }
         // `nstat -a`: TcpRetransSegs 12 0.0.
-        if let Some(value) = line
-            .split_ascii_whitespace()
-            .nth(1)
-            .filter(|_| first.starts_with("Tcp"))
-        {
+        if let Some(value) = words.next().filter(|_| first.starts_with("Tcp")) {
             let (group, name) = first
                 .strip_prefix("TcpExt")
                 .map_or(("Tcp", &first[3..]), |name| ("TcpExt", name));
             return self.named(group, name, value);
         }
-        // `netstat -s`: 12 segments retransmitted.
         if first.starts_with(|digit: char| digit.is_ascii_digit()) {
-            let said = line
-                .trim_start()
-                .split_once(' ')
-                .map_or("", |(_, said)| said.trim());
-            if let Some(at) = COUNTERS
-                .iter()
-                .position(|counter| counter.words.contains(&said))
-            {
-                let value = number::count(first.as_bytes())
-                    .ok_or_else(|| format!("`{first}` is no count: {said}"))?;
-                self.set(at, value);
-            }
+            return self.worded(first, line);
         }
         // All else, of which there is much, is passed over.
+        Ok(())
+    }
+
+    /// `/proc/stat`: the times of all processors.
+    fn cpu<'a>(&mut self, times: impl Iterator<Item = &'a str>) -> Result<(), String> {
+        let times: Vec<f64> = times
+            .filter_map(|word| number::count(word.as_bytes()))
+            .collect();
+        let [user, nice, system, idle, wait, ..] = times[..] else {
+            return Err("too few times of processors".into());
+        };
+        // guest times are in user's already (proc(5)).
+        let others: f64 = times.iter().skip(5).take(3).sum();
+        self.set(
+            COUNTERS.len(),
+            (user + nice + system + idle + wait + others) / TICKS,
+        );
+        self.set(COUNTERS.len() + 1, (idle + wait) / TICKS);
+        Ok(())
+    }
+
+    /// `/proc/net/snmp`: a line of names, and one of values.
+    fn group(&mut self, group: &str, rest: Vec<&str>) -> Result<(), String> {
+        let names = self.names.take();
+        if let Some(names) = names.filter(|names| names.first().is_some_and(|name| name == group)) {
+            if names.len() != rest.len() + 1 {
+                return Err(format!(
+                    "{} names of {group}, and {} values",
+                    names.len() - 1,
+                    rest.len()
+                ));
+            }
+            for (name, value) in names[1..].iter().zip(rest) {
+                self.named(group, name, value)?;
+            }
+        } else if rest
+            .first()
+            .is_some_and(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+        {
+            self.names = Some(
+                std::iter::once(group)
+                    .chain(rest)
+                    .map(str::to_owned)
+                    .collect(),
+            );
+        }
+        Ok(())
+    }
+
+    /// `netstat -s`: 12 segments retransmitted.
+    fn worded(&mut self, count: &str, line: &str) -> Result<(), String> {
+        let said = line
+            .trim_start()
+            .split_once(' ')
+            .map_or("", |(_, said)| said.trim());
+        if let Some(at) = COUNTERS
+            .iter()
+            .position(|counter| counter.words.contains(&said))
+        {
+            let value = number::count(count.as_bytes())
+                .ok_or_else(|| format!("`{count}` is no count: {said}"))?;
+            self.set(at, value);
+        }
         Ok(())
     }
 

@@ -194,6 +194,43 @@ pub(super) const RATES: [(&[u8], Field); 3] = [
     (b"delivery_rate", Field::DeliveryRate),
 ];
 
+/// What is left out when it is zero, by the kernel that brought it: any, 4.2, 4.6, 4.9, 4.10, 4.19,
+/// 5.4.
+const LEFT_OUT: [&[Field]; 7] = {
+    use Field::*;
+    [
+        &[
+            Ts,
+            Sack,
+            Ecn,
+            EcnSeen,
+            FastOpen,
+            Backoff,
+            LastSnd,
+            LastRcv,
+            LastAck,
+            Unacked,
+            Retrans,
+            RetransTotal,
+            Lost,
+            Sacked,
+        ],
+        &[BytesAcked, BytesReceived],
+        &[DataSegsOut, DataSegsIn, NotSent],
+        &[AppLimited],
+        &[Busy, RwndLimited, SndbufLimited],
+        &[
+            BytesSent,
+            BytesRetrans,
+            Delivered,
+            DeliveredCe,
+            DsackDups,
+            ReordSeen,
+        ],
+        &[RcvOooPack],
+    ]
+};
+
 /// What `ss` leaves out since it is zero, by what tells that this version and kernel would have had
 /// it.
 ///
@@ -212,46 +249,13 @@ pub(super) fn fill(values: &mut [f64; COLUMNS.len()]) {
     let since_4_9 = since_4_10 || has(DeliveryRate);
     let since_4_6 = since_4_9 || has(MinRtt) || has(DataSegsOut);
     let since_4_2 = since_4_6 || has(SegsOut);
-    let ages: [(bool, &[Field]); 7] = [
-        (
-            true,
-            &[
-                Ts,
-                Sack,
-                Ecn,
-                EcnSeen,
-                FastOpen,
-                Backoff,
-                LastSnd,
-                LastRcv,
-                LastAck,
-                Unacked,
-                Retrans,
-                RetransTotal,
-                Lost,
-                Sacked,
-            ],
-        ),
-        (since_4_2, &[BytesAcked, BytesReceived]),
-        (since_4_6, &[DataSegsOut, DataSegsIn, NotSent]),
-        (since_4_9, &[AppLimited]),
-        (since_4_10, &[Busy, RwndLimited, SndbufLimited]),
-        (
-            since_4_19,
-            &[
-                BytesSent,
-                BytesRetrans,
-                Delivered,
-                DeliveredCe,
-                DsackDups,
-                ReordSeen,
-            ],
-        ),
-        (since_5_4, &[RcvOooPack]),
+    let known = [
+        true, since_4_2, since_4_6, since_4_9, since_4_10, since_4_19, since_5_4,
     ];
-    for field in ages
+    for field in known
         .iter()
-        .filter(|(known, _)| *known)
+        .zip(&LEFT_OUT)
+        .filter(|(known, _)| **known)
         .flat_map(|(_, fields)| *fields)
     {
         let value = &mut values[*field as usize];

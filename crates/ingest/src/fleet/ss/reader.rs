@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::info::{self, Sample};
 use super::join::{Joiner, Live};
 use super::kept::{FORMAT, KeptLive};
-use super::line::{self, Line};
+use super::line::{self, Line, Socket};
 use super::names::{KINDS, Names};
 use super::rows::{Connections, Samples};
 use crate::fleet::address::Privacy;
@@ -104,6 +104,24 @@ impl Reader {
         for live in self.ended.drain(..) {
             self.connections.add(&live, &self.options.privacy);
         }
+    }
+
+    /// The line of a socket, at that time; more of its fields may come in the next.
+    #[inline]
+    fn begin_socket(&mut self, socket: &Socket<'_>, time: i64) -> Result<(), String> {
+        if !socket.is_connection() {
+            self.counts.listening += 1;
+            self.state = State::Skipping;
+            return Ok(());
+        }
+        socket.begin(&mut self.sample)?;
+        self.ends.clear();
+        self.ends.extend_from_slice(socket.local);
+        self.ends.push(b' ');
+        self.ends.extend_from_slice(socket.remote);
+        self.sample_time = time;
+        self.state = State::Inside;
+        Ok(())
     }
 
     /// The socket that was begun has all its fields.
@@ -223,21 +241,8 @@ impl LineReader for Reader {
             }
             Ok(Line::Socket(socket)) => {
                 self.finish_socket();
-                if !socket.is_connection() {
-                    self.counts.listening += 1;
-                    self.state = State::Skipping;
-                    return;
-                }
-                match socket.begin(&mut self.sample) {
-                    Err(why) => self.bad(number, line, why),
-                    Ok(()) => {
-                        self.ends.clear();
-                        self.ends.extend_from_slice(socket.local);
-                        self.ends.push(b' ');
-                        self.ends.extend_from_slice(socket.remote);
-                        self.sample_time = time;
-                        self.state = State::Inside;
-                    }
+                if let Err(why) = self.begin_socket(&socket, time) {
+                    self.bad(number, line, why);
                 }
             }
             Err(why) => {

@@ -21,47 +21,16 @@ impl Plan {
         sample: Option<u64>,
     ) -> Result<(), Error> {
         for (key, values) in axes {
-            let refuse = |value: &str, problem: String, fix: &str| {
+            let refuse = |value: &str, problem: &str, fix: &str| {
                 Err(self.template.error(key, value, problem, fix))
             };
             if key == "seed" {
-                return refuse(
-                    "",
-                    "seeds are counted up".to_owned(),
-                    "--repeat 30 runs each point with 30 of them",
-                );
+                let fix = "--repeat 30 runs each point with 30 of them";
+                return refuse("", "seeds are counted up", fix);
             }
-            match values
-                .iter()
-                .find_map(|value| Some((value, Range::read(value)?)))
-            {
-                Some((value, Err(problem))) => {
-                    return refuse(
-                        &quoted(value),
-                        problem,
-                        "write a range like \"1ms..1s\" or \"1ms..1s log\"",
-                    );
-                }
-                Some((value, Ok(_))) if values.len() > 1 => {
-                    let problem = "a range stands by itself".to_owned();
-                    return refuse(
-                        &quoted(value),
-                        problem,
-                        "give one range, or values without one",
-                    );
-                }
-                Some((value, Ok(_))) if sample.is_none() => {
-                    let fix = "--sample 100 draws 100 points; or give values, with commas between";
-                    return refuse(&quoted(value), "a range is drawn from".to_owned(), fix);
-                }
-                _ => {}
-            }
+            self.check_range(key, values, sample)?;
             if values.is_empty() {
-                return refuse(
-                    "[]",
-                    "no values".to_owned(),
-                    "give some, like [\"1bdp\", \"8bdp\"]",
-                );
+                return refuse("[]", "no values", "give some, like [\"1bdp\", \"8bdp\"]");
             }
             if let Some(value) = values
                 .iter()
@@ -70,12 +39,35 @@ impl Plan {
             {
                 return refuse(
                     &quoted(value),
-                    "this value is here a second time".to_owned(),
+                    "this value is here a second time",
                     "--repeat runs a point again",
                 );
             }
         }
         Ok(())
+    }
+
+    /// A range is the only value of its key, and is drawn from.
+    fn check_range(&self, key: &str, values: &[String], sample: Option<u64>) -> Result<(), Error> {
+        let found = values
+            .iter()
+            .find_map(|value| Some((value, Range::read(value)?)));
+        let Some((value, range)) = found else {
+            return Ok(());
+        };
+        let (problem, fix) = match range {
+            Err(problem) => (problem, "write a range like \"1ms..1s\" or \"1ms..1s log\""),
+            Ok(_) if values.len() > 1 => (
+                "a range stands by itself".to_owned(),
+                "give one range, or values without one",
+            ),
+            Ok(_) if sample.is_none() => (
+                "a range is drawn from".to_owned(),
+                "--sample 100 draws 100 points; or give values, with commas between",
+            ),
+            Ok(_) => return Ok(()),
+        };
+        Err(self.template.error(key, &quoted(value), problem, fix))
     }
 
     pub(super) fn check_repeats(&mut self) -> Result<(), Error> {

@@ -194,40 +194,24 @@ pub(super) const RATES: [(&[u8], Field); 3] = [
     (b"delivery_rate", Field::DeliveryRate),
 ];
 
-/// What is left out when it is zero, by the kernel that brought it: any, 4.2, 4.6, 4.9, 4.10, 4.19,
-/// 5.4.
-const LEFT_OUT: [&[Field]; 7] = {
+/// What every version of `ss` leaves out when it is zero.
+const IN_ALL_VERSIONS: &[Field] = {
     use Field::*;
-    [
-        &[
-            Ts,
-            Sack,
-            Ecn,
-            EcnSeen,
-            FastOpen,
-            Backoff,
-            LastSnd,
-            LastRcv,
-            LastAck,
-            Unacked,
-            Retrans,
-            RetransTotal,
-            Lost,
-            Sacked,
-        ],
-        &[BytesAcked, BytesReceived],
-        &[DataSegsOut, DataSegsIn, NotSent],
-        &[AppLimited],
-        &[Busy, RwndLimited, SndbufLimited],
-        &[
-            BytesSent,
-            BytesRetrans,
-            Delivered,
-            DeliveredCe,
-            DsackDups,
-            ReordSeen,
-        ],
-        &[RcvOooPack],
+    &[
+        Ts,
+        Sack,
+        Ecn,
+        EcnSeen,
+        FastOpen,
+        Backoff,
+        LastSnd,
+        LastRcv,
+        LastAck,
+        Unacked,
+        Retrans,
+        RetransTotal,
+        Lost,
+        Sacked,
     ]
 };
 
@@ -249,13 +233,28 @@ pub(super) fn fill(values: &mut [f64; COLUMNS.len()]) {
     let since_4_9 = since_4_10 || has(DeliveryRate);
     let since_4_6 = since_4_9 || has(MinRtt) || has(DataSegsOut);
     let since_4_2 = since_4_6 || has(SegsOut);
-    let known = [
-        true, since_4_2, since_4_6, since_4_9, since_4_10, since_4_19, since_5_4,
+    let ages: [(bool, &[Field]); 7] = [
+        (true, IN_ALL_VERSIONS),
+        (since_4_2, &[BytesAcked, BytesReceived]),
+        (since_4_6, &[DataSegsOut, DataSegsIn, NotSent]),
+        (since_4_9, &[AppLimited]),
+        (since_4_10, &[Busy, RwndLimited, SndbufLimited]),
+        (
+            since_4_19,
+            &[
+                BytesSent,
+                BytesRetrans,
+                Delivered,
+                DeliveredCe,
+                DsackDups,
+                ReordSeen,
+            ],
+        ),
+        (since_5_4, &[RcvOooPack]),
     ];
-    for field in known
+    for field in ages
         .iter()
-        .zip(&LEFT_OUT)
-        .filter(|(known, _)| **known)
+        .filter(|(known, _)| *known)
         .flat_map(|(_, fields)| *fields)
     {
         let value = &mut values[*field as usize];

@@ -14,8 +14,10 @@
 //! `record.rs` makes the columns of a fleet directory from them. Nobody reads summaries of these
 //! runs, so `Simulation::without_summary` omits their histograms.
 
+mod class;
 mod draw;
 mod paths;
+mod reader;
 mod record;
 mod run;
 

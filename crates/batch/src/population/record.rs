@@ -43,6 +43,24 @@ impl Fields {
             cwnd_gain: of_bbr("cwnd_gain"),
         }
     }
+
+    /// What `ss` has in `bbr:(…)` for the first flow: bandwidth, RTT, both gains.
+    fn bbr(&self, simulation: &mut Simulation) -> [f64; 4] {
+        let mut values = Vec::new();
+        simulation.controller_fields(0, &mut values);
+        let value = |at: Option<usize>| at.map_or(f64::NAN, |at| values[at]);
+        // tcp_bbr2.c bbr_bw: what losses have left of the bandwidth, if they have.
+        let bandwidth = match value(self.short_term) {
+            short if short > 0.0 => value(self.max_bw).min(short),
+            _ => value(self.max_bw),
+        };
+        [
+            bandwidth,
+            value(self.min_rtt),
+            value(self.pacing_gain),
+            value(self.cwnd_gain),
+        ]
+    }
 }
 
 /// What came of a download. Times are seconds; what is unknown is NaN.
@@ -119,65 +137,67 @@ pub(crate) fn download(
     let mut simulation = Simulation::new(scenario, registry, TraceLevel::Off)
         .unwrap_or_else(|error| panic!("the first path could be run, and this one can't: {error}"));
     simulation.without_summary();
-    let step = scenario.rtt(&scenario.flows[0]) / 2;
     let mut record = Record {
         day,
         ..Record::default()
     };
-    let mut last_rate = f64::NAN;
-    let mut at = Time::ZERO + step.mul_f64(phase);
-    let mut before = Time::ZERO;
-    loop {
-        if stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        let over = simulation.advance_to(at);
-        let socket = simulation.socket(0).expect("a download is TCP");
-        if let Some(opened) = socket.info.opened {
-            let now = simulation.now();
-            if record.samples == 0 {
-                record.first = now.as_secs_f64();
-            }
-            record.samples += 1;
-            if !socket.app_limited {
-                last_rate = socket
-                    .delivery_rate
-                    .map_or(last_rate, fullpipe_units::Rate::as_f64);
-            }
-            record.course.add(&socket, (now - before).as_secs_f64());
-            record.last = now.as_secs_f64();
-            if over || socket.done {
-                record.state = State::of(&socket, now, opened, last_rate, scenario.flows[0].bytes);
-                record.done = socket.done;
-                let end = socket.last_byte.unwrap_or(now);
-                record.request_time = end.since(opened).as_secs_f64();
-                break;
-            }
-        } else if over {
-            break;
-        }
-        before = simulation.now();
-        at = before + step.max((before - Time::ZERO) / PART);
-    }
-    let mut values = Vec::new();
-    simulation.controller_fields(0, &mut values);
-    let value = |at: Option<usize>| at.map_or(f64::NAN, |at| values[at]);
-    // tcp_bbr2.c bbr_bw: what losses have left of the bandwidth, if they have.
-    let bandwidth = match value(fields.short_term) {
-        short if short > 0.0 => value(fields.max_bw).min(short),
-        _ => value(fields.max_bw),
-    };
-    record.bbr = [
-        bandwidth,
-        value(fields.min_rtt),
-        value(fields.pacing_gain),
-        value(fields.cwnd_gain),
-    ];
+    record.sample(&mut simulation, scenario, phase, stop)?;
+    record.bbr = fields.bbr(&mut simulation);
     let rivals = (1..scenario.flows.len())
         .filter_map(|flow| simulation.socket(flow))
         .map(|flow| flow.info.sent);
     record.packets = record.state.sent + rivals.sum::<u64>();
     Some(record)
+}
+
+impl Record {
+    /// Advances the simulation from sample to sample until the download is over; none when `stop`
+    /// was set.
+    fn sample(
+        &mut self,
+        simulation: &mut Simulation,
+        scenario: &Scenario,
+        phase: f64,
+        stop: &AtomicBool,
+    ) -> Option<()> {
+        let step = scenario.rtt(&scenario.flows[0]) / 2;
+        let mut last_rate = f64::NAN;
+        let mut at = Time::ZERO + step.mul_f64(phase);
+        let mut before = Time::ZERO;
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            let over = simulation.advance_to(at);
+            let socket = simulation.socket(0).expect("a download is TCP");
+            if let Some(opened) = socket.info.opened {
+                let now = simulation.now();
+                if self.samples == 0 {
+                    self.first = now.as_secs_f64();
+                }
+                self.samples += 1;
+                if !socket.app_limited {
+                    last_rate = socket
+                        .delivery_rate
+                        .map_or(last_rate, fullpipe_units::Rate::as_f64);
+                }
+                self.course.add(&socket, (now - before).as_secs_f64());
+                self.last = now.as_secs_f64();
+                if over || socket.done {
+                    self.state =
+                        State::of(&socket, now, opened, last_rate, scenario.flows[0].bytes);
+                    self.done = socket.done;
+                    let end = socket.last_byte.unwrap_or(now);
+                    self.request_time = end.since(opened).as_secs_f64();
+                    return Some(());
+                }
+            } else if over {
+                return Some(());
+            }
+            before = simulation.now();
+            at = before + step.max((before - Time::ZERO) / PART);
+        }
+    }
 }
 
 impl State {
@@ -263,71 +283,81 @@ impl Course {
     }
 }
 
-/// A row a record, by the names that a fleet's tables have.
+/// A column's value of a record.
+enum Value {
+    Measure(fn(&Record) -> f64),
+    Count(fn(&Record) -> u64),
+}
+
+use Value::{Count, Measure};
+
+/// The columns, by the names that a fleet's tables have.
+const COLUMNS: [(&str, Value); 43] = [
+    ("day", Measure(|r| r.day)),
+    ("first_s", Measure(|r| r.first)),
+    ("last_s", Measure(|r| r.last)),
+    ("samples", Count(|r| r.samples)),
+    ("done", Count(|r| u64::from(r.done))),
+    ("request_time_s", Measure(|r| r.request_time)),
+    ("rto_s", Measure(|r| r.state.rto)),
+    ("rtt_s", Measure(|r| r.state.rtt)),
+    ("rttvar_s", Measure(|r| r.state.rttvar)),
+    ("mss_bytes", Count(|r| r.state.mss)),
+    ("cwnd_packets", Measure(|r| r.state.cwnd)),
+    ("ssthresh_packets", Measure(|r| r.state.ssthresh)),
+    ("bytes_sent", Count(|r| r.state.bytes_sent)),
+    (
+        "bytes_retrans",
+        Count(|r| r.state.retransmitted * r.state.mss),
+    ),
+    ("bytes_acked", Count(|r| r.state.acked)),
+    ("data_segs_out", Count(|r| r.state.sent)),
+    ("bbr_bw_bps", Measure(|r| r.bbr[0])),
+    ("bbr_mrtt_s", Measure(|r| r.bbr[1])),
+    ("bbr_pacing_gain", Measure(|r| r.bbr[2])),
+    ("bbr_cwnd_gain", Measure(|r| r.bbr[3])),
+    ("pacing_rate_bps", Measure(|r| r.state.pacing_rate)),
+    ("delivery_rate_bps", Measure(|r| r.state.delivery_rate)),
+    ("delivered_packets", Count(|r| r.state.delivered)),
+    ("app_limited", Count(|r| u64::from(r.state.app_limited))),
+    ("busy_s", Measure(|r| r.state.busy)),
+    ("rwnd_limited_s", Measure(|r| r.state.window_limited)),
+    ("unacked_packets", Count(|r| r.state.unacked)),
+    ("retrans_total_packets", Count(|r| r.state.retransmitted)),
+    ("lost_packets", Count(|r| r.state.lost)),
+    ("sacked_packets", Count(|r| r.state.sacked)),
+    ("reord_seen", Count(|r| u64::from(r.state.reordered))),
+    ("minrtt_s", Measure(|r| r.state.minrtt)),
+    ("busy_samples", Count(|r| r.course.samples)),
+    ("rtt_s_mean", Measure(|r| r.course.rtt / r.course.weight)),
+    ("rtt_s_max", Measure(|r| r.course.rtt_max)),
+    (
+        "cwnd_packets_mean",
+        Measure(|r| r.course.cwnd / r.course.weight),
+    ),
+    (
+        "unacked_packets_mean",
+        Measure(|r| r.course.unacked / r.course.weight),
+    ),
+    (
+        "delivery_rate_bps_mean",
+        Measure(|r| r.course.rate / r.course.rate_weight),
+    ),
+    ("delivery_rate_bps_max", Measure(|r| r.course.rate_max)),
+    ("cwnd_packets_max", Count(|r| r.course.cwnd_max)),
+    ("unacked_packets_max", Count(|r| r.course.unacked_max)),
+    ("lost_packets_max", Count(|r| r.course.lost_max)),
+    ("app_limited_samples", Count(|r| r.course.limited)),
+];
+
+/// A row a record.
 pub(crate) fn columns(records: &[Record]) -> Vec<Column> {
-    let measures = |of: fn(&Record) -> f64| Values::Measures(records.iter().map(of).collect());
-    let counts = |of: fn(&Record) -> u64| Values::Counts(records.iter().map(of).collect());
-    let all: Vec<(&str, Values)> = vec![
-        ("day", measures(|r| r.day)),
-        ("first_s", measures(|r| r.first)),
-        ("last_s", measures(|r| r.last)),
-        ("samples", counts(|r| r.samples)),
-        ("done", counts(|r| u64::from(r.done))),
-        ("request_time_s", measures(|r| r.request_time)),
-        ("rto_s", measures(|r| r.state.rto)),
-        ("rtt_s", measures(|r| r.state.rtt)),
-        ("rttvar_s", measures(|r| r.state.rttvar)),
-        ("mss_bytes", counts(|r| r.state.mss)),
-        ("cwnd_packets", measures(|r| r.state.cwnd)),
-        ("ssthresh_packets", measures(|r| r.state.ssthresh)),
-        ("bytes_sent", counts(|r| r.state.bytes_sent)),
-        (
-            "bytes_retrans",
-            counts(|r| r.state.retransmitted * r.state.mss),
-        ),
-        ("bytes_acked", counts(|r| r.state.acked)),
-        ("data_segs_out", counts(|r| r.state.sent)),
-        ("bbr_bw_bps", measures(|r| r.bbr[0])),
-        ("bbr_mrtt_s", measures(|r| r.bbr[1])),
-        ("bbr_pacing_gain", measures(|r| r.bbr[2])),
-        ("bbr_cwnd_gain", measures(|r| r.bbr[3])),
-        ("pacing_rate_bps", measures(|r| r.state.pacing_rate)),
-        ("delivery_rate_bps", measures(|r| r.state.delivery_rate)),
-        ("delivered_packets", counts(|r| r.state.delivered)),
-        ("app_limited", counts(|r| u64::from(r.state.app_limited))),
-        ("busy_s", measures(|r| r.state.busy)),
-        ("rwnd_limited_s", measures(|r| r.state.window_limited)),
-        ("unacked_packets", counts(|r| r.state.unacked)),
-        ("retrans_total_packets", counts(|r| r.state.retransmitted)),
-        ("lost_packets", counts(|r| r.state.lost)),
-        ("sacked_packets", counts(|r| r.state.sacked)),
-        ("reord_seen", counts(|r| u64::from(r.state.reordered))),
-        ("minrtt_s", measures(|r| r.state.minrtt)),
-        ("busy_samples", counts(|r| r.course.samples)),
-        ("rtt_s_mean", measures(|r| r.course.rtt / r.course.weight)),
-        ("rtt_s_max", measures(|r| r.course.rtt_max)),
-        (
-            "cwnd_packets_mean",
-            measures(|r| r.course.cwnd / r.course.weight),
-        ),
-        (
-            "unacked_packets_mean",
-            measures(|r| r.course.unacked / r.course.weight),
-        ),
-        (
-            "delivery_rate_bps_mean",
-            measures(|r| r.course.rate / r.course.rate_weight),
-        ),
-        ("delivery_rate_bps_max", measures(|r| r.course.rate_max)),
-        ("cwnd_packets_max", counts(|r| r.course.cwnd_max)),
-        ("unacked_packets_max", counts(|r| r.course.unacked_max)),
-        ("lost_packets_max", counts(|r| r.course.lost_max)),
-        ("app_limited_samples", counts(|r| r.course.limited)),
-    ];
-    all.into_iter()
-        .map(|(name, values)| Column {
-            name: name.to_owned(),
-            values,
-        })
-        .collect()
+    let all = COLUMNS.iter().map(|(name, value)| Column {
+        name: (*name).to_owned(),
+        values: match value {
+            Measure(of) => Values::Measures(records.iter().map(of).collect()),
+            Count(of) => Values::Counts(records.iter().map(of).collect()),
+        },
+    });
+    all.collect()
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use fullpipe_units::Time;
 use pcap_parser::traits::PcapNGPacketBlock;
-use pcap_parser::{Block, OptionCode, parse_block_be, parse_block_le};
+use pcap_parser::{
+    Block, EnhancedPacketBlock, InterfaceDescriptionBlock, OptionCode, SimplePacketBlock,
+    parse_block_be, parse_block_le,
+};
 
 use crate::capture::input_buffer::InputBuffer;
 use crate::capture::link::Link;
@@ -153,62 +156,11 @@ impl Pcapng {
         };
         match parse(block) {
             Ok((_, Block::EnhancedPacket(packet))) => {
-                let Some(interface) = self.interfaces.get(packet.if_id as usize) else {
-                    return Found::Damaged;
-                };
-                let Some(at) =
-                    interface.time((u64::from(packet.ts_high) << 32) | u64::from(packet.ts_low))
-                else {
-                    return Found::Damaged;
-                };
-                let captured = packet.packet_data().len();
-                Found::Packet {
-                    at,
-                    link: interface.link,
-                    wire: packet.origlen as usize,
-                    from: 28,
-                    captured,
-                }
+                self.enhanced(&packet).unwrap_or(Found::Damaged)
             }
-            Ok((_, Block::SimplePacket(packet))) => {
-                let Some(interface) = self.interfaces.first() else {
-                    return Found::Damaged;
-                };
-                let wire = packet.origlen as usize;
-                // It has no time of its own.
-                let captured = packet.data.len().min(wire);
-                Found::Packet {
-                    at: self.last,
-                    link: interface.link,
-                    wire,
-                    from: 12,
-                    captured,
-                }
-            }
+            Ok((_, Block::SimplePacket(packet))) => self.simple(&packet).unwrap_or(Found::Damaged),
             Ok((_, Block::InterfaceDescription(described))) => {
-                let (name, link) = link(described.linktype.0 as u16);
-                self.link_names.insert(name);
-                let offset = described
-                    .options
-                    .iter()
-                    .find(|option| option.code == OptionCode::IfTsoffset);
-                let offset = offset.and_then(|option| option.value.get(..8)?.try_into().ok());
-                let order = if self.big_endian {
-                    i64::from_be_bytes
-                } else {
-                    i64::from_le_bytes
-                };
-                let resolution = match described.if_tsresol {
-                    6 => Resolution::Micro,
-                    9 => Resolution::Nano,
-                    tens @ 0..=127 => Resolution::Other(10_u128.saturating_pow(tens.into())),
-                    twos => Resolution::Other(1 << (twos & 0x7f)),
-                };
-                self.interfaces.push(Interface {
-                    link,
-                    resolution,
-                    offset_s: offset.map_or(0, order),
-                });
+                self.interface(&described);
                 Found::Nothing
             }
             Ok((_, Block::Unknown(_))) if word(block, 0, self.big_endian) == OLD_PACKET => {
@@ -217,6 +169,59 @@ impl Pcapng {
             Ok(_) => Found::Nothing,
             Err(_) => Found::Damaged,
         }
+    }
+
+    #[inline]
+    fn enhanced(&self, packet: &EnhancedPacketBlock<'_>) -> Option<Found> {
+        let interface = self.interfaces.get(packet.if_id as usize)?;
+        let at = interface.time((u64::from(packet.ts_high) << 32) | u64::from(packet.ts_low))?;
+        Some(Found::Packet {
+            at,
+            link: interface.link,
+            wire: packet.origlen as usize,
+            from: 28,
+            captured: packet.packet_data().len(),
+        })
+    }
+
+    /// It has no time of its own.
+    fn simple(&self, packet: &SimplePacketBlock<'_>) -> Option<Found> {
+        let interface = self.interfaces.first()?;
+        let wire = packet.origlen as usize;
+        Some(Found::Packet {
+            at: self.last,
+            link: interface.link,
+            wire,
+            from: 12,
+            captured: packet.data.len().min(wire),
+        })
+    }
+
+    /// Packets of this interface follow.
+    fn interface(&mut self, described: &InterfaceDescriptionBlock<'_>) {
+        let (name, link) = link(described.linktype.0 as u16);
+        self.link_names.insert(name);
+        let offset = described
+            .options
+            .iter()
+            .find(|option| option.code == OptionCode::IfTsoffset);
+        let offset = offset.and_then(|option| option.value.get(..8)?.try_into().ok());
+        let order = if self.big_endian {
+            i64::from_be_bytes
+        } else {
+            i64::from_le_bytes
+        };
+        let resolution = match described.if_tsresol {
+            6 => Resolution::Micro,
+            9 => Resolution::Nano,
+            tens @ 0..=127 => Resolution::Other(10_u128.saturating_pow(tens.into())),
+            twos => Resolution::Other(1 << (twos & 0x7f)),
+        };
+        self.interfaces.push(Interface {
+            link,
+            resolution,
+            offset_s: offset.map_or(0, order),
+        });
     }
 
     /// A packet as files of before 2009 have it: with 16 bits for the interface's number, and as

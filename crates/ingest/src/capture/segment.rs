@@ -114,6 +114,36 @@ struct Within {
     fragment: Option<(u32, u32)>,
 }
 
+impl Within {
+    /// The datagram that this is a fragment of, and its place there.
+    #[inline]
+    fn datagram(&self) -> Option<(Datagram, u32)> {
+        let (identification, offset) = self.fragment?;
+        let datagram = Datagram {
+            source: self.source,
+            destination: self.destination,
+            identification,
+            protocol: self.protocol,
+        };
+        Some((datagram, offset))
+    }
+
+    /// The connection, and which end of it is the sender.
+    #[inline]
+    fn key(&self, ports: [u16; 2], protocol: Protocol) -> (Key, usize) {
+        let ends = [(self.source, ports[0]), (self.destination, ports[1])];
+        let sender = usize::from(ends[0] > ends[1]);
+        let (low, high) = (ends[sender], ends[1 - sender]);
+        let key = Key {
+            addresses: [low.0, high.0],
+            ports: [low.1, high.1],
+            protocol,
+            v6: self.v6,
+        };
+        (key, sender)
+    }
+}
+
 /// Reads an IP packet, which may be captured in part only; `wire` is how long it was.
 #[inline]
 pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
@@ -135,23 +165,7 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
     let Some(length) = within.length.or_else(|| wire.checked_sub(within.start)) else {
         return Dissected::Unreadable;
     };
-    let datagram = within.fragment.map(|(identification, offset)| {
-        let Within {
-            source,
-            destination,
-            protocol,
-            ..
-        } = within;
-        (
-            Datagram {
-                source,
-                destination,
-                identification,
-                protocol,
-            },
-            offset,
-        )
-    });
+    let datagram = within.datagram();
     if let Some((datagram, offset @ 1..)) = datagram {
         return Dissected::Later(datagram, length as u32, offset);
     }
@@ -164,15 +178,7 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
     let Some(payload) = length.checked_sub(header) else {
         return Dissected::Unreadable;
     };
-    let ends = [(within.source, ports[0]), (within.destination, ports[1])];
-    let sender = usize::from(ends[0] > ends[1]);
-    let (low, high) = (ends[sender], ends[1 - sender]);
-    let key = Key {
-        addresses: [low.0, high.0],
-        ports: [low.1, high.1],
-        protocol,
-        v6: within.v6,
-    };
+    let (key, sender) = within.key(ports, protocol);
     let segment = Segment {
         key,
         sender,

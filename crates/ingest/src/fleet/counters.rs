@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
 /// A column, and what its counter is called: in `/proc/net/snmp` or `netstat`, and in `netstat -s`.
@@ -107,102 +107,89 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, number: u64, line: &[u8]) {
-        if let Some(time) = time::line(line) {
-            if time != self.time {
-                self.finish();
-            }
-            self.time = time;
-            return;
-        }
-        let Ok(text) = std::str::from_utf8(line) else {
-            return self.bad.add(number, line, "it is no text".into());
-        };
-        let text = text.trim_end();
-        if text.is_empty() || text.starts_with('#') {
-            return;
-        }
-        if let Err(why) = self.counters(text) {
-            self.bad.add(number, line, why);
-        }
-    }
-
     fn counters(&mut self, line: &str) -> Result<(), String> {
         let mut words = line.split_ascii_whitespace();
         let first = words.next().unwrap_or_default();
         if first == "cpu" {
-            let times: Vec<f64> = words
-                .filter_map(|word| number::count(word.as_bytes()))
-                .collect();
-            let [user, nice, system, idle, wait, ..] = times[..] else {
-                return Err("too few times of processors".into());
-            };
-            // guest times are in user's already (proc(5)).
-            let others: f64 = times.iter().skip(5).take(3).sum();
-            self.set(
-                COUNTERS.len(),
-                (user + nice + system + idle + wait + others) / TICKS,
-            );
-            self.set(COUNTERS.len() + 1, (idle + wait) / TICKS);
-            return Ok(());
+            return self.cpu(words);
         }
-        // `/proc/net/snmp`: a line of names, and one of values.
         if let Some(group) = first.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
-            let rest: Vec<&str> = words.collect();
-            let names = self.names.take();
-            if let Some(names) =
-                names.filter(|names| names.first().is_some_and(|name| name == group))
-            {
-                if names.len() != rest.len() + 1 {
-                    return Err(format!(
-                        "{} names of {group}, and {} values",
-                        names.len() - 1,
-                        rest.len()
-                    ));
-                }
-                for (name, value) in names[1..].iter().zip(rest) {
-                    self.named(group, name, value)?;
-                }
-            } else if rest
-                .first()
-                .is_some_and(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))
-            {
-                self.names = Some(
-                    std::iter::once(group)
-                        .chain(rest)
-                        .map(str::to_owned)
-                        .collect(),
-                );
-            }
-            return Ok(());
+            return self.group(group, words.collect());
         }
         // `nstat -a`: TcpRetransSegs 12 0.0.
-        if let Some(value) = line
-            .split_ascii_whitespace()
-            .nth(1)
-            .filter(|_| first.starts_with("Tcp"))
-        {
+        if let Some(value) = words.next().filter(|_| first.starts_with("Tcp")) {
             let (group, name) = first
                 .strip_prefix("TcpExt")
                 .map_or(("Tcp", &first[3..]), |name| ("TcpExt", name));
             return self.named(group, name, value);
         }
-        // `netstat -s`: 12 segments retransmitted.
         if first.starts_with(|digit: char| digit.is_ascii_digit()) {
-            let said = line
-                .trim_start()
-                .split_once(' ')
-                .map_or("", |(_, said)| said.trim());
-            if let Some(at) = COUNTERS
-                .iter()
-                .position(|counter| counter.words.contains(&said))
-            {
-                let value = number::count(first.as_bytes())
-                    .ok_or_else(|| format!("`{first}` is no count: {said}"))?;
-                self.set(at, value);
-            }
+            return self.worded(first, line);
         }
         // All else, of which there is much, is passed over.
+        Ok(())
+    }
+
+    /// `/proc/stat`: the times of all processors.
+    fn cpu<'a>(&mut self, times: impl Iterator<Item = &'a str>) -> Result<(), String> {
+        let times: Vec<f64> = times
+            .filter_map(|word| number::count(word.as_bytes()))
+            .collect();
+        let [user, nice, system, idle, wait, ..] = times[..] else {
+            return Err("too few times of processors".into());
+        };
+        // guest times are in user's already (proc(5)).
+        let others: f64 = times.iter().skip(5).take(3).sum();
+        self.set(
+            COUNTERS.len(),
+            (user + nice + system + idle + wait + others) / TICKS,
+        );
+        self.set(COUNTERS.len() + 1, (idle + wait) / TICKS);
+        Ok(())
+    }
+
+    /// `/proc/net/snmp`: a line of names, and one of values.
+    fn group(&mut self, group: &str, rest: Vec<&str>) -> Result<(), String> {
+        let names = self.names.take();
+        if let Some(names) = names.filter(|names| names.first().is_some_and(|name| name == group)) {
+            if names.len() != rest.len() + 1 {
+                return Err(format!(
+                    "{} names of {group}, and {} values",
+                    names.len() - 1,
+                    rest.len()
+                ));
+            }
+            for (name, value) in names[1..].iter().zip(rest) {
+                self.named(group, name, value)?;
+            }
+        } else if rest
+            .first()
+            .is_some_and(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+        {
+            self.names = Some(
+                std::iter::once(group)
+                    .chain(rest)
+                    .map(str::to_owned)
+                    .collect(),
+            );
+        }
+        Ok(())
+    }
+
+    /// `netstat -s`: 12 segments retransmitted.
+    fn worded(&mut self, count: &str, line: &str) -> Result<(), String> {
+        let said = line
+            .trim_start()
+            .split_once(' ')
+            .map_or("", |(_, said)| said.trim());
+        if let Some(at) = COUNTERS
+            .iter()
+            .position(|counter| counter.words.contains(&said))
+        {
+            let value = number::count(count.as_bytes())
+                .ok_or_else(|| format!("`{count}` is no count: {said}"))?;
+            self.set(at, value);
+        }
         Ok(())
     }
 
@@ -266,6 +253,40 @@ impl Reader {
     }
 }
 
+impl LineReader for Reader {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn bad_lines(&mut self) -> &mut BadLines {
+        &mut self.bad
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        if let Some(time) = time::line(line) {
+            if time != self.time {
+                self.finish();
+            }
+            self.time = time;
+            return;
+        }
+        let Ok(text) = std::str::from_utf8(line) else {
+            return self.bad.add(number, line, "it is no text".into());
+        };
+        let text = text.trim_end();
+        if text.is_empty() || text.starts_with('#') {
+            return;
+        }
+        if let Err(why) = self.counters(text) {
+            self.bad.add(number, line, why);
+        }
+    }
+
+    fn finish_file(&mut self) {
+        self.finish();
+    }
+}
+
 impl Parse for Reader {
     fn begin_file(&mut self, time: i64) {
         self.lines.begin_file();
@@ -274,18 +295,6 @@ impl Parse for Reader {
             self.finish();
         }
         self.time = time;
-    }
-
-    fn feed(&mut self, piece: &[u8]) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |number, line| self.read(number, line));
-        self.lines = lines;
-    }
-
-    fn end_file(&mut self) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.end_file(|number, line| self.read(number, line));
-        self.finish();
     }
 
     fn rows(&self) -> usize {
@@ -307,10 +316,6 @@ impl Parse for Reader {
             columns.push(name, Values::Numbers(values));
         }
         vec![("counters", columns)]
-    }
-
-    fn take_bad(&mut self) -> Vec<Bad> {
-        self.bad.take()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -1,6 +1,6 @@
 //! Histograms as bpftrace prints them: `hist()`, whose buckets are powers of two, and `lhist()`.
 
-use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
 /// Reads one host's histograms.
@@ -28,37 +28,6 @@ impl Reader {
         Reader {
             bad: BadLines::new(silent),
             ..Reader::default()
-        }
-    }
-
-    fn read(&mut self, number: u64, line: &[u8]) {
-        let text = line.trim_ascii();
-        match text.first() {
-            None | Some(b'#') if time::line(text).is_none() => {}
-            Some(b'@') if text.ends_with(b":") => {
-                self.name = String::from_utf8_lossy(&text[..text.len() - 1]).into_owned()
-            }
-            Some(b'[' | b'(') if memchr::memchr(b'|', text).is_some() => match bucket(text) {
-                Some(bucket) => {
-                    self.buckets += 1;
-                    self.times.push(self.time);
-                    self.names.push(self.name.clone());
-                    for (column, value) in self.values.iter_mut().zip(bucket) {
-                        column.push(value);
-                    }
-                }
-                None => self.bad.add(
-                    number,
-                    line,
-                    "it is no bucket like `[2, 4)  123 |@@@ |`".into(),
-                ),
-            },
-            // What else a program prints is not ours.
-            _ => {
-                if let Some(time) = time::line(text) {
-                    self.time = time;
-                }
-            }
         }
     }
 }
@@ -111,22 +80,52 @@ fn bound(text: &[u8]) -> Option<f64> {
     )
 }
 
+impl LineReader for Reader {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn bad_lines(&mut self) -> &mut BadLines {
+        &mut self.bad
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        let text = line.trim_ascii();
+        match text.first() {
+            None | Some(b'#') if time::line(text).is_none() => {}
+            Some(b'@') if text.ends_with(b":") => {
+                self.name = String::from_utf8_lossy(&text[..text.len() - 1]).into_owned()
+            }
+            Some(b'[' | b'(') if memchr::memchr(b'|', text).is_some() => match bucket(text) {
+                Some(bucket) => {
+                    self.buckets += 1;
+                    self.times.push(self.time);
+                    self.names.push(self.name.clone());
+                    for (column, value) in self.values.iter_mut().zip(bucket) {
+                        column.push(value);
+                    }
+                }
+                None => self.bad.add(
+                    number,
+                    line,
+                    "it is no bucket like `[2, 4)  123 |@@@ |`".into(),
+                ),
+            },
+            // What else a program prints is not ours.
+            _ => {
+                if let Some(time) = time::line(text) {
+                    self.time = time;
+                }
+            }
+        }
+    }
+}
+
 impl Parse for Reader {
     fn begin_file(&mut self, time: i64) {
         self.lines.begin_file();
         self.time = time;
         self.name.clear();
-    }
-
-    fn feed(&mut self, piece: &[u8]) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |number, line| self.read(number, line));
-        self.lines = lines;
-    }
-
-    fn end_file(&mut self) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.end_file(|number, line| self.read(number, line));
     }
 
     fn rows(&self) -> usize {
@@ -147,10 +146,6 @@ impl Parse for Reader {
             columns.push(name, Values::Numbers(values));
         }
         vec![("histograms", columns)]
-    }
-
-    fn take_bad(&mut self) -> Vec<Bad> {
-        self.bad.take()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -15,16 +15,39 @@ pub struct Bad {
     pub text: String,
 }
 
+/// What reads one line at a time, and is fed pieces of any size by [`Parse`].
+pub trait LineReader {
+    /// Cuts pieces into lines.
+    fn lines(&mut self) -> &mut Lines;
+
+    /// The lines that could not be read.
+    fn bad_lines(&mut self) -> &mut BadLines;
+
+    /// Reads a line, which has this number in its file.
+    fn read(&mut self, number: u64, line: &[u8]);
+
+    /// The last line of a file was read.
+    fn finish_file(&mut self) {}
+}
+
 /// Reads the text of one host, file after file in order of time, and gives rows of tables.
-pub trait Parse: std::fmt::Debug + Send + Sync {
+pub trait Parse: LineReader + std::fmt::Debug + Send + Sync {
     /// Another file begins. It is of this time, in microseconds since 1970, until it says another.
     fn begin_file(&mut self, time: i64);
 
     /// Reads a piece of a file; lines may go on in the next.
-    fn feed(&mut self, piece: &[u8]);
+    fn feed(&mut self, piece: &[u8]) {
+        let mut lines = std::mem::take(self.lines());
+        lines.feed(piece, |number, line| self.read(number, line));
+        *self.lines() = lines;
+    }
 
     /// The file ends.
-    fn end_file(&mut self);
+    fn end_file(&mut self) {
+        let mut lines = std::mem::take(self.lines());
+        lines.end_file(|number, line| self.read(number, line));
+        self.finish_file();
+    }
 
     /// How many rows can be taken.
     fn rows(&self) -> usize;
@@ -38,7 +61,9 @@ pub trait Parse: std::fmt::Debug + Send + Sync {
     }
 
     /// Takes the bad lines since the last call, of which the first are quoted.
-    fn take_bad(&mut self) -> Vec<Bad>;
+    fn take_bad(&mut self) -> Vec<Bad> {
+        self.bad_lines().take()
+    }
 
     /// How many of what have been read, by name.
     fn counts(&self) -> Vec<(&'static str, u64)>;
@@ -52,7 +77,7 @@ pub trait Parse: std::fmt::Debug + Send + Sync {
 
 /// Cuts pieces into lines, each with its number in its file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lines {
+pub struct Lines {
     /// Of text, of all files.
     pub(crate) bytes: u64,
     number: u64,
@@ -104,7 +129,7 @@ impl Lines {
 
 /// Bad lines: all counted, the first quoted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BadLines {
+pub struct BadLines {
     pub(crate) count: u64,
     quoted: Vec<Bad>,
     /// Whether quotes would give away what is to be hidden.

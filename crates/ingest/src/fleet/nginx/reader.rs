@@ -2,7 +2,7 @@
 
 use super::format::Format;
 use crate::fleet::address::{self, Privacy};
-use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
 /// How lines are read.
@@ -48,9 +48,7 @@ const NUMBERS: [(&str, &str, i32); 10] = [
 enum Role {
     Number(usize),
     Upstream,
-    Seconds,
-    Iso,
-    Local,
+    Time(TimeSource),
     Client,
     Protocol,
     Request,
@@ -65,9 +63,9 @@ impl Role {
             return Role::Number(at);
         }
         match name {
-            "msec" => Role::Seconds,
-            "time_iso8601" => Role::Iso,
-            "time_local" => Role::Local,
+            "msec" => Role::Time(TimeSource::Seconds),
+            "time_iso8601" => Role::Time(TimeSource::Iso),
+            "time_local" => Role::Time(TimeSource::Local),
             "remote_addr" => Role::Client,
             "upstream_response_time" => Role::Upstream,
             "server_protocol" => Role::Protocol,
@@ -84,11 +82,31 @@ impl Role {
     }
 }
 
+/// A variable that has the request's time; a later one is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimeSource {
+    Iso,
+    Local,
+    Seconds,
+}
+
+impl TimeSource {
+    fn time(self, value: &[u8]) -> Option<i64> {
+        match self {
+            TimeSource::Iso => time::epoch_or_date(value).map(|found| found.time),
+            TimeSource::Local => time::of_date_command(&String::from_utf8_lossy(value)),
+            TimeSource::Seconds => time::epoch_or_date(value)
+                .filter(|found| found.rest.is_empty())
+                .map(|found| found.time),
+        }
+    }
+}
+
 /// A request's values.
 #[derive(Debug, Default)]
 struct Request {
-    /// The best of its times, and how good that is.
-    time: Option<(u8, i64)>,
+    /// The best of its times, and where that is from.
+    time: Option<(TimeSource, i64)>,
     numbers: [f64; NUMBERS.len()],
     upstream: f64,
     client: String,
@@ -123,20 +141,6 @@ impl Reader {
             bad: BadLines::new(options.privacy.is_keyed()),
             rows: Rows::default(),
             options,
-        }
-    }
-
-    fn read(&mut self, number: u64, line: &[u8]) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.is_empty() {
-            return;
-        }
-        match self.request(line) {
-            Ok(request) => {
-                self.requests += 1;
-                self.rows.add(request, &self.options.privacy);
-            }
-            Err(why) => self.bad.add(number, line, why),
         }
     }
 
@@ -193,11 +197,6 @@ impl Reader {
         }
         let text = || String::from_utf8_lossy(value).into_owned();
         let wrong = || format!("${name} can't be `{}`", text());
-        let mut time = |rank: u8, time: i64| {
-            if request.time.is_none_or(|(before, _)| rank > before) {
-                request.time = Some((rank, time));
-            }
-        };
         match role {
             Role::Number(at) => {
                 let (_, column, shift) = NUMBERS[at];
@@ -217,17 +216,12 @@ impl Reader {
                     request.upstream = number::decimal(last, 0).ok_or_else(wrong)?;
                 }
             }
-            Role::Seconds => {
-                time(
-                    3,
-                    time::epoch_or_date(value)
-                        .filter(|found| found.rest.is_empty())
-                        .ok_or_else(wrong)?
-                        .time,
-                );
+            Role::Time(source) => {
+                let time = source.time(value).ok_or_else(wrong)?;
+                if request.time.is_none_or(|(before, _)| source > before) {
+                    request.time = Some((source, time));
+                }
             }
-            Role::Iso => time(1, time::epoch_or_date(value).ok_or_else(wrong)?.time),
-            Role::Local => time(2, time::of_date_command(&text()).ok_or_else(wrong)?),
             Role::Client => request.client = address::plain(&text()),
             Role::Protocol => request.protocol = text(),
             Role::Request => {
@@ -281,20 +275,33 @@ impl Rows {
     }
 }
 
+impl LineReader for Reader {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn bad_lines(&mut self) -> &mut BadLines {
+        &mut self.bad
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return;
+        }
+        match self.request(line) {
+            Ok(request) => {
+                self.requests += 1;
+                self.rows.add(request, &self.options.privacy);
+            }
+            Err(why) => self.bad.add(number, line, why),
+        }
+    }
+}
+
 impl Parse for Reader {
     fn begin_file(&mut self, _time: i64) {
         self.lines.begin_file();
-    }
-
-    fn feed(&mut self, piece: &[u8]) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |number, line| self.read(number, line));
-        self.lines = lines;
-    }
-
-    fn end_file(&mut self) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.end_file(|number, line| self.read(number, line));
     }
 
     fn rows(&self) -> usize {
@@ -324,10 +331,6 @@ impl Parse for Reader {
             columns.push(name, Values::Texts(texts));
         }
         vec![("requests", columns)]
-    }
-
-    fn take_bad(&mut self) -> Vec<Bad> {
-        self.bad.take()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -83,7 +83,7 @@ fn memory(value: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
     write!(into, ")")
 }
 
-/// `struct tcp_info` of `include/uapi/linux/tcp.h`; of an older kernel it is shorter.
+/// The TCP of a socket, in the order of `ss`.
 fn info(
     tcp: &[u8],
     cong: Option<&[u8]>,
@@ -91,159 +91,230 @@ fn info(
     dctcp: Option<&[u8]>,
     into: &mut Vec<u8>,
 ) -> std::io::Result<()> {
-    let number = |at: usize| word(tcp, at).unwrap_or(0);
-    let large = |at: usize| long(tcp, at).unwrap_or(0);
-    let byte = |at: usize| tcp.get(at).copied().unwrap_or(0);
-    let flags = [
-        (1, "ts"),
-        (2, "sack"),
-        (8, "ecn"),
-        (16, "ecnseen"),
-        (32, "fastopen"),
-    ];
-    for (_, flag) in flags.into_iter().filter(|(bit, _)| byte(5) & bit != 0) {
-        write!(into, " {flag}")?;
-    }
-    if let Some(cong) = cong {
-        into.push(b' ');
-        into.extend_from_slice(cong);
-    }
-    if byte(5) & 4 != 0 {
-        write!(into, " wscale:{},{}", byte(6) & 15, byte(6) >> 4)?;
-    }
-    if number(8) != 3_000_000 {
-        millis(into, "rto", number(8))?;
-    }
-    count(into, "backoff", u64::from(byte(4)))?;
-    if number(68) != 0 {
-        write!(into, " rtt:{}/{}", Millis(number(68)), Millis(number(72)))?;
-    }
-    millis(into, "ato", number(12))?;
-    for (name, at) in [
-        ("mss", 16),
-        ("pmtu", 60),
-        ("rcvmss", 20),
-        ("advmss", 84),
-        ("cwnd", 80),
-    ] {
-        count(into, name, u64::from(number(at)))?;
-    }
-    if number(76) < 0xffff {
-        count(into, "ssthresh", u64::from(number(76)))?;
-    }
-    for (name, at) in [
-        ("bytes_sent", 200),
-        ("bytes_retrans", 208),
-        ("bytes_acked", 120),
-        ("bytes_received", 128),
-    ] {
-        count(into, name, large(at))?;
-    }
-    for (name, at) in [
-        ("segs_out", 136),
-        ("segs_in", 140),
-        ("data_segs_out", 156),
-        ("data_segs_in", 152),
-    ] {
-        count(into, name, u64::from(number(at)))?;
-    }
+    let tcp = Info(tcp);
+    tcp.options(cong, into)?;
+    tcp.timers(into)?;
+    tcp.sizes(into)?;
     if let Some(dctcp) = dctcp.filter(|dctcp| half(dctcp, 0).is_some_and(|enabled| enabled != 0)) {
-        let of = |at: usize| word(dctcp, at).unwrap_or(0);
-        let state = half(dctcp, 2).unwrap_or(0);
-        write!(
-            into,
-            " dctcp:(ce_state:{state},alpha:{},ab_ecn:{},ab_tot:{})",
-            of(4),
-            of(8),
-            of(12)
-        )?;
+        of_dctcp(dctcp, into)?;
     }
     if let Some(bbr) = bbr {
-        let of = |at: usize| word(bbr, at).unwrap_or(0);
-        let bw = u64::from(of(0)) | u64::from(of(4)) << 32;
-        write!(
-            into,
-            " bbr:(bw:{}bps,mrtt:{}",
-            bw.saturating_mul(8),
-            Millis(of(8))
-        )?;
-        for (name, at) in [("pacing_gain", 12), ("cwnd_gain", 16)] {
-            if of(at) != 0 {
-                write!(into, ",{name}:{}", f64::from(of(at)) / 256.0)?;
+        of_bbr(bbr, into)?;
+    }
+    tcp.rates(into)?;
+    tcp.progress(into)?;
+    tcp.losses(into)?;
+    tcp.receiver(into)
+}
+
+/// `struct tcp_dctcp_info` of `include/uapi/linux/inet_diag.h`.
+fn of_dctcp(dctcp: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
+    let of = |at: usize| word(dctcp, at).unwrap_or(0);
+    let state = half(dctcp, 2).unwrap_or(0);
+    write!(
+        into,
+        " dctcp:(ce_state:{state},alpha:{},ab_ecn:{},ab_tot:{})",
+        of(4),
+        of(8),
+        of(12)
+    )
+}
+
+/// `struct tcp_bbr_info` of the same header.
+fn of_bbr(bbr: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
+    let of = |at: usize| word(bbr, at).unwrap_or(0);
+    let bw = u64::from(of(0)) | u64::from(of(4)) << 32;
+    write!(
+        into,
+        " bbr:(bw:{}bps,mrtt:{}",
+        bw.saturating_mul(8),
+        Millis(of(8))
+    )?;
+    for (name, at) in [("pacing_gain", 12), ("cwnd_gain", 16)] {
+        if of(at) != 0 {
+            write!(into, ",{name}:{}", f64::from(of(at)) / 256.0)?;
+        }
+    }
+    write!(into, ")")
+}
+
+/// `struct tcp_info` of `include/uapi/linux/tcp.h`; of an older kernel it is shorter.
+struct Info<'a>(&'a [u8]);
+
+impl Info<'_> {
+    fn number(&self, at: usize) -> u32 {
+        word(self.0, at).unwrap_or(0)
+    }
+
+    fn large(&self, at: usize) -> u64 {
+        long(self.0, at).unwrap_or(0)
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.0.get(at).copied().unwrap_or(0)
+    }
+
+    /// What both ends agreed on, and the algorithm.
+    fn options(&self, cong: Option<&[u8]>, into: &mut Vec<u8>) -> std::io::Result<()> {
+        let flags = [
+            (1, "ts"),
+            (2, "sack"),
+            (8, "ecn"),
+            (16, "ecnseen"),
+            (32, "fastopen"),
+        ];
+        for (_, flag) in flags.into_iter().filter(|(bit, _)| self.byte(5) & bit != 0) {
+            write!(into, " {flag}")?;
+        }
+        if let Some(cong) = cong {
+            into.push(b' ');
+            into.extend_from_slice(cong);
+        }
+        if self.byte(5) & 4 != 0 {
+            write!(into, " wscale:{},{}", self.byte(6) & 15, self.byte(6) >> 4)?;
+        }
+        Ok(())
+    }
+
+    /// Timers, and the RTT.
+    fn timers(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
+        if self.number(8) != 3_000_000 {
+            millis(into, "rto", self.number(8))?;
+        }
+        count(into, "backoff", u64::from(self.byte(4)))?;
+        if self.number(68) != 0 {
+            write!(
+                into,
+                " rtt:{}/{}",
+                Millis(self.number(68)),
+                Millis(self.number(72))
+            )?;
+        }
+        millis(into, "ato", self.number(12))?;
+        Ok(())
+    }
+
+    /// Sizes of packets and windows; what was sent and received.
+    fn sizes(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
+        for (name, at) in [
+            ("mss", 16),
+            ("pmtu", 60),
+            ("rcvmss", 20),
+            ("advmss", 84),
+            ("cwnd", 80),
+        ] {
+            count(into, name, u64::from(self.number(at)))?;
+        }
+        if self.number(76) < 0xffff {
+            count(into, "ssthresh", u64::from(self.number(76)))?;
+        }
+        for (name, at) in [
+            ("bytes_sent", 200),
+            ("bytes_retrans", 208),
+            ("bytes_acked", 120),
+            ("bytes_received", 128),
+        ] {
+            count(into, name, self.large(at))?;
+        }
+        for (name, at) in [
+            ("segs_out", 136),
+            ("segs_in", 140),
+            ("data_segs_out", 156),
+            ("data_segs_in", 152),
+        ] {
+            count(into, name, u64::from(self.number(at)))?;
+        }
+        Ok(())
+    }
+
+    /// Rates, and how long ago something went.
+    fn rates(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
+        let (cwnd, mss, rtt) = (
+            f64::from(self.number(80)),
+            f64::from(self.number(16)),
+            f64::from(self.number(68)),
+        );
+        if cwnd * mss > 0.0 && rtt > 0.0 {
+            write!(into, " send {:.0}bps", cwnd * mss * 8e6 / rtt)?;
+        }
+        for (name, at) in [("lastsnd", 44), ("lastrcv", 52), ("lastack", 56)] {
+            count(into, name, u64::from(self.number(at)))?;
+        }
+        let rate = |at: usize| {
+            Some(self.large(at))
+                .filter(|rate| ![0, u64::MAX].contains(rate))
+                .map(|rate| rate.saturating_mul(8))
+        };
+        if let Some(pacing) = rate(104) {
+            write!(into, " pacing_rate {pacing}bps")?;
+            if let Some(most) = rate(112) {
+                write!(into, "/{most}bps")?;
             }
         }
-        write!(into, ")")?;
-    }
-    let (cwnd, mss, rtt) = (
-        f64::from(number(80)),
-        f64::from(number(16)),
-        f64::from(number(68)),
-    );
-    if cwnd * mss > 0.0 && rtt > 0.0 {
-        write!(into, " send {:.0}bps", cwnd * mss * 8e6 / rtt)?;
-    }
-    for (name, at) in [("lastsnd", 44), ("lastrcv", 52), ("lastack", 56)] {
-        count(into, name, u64::from(number(at)))?;
-    }
-    let rate = |at: usize| {
-        Some(large(at))
-            .filter(|rate| ![0, u64::MAX].contains(rate))
-            .map(|rate| rate.saturating_mul(8))
-    };
-    if let Some(pacing) = rate(104) {
-        write!(into, " pacing_rate {pacing}bps")?;
-        if let Some(most) = rate(112) {
-            write!(into, "/{most}bps")?;
+        if let Some(delivery) = rate(160) {
+            write!(into, " delivery_rate {delivery}bps")?;
         }
+        Ok(())
     }
-    if let Some(delivery) = rate(160) {
-        write!(into, " delivery_rate {delivery}bps")?;
-    }
-    count(into, "delivered", u64::from(number(192)))?;
-    count(into, "delivered_ce", u64::from(number(196)))?;
-    if byte(7) & 1 != 0 {
-        write!(into, " app_limited")?;
-    }
-    if large(168) != 0 {
-        write!(into, " busy:{}ms", large(168) / 1000)?;
-        for (name, at) in [("rwnd_limited", 176), ("sndbuf_limited", 184)] {
-            if large(at) != 0 {
-                write!(into, " {name}:{}ms", large(at) / 1000)?;
+
+    /// What arrived, and what the sender waited for.
+    fn progress(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
+        count(into, "delivered", u64::from(self.number(192)))?;
+        count(into, "delivered_ce", u64::from(self.number(196)))?;
+        if self.byte(7) & 1 != 0 {
+            write!(into, " app_limited")?;
+        }
+        if self.large(168) != 0 {
+            write!(into, " busy:{}ms", self.large(168) / 1000)?;
+            for (name, at) in [("rwnd_limited", 176), ("sndbuf_limited", 184)] {
+                if self.large(at) != 0 {
+                    write!(into, " {name}:{}ms", self.large(at) / 1000)?;
+                }
             }
         }
+        Ok(())
     }
-    count(into, "unacked", u64::from(number(24)))?;
-    if number(36) != 0 || number(100) != 0 {
-        write!(into, " retrans:{}/{}", number(36), number(100))?;
+
+    /// What is outstanding, lost or out of order.
+    fn losses(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
+        count(into, "unacked", u64::from(self.number(24)))?;
+        if self.number(36) != 0 || self.number(100) != 0 {
+            write!(into, " retrans:{}/{}", self.number(36), self.number(100))?;
+        }
+        for (name, at) in [
+            ("lost", 32),
+            ("sacked", 28),
+            ("dsack_dups", 216),
+            ("fackets", 40),
+        ] {
+            count(into, name, u64::from(self.number(at)))?;
+        }
+        if self.number(88) != 3 {
+            write!(into, " reordering:{}", self.number(88))?;
+        }
+        count(into, "reord_seen", u64::from(self.number(220)))?;
+        Ok(())
     }
-    for (name, at) in [
-        ("lost", 32),
-        ("sacked", 28),
-        ("dsack_dups", 216),
-        ("fackets", 40),
-    ] {
-        count(into, name, u64::from(number(at)))?;
+
+    /// The receiver's side, and what newer kernels add.
+    fn receiver(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
+        millis(into, "rcv_rtt", self.number(92))?;
+        for (name, at) in [("rcv_space", 96), ("rcv_ssthresh", 64), ("notsent", 144)] {
+            count(into, name, u64::from(self.number(at)))?;
+        }
+        if self.number(148) != u32::MAX {
+            millis(into, "minrtt", self.number(148))?;
+        }
+        for (name, at) in [
+            ("rcv_ooopack", 224),
+            ("snd_wnd", 228),
+            ("rcv_wnd", 232),
+            ("rehash", 236),
+        ] {
+            count(into, name, u64::from(self.number(at)))?;
+        }
+        Ok(())
     }
-    if number(88) != 3 {
-        write!(into, " reordering:{}", number(88))?;
-    }
-    count(into, "reord_seen", u64::from(number(220)))?;
-    millis(into, "rcv_rtt", number(92))?;
-    for (name, at) in [("rcv_space", 96), ("rcv_ssthresh", 64), ("notsent", 144)] {
-        count(into, name, u64::from(number(at)))?;
-    }
-    if number(148) != u32::MAX {
-        millis(into, "minrtt", number(148))?;
-    }
-    for (name, at) in [
-        ("rcv_ooopack", 224),
-        ("snd_wnd", 228),
-        ("rcv_wnd", 232),
-        ("rehash", 236),
-    ] {
-        count(into, name, u64::from(number(at)))?;
-    }
-    Ok(())
 }
 
 /// `name:value`, unless that is zero.

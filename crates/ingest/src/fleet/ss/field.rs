@@ -194,6 +194,27 @@ pub(super) const RATES: [(&[u8], Field); 3] = [
     (b"delivery_rate", Field::DeliveryRate),
 ];
 
+/// What every version of `ss` leaves out when it is zero.
+const IN_ALL_VERSIONS: &[Field] = {
+    use Field::*;
+    &[
+        Ts,
+        Sack,
+        Ecn,
+        EcnSeen,
+        FastOpen,
+        Backoff,
+        LastSnd,
+        LastRcv,
+        LastAck,
+        Unacked,
+        Retrans,
+        RetransTotal,
+        Lost,
+        Sacked,
+    ]
+};
+
 /// What `ss` leaves out since it is zero, by what tells that this version and kernel would have had
 /// it.
 ///
@@ -213,25 +234,7 @@ pub(super) fn fill(values: &mut [f64; COLUMNS.len()]) {
     let since_4_6 = since_4_9 || has(MinRtt) || has(DataSegsOut);
     let since_4_2 = since_4_6 || has(SegsOut);
     let ages: [(bool, &[Field]); 7] = [
-        (
-            true,
-            &[
-                Ts,
-                Sack,
-                Ecn,
-                EcnSeen,
-                FastOpen,
-                Backoff,
-                LastSnd,
-                LastRcv,
-                LastAck,
-                Unacked,
-                Retrans,
-                RetransTotal,
-                Lost,
-                Sacked,
-            ],
-        ),
+        (true, IN_ALL_VERSIONS),
         (since_4_2, &[BytesAcked, BytesReceived]),
         (since_4_6, &[DataSegsOut, DataSegsIn, NotSent]),
         (since_4_9, &[AppLimited]),

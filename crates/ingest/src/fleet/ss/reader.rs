@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::info::{self, Sample};
 use super::join::{Joiner, Live};
 use super::kept::{FORMAT, KeptLive};
-use super::line::{self, Line};
+use super::line::{self, Line, Socket};
 use super::names::{KINDS, Names};
 use super::rows::{Connections, Samples};
 use crate::fleet::address::Privacy;
-use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, time};
 
 /// How lines are read.
@@ -106,72 +106,22 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, number: u64, line: &[u8]) {
-        self.counts.lines += 1;
-        let (mut time, mut line) = (self.time, line);
-        // A line that is a time, or has one in front, begins with none of the letters that states
-        // have.
-        match line.first() {
-            None => return,
-            Some(b' ' | b'\t' | b'E' | b'C' | b'L') => {}
-            Some(first) => {
-                if let Some(found) = time::line(line) {
-                    self.finish_socket();
-                    (self.time, self.timed) = (found, true);
-                    self.joiner.at(found, &mut self.ended);
-                    self.emit();
-                    return;
-                }
-                if *first == b'#' {
-                    return;
-                }
-                if let Some(stamped) = time::prefix(line) {
-                    (time, line) = (stamped.time, stamped.rest);
-                    (self.time, self.timed) = (time, true);
-                }
-            }
+    /// The line of a socket, at that time; more of its fields may come in the next.
+    #[inline]
+    fn begin_socket(&mut self, socket: &Socket<'_>, time: i64) -> Result<(), String> {
+        if !socket.is_connection() {
+            self.counts.listening += 1;
+            self.state = State::Skipping;
+            return Ok(());
         }
-        match line::classify(line) {
-            Ok(Line::Empty) => {}
-            Ok(Line::Header) => self.finish_socket(),
-            Ok(Line::Continued(fields)) => match self.state {
-                State::Inside => {
-                    if let Err(why) = info::read(fields, &mut self.sample) {
-                        self.bad(number, line, why);
-                    }
-                }
-                State::Skipping => {}
-                State::Outside => self.bad(number, line, "it belongs to no socket above it".into()),
-            },
-            Ok(Line::Foreign) => {
-                self.finish_socket();
-                self.counts.foreign += 1;
-                self.state = State::Skipping;
-            }
-            Ok(Line::Socket(socket)) => {
-                self.finish_socket();
-                if !socket.is_connection() {
-                    self.counts.listening += 1;
-                    self.state = State::Skipping;
-                    return;
-                }
-                match socket.begin(&mut self.sample) {
-                    Err(why) => self.bad(number, line, why),
-                    Ok(()) => {
-                        self.ends.clear();
-                        self.ends.extend_from_slice(socket.local);
-                        self.ends.push(b' ');
-                        self.ends.extend_from_slice(socket.remote);
-                        self.sample_time = time;
-                        self.state = State::Inside;
-                    }
-                }
-            }
-            Err(why) => {
-                self.finish_socket();
-                self.bad(number, line, why);
-            }
-        }
+        socket.begin(&mut self.sample)?;
+        self.ends.clear();
+        self.ends.extend_from_slice(socket.local);
+        self.ends.push(b' ');
+        self.ends.extend_from_slice(socket.remote);
+        self.sample_time = time;
+        self.state = State::Inside;
+        Ok(())
     }
 
     /// The socket that was begun has all its fields.
@@ -238,25 +188,82 @@ struct Kept {
     live: Vec<KeptLive>,
 }
 
+impl LineReader for Reader {
+    fn lines(&mut self) -> &mut Lines {
+        &mut self.lines
+    }
+
+    fn bad_lines(&mut self) -> &mut BadLines {
+        &mut self.bad
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        self.counts.lines += 1;
+        let (mut time, mut line) = (self.time, line);
+        // A line that is a time, or has one in front, begins with none of the letters that states
+        // have.
+        match line.first() {
+            None => return,
+            Some(b' ' | b'\t' | b'E' | b'C' | b'L') => {}
+            Some(first) => {
+                if let Some(found) = time::line(line) {
+                    self.finish_socket();
+                    (self.time, self.timed) = (found, true);
+                    self.joiner.at(found, &mut self.ended);
+                    self.emit();
+                    return;
+                }
+                if *first == b'#' {
+                    return;
+                }
+                if let Some(stamped) = time::prefix(line) {
+                    (time, line) = (stamped.time, stamped.rest);
+                    (self.time, self.timed) = (time, true);
+                }
+            }
+        }
+        match line::classify(line) {
+            Ok(Line::Empty) => {}
+            Ok(Line::Header) => self.finish_socket(),
+            Ok(Line::Continued(fields)) => match self.state {
+                State::Inside => {
+                    if let Err(why) = info::read(fields, &mut self.sample) {
+                        self.bad(number, line, why);
+                    }
+                }
+                State::Skipping => {}
+                State::Outside => self.bad(number, line, "it belongs to no socket above it".into()),
+            },
+            Ok(Line::Foreign) => {
+                self.finish_socket();
+                self.counts.foreign += 1;
+                self.state = State::Skipping;
+            }
+            Ok(Line::Socket(socket)) => {
+                self.finish_socket();
+                if let Err(why) = self.begin_socket(&socket, time) {
+                    self.bad(number, line, why);
+                }
+            }
+            Err(why) => {
+                self.finish_socket();
+                self.bad(number, line, why);
+            }
+        }
+    }
+
+    fn finish_file(&mut self) {
+        self.finish_socket();
+        self.emit();
+    }
+}
+
 impl Parse for Reader {
     fn begin_file(&mut self, time: i64) {
         self.lines.begin_file();
         self.time = time;
         self.timed = false;
         self.joiner.at(time, &mut self.ended);
-        self.emit();
-    }
-
-    fn feed(&mut self, piece: &[u8]) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |number, line| self.read(number, line));
-        self.lines = lines;
-    }
-
-    fn end_file(&mut self) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.end_file(|number, line| self.read(number, line));
-        self.finish_socket();
         self.emit();
     }
 
@@ -277,10 +284,6 @@ impl Parse for Reader {
             rows.add(live, &self.options.privacy);
         }
         vec![("connections", rows.columns(&self.names))]
-    }
-
-    fn take_bad(&mut self) -> Vec<Bad> {
-        self.bad.take()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

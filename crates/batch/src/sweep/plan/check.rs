@@ -1,0 +1,183 @@
+//! Checks of what is varied, and of each point as a run would do it.
+
+use std::ops::Range as Numbers;
+use std::panic::resume_unwind;
+use std::thread;
+
+use fullpipe_scenario::Error;
+use fullpipe_sim::Simulation;
+use fullpipe_trace::TraceLevel;
+use fullpipe_units::{Bytes, Span};
+
+use super::Plan;
+use crate::sweep::axis::Range;
+
+const MOST_REPEATS: u64 = 1_000_000_000;
+
+impl Plan {
+    pub(super) fn check_axes(
+        &self,
+        axes: &[(String, Vec<String>)],
+        sample: Option<u64>,
+    ) -> Result<(), Error> {
+        for (key, values) in axes {
+            let refuse = |value: &str, problem: &str, fix: &str| {
+                Err(self.template.error(key, value, problem, fix))
+            };
+            if key == "seed" {
+                let fix = "--repeat 30 runs each point with 30 of them";
+                return refuse("", "seeds are counted up", fix);
+            }
+            self.check_range(key, values, sample)?;
+            if values.is_empty() {
+                return refuse("[]", "no values", "give some, like [\"1bdp\", \"8bdp\"]");
+            }
+            if let Some(value) = values
+                .iter()
+                .enumerate()
+                .find_map(|(i, value)| values[..i].contains(value).then_some(value))
+            {
+                return refuse(
+                    &quoted(value),
+                    "this value is here a second time",
+                    "--repeat runs a point again",
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// A range is the only value of its key, and is drawn from.
+    fn check_range(&self, key: &str, values: &[String], sample: Option<u64>) -> Result<(), Error> {
+        let found = values
+            .iter()
+            .find_map(|value| Some((value, Range::read(value)?)));
+        let Some((value, range)) = found else {
+            return Ok(());
+        };
+        let (problem, fix) = match range {
+            Err(problem) => (problem, "write a range like \"1ms..1s\" or \"1ms..1s log\""),
+            Ok(_) if values.len() > 1 => (
+                "a range stands by itself".to_owned(),
+                "give one range, or values without one",
+            ),
+            Ok(_) if sample.is_none() => (
+                "a range is drawn from".to_owned(),
+                "--sample 100 draws 100 points; or give values, with commas between",
+            ),
+            Ok(_) => return Ok(()),
+        };
+        Err(self.template.error(key, &quoted(value), problem, fix))
+    }
+
+    pub(super) fn check_repeats(&mut self) -> Result<(), Error> {
+        self.first_seed = self.scenario_at(0)?.seed;
+        let last = self.first_seed.saturating_add(self.repeat - 1);
+        if self.repeat > MOST_REPEATS || last > i64::MAX as u64 {
+            let problem = format!("{} repetitions are too many", self.repeat);
+            return Err(self.template.error(
+                "",
+                "",
+                problem,
+                "repeat less often, or begin at a smaller seed",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks each point as a run would, on all cores; refuses the first that is wrong.
+    pub(super) fn check_points(&mut self) -> Result<(), Error> {
+        let cores = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(self.points.div_ceil(64));
+        let part = self.points.div_ceil(cores);
+        let parts = thread::scope(|scope| {
+            let check = |first: usize| {
+                let plan = &*self;
+                scope.spawn(move || plan.check_some(first..(first + part).min(plan.points)))
+            };
+            let running: Vec<_> = (0..cores).map(|core| check(core * part)).collect();
+            running
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect::<Vec<_>>()
+        });
+        let mut jitter: Vec<(&'static str, Span, Span)> = Vec::new();
+        for checked in parts {
+            let (memory, added) = checked?;
+            self.memory = self.memory.max(memory);
+            for (key, least, most) in added {
+                match jitter.iter_mut().find(|(known, ..)| *known == key) {
+                    Some((_, low, high)) => (*low, *high) = ((*low).min(least), (*high).max(most)),
+                    None => jitter.push((key, least, most)),
+                }
+            }
+        }
+        self.jitter = jitter;
+        Ok(())
+    }
+
+    #[expect(
+        clippy::type_complexity,
+        reason = "what check_points sums up, and nobody else sees"
+    )]
+    fn check_some(
+        &self,
+        points: Numbers<usize>,
+    ) -> Result<((Bytes, usize), Vec<(&'static str, Span, Span)>), Error> {
+        let registry = &self.registry;
+        let (mut memory, mut jitter) = ((Bytes::ZERO, 0), Vec::new());
+        for point in points {
+            let mut scenario = self.scenario_at(point)?;
+            if self.repeat > 1 {
+                jitter.extend(
+                    scenario
+                        .add_jitter()
+                        .into_iter()
+                        .map(|(key, added)| (key, added, added)),
+                );
+                jitter.sort_by_key(|(key, ..)| *key);
+                jitter.dedup_by(|other, kept| {
+                    (kept.1, kept.2) = if kept.0 == other.0 {
+                        (kept.1.min(other.1), kept.2.max(other.2))
+                    } else {
+                        (kept.1, kept.2)
+                    };
+                    kept.0 == other.0
+                });
+                if !fullpipe_setup::is_random(&scenario, registry) {
+                    let problem = "nothing in this scenario is random: every repetition would be the same run";
+                    let fix = "leave out start_jitter and send_jitter, which --repeat then sets, or do without --repeat";
+                    return Err(self.within(point, self.template.error("", "", problem, fix)));
+                }
+            }
+            Simulation::new(&scenario, registry, TraceLevel::Off)
+                .map_err(|error| self.within(point, error))?;
+            memory = memory.max((
+                fullpipe_sim::memory_needed(&scenario, TraceLevel::Off),
+                point,
+            ));
+        }
+        Ok((memory, jitter))
+    }
+
+    /// Says which point an error is about, where there are several.
+    pub(super) fn within(&self, point: usize, error: Error) -> Error {
+        if self.axes.is_empty() {
+            return error;
+        }
+        let settings: Vec<String> = self
+            .settings(point)
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        error.within(format!(
+            "point {point} of {} ({})",
+            self.points,
+            settings.join(", ")
+        ))
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}

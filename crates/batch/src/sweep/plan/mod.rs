@@ -1,0 +1,178 @@
+//! What is run: points, each with its settings and as many seeds as there are repetitions, all
+//! checked.
+
+mod check;
+mod points;
+mod request;
+
+use std::ops::Range as Numbers;
+
+use fullpipe_cc::Registry;
+use fullpipe_scenario::{Error, Scenario, Template};
+use fullpipe_units::{Bytes, Span};
+
+use super::axis::Axis;
+pub use points::Mode;
+pub use request::Request;
+
+/// A key that a point does not set.
+const UNSET: u32 = u32::MAX;
+
+/// A sweep whose points have all been checked.
+#[derive(Debug)]
+pub struct Plan {
+    template: Template,
+    registry: Registry,
+    axes: Vec<Axis>,
+    mode: Mode,
+    /// Of each point the number of its value on each axis.
+    places: Vec<u32>,
+    points: usize,
+    first_seed: u64,
+    repeat: u64,
+    /// The most memory that a run of a point needs, and which point's that is.
+    memory: (Bytes, usize),
+    jitter: Vec<(&'static str, Span, Span)>,
+}
+
+impl Plan {
+    /// Makes the points of `text`, which errors call `file`, and checks each; `registry` has the
+    /// algorithms.
+    pub fn new(
+        text: &str,
+        file: &str,
+        request: &Request,
+        registry: Registry,
+    ) -> Result<Plan, Error> {
+        Plan::of(Template::read(text, file)?, request, registry)
+    }
+
+    /// The same of a template.
+    pub fn of(
+        mut template: Template,
+        request: &Request,
+        registry: Registry,
+    ) -> Result<Plan, Error> {
+        let axes = request::varied(&mut template, request);
+        if let Some(seed) = request.seed {
+            template.set_seed(seed);
+        }
+        let zip = if request.zip.is_empty() {
+            &template.sweep().zip
+        } else {
+            &request.zip
+        }
+        .clone();
+        let sample = request
+            .sample
+            .or(template.sweep().sample)
+            .filter(|_| request.points.is_none());
+        let repeat = request.repeat.or(template.sweep().repeat).unwrap_or(1);
+        let mut plan = Plan {
+            axes: Vec::new(),
+            mode: Mode::Cartesian,
+            places: Vec::new(),
+            points: 0,
+            first_seed: 0,
+            repeat,
+            memory: (Bytes::ZERO, 0),
+            jitter: Vec::new(),
+            template,
+            registry,
+        };
+        plan.check_axes(&axes, sample)?;
+        match (&request.points, sample) {
+            (Some(points), _) => plan.list(points)?,
+            (None, Some(count)) => plan.draw(axes, count, request.seed)?,
+            (None, None) => plan.combine(axes, &zip)?,
+        }
+        plan.check_repeats()?;
+        plan.check_points()?;
+        Ok(plan)
+    }
+
+    fn scenario_at(&self, point: usize) -> Result<Scenario, Error> {
+        let mut template = self.template.clone();
+        for (key, value) in self.settings(point) {
+            template.set(key, value);
+        }
+        template
+            .scenario()
+            .map_err(|error| self.within(point, error))
+    }
+
+    /// The scenario of a run, by the run's number.
+    pub fn scenario(&self, run: u64) -> Scenario {
+        let (point, seed) = self.place(run);
+        let mut scenario = self.scenario_at(point).expect("every point was checked");
+        if self.repeat > 1 {
+            scenario.add_jitter();
+        }
+        scenario.seed = seed;
+        scenario
+    }
+
+    /// Point and seed of a run, by its number.
+    pub fn place(&self, run: u64) -> (usize, u64) {
+        let points = self.points as u64;
+        ((run % points) as usize, self.first_seed + run / points)
+    }
+
+    /// What a point sets: keys with values, as `--set` takes them.
+    pub fn settings(&self, point: usize) -> impl Iterator<Item = (&str, &str)> {
+        let places = &self.places[point * self.axes.len()..][..self.axes.len()];
+        let set = self
+            .axes
+            .iter()
+            .zip(places)
+            .filter(|(_, place)| **place != UNSET);
+        set.map(|(axis, place)| (axis.key.as_str(), axis.values[*place as usize].as_str()))
+    }
+
+    /// What is varied.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// Of each point the number of its value on an axis; none where it does not set that key.
+    pub fn places(&self, axis: usize) -> impl Iterator<Item = Option<u32>> {
+        let places = self.places.iter().skip(axis).step_by(self.axes.len());
+        places.map(|place| (*place != UNSET).then_some(*place))
+    }
+
+    /// The algorithms.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// How the axes come to points.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> usize {
+        self.points
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> u64 {
+        self.points as u64 * self.repeat
+    }
+
+    /// The seeds that each point is run with.
+    pub fn seeds(&self) -> Numbers<u64> {
+        self.first_seed..self.first_seed + self.repeat
+    }
+
+    /// What was added so that repetitions differ: the key, and the least and most of it in any
+    /// point.
+    pub fn added_jitter(&self) -> &[(&'static str, Span, Span)] {
+        &self.jitter
+    }
+
+    /// The most memory that one run needs, and the point that it is a run of.
+    pub fn memory(&self) -> (Bytes, usize) {
+        self.memory
+    }
+}

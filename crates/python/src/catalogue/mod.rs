@@ -1,0 +1,151 @@
+//! What there is: algorithms, queues, impairments, profiles and the keys of a scenario, as plain
+//! Python dicts.
+
+mod algorithm;
+mod path;
+
+use fullpipe_cc::Registry;
+use pyo3::prelude::*;
+
+use algorithm::Algorithm;
+use path::{Impairment, Profile, Queue};
+
+#[derive(IntoPyObject)]
+struct Specification {
+    name: &'static str,
+    note: &'static str,
+}
+
+#[derive(IntoPyObject)]
+pub(crate) struct Metric {
+    /// What it is of: `run`, `flow`, `workload`, `link`.
+    of: &'static str,
+    name: &'static str,
+    /// Its type in Rust.
+    kind: &'static str,
+    unit: &'static str,
+    dimension: &'static str,
+    /// `fact`, `one`, `distribution`, `slowdowns` or `shares`.
+    form: &'static str,
+    statistics: Vec<&'static str>,
+    words: &'static str,
+    better: i8,
+    /// Each view that shows it by default, with the statistic.
+    shown: Vec<(&'static str, &'static str)>,
+    definition: &'static str,
+}
+
+#[derive(IntoPyObject)]
+pub(crate) struct Key {
+    key: String,
+    kind: String,
+    required: bool,
+    default: Option<String>,
+    examples: Vec<String>,
+    meaning: String,
+}
+
+/// The congestion-control algorithms, sorted by name.
+#[pyfunction]
+pub(crate) fn algorithms() -> Vec<Algorithm> {
+    let registry = Registry::default();
+    let windows = registry.windows().map(Algorithm::from);
+    let mut all: Vec<_> = registry
+        .iter()
+        .map(Algorithm::from)
+        .chain(windows)
+        .collect();
+    all.sort_by_key(|algorithm| algorithm.name);
+    all
+}
+
+/// The queues that a link may have.
+#[pyfunction]
+pub(crate) fn queues() -> Vec<Queue> {
+    fullpipe_path::QUEUES
+        .iter()
+        .map(|queue| Queue::from(*queue))
+        .collect()
+}
+
+/// What a path may do to packets, besides queueing and carrying them.
+#[pyfunction]
+pub(crate) fn impairments() -> Vec<Impairment> {
+    fullpipe_path::IMPAIRMENTS
+        .iter()
+        .map(|impairment| Impairment::from(*impairment))
+        .collect()
+}
+
+/// The paths that have a name.
+#[pyfunction]
+pub(crate) fn profiles() -> Vec<Profile> {
+    fullpipe_scenario::profiles()
+        .iter()
+        .map(Profile::from)
+        .collect()
+}
+
+/// Every key of a scenario, in the order in which one writes them.
+#[pyfunction]
+pub(crate) fn scenario_keys() -> Vec<Key> {
+    let as_dict = |key| {
+        let fullpipe_scenario::Key {
+            key,
+            kind,
+            required,
+            default,
+            examples,
+            meaning,
+        } = key;
+        Key {
+            key,
+            kind,
+            required,
+            default,
+            examples,
+            meaning,
+        }
+    };
+    fullpipe_scenario::explain()
+        .into_iter()
+        .map(as_dict)
+        .collect()
+}
+
+/// The metrics of a run, of flows, workloads and links, in the order of `docs/metrics.md`.
+#[pyfunction]
+pub(crate) fn metrics() -> Vec<Metric> {
+    fullpipe_trace::metrics::TABLES
+        .iter()
+        .flat_map(|(of, table)| table.iter().map(|metric| Metric::from((*of, metric))))
+        .collect()
+}
+
+/// The JSON schema of a scenario, as text.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    fullpipe_scenario::schema()
+}
+
+impl From<(&'static str, &'static fullpipe_trace::metrics::Metric)> for Metric {
+    fn from((of, metric): (&'static str, &'static fullpipe_trace::metrics::Metric)) -> Metric {
+        Metric {
+            of,
+            name: metric.name,
+            kind: metric.kind,
+            unit: metric.dimension.unit(),
+            dimension: metric.dimension.name(),
+            form: metric.form.name(),
+            statistics: metric.statistics().to_vec(),
+            words: metric.words,
+            better: metric.better,
+            shown: metric
+                .shown
+                .iter()
+                .map(|shown| (shown.view, shown.statistic))
+                .collect(),
+            definition: metric.definition.trim(),
+        }
+    }
+}

@@ -46,6 +46,7 @@ pub trait Parse: LineReader + std::fmt::Debug + Send + Sync {
     fn end_file(&mut self) {
         let mut lines = std::mem::take(self.lines());
         lines.end_file(|number, line| self.read(number, line));
+        *self.lines() = lines;
         self.finish_file();
     }
 

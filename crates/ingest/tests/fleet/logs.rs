@@ -387,3 +387,16 @@ mod at_random {
         }
     }
 }
+
+#[test]
+fn bytes_are_counted_over_all_files() {
+    let mut reader = counters::Reader::new(false);
+    for text in ["a b\n", "c d\nwithout an end"] {
+        reader.begin_file(0);
+        reader.feed(text.as_bytes());
+        reader.end_file();
+    }
+    let counts = reader.counts();
+    let (_, bytes) = counts.iter().find(|(name, _)| *name == "bytes").unwrap();
+    assert_eq!(*bytes, 22);
+}

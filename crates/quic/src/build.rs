@@ -46,7 +46,7 @@ pub(crate) struct Plan {
     pub(crate) index: u32,
     pub(crate) start: Time,
     pub(crate) settings: Settings,
-    pub(crate) control: CongestionDriverConfig,
+    pub(crate) driver: CongestionDriverConfig,
     pub(crate) meter: FlowMeter,
     pub(crate) ecn: bool,
     /// Datagrams of one system call at most.
@@ -304,7 +304,7 @@ fn plan(
             patience: (runner == Runner::Real && scenario.path.loopback).then_some(PATIENCE),
             seed: Rng::stream(scenario.seed, &spec.name, "quic").next_u64(),
         },
-        control: CongestionDriverConfig {
+        driver: CongestionDriverConfig {
             controller,
             owner: descriptor.recovery,
             pacing,

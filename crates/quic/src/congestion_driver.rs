@@ -113,7 +113,7 @@ impl CongestionDriver {
         let decision = controller.decision();
         let mut limits = LimitClock::new(now);
         limits.restart(measure_from.max(now));
-        let mut control = CongestionDriver {
+        let mut driver = CongestionDriver {
             controller,
             owner,
             rng,
@@ -136,8 +136,8 @@ impl CongestionDriver {
             meter,
             record: None,
         };
-        control.decide();
-        control
+        driver.decide();
+        driver
     }
 
     /// Keeps every call from now on, for a replay.
@@ -155,17 +155,17 @@ impl CongestionDriver {
     pub fn on_event(
         &mut self,
         now: Time,
-        mail: &BufferedEvent,
+        event: &BufferedEvent,
         srtt: Span,
         observer: &mut dyn Observer,
     ) -> bool {
-        for (pn, size) in &mail.sent {
+        for (pn, size) in &event.sent {
             self.on_sent(now, *pn, *size, observer);
         }
-        if mail.cwnd_limited {
+        if event.cwnd_limited {
             self.cwnd_limited_until = self.ring.next();
         }
-        if let Some(mtu) = mail
+        if let Some(mtu) = event
             .mtu
             .map(|mtu| Bytes::new(mtu.into()))
             .filter(|mtu| *mtu != self.conn.smss)
@@ -174,10 +174,10 @@ impl CongestionDriver {
             self.call(now, Call::Path(PathChange::Mtu), observer);
             self.decide();
         }
-        if mail.acked.is_empty() && mail.lost.is_empty() && !mail.marked && !mail.spurious {
+        if event.acked.is_empty() && event.lost.is_empty() && !event.marked && !event.spurious {
             return false;
         }
-        let acked = self.on_feedback(now, mail, srtt, observer);
+        let acked = self.on_feedback(now, event, srtt, observer);
         self.decide();
         self.ring.trim();
         acked
@@ -208,13 +208,13 @@ impl CongestionDriver {
     fn on_feedback(
         &mut self,
         now: Time,
-        mail: &BufferedEvent,
+        event: &BufferedEvent,
         srtt: Span,
         observer: &mut dyn Observer,
     ) -> bool {
         let (prior_inflight, oldest) = (self.conn.inflight, self.ring.oldest());
         let mut delivery = Delivery::default();
-        for pn in &mail.acked {
+        for pn in &event.acked {
             if let Some(snapshot) = self.ring.acknowledge(*pn) {
                 let size = Bytes::new(snapshot.size.into());
                 self.conn.inflight -= size;
@@ -224,16 +224,16 @@ impl CongestionDriver {
                 }
             }
         }
-        if let Some(noqs) = mail.in_flight {
+        if let Some(noqs) = event.in_flight {
             self.uncounted = noqs as i64 - self.conn.inflight.get() as i64;
         }
-        if mail.spurious && self.undo {
+        if event.spurious && self.undo {
             self.leave(now, Recovery::Spurious, observer);
         }
         let rtt = delivery
             .newest
             .and_then(|newest| self.on_delivered(now, newest, delivery.bytes, srtt, oldest));
-        for pn in &mail.lost {
+        for pn in &event.lost {
             self.lose(now, *pn, &mut delivery, observer);
         }
         let anew = delivery
@@ -242,10 +242,10 @@ impl CongestionDriver {
         let over = self.is_over(&delivery);
         if anew {
             self.lost_anew(now, prior_inflight, observer);
-            if mail.persistent {
+            if event.persistent {
                 self.call(now, Call::Recovery(Recovery::Persistent), observer);
             }
-        } else if mail.marked && self.episode.is_none() {
+        } else if event.marked && self.episode.is_none() {
             self.enter(now, RecoveryCause::Ecn, prior_inflight, observer);
         }
         if let Some((_, newest)) = delivery.newest {
@@ -267,7 +267,7 @@ impl CongestionDriver {
                 rate,
                 // There was one at least; an algorithm that counts is not let in.
                 ecn: EcnCounts {
-                    ce_packets: u64::from(mail.marked),
+                    ce_packets: u64::from(event.marked),
                     ce_bytes: None,
                 },
                 tlp_repair: false,

@@ -45,7 +45,7 @@ pub(crate) fn run(
 ) -> Run {
     let mut recorder = (level != TraceLevel::Off).then(|| Recorder::new(&LIMITS));
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut flows, mut rates, mut tapes, mut warnings) =
+    let (mut flows, mut rates, mut buffers, mut warnings) =
         (Vec::new(), Vec::new(), Vec::new(), rest.warnings);
     let mut meters = Vec::new();
     for (spec, flow) in scenario.flows.iter().zip(finished) {
@@ -55,10 +55,10 @@ pub(crate) fn run(
             descriptor,
             tallied,
         } = flow;
-        let (control, unused, buffer) = source.into_parts();
-        let (meter, held) = match (control, unused) {
-            (Some(mut control), _) => control.finish(rest.end),
-            (None, meter) => (meter.expect("a meter waits for its control"), Vec::new()),
+        let (driver, unused, buffer) = source.into_parts();
+        let (meter, held) = match (driver, unused) {
+            (Some(mut driver), _) => driver.finish(rest.end),
+            (None, meter) => (meter.expect("a meter waits for its driver"), Vec::new()),
         };
         let mut meter = meter.with_receiver(sink.meter().clone());
         meter.on_tally(tallied);
@@ -87,13 +87,13 @@ pub(crate) fn run(
                 recorder.declare(descriptor.name, fields)
             })
         });
-        tapes.push((group, buffer));
+        buffers.push((group, buffer));
     }
     set_max_min_shares(scenario, &mut flows, &meters);
     if let Some(recorder) = &mut recorder {
-        // Each tape is in order; no copy of them all, which may be half of the memory that there
+        // Each buffer is in order; no copy of them all, which may be half of the memory that there
         // is.
-        let mut rows: Vec<_> = tapes
+        let mut rows: Vec<_> = buffers
             .iter()
             .map(|(group, buffer)| (*group, buffer.rows().peekable()))
             .collect();
@@ -108,7 +108,7 @@ pub(crate) fn run(
             recorder.flow(row, *group, |to| to.extend_from_slice(values));
             first.extend(next(rows, index));
         }
-        let mut transitions: Vec<_> = tapes
+        let mut transitions: Vec<_> = buffers
             .iter()
             .flat_map(|(_, buffer)| buffer.transitions())
             .collect();
@@ -145,7 +145,7 @@ pub(crate) fn run(
     }
 }
 
-/// When the next row of a tape is due, and whose it is.
+/// When the next row of a buffer is due, and whose it is.
 fn next<'a>(
     rows: &mut Peekable<impl Iterator<Item = (FlowRow, &'a [f64])>>,
     buffer: usize,

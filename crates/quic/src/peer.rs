@@ -57,7 +57,7 @@ pub trait Peer {
 /// What a server is made of besides its connection.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub(crate) control: CongestionDriverConfig,
+    pub(crate) driver: CongestionDriverConfig,
     pub(crate) meter: FlowMeter,
     /// At which the application writes, if not all the time.
     pub(crate) rate: Option<Rate>,
@@ -71,12 +71,12 @@ pub(crate) struct Parts {
 /// The server of a flow.
 #[derive(Debug)]
 pub struct DataSource {
-    half: EndpointMetrics,
-    mailbox: Arc<EventBuffer>,
-    mail: BufferedEvent,
-    /// What control will be made of, until the request is there.
+    endpoint: EndpointMetrics,
+    event_buffer: Arc<EventBuffer>,
+    event: BufferedEvent,
+    /// What the driver is made of, until the request is there.
     config: Option<(CongestionDriverConfig, FlowMeter)>,
-    control: Option<CongestionDriver>,
+    driver: Option<CongestionDriver>,
     output: Option<Output>,
     rate: Option<Rate>,
     /// The request's stream, and what is read of it.
@@ -98,21 +98,22 @@ impl DataSource {
         parts: Parts,
     ) -> DataSource {
         let Parts {
-            control,
+            driver,
             meter,
             rate,
             ecn,
             batch,
             buffer,
         } = parts;
-        let mailbox = Arc::new(EventBuffer::default());
-        let half = EndpointMetrics::server(clock, identity, settings, mailbox.clone(), peer);
+        let event_buffer = Arc::new(EventBuffer::default());
+        let endpoint =
+            EndpointMetrics::server(clock, identity, settings, event_buffer.clone(), peer);
         DataSource {
-            half,
-            mailbox,
-            mail: BufferedEvent::default(),
-            config: Some((control, meter)),
-            control: None,
+            endpoint,
+            event_buffer,
+            event: BufferedEvent::default(),
+            config: Some((driver, meter)),
+            driver: None,
             output: None,
             rate,
             request: (None, Vec::new()),
@@ -130,38 +131,38 @@ impl DataSource {
     }
 
     /// Its congestion control, once there is something to send.
-    pub fn control(&mut self) -> Option<&mut CongestionDriver> {
-        self.control.as_mut()
+    pub fn driver(&mut self) -> Option<&mut CongestionDriver> {
+        self.driver.as_mut()
     }
 
     /// What was taken down.
     pub(crate) fn into_parts(self) -> (Option<CongestionDriver>, Option<FlowMeter>, TraceBuffer) {
         (
-            self.control,
+            self.driver,
             self.config.map(|(_, meter)| meter),
             self.buffer,
         )
     }
 
-    /// Hands what noq told to control, and control's window to noq.
-    fn take_mail(&mut self, now: Time) {
-        self.mailbox.take(&mut self.mail);
-        let Some(control) = self.control.as_mut().filter(|_| !self.mail.is_empty()) else {
+    /// Hands what noq told to the driver, and the driver's window to noq.
+    fn take_event(&mut self, now: Time) {
+        self.event_buffer.take(&mut self.event);
+        let Some(driver) = self.driver.as_mut().filter(|_| !self.event.is_empty()) else {
             return;
         };
-        let acked = control.on_event(now, &self.mail, self.half.srtt(), &mut self.buffer);
-        self.mailbox.set_window(control.window());
+        let acked = driver.on_event(now, &self.event, self.endpoint.srtt(), &mut self.buffer);
+        self.event_buffer.set_window(driver.window());
         if acked {
-            self.buffer.on_ack(now, control);
+            self.buffer.on_ack(now, driver);
         }
     }
 
     fn events(&mut self, now: Time) {
-        while let Some(event) = self.half.poll() {
+        while let Some(event) = self.endpoint.poll() {
             match event {
                 Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
                     self.request.0 = self
-                        .half
+                        .endpoint
                         .conn()
                         .and_then(|conn| conn.streams().accept(Dir::Bi));
                     self.read_request(now);
@@ -178,7 +179,9 @@ impl DataSource {
         let (Some(id), text) = &mut self.request else {
             return;
         };
-        let Some(conn) = self.half.conn() else { return };
+        let Some(conn) = self.endpoint.conn() else {
+            return;
+        };
         let mut stream = conn.recv_stream(*id);
         let Ok(mut chunks) = stream.read(true) else {
             return;
@@ -190,29 +193,29 @@ impl DataSource {
         let wanted = text.as_slice().try_into().map(u64::from_be_bytes);
         if let (Ok(wanted), Some((config, meter))) = (wanted, self.config.take()) {
             // What was told of the handshake's packets has numbers of other spaces.
-            self.mailbox.take(&mut self.mail);
-            let mut control = CongestionDriver::new(config, now, meter);
+            self.event_buffer.take(&mut self.event);
+            let mut driver = CongestionDriver::new(config, now, meter);
             if self.record {
-                control.record();
+                driver.record();
             }
-            self.mailbox.set_window(control.window());
-            self.control = Some(control);
+            self.event_buffer.set_window(driver.window());
+            self.driver = Some(driver);
             self.output = Some(Output::new(wanted, self.rate, now));
         }
     }
 
     /// What stops it at `now` before noq is asked; else how many datagrams may leave.
     fn may_send(&mut self, now: Time) -> Result<(usize, Stopped), Limit> {
-        let Some(control) = &mut self.control else {
+        let Some(driver) = &mut self.driver else {
             return Ok((self.batch, Stopped::Application));
         };
-        let stopped = match (&mut self.output, self.half.conn()) {
+        let stopped = match (&mut self.output, self.endpoint.conn()) {
             (Some(output), Some(conn)) => output.fill(now, conn),
             _ => Stopped::Application,
         };
-        let allowance = control.allowance(now);
+        let allowance = driver.allowance(now);
         if allowance == Bytes::ZERO {
-            let full = control.conn().inflight + control.conn().smss > control.cwnd();
+            let full = driver.conn().inflight + driver.conn().smss > driver.cwnd();
             return Err(if full { Limit::Cwnd } else { Limit::Pacing });
         }
         let most = allowance.get().div_ceil(MTU.into()).min(self.batch as u64) as usize;
@@ -222,8 +225,8 @@ impl DataSource {
 
 impl Peer for DataSource {
     fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut) {
-        self.half.receive(now, ecn, data);
-        self.take_mail(now);
+        self.endpoint.receive(now, ecn, data);
+        self.take_event(now);
     }
 
     fn on_received(&mut self, now: Time) {
@@ -231,11 +234,11 @@ impl Peer for DataSource {
     }
 
     fn on_time(&mut self, now: Time) {
-        self.half.on_time(now);
-        self.take_mail(now);
-        if let Some(control) = &mut self.control {
-            control.on_time(now, &mut self.buffer);
-            self.mailbox.set_window(control.window());
+        self.endpoint.on_time(now);
+        self.take_event(now);
+        if let Some(driver) = &mut self.driver {
+            driver.on_time(now, &mut self.buffer);
+            self.event_buffer.set_window(driver.window());
         }
         self.events(now);
     }
@@ -244,14 +247,14 @@ impl Peer for DataSource {
         let limit = match self.may_send(now) {
             Err(limit) => limit,
             Ok((most, stopped)) => {
-                let transmit = self.half.transmit(now, most);
-                self.take_mail(now);
+                let transmit = self.endpoint.transmit(now, most);
+                self.take_event(now);
                 match transmit {
                     Some(transmit) => {
-                        if let Some(control) = &mut self.control {
-                            control.on_burst(now);
+                        if let Some(driver) = &mut self.driver {
+                            driver.on_burst(now);
                         }
-                        let data = &self.half.datagrams()[..transmit.size];
+                        let data = &self.endpoint.datagrams()[..transmit.size];
                         let ecn = transmit.ecn.filter(|_| self.ecn);
                         return Some(Burst {
                             data,
@@ -259,23 +262,23 @@ impl Peer for DataSource {
                             ecn,
                         });
                     }
-                    None if self.mail.cwnd_limited => Limit::Cwnd,
-                    None if self.control.is_none() => Limit::Handshake,
+                    None if self.event.cwnd_limited => Limit::Cwnd,
+                    None if self.driver.is_none() => Limit::Handshake,
                     None if stopped == Stopped::ReceiveWindow => Limit::ReceiveWindow,
                     None => Limit::Application,
                 }
             }
         };
         self.limit = limit;
-        if let Some(control) = &mut self.control {
-            control.on_limit(now, limit);
+        if let Some(driver) = &mut self.driver {
+            driver.on_limit(now, limit);
         }
         None
     }
 
     fn wake_at(&self) -> Option<Time> {
-        let control = self.control.as_ref();
-        let departure = control
+        let driver = self.driver.as_ref();
+        let departure = driver
             .filter(|_| self.limit == Limit::Pacing)
             .map(CongestionDriver::next_departure);
         let more = self
@@ -284,10 +287,10 @@ impl Peer for DataSource {
             .filter(|_| self.limit == Limit::Application)
             .and_then(Output::next_at);
         [
-            self.half.timer_at(),
+            self.endpoint.timer_at(),
             departure,
             more,
-            control.and_then(CongestionDriver::wake_at),
+            driver.and_then(CongestionDriver::wake_at),
         ]
         .into_iter()
         .flatten()
@@ -295,14 +298,14 @@ impl Peer for DataSource {
     }
 
     fn ended(&self) -> Option<&Result<(), String>> {
-        self.half.ended()
+        self.endpoint.ended()
     }
 }
 
 /// The client of a flow.
 #[derive(Debug)]
 pub struct Sink {
-    half: EndpointMetrics,
+    endpoint: EndpointMetrics,
     /// What it asks for; `u64::MAX` for data without end.
     wanted: u64,
     got: u64,
@@ -319,9 +322,10 @@ impl Sink {
         meter: FlowMeter,
         now: Time,
     ) -> Sink {
-        let half = EndpointMetrics::client(clock, identity, settings, Arc::default(), peer, now);
+        let endpoint =
+            EndpointMetrics::client(clock, identity, settings, Arc::default(), peer, now);
         Sink {
-            half,
+            endpoint,
             wanted: wanted.map_or(u64::MAX, Bytes::get),
             got: 0,
             meter,
@@ -345,16 +349,16 @@ impl Sink {
 
     /// The run is over: says so to the server.
     pub(crate) fn stop(&mut self, now: Time) {
-        self.half.close(now);
+        self.endpoint.close(now);
     }
 
     fn events(&mut self, now: Time) {
-        while let Some(event) = self.half.poll() {
+        while let Some(event) = self.endpoint.poll() {
             match event {
                 Event::Connected => self.ask(),
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     while let Some(id) = self
-                        .half
+                        .endpoint
                         .conn()
                         .and_then(|conn| conn.streams().accept(Dir::Uni))
                     {
@@ -369,7 +373,9 @@ impl Sink {
 
     fn ask(&mut self) {
         let wanted = self.wanted.to_be_bytes();
-        let Some(conn) = self.half.conn() else { return };
+        let Some(conn) = self.endpoint.conn() else {
+            return;
+        };
         let id = conn
             .streams()
             .open(Dir::Bi)
@@ -385,7 +391,9 @@ impl Sink {
     }
 
     fn read(&mut self, now: Time, id: StreamId) {
-        let Some(conn) = self.half.conn() else { return };
+        let Some(conn) = self.endpoint.conn() else {
+            return;
+        };
         let mut stream = conn.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else {
             return;
@@ -400,14 +408,14 @@ impl Sink {
         self.meter.on_received(now, Bytes::new(self.got - before));
         if self.got >= self.wanted {
             self.meter.on_complete(now);
-            self.half.close(now);
+            self.endpoint.close(now);
         }
     }
 }
 
 impl Peer for Sink {
     fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut) {
-        self.half.receive(now, ecn, data);
+        self.endpoint.receive(now, ecn, data);
     }
 
     fn on_received(&mut self, now: Time) {
@@ -415,13 +423,13 @@ impl Peer for Sink {
     }
 
     fn on_time(&mut self, now: Time) {
-        self.half.on_time(now);
+        self.endpoint.on_time(now);
         self.events(now);
     }
 
     fn burst(&mut self, now: Time) -> Option<Burst<'_>> {
-        let transmit = self.half.transmit(now, BATCH)?;
-        let data = &self.half.datagrams()[..transmit.size];
+        let transmit = self.endpoint.transmit(now, BATCH)?;
+        let data = &self.endpoint.datagrams()[..transmit.size];
         // ACKs are not ECN-capable, as TCP's are not.
         Some(Burst {
             data,
@@ -431,10 +439,10 @@ impl Peer for Sink {
     }
 
     fn wake_at(&self) -> Option<Time> {
-        self.half.timer_at()
+        self.endpoint.timer_at()
     }
 
     fn ended(&self) -> Option<&Result<(), String>> {
-        self.half.ended()
+        self.endpoint.ended()
     }
 }

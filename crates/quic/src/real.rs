@@ -268,7 +268,7 @@ impl Ends {
             index,
             start,
             settings,
-            control,
+            driver,
             meter,
             ecn,
             batch,
@@ -289,7 +289,7 @@ impl Ends {
         let at = |socket: &Socket| socket.0.local_addr().map_err(cant);
         let (server_at, client_at) = (at(&server)?, at(&client)?);
         let parts = Parts {
-            control,
+            driver,
             meter: meter.clone(),
             rate: spec.app_rate,
             ecn,

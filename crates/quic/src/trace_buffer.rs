@@ -14,7 +14,7 @@ const MOST: usize = 512 << 20;
 /// State transitions that are kept at most.
 const TRANSITIONS: usize = 1 << 20;
 
-/// At the end rows become columns, which double as they grow, while the tape is still there.
+/// At the end rows become columns, which double as they grow, while the buffer is still there.
 const PASSES: usize = 3;
 
 /// A flow's rows.
@@ -35,7 +35,7 @@ pub struct TraceBuffer {
     transitions_written: usize,
 }
 
-/// A tape for so many rows, if `available` bytes are enough for it.
+/// A buffer for so many rows, if `available` bytes are enough for it.
 ///
 /// # Errors
 /// When they are not.
@@ -130,16 +130,16 @@ fn blank() -> FlowRow {
 impl TraceBuffer {
     /// An ACK was handled.
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Time, control: &CongestionDriver) {
+    pub(crate) fn on_ack(&mut self, now: Time, driver: &CongestionDriver) {
         let Some(every) = self.every else { return };
         if now < self.due {
             return;
         }
         self.due = now + every;
         let place = self.written % self.rows.len();
-        self.rows[place] = control.row(now, self.flow);
+        self.rows[place] = driver.row(now, self.flow);
         self.scratch.clear();
-        control.controller().observe(&mut self.scratch);
+        driver.controller().observe(&mut self.scratch);
         let values = &mut self.values[place * self.fields..][..self.fields];
         values.copy_from_slice(&self.scratch);
         self.written += 1;

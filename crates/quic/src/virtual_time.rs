@@ -55,23 +55,23 @@ impl Observer<Payload> for Watcher {
         at: Time,
         link: Option<usize>,
         cause: DropCause,
-        parcel: &EmulatedPacket<Payload>,
+        packet: &EmulatedPacket<Payload>,
     ) {
-        self.tallies.dropped(at, parcel);
+        self.tallies.dropped(at, packet);
         if let Some(link) =
-            link.filter(|_| parcel.kind == PacketKind::Data && cause != DropCause::Loss)
+            link.filter(|_| packet.kind == PacketKind::Data && cause != DropCause::Loss)
         {
             self.links[link].0 += 1;
         }
     }
 
-    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Payload>) {
-        self.tallies.passed(passage, parcel);
-        self.links[passage.link].1 += u64::from(passage.marked && parcel.kind == PacketKind::Data);
+    fn passed(&mut self, passage: &LinkTransit, packet: &EmulatedPacket<Payload>) {
+        self.tallies.passed(passage, packet);
+        self.links[passage.link].1 += u64::from(passage.marked && packet.kind == PacketKind::Data);
     }
 
-    fn delivered(&mut self, _: Time, waited: Span, parcel: EmulatedPacket<Payload>) {
-        self.delivered.push((waited, parcel));
+    fn delivered(&mut self, _: Time, waited: Span, packet: EmulatedPacket<Payload>) {
+        self.delivered.push((waited, packet));
     }
 }
 
@@ -214,12 +214,12 @@ impl Virtual {
         for index in 0..self.flows.len() {
             let entering = &mut self.flows[index].entering;
             while entering.front().is_some_and(|(at, _)| *at <= now) {
-                let (_, parcel) = entering.pop_front().expect("there is a first one");
-                self.path.arrive(now, parcel, &mut self.watcher);
+                let (_, packet) = entering.pop_front().expect("there is a first one");
+                self.path.arrive(now, packet, &mut self.watcher);
             }
         }
-        for (waited, parcel) in std::mem::take(&mut self.watcher.delivered) {
-            self.deliver(waited, parcel);
+        for (waited, packet) in std::mem::take(&mut self.watcher.delivered) {
+            self.deliver(waited, packet);
         }
         for index in 0..self.flows.len() {
             let flow = &mut self.flows[index];
@@ -244,19 +244,19 @@ impl Virtual {
     }
 
     /// A packet is at its other end.
-    fn deliver(&mut self, waited: Span, parcel: EmulatedPacket<Payload>) {
-        let (now, index) = (self.now, parcel.flow as usize);
+    fn deliver(&mut self, waited: Span, packet: EmulatedPacket<Payload>) {
+        let (now, index) = (self.now, packet.flow as usize);
         let flow = &mut self.flows[index];
-        let ecn = match parcel.ecn {
+        let ecn = match packet.ecn {
             OnPath::NotEct => None,
             OnPath::Ect0 => Some(EcnCodepoint::Ect0),
             OnPath::Ect1 => Some(EcnCodepoint::Ect1),
             OnPath::Ce => Some(EcnCodepoint::Ce),
         };
-        let data = BytesMut::from(&parcel.payload[..]);
-        match parcel.direction {
+        let data = BytesMut::from(&packet.payload[..]);
+        match packet.direction {
             Direction::Forward => {
-                if parcel.kind == PacketKind::Data {
+                if packet.kind == PacketKind::Data {
                     flow.sink
                         .meter_mut()
                         .on_delivered(now, waited, fullpipe_units::Bytes::ZERO);
@@ -277,7 +277,7 @@ impl Virtual {
     fn call(&mut self, index: usize, direction: Direction) {
         let now = self.now;
         let flow = &mut self.flows[index];
-        let (number, open) = (index as u32, flow.source.control().is_some());
+        let (number, open) = (index as u32, flow.source.driver().is_some());
         let kind = match direction {
             _ if !open => PacketKind::Other,
             Direction::Forward => PacketKind::Data,
@@ -300,13 +300,13 @@ impl Virtual {
         while let Some(burst) = peer.burst(now) {
             for datagram in burst.datagrams() {
                 let size = HEADERS + fullpipe_units::Bytes::new(datagram.len() as u64);
-                let mut parcel =
+                let mut packet =
                     EmulatedPacket::new(number, direction, kind, size, Payload::from(datagram));
                 if burst.ecn.is_some() {
-                    parcel.ecn = OnPath::Ect0;
+                    packet.ecn = OnPath::Ect0;
                 }
                 if direction == Direction::Reverse {
-                    self.path.arrive(now, parcel, &mut self.watcher);
+                    self.path.arrive(now, packet, &mut self.watcher);
                     continue;
                 }
                 let (_, mut at) = access.transmit(now, size);
@@ -314,7 +314,7 @@ impl Virtual {
                     at = (at + Span::from_nanos(rng.below(most.as_nanos() + 1))).max(*last_entry);
                     *last_entry = at;
                 }
-                entering.push_back((at, parcel));
+                entering.push_back((at, packet));
             }
         }
         wakes[end] = peer.wake_at();
@@ -367,7 +367,7 @@ fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> F
         index,
         start,
         settings,
-        control,
+        driver,
         meter,
         ecn,
         batch,
@@ -386,7 +386,7 @@ fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> F
         &settings,
         client,
         Parts {
-            control,
+            driver,
             meter,
             rate: spec.app_rate,
             ecn,

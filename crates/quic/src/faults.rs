@@ -11,10 +11,13 @@ use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Span, Time};
 use noq_proto::EcnCodepoint;
 
-use crate::build::{Plan, Runner, plans};
+use crate::check::Runner;
+use crate::data_source::{DataSource, Parts};
 use crate::endpoint_metrics::{Clock, addresses};
-use crate::peer::{DataSource, Parts, Peer, Sink};
+use crate::peer::Peer;
+use crate::plan::{Plan, plans};
 use crate::real;
+use crate::sink::Sink;
 use crate::tls::Identity;
 use crate::trace_buffer;
 use crate::udp;

@@ -15,8 +15,9 @@ use fullpipe_trace::{
 use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::{Span, Time};
 
-use crate::build::Runner;
-use crate::peer::{DataSource, Sink};
+use crate::check::Runner;
+use crate::data_source::DataSource;
+use crate::sink::Sink;
 use crate::trace_buffer::TraceBuffer;
 
 /// A flow that is over.

@@ -31,14 +31,7 @@ pub(crate) fn of_machine(py: Python<'_>, problem: &str, fix: &str) -> PyErr {
 
 /// A [`ScenarioError`] with the parts of `error` as attributes.
 pub(crate) fn refused(py: Python<'_>, error: &fullpipe_scenario::Error) -> PyErr {
-    let parts = [
-        ("file", error.file()),
-        ("key", error.key()),
-        ("value", error.value()),
-        ("problem", error.problem()),
-        ("fix", error.fix()),
-    ];
-    raise(py, error.to_string(), error.line(), &parts)
+    raise(py, error.to_string(), error.line(), &error.parts())
 }
 
 /// The same for `trace`, which is no key of the scenario.

@@ -1,17 +1,21 @@
 //! A connection's congestion control: the contract's calls, in the contract's order, out of what
 //! noq tells.
 
+mod feedback;
+mod recovery;
+
 use fullpipe_cc::replay::{Call, Event};
 use fullpipe_cc::{
-    Ack, AnyController, Conn, Context, Controller, Decision, EcnCounts, LossCause, Lost, Observer,
-    PathChange, Recovery, RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
+    AnyController, Conn, Context, Controller, Decision, Observer, PathChange, RecoveryCause,
+    RecoveryOwner, Signals,
 };
-use fullpipe_tcp::{Flight, Limit, LimitClock, Pacer, Pacing, Prr, RateAggregator, rate_sample};
+use fullpipe_tcp::{Flight, Limit, LimitClock, Pacer, Pacing, Prr, RateAggregator};
 use fullpipe_trace::{FlowMeter, FlowRow};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use crate::event_buffer::BufferedEvent;
 use crate::ring::Ring;
+use recovery::Episode;
 
 /// The signals that noq gives a controller, by way of [`CongestionDriver`]. Of marks it says only
 /// that there were more of them, it sends with ECT(0) or not at all, and QUIC has no timestamps.
@@ -39,15 +43,6 @@ pub struct CongestionDriverConfig {
     pub smss: Bytes,
     /// Metrics leave out what is before.
     pub measure_from: Time,
-}
-
-/// An episode of recovery (RFC 9002 §7.3.2).
-#[derive(Clone, Copy, Debug)]
-struct Episode {
-    cause: RecoveryCause,
-    /// The first packet to be sent within it: its ACK ends the episode, and its loss is congestion
-    /// anew.
-    point: u64,
 }
 
 /// Congestion control of one connection, from when its data begins.
@@ -89,15 +84,6 @@ pub struct Record {
     pub decisions: Vec<(usize, Decision)>,
 }
 
-/// What was acknowledged and lost by one event, while it is worked out.
-#[derive(Debug, Default)]
-struct Delivery {
-    bytes: Bytes,
-    newest: Option<(u64, Snapshot)>,
-    lost: Bytes,
-    last_lost: Option<u64>,
-}
-
 impl CongestionDriver {
     /// Nothing was sent yet.
     pub fn new(config: CongestionDriverConfig, now: Time, meter: FlowMeter) -> CongestionDriver {
@@ -113,7 +99,7 @@ impl CongestionDriver {
         let decision = controller.decision();
         let mut limits = LimitClock::new(now);
         limits.restart(measure_from.max(now));
-        let mut control = CongestionDriver {
+        let mut driver = CongestionDriver {
             controller,
             owner,
             rng,
@@ -136,8 +122,8 @@ impl CongestionDriver {
             meter,
             record: None,
         };
-        control.decide();
-        control
+        driver.decide();
+        driver
     }
 
     /// Keeps every call from now on, for a replay.
@@ -155,17 +141,17 @@ impl CongestionDriver {
     pub fn on_event(
         &mut self,
         now: Time,
-        mail: &BufferedEvent,
+        event: &BufferedEvent,
         srtt: Span,
         observer: &mut dyn Observer,
     ) -> bool {
-        for (pn, size) in &mail.sent {
+        for (pn, size) in &event.sent {
             self.on_sent(now, *pn, *size, observer);
         }
-        if mail.cwnd_limited {
+        if event.cwnd_limited {
             self.cwnd_limited_until = self.ring.next();
         }
-        if let Some(mtu) = mail
+        if let Some(mtu) = event
             .mtu
             .map(|mtu| Bytes::new(mtu.into()))
             .filter(|mtu| *mtu != self.conn.smss)
@@ -174,10 +160,10 @@ impl CongestionDriver {
             self.call(now, Call::Path(PathChange::Mtu), observer);
             self.decide();
         }
-        if mail.acked.is_empty() && mail.lost.is_empty() && !mail.marked && !mail.spurious {
+        if event.acked.is_empty() && event.lost.is_empty() && !event.marked && !event.spurious {
             return false;
         }
-        let acked = self.on_feedback(now, mail, srtt, observer);
+        let acked = self.on_feedback(now, event, srtt, observer);
         self.decide();
         self.ring.trim();
         acked
@@ -202,194 +188,6 @@ impl CongestionDriver {
         self.to_repair -= u64::from(again);
         self.meter.on_sent(now, again);
         self.call(now, Call::Sent(snapshot), observer);
-    }
-
-    /// ACKs, losses and marks of one event.
-    fn on_feedback(
-        &mut self,
-        now: Time,
-        mail: &BufferedEvent,
-        srtt: Span,
-        observer: &mut dyn Observer,
-    ) -> bool {
-        let (prior_inflight, oldest) = (self.conn.inflight, self.ring.oldest());
-        let mut delivery = Delivery::default();
-        for pn in &mail.acked {
-            if let Some(snapshot) = self.ring.acknowledge(*pn) {
-                let size = Bytes::new(snapshot.size.into());
-                self.conn.inflight -= size;
-                delivery.bytes += size;
-                if delivery.newest.is_none_or(|(newest, _)| *pn > newest) {
-                    delivery.newest = Some((*pn, snapshot));
-                }
-            }
-        }
-        if let Some(noqs) = mail.in_flight {
-            self.uncounted = noqs as i64 - self.conn.inflight.get() as i64;
-        }
-        if mail.spurious && self.undo {
-            self.leave(now, Recovery::Spurious, observer);
-        }
-        let rtt = delivery
-            .newest
-            .and_then(|newest| self.on_delivered(now, newest, delivery.bytes, srtt, oldest));
-        for pn in &mail.lost {
-            self.lose(now, *pn, &mut delivery, observer);
-        }
-        let anew = delivery
-            .last_lost
-            .is_some_and(|pn| self.episode.is_none_or(|episode| pn >= episode.point));
-        let over = self.is_over(&delivery);
-        if anew {
-            self.lost_anew(now, prior_inflight, observer);
-            if mail.persistent {
-                self.call(now, Call::Recovery(Recovery::Persistent), observer);
-            }
-        } else if mail.marked && self.episode.is_none() {
-            self.enter(now, RecoveryCause::Ecn, prior_inflight, observer);
-        }
-        if let Some((_, newest)) = delivery.newest {
-            let rate = rate_sample(now, &self.conn, &newest);
-            let rate = self
-                .joined
-                .join(now, newest.sent, self.conn.delivered, rate);
-            let ack = Ack {
-                newest,
-                newly_acked: delivery.bytes,
-                newly_lost: delivery.lost,
-                prior_inflight,
-                // noq keeps the ACK's delay to itself.
-                rtt: rtt.map(|raw| RttSample {
-                    raw,
-                    ack_delay: Span::ZERO,
-                }),
-                one_way: None,
-                rate,
-                // There was one at least; an algorithm that counts is not let in.
-                ecn: EcnCounts {
-                    ce_packets: u64::from(mail.marked),
-                    ce_bytes: None,
-                },
-                tlp_repair: false,
-            };
-            self.last = (rtt.or(self.last.0), rate.rate);
-            self.call(now, Call::Ack(ack), observer);
-        }
-        if over && !anew {
-            self.leave(now, Recovery::Exit, observer);
-        }
-        // What PRR lets go counts from the threshold that the controller has now decided.
-        if let Some(prr) = &mut self.prr {
-            prr.on_ack(
-                delivery.bytes,
-                self.conn.inflight,
-                delivery.lost == Bytes::ZERO && delivery.bytes > Bytes::ZERO,
-            );
-        }
-        delivery.newest.is_some()
-    }
-
-    /// The counters after an ACK whose most recently sent packet is `newest`; its RTT sample, if it
-    /// is one (RFC 9002 §5.1).
-    fn on_delivered(
-        &mut self,
-        now: Time,
-        (pn, newest): (u64, Snapshot),
-        bytes: Bytes,
-        srtt: Span,
-        oldest: u64,
-    ) -> Option<Span> {
-        self.conn.delivered += bytes;
-        self.flight.on_delivered(now, newest.sent, &mut self.conn);
-        self.conn.cwnd_limited = oldest < self.cwnd_limited_until;
-        if self.largest_acked.is_some_and(|largest| pn < largest) {
-            return None;
-        }
-        self.largest_acked = Some(pn);
-        let rtt = now - newest.sent;
-        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
-        self.conn.srtt = srtt;
-        self.meter.on_rtt(now, rtt);
-        Some(rtt)
-    }
-
-    fn lose(&mut self, now: Time, pn: u64, delivery: &mut Delivery, observer: &mut dyn Observer) {
-        let Some((packet, new_range)) = self.ring.lose(pn) else {
-            return;
-        };
-        let size = Bytes::new(packet.size.into());
-        self.conn.inflight -= size;
-        self.conn.lost += size;
-        self.to_repair += 1;
-        delivery.lost += size;
-        delivery.last_lost = Some(pn);
-        let lost_since_sent = self.conn.lost - packet.lost;
-        self.call(
-            now,
-            Call::Lost(Lost {
-                packet,
-                lost_since_sent,
-                new_range,
-                cause: LossCause::Rack,
-            }),
-            observer,
-        );
-    }
-
-    /// A packet was lost that left after the latest episode began, if there is one.
-    fn lost_anew(&mut self, now: Time, prior_inflight: Bytes, observer: &mut dyn Observer) {
-        match &mut self.episode {
-            // A controller with a recovery of its own stays in it, as under the simulated TCP.
-            Some(episode)
-                if self.owner == RecoveryOwner::Own && episode.cause == RecoveryCause::Loss =>
-            {
-                episode.point = self.ring.next();
-            }
-            Some(_) => {
-                self.leave(now, Recovery::Exit, observer);
-                self.enter(now, RecoveryCause::Loss, prior_inflight, observer);
-            }
-            None => self.enter(now, RecoveryCause::Loss, prior_inflight, observer),
-        }
-    }
-
-    /// A packet that was sent within the episode is acknowledged.
-    fn is_over(&self, delivery: &Delivery) -> bool {
-        match (self.episode, delivery.newest) {
-            (Some(episode), Some((pn, _))) => pn >= episode.point,
-            _ => false,
-        }
-    }
-
-    fn enter(
-        &mut self,
-        now: Time,
-        cause: RecoveryCause,
-        prior_inflight: Bytes,
-        observer: &mut dyn Observer,
-    ) {
-        self.episode = Some(Episode {
-            cause,
-            point: self.ring.next(),
-        });
-        self.undo = cause == RecoveryCause::Loss;
-        self.conn.in_recovery = cause == RecoveryCause::Loss || self.owner == RecoveryOwner::Prr;
-        self.call(now, Call::Recovery(Recovery::Enter(cause)), observer);
-        if self.owner == RecoveryOwner::Prr {
-            self.prr = Some(Prr::new(
-                self.conn.smss,
-                self.controller.decision().ssthresh,
-                prior_inflight,
-            ));
-        }
-    }
-
-    fn leave(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
-        self.episode = None;
-        self.undo &= change == Recovery::Exit;
-        self.conn.in_recovery = false;
-        self.prr = None;
-        self.call(now, Call::Recovery(change), observer);
     }
 
     /// The time that the controller asked for may have come.

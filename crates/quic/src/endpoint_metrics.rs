@@ -87,7 +87,7 @@ pub(crate) struct EndpointMetrics {
 
 impl std::fmt::Debug for EndpointMetrics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Half")
+        f.debug_struct("EndpointMetrics")
             .field("peer", &self.peer)
             .field("ended", &self.ended)
             .finish_non_exhaustive()
@@ -100,11 +100,11 @@ impl EndpointMetrics {
         clock: Clock,
         identity: &Identity,
         settings: &Settings,
-        mailbox: Arc<EventBuffer>,
+        event_buffer: Arc<EventBuffer>,
         peer: SocketAddr,
     ) -> EndpointMetrics {
         let mut config = ServerConfig::with_crypto(identity.server());
-        config.transport_config(Arc::new(transport(settings, mailbox)));
+        config.transport_config(Arc::new(transport(settings, event_buffer)));
         let endpoint = Endpoint::new(
             endpoint_config(settings, "server"),
             Some(Arc::new(config)),
@@ -125,12 +125,12 @@ impl EndpointMetrics {
         clock: Clock,
         identity: &Identity,
         settings: &Settings,
-        mailbox: Arc<EventBuffer>,
+        event_buffer: Arc<EventBuffer>,
         peer: SocketAddr,
         now: Time,
     ) -> EndpointMetrics {
         let mut config = ClientConfig::new(identity.client());
-        config.transport_config(Arc::new(transport(settings, mailbox)));
+        config.transport_config(Arc::new(transport(settings, event_buffer)));
         let mut endpoint = Endpoint::new(endpoint_config(settings, "client"), None, false);
         let conn = endpoint.connect(clock.instant(now), config, peer, SERVER_NAME);
         let conn = conn.expect("an address with a port, and a name that DNS allows");
@@ -268,7 +268,7 @@ fn endpoint_config(settings: &Settings, usage: &str) -> Arc<EndpointConfig> {
     Arc::new(config)
 }
 
-fn transport(settings: &Settings, mailbox: Arc<EventBuffer>) -> TransportConfig {
+fn transport(settings: &Settings, event_buffer: Arc<EventBuffer>) -> TransportConfig {
     let window = VarInt::from_u64(settings.receive_window.get()).unwrap_or(VarInt::MAX);
     let patience = settings.patience.map(|span| {
         VarInt::from_u64(span.as_nanos() / 1_000_000)
@@ -277,7 +277,7 @@ fn transport(settings: &Settings, mailbox: Arc<EventBuffer>) -> TransportConfig 
     });
     let mut transport = TransportConfig::default();
     transport
-        .congestion_controller_factory(Arc::new(Deliver(mailbox)))
+        .congestion_controller_factory(Arc::new(Deliver(event_buffer)))
         // Packets have one size, as TCP's have: no probes, which may be lost without a word. It
         // falls if nothing that large gets through (RFC 8899 §4.3).
         .mtu_discovery_config(None)

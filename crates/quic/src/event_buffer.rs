@@ -68,18 +68,18 @@ impl BufferedEvent {
 #[derive(Debug)]
 pub struct EventBuffer {
     window: AtomicU64,
-    mail: Mutex<BufferedEvent>,
+    event: Mutex<BufferedEvent>,
 }
 
-/// Before a [`CongestionDriver`](crate::CongestionDriver) decides: during the handshake, and at the
-/// side that only asks.
+/// Before a [`CongestionDriver`](crate::CongestionDriver) decides: during the handshake, and at the side
+/// that only asks.
 const UNLIMITED: u64 = u64::MAX / 2;
 
 impl Default for EventBuffer {
     fn default() -> EventBuffer {
         EventBuffer {
             window: AtomicU64::new(UNLIMITED),
-            mail: Mutex::default(),
+            event: Mutex::default(),
         }
     }
 }
@@ -93,13 +93,13 @@ impl EventBuffer {
     /// Swaps what was told for `empty`.
     pub fn take(&self, empty: &mut BufferedEvent) {
         empty.clear();
-        std::mem::swap(&mut *self.mail(), empty);
+        std::mem::swap(&mut *self.event(), empty);
     }
 
-    fn mail(&self) -> MutexGuard<'_, BufferedEvent> {
-        self.mail
+    fn event(&self) -> MutexGuard<'_, BufferedEvent> {
+        self.event
             .lock()
-            .expect("nothing panics while it holds the mail")
+            .expect("nothing panics while it holds the event")
     }
 }
 
@@ -109,23 +109,23 @@ struct Writer(Arc<EventBuffer>);
 
 impl Controller for Writer {
     fn on_packet_sent(&mut self, _: Instant, bytes: u16, pn: u64) {
-        self.0.mail().sent.push((pn, bytes));
+        self.0.event().sent.push((pn, bytes));
     }
 
     fn on_cwnd_limited(&mut self) {
-        self.0.mail().cwnd_limited = true;
+        self.0.event().cwnd_limited = true;
     }
 
     fn on_ack(&mut self, _: Instant, _: Instant, _: u64, pn: u64, _: bool, _: &RttEstimator) {
-        self.0.mail().acked.push(pn);
+        self.0.event().acked.push(pn);
     }
 
     fn on_end_acks(&mut self, _: Instant, in_flight: u64, _: bool, _: Option<u64>) {
-        self.0.mail().in_flight = Some(in_flight);
+        self.0.event().in_flight = Some(in_flight);
     }
 
     fn on_packet_lost(&mut self, _: u16, pn: u64, _: Instant) {
-        self.0.mail().lost.push(pn);
+        self.0.event().lost.push(pn);
     }
 
     fn on_congestion_event(
@@ -137,17 +137,17 @@ impl Controller for Writer {
         _: u64,
         _: u64,
     ) {
-        let mut mail = self.0.mail();
-        mail.marked |= is_ecn;
-        mail.persistent |= persistent;
+        let mut event = self.0.event();
+        event.marked |= is_ecn;
+        event.persistent |= persistent;
     }
 
     fn on_spurious_congestion_event(&mut self) {
-        self.0.mail().spurious = true;
+        self.0.event().spurious = true;
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.0.mail().mtu = Some(new_mtu);
+        self.0.event().mtu = Some(new_mtu);
     }
 
     fn window(&self) -> u64 {
@@ -175,7 +175,7 @@ impl Controller for Writer {
     }
 }
 
-/// Gives the one connection of an endpoint its mailbox.
+/// Gives the one connection of an endpoint its event buffer.
 #[derive(Debug)]
 pub(crate) struct Deliver(pub(crate) Arc<EventBuffer>);
 

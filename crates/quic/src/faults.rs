@@ -11,10 +11,13 @@ use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Span, Time};
 use noq_proto::EcnCodepoint;
 
-use crate::build::{Plan, Runner, plans};
+use crate::check::Runner;
+use crate::data_source::{DataSource, Parts};
 use crate::endpoint_metrics::{Clock, addresses};
-use crate::peer::{DataSource, Parts, Peer, Sink};
+use crate::peer::Peer;
+use crate::plan::{Plan, plans};
 use crate::real;
+use crate::sink::Sink;
 use crate::tls::Identity;
 use crate::trace_buffer;
 use crate::udp;
@@ -38,7 +41,7 @@ fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (DataSourc
     let Plan {
         start,
         settings,
-        control,
+        driver,
         meter,
         batch,
         buffer,
@@ -62,7 +65,7 @@ fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (DataSourc
             &settings,
             client_at,
             Parts {
-                control,
+                driver,
                 meter,
                 rate: None,
                 ecn: false,
@@ -168,7 +171,7 @@ fn a_path_that_swallows_large_packets_is_crossed_with_smaller_ones() {
     carry(&mut source, &mut sink, |datagram| datagram.len() <= 1_300);
     assert_eq!(sink.ended(), Some(&Ok(())), "{} bytes arrived", sink.got());
     assert_eq!(
-        source.control().expect("a request").conn().smss,
+        source.driver().expect("a request").conn().smss,
         Bytes::new(1_200)
     );
 }
@@ -244,9 +247,9 @@ fn a_trace_that_does_not_fit_is_refused_before_it_begins() {
 }
 
 #[test]
-fn a_tape_that_is_full_keeps_the_newest_rows_and_says_so() {
+fn a_trace_buffer_that_is_full_keeps_the_newest_rows_and_says_so() {
     let mut plan = plan(&scenario(""));
-    plan.control.pacing = Pacing::Off;
+    plan.driver.pacing = Pacing::Off;
     let mut buffer = trace_buffer::reserve(
         0,
         TraceLevel::Acks,
@@ -255,9 +258,9 @@ fn a_tape_that_is_full_keeps_the_newest_rows_and_says_so() {
         u64::MAX,
     )
     .expect("room");
-    let control = crate::CongestionDriver::new(plan.control, Time::ZERO, plan.meter);
+    let driver = crate::CongestionDriver::new(plan.driver, Time::ZERO, plan.meter);
     for ms in 0..3_000 {
-        buffer.on_ack(Time::ZERO + Span::from_millis(ms), &control);
+        buffer.on_ack(Time::ZERO + Span::from_millis(ms), &driver);
     }
     let times: Vec<u64> = buffer
         .rows()

@@ -34,8 +34,9 @@
 //! them, as for kernel TCP; a tap (`tap.rs`) counts packets. The trace goes into a [`TraceBuffer`],
 //! allocated before the run begins.
 
-mod build;
+mod check;
 mod congestion_driver;
+mod data_source;
 mod endpoint_metrics;
 mod event_buffer;
 #[cfg(test)]
@@ -43,8 +44,10 @@ mod faults;
 mod outcome;
 mod output;
 mod peer;
+mod plan;
 pub mod real;
 mod ring;
+mod sink;
 mod tap;
 mod tls;
 mod trace_buffer;
@@ -52,10 +55,12 @@ mod udp;
 pub mod virtual_time;
 pub mod wakeups;
 
-pub use build::{Runner, check};
+pub use check::{Runner, check};
 pub use congestion_driver::{CongestionDriver, CongestionDriverConfig, PROVIDES, Record};
+pub use data_source::DataSource;
 pub use endpoint_metrics::{Clock, HEADERS, MTU};
 pub use event_buffer::{BufferedEvent, EventBuffer};
-pub use peer::{Burst, DataSource, Peer, Sink};
+pub use peer::{Burst, Peer};
+pub use sink::Sink;
 pub use tls::Identity;
 pub use trace_buffer::TraceBuffer;

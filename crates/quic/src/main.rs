@@ -62,14 +62,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(RunError::Refused(error)) => {
-            let parts = [
-                ("file", error.file()),
-                ("key", error.key()),
-                ("value", error.value()),
-                ("problem", error.problem()),
-                ("fix", error.fix()),
-            ];
-            let parts: serde_json::Map<_, _> = parts
+            let parts: serde_json::Map<_, _> = error
+                .parts()
                 .into_iter()
                 .map(|(name, part)| (name.to_owned(), part.into()))
                 .collect();

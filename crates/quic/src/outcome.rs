@@ -4,24 +4,30 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::iter::Peekable;
 
+use fullpipe_cc::Descriptor;
 use fullpipe_scenario::Scenario;
 use fullpipe_setup::set_max_min_shares;
 use fullpipe_tcp::LIMITS;
-use fullpipe_trace::{FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, jain};
+use fullpipe_trace::{
+    FlowCounters, FlowMeter, FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, Trace,
+    jain,
+};
 use fullpipe_trace::{Run, TraceLevel};
-use fullpipe_units::Time;
+use fullpipe_units::{Span, Time};
 
-use crate::build::Runner;
-use crate::peer::{DataSource, Sink};
+use crate::check::Runner;
+use crate::data_source::DataSource;
+use crate::sink::Sink;
+use crate::trace_buffer::TraceBuffer;
 
 /// A flow that is over.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) source: DataSource,
     pub(crate) sink: Sink,
-    pub(crate) descriptor: &'static fullpipe_cc::Descriptor,
+    pub(crate) descriptor: &'static Descriptor,
     /// What the path dropped and marked of it.
-    pub(crate) tallied: fullpipe_trace::FlowCounters,
+    pub(crate) tallied: FlowCounters,
 }
 
 /// What there is besides the flows.
@@ -43,33 +49,13 @@ pub(crate) fn run(
     finished: Vec<Finished>,
     rest: Rest,
 ) -> Run {
-    let mut recorder = (level != TraceLevel::Off).then(|| Recorder::new(&LIMITS));
-    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut flows, mut rates, mut tapes, mut warnings) =
-        (Vec::new(), Vec::new(), Vec::new(), rest.warnings);
-    let mut meters = Vec::new();
+    let mut warnings = rest.warnings;
+    let (mut flows, mut meters, mut traces) = (Vec::new(), Vec::new(), Vec::new());
     for (spec, flow) in scenario.flows.iter().zip(finished) {
-        let Finished {
-            source,
-            sink,
-            descriptor,
-            tallied,
-        } = flow;
-        let (control, unused, buffer) = source.into_parts();
-        let (meter, held) = match (control, unused) {
-            (Some(mut control), _) => control.finish(rest.end),
-            (None, meter) => (meter.expect("a meter waits for its control"), Vec::new()),
-        };
-        let mut meter = meter.with_receiver(sink.meter().clone());
-        meter.on_tally(tallied);
-        rates.push(meter.goodput().as_f64());
-        flows.push(FlowSummary::new(
-            spec.name.clone(),
-            spec.cc.clone(),
-            &meter,
-            &LIMITS,
-            &held,
-        ));
+        let descriptor = flow.descriptor;
+        let (meter, held, buffer) = measured(flow, rest.end);
+        let (name, cc) = (spec.name.clone(), spec.cc.clone());
+        flows.push(FlowSummary::new(name, cc, &meter, &LIMITS, &held));
         meters.push(meter);
         if buffer.overwritten() > 0 {
             warnings.push(format!(
@@ -78,48 +64,13 @@ pub(crate) fn run(
                 buffer.overwritten()
             ));
         }
-        let group = recorder.as_mut().map_or(0, |recorder| {
-            *groups.entry(descriptor.name).or_insert_with(|| {
-                let fields = descriptor
-                    .fields
-                    .iter()
-                    .map(|field| (field.name, field.unit, field.labels));
-                recorder.declare(descriptor.name, fields)
-            })
-        });
-        tapes.push((group, buffer));
+        traces.push((descriptor, buffer));
     }
+    let rates: Vec<f64> = meters
+        .iter()
+        .map(|meter| meter.goodput().as_f64())
+        .collect();
     set_max_min_shares(scenario, &mut flows, &meters);
-    if let Some(recorder) = &mut recorder {
-        // Each tape is in order; no copy of them all, which may be half of the memory that there
-        // is.
-        let mut rows: Vec<_> = tapes
-            .iter()
-            .map(|(group, buffer)| (*group, buffer.rows().peekable()))
-            .collect();
-        let mut first: BinaryHeap<_> = rows
-            .iter_mut()
-            .zip(0..)
-            .filter_map(|((_, rows), i)| next(rows, i))
-            .collect();
-        while let Some(Reverse((_, index))) = first.pop() {
-            let (group, rows) = &mut rows[index];
-            let (row, values) = rows.next().expect("it was looked at");
-            recorder.flow(row, *group, |to| to.extend_from_slice(values));
-            first.extend(next(rows, index));
-        }
-        let mut transitions: Vec<_> = tapes
-            .iter()
-            .flat_map(|(_, buffer)| buffer.transitions())
-            .collect();
-        transitions.sort_by_key(|row| (row.time, row.flow));
-        transitions
-            .into_iter()
-            .for_each(|row| recorder.transition(row));
-        rest.link_rows
-            .into_iter()
-            .for_each(|row| recorder.link(row));
-    }
     let packets = rest.links.first().map_or_else(
         || flows.iter().map(|flow| flow.sent).sum(),
         |link| link.packets,
@@ -139,13 +90,72 @@ pub(crate) fn run(
         packets,
         events: rest.events,
     };
-    Run {
-        summary,
-        trace: recorder.map(Recorder::finish),
-    }
+    let trace = (level != TraceLevel::Off).then(|| trace(&traces, rest.link_rows));
+    Run { summary, trace }
 }
 
-/// When the next row of a tape is due, and whose it is.
+/// What both ends of a flow measured, how long each limit held, and its rows.
+fn measured(flow: Finished, end: Time) -> (FlowMeter, Vec<Span>, TraceBuffer) {
+    let (driver, unused, buffer) = flow.source.into_parts();
+    let (meter, held) = match (driver, unused) {
+        (Some(mut driver), _) => driver.finish(end),
+        (None, meter) => (meter.expect("a meter waits for its driver"), Vec::new()),
+    };
+    let mut meter = meter.with_receiver(flow.sink.meter().clone());
+    meter.on_tally(flow.tallied);
+    (meter, held, buffer)
+}
+
+/// The trace of all flows, with the links' rows.
+fn trace(flows: &[(&'static Descriptor, TraceBuffer)], links: Vec<LinkRow>) -> Trace {
+    let mut recorder = Recorder::new(&LIMITS);
+    let groups = declare(&mut recorder, flows);
+    // Each buffer is in order; no copy of them all, which may be half of the memory that there
+    // is.
+    let mut rows: Vec<_> = groups
+        .into_iter()
+        .zip(flows)
+        .map(|(group, (_, buffer))| (group, buffer.rows().peekable()))
+        .collect();
+    let mut first: BinaryHeap<_> = rows
+        .iter_mut()
+        .zip(0..)
+        .filter_map(|((_, rows), i)| next(rows, i))
+        .collect();
+    while let Some(Reverse((_, index))) = first.pop() {
+        let (group, rows) = &mut rows[index];
+        let (row, values) = rows.next().expect("it was looked at");
+        recorder.flow(row, *group, |to| to.extend_from_slice(values));
+        first.extend(next(rows, index));
+    }
+    let mut transitions: Vec<_> = flows
+        .iter()
+        .flat_map(|(_, buffer)| buffer.transitions())
+        .collect();
+    transitions.sort_by_key(|row| (row.time, row.flow));
+    transitions
+        .into_iter()
+        .for_each(|row| recorder.transition(row));
+    links.into_iter().for_each(|row| recorder.link(row));
+    recorder.finish()
+}
+
+/// The group of trace columns of each flow's algorithm, declared once.
+fn declare(recorder: &mut Recorder, flows: &[(&'static Descriptor, TraceBuffer)]) -> Vec<usize> {
+    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
+    let group = |(descriptor, _): &(&'static Descriptor, TraceBuffer)| {
+        *groups.entry(descriptor.name).or_insert_with(|| {
+            let fields = descriptor
+                .fields
+                .iter()
+                .map(|field| (field.name, field.unit, field.labels));
+            recorder.declare(descriptor.name, fields)
+        })
+    };
+    flows.iter().map(group).collect()
+}
+
+/// When the next row of a buffer is due, and whose it is.
 fn next<'a>(
     rows: &mut Peekable<impl Iterator<Item = (FlowRow, &'a [f64])>>,
     buffer: usize,

@@ -35,10 +35,10 @@ impl Tallies {
         }
     }
 
-    pub(crate) fn dropped<P>(&mut self, at: Time, parcel: &EmulatedPacket<P>) {
+    pub(crate) fn dropped<P>(&mut self, at: Time, packet: &EmulatedPacket<P>) {
         if self.window.holds(at) {
-            let tallied = &mut self.flows[parcel.flow as usize];
-            match parcel.kind {
+            let tallied = &mut self.flows[packet.flow as usize];
+            match packet.kind {
                 PacketKind::Data => tallied.drops += 1,
                 PacketKind::Ack => tallied.ack_drops += 1,
                 PacketKind::Other => {}
@@ -46,9 +46,9 @@ impl Tallies {
         }
     }
 
-    pub(crate) fn passed<P>(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<P>) {
-        if passage.marked && parcel.kind == PacketKind::Data {
-            self.flows[parcel.flow as usize].marks += u64::from(self.window.holds(passage.start));
+    pub(crate) fn passed<P>(&mut self, passage: &LinkTransit, packet: &EmulatedPacket<P>) {
+        if passage.marked && packet.kind == PacketKind::Data {
+            self.flows[packet.flow as usize].marks += u64::from(self.window.holds(passage.start));
         }
     }
 
@@ -137,9 +137,9 @@ impl Tap for Seen {
         at: Time,
         link: Option<usize>,
         cause: DropCause,
-        parcel: &EmulatedPacket<Frame>,
+        packet: &EmulatedPacket<Frame>,
     ) {
-        self.tallies.dropped(at, parcel);
+        self.tallies.dropped(at, packet);
         if let Some((links, _)) = &mut self.links {
             let why = match cause {
                 DropCause::Loss => Loss::Chance,
@@ -148,11 +148,11 @@ impl Tap for Seen {
             };
             let (link, data) = (
                 link.map(|link| link as u32),
-                parcel.kind == PacketKind::Data,
+                packet.kind == PacketKind::Data,
             );
             links.dropped.push(Dropped {
                 link,
-                flow: parcel.flow,
+                flow: packet.flow,
                 data,
                 at,
                 why,
@@ -160,8 +160,8 @@ impl Tap for Seen {
         }
     }
 
-    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Frame>) {
-        self.tallies.passed(passage, parcel);
+    fn passed(&mut self, passage: &LinkTransit, packet: &EmulatedPacket<Frame>) {
+        self.tallies.passed(passage, packet);
         if let Some((links, _)) = &mut self.links {
             let LinkTransit {
                 link,
@@ -172,9 +172,9 @@ impl Tap for Seen {
             } = *passage;
             links.passed.push(Passed {
                 link: link as u32,
-                flow: parcel.flow,
-                data: parcel.kind == PacketKind::Data,
-                size: parcel.size.get() as u32,
+                flow: packet.flow,
+                data: packet.kind == PacketKind::Data,
+                size: packet.size.get() as u32,
                 arrived,
                 start,
                 end,
@@ -189,10 +189,10 @@ impl Tap for Seen {
         _due: Time,
         waited: Span,
         _side: Side,
-        parcel: &EmulatedPacket<Frame>,
+        packet: &EmulatedPacket<Frame>,
     ) {
-        if parcel.direction == Direction::Forward && parcel.kind == PacketKind::Data {
-            self.waits[parcel.flow as usize].on_delivered(at, waited, Bytes::ZERO);
+        if packet.direction == Direction::Forward && packet.kind == PacketKind::Data {
+            self.waits[packet.flow as usize].on_delivered(at, waited, Bytes::ZERO);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The trace while a run goes on: rows in memory that is there before the run begins, written
 //! without a lock or a system call. When it is full the oldest rows give way, and it says how many.
 
+use std::collections::TryReserveError;
+
 use fullpipe_cc::{Controller, Observer, Transition};
 use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{FlowRow, TransitionRow};
@@ -14,7 +16,7 @@ const MOST: usize = 512 << 20;
 /// State transitions that are kept at most.
 const TRANSITIONS: usize = 1 << 20;
 
-/// At the end rows become columns, which double as they grow, while the tape is still there.
+/// At the end rows become columns, which double as they grow, while the buffer is still there.
 const PASSES: usize = 3;
 
 /// A flow's rows.
@@ -35,7 +37,7 @@ pub struct TraceBuffer {
     transitions_written: usize,
 }
 
-/// A tape for so many rows, if `available` bytes are enough for it.
+/// A buffer for so many rows, if `available` bytes are enough for it.
 ///
 /// # Errors
 /// When they are not.
@@ -64,18 +66,6 @@ pub(crate) fn reserve(
     } else {
         0
     };
-    let mut buffer = TraceBuffer {
-        flow,
-        every,
-        due: Time::ZERO,
-        fields,
-        rows: Vec::new(),
-        values: Vec::new(),
-        written: 0,
-        scratch: Vec::new(),
-        transitions: Vec::new(),
-        transitions_written: 0,
-    };
     let needed = (PASSES * count * row) as u64;
     if needed > available {
         return Err(format!(
@@ -85,28 +75,40 @@ pub(crate) fn reserve(
         ));
     }
     let refused = |_| format!("there is no memory for {count} rows of {row} bytes");
-    buffer.rows.try_reserve_exact(count).map_err(refused)?;
-    buffer
-        .values
-        .try_reserve_exact(count * fields)
-        .map_err(refused)?;
-    buffer
-        .transitions
-        .try_reserve_exact(transitions)
-        .map_err(refused)?;
-    buffer.scratch.reserve(fields);
+    let mut buffer = TraceBuffer {
+        flow,
+        every,
+        due: Time::ZERO,
+        fields,
+        rows: reserved(count).map_err(refused)?,
+        values: reserved(count * fields).map_err(refused)?,
+        written: 0,
+        scratch: Vec::with_capacity(fields),
+        transitions: reserved(transitions).map_err(refused)?,
+        transitions_written: 0,
+    };
     // Written to once, so that the pages are there.
     buffer.rows.resize(count, blank());
     buffer.values.resize(count * fields, 0.0);
-    let blank = TransitionRow {
+    buffer.transitions.resize(transitions, blank_transition());
+    Ok(buffer)
+}
+
+/// Room for exactly so many values.
+fn reserved<T>(length: usize) -> Result<Vec<T>, TryReserveError> {
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(length)?;
+    Ok(memory)
+}
+
+fn blank_transition() -> TransitionRow {
+    TransitionRow {
         time: Time::ZERO,
-        flow,
+        flow: 0,
         from: "",
         to: "",
         reason: "",
-    };
-    buffer.transitions.resize(transitions, blank);
-    Ok(buffer)
+    }
 }
 
 fn blank() -> FlowRow {
@@ -130,16 +132,16 @@ fn blank() -> FlowRow {
 impl TraceBuffer {
     /// An ACK was handled.
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Time, control: &CongestionDriver) {
+    pub(crate) fn on_ack(&mut self, now: Time, driver: &CongestionDriver) {
         let Some(every) = self.every else { return };
         if now < self.due {
             return;
         }
         self.due = now + every;
         let place = self.written % self.rows.len();
-        self.rows[place] = control.row(now, self.flow);
+        self.rows[place] = driver.row(now, self.flow);
         self.scratch.clear();
-        control.controller().observe(&mut self.scratch);
+        driver.controller().observe(&mut self.scratch);
         let values = &mut self.values[place * self.fields..][..self.fields];
         values.copy_from_slice(&self.scratch);
         self.written += 1;

@@ -16,8 +16,10 @@ use nix::sys::time::TimeSpec;
 use nix::unistd::Pid;
 use noq_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 
+use crate::data_source::DataSource;
 use crate::endpoint_metrics::Clock;
-use crate::peer::{DataSource, Peer, Sink};
+use crate::peer::Peer;
+use crate::sink::Sink;
 
 /// Bursts of a turn at most, before it is looked what has come.
 const BURSTS: usize = 8;
@@ -196,6 +198,22 @@ fn fetch(now: Time, stations: &mut [UdpEndpoint<Sink>], end: Time, shared: &Shar
 }
 
 impl<P: Peer> UdpEndpoint<P> {
+    pub(crate) fn new(
+        (socket, state): (UdpSocket, UdpSocketState),
+        peer: P,
+        to: SocketAddr,
+        start: Time,
+    ) -> UdpEndpoint<P> {
+        UdpEndpoint {
+            socket,
+            state,
+            peer,
+            to,
+            waiting: None,
+            start,
+        }
+    }
+
     /// Reads what has come, and sends what may leave; true if there was anything.
     fn turn(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
         let mut received = false;

@@ -1,79 +1,32 @@
 //! QUIC in virtual time: both ends of every flow over the scenario's path, one thread, the same run
 //! for the same seed.
 
-use std::collections::{BTreeMap, VecDeque};
+mod flow;
+mod watcher;
+
+use std::collections::BTreeMap;
 
 use bytes::BytesMut;
-use fullpipe_emulator::{
-    Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
-};
-use fullpipe_path::{EcnCodepoint as OnPath, Serialiser};
+use fullpipe_emulator::{Direction, EmulatedPacket, Emulator, PacketKind};
+use fullpipe_path::EcnCodepoint as OnPath;
 use fullpipe_scenario::{Error, Scenario};
-use fullpipe_trace::{FlowMeter, LinkRow};
+use fullpipe_trace::LinkRow;
 use fullpipe_trace::{Run, TraceLevel};
-use fullpipe_units::{Rate, Rng, Span, Time};
+use fullpipe_units::{Span, Time};
 use noq_proto::EcnCodepoint;
 
-use crate::build::{Plan, Runner, plans};
-use crate::endpoint_metrics::{Clock, HEADERS, addresses};
+use crate::check::Runner;
+use crate::data_source::DataSource;
+use crate::endpoint_metrics::{Clock, HEADERS};
 use crate::outcome::{self, Finished, Rest};
-use crate::peer::{DataSource, Parts, Peer, Sink};
-use crate::tap::{Tallies, link_interval};
+use crate::peer::Peer;
+use crate::plan::plans;
+use crate::tap::link_interval;
 use crate::tls::Identity;
-
-/// An access link is this much faster than the fastest link, as the simulator's.
-const ACCESS_SPEED: u64 = 10;
+use flow::Flow;
+use watcher::Watcher;
 
 type Payload = Box<[u8]>;
-
-/// A flow's two ends, and what has left one and not yet reached the path.
-struct Flow {
-    source: DataSource,
-    sink: Sink,
-    descriptor: &'static fullpipe_cc::Descriptor,
-    start: Time,
-    started: bool,
-    access: Serialiser,
-    jitter: Option<(Rng, Span)>,
-    last_entry: Time,
-    entering: VecDeque<(Time, EmulatedPacket<Payload>)>,
-    /// When an end wants to be called.
-    wakes: [Option<Time>; 2],
-}
-
-/// What the path does with packets.
-struct Watcher {
-    delivered: Vec<(Span, EmulatedPacket<Payload>)>,
-    tallies: Tallies,
-    /// Of each link, drops and marks so far.
-    links: Vec<(u64, u64)>,
-}
-
-impl Observer<Payload> for Watcher {
-    fn dropped(
-        &mut self,
-        at: Time,
-        link: Option<usize>,
-        cause: DropCause,
-        parcel: &EmulatedPacket<Payload>,
-    ) {
-        self.tallies.dropped(at, parcel);
-        if let Some(link) =
-            link.filter(|_| parcel.kind == PacketKind::Data && cause != DropCause::Loss)
-        {
-            self.links[link].0 += 1;
-        }
-    }
-
-    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Payload>) {
-        self.tallies.passed(passage, parcel);
-        self.links[passage.link].1 += u64::from(passage.marked && parcel.kind == PacketKind::Data);
-    }
-
-    fn delivered(&mut self, _: Time, waited: Span, parcel: EmulatedPacket<Payload>) {
-        self.delivered.push((waited, parcel));
-    }
-}
 
 /// A run in progress.
 pub struct Virtual {
@@ -109,16 +62,11 @@ impl Virtual {
         let plans = plans(scenario, Runner::Virtual, level)?;
         let flows = plans
             .into_iter()
-            .map(|plan| flow(scenario, plan, clock, &identity))
+            .map(|plan| Flow::new(scenario, plan, clock, &identity))
             .collect::<Vec<_>>();
-        let links = scenario.links().count();
         Ok(Virtual {
             path: Emulator::new(scenario, window),
-            watcher: Watcher {
-                delivered: Vec::new(),
-                tallies: Tallies::new(scenario),
-                links: vec![(0, 0); links],
-            },
+            watcher: Watcher::new(scenario),
             scenario: scenario.clone(),
             level,
             flows,
@@ -175,21 +123,13 @@ impl Virtual {
     }
 
     fn next_at(&self) -> Option<Time> {
-        let flow = |flow: &Flow| {
-            let start = (!flow.started).then_some(flow.start);
-            let entry = flow.entering.front().map(|(at, _)| *at);
-            [start, entry, flow.wakes[0], flow.wakes[1]]
-                .into_iter()
-                .flatten()
-                .min()
-        };
         let sample = self
             .sample
             .map(|(_, at)| at)
             .filter(|_| self.path.in_flight() > 0 || !self.is_idle());
         self.flows
             .iter()
-            .filter_map(flow)
+            .filter_map(Flow::next_at)
             .chain(self.path.next_at())
             .chain(sample)
             .min()
@@ -197,9 +137,7 @@ impl Virtual {
 
     /// Every connection is over.
     fn is_idle(&self) -> bool {
-        self.flows.iter().all(|flow| {
-            flow.started && flow.sink.ended().is_some() && flow.source.ended().is_some()
-        })
+        self.flows.iter().all(Flow::is_over)
     }
 
     /// Everything that is due now: first on the path, then flow by flow.
@@ -214,12 +152,12 @@ impl Virtual {
         for index in 0..self.flows.len() {
             let entering = &mut self.flows[index].entering;
             while entering.front().is_some_and(|(at, _)| *at <= now) {
-                let (_, parcel) = entering.pop_front().expect("there is a first one");
-                self.path.arrive(now, parcel, &mut self.watcher);
+                let (_, packet) = entering.pop_front().expect("there is a first one");
+                self.path.arrive(now, packet, &mut self.watcher);
             }
         }
-        for (waited, parcel) in std::mem::take(&mut self.watcher.delivered) {
-            self.deliver(waited, parcel);
+        for (waited, packet) in std::mem::take(&mut self.watcher.delivered) {
+            self.deliver(waited, packet);
         }
         for index in 0..self.flows.len() {
             let flow = &mut self.flows[index];
@@ -244,19 +182,19 @@ impl Virtual {
     }
 
     /// A packet is at its other end.
-    fn deliver(&mut self, waited: Span, parcel: EmulatedPacket<Payload>) {
-        let (now, index) = (self.now, parcel.flow as usize);
+    fn deliver(&mut self, waited: Span, packet: EmulatedPacket<Payload>) {
+        let (now, index) = (self.now, packet.flow as usize);
         let flow = &mut self.flows[index];
-        let ecn = match parcel.ecn {
+        let ecn = match packet.ecn {
             OnPath::NotEct => None,
             OnPath::Ect0 => Some(EcnCodepoint::Ect0),
             OnPath::Ect1 => Some(EcnCodepoint::Ect1),
             OnPath::Ce => Some(EcnCodepoint::Ce),
         };
-        let data = BytesMut::from(&parcel.payload[..]);
-        match parcel.direction {
+        let data = BytesMut::from(&packet.payload[..]);
+        match packet.direction {
             Direction::Forward => {
-                if parcel.kind == PacketKind::Data {
+                if packet.kind == PacketKind::Data {
                     flow.sink
                         .meter_mut()
                         .on_delivered(now, waited, fullpipe_units::Bytes::ZERO);
@@ -277,7 +215,7 @@ impl Virtual {
     fn call(&mut self, index: usize, direction: Direction) {
         let now = self.now;
         let flow = &mut self.flows[index];
-        let (number, open) = (index as u32, flow.source.control().is_some());
+        let (number, open) = (index as u32, flow.source.driver().is_some());
         let kind = match direction {
             _ if !open => PacketKind::Other,
             Direction::Forward => PacketKind::Data,
@@ -300,13 +238,13 @@ impl Virtual {
         while let Some(burst) = peer.burst(now) {
             for datagram in burst.datagrams() {
                 let size = HEADERS + fullpipe_units::Bytes::new(datagram.len() as u64);
-                let mut parcel =
+                let mut packet =
                     EmulatedPacket::new(number, direction, kind, size, Payload::from(datagram));
                 if burst.ecn.is_some() {
-                    parcel.ecn = OnPath::Ect0;
+                    packet.ecn = OnPath::Ect0;
                 }
                 if direction == Direction::Reverse {
-                    self.path.arrive(now, parcel, &mut self.watcher);
+                    self.path.arrive(now, packet, &mut self.watcher);
                     continue;
                 }
                 let (_, mut at) = access.transmit(now, size);
@@ -314,7 +252,7 @@ impl Virtual {
                     at = (at + Span::from_nanos(rng.below(most.as_nanos() + 1))).max(*last_entry);
                     *last_entry = at;
                 }
-                entering.push_back((at, parcel));
+                entering.push_back((at, packet));
             }
         }
         wakes[end] = peer.wake_at();
@@ -359,59 +297,6 @@ impl Virtual {
             warnings: Vec::new(),
         };
         outcome::run(&self.scenario, self.level, finished.collect(), rest)
-    }
-}
-
-fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> Flow {
-    let Plan {
-        index,
-        start,
-        settings,
-        control,
-        meter,
-        ecn,
-        batch,
-        buffer,
-        descriptor,
-    } = plan;
-    let spec = &scenario.flows[index as usize];
-    let (server, client) = addresses();
-    let sink_meter: FlowMeter = meter.clone();
-    let sink = Sink::new(
-        clock, identity, &settings, server, spec.bytes, sink_meter, start,
-    );
-    let source = DataSource::new(
-        clock,
-        identity,
-        &settings,
-        client,
-        Parts {
-            control,
-            meter,
-            rate: spec.app_rate,
-            ecn,
-            batch,
-            buffer,
-        },
-    );
-    let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));
-    let jitter = (scenario.send_jitter > Span::ZERO).then(|| {
-        (
-            Rng::stream(scenario.seed, &spec.name, "jitter"),
-            scenario.send_jitter,
-        )
-    });
-    Flow {
-        source,
-        sink,
-        descriptor,
-        start,
-        started: false,
-        access: Serialiser::new(access),
-        jitter,
-        last_entry: Time::ZERO,
-        entering: VecDeque::new(),
-        wakes: [None, None],
     }
 }
 

@@ -7,7 +7,7 @@ use std::thread;
 
 use bytes::BytesMut;
 use fullpipe_scenario::Scenario;
-use fullpipe_units::{Span, Time};
+use fullpipe_units::Time;
 use nix::sys::prctl::set_timerslack;
 use noq_proto::EcnCodepoint;
 use serde::Serialize;
@@ -134,63 +134,13 @@ fn watch<P: Peer>(
     end: Time,
     over: &AtomicBool,
 ) -> Result<Side, RunError> {
-    let UdpEndpoint {
-        socket,
-        state,
-        peer,
-        to,
-        waiting,
-        start,
-    } = station;
-    let peer = Counted {
-        peer,
-        received: 0,
-        bursts: 0,
-        sent: 0,
-        sending: false,
-        handed_over: Vec::new(),
-    };
-    let mut station = UdpEndpoint {
-        socket,
-        state,
-        peer,
-        to,
-        waiting,
-        start,
-    };
     let broken = |error: io::Error| RunError::Broken(format!("a socket failed: {error}"));
+    let mut station = counted(station);
     set_timerslack(1).map_err(|errno| broken(errno.into()))?;
     let mut buffers = vec![BytesMut::zeroed(BUFFER); BUFFERS];
     let (mut turns, mut slept) = (Vec::new(), Time::ZERO);
     loop {
-        let (began, received, bursts, sent) = (
-            clock.now(),
-            station.peer.received,
-            station.peer.bursts,
-            station.peer.sent,
-        );
-        let mut reads = 0;
-        while reads < READS as u64 && station.receive(clock, &mut buffers).map_err(broken)? {
-            reads += 1;
-        }
-        let now = clock.now();
-        if station.peer.wake_at().is_some_and(|at| now >= at) {
-            station.peer.on_time(now);
-        }
-        station.send(clock).map_err(broken)?;
-        let done = clock.now();
-        if std::mem::take(&mut station.peer.sending) {
-            station.peer.handed_over.push(done.as_nanos());
-        }
-        let turn = Wakeup {
-            slept: slept.as_nanos(),
-            began: began.as_nanos(),
-            done: done.as_nanos(),
-            reads,
-            received: station.peer.received - received,
-            bursts: station.peer.bursts - bursts,
-            sent: station.peer.sent - sent,
-        };
+        let (turn, now) = turn(&mut station, clock, slept, &mut buffers).map_err(broken)?;
         let busy = turn.reads + turn.bursts > 0;
         if busy {
             turns.push(turn);
@@ -209,10 +159,76 @@ fn watch<P: Peer>(
         }
         slept = Time::ZERO;
         if !busy {
-            slept = done.max(Time::ZERO + Span::from_nanos(1));
+            slept = Time::from_nanos(turn.done.max(1));
             sleep(std::slice::from_ref(&station), clock).map_err(broken)?;
         }
     }
+}
+
+/// The same end, counting from nothing.
+fn counted<P: Peer>(station: UdpEndpoint<P>) -> UdpEndpoint<Counted<P>> {
+    let UdpEndpoint {
+        socket,
+        state,
+        peer,
+        to,
+        waiting,
+        start,
+    } = station;
+    let peer = Counted {
+        peer,
+        received: 0,
+        bursts: 0,
+        sent: 0,
+        sending: false,
+        handed_over: Vec::new(),
+    };
+    UdpEndpoint {
+        socket,
+        state,
+        peer,
+        to,
+        waiting,
+        start,
+    }
+}
+
+/// One turn: reads what has come, and sends what may leave. Gives when the reading was over, too.
+fn turn<P: Peer>(
+    station: &mut UdpEndpoint<Counted<P>>,
+    clock: Clock,
+    slept: Time,
+    buffers: &mut [BytesMut],
+) -> io::Result<(Wakeup, Time)> {
+    let (began, received, bursts, sent) = (
+        clock.now(),
+        station.peer.received,
+        station.peer.bursts,
+        station.peer.sent,
+    );
+    let mut reads = 0;
+    while reads < READS as u64 && station.receive(clock, buffers)? {
+        reads += 1;
+    }
+    let now = clock.now();
+    if station.peer.wake_at().is_some_and(|at| now >= at) {
+        station.peer.on_time(now);
+    }
+    station.send(clock)?;
+    let done = clock.now();
+    if std::mem::take(&mut station.peer.sending) {
+        station.peer.handed_over.push(done.as_nanos());
+    }
+    let turn = Wakeup {
+        slept: slept.as_nanos(),
+        began: began.as_nanos(),
+        done: done.as_nanos(),
+        reads,
+        received: station.peer.received - received,
+        bursts: station.peer.bursts - bursts,
+        sent: station.peer.sent - sent,
+    };
+    Ok((turn, now))
 }
 
 #[cfg(test)]

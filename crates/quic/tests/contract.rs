@@ -31,21 +31,21 @@ fn record(scenario: &Scenario) -> Record {
     run.source(0).record();
     let mut settled = false;
     while !run.advance(1) {
-        let Some(control) = run.source(0).control() else {
+        let Some(driver) = run.source(0).driver() else {
             continue;
         };
         // Two counts of the same, kept by noq and by us: apart from a few packets that left before
         // ours began, they agree.
-        let apart = control.uncounted();
+        let apart = driver.uncounted();
         assert!(
             (0..=3 * 1472).contains(&apart),
             "noq has {apart} bytes more in flight"
         );
         assert!(!settled || apart == 0, "and no fewer again: {apart}");
-        settled |= apart == 0 && control.conn().delivered > SMSS * 10;
+        settled |= apart == 0 && driver.conn().delivered > SMSS * 10;
     }
     assert_eq!(run.failures(), []);
-    run.source(0).control().expect("a request").take_record()
+    run.source(0).driver().expect("a request").take_record()
 }
 
 fn check_order(owner: RecoveryOwner, events: &[Event]) {

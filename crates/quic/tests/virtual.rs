@@ -59,7 +59,7 @@ fn several_connections_at_once_share_the_link() {
         "{goodputs:?}"
     );
     assert!(run.summary.jain > Some(0.8), "{goodputs:?}");
-    // One trace of four tapes, in order of time.
+    // One trace of four buffers, in order of time.
     let flows = run.trace.expect("a trace").tables.remove(0);
     let [Data::U64(times), Data::U32(numbers)] = [0, 1].map(|column| &flows.columns[column].data)
     else {

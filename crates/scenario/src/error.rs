@@ -82,6 +82,17 @@ impl Error {
     pub fn fix(&self) -> &str {
         &self.0.fix
     }
+
+    /// Its texts by name, as programs hand them on.
+    pub fn parts(&self) -> [(&'static str, &str); 5] {
+        [
+            ("file", self.file()),
+            ("key", self.key()),
+            ("value", self.value()),
+            ("problem", self.problem()),
+            ("fix", self.fix()),
+        ]
+    }
 }
 
 impl fmt::Display for Error {

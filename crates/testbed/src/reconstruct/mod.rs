@@ -80,6 +80,32 @@ pub enum Watched {
     Emulator(Links, Vec<LinkSummary>),
 }
 
+impl Watched {
+    /// What the links did, with their metrics where they have been measured already.
+    fn read(
+        self,
+        scenario: &Scenario,
+        taps: Taps,
+        sender: Vec<(u32, Packet, bool)>,
+        departs: Option<Departs>,
+        warnings: &mut Vec<String>,
+        at: impl Fn(u64) -> Time + Copy,
+    ) -> Result<(Links, Option<Vec<LinkSummary>>), AgentError> {
+        match self {
+            Watched::Emulator(links, summaries) => Ok((
+                links,
+                Some(summaries).filter(|summaries| !summaries.is_empty()),
+            )),
+            Watched::Taps(front, behind, acks) => {
+                let seen = Seen::read(taps, warnings, sender, front, behind, acks)?;
+                let departs = departs.unwrap_or(Departs::Last);
+                let rate = scenario.path.link.sustained();
+                Ok((seen.links(departs, rate, at), None))
+            }
+        }
+    }
+}
+
 impl Recording {
     /// The files of a folder: `send`, `receive`, `tap-sender`, `tap-in` where something is lost
     /// before, `tap-out`, `tap-acks` where ACKs are lost.
@@ -126,18 +152,11 @@ pub fn reconstruct(
     for (flow, packet, forward) in &sender {
         flows[*flow as usize].on_packet(packet, *forward, at(packet.time));
     }
-    let (links, mut link_summaries) = match recording.links {
-        Watched::Emulator(links, summaries) => (links, summaries),
-        Watched::Taps(front, behind, acks) => {
-            let seen = Seen::read(taps, &mut warnings, sender, front, behind, acks)?;
-            let departs = facts.departs.unwrap_or(Departs::Last);
-            let rate = scenario.path.link.sustained();
-            (seen.links(departs, rate, at), Vec::new())
-        }
-    };
-    if link_summaries.is_empty() {
-        link_summaries = on_links(scenario, &links, window);
-    }
+    let (links, link_summaries) =
+        recording
+            .links
+            .read(scenario, taps, sender, facts.departs, &mut warnings, at)?;
+    let link_summaries = link_summaries.unwrap_or_else(|| on_links(scenario, &links, window));
     count(&mut flows, &links, window);
 
     let paced = facts.paced;

@@ -7,12 +7,37 @@ use super::microseconds;
 
 /// tc's words for the queue; none for one that netem has itself.
 pub(super) fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error> {
+    let Some((kind, limit)) = kind_and_limit(scenario, link)? else {
+        return Ok(None);
+    };
+    let mut words = vec![kind.to_owned()];
+    match kind {
+        "cake" => words.extend(["besteffort", "flows"].map(str::to_owned)),
+        _ => words.extend(["limit".to_owned(), limit]),
+    }
+    for (param, value) in link.queue.values() {
+        words.extend(option(kind, param.name, value));
+    }
+    match kind {
+        "red" => words.extend(["bandwidth".to_owned(), format!("{}bit", link.rate.as_bps())]),
+        "cake" if !words.iter().any(|word| word == "bandwidth") => {
+            words.push("unlimited".to_owned())
+        }
+        _ => {}
+    }
+    Ok(Some(words))
+}
+
+/// tc's name of the queue and its limit; none for one that netem has itself.
+fn kind_and_limit(
+    scenario: &Scenario,
+    link: &Link,
+) -> Result<Option<(&'static str, String)>, Error> {
     let name = link.queue.descriptor().name;
-    let limit = link.limit;
     let refused = |problem: &str, fix: &str| {
         Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix))
     };
-    let (kind, limit) = match (name, limit) {
+    Ok(Some(match (name, link.limit) {
         ("pfifo", Limit::Packets(_)) => return Ok(None),
         ("pfifo" | "bfifo", Limit::Bytes(bytes)) => ("bfifo", bytes.get().to_string()),
         ("red", Limit::Bytes(bytes)) => ("red", bytes.get().to_string()),
@@ -32,42 +57,22 @@ pub(super) fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<Strin
                 "use pfifo, bfifo, red, codel, fq_codel, pie, sfq or cake",
             );
         }
+    }))
+}
+
+/// tc's words for one option.
+fn option(kind: &str, name: &str, value: OptionValue) -> Vec<String> {
+    let value = match value {
+        OptionValue::Flag(true) => return vec![name.to_owned()],
+        // Only of fq_codel it is on by itself.
+        OptionValue::Flag(false) if kind == "fq_codel" => return vec![format!("no{name}")],
+        OptionValue::Flag(false) => return Vec::new(),
+        // Its one time, perturb, is in whole seconds.
+        OptionValue::Time(span) if kind == "sfq" => span.as_secs_f64().to_string(),
+        OptionValue::Time(span) => microseconds(span),
+        OptionValue::Size(bytes) => bytes.get().to_string(),
+        OptionValue::Rate(rate) => format!("{}bit", rate.as_bps()),
+        OptionValue::Count(_) | OptionValue::Number(_) | OptionValue::Depth(_) => value.to_string(),
     };
-    let mut words = vec![kind.to_owned()];
-    match kind {
-        "cake" => words.extend(["besteffort", "flows"].map(str::to_owned)),
-        _ => words.extend(["limit".to_owned(), limit]),
-    }
-    for (param, value) in link.queue.values() {
-        match value {
-            OptionValue::Flag(true) => words.push(param.name.to_owned()),
-            // Only of fq_codel it is on by itself.
-            OptionValue::Flag(false) if kind == "fq_codel" => {
-                words.push(format!("no{}", param.name))
-            }
-            OptionValue::Flag(false) => {}
-            // Its one time, perturb, is in whole seconds.
-            OptionValue::Time(span) if kind == "sfq" => {
-                words.extend([param.name.to_owned(), span.as_secs_f64().to_string()])
-            }
-            OptionValue::Time(span) => words.extend([param.name.to_owned(), microseconds(span)]),
-            OptionValue::Size(bytes) => {
-                words.extend([param.name.to_owned(), bytes.get().to_string()])
-            }
-            OptionValue::Rate(rate) => {
-                words.extend([param.name.to_owned(), format!("{}bit", rate.as_bps())])
-            }
-            OptionValue::Count(_) | OptionValue::Number(_) | OptionValue::Depth(_) => {
-                words.extend([param.name.to_owned(), value.to_string()]);
-            }
-        }
-    }
-    match kind {
-        "red" => words.extend(["bandwidth".to_owned(), format!("{}bit", link.rate.as_bps())]),
-        "cake" if !words.iter().any(|word| word == "bandwidth") => {
-            words.push("unlimited".to_owned())
-        }
-        _ => {}
-    }
-    Ok(Some(words))
+    vec![name.to_owned(), value]
 }

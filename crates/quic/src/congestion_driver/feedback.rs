@@ -1,0 +1,181 @@
+//! What an ACK brings: packets that were delivered, lost or marked.
+
+use fullpipe_cc::replay::Call;
+use fullpipe_cc::{
+    Ack, EcnCounts, LossCause, Lost, Observer, Recovery, RecoveryCause, RttSample, Snapshot,
+};
+use fullpipe_tcp::rate_sample;
+use fullpipe_units::{Bytes, Span, Time};
+
+use super::CongestionDriver;
+use crate::event_buffer::BufferedEvent;
+
+/// What was acknowledged and lost by one event, while it is worked out.
+#[derive(Debug, Default)]
+struct Delivery {
+    bytes: Bytes,
+    newest: Option<(u64, Snapshot)>,
+    lost: Bytes,
+    last_lost: Option<u64>,
+}
+
+impl CongestionDriver {
+    /// ACKs, losses and marks of one event. True if there was an ACK of our packets.
+    pub(super) fn on_feedback(
+        &mut self,
+        now: Time,
+        event: &BufferedEvent,
+        srtt: Span,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        let (prior_inflight, oldest) = (self.conn.inflight, self.ring.oldest());
+        let mut delivery = self.acknowledge(&event.acked);
+        if let Some(noqs) = event.in_flight {
+            self.uncounted = noqs as i64 - self.conn.inflight.get() as i64;
+        }
+        if event.spurious && self.undo {
+            self.leave(now, Recovery::Spurious, observer);
+        }
+        let rtt = delivery
+            .newest
+            .and_then(|newest| self.on_delivered(now, newest, delivery.bytes, srtt, oldest));
+        for pn in &event.lost {
+            self.lose(now, *pn, &mut delivery, observer);
+        }
+        let anew = delivery
+            .last_lost
+            .is_some_and(|pn| self.episode.is_none_or(|episode| pn >= episode.point));
+        let over = self.is_over(&delivery);
+        if anew {
+            self.lost_anew(now, prior_inflight, observer);
+            if event.persistent {
+                self.call(now, Call::Recovery(Recovery::Persistent), observer);
+            }
+        } else if event.marked && self.episode.is_none() {
+            self.enter(now, RecoveryCause::Ecn, prior_inflight, observer);
+        }
+        if let Some((_, newest)) = delivery.newest {
+            let ack = self.ack(now, newest, &delivery, prior_inflight, rtt, event.marked);
+            self.call(now, Call::Ack(ack), observer);
+        }
+        if over && !anew {
+            self.leave(now, Recovery::Exit, observer);
+        }
+        // What PRR lets go counts from the threshold that the controller has now decided.
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(
+                delivery.bytes,
+                self.conn.inflight,
+                delivery.lost == Bytes::ZERO && delivery.bytes > Bytes::ZERO,
+            );
+        }
+        delivery.newest.is_some()
+    }
+
+    /// Takes acknowledged packets out of flight.
+    fn acknowledge(&mut self, acked: &[u64]) -> Delivery {
+        let mut delivery = Delivery::default();
+        for pn in acked {
+            if let Some(snapshot) = self.ring.acknowledge(*pn) {
+                let size = Bytes::new(snapshot.size.into());
+                self.conn.inflight -= size;
+                delivery.bytes += size;
+                if delivery.newest.is_none_or(|(newest, _)| *pn > newest) {
+                    delivery.newest = Some((*pn, snapshot));
+                }
+            }
+        }
+        delivery
+    }
+
+    /// The ACK as the controller is told of it.
+    fn ack(
+        &mut self,
+        now: Time,
+        newest: Snapshot,
+        delivery: &Delivery,
+        prior_inflight: Bytes,
+        rtt: Option<Span>,
+        marked: bool,
+    ) -> Ack {
+        let rate = rate_sample(now, &self.conn, &newest);
+        let rate = self
+            .joined
+            .join(now, newest.sent, self.conn.delivered, rate);
+        self.last = (rtt.or(self.last.0), rate.rate);
+        Ack {
+            newest,
+            newly_acked: delivery.bytes,
+            newly_lost: delivery.lost,
+            prior_inflight,
+            // noq keeps the ACK's delay to itself.
+            rtt: rtt.map(|raw| RttSample {
+                raw,
+                ack_delay: Span::ZERO,
+            }),
+            one_way: None,
+            rate,
+            // There was one at least; an algorithm that counts is not let in.
+            ecn: EcnCounts {
+                ce_packets: u64::from(marked),
+                ce_bytes: None,
+            },
+            tlp_repair: false,
+        }
+    }
+
+    /// The counters after an ACK whose most recently sent packet is `newest`; its RTT sample, if it
+    /// is one (RFC 9002 §5.1).
+    fn on_delivered(
+        &mut self,
+        now: Time,
+        (pn, newest): (u64, Snapshot),
+        bytes: Bytes,
+        srtt: Span,
+        oldest: u64,
+    ) -> Option<Span> {
+        self.conn.delivered += bytes;
+        self.flight.on_delivered(now, newest.sent, &mut self.conn);
+        self.conn.cwnd_limited = oldest < self.cwnd_limited_until;
+        if self.largest_acked.is_some_and(|largest| pn < largest) {
+            return None;
+        }
+        self.largest_acked = Some(pn);
+        let rtt = now - newest.sent;
+        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
+        self.conn.srtt = srtt;
+        self.meter.on_rtt(now, rtt);
+        Some(rtt)
+    }
+
+    fn lose(&mut self, now: Time, pn: u64, delivery: &mut Delivery, observer: &mut dyn Observer) {
+        let Some((packet, new_range)) = self.ring.lose(pn) else {
+            return;
+        };
+        let size = Bytes::new(packet.size.into());
+        self.conn.inflight -= size;
+        self.conn.lost += size;
+        self.to_repair += 1;
+        delivery.lost += size;
+        delivery.last_lost = Some(pn);
+        let lost_since_sent = self.conn.lost - packet.lost;
+        self.call(
+            now,
+            Call::Lost(Lost {
+                packet,
+                lost_since_sent,
+                new_range,
+                cause: LossCause::Rack,
+            }),
+            observer,
+        );
+    }
+
+    /// A packet that was sent within the episode is acknowledged.
+    fn is_over(&self, delivery: &Delivery) -> bool {
+        match (self.episode, delivery.newest) {
+            (Some(episode), Some((pn, _))) => pn >= episode.point,
+            _ => false,
+        }
+    }
+}

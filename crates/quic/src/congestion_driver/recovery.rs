@@ -1,0 +1,72 @@
+//! Episodes of recovery.
+
+use fullpipe_cc::replay::Call;
+use fullpipe_cc::{Controller, Observer, Recovery, RecoveryCause, RecoveryOwner};
+use fullpipe_tcp::Prr;
+use fullpipe_units::{Bytes, Time};
+
+use super::CongestionDriver;
+
+/// An episode of recovery (RFC 9002 §7.3.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Episode {
+    pub(super) cause: RecoveryCause,
+    /// The first packet to be sent within it: its ACK ends the episode, and its loss is congestion
+    /// anew.
+    pub(super) point: u64,
+}
+
+impl CongestionDriver {
+    /// A packet was lost that left after the latest episode began, if there is one.
+    pub(super) fn lost_anew(
+        &mut self,
+        now: Time,
+        prior_inflight: Bytes,
+        observer: &mut dyn Observer,
+    ) {
+        match &mut self.episode {
+            // A controller with a recovery of its own stays in it, as under the simulated TCP.
+            Some(episode)
+                if self.owner == RecoveryOwner::Own && episode.cause == RecoveryCause::Loss =>
+            {
+                episode.point = self.ring.next();
+            }
+            Some(_) => {
+                self.leave(now, Recovery::Exit, observer);
+                self.enter(now, RecoveryCause::Loss, prior_inflight, observer);
+            }
+            None => self.enter(now, RecoveryCause::Loss, prior_inflight, observer),
+        }
+    }
+
+    pub(super) fn enter(
+        &mut self,
+        now: Time,
+        cause: RecoveryCause,
+        prior_inflight: Bytes,
+        observer: &mut dyn Observer,
+    ) {
+        self.episode = Some(Episode {
+            cause,
+            point: self.ring.next(),
+        });
+        self.undo = cause == RecoveryCause::Loss;
+        self.conn.in_recovery = cause == RecoveryCause::Loss || self.owner == RecoveryOwner::Prr;
+        self.call(now, Call::Recovery(Recovery::Enter(cause)), observer);
+        if self.owner == RecoveryOwner::Prr {
+            self.prr = Some(Prr::new(
+                self.conn.smss,
+                self.controller.decision().ssthresh,
+                prior_inflight,
+            ));
+        }
+    }
+
+    pub(super) fn leave(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
+        self.episode = None;
+        self.undo &= change == Recovery::Exit;
+        self.conn.in_recovery = false;
+        self.prr = None;
+        self.call(now, Call::Recovery(change), observer);
+    }
+}

@@ -1,0 +1,192 @@
+//! From a scenario to the ends of its flows.
+
+use std::net::SocketAddr;
+
+use fullpipe_cc::{AnyController, Controller, Descriptor, EcnCodepoint, Registry};
+use fullpipe_scenario::{EcnSetting, Error, Flow, Scenario};
+use fullpipe_tcp::Pacing;
+use fullpipe_trace::TraceLevel;
+use fullpipe_trace::{FlowMeter, MeasuredTime};
+use fullpipe_units::{Bytes, Rng, Span, Time};
+
+use crate::check::{Runner, check, check_flow};
+use crate::congestion_driver::CongestionDriverConfig;
+use crate::data_source::{DataSource, Parts};
+use crate::endpoint_metrics::{Clock, MTU, Settings};
+use crate::peer::BATCH;
+use crate::sink::Sink;
+use crate::tls::Identity;
+use crate::trace_buffer::{self, TraceBuffer};
+
+/// What QUIC does by itself (RFC 9000 §13.2.1, §18.2), and a scenario by default: two packets an
+/// ACK. The longest that one waits is 25 ms there and 40 ms here.
+const USUAL_ACKS: (u32, Span) = (2, Span::from_millis(40));
+
+/// On the loopback silence is no outage of the path: the other end is gone.
+const PATIENCE: Span = Span::from_secs(5);
+
+/// What one flow's two ends are made of.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) index: u32,
+    pub(crate) start: Time,
+    pub(crate) settings: Settings,
+    pub(crate) driver: CongestionDriverConfig,
+    pub(crate) meter: FlowMeter,
+    pub(crate) ecn: bool,
+    /// Datagrams of one system call at most.
+    pub(crate) batch: usize,
+    pub(crate) buffer: TraceBuffer,
+    pub(crate) descriptor: &'static Descriptor,
+}
+
+impl Plan {
+    /// The two ends of the flow, with the server's and the client's address.
+    pub(crate) fn ends(
+        self,
+        scenario: &Scenario,
+        clock: Clock,
+        identity: &Identity,
+        (server, client): (SocketAddr, SocketAddr),
+    ) -> (DataSource, Sink) {
+        let spec = &scenario.flows[self.index as usize];
+        let sink = Sink::new(
+            clock,
+            identity,
+            &self.settings,
+            server,
+            spec.bytes,
+            self.meter.clone(),
+            self.start,
+        );
+        let parts = Parts {
+            driver: self.driver,
+            meter: self.meter,
+            rate: spec.app_rate,
+            ecn: self.ecn,
+            batch: self.batch,
+            buffer: self.buffer,
+        };
+        let source = DataSource::new(clock, identity, &self.settings, client, parts);
+        (source, sink)
+    }
+}
+
+/// The plans of all flows.
+///
+/// # Errors
+/// When the scenario has what this runner does not do.
+pub(crate) fn plans(
+    scenario: &Scenario,
+    runner: Runner,
+    level: TraceLevel,
+) -> Result<Vec<Plan>, Error> {
+    check(scenario, runner)?;
+    let flows = scenario.flows.iter().enumerate();
+    flows
+        .map(|(index, spec)| plan(scenario, runner, index, spec, level))
+        .collect()
+}
+
+fn plan(
+    scenario: &Scenario,
+    runner: Runner,
+    index: usize,
+    spec: &Flow,
+    level: TraceLevel,
+) -> Result<Plan, Error> {
+    let (descriptor, config) = check_flow(scenario, spec, &Registry::default())?;
+    let index = index as u32;
+    let start = Time::ZERO + scenario.start(spec);
+    let window = MeasuredTime {
+        from: Time::ZERO + scenario.measure_from,
+        to: Time::ZERO + scenario.duration,
+    };
+    let controller = (descriptor.build)(&config);
+    let ecn = is_ecn_capable(spec, &controller);
+    let buffer = trace_buffer(scenario, index, spec, descriptor, level)?;
+    let host = scenario.host.as_ref();
+    Ok(Plan {
+        index,
+        start,
+        settings: settings(scenario, runner, spec),
+        driver: CongestionDriverConfig {
+            controller,
+            owner: descriptor.recovery,
+            pacing: pacing(spec),
+            rate_interval: host.map_or(Span::ZERO, |host| host.rate_interval),
+            rng: Rng::stream(scenario.seed, &spec.name, "controller"),
+            smss: Bytes::new(MTU.into()),
+            measure_from: window.from,
+        },
+        meter: FlowMeter::new(window, start),
+        ecn,
+        batch: host.map_or(BATCH, |host| BATCH.min(host.batch as usize)),
+        buffer,
+        descriptor,
+    })
+}
+
+/// What noq is set to.
+fn settings(scenario: &Scenario, runner: Runner, spec: &Flow) -> Settings {
+    let delayed_ack = (spec.delayed_ack, spec.ack_delay);
+    Settings {
+        receive_window: scenario.receive_window(spec),
+        delayed_ack: (delayed_ack != USUAL_ACKS).then_some(delayed_ack),
+        patience: (runner == Runner::Real && scenario.path.loopback).then_some(PATIENCE),
+        seed: Rng::stream(scenario.seed, &spec.name, "quic").next_u64(),
+    }
+}
+
+/// Whether data packets are ECN-capable, which the controller says if the scenario does not.
+fn is_ecn_capable(spec: &Flow, controller: &AnyController) -> bool {
+    match spec.ecn {
+        EcnSetting::Auto => controller.decision().ecn != EcnCodepoint::NotEct,
+        ecn => ecn == EcnSetting::Ect0,
+    }
+}
+
+fn pacing(spec: &Flow) -> Pacing {
+    match spec.pacing {
+        fullpipe_scenario::Pacing::Auto => Pacing::Auto,
+        fullpipe_scenario::Pacing::On => Pacing::On,
+        fullpipe_scenario::Pacing::Off => Pacing::Off,
+    }
+}
+
+/// Memory for the rows that a flow can write at most.
+fn trace_buffer(
+    scenario: &Scenario,
+    index: u32,
+    spec: &Flow,
+    descriptor: &Descriptor,
+    level: TraceLevel,
+) -> Result<TraceBuffer, Error> {
+    // An ACK answers a packet at least; with all packets that the path and its time can carry.
+    let bytes = spec
+        .bytes
+        .map_or(u64::MAX, Bytes::get)
+        .min(scenario.fastest().bytes_in(scenario.duration).get());
+    let acks = bytes / u64::from(MTU) + 1024;
+    let rows = match level {
+        TraceLevel::Every(interval) => {
+            acks.min(scenario.duration.as_nanos() / interval.as_nanos() + 1)
+        }
+        TraceLevel::Off | TraceLevel::Acks => acks,
+    };
+    let fields = descriptor.fields.len();
+    trace_buffer::reserve(index, level, fields, rows, available()).map_err(|problem| {
+        let duration = format!("\"{}\"", scenario.duration);
+        scenario.error("duration", duration, problem, "trace less often")
+    })
+}
+
+/// Memory that is there to be had, as Linux estimates it.
+fn available() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.map_or(u64::MAX, |kib| kib << 10)
+}

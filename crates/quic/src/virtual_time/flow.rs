@@ -1,0 +1,76 @@
+//! A flow in virtual time.
+
+use std::collections::VecDeque;
+
+use fullpipe_emulator::EmulatedPacket;
+use fullpipe_path::Serialiser;
+use fullpipe_scenario::Scenario;
+use fullpipe_units::{Rate, Rng, Span, Time};
+
+use super::Payload;
+use crate::data_source::DataSource;
+use crate::endpoint_metrics::{Clock, addresses};
+use crate::peer::Peer;
+use crate::plan::Plan;
+use crate::sink::Sink;
+use crate::tls::Identity;
+
+/// An access link is this much faster than the fastest link, as the simulator's.
+const ACCESS_SPEED: u64 = 10;
+
+/// A flow's two ends, and what has left one and not yet reached the path.
+pub(super) struct Flow {
+    pub(super) source: DataSource,
+    pub(super) sink: Sink,
+    pub(super) descriptor: &'static fullpipe_cc::Descriptor,
+    pub(super) start: Time,
+    pub(super) started: bool,
+    pub(super) access: Serialiser,
+    pub(super) jitter: Option<(Rng, Span)>,
+    pub(super) last_entry: Time,
+    pub(super) entering: VecDeque<(Time, EmulatedPacket<Payload>)>,
+    /// When an end wants to be called.
+    pub(super) wakes: [Option<Time>; 2],
+}
+
+impl Flow {
+    pub(super) fn new(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> Flow {
+        let (descriptor, start) = (plan.descriptor, plan.start);
+        let name = &scenario.flows[plan.index as usize].name;
+        let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));
+        let jitter = (scenario.send_jitter > Span::ZERO).then(|| {
+            (
+                Rng::stream(scenario.seed, name, "jitter"),
+                scenario.send_jitter,
+            )
+        });
+        let (source, sink) = plan.ends(scenario, clock, identity, addresses());
+        Flow {
+            source,
+            sink,
+            descriptor,
+            start,
+            started: false,
+            access: Serialiser::new(access),
+            jitter,
+            last_entry: Time::ZERO,
+            entering: VecDeque::new(),
+            wakes: [None, None],
+        }
+    }
+
+    /// When it is next to be looked at.
+    pub(super) fn next_at(&self) -> Option<Time> {
+        let start = (!self.started).then_some(self.start);
+        let entry = self.entering.front().map(|(at, _)| *at);
+        [start, entry, self.wakes[0], self.wakes[1]]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Its connection is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.started && self.sink.ended().is_some() && self.source.ended().is_some()
+    }
+}

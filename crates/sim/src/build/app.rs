@@ -1,0 +1,51 @@
+//! What an application writes, and when.
+
+use fullpipe_scenario::{Flow, On, Scenario};
+use fullpipe_tcp::{App, Bursts, Cycle, Messages, Schedule};
+use fullpipe_units::{Bytes, Draw, Rng, Time};
+
+pub(super) fn app(scenario: &Scenario, spec: &Flow) -> App {
+    let pauses = || Rng::stream(scenario.seed, &spec.name, "app pauses");
+    match (spec.app, spec.app_rate, spec.bytes) {
+        (
+            Some(fullpipe_scenario::App::OnOff {
+                on: On::Time(on),
+                off,
+            }),
+            rate,
+            bytes,
+        ) => App::Scheduled(Box::new(Schedule::cycle(
+            Cycle::new(on, off, rate, pauses()),
+            bytes,
+        ))),
+        (
+            Some(fullpipe_scenario::App::OnOff {
+                on: On::Size(size),
+                off,
+            }),
+            ..,
+        ) => App::Bursts(Box::new(Bursts::new(
+            messages(scenario, spec, size),
+            off,
+            pauses(),
+        ))),
+        (Some(fullpipe_scenario::App::Request { size, .. }), ..) => {
+            App::Answers(Box::new(messages(scenario, spec, size).with_first()))
+        }
+        (None, rate, bytes) if !spec.app_schedule.is_empty() => {
+            let changes = spec
+                .app_schedule
+                .iter()
+                .map(|(at, rate)| (Time::ZERO + *at, *rate));
+            App::Scheduled(Box::new(Schedule::new(rate, changes, bytes)))
+        }
+        (None, Some(rate), bytes) => App::Paced { rate, bytes },
+        (None, None, Some(bytes)) => App::Transfer { bytes },
+        (None, None, None) => App::Unlimited,
+    }
+}
+
+/// The bursts or answers of a flow: the same to whoever writes and whoever waits for them.
+pub(super) fn messages(scenario: &Scenario, spec: &Flow, sizes: Draw<Bytes>) -> Messages {
+    Messages::new(sizes, Rng::stream(scenario.seed, &spec.name, "app"))
+}

@@ -1,0 +1,117 @@
+//! The two ends of a connection.
+
+use fullpipe_cc::{AnyController, Config, Descriptor};
+use fullpipe_scenario::{Error, Flow, ReceiveWindow, Scenario};
+use fullpipe_setup::Algorithms;
+use fullpipe_tcp::{AckPolicy, App, EcnFeedback, Memory, Pacing, Receiver, Sender, SenderConfig};
+use fullpipe_units::{Rng, Span, Time};
+
+use super::host::program;
+use crate::flow::AnySender;
+use crate::host::SendingHost;
+
+/// A TCP connection that begins at `start`: sender and receiver.
+pub(crate) fn connection(
+    scenario: &Scenario,
+    spec: &Flow,
+    algorithms: &Algorithms,
+    app: App,
+    memory: Memory,
+    start: Time,
+    from: Time,
+) -> (AnySender, Receiver) {
+    let mut receiver = receiver(scenario, spec);
+    if let Some((descriptor, config)) = &algorithms.receiver {
+        receiver = receiver.with_window_controller((descriptor.build)(config));
+    }
+    let mut sender = sender(scenario, spec, &algorithms.sender, app, memory, start);
+    if sender.is_ecn_capable() {
+        receiver = receiver.with_ecn_feedback(feedback(spec));
+    }
+    sender.limits().restart(from.max(start));
+    let source = match &scenario.host {
+        None => AnySender::Tcp(sender),
+        Some(host) => {
+            let (cpu, costs) = program(scenario, spec, host, "sender's host", start);
+            AnySender::Hosted(Box::new(SendingHost::new(sender, cpu, costs)))
+        }
+    };
+    (source, receiver)
+}
+
+/// Refuses auto-tuning beside an algorithm of the receiver, which may come with the cc.
+pub(crate) fn check_window(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
+    match spec.receive_window {
+        Some(ReceiveWindow::Auto { .. }) => Err(scenario.error(
+            &spec.key("receive_window"),
+            "\"auto\"",
+            "the receiver's algorithm decides the window",
+            "give a size, or another cc",
+        )),
+        Some(ReceiveWindow::Fixed(_)) | None => Ok(()),
+    }
+}
+
+/// The codepoint that a flow's packets are to have, if it is not for the congestion control to say.
+pub(super) fn codepoint(ecn: fullpipe_scenario::EcnSetting) -> Option<fullpipe_cc::EcnCodepoint> {
+    match ecn {
+        fullpipe_scenario::EcnSetting::Auto => None,
+        fullpipe_scenario::EcnSetting::Off => Some(fullpipe_cc::EcnCodepoint::NotEct),
+        fullpipe_scenario::EcnSetting::Ect0 => Some(fullpipe_cc::EcnCodepoint::Ect0),
+        fullpipe_scenario::EcnSetting::Ect1 => Some(fullpipe_cc::EcnCodepoint::Ect1),
+    }
+}
+
+fn feedback(spec: &Flow) -> EcnFeedback {
+    match spec.ecn_feedback {
+        fullpipe_scenario::EcnFeedback::Accurate => EcnFeedback::Accurate,
+        fullpipe_scenario::EcnFeedback::Classic => EcnFeedback::Classic,
+        fullpipe_scenario::EcnFeedback::Dctcp => EcnFeedback::Dctcp,
+    }
+}
+
+fn sender(
+    scenario: &Scenario,
+    spec: &Flow,
+    (descriptor, config): &(&'static Descriptor, Config),
+    app: App,
+    memory: Memory,
+    start: Time,
+) -> Sender<AnyController> {
+    let pacing = match spec.pacing {
+        fullpipe_scenario::Pacing::Auto => Pacing::Auto,
+        fullpipe_scenario::Pacing::On => Pacing::On,
+        fullpipe_scenario::Pacing::Off => Pacing::Off,
+    };
+    let rng = Rng::stream(scenario.seed, &spec.name, "controller");
+    let controller = (descriptor.build)(config);
+    let hosted = scenario.host.is_some();
+    let rate_interval = scenario
+        .host
+        .as_ref()
+        .map_or(Span::ZERO, |host| host.rate_interval);
+    let config = SenderConfig {
+        controller,
+        owner: descriptor.recovery,
+        app,
+        pacing,
+        hosted,
+        rate_interval,
+        rng,
+    };
+    Sender::within(memory, config, start).with_ecn(feedback(spec), codepoint(spec.ecn))
+}
+
+pub(super) fn receiver(scenario: &Scenario, spec: &Flow) -> Receiver {
+    let policy = AckPolicy {
+        every: spec.delayed_ack,
+        quick: spec.quick_acks,
+        delay: spec.ack_delay,
+        coalesce: spec.gro,
+    };
+    let receiver = Receiver::new(policy, scenario.receive_window(spec));
+    match spec.receive_window {
+        Some(ReceiveWindow::Auto { .. }) => receiver.with_auto_tuning(),
+        Some(ReceiveWindow::Fixed(_)) | None => receiver,
+    }
+}

@@ -9,6 +9,7 @@ pub mod handover;
 mod histogram;
 mod link_meter;
 mod meter;
+mod metric;
 pub mod metrics;
 mod recorder;
 mod rows;

@@ -312,6 +312,29 @@ def test_a_program_that_is_older_than_the_package_says_so(
         fullpipe.run(scenario, on="quic-virtual")
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            '{"outdated": "no field flows"}',
+            r"another version: no field flows\n.*run make quic again",
+        ),
+        ('{"problem": "no room", "fix": "make some"}', r"--on quic-virtual: no room\n.*make some"),
+        ('{"problem": "a socket failed"}', r"a socket failed\n.*run it again"),
+        ("thread main panicked", r"thread main panicked\n.*run it again"),
+    ],
+)
+def test_what_the_program_says_is_told_with_a_fix(
+    said: str, words: str, scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = scenario.parent / "fullpipe-quic"
+    program.write_text(f"#!/bin/sh\ntest \"$1\" = check || {{ echo '{said}' >&2; exit 1; }}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
+    with pytest.raises(fullpipe.ScenarioError, match=words):
+        fullpipe.run(scenario, on="quic-virtual")
+
+
 def test_a_program_that_is_killed_is_said_to_be(
     scenario: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

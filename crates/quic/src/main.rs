@@ -61,26 +61,32 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(RunError::Refused(error)) => {
-            let parts: serde_json::Map<_, _> = error
-                .parts()
-                .into_iter()
-                .map(|(name, part)| (name.to_owned(), part.into()))
-                .collect();
-            eprintln!("{}", serde_json::Value::from(parts));
-            ExitCode::from(2)
-        }
-        Err(RunError::Broken(why)) => {
-            eprintln!("{why}");
-            ExitCode::from(1)
-        }
+        Err(error) => failed(error),
     }
+}
+
+/// Prints what went wrong as one line of JSON, which the caller reads: exit code 2 for what was
+/// refused, 1 for what failed.
+fn failed(error: RunError) -> ExitCode {
+    let (code, parts) = match &error {
+        RunError::Refused(error) => (2, error.parts().to_vec()),
+        RunError::Machine(error) => (1, vec![("problem", &*error.problem), ("fix", &error.fix)]),
+        RunError::Outdated(why) => (1, vec![("outdated", &**why)]),
+        RunError::Broken(why) => (1, vec![("problem", &**why)]),
+    };
+    let parts: serde_json::Map<_, _> = parts
+        .into_iter()
+        .map(|(name, part)| (name.to_owned(), part.into()))
+        .collect();
+    eprintln!("{}", serde_json::Value::from(parts));
+    ExitCode::from(code)
 }
 
 fn load(path: &str) -> Result<(Scenario, Runner, Plan), RunError> {
     let broken = |why: String| RunError::Broken(format!("{path}: {why}"));
     let text = fs::read_to_string(path).map_err(|error| broken(error.to_string()))?;
-    let plan: Plan = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
+    let plan: Plan = serde_json::from_str(&text)
+        .map_err(|error| RunError::Outdated(format!("{path}: {error}")))?;
     let runners = [Runner::Real, Runner::Virtual];
     let runner = runners.into_iter().find(|runner| runner.name() == plan.on);
     let runner = runner.ok_or_else(|| {

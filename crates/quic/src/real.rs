@@ -34,7 +34,11 @@ pub(crate) use socket::loopback;
 pub enum RunError {
     /// The scenario is not for this runner.
     Refused(Box<Error>),
-    /// The run went wrong: what, and what helps.
+    /// This machine does not allow it, or the run failed on it.
+    Machine(SandboxError),
+    /// The plan is not of this version.
+    Outdated(String),
+    /// The run went wrong.
     Broken(String),
 }
 
@@ -45,8 +49,8 @@ impl From<Error> for RunError {
 }
 
 impl From<SandboxError> for RunError {
-    fn from(trouble: SandboxError) -> RunError {
-        RunError::Broken(trouble.to_string())
+    fn from(error: SandboxError) -> RunError {
+        RunError::Machine(error)
     }
 }
 

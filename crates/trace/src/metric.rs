@@ -57,9 +57,9 @@ pub enum Form {
     Fact,
     /// One value.
     One,
-    /// A [`Distribution`].
+    /// A [`Distribution`](crate::Distribution).
     Distribution,
-    /// [`Slowdowns`].
+    /// [`Slowdowns`](crate::slowdown::Slowdowns).
     Slowdowns,
     /// A share for each limit.
     Shares,
@@ -109,9 +109,9 @@ pub struct Metric {
     pub shown: &'static [Shown],
 }
 
-/// The values of a [`Distribution`].
+/// The values of a [`Distribution`](crate::Distribution).
 pub const STATISTICS: &[&str] = &["min", "mean", "p50", "p95", "p99", "max"];
-/// Those of [`Slowdowns`].
+/// Those of [`Slowdowns`](crate::slowdown::Slowdowns).
 pub const SLOWDOWN: &[&str] = &["mean", "p50", "p95", "p99"];
 
 impl Metric {

@@ -1,4 +1,4 @@
-//! The metrics of a run: one row each. The structs of [`Summary`](crate::Summary) and their JSON,
+//! The metrics of a run: one row each. The structs of [`Summary`] and their JSON,
 //! the conditions of `expect`, Python's types, the columns and words of tables and reports, and the
 //! tables of `docs/metrics.md` follow from the rows here.
 //!

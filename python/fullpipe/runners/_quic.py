@@ -104,38 +104,36 @@ def program() -> str:
 
 
 def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
-    """What the program's exit code and words mean."""
+    """What the program's exit code and its last line, JSON, mean."""
     words = errors.strip()
     if code == 0:
         return
-    if code == 2 and words.startswith("{"):
-        parts: dict[str, str] = json.loads(words.splitlines()[-1])
-        if parts["problem"] in (
-            "unknown key",
-            "missing",
-        ):  # the package wrote the scenario, with the keys that there are
-            raise _outdated(name, f"it does not know {parts['key']} as this package does")
-        raise refusal(
-            parts["problem"],
-            parts["fix"],
-            file=scenario.file,
-            key=parts["key"],
-            value=parts["value"],
-        )
-    if "unknown field" in words:  # of the plan
-        raise _outdated(name, words)
-    if "\n  fix: " in words:
-        problem, _, fix = words.partition("\n  fix: ")
-        raise refusal(problem, fix, place=f"--on {name}")
     if code == -signal.SIGKILL and not words:
         problem = f"{PROGRAM} was killed, as happens when memory runs out"
         raise refusal(problem, "trace less often, or run it with fewer flows", place=f"--on {name}")
-    problem = words or f"{PROGRAM} ended with exit code {code} and without a word"
-    raise refusal(
-        problem,
-        "run it again, or with --on sim to see whether it is the scenario",
-        place=f"--on {name}",
-    )
+    parts = _parts(words)
+    if "outdated" in parts:
+        raise _outdated(name, parts["outdated"])
+    problem = parts.get("problem") or words
+    problem = problem or f"{PROGRAM} ended with exit code {code} and without a word"
+    if "key" in parts:
+        # The package wrote the scenario, with the keys that there are.
+        if problem in ("unknown key", "missing"):
+            raise _outdated(name, f"it does not know {parts['key']} as this package does")
+        raise refusal(
+            problem, parts["fix"], file=scenario.file, key=parts["key"], value=parts["value"]
+        )
+    fix = "run it again, or with --on sim to see whether it is the scenario"
+    raise refusal(problem, parts.get("fix", fix), place=f"--on {name}")
+
+
+def _parts(words: str) -> dict[str, str]:
+    """What the program says went wrong; nothing where it did not come to say it."""
+    try:
+        parts = json.loads(words.splitlines()[-1])
+    except (IndexError, ValueError):
+        return {}
+    return parts if isinstance(parts, dict) else {}
 
 
 def _outdated(name: str, why: str) -> _core.ScenarioError:

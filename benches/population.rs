@@ -1,7 +1,7 @@
 //! What a path of a synthetic edge costs: drawing it, reading its scenario, building its
 //! simulations, its downloads.
 //!
-//! `cargo bench -p fullpipe-benches --bench edge -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3]
+//! `cargo bench -p fullpipe-benches --bench population -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3]
 //! [--whole] [--test] [KEY=VALUE …]`
 //!
 //! `--whole` leaves the parts out, to count instructions; `KEY=VALUE` draws a key of the scenario

@@ -81,7 +81,7 @@ class FlowMetrics(TypedDict):
     """`goodput_bps` over the flow's max-min fair rate while it was active: links at their mean
     rates, demands capped by the application, unresponsive flows served first, below. 1 is fair.
     None for an unresponsive flow, for one that was never active or was left nothing, and where
-    flows arrive or an application pauses or answers, since demands are unknown then.
+    demands or rates are not known from the scenario.
     """
     rtt_s: Distribution
     """One sample an ACK that yields one, see below."""

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(fullpipe.__file__).parent
 
-# The rooms: what lies directly in fullpipe/, a module or a package. A room uses rooms of earlier lines only, also in
-# imports for types alone and in those inside functions. Rooms of one line do not know each other.
-ROOMS = (
+# The layers of what lies directly in fullpipe/, modules and packages. Each imports from earlier lines
+# only, also for types alone and inside functions. Those of one line do not know each other.
+LAYERS = (
     {"_core"},  # Rust
     {"errors", "frame", "metrics", "progress"},
     {"controllers", "memory"},
@@ -38,46 +38,46 @@ ROOMS = (
     {"commands"},
     {"__main__"},
 )
-# Rooms of one command each. They share the rooms below them, batch and verdicts among them, and do
+# Packages of one command each. They share the layers below them, batch and verdicts among them, and do
 # not use each other. Two exceptions: a study of a fleet simulates one, a comparison is two sweeps.
 OF_COMMANDS = {"sweeps", "checks", "fleet", "validate", "comparison", "reproduce"}
 ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps")}
-FLOOR = {room: number for number, rooms in enumerate(ROOMS) for room in rooms}
+LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 
-def test_every_room_has_its_place() -> None:
+def test_every_package_has_its_layer() -> None:
     there = {
         path.stem
         for path in ROOT.iterdir()
         if path.suffix == ".py" or (path.is_dir() and (path / "__init__.py").is_file())
     }
-    assert there | {"_core"} == set(FLOOR), "put a new room into ROOMS, as early as it can be"
+    assert there | {"_core"} == set(LAYER), "put a new package into LAYERS, as early as it can be"
 
 
 def test_no_import_goes_upward() -> None:
-    assert not [where for room, used, where in _uses() if FLOOR[used] >= FLOOR[room]]
+    assert not [where for package, used, where in _uses() if LAYER[used] >= LAYER[package]]
 
 
 def test_commands_share_batches_and_verdicts_and_no_more() -> None:
     assert not [
         where
-        for room, used, where in _uses()
-        if {room, used} <= OF_COMMANDS and (room, used) not in ARROWS
+        for package, used, where in _uses()
+        if {package, used} <= OF_COMMANDS and (package, used) not in ARROWS
     ]
 
 
 def _uses() -> Iterator[tuple[str, str, str]]:
-    """Each import of a room by another, and where it stands."""
+    """Each import of a package by another, and where it stands."""
     for file in ROOT.rglob("*.py"):
         place = file.relative_to(ROOT)
-        room = place.parts[0].removesuffix(".py")
+        package = place.parts[0].removesuffix(".py")
         for line, used in _imports(file):
-            if used != room:
-                yield room, used, f"{room} -> {used} ({place}:{line})"
+            if used != package:
+                yield package, used, f"{package} -> {used} ({place}:{line})"
 
 
 def _imports(file: Path) -> Iterator[tuple[int, str]]:
-    """Line and room of each import of the package's own modules, wherever it stands in the file."""
+    """Line and package of each import of the package's own modules, wherever it stands in the file."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}:{node.lineno}: imports name the package"
@@ -93,8 +93,8 @@ def _imports(file: Path) -> Iterator[tuple[int, str]]:
         for name in names:
             package, _, inner = name.partition(".")
             if package == "fullpipe":
-                room = inner.partition(".")[0]
-                yield node.lineno, room if room in FLOOR else "__init__"
+                package = inner.partition(".")[0]
+                yield node.lineno, package if package in LAYER else "__init__"
 
 
 @pytest.mark.parametrize("package", [commands, fleet, workload])

@@ -3,6 +3,8 @@
 //! Progressive filling (Bertsekas and Gallager, Data Networks, 2nd edition, §6.5.2): the rates of
 //! all flows grow together; a flow stops at its demand, or when a link of its route is full.
 
+use std::collections::BTreeMap;
+
 use fullpipe_scenario::{Flow, PACKET, PAYLOAD, Scenario};
 use fullpipe_trace::{FlowMeter, FlowSummary};
 use fullpipe_units::{Rate, Span, Time};
@@ -17,53 +19,113 @@ const NO_DEMAND: f64 = f64::INFINITY;
 /// The fair rates are those of each stretch of time in which the same flows are active, weighted by
 /// its length: of the mean rate of each link in that stretch, counted in payload of full packets.
 /// What unresponsive flows send is served first. None for an unresponsive flow, a flow that was
-/// never active or was left nothing, and where a demand is not known from the scenario: flows
-/// arrive, or an application pauses or answers.
+/// never active or was left nothing; for all flows where a demand or a rate is not known from the
+/// scenario (flows arrive, an `app` pauses or answers, a radio with overheads or pauses), and where
+/// there are too many flows of different kinds.
 pub fn set_max_min_shares<'a>(
     scenario: &Scenario,
     flows: &mut [FlowSummary],
     meters: impl IntoIterator<Item = &'a FlowMeter>,
 ) {
-    if !scenario.workloads.is_empty() || scenario.flows.iter().any(|flow| flow.app.is_some()) {
+    let path = &scenario.path;
+    let radio = path.wifi.is_some()
+        || path.suspend.is_some()
+        || path.schedule(|change| change.wifi).next().is_some()
+        || path.schedule(|change| change.suspend).next().is_some();
+    let asks = |flow: &Flow| flow.app.is_some();
+    if radio || !scenario.workloads.is_empty() || scenario.flows.iter().any(asks) {
         return;
     }
     let active: Vec<_> = meters.into_iter().map(FlowMeter::active_from_to).collect();
-    let fair = fair_rates(scenario, &active);
+    let Some(fair) = fair_rates(scenario, &active) else {
+        return;
+    };
     for ((flow, spec), fair) in flows.iter_mut().zip(&scenario.flows).zip(fair) {
         let judged = !spec.is_unresponsive() && fair > 0.0;
         flow.max_min_share = judged.then(|| flow.goodput_bps / fair);
     }
 }
 
-/// The mean max-min fair rate of each flow while it is active, bit/s of payload.
-fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Vec<f64> {
+/// No more rates are computed, of all kinds of flow in all stretches: some tenth of a second.
+const MOST_RATES: usize = 2_000_000;
+
+/// The mean max-min fair rate of each flow while it is active, bit/s of payload. Flows of one route
+/// and one application have the same rate while they are active.
+fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> {
     let times = stretches(scenario, active);
+    let (kinds, kind_of) = kinds(&scenario.flows);
+    if times.len() * kinds.len() > MOST_RATES {
+        return None;
+    }
     let capacities: Vec<Vec<f64>> = (0..scenario.links().count())
         .map(|link| capacity(scenario, link, &times))
         .collect();
-    let mut sums = vec![0.0; active.len()];
+    let mut changes = vec![Vec::new(); times.len()];
+    let place = |at: Time| times.binary_search(&at).expect("stretches end there");
+    for (kind, (from, to)) in kind_of
+        .iter()
+        .zip(active)
+        .filter(|(_, (from, to))| from < to)
+    {
+        changes[place(*from)].push((*kind, 1));
+        changes[place(*to)].push((*kind, -1));
+    }
+    let mut counts = vec![0_i64; kinds.len()];
+    // Of each kind its rate times time, from the beginning to each end of a stretch.
+    let mut areas = vec![vec![0.0]; kinds.len()];
     for (index, stretch) in times.windows(2).enumerate() {
-        let (from, to) = (stretch[0], stretch[1]);
+        for (kind, change) in &changes[index] {
+            counts[*kind] += change;
+        }
         let mut left: Vec<f64> = capacities.iter().map(|of| of[index]).collect();
+        let mut rates = vec![0.0; kinds.len()];
         for first in [true, false] {
-            let filling: Vec<usize> = (0..active.len())
-                .filter(|flow| active[*flow].0 <= from && to <= active[*flow].1)
-                .filter(|flow| scenario.flows[*flow].is_unresponsive() == first)
+            let filling: Vec<usize> = (0..kinds.len())
+                .filter(|kind| counts[*kind] > 0 && kinds[*kind].is_unresponsive() == first)
                 .collect();
-            let of: Vec<(&[usize], f64)> = filling
+            let of: Vec<Filling> = filling
                 .iter()
-                .map(|flow| &scenario.flows[*flow])
-                .map(|flow| (&flow.route[..], demand(flow, from)))
+                .map(|kind| Filling {
+                    route: &kinds[*kind].route,
+                    demand: demand(kinds[*kind], stretch[0]),
+                    flows: counts[*kind] as f64,
+                })
                 .collect();
-            for (flow, rate) in filling.iter().zip(fill(&mut left, &of)) {
-                sums[*flow] += rate * (to - from).as_secs_f64();
+            for (kind, rate) in filling.iter().zip(fill(&mut left, &of)) {
+                rates[*kind] = rate;
             }
         }
+        let seconds = (stretch[1] - stretch[0]).as_secs_f64();
+        for (area, rate) in areas.iter_mut().zip(&rates) {
+            area.push(area[index] + rate * seconds);
+        }
     }
-    sums.iter()
-        .zip(active)
-        .map(|(sum, (from, to))| sum / to.since(*from).as_secs_f64())
-        .collect()
+    let mean = |(kind, (from, to)): (&usize, &(Time, Time))| {
+        let area = &areas[*kind];
+        (area[place(*to)] - area[place(*from)]) / to.since(*from).as_secs_f64()
+    };
+    Some(kind_of.iter().zip(active).map(mean).collect())
+}
+
+/// One flow of each kind, and the kind of each flow.
+fn kinds(flows: &[Flow]) -> (Vec<&Flow>, Vec<usize>) {
+    let mut kinds: Vec<&Flow> = Vec::new();
+    let mut numbers = BTreeMap::new();
+    let of = flows.iter().map(|flow| {
+        let rate = flow.app_rate;
+        let key = (
+            flow.is_unresponsive(),
+            &flow.route,
+            rate,
+            &flow.app_schedule,
+        );
+        *numbers.entry(key).or_insert_with(|| {
+            kinds.push(flow);
+            kinds.len() - 1
+        })
+    });
+    let of = of.collect();
+    (kinds, of)
 }
 
 /// When a flow comes or goes, or the path or an application changes, while a flow is active.
@@ -131,39 +193,49 @@ fn demand(flow: &Flow, at: Time) -> f64 {
         .map_or(NO_DEMAND, Rate::as_f64)
 }
 
-/// The rates of flows with these routes and demands; takes them from what the links have left.
-fn fill(left: &mut [f64], flows: &[(&[usize], f64)]) -> Vec<f64> {
-    let mut rates = vec![0.0; flows.len()];
-    let mut growing: Vec<usize> = (0..flows.len()).collect();
+/// Flows of one kind, of which each gets the same.
+struct Filling<'a> {
+    route: &'a [usize],
+    demand: f64,
+    flows: f64,
+}
+
+/// The rate of one flow of each kind; takes those of all from what the links have left.
+fn fill(left: &mut [f64], kinds: &[Filling]) -> Vec<f64> {
+    let mut rates = vec![0.0; kinds.len()];
+    let mut growing: Vec<usize> = (0..kinds.len()).collect();
     while !growing.is_empty() {
-        let crossing = |link: usize| {
-            growing
+        let mut crossing = vec![0.0; left.len()];
+        for kind in growing.iter().map(|kind| &kinds[*kind]) {
+            kind.route
                 .iter()
-                .filter(|flow| flows[**flow].0.contains(&link))
-                .count()
+                .for_each(|link| crossing[*link] += kind.flows);
+        }
+        let links = || {
+            left.iter()
+                .zip(&crossing)
+                .filter(|(_, flows)| **flows > 0.0)
         };
-        let by_link = (0..left.len())
-            .map(|link| (link, crossing(link)))
-            .filter(|(_, count)| *count > 0)
-            .map(|(link, count)| left[link] / count as f64);
-        let by_demand = growing.iter().map(|flow| flows[*flow].1 - rates[*flow]);
+        let by_link = links().map(|(left, flows)| left / flows);
+        let by_demand = growing
+            .iter()
+            .map(|kind| kinds[*kind].demand - rates[*kind]);
         let step = by_link
             .chain(by_demand)
             .fold(f64::INFINITY, f64::min)
             .max(0.0);
-        let before: Vec<usize> = (0..left.len()).map(crossing).collect();
         let full: Vec<bool> = left
             .iter()
-            .zip(&before)
-            .map(|(left, count)| *count > 0 && left / *count as f64 <= step)
+            .zip(&crossing)
+            .map(|(left, flows)| *flows > 0.0 && left / flows <= step)
             .collect();
-        for (left, count) in left.iter_mut().zip(&before) {
-            *left = (*left - step * *count as f64).max(0.0);
+        for (left, flows) in left.iter_mut().zip(&crossing) {
+            *left = (*left - step * flows).max(0.0);
         }
-        growing.iter().for_each(|flow| rates[*flow] += step);
-        growing.retain(|flow| {
-            let (route, demand) = flows[*flow];
-            rates[*flow] < demand && !route.iter().any(|link| full[*link])
+        growing.iter().for_each(|kind| rates[*kind] += step);
+        growing.retain(|kind| {
+            let Filling { route, demand, .. } = &kinds[*kind];
+            rates[*kind] < *demand && !route.iter().any(|link| full[*link])
         });
     }
     rates
@@ -181,22 +253,32 @@ mod tests {
         );
     }
 
-    /// Bertsekas and Gallager, Figure 6.9: all links of rate 1.
+    fn kind(route: &[usize], demand: f64, flows: f64) -> Filling<'_> {
+        Filling {
+            route,
+            demand,
+            flows,
+        }
+    }
+
     #[test]
-    fn flows_of_different_routes_share_as_in_the_textbook() {
-        let routes: [&[usize]; 3] = [&[0, 1], &[0], &[1]];
-        let flows: Vec<_> = routes.iter().map(|route| (*route, NO_DEMAND)).collect();
+    fn a_flow_over_two_links_gets_what_the_fuller_one_leaves_it() {
+        let flows = [
+            kind(&[0, 1], NO_DEMAND, 1.0),
+            kind(&[0], NO_DEMAND, 1.0),
+            kind(&[1], NO_DEMAND, 1.0),
+        ];
         close(fill(&mut [1.0, 2.0], &flows), &[0.5, 0.5, 1.5]);
     }
 
     #[test]
     fn a_parking_lot_by_hand() {
         // One flow over three links of 10, 4 and 9, one flow over each alone.
-        let flows: [(&[usize], f64); 4] = [
-            (&[0, 1, 2], NO_DEMAND),
-            (&[0], NO_DEMAND),
-            (&[1], NO_DEMAND),
-            (&[2], NO_DEMAND),
+        let flows = [
+            kind(&[0, 1, 2], NO_DEMAND, 1.0),
+            kind(&[0], NO_DEMAND, 1.0),
+            kind(&[1], NO_DEMAND, 1.0),
+            kind(&[2], NO_DEMAND, 1.0),
         ];
         let mut left = [10.0, 4.0, 9.0];
         close(fill(&mut left, &flows), &[2.0, 8.0, 2.0, 7.0]);
@@ -205,10 +287,26 @@ mod tests {
 
     #[test]
     fn what_one_does_not_want_the_others_share() {
-        let flows: [(&[usize], f64); 3] = [(&[0], 1.0), (&[0], NO_DEMAND), (&[0], 6.0)];
+        let flows = [
+            kind(&[0], 1.0, 1.0),
+            kind(&[0], NO_DEMAND, 1.0),
+            kind(&[0], 6.0, 1.0),
+        ];
         close(fill(&mut [10.0], &flows), &[1.0, 4.5, 4.5]);
         close(fill(&mut [20.0], &flows), &[1.0, 13.0, 6.0]);
-        close(fill(&mut [10.0], &[(&[0], 3.0)]), &[3.0]);
-        close(fill(&mut [0.0], &[(&[0], 3.0)]), &[0.0]);
+        close(fill(&mut [10.0], &[kind(&[0], 3.0, 1.0)]), &[3.0]);
+        close(fill(&mut [0.0], &[kind(&[0], 3.0, 1.0)]), &[0.0]);
+    }
+
+    #[test]
+    fn flows_of_one_kind_share_as_if_each_stood_alone() {
+        let alone = [
+            kind(&[0], NO_DEMAND, 1.0),
+            kind(&[0], NO_DEMAND, 1.0),
+            kind(&[0, 1], 1.5, 1.0),
+        ];
+        let together = [kind(&[0], NO_DEMAND, 2.0), kind(&[0, 1], 1.5, 1.0)];
+        let [one, two] = [&alone[..], &together].map(|flows| fill(&mut [10.0, 4.0], flows));
+        assert_eq!(one, [two[0], two[0], two[1]]);
     }
 }

@@ -84,8 +84,8 @@ metrics! {
         /// `goodput_bps` over the flow's max-min fair rate while it was active: links at their mean
         /// rates, demands capped by the application, unresponsive flows served first,
         /// [below](#max-min-fair-rates). 1 is fair. `null` for an unresponsive flow, for one that was
-        /// never active or was left nothing, and where flows arrive or an application pauses or
-        /// answers, since demands are unknown then.
+        /// never active or was left nothing, and where demands or rates are not known from the
+        /// scenario.
         max_min_share: Option<f64> = Metric::one(Factor, "share of the max-min fair rate")
             .shown(&[at("report", "")]),
         /// One sample an ACK that yields one, see below.

@@ -204,11 +204,14 @@ def _task(
         raise RuntimeError(
             f"this worker has build {build()} of fullpipe, the sweep is one of {expected}"
         )
-    if identity not in _PLANS:
+    # A worker may have the plan of a call before, with fewer repetitions.
+    plan = _PLANS.get(identity)
+    if plan is None or plan.runs < end:
+        plan = spec.plan
         _PLANS.clear()
-        _PLANS[identity] = spec.plan
+        _PLANS[identity] = plan
     start = time.perf_counter()
-    running = _PLANS[identity].start([(first, end)], 1, _ENDLESS_S)
+    running = plan.start([(first, end)], 1, _ENDLESS_S)
     while not (shard := running.next(_LOOK_UP_S)):
         if shard is False:
             raise RuntimeError("the threads ended without a shard")

@@ -43,10 +43,17 @@ def load(directory: Path) -> Results:
                 return reader(directory)
             except NoResultsError:
                 raise
-            except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            except (
+                IndexError,
+                KeyError,
+                TypeError,
+                ValueError,
+                pl.exceptions.PolarsError,
+            ) as error:
                 problem = f"{directory}: {file} or what belongs to it is not as fullpipe {_core.__version__} writes it"
                 raise NoResultsError(f"{problem} ({error!r})\n  fix: run it again") from error
     raise NoResultsError(
-        f"{directory}: no results: there is no sweep.json, table.json or metrics.json, and no ingest.json of a fleet\n"
+        f"{directory}: no results: there is no sweep.json, compare.json, table.json, runners.json or metrics.json,"
+        " and no ingest.json of a fleet\n"
         "  fix: name what a run, a sweep or reproduce has kept with --out, or a fleet directory"
     )

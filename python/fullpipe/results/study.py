@@ -9,7 +9,7 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.results.files import read_parquet
-from fullpipe.results.model import Point, Results
+from fullpipe.results.model import NoResultsError, Point, Results
 from fullpipe.results.single import load_run
 from fullpipe.results.words import read_json, replay
 
@@ -61,6 +61,11 @@ def load_study(directory: Path) -> Results:
 def _conformance(directory: Path) -> Results:
     """What `conformance` saves: a run for each scene, and a record for each condition."""
     records = read_json(directory / "table.json")
+    if not all("condition" in each for each in records):
+        raise NoResultsError(
+            f"{directory}: a study of fleets has no page of its own\n"
+            f"  fix: look at {directory / 'table.md'}, or name a fleet in {directory / 'fleets'}"
+        )
     scenes = [
         scene
         for scene in dict.fromkeys(each["case"] for each in records)

@@ -123,6 +123,8 @@ def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
         raise refusal(
             problem, parts["fix"], file=scenario.file, key=parts["key"], value=parts["value"]
         )
+    if code == 2 and not parts:
+        raise _outdated(name, words)  # this version refuses in JSON
     fix = "run it again, or with --on sim to see whether it is the scenario"
     raise refusal(problem, parts.get("fix", fix), place=f"--on {name}")
 

@@ -1,6 +1,6 @@
 //! Copa: the paper's rules (Arun and Balakrishnan, NSDI 2018), in its numbers.
 
-use fullpipe_cc::{ParamValue, Recovery};
+use fullpipe_cc::{ParamValue, Recovery, RecoveryCause};
 use fullpipe_units::Span;
 
 use super::driver::{Driver, SMSS, word};
@@ -161,4 +161,14 @@ fn a_timeout_takes_the_window_away_and_undo_gives_it_back() {
     assert_eq!(driver.cwnd(), 2.0);
     driver.recovery(Recovery::Spurious);
     assert_eq!(driver.cwnd(), cwnd);
+}
+
+#[test]
+fn what_delay_took_from_the_window_a_spurious_loss_does_not_give_back() {
+    let mut driver = steady(100.0, &[]);
+    driver.recovery(Recovery::Enter(RecoveryCause::Loss));
+    driver.round(MS(300));
+    let reduced = driver.cwnd();
+    driver.recovery(Recovery::Spurious);
+    assert_eq!(driver.cwnd(), reduced);
 }

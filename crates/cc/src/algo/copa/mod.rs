@@ -82,7 +82,7 @@ pub struct Copa {
     empty_at: Time,
     pacing_rate: Option<Rate>,
     /// The window and 1/δ before the last loss.
-    saved: Option<(f64, f64)>,
+    saved: Option<(Option<f64>, f64)>,
 }
 
 impl Copa {
@@ -192,7 +192,7 @@ impl Copa {
         } else {
             self.turn(direction.unwrap_or(self.direction));
         }
-        if self.competitive && !conn.in_recovery {
+        if self.competitive && !conn.in_recovery && conn.cwnd_limited {
             self.per_delta += 1.0;
         }
     }
@@ -257,7 +257,7 @@ impl Copa {
 
     /// §2.2: half of 1/δ, but no less than in default mode. In default mode losses say nothing.
     fn on_congestion(&mut self) {
-        self.saved = Some((self.cwnd, self.per_delta));
+        self.saved = Some((None, self.per_delta));
         if self.competitive {
             self.per_delta = (self.per_delta / 2.0).max(1.0 / self.params.delta);
         }
@@ -265,7 +265,9 @@ impl Copa {
 
     fn on_timeout(&mut self, conn: &Conn, again: bool) {
         if !again {
+            let cwnd = self.cwnd;
             self.on_congestion();
+            self.saved = self.saved.map(|(_, per_delta)| (Some(cwnd), per_delta));
         }
         self.cwnd = (loss_window(conn).as_f64() / self.smss.as_f64()).max(MIN_PACKETS);
         self.turn_within_round(Direction::Up, conn);
@@ -303,7 +305,7 @@ impl Controller for Copa {
             Recovery::Exit => {}
             Recovery::Spurious => {
                 if let Some((cwnd, per_delta)) = self.saved.take() {
-                    self.cwnd = self.cwnd.max(cwnd);
+                    self.cwnd = cwnd.map_or(self.cwnd, |cwnd| self.cwnd.max(cwnd));
                     self.per_delta = if self.competitive {
                         self.per_delta.max(per_delta)
                     } else {
@@ -324,7 +326,7 @@ impl Controller for Copa {
         if change == PathChange::Mtu {
             let scale = self.smss.as_f64() / cx.conn.smss.as_f64();
             self.smss = cx.conn.smss;
-            self.cwnd = (self.cwnd * scale).max(1.0);
+            self.cwnd = (self.cwnd * scale).max(MIN_PACKETS);
             self.round_cwnd *= scale;
             self.saved = None;
         }

@@ -342,7 +342,7 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
         ("file", "error: file: is a file, not a directory\n  fix: name what"),
         (
             "empty",
-            "error: empty: no results: there is no sweep.json, compare.json, table.json, runners.json or metrics.json, and no ingest.json",
+            "error: empty: no results: there is no sweep.json, compare.json, table.json, runners.json",
         ),
         ("broken", "error: broken: metrics.json or what belongs to it is not as fullpipe"),
         ("young", "error: young: no run has ended yet"),

@@ -233,7 +233,10 @@ fn a_wrong_value_is_refused_before_anything_runs_naming_its_point() {
             "this value is here a second time",
         ),
         (("path.rtt", "1ms..1s"), "a range is drawn from"),
-        (("path.rtt", "1ms..2ms,5ms"), "a range stands by itself"),
+        (
+            ("path.rtt", "1ms..2ms,5ms"),
+            "a range takes no other values",
+        ),
         (("path.rtt", "9ms..1ms"), "9ms is not below 1ms"),
         (("seed", "1,2"), "seeds are counted up"),
         (("path.rat", "1mbit,2mbit"), "did you mean path.rate?"),

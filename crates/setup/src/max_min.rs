@@ -46,15 +46,15 @@ pub fn set_max_min_shares<'a>(
     }
 }
 
-/// No more rates are computed, of all kinds of flow in all stretches: some tenth of a second.
-const MOST_RATES: usize = 2_000_000;
+/// The most steps of filling: each stretch takes as many as the square of the kinds of flow.
+const MOST_STEPS: usize = 100_000_000;
 
 /// The mean max-min fair rate of each flow while it is active, bit/s of payload. Flows of one route
 /// and one application have the same rate while they are active.
 fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> {
     let times = stretches(scenario, active);
     let (kinds, kind_of) = kinds(&scenario.flows);
-    if times.len() * kinds.len() > MOST_RATES {
+    if times.len() * kinds.len() * kinds.len() > MOST_STEPS {
         return None;
     }
     let capacities: Vec<Vec<f64>> = (0..scenario.links().count())

@@ -28,7 +28,7 @@ pub(super) type Draws = BTreeMap<String, Draw>;
 #[derive(Clone, Debug)]
 pub(super) struct Draw {
     pub(super) from: Distribution,
-    /// Of a buffer in BDP: so many packets it holds at least, however small the BDP.
+    /// The least packets of a buffer that is given in BDP.
     pub(super) least: Option<f64>,
 }
 

@@ -67,7 +67,7 @@ impl Population {
         &self.title
     }
 
-    /// The arm of that name: the file's, or an algorithm by itself.
+    /// The arm that the file has under that name, else the algorithm of that name.
     pub fn arm(&self, name: &str) -> Arm {
         self.arms
             .get(name)
@@ -109,8 +109,8 @@ impl Population {
     /// The scenario of a path that was drawn.
     ///
     /// # Errors
-    /// When it is none. The ends of all ranges have been tried one by one, so that takes an unlucky
-    /// combination.
+    /// When the drawn values do not make a valid scenario. Reading the population tries the ends of
+    /// each range, so only a combination of values can fail.
     pub fn scenario(&self, drawn: &Drawn<'_>) -> Result<Scenario, Error> {
         let class = self
             .classes

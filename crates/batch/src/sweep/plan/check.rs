@@ -58,7 +58,7 @@ impl Plan {
         let (problem, fix) = match range {
             Err(problem) => (problem, "write a range like \"1ms..1s\" or \"1ms..1s log\""),
             Ok(_) if values.len() > 1 => (
-                "a range stands by itself".to_owned(),
+                "a range takes no other values".to_owned(),
                 "give one range, or values without one",
             ),
             Ok(_) if sample.is_none() => (

@@ -180,7 +180,7 @@ impl Bbr1 {
         } = self.params;
         (self.core.pacing_gain, self.core.cwnd_gain) = match self.core.state {
             State::Startup => (high_gain, high_gain),
-            // The window stays: only the pace shall fall.
+            // Drain lowers the pacing rate and keeps the window.
             State::Drain => (drain_gain, high_gain),
             // A policer drops what comes faster.
             State::ProbeBw if self.policer.is_policed => (1.0, cwnd_gain),

@@ -82,8 +82,8 @@ impl Bbr1 {
     /// `bbr_set_cwnd_to_recover_or_restore`, the first half; true while packets are conserved.
     #[inline]
     fn recover(&mut self, conn: &Conn, ack: &Ack) -> bool {
-        // An ACK of P packets shall release 2 P at most: here what was lost goes, later what was
-        // delivered comes.
+        // Packet conservation: the window loses what was lost, and gains what was delivered below.
+        // An ACK of P packets then releases at most 2 P.
         if ack.newly_lost > Bytes::ZERO {
             self.core.window.cwnd = self
                 .core

@@ -243,7 +243,7 @@ impl FlowMeter {
         to.since(from)
     }
 
-    /// Its start and its end, which is not before the start only where there is such a part.
+    /// Start and end of that part. The end is before the start if the flow was not active then.
     pub fn active_from_to(&self) -> (Time, Time) {
         let to = self.last_byte.unwrap_or(self.window.to);
         (self.start.max(self.window.from), to)

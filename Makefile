@@ -115,7 +115,7 @@ vendor: web/node_modules/.ready
 	cp web/node_modules/uplot/dist/uPlot.iife.min.js web/node_modules/uplot/dist/uPlot.min.css python/fullpipe/report/assets/
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
 
-lint: setup-dev lint-web ## rustfmt, clippy, rustdoc, ruff, mypy, the extension's stubs
+lint: setup-dev lint-web ## rustfmt, clippy, rustdoc, ruff, mypy, the extension's type stubs
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --no-deps --workspace

@@ -59,8 +59,8 @@ KINDS = {
 
 _BACKGROUND = {"ledbat", "ledbat++", "rledbat"}
 _MARKING = {"dualpi2", "step_ecn"}
-# Of a picture: so many colours are enough for its lines, and make it a third as large.
-_COLOURS = 128
+# Of a picture: so many colors are enough for its lines, and make it a third as large.
+_COLORS = 128
 
 
 class Entry(NamedTuple):
@@ -187,9 +187,9 @@ def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:
     drawn, small = BytesIO(), BytesIO()
     done.plot().savefig(drawn)
     with Image.open(drawn) as image:
-        # By coverage, which keeps the colour of a few ticks, too.
+        # By coverage, which keeps the color of a few ticks, too.
         few = image.convert("RGB").quantize(
-            _COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+            _COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
         )
         few.save(small, "png", optimize=True)
         return small.getvalue(), image.size
@@ -203,7 +203,7 @@ def _group(used: dict[str, list[str]]) -> str:
         "Paths by name": bool(used["Profiles"]),
         "Several links": "one bottleneck" not in used["Topologies"],
         "Hosts that take time": "on a host" in used["Flows"],
-        "Marks: data centres and L4S": bool(queues & _MARKING),
+        "Marks: data centers and L4S": bool(queues & _MARKING),
         "Background transfers": bool(algorithms & _BACKGROUND),
         "Queues": queues != {"pfifo"},
         "Impairments": bool(used["Impairments"]),
@@ -217,7 +217,7 @@ _GROUPS = (
         "Congestion control",
         "Applications",
         "Queues",
-        "Marks: data centres and L4S",
+        "Marks: data centers and L4S",
         "Background transfers",
     ),
     *("Impairments", "Several links", "Hosts that take time", "Paths by name"),

@@ -181,7 +181,7 @@ class LinkMetrics(TypedDict):
 
     name: str
     """`bottleneck` for that of `[path]`, else as in its `[[link]]`."""
-    utilisation: float
+    utilization: float
     """Time within the window in which the link was sending / length of the window. Headers,
     retransmissions, SYNs and ACKs count. By a mahimahi trace: bytes used / bytes offered.
     """

@@ -159,8 +159,8 @@ def _view(column: Numbers | Labels) -> Numbers | Labels:
     """The same memory, read-only: :meth:`Run.trace` shows it, too."""
     if isinstance(column, tuple):
         codes, labels = column[0].view(), column[1]
-        codes.flags.writeable = False
+        codes.flags.writable = False
         return codes, list(labels)
     numbers = column.view()
-    numbers.flags.writeable = False
+    numbers.flags.writable = False
     return numbers

@@ -68,7 +68,7 @@ def run_of(
     ]
     link: LinkMetrics = {
         "name": "bottleneck",
-        "utilisation": 0.9,
+        "utilization": 0.9,
         "queue_delay_s": {
             "min": 0.0,
             "mean": 0.01,

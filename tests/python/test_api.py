@@ -23,7 +23,7 @@ def test_a_run_has_metrics_of_its_flows_and_links(scenario: Path) -> None:
     assert [flow["name"] for flow in run.flows] == ["cubic", "bbr1"]
     assert sum(flow["goodput_bps"] for flow in run.flows) == pytest.approx(9.3e6, rel=0.1)
     assert 0.02 < run.flows[0]["rtt_s"]["mean"] < 0.045  # type: ignore[operator]
-    assert run.links[0]["utilisation"] > 0.9
+    assert run.links[0]["utilization"] > 0.9
     assert run.seed == run.metrics["seed"] == 7
     assert run.trace_hash is None
 

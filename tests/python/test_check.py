@@ -48,7 +48,7 @@ def written(directory: Path, *conditions: str, name: str = "base.toml", base: st
 def test_what_holds_is_met(fullpipe: Fullpipe, tmp_path: Path) -> None:
     written(
         tmp_path,
-        "link.bottleneck.utilisation >= 50%",
+        "link.bottleneck.utilization >= 50%",
         "flow.*.goodput > 0.1mbit",
         "median of jain <= 1",
     )

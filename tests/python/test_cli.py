@@ -69,7 +69,7 @@ def test_json_is_one_object_of_the_agreed_shape(fullpipe: Fullpipe, scenario: Pa
     assert {"min", "mean", "p50", "p95", "p99", "max"} <= set(flow["rtt_s"])
     assert {"mean", "p50", "p95", "p99", "max"} <= set(flow["queue_delay_s"])
     assert sum(flow["limited_by"].values()) == pytest.approx(1)
-    assert {"name", "utilisation", "queue_delay_s", "drops", "marks"} <= set(link)
+    assert {"name", "utilization", "queue_delay_s", "drops", "marks"} <= set(link)
     assert metrics == package.run(scenario).metrics
 
 
@@ -113,7 +113,7 @@ def test_a_narrow_terminal_leaves_out_columns_not_names(
     )
     assert max(len(line) for line in done.stdout.splitlines()) <= columns
     words = done.stdout.split()
-    assert set(" ".join(flows).split()) | {"bottleneck", "limited", "utilisation", "drops"} <= set(
+    assert set(" ".join(flows).split()) | {"bottleneck", "limited", "utilization", "drops"} <= set(
         words
     )
     assert "columns without room are left out" in " ".join(words)

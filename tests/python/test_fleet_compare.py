@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from fleet_made import START, write_fleet
 from fullpipe.commands import app
 from fullpipe.fleet import store
-from fullpipe.fleet.compare.analysis import analyse
+from fullpipe.fleet.compare.analysis import analyze
 from fullpipe.fleet.compare.options import read
 from fullpipe.fleet.compare.page import page
 from fullpipe.report import Form
@@ -49,7 +49,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def told(directory: Path, **args: str) -> dict[str, Any]:
     """All that it says, as JSON."""
-    record = analyse(read(directory, **(WISH | args))).record()
+    record = analyze(read(directory, **(WISH | args))).record()
     found: dict[str, Any] = json.loads(json.dumps(record, allow_nan=False))
     return found
 
@@ -81,9 +81,9 @@ def test_effects_are_found_with_intervals_that_have_the_truth_in_them(fleet: Pat
         assert it["effect"]["low"] < truth * 1.01, metric
         assert it["effect"]["high"] > truth * 0.99, metric
         assert it["verdict"] == verdict, metric
-    # Loss is as large at every RTT, so that standardising changes nothing.
+    # Loss is as large at every RTT, so that standardizing changes nothing.
     loss = by["loss", "bbr1", "cubic"]
-    assert loss["effect_standardised"]["value"] == pytest.approx(loss["effect"]["value"], rel=0.03)
+    assert loss["effect_standardized"]["value"] == pytest.approx(loss["effect"]["value"], rel=0.03)
     assert by["rtt", "bbr1", "cubic"]["verdict"] == "worse"
     assert by["inflight", "bbr1", "cubic"]["verdict"] == "higher"
     assert [each["check"] for each in found["checks"] if each["fine"] is False] in (
@@ -198,7 +198,7 @@ def test_outliers_are_counted_and_left_out_of_the_mean(fleet: Path) -> None:
     assert share > 0
 
 
-def test_arms_with_other_users_are_told_and_standardising_undoes_it(
+def test_arms_with_other_users_are_told_and_standardizing_undoes_it(
     fullpipe: Fullpipe, tmp_path: Path
 ) -> None:
     write_fleet(
@@ -208,7 +208,7 @@ def test_arms_with_other_users_are_told_and_standardising_undoes_it(
     it = rows(found)["rtt", "bbr1", "cubic"]
     assert it["effect"]["value"] > 1.3
     # Within a tenth of all the RTTs still differ a little.
-    assert it["effect_standardised"]["value"] == pytest.approx(1, abs=0.1)
+    assert it["effect_standardized"]["value"] == pytest.approx(1, abs=0.1)
     mix = check(found, "RTT mix")
     assert mix["fine"] is False
     assert "median RTT" in mix["text"]
@@ -253,7 +253,7 @@ def test_a_stratum_that_few_hosts_have_does_not_count_as_lossless(tmp_path: Path
             ).with_columns(**lits({"arm": arm, "host": f"{arm}-{host}"}))
             store.write(tmp_path / "f", "connections", frame, f"{host}")
     it = rows(told(tmp_path / "f", min_bytes="0"))["loss", "bbr1", "cubic"]
-    assert it["effect_standardised"] == pytest.approx(
+    assert it["effect_standardized"] == pytest.approx(
         {"kind": "ratio", "value": 2, "low": 2, "high": 2}
     )
 
@@ -343,7 +343,7 @@ def test_bands_of_distance_and_rate_and_a_windows_limit_are_found(tmp_path: Path
             }
         ).with_columns(arm=pl.lit(arm), host=pl.Series((np.arange(n) % 6 + 6 * number).astype(str)))
         store.write(tmp_path / "f", "connections", frame, "all")
-    report = page(analyse(read(tmp_path / "f", **WISH)))
+    report = page(analyze(read(tmp_path / "f", **WISH)))
     (section,) = (each for each in report.sections if each.title == "Distances and access rates")
     (table,) = (each for each in section.blocks if isinstance(each, Table))
     found: dict[str, list[float]] = {"distance": [], "rate": []}
@@ -387,7 +387,7 @@ def test_the_pacing_histogram_of_the_seed_has_its_two_modes(fleet: Path, tmp_pat
         frame.with_columns(arm=pl.lit("cubic"), host=pl.lit("a"), time=START),
         "h",
     )
-    report = page(analyse(read(tmp_path / "f", **WISH)))
+    report = page(analyze(read(tmp_path / "f", **WISH)))
     (table,) = (each for each in report.sections[-1].blocks if isinstance(each, Table))
     cells = [
         [each.text if isinstance(each, Number) else each for each in row] for row in table.rows
@@ -401,7 +401,7 @@ def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> 
     def effects(by: str) -> dict[tuple[Any, Any], tuple[Any, ...]]:
         section = next(
             each
-            for each in page(analyse(read(directory, **(WISH | {"by": by})))).sections
+            for each in page(analyze(read(directory, **(WISH | {"by": by})))).sections
             if by in each.title
         )
         (table,) = (each for each in section.blocks if isinstance(each, Table))
@@ -470,7 +470,7 @@ def test_old_kernels_counters_alone_and_requests_alone_are_enough(tmp_path: Path
         "value"
     ] == pytest.approx(4)
     for name in ("old", "asked", "read"):
-        report = page(analyse(read(tmp_path / name, **(WISH | {"min_bytes": "0"}))))
+        report = page(analyze(read(tmp_path / name, **(WISH | {"min_bytes": "0"}))))
         assert [each.title for each in report.sections][:2] == ["Decision", "Checks"]
     made = make(report, Form.MD, tmp_path / "report-md")
     assert "| bbr1 against cubic" not in (made / "report.md").read_text()

@@ -57,8 +57,8 @@ def test_a_frame_without_columns_becomes_a_table_with_all(table: str) -> None:
 
 
 def test_a_column_of_no_table_is_refused() -> None:
-    with pytest.raises(ValueError, match="a fleet's requests have no colour"):
-        conform(pl.DataFrame({"arm": ["a"], "colour": [1]}), "requests")
+    with pytest.raises(ValueError, match="a fleet's requests have no color"):
+        conform(pl.DataFrame({"arm": ["a"], "color": [1]}), "requests")
 
 
 # The line of the Dropbox article: reference values by hand.

@@ -60,7 +60,7 @@ def test_a_scenario_stands_where_it_is_most_special() -> None:
     groups = {file.stem: gallery._group(gallery.uses(fullpipe.load(file))) for file in FILES}
     assert groups["cubic-vs-bbr1"] == "Congestion control"
     assert groups["pie"] == "Queues"
-    assert groups["prague-vs-cubic"] == "Marks: data centres and L4S"
+    assert groups["prague-vs-cubic"] == "Marks: data centers and L4S"
     assert groups["rledbat-vs-cubic"] == "Background transfers"
     assert groups["profile-lte"] == "Paths by name"
     assert groups["parking-lot"] == "Several links"

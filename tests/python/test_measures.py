@@ -26,7 +26,7 @@ def test_every_measure_says_what_it_is() -> None:
         ("rtt_p99_ms", 0, math.nan),
         ("retransmits", 0, 7),
         ("packets_lost", 0, 8),
-        ("utilisation", 0, 0.9),
+        ("utilization", 0, 0.9),
         ("queue_mean_rttmin", 0, 0.2),
         ("queue_p50_rttmin", 0, 0.1),
         ("queue_p95_rttmin", 0, 0.6),

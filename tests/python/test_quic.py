@@ -254,7 +254,7 @@ def test_what_has_no_links_has_no_table_of_them_and_a_picture_without_a_queue(
         [*command, "--set", "duration=1s"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "utilisation" not in done.stdout
+    assert "utilization" not in done.stdout
     assert (tmp_path / "out" / "picture.png").stat().st_size > 10_000
 
 

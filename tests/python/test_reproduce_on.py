@@ -63,18 +63,18 @@ like = "one"
 flow = [{ cc = "bbr3" }]
 [[claim]]
 case = "C1"
-metric = "utilisation"
+metric = "utilization"
 published = 0.5
-measure = "utilisation"
+measure = "utilization"
 of = ["one"]
 within = [0.49, 0.51]
 why = "as printed"
 real = { within = [0.5, 1], why = "a real clock" }
 [[claim]]
 case = "C2"
-metric = "utilisation, one over the other"
+metric = "utilization, one over the other"
 published = 1
-measure = "utilisation"
+measure = "utilization"
 compare = "ratio"
 of = ["one", "two"]
 within = [0.5, 2]
@@ -165,7 +165,7 @@ file = "sorted"
 title = "Each alone"
 draw = "sorted"
 of = ["one"]
-measure = "utilisation"
+measure = "utilization"
 [[picture]]
 case = "C1"
 file = "median"

@@ -53,12 +53,12 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def neighbour(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def neighbor(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(kept)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_directory_is_not_read_from_its_neighbours_files(neighbour: None, name: str) -> None:
+def test_a_directory_is_not_read_from_its_neighbors_files(neighbor: None, name: str) -> None:
     kept = f"./{name}"
     call(
         "run",
@@ -83,7 +83,7 @@ def test_a_directory_is_not_read_from_its_neighbours_files(neighbour: None, name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_sweep_goes_on_with_its_own_rows(neighbour: None, name: str) -> None:
+def test_a_sweep_goes_on_with_its_own_rows(neighbor: None, name: str) -> None:
     kept = f"sweeps/{name}"
     arguments = [
         "sweep",

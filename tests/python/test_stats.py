@@ -246,8 +246,8 @@ def test_a_rule_that_is_wrong_is_refused_with_its_fix(rule: str, says: str) -> N
 def test_a_rule_names_its_column() -> None:
     assert stats.parse_rule(" ci( queue_delay.p95 )<=1.5 % ")[1:] == ("queue_delay_s.p95", 0.015)
     assert (
-        stats.parse_rule("ci(link.bottleneck.utilisation) < 1%").metric
-        == "link.bottleneck.utilisation"
+        stats.parse_rule("ci(link.bottleneck.utilization) < 1%").metric
+        == "link.bottleneck.utilization"
     )
 
 

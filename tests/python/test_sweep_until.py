@@ -150,8 +150,8 @@ def test_what_can_not_be_met_is_refused_before_the_first_run(
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("ci(utilisation) < 2%", "did you mean link.bottleneck.utilisation?"),
-        ("ci(link.bottlenek.utilisation) < 2%", "did you mean link.bottleneck.utilisation?"),
+        ("ci(utilization) < 2%", "did you mean link.bottleneck.utilization?"),
+        ("ci(link.bottlenek.utilization) < 2%", "did you mean link.bottleneck.utilization?"),
         ("ci(completion_s) < 2%", "no run has a value of completion_s"),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_metric_that_the_runs_do_not_have_ends_it(
     with pytest.raises(RuleError, match=words):
         package.sweep(base, until=rule, out=tmp_path / "out")
     assert package.sweep(
-        base, until="ci(link.bottleneck.utilisation) < 20%", out=tmp_path / "out"
+        base, until="ci(link.bottleneck.utilization) < 20%", out=tmp_path / "out"
     ).seeds
 
 

@@ -6,7 +6,7 @@
 //!
 //! All threads work on one shard, run by run, so none waits for another at its end. After a second
 //! the shard is cut and handed over. The cut depends on the machine, the rows do not. Rows come
-//! from the metrics as they are serialised: a new metric is a new column, with no list to extend.
+//! from the metrics as they are serialized: a new metric is a new column, with no list to extend.
 
 mod pool;
 pub mod population;

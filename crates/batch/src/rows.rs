@@ -43,7 +43,7 @@ pub(crate) struct Rows {
 pub struct NotMetrics;
 
 /// Rows of runs that were made elsewhere, or saved: the point of each, and its metrics as
-/// they are serialised.
+/// they are serialized.
 ///
 /// # Errors
 /// When one of them is not a run's metrics.
@@ -64,7 +64,7 @@ enum Cell {
 }
 
 impl Rows {
-    /// Adds a row for each flow and each workload of a run, of its metrics as they are serialised.
+    /// Adds a row for each flow and each workload of a run, of its metrics as they are serialized.
     pub(crate) fn add(&mut self, point: usize, metrics: Json) -> Result<(), NotMetrics> {
         let Json::Object(mut whole) = metrics else {
             return Err(NotMetrics);

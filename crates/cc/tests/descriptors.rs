@@ -217,9 +217,9 @@ fn a_row_has_a_value_for_every_field() {
         controller.observe(&mut row);
         assert_eq!(row.len(), descriptor.fields.len(), "{}", descriptor.name);
         for (field, value) in descriptor.fields.iter().zip(&row) {
-            let labelled = field.labels.is_empty() || field.labels.len() > *value as usize;
+            let labeled = field.labels.is_empty() || field.labels.len() > *value as usize;
             assert!(
-                value.is_finite() && labelled,
+                value.is_finite() && labeled,
                 "{}.{} is {value}",
                 descriptor.name,
                 field.name

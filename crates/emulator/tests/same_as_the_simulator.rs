@@ -5,7 +5,7 @@ use fullpipe_cc::Registry;
 use fullpipe_emulator::{
     Direction, DropCause, EmulatedPacket, Emulator, Observer, PacketKind, whole,
 };
-use fullpipe_path::{EcnCodepoint, Serialiser};
+use fullpipe_path::{EcnCodepoint, Serializer};
 use fullpipe_scenario::{PACKET, Scenario};
 use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{Distribution, Histogram};
@@ -58,7 +58,7 @@ fn compare(path: &str, more: &str) {
     let end = Time::ZERO + scenario.duration;
     let mut arrivals = Vec::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
-        let mut access = Serialiser::new(Rate::from_bps(scenario.fastest().as_bps() * 10));
+        let mut access = Serializer::new(Rate::from_bps(scenario.fastest().as_bps() * 10));
         for n in 0.. {
             let at =
                 Time::ZERO + flow.start + flow.app_rate.unwrap().time_for(Bytes::new(1_448 * n));

@@ -1,5 +1,5 @@
 //! A laboratory for congestion control. It runs a complete TCP (SACK, RACK-TLP, PRR, pacing, ECN)
-//! with any congestion controller over modelled paths, in virtual time, and measures what happens.
+//! with any congestion controller over modeled paths, in virtual time, and measures what happens.
 //!
 //! Three types carry an experiment:
 //!

@@ -22,7 +22,7 @@ mod policer;
 mod queue;
 mod radio;
 mod rates;
-mod serialiser;
+mod serializer;
 mod shaper;
 mod timeline;
 mod transmitter;
@@ -47,7 +47,7 @@ pub use queue::{
 };
 pub use radio::{Aggregation, Radio};
 pub use rates::Rates;
-pub use serialiser::Serialiser;
+pub use serializer::Serializer;
 pub use shaper::Shaper;
 pub use timeline::Timeline;
 pub use transmitter::{Measured, Transmitter};

@@ -3,7 +3,7 @@
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::shaper::Gate;
-use crate::{DropTail, Limit, Measured, Policer, Serialiser, Shaper, Timeline, Transmitter};
+use crate::{DropTail, Limit, Measured, Policer, Serializer, Shaper, Timeline, Transmitter};
 
 /// What became of a packet that arrived at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Verdict {
 /// accepted: no event is needed for it. Arrivals must be told in order of time.
 #[derive(Clone, Debug)]
 pub struct Link {
-    serialiser: Serialiser,
+    serializer: Serializer,
     queue: DropTail,
 }
 
@@ -35,7 +35,7 @@ impl Link {
     /// An idle link.
     pub fn new(rate: Rate, limit: Limit) -> Link {
         Link {
-            serialiser: Serialiser::new(rate),
+            serializer: Serializer::new(rate),
             queue: DropTail::new(limit),
         }
     }
@@ -43,9 +43,9 @@ impl Link {
     /// A packet of `size` bytes arrives.
     #[inline]
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
-        let Link { serialiser, queue } = self;
-        accept(queue, serialiser.free_at(), now, size, || {
-            serialiser.transmit(now, size)
+        let Link { serializer, queue } = self;
+        accept(queue, serializer.free_at(), now, size, || {
+            serializer.transmit(now, size)
         })
     }
 

@@ -3,7 +3,7 @@
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use crate::impairment::{Argument, Impairment, Unit};
-use crate::{OutageSchedule, Rates, Serialiser, Timeline};
+use crate::{OutageSchedule, Rates, Serializer, Timeline};
 
 pub(crate) static WIFI: Impairment = Impairment {
     name: "aggregation",
@@ -58,7 +58,7 @@ pub struct Aggregation {
 /// That nothing which comes later joins makes departures known on arrival behind a drop-tail queue.
 #[derive(Clone, Debug)]
 pub struct Radio {
-    serialiser: Serialiser,
+    serializer: Serializer,
     rates: Rates,
     aggregation: Timeline<Option<Aggregation>>,
     outage: OutageSchedule,
@@ -82,9 +82,9 @@ impl Radio {
         outage: OutageSchedule,
         rng: Rng,
     ) -> Radio {
-        let serialiser = Serialiser::new(rates.at(Time::ZERO));
+        let serializer = Serializer::new(rates.at(Time::ZERO));
         Radio {
-            serialiser,
+            serializer,
             rates,
             aggregation,
             outage,
@@ -101,7 +101,7 @@ impl Radio {
     /// When the last bit of all that it has taken leaves.
     #[inline]
     pub fn free_at(&self) -> Time {
-        self.serialiser.free_at()
+        self.serializer.free_at()
     }
 
     /// When the medium is tried for a packet that may leave from `earliest` on.
@@ -142,7 +142,7 @@ impl Radio {
         });
         (
             begins,
-            self.serialiser.transmit_at(from, size, &mut self.rates).1,
+            self.serializer.transmit_at(from, size, &mut self.rates).1,
         )
     }
 }

@@ -2,13 +2,13 @@
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-use crate::{Opportunities, Radio, Rates, Serialiser};
+use crate::{Opportunities, Radio, Rates, Serializer};
 
 /// How a link's packets leave.
 #[derive(Clone, Debug)]
 pub enum Transmitter {
     /// Bit by bit, at a rate that may change.
-    Serial(Serialiser, Rates),
+    Serial(Serializer, Rates),
     /// At the instants of a trace.
     Trace(Opportunities),
     /// In transmissions that each cost some time, or not while it is silent.
@@ -30,7 +30,7 @@ pub struct Measured {
 impl Transmitter {
     /// A transmitter at `rates`.
     pub fn serial(mut rates: Rates) -> Transmitter {
-        Transmitter::Serial(Serialiser::new(rates.at(Time::ZERO)), rates)
+        Transmitter::Serial(Serializer::new(rates.at(Time::ZERO)), rates)
     }
 
     /// Its rate, if that never changes.
@@ -45,7 +45,7 @@ impl Transmitter {
     #[inline]
     pub(crate) fn free_at(&self) -> Time {
         match self {
-            Transmitter::Serial(serialiser, _) => serialiser.free_at(),
+            Transmitter::Serial(serializer, _) => serializer.free_at(),
             Transmitter::Trace(opportunities) => opportunities.free_at(),
             Transmitter::Radio(radio) => radio.free_at(),
         }
@@ -55,7 +55,7 @@ impl Transmitter {
     #[inline]
     pub(crate) fn is_free(&self, now: Time) -> bool {
         match self {
-            Transmitter::Serial(serialiser, _) => now >= serialiser.free_at(),
+            Transmitter::Serial(serializer, _) => now >= serializer.free_at(),
             Transmitter::Trace(_) => false,
             Transmitter::Radio(radio) => radio.start(now) <= now,
         }
@@ -75,7 +75,7 @@ impl Transmitter {
     #[inline]
     pub(crate) fn start(&self, earliest: Time) -> Time {
         match self {
-            Transmitter::Serial(serialiser, _) => serialiser.free_at().max(earliest),
+            Transmitter::Serial(serializer, _) => serializer.free_at().max(earliest),
             Transmitter::Trace(opportunities) => opportunities.start(earliest),
             Transmitter::Radio(radio) => radio.start(earliest),
         }
@@ -86,7 +86,7 @@ impl Transmitter {
     #[inline]
     pub(crate) fn transmit(&mut self, arrived: Time, earliest: Time, size: Bytes) -> (Time, Time) {
         match self {
-            Transmitter::Serial(serialiser, rates) => serialiser.transmit_at(earliest, size, rates),
+            Transmitter::Serial(serializer, rates) => serializer.transmit_at(earliest, size, rates),
             Transmitter::Trace(opportunities) => opportunities.transmit(earliest, size),
             Transmitter::Radio(radio) => radio.transmit(arrived, earliest, size),
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_network::Impairments;
-use fullpipe_path::{DelayLine, Serialiser};
+use fullpipe_path::{DelayLine, Serializer};
 use fullpipe_tcp::{Ack, Block};
 use fullpipe_units::{Rng, Span, Time};
 use smallvec::SmallVec;
@@ -22,7 +22,7 @@ pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
 /// flight to the network's links.
 #[derive(Debug)]
 pub(crate) struct FlowPath {
-    pub(crate) access: Serialiser,
+    pub(crate) access: Serializer,
     /// Each packet reaches the first link up to this much later.
     pub(crate) jitter: Option<(Rng, Span)>,
     pub(crate) last_entry: Time,

@@ -75,7 +75,7 @@ fn on_for_half_of_the_time_is_half_of_the_rate() {
     // Without a rate it fills the link while it is on, and the queue goes on for some time: 4 BDP
     // are 160 ms.
     let unlimited = one("app = \"on 1s off 1s\"\n");
-    let share = unlimited.summary.links[0].utilisation;
+    let share = unlimited.summary.links[0].utilization;
     assert!((0.46..0.6).contains(&share), "{share}");
 }
 
@@ -94,7 +94,7 @@ fn an_on_off_application_ends_with_its_last_byte() {
 
 #[test]
 fn a_burst_follows_when_the_one_before_was_acknowledged_and_the_pause_is_over() {
-    // 10 segments are one initial window: a round trip, their serialisation, and the pause.
+    // 10 segments are one initial window: a round trip, their serialization, and the pause.
     let run = one("app = \"on 14480B off 100ms\"\n");
     let (time, delivered) = (
         column(&run, "flows", "time"),
@@ -120,7 +120,7 @@ fn a_burst_follows_when_the_one_before_was_acknowledged_and_the_pause_is_over() 
 }
 
 #[test]
-fn an_answer_takes_a_round_trip_and_its_serialisation() {
+fn an_answer_takes_a_round_trip_and_its_serialization() {
     let run = one("app = \"request 14480B think 200ms\"\n");
     let answers = responses(&run);
     // The SYN of 60 bytes and its answer take a round trip, then the answer half of one more.
@@ -195,7 +195,7 @@ fn a_loop_of_equal_requests_shares_a_link_with_itself() {
         "duration = \"30s\"\nstart_jitter = \"40ms\"\n{PATH}[[flow]]\ncc = \"newreno\"\ncount = 4\napp = \"request 200kB\"\n"
     ));
     let total: u64 = run.summary.flows.iter().map(|flow| flow.responses).sum();
-    assert!(run.summary.links[0].utilisation > 0.97);
+    assert!(run.summary.links[0].utilization > 0.97);
     assert!(
         (165..=181).contains(&total),
         "10 Mbit/s carry 181 answers and their headers in 30 s: {total}"

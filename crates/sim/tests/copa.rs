@@ -78,7 +78,7 @@ fn alone_it_keeps_five_quarters_of_one_over_delta_in_the_queue() {
         let case = format!("{rate} Mbit/s, {rtt} ms, δ {delta}");
         let queue = mean_queue(&summary, rate) * delta;
         assert!((queue / 1.25 - 1.0).abs() < 0.2, "{case}: {queue} / δ");
-        assert!(summary.links[0].utilisation > 0.99, "{case}");
+        assert!(summary.links[0].utilization > 0.99, "{case}");
         assert_eq!(summary.flows[0].retransmits, 0, "{case}");
     }
 }

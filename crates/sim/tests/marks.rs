@@ -80,9 +80,9 @@ fn dctcp_marks_as_its_model_says_and_holds_the_threshold() {
             let longest = link.queue_delay_s.max.expect("samples") / packet;
             assert!(longest < k + 3.0, "{rate}, {rtt}: {longest} packets");
             assert!(
-                link.utilisation > 0.99 && link.drops == 0 && link.marks > 0,
+                link.utilization > 0.99 && link.drops == 0 && link.marks > 0,
                 "{}",
-                link.utilisation
+                link.utilization
             );
         }
     }
@@ -113,9 +113,9 @@ fn bbr3_does_not_probe_again_while_marks_go_on() {
         marked(&found)
     );
     assert!(
-        found.links[0].utilisation > 0.95,
+        found.links[0].utilization > 0.95,
         "{}",
-        found.links[0].utilisation
+        found.links[0].utilization
     );
     let (mut probing_ended, mut count) = (0, 0);
     for entered in entered(&trace.expect("traced")) {
@@ -163,9 +163,9 @@ fn classic_senders_are_marked_instead_of_dropped() {
                     other.drops
                 );
                 assert!(
-                    link.utilisation > other.utilisation - 0.02,
+                    link.utilization > other.utilization - 0.02,
                     "{name}: {}",
-                    link.utilisation
+                    link.utilization
                 );
             }
         }
@@ -236,9 +236,9 @@ fn prague_and_cubic_share_a_dual_queue() {
         assert!(p99_ms(prague) < p99, "{rate}, {rtt}: {} ms", p99_ms(prague));
         assert!(p99_ms(cubic) > 15.0 && summary.links[0].drops == 0);
         assert!(
-            summary.links[0].utilisation > 0.99,
+            summary.links[0].utilization > 0.99,
             "{rate}, {rtt}: {}",
-            summary.links[0].utilisation
+            summary.links[0].utilization
         );
     }
 }
@@ -259,9 +259,9 @@ fn prague_alone_keeps_its_queue_at_a_millisecond() {
             p99_ms(&summary.flows[0])
         );
         assert!(
-            summary.links[0].utilisation > 0.98,
+            summary.links[0].utilization > 0.98,
             "{rate}, {rtt}: {}",
-            summary.links[0].utilisation
+            summary.links[0].utilization
         );
     }
 }
@@ -290,6 +290,6 @@ fn bbr3_is_marked_if_told_to_be() {
         let flow = format!("cc = \"bbr3\"\nparams = {{ ecn = {ecn} }}");
         let link = &summary(10, path, &[&flow, &flow]).links[0];
         assert_eq!(link.marks > 0, ecn);
-        assert!(link.utilisation > 0.95, "{}", link.utilisation);
+        assert!(link.utilization > 0.95, "{}", link.utilization);
     }
 }

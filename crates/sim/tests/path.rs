@@ -57,7 +57,7 @@ fn a_full_link_carries_the_sum_of_its_rates() {
         "{} of {expected}",
         summary.packets
     );
-    assert!(summary.links[0].utilisation > 0.9999);
+    assert!(summary.links[0].utilization > 0.9999);
 }
 
 #[test]
@@ -130,9 +130,9 @@ fn a_link_that_varies_carries_what_its_pattern_gives() {
         let summary = summary(&path, "cc = \"none\"\napp_rate = \"60mbit\"");
         let link = &summary.links[0];
         assert!(
-            (0.999..=1.0).contains(&link.utilisation),
+            (0.999..=1.0).contains(&link.utilization),
             "{} of {pattern}",
-            link.utilisation
+            link.utilization
         );
         summary.packets
     };
@@ -164,9 +164,9 @@ fn a_trace_lets_packets_go_at_its_times_alone() {
     // 5.975 ms in the mean.
     let link = &summary.links[0];
     assert!(
-        (link.utilisation - 0.2083).abs() < 0.001,
+        (link.utilization - 0.2083).abs() < 0.001,
         "{}",
-        link.utilisation
+        link.utilization
     );
     let mean = summary.flows[0]
         .queue_delay_s
@@ -189,9 +189,9 @@ fn a_shaper_holds_what_does_not_conform() {
     );
     let link = &summary.links[0];
     assert!(
-        (link.utilisation - 0.1001).abs() < 0.0001,
+        (link.utilization - 0.1001).abs() < 0.0001,
         "{} of the time it sends",
-        link.utilisation
+        link.utilization
     );
     // Ten wait: the last of them for 10 ms, less what has gone by of the present millisecond; the
     // link is idle for the rest, but not without a queue.
@@ -319,7 +319,7 @@ fn copies_take_the_room_of_others() {
     );
     let (flow, link) = (&run.flows[0], &run.links[0]);
     // 9 Mbit/s of payload and half as much again: more than the link of 10 Mbit/s carries.
-    assert!(link.utilisation > 0.999 && link.drops > 0);
+    assert!(link.utilization > 0.999 && link.drops > 0);
     // What waits at the end is neither.
     let waiting = flow.sent + link.duplicates - run.packets - link.drops;
     assert!((60..=70).contains(&waiting), "{waiting}");
@@ -339,7 +339,7 @@ fn a_radio_carries_what_its_transmissions_hold() {
                 (carried / expected - 1.0).abs() < 0.002,
                 "{queue}{frames}: {carried}, expected {expected}"
             );
-            assert!(summary.links[0].utilisation > 0.999, "the medium is busy");
+            assert!(summary.links[0].utilization > 0.999, "the medium is busy");
         }
     }
 }

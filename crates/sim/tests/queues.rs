@@ -62,9 +62,9 @@ fn each_holds_the_delay_that_it_aims_at() {
         let mean = mean_ms(&summary);
         assert!((least..most).contains(&mean), "{queue}: {mean} ms");
         assert!(
-            summary.links[0].utilisation > 0.9,
+            summary.links[0].utilization > 0.9,
             "{queue}: {}",
-            summary.links[0].utilisation
+            summary.links[0].utilization
         );
         assert!(
             summary.links[0].drops > 0 && summary.links[0].marks == 0,
@@ -86,9 +86,9 @@ fn codel_keeps_a_lone_flows_queue_short() {
     );
     assert!(mean_ms(&summary) < 10.0, "{} ms", mean_ms(&summary));
     assert!(
-        summary.links[0].utilisation > 0.7,
+        summary.links[0].utilization > 0.7,
         "{}",
-        summary.links[0].utilisation
+        summary.links[0].utilization
     );
 }
 
@@ -225,7 +225,7 @@ fn red_holds_the_average_between_its_thresholds() {
         "{} ms",
         mean_ms(&summary)
     );
-    assert!(summary.links[0].utilisation > 0.95);
+    assert!(summary.links[0].utilization > 0.95);
 }
 
 #[test]
@@ -233,15 +233,15 @@ fn cake_leaves_the_link_what_its_shaper_does_not_use() {
     let cake = "{ kind = \"cake\", bandwidth = \"8mbit\" }";
     let flood = with(cake, &["cc = \"none\"\napp_rate = \"12mbit\""]);
     assert!(
-        (flood.links[0].utilisation - 0.8).abs() < 1e-4,
+        (flood.links[0].utilization - 0.8).abs() < 1e-4,
         "{}",
-        flood.links[0].utilisation
+        flood.links[0].utilization
     );
     let summary = with(cake, &[CUBIC; 4]);
     assert!(
-        (0.76..0.8).contains(&summary.links[0].utilisation),
+        (0.76..0.8).contains(&summary.links[0].utilization),
         "{}",
-        summary.links[0].utilisation
+        summary.links[0].utilization
     );
     assert!(mean_ms(&summary) < 15.0, "{} ms", mean_ms(&summary));
 }
@@ -267,6 +267,6 @@ fn a_full_link_carries_the_sum_of_its_rates_whatever_the_queue() {
             queue.name,
             summary.packets
         );
-        assert!(summary.links[0].utilisation > 0.999, "{}", queue.name);
+        assert!(summary.links[0].utilization > 0.999, "{}", queue.name);
     }
 }

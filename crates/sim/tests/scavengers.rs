@@ -36,9 +36,9 @@ fn shares(summary: &Summary) -> Vec<f64> {
 fn ledbat_alone_fills_the_link_at_its_target() {
     let summary = summary("[[flow]]\ncc = \"ledbat\"\n");
     assert!(
-        summary.links[0].utilisation > 0.99,
+        summary.links[0].utilization > 0.99,
         "{}",
-        summary.links[0].utilisation
+        summary.links[0].utilization
     );
     let queue = summary.links[0].queue_delay_s.mean.expect("there is one");
     assert!((queue - 0.1).abs() < 0.01, "RFC 6817 §2.5 TARGET: {queue}");
@@ -64,9 +64,9 @@ fn a_latecomer_starves_ledbat() {
 fn ledbatpp_alone_uses_nine_tenths_within_its_target() {
     let summary = summary("[[flow]]\ncc = \"ledbat++\"\n");
     assert!(
-        summary.links[0].utilisation > 0.9,
+        summary.links[0].utilization > 0.9,
         "{}",
-        summary.links[0].utilisation
+        summary.links[0].utilization
     );
     let queue = &summary.links[0].queue_delay_s;
     assert!(
@@ -107,9 +107,9 @@ fn rledbat_alone_uses_nine_tenths_within_its_target() {
     for receiver in RECEIVERS {
         let summary = summary(&flow(receiver, 0));
         assert!(
-            summary.links[0].utilisation > 0.9,
+            summary.links[0].utilization > 0.9,
             "{receiver}: {}",
-            summary.links[0].utilisation
+            summary.links[0].utilization
         );
         let queue = &summary.links[0].queue_delay_s;
         assert!(

@@ -34,7 +34,7 @@ fn a_full_link_gives_the_payloads_share_of_its_rate() {
         (goodput / (10e6 * 1448.0 / 1500.0) - 1.0).abs() < 0.02,
         "{goodput}"
     );
-    assert!(summary.links[0].utilisation > 0.98);
+    assert!(summary.links[0].utilization > 0.98);
     assert_eq!(summary.jain, Some(1.0));
     // 2 BDP are 66 packets of 1.2 ms: the longest wait, plus the RTT, the packet's own time and the
     // access link's.

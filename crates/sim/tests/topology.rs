@@ -50,12 +50,12 @@ fn the_slower_of_two_links_sets_the_rate_and_the_delays_of_all_make_the_rtt() {
         mbps(&run.flows[1]) > 9.8,
         "the other flow has what it wants of the first link"
     );
-    assert!(run.links[1].utilisation > 0.9);
-    // Serialisation of a full packet at 1000 (the access link: 10 times the fastest), 20 and 4
+    assert!(run.links[1].utilization > 0.9);
+    // Serialization of a full packet at 1000 (the access link: 10 times the fastest), 20 and 4
     // Mbit/s, and of its ACK at 100.
-    let serialisation = 12e3 / 1000e6 + 12e3 / 20e6 + 12e3 / 4e6 + 416.0 / 100e6;
+    let serialization = 12e3 / 1000e6 + 12e3 / 20e6 + 12e3 / 4e6 + 416.0 / 100e6;
     let least = run.flows[0].rtt_s.min.unwrap();
-    assert!((least - (0.031 + serialisation)).abs() < 1e-6, "{least}");
+    assert!((least - (0.031 + serialization)).abs() < 1e-6, "{least}");
     let least = run.flows[1].rtt_s.min.unwrap();
     assert!(
         (least - (0.027 + 12e3 / 1000e6 + 12e3 / 20e6)).abs() < 1e-6,
@@ -101,10 +101,10 @@ fn a_parking_lot_with_room_carries_all_and_is_used_by_what_it_carries() {
     }
     for link in &run.links {
         assert!(
-            (link.utilisation - 0.8 / PAYLOAD).abs() < 0.002,
+            (link.utilization - 0.8 / PAYLOAD).abs() < 0.002,
             "{}: {}",
             link.name,
-            link.utilisation
+            link.utilization
         );
         assert_eq!(link.drops, 0);
     }
@@ -121,7 +121,7 @@ fn a_full_parking_lot_of_fair_queues_gives_half_of_each_link_to_either() {
             mbps(flow)
         );
     }
-    assert!(run.links.iter().all(|link| link.utilisation > 0.9999));
+    assert!(run.links.iter().all(|link| link.utilization > 0.9999));
     assert!(
         run.links[1].drops > 0 && run.links[2].drops > 0,
         "those that cross the later links lose what is above half"
@@ -192,7 +192,7 @@ fn acks_that_all_wait_for_their_turn_clock_the_data_to_their_own_rate() {
         "{} of {expected}",
         mbps(&flow)
     );
-    assert!(link.utilisation > 0.999);
+    assert!(link.utilization > 0.999);
     assert_eq!(
         (link.ack_drops, flow.ack_drops, flow.retransmits),
         (0, 0, 0)
@@ -283,7 +283,7 @@ fn an_upload_in_a_large_queue_starves_a_download_of_its_acks_and_a_fair_queue_do
         fair.flows[0]
     );
     for run in [full, fair] {
-        assert!(run.links[1].utilisation > 0.95, "{:?}", run.links[1]);
+        assert!(run.links[1].utilization > 0.95, "{:?}", run.links[1]);
         assert!(run.links[1].acks > 0 && run.links[0].acks > 0);
     }
 }

@@ -217,9 +217,9 @@ fn a_load_is_what_the_link_carries_of_it() {
     // Some 9,000 flows of a coefficient of variation of 2: 2 % is a sigma. SYNs and short last
     // packets are on top.
     assert!(
-        (link.utilisation - 0.6).abs() < 0.05,
+        (link.utilization - 0.6).abs() < 0.05,
         "{}",
-        link.utilisation
+        link.utilization
     );
     let web = &run.summary.workloads[0];
     assert!(

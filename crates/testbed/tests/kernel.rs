@@ -110,7 +110,7 @@ fn flows_of_two_algorithms_give_the_simulators_metrics() {
         drops, summary.links[0].drops,
         "what the link dropped was somebody's"
     );
-    assert!(summary.links[0].utilisation > 0.4 && summary.links[0].utilisation <= 1.0);
+    assert!(summary.links[0].utilization > 0.4 && summary.links[0].utilization <= 1.0);
 
     let Data::U64(cwnd) = &column(&measured, "flows", "cwnd").data else {
         panic!("bytes are whole")

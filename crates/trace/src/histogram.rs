@@ -60,7 +60,7 @@ impl Sampler {
     }
 }
 
-/// Buckets an octave: neighbours differ by at most 1/128, so a bucket's middle is within 1/256 of
+/// Buckets an octave: neighbors differ by at most 1/128, so a bucket's middle is within 1/256 of
 /// what is in it.
 const SLOTS: usize = 128;
 /// 2^42 ns are 73 minutes; what is longer counts as that.

@@ -150,7 +150,7 @@ impl LinkMeter {
     }
 
     /// The share of what was offered in which the link was sending; none of nothing.
-    pub fn utilisation(&self) -> f64 {
+    pub fn utilization(&self) -> f64 {
         if self.offered == Span::ZERO {
             0.0
         } else {

@@ -216,7 +216,7 @@ metrics! {
         name: String = Metric::text(),
         /// Time within the window in which the link was sending / length of the window. Headers,
         /// retransmissions, SYNs and ACKs count. By a mahimahi trace: bytes used / bytes offered.
-        utilisation: f64 = Metric::one(Share, "utilisation")
+        utilization: f64 = Metric::one(Share, "utilization")
             .more_is_better()
             .shown(&[at("report", ""), at("maps", ""), at("differences", "")]),
         /// Weighted by time: at each instant of the window the waiting time of the packet being

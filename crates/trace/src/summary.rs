@@ -49,7 +49,7 @@ impl LinkSummary {
         let within = meter.within_rtts();
         LinkSummary {
             name,
-            utilisation: meter.utilisation(),
+            utilization: meter.utilization(),
             queue_delay_s: Distribution::from(&meter.queue_delay()),
             queue_within_1_rtt: within.map(|[one, _]| one),
             queue_within_2_rtts: within.map(|[_, two]| two),
@@ -231,7 +231,7 @@ mod tests {
         meter.on_transmission(Span::from_millis(40), at(900), at(1_100), true);
         let link = LinkSummary::new("bottleneck".into(), &meter);
         assert!(
-            (link.utilisation - 0.6).abs() < 1e-12,
+            (link.utilization - 0.6).abs() < 1e-12,
             "the last one is cut at the end of the run"
         );
         let mean = 0.010 * 0.25 + 0.020 * 0.25 + 0.040 * 0.1;

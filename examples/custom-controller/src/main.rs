@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn alone_it_fills_the_link_and_keeps_the_queue_short() -> Result<(), Error> {
         let run = compare(["delayaimd", "delayaimd"])?;
-        assert!(run.summary.links[0].utilisation > 0.95);
+        assert!(run.summary.links[0].utilization > 0.95);
         assert!(
             run.summary.links[0]
                 .queue_delay_s

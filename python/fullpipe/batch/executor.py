@@ -25,7 +25,7 @@ def blocks(
     Args:
         size: How many items there are.
         repetitions: Their numbers.
-        key: Seeds the order of a repetition, which is shuffled then: a randomised block design. None to go in order.
+        key: Seeds the order of a repetition, which is shuffled then: a randomized block design. None to go in order.
 
     Yields:
         Repetition and item.

@@ -2,7 +2,7 @@
 
 On the clock of a machine what happens beside a run is in its result. So such runs go on one at a
 time, and in each repetition all points (on all such runners) take their turn in an order of its
-own: what drifts meanwhile, a busy neighbour, a warm CPU, falls on all alike. That is a randomised
+own: what drifts meanwhile, a busy neighbor, a warm CPU, falls on all alike. That is a randomized
 block design.
 """
 

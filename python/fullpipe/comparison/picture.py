@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fullpipe.comparison.plan import PARTS
 from fullpipe.report import values
-from fullpipe.report.colours import COLOURS, DASHES
+from fullpipe.report.colors import COLORS, DASHES
 from fullpipe.report.svg import outline
 from fullpipe.results import read_parquet
 from fullpipe.stats import ellipse
@@ -92,13 +92,11 @@ def _cloud(panel: Axes, group: Group, delay: str, number: int, scale: float) -> 
     rates = group.values["goodput_bps"]
     seeds = sorted(delays.keys() & rates.keys())
     x, y = [delays[seed] * 1e3 for seed in seeds], [rates[seed] / scale for seed in seeds]
-    colour = COLOURS[number % len(COLOURS)]
-    panel.plot(
-        x, y, _MARKERS[number % len(_MARKERS)], color=colour, markersize=4, label=group.named
-    )
+    color = COLORS[number % len(COLORS)]
+    panel.plot(x, y, _MARKERS[number % len(_MARKERS)], color=color, markersize=4, label=group.named)
     if len(seeds) >= 3 and (found := ellipse(x, y)):
         across, up = zip(*outline(found), strict=True)
-        panel.fill(across, up, facecolor=colour, alpha=0.15)
+        panel.fill(across, up, facecolor=color, alpha=0.15)
 
 
 def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> None:
@@ -123,7 +121,7 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
         panel.plot(
             (parts["part"] + 0.5) * width,
             rate,
-            color=COLOURS[number % len(COLOURS)],
+            color=COLORS[number % len(COLORS)],
             linestyle=style,
             linewidth=1.3,
         )

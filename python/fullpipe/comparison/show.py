@@ -34,7 +34,7 @@ _COLUMNS = (
     ("RTT ms\nmean", "rtt_s.mean", 1e3, True, True),
     ("done\ns", "completion_s", 1, True, False),
     ("re-sent\n%", "loss_fraction", 100, True, False),
-    ("utilisation\n%", "link.bottleneck.utilisation", 100, True, True),
+    ("utilization\n%", "link.bottleneck.utilization", 100, True, True),
 )
 _STYLES = {1: "green", 0: "", -1: "red"}
 

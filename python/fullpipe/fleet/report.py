@@ -24,8 +24,8 @@ def build(directory: Path) -> Report:
     Raises:
         ScenarioError: When they can't be compared.
     """
-    from fullpipe.fleet.compare.analysis import analyse
+    from fullpipe.fleet.compare.analysis import analyze
     from fullpipe.fleet.compare.options import CompareOptions
     from fullpipe.fleet.compare.page import page
 
-    return page(analyse(CompareOptions(directory)))
+    return page(analyze(CompareOptions(directory)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.report.colours import heat
+from fullpipe.report.colors import heat
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,11 +27,11 @@ _CORNERS = (
     (-1 / 2, 1 / 6),
     (-1 / 2, -1 / 6),
 )
-"""Of a hexagon, in distances of its neighbours."""
+"""Of a hexagon, in distances of its neighbors."""
 
 
 def density(block: Density) -> str:
-    """The picture, and a line that says what its colours mean."""
+    """The picture, and a line that says what its colors mean."""
     low_x, high_x, low_y, high_y = block.reach
     width, height = _WIDTH - _LEFT - 10, _HEIGHT - _BELOW - _ABOVE
 
@@ -53,8 +53,8 @@ def density(block: Density) -> str:
         places = [at(x, y) for x, y in those if low_x <= x <= high_x and low_y <= y <= high_y]
         path = "".join(f"M{x:.1f} {y - tall / 3:.1f}{shape}" for x, y in places)
         if path:
-            colour = heat(level / (_LEVELS - 1))[0]
-            parts.append(f'<path d="{path}" fill="{colour}" stroke="{colour}" stroke-width="0.4"/>')
+            color = heat(level / (_LEVELS - 1))[0]
+            parts.append(f'<path d="{path}" fill="{color}" stroke="{color}" stroke-width="0.4"/>')
     for value, text in _ticks(low_x, high_x):
         x, _ = at(value, low_y)
         parts.append(
@@ -130,7 +130,7 @@ def paint(panel: Axes, block: Density) -> None:
 
 
 def _levels(counts: Values) -> NDArray[np.int64]:
-    """The colour of each, by the logarithm of its count."""
+    """The color of each, by the logarithm of its count."""
     most = math.log(max(float(counts.max(initial=1.0)), 2.0))
     return np.asarray(
         np.minimum(np.log(np.maximum(counts, 1)) / most * _LEVELS, _LEVELS - 1), dtype=np.int64

@@ -13,7 +13,7 @@ import numpy as np
 
 from fullpipe._core import __version__
 from fullpipe.report import hexagons, svg
-from fullpipe.report.colours import COLOURS, DASHES, ON_DARK, heat
+from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat
 from fullpipe.report.model import Code, Density, Heat, Lines, Number, Table, Text, Timeline
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def page(report: Report) -> str:
     facts = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts
     )
-    data = json.dumps({"charts": charts, "colours": COLOURS, "onDark": ON_DARK, "dashes": DASHES})
+    data = json.dumps({"charts": charts, "colors": COLORS, "onDark": ON_DARK, "dashes": DASHES})
     data = data.replace("</", "<\\/")  # what ends a script ends it even in a string
     return document(
         report.title,
@@ -55,7 +55,7 @@ def page(report: Report) -> str:
 <script>/*! uPlot 1.6.32, MIT License, (c) 2022 Leon Sorokin */
 {asset("uPlot.iife.min.js")}</script>
 <script type="module">{asset("report.js")}</script>""",
-        asset("uPlot.min.css") + asset("report.css") + _colours(),
+        asset("uPlot.min.css") + asset("report.css") + _colors(),
     )
 
 
@@ -84,14 +84,14 @@ def asset(name: str) -> str:
     return files("fullpipe.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _colours() -> str:
-    """The colours of lines as variables, for what is not drawn by the script."""
+def _colors() -> str:
+    """The colors of lines as variables, for what is not drawn by the script."""
 
-    def names(colours: tuple[str, ...]) -> str:
-        return "".join(f"--c{number}:{colour};" for number, colour in enumerate(colours))
+    def names(colors: tuple[str, ...]) -> str:
+        return "".join(f"--c{number}:{color};" for number, color in enumerate(colors))
 
     dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{names(ON_DARK)}}}}}"
-    return f":root{{{names(COLOURS)}}}{dark}"
+    return f":root{{{names(COLORS)}}}{dark}"
 
 
 def _findings(report: Report) -> str:

@@ -52,7 +52,7 @@ class Line:
     low: Values | None = None
     high: Values | None = None
     style: int | None = None
-    """Which colour and dash, where that is not the place in the chart: the same flow looks the same everywhere."""
+    """Which color and dash, where that is not the place in the chart: the same flow looks the same everywhere."""
     pale: bool = False
 
 
@@ -84,7 +84,7 @@ class Heat:
     values: Values
     """Shape (rows, columns)."""
     least: float
-    """What the palest colour stands for: maps beside each other share their scale."""
+    """What the palest color stands for: maps beside each other share their scale."""
     most: float
     row: str
     """Maps of the same word stand beside each other."""

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 
 from fullpipe.report import hexagons
-from fullpipe.report.colours import COLOURS, DASHES, heat
+from fullpipe.report.colors import COLORS, DASHES, heat
 from fullpipe.report.model import Clouds, Density, Heat, Lines, Table, Timeline
 from fullpipe.report.svg import outline
 
@@ -125,7 +125,7 @@ def _lines(panel: Axes, block: Lines) -> None:
     for number, line in enumerate(block.lines):
         style = number if line.style is None else line.style
         look: dict[str, Any] = {
-            "color": COLOURS[style % len(COLOURS)],
+            "color": COLORS[style % len(COLORS)],
             "linewidth": 1.1,
             "label": line.label,
         }
@@ -150,19 +150,19 @@ def _lines(panel: Axes, block: Lines) -> None:
 
 def _clouds(panel: Axes, block: Clouds) -> None:
     for number, cloud in enumerate(block.clouds):
-        colour = COLOURS[number % len(COLOURS)]
+        color = COLORS[number % len(COLORS)]
         panel.plot(
             cloud.x,
             cloud.y,
             _MARKERS[number % len(_MARKERS)],
-            color=colour,
+            color=color,
             markersize=3.5,
             label=cloud.label,
         )
         if cloud.ellipse:
             x, y = zip(*outline(cloud.ellipse), strict=True)
-            panel.fill(x, y, facecolor=colour, alpha=0.12)
-            panel.plot([*x, x[0]], [*y, y[0]], color=colour, linewidth=1)
+            panel.fill(x, y, facecolor=color, alpha=0.12)
+            panel.plot([*x, x[0]], [*y, y[0]], color=color, linewidth=1)
     _dress(panel, f"{block.title}; ellipses: one standard deviation", block.x, block.y)
     panel.invert_xaxis()
     panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)

@@ -1,4 +1,4 @@
-"""Throughput against delay as SVG: small, sharp in print, in the page's colours."""
+"""Throughput against delay as SVG: small, sharp in print, in the page's colors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from fullpipe.report.colours import COLOURS, DASHES
+from fullpipe.report.colors import COLORS, DASHES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,17 +47,17 @@ def clouds(block: Clouds) -> str:
         )
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
     for number, cloud in enumerate(block.clouds):
-        colour = _colour(number)
+        color = _color(number)
         if cloud.ellipse:
             corners = " ".join(
                 f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in outline(cloud.ellipse))
             )
             dash = ",".join(map(str, DASHES[number % len(DASHES)]))
-            style = f'stroke="{colour}" fill="{colour}" fill-opacity="0.12"'
+            style = f'stroke="{color}" fill="{color}" fill-opacity="0.12"'
             style += f' stroke-width="1.8" stroke-dasharray="{dash}"'
             parts.append(f'<polygon points="{corners}" {style}/>')
         for x, y in zip(cloud.x, cloud.y, strict=True):
-            parts.append(_mark(*at(x, y), number, colour))
+            parts.append(_mark(*at(x, y), number, color))
     middle = _LEFT + width / 2
     parts.append(
         f'<text x="{middle}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(block.x)}</text>'
@@ -78,7 +78,7 @@ def clouds(block: Clouds) -> str:
 
 def _legend(block: Clouds) -> str:
     return "".join(
-        f'<li><svg width="16" height="16" aria-hidden="true">{_mark(8, 8, number, _colour(number))}</svg>'
+        f'<li><svg width="16" height="16" aria-hidden="true">{_mark(8, 8, number, _color(number))}</svg>'
         f"{escape(cloud.label)}</li>"
         for number, cloud in enumerate(block.clouds)
     )
@@ -97,8 +97,8 @@ def outline(ellipse: Ellipse, steps: int = 72) -> list[tuple[float, float]]:
     return points
 
 
-def _colour(number: int) -> str:
-    return f"var(--c{number % len(COLOURS)})"
+def _color(number: int) -> str:
+    return f"var(--c{number % len(COLORS)})"
 
 
 def _widened(values: Sequence[float]) -> tuple[float, float]:
@@ -116,14 +116,14 @@ def _ticks(low: float, high: float) -> list[float]:
     return [round(number * step, 10) for number in range(first, math.floor(high / step) + 1)]
 
 
-def _mark(x: float, y: float, number: int, colour: str) -> str:
+def _mark(x: float, y: float, number: int, color: str) -> str:
     shapes = {
-        "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" fill="{colour}"/>',
-        "square": f'<rect x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6" fill="{colour}"/>',
-        "diamond": f'<path d="M{x:.1f} {y - 4.2:.1f}l4.2 4.2l-4.2 4.2l-4.2 -4.2z" fill="{colour}"/>',
-        "up": f'<path d="M{x:.1f} {y - 4:.1f}l4 7h-8z" fill="{colour}"/>',
-        "down": f'<path d="M{x:.1f} {y + 4:.1f}l4 -7h-8z" fill="{colour}"/>',
-        "cross": f'<path d="M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6" stroke="{colour}" stroke-width="2"/>',
-        "plus": f'<path d="M{x - 4:.1f} {y:.1f}h8m-4 -4v8" stroke="{colour}" stroke-width="2"/>',
+        "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" fill="{color}"/>',
+        "square": f'<rect x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6" fill="{color}"/>',
+        "diamond": f'<path d="M{x:.1f} {y - 4.2:.1f}l4.2 4.2l-4.2 4.2l-4.2 -4.2z" fill="{color}"/>',
+        "up": f'<path d="M{x:.1f} {y - 4:.1f}l4 7h-8z" fill="{color}"/>',
+        "down": f'<path d="M{x:.1f} {y + 4:.1f}l4 -7h-8z" fill="{color}"/>',
+        "cross": f'<path d="M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6" stroke="{color}" stroke-width="2"/>',
+        "plus": f'<path d="M{x - 4:.1f} {y:.1f}h8m-4 -4v8" stroke="{color}" stroke-width="2"/>',
     }
     return shapes[_MARKS[number % len(_MARKS)]]

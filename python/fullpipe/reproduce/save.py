@@ -175,7 +175,7 @@ def frame(study: StudyOutcome) -> pl.DataFrame:
                 "sent": flow["sent"],
                 "retransmits": flow["retransmits"],
                 "link_lost": sum(lost(link) for link in run["links"]),
-                "utilisation": run["links"][0]["utilisation"] if run["links"] else None,
+                "utilization": run["links"][0]["utilization"] if run["links"] else None,
                 "queue_p50_s": queue(run, "p50"),
                 "queue_p99_s": queue(run, "p99"),
                 "jain": run["jain"],
@@ -185,7 +185,7 @@ def frame(study: StudyOutcome) -> pl.DataFrame:
             for number, flow in enumerate([*run["flows"], *run.get("workloads", [])], 1)
         ],
         schema_overrides=dict.fromkeys(
-            ("completion_s", "rtt_mean_s", "utilisation", "queue_p50_s", "queue_p99_s", "jain"),
+            ("completion_s", "rtt_mean_s", "utilization", "queue_p50_s", "queue_p99_s", "jain"),
             pl.Float64,
         ),
         infer_schema_length=None,

@@ -36,8 +36,8 @@ def show(judged: Sequence[Judged[Claim]], console: Console) -> None:
     for claim, verdicts in _by_claim(judged):
         labels = [each.case.removeprefix(claim.case).strip() for each in verdicts]
         wide = max(_LABEL, *map(len, labels))
-        labelled = [f"{label:<{wide}} " for label in labels]
-        claims.append((claim, [*zip(labelled, verdicts, strict=True)]))
+        labeled = [f"{label:<{wide}} " for label in labels]
+        claims.append((claim, [*zip(labeled, verdicts, strict=True)]))
     show_verdicts(claims, console)
     console.print()
 

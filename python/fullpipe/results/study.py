@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _STUDY = {
     "rtt_mean_s": "rtt_s.mean",
-    "utilisation": "link.bottleneck.utilisation",
+    "utilization": "link.bottleneck.utilization",
     "queue_p50_s": "link.bottleneck.queue_delay_s.p50",
     "queue_p99_s": "link.bottleneck.queue_delay_s.p99",
     "link_lost": "link.bottleneck.drops",

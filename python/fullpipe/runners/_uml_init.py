@@ -156,7 +156,7 @@ def _join(nodes: list[str], receiver: str) -> None:
             # Nothing has to be asked for: the first packet leaves at once.
             other = 3 - host
             own[node].append(
-                f"neighbour add 10.0.{number}.{other} lladdr {_mac(number, other)} dev {device}"
+                f"neighbor add 10.0.{number}.{other} lladdr {_mac(number, other)} dev {device}"
             )
     own[nodes[-1]].append(f"address add {receiver}/32 dev lo")
     for number, node in enumerate(nodes[:-1]):

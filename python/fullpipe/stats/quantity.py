@@ -81,7 +81,7 @@ def _columns(metric: _core.Metric) -> Iterator[tuple[str, str]]:
 
 
 def quantity(column: str) -> Quantity | None:
-    """What a column is: `goodput_bps`, `rtt_s.p95`, `link.bottleneck.utilisation`; None when it is no metric."""
+    """What a column is: `goodput_bps`, `rtt_s.p95`, `link.bottleneck.utilization`; None when it is no metric."""
     base, _, limit = column.partition(".")
     if base == "limited_by" and limit:
         return Quantity(

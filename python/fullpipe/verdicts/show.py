@@ -29,7 +29,7 @@ _WIDTH = 80
 
 
 def line(text: str, verdict: Verdict, behind: str = "") -> Text:
-    """A line that ends with a verdict in its colour, and what stands behind it."""
+    """A line that ends with a verdict in its color, and what stands behind it."""
     return Text(text).append(verdict.value, style=STYLES[verdict]).append(behind)
 
 

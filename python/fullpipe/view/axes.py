@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# Okabe and Ito's colours, which differ for every kind of colour vision; without yellow, too pale on
+# Okabe and Ito's colors, which differ for every kind of color vision; without yellow, too pale on
 # white. https://jfly.uni-koeln.de/color/
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 GREY = "#666666"
 _POINTS = 800
 # Where a legend lies: above its panel, beside the title.
@@ -39,7 +39,7 @@ def draw_line(
     panel: Axes,
     time: Values,
     values: Values,
-    colour: str,
+    color: str,
     label: str = "",
     *,
     pale: bool = False,
@@ -58,7 +58,7 @@ def draw_line(
                 time,
                 buckets.min(axis=1),
                 buckets.max(axis=1),
-                color=colour,
+                color=color,
                 alpha=0.22,
                 linewidth=0,
                 zorder=1.5,
@@ -67,7 +67,7 @@ def draw_line(
     panel.plot(
         time,
         values,
-        color=colour,
+        color=color,
         linestyle=style,
         label=label or "_",
         alpha=alpha,

@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe.view import states
-from fullpipe.view.axes import ABOVE, COLOURS, GREY, draw_line, dress, numbers
+from fullpipe.view.axes import ABOVE, COLORS, GREY, draw_line, dress, numbers
 from fullpipe.view.plot_links import BINS, draw_equal_share, draw_link_rate, draw_queue
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def picture(run: RunData) -> Figure:
     edges = _edges(run, until)
     rates = _rates(run, trace, edges)
     size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
-    few = len(run.flows) <= len(COLOURS)
+    few = len(run.flows) <= len(COLORS)
     stays = states.stays(run, until) if few else pl.DataFrame()
     figure, panels, band = _layout(0 if stays.is_empty() else stays["flow"].n_unique(), run)
     _dress(figure, panels, run, few, size.unit)
@@ -102,10 +102,10 @@ def _workloads_alone(run: RunData) -> Figure:
 def _draw_active(panel: Axes, run: RunData, until: float) -> None:
     dress(panel, "flows under way", "flows")
     rows = run.trace("workloads").filter(pl.col("time") <= until)
-    for workload, colour in zip(run.workloads, COLOURS, strict=False):
+    for workload, color in zip(run.workloads, COLORS, strict=False):
         own = rows.filter(pl.col("workload") == workload["name"])
         label = f"{workload['name']} ({workload['cc']})"
-        draw_line(panel, numbers(own, "time"), numbers(own, "active"), colour, label)
+        draw_line(panel, numbers(own, "time"), numbers(own, "active"), color, label)
     panel.legend(**ABOVE, ncols=4, fontsize="small")
 
 
@@ -170,8 +170,8 @@ def _draw_flows(
     rates: dict[str, Values],
     size: float,
 ) -> None:
-    """A colour a flow."""
-    for flow, colour in zip(run.flows, COLOURS, strict=False):
+    """A color a flow."""
+    for flow, color in zip(run.flows, COLORS, strict=False):
         rows = trace.filter(pl.col("flow") == flow["name"])
         if rows.is_empty():
             continue
@@ -181,11 +181,11 @@ def _draw_flows(
             if flow["name"].startswith(flow["cc"])
             else f"{flow['name']} ({flow['cc']})"
         )
-        draw_line(panels.window, time, numbers(rows, "inflight") / size, colour, pale=True)
-        draw_line(panels.window, time, numbers(rows, "cwnd") / size, colour)
-        draw_line(panels.rtt, time, numbers(rows, "rtt") * 1e3, colour, label)
+        draw_line(panels.window, time, numbers(rows, "inflight") / size, color, pale=True)
+        draw_line(panels.window, time, numbers(rows, "cwnd") / size, color)
+        draw_line(panels.rtt, time, numbers(rows, "rtt") * 1e3, color, label)
         panels.rate.plot(
-            (edges[:-1] + edges[1:]) / 2, rates[flow["name"]] / 1e6, color=colour, linewidth=1.2
+            (edges[:-1] + edges[1:]) / 2, rates[flow["name"]] / 1e6, color=color, linewidth=1.2
         )
 
 
@@ -197,22 +197,22 @@ def _draw_algorithms(
     rates: dict[str, Values],
     size: float,
 ) -> None:
-    """A colour an algorithm."""
+    """A color an algorithm."""
     middles = (edges[:-1] + edges[1:]) / 2
-    for cc, colour in zip(sorted({flow["cc"] for flow in run.flows}), COLOURS, strict=False):
+    for cc, color in zip(sorted({flow["cc"] for flow in run.flows}), COLORS, strict=False):
         flows = [flow["name"] for flow in run.flows if flow["cc"] == cc]
         rows = trace.filter(pl.col("flow").is_in(flows))
         _draw_band(
-            panels.rtt, middles, _binned(rows, "rtt", edges) * 1e3, colour, f"{len(flows)} × {cc}"
+            panels.rtt, middles, _binned(rows, "rtt", edges) * 1e3, color, f"{len(flows)} × {cc}"
         )
-        _draw_band(panels.window, middles, _binned(rows, "cwnd", edges) / size, colour)
-        _draw_band(panels.rate, middles, _quantiles([rates[flow] for flow in flows]) / 1e6, colour)
+        _draw_band(panels.window, middles, _binned(rows, "cwnd", edges) / size, color)
+        _draw_band(panels.rate, middles, _quantiles([rates[flow] for flow in flows]) / 1e6, color)
 
 
-def _draw_band(panel: Axes, time: Values, quantiles: Values, colour: str, label: str = "_") -> None:
+def _draw_band(panel: Axes, time: Values, quantiles: Values, color: str, label: str = "_") -> None:
     low, middle, high = quantiles
-    panel.fill_between(time, low, high, color=colour, alpha=0.22, linewidth=0)
-    panel.plot(time, middle, color=colour, label=label, linewidth=1.2)
+    panel.fill_between(time, low, high, color=color, alpha=0.22, linewidth=0)
+    panel.plot(time, middle, color=color, label=label, linewidth=1.2)
 
 
 def _binned(rows: pl.DataFrame, column: str, edges: Values) -> Values:

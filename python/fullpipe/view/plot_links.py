@@ -28,7 +28,7 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
         -len(_QUEUES) :
     ]
     # In the scenario's order.
-    for link, (colour, style) in zip(
+    for link, (color, style) in zip(
         [link for link in run.links if link in longest], _QUEUES, strict=False
     ):
         own = rows.filter(pl.col("link") == link["name"])
@@ -36,7 +36,7 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
             panel,
             numbers(own, "time"),
             numbers(own, "queue_packets"),
-            colour,
+            color,
             link["name"],
             style=style,
         )
@@ -51,13 +51,13 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
     # Of all links together.
     sums = rows.group_by("time", maintain_order=True).agg(pl.col("drops", "marks").sum())
     time = numbers(sums, "time")
-    for column, height, colour in (("drops", 0.965, "#D55E00"), ("marks", 0.905, "#0072B2")):
+    for column, height, color in (("drops", 0.965, "#D55E00"), ("marks", 0.905, "#0072B2")):
         times = time[1:][np.diff(numbers(sums, column)) > 0]
         if len(times):
             ticks = np.unique(np.round(times / until * 2000)) / 2000 * until
             where = panel.get_xaxis_transform()
             panel.plot(
-                ticks, np.full(len(ticks), height), "|", color=colour, markersize=7, transform=where
+                ticks, np.full(len(ticks), height), "|", color=color, markersize=7, transform=where
             )
     befell = (
         "dropped (orange) and marked (blue)"

@@ -295,7 +295,7 @@ def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
     shown = [(header, count) for header, count, always in rare if always or any(map(count, links))]
     number_columns(
         table,
-        "utilisation\n%",
+        "utilization\n%",
         "queue ms\nmean",
         "\np95",
         "\np99",
@@ -310,7 +310,7 @@ def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
             queue = link["queue_delay_s"]
             table.add_row(
                 *head,
-                f"{link['utilisation'] * 100:.1f}",
+                f"{link['utilization'] * 100:.1f}",
                 *(ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
                 *(f"{count}" for count in (link["drops"], link["losses"])),
                 *(f"{count(link)}" for _, count in shown),

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from fullpipe.run_data import RunData
 
-# One colour for what states have in common: growing green, steady grey, probing for more red,
+# One color for what states have in common: growing green, steady grey, probing for more red,
 # draining blue, a look at the empty path black, repair purple.
-_COLOURS = {
+_COLORS = {
     "startup": "#009E73",
     "slow_start": "#009E73",
     "css": "#8FD4BD",
@@ -90,21 +90,21 @@ def _receivers(seen: pl.DataFrame) -> list[str]:
 
 
 def draw(panel: Axes, rows: pl.DataFrame) -> None:
-    """Draws :func:`stays`: a line a flow, a colour a state, with a legend of the states."""
+    """Draws :func:`stays`: a line a flow, a color a state, with a legend of the states."""
     flows = rows["flow"].unique(maintain_order=True).to_list()
-    colours = _colours(rows["state"].unique(maintain_order=True).to_list())
+    colors = _colors(rows["state"].unique(maintain_order=True).to_list())
     for (flow, state), each in rows.group_by("flow", "state", maintain_order=True):
         bars = each.select("since", pl.col("till") - pl.col("since")).rows()
         line = len(flows) - 1 - flows.index(flow)
-        panel.broken_barh(bars, (line + 0.1, 0.8), color=colours[str(state)], linewidth=0)
+        panel.broken_barh(bars, (line + 0.1, 0.8), color=colors[str(state)], linewidth=0)
     panel.set_ylim(0, len(flows))
     panel.set_yticks(np.arange(len(flows)) + 0.5, reversed(flows), fontsize="small")
     panel.tick_params(axis="y", length=0)
     panel.legend(
-        handles=[Patch(color=colour, label=state) for state, colour in colours.items()],
+        handles=[Patch(color=color, label=state) for state, color in colors.items()],
         loc="lower right",
         bbox_to_anchor=(1.0, 0.96),
-        ncols=-(-len(colours) // (1 if sum(map(len, colours)) <= _LEGEND_LINE else 2)),
+        ncols=-(-len(colors) // (1 if sum(map(len, colors)) <= _LEGEND_LINE else 2)),
         fontsize="x-small",
         frameon=False,
         handlelength=1.0,
@@ -113,8 +113,8 @@ def draw(panel: Axes, rows: pl.DataFrame) -> None:
     )
 
 
-def _colours(states: Sequence[str]) -> dict[str, str]:
-    """A colour a state: those with a meaning of its own first, in the order above."""
-    known = {state: colour for state, colour in _COLOURS.items() if state in states}
+def _colors(states: Sequence[str]) -> dict[str, str]:
+    """A color a state: those with a meaning of its own first, in the order above."""
+    known = {state: color for state, color in _COLORS.items() if state in states}
     new = [state for state in states if state not in known]
     return known | {state: _OTHERS[number % len(_OTHERS)] for number, state in enumerate(new)}

@@ -147,9 +147,9 @@ class Lognormal:
         total = np.zeros_like(sizes)
         inside = np.log(np.clip(sizes, 1, self.most))
         for part, weight in zip(self.parts, weights, strict=True):
-            centre = np.log(part.median) + moment * part.sigma**2
-            cut = ndtr((np.log(self.most) - centre) / part.sigma)
-            total += weight * np.where(sizes < 1, 0, ndtr((inside - centre) / part.sigma)) / cut
+            center = np.log(part.median) + moment * part.sigma**2
+            cut = ndtr((np.log(self.most) - center) / part.sigma)
+            total += weight * np.where(sizes < 1, 0, ndtr((inside - center) / part.sigma)) / cut
         return total
 
     def _mean(self, part: Part) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from fullpipe.report.colours import COLOURS
+from fullpipe.report.colors import COLORS
 from fullpipe.results import fresh_file
 from fullpipe.view.table import rate_unit
 from fullpipe.workload.describe import decades
@@ -65,13 +65,13 @@ def _sizes(panel: Axes, described: Described) -> None:
     sizes = described.sizes
     shares = np.arange(1, len(sizes) + 1) / len(sizes)
     summed = np.cumsum(sizes) / sizes.sum()
-    for name, heights, colour in (
-        ("of flows", shares, COLOURS[0]),
-        ("of bytes", summed, COLOURS[1]),
+    for name, heights, color in (
+        ("of flows", shares, COLORS[0]),
+        ("of bytes", summed, COLORS[1]),
     ):
         at = _downsampled(heights)
         panel.step(
-            sizes[at], heights[at] * 100, where="post", color=colour, linewidth=1.5, label=name
+            sizes[at], heights[at] * 100, where="post", color=color, linewidth=1.5, label=name
         )
     _title(panel, "share in flows of at most that size", "flow size", "%")
     _log(panel)
@@ -87,14 +87,14 @@ def _decades(panel: Axes, described: Described) -> None:
         places - 0.2,
         [100 * row[2] / flows for row in rows],
         0.4,
-        color=COLOURS[0],
+        color=COLORS[0],
         label="of flows",
     )
     panel.bar(
         places + 0.2,
         [100 * row[3] / volume for row in rows],
         0.4,
-        color=COLOURS[1],
+        color=COLORS[1],
         label="of bytes",
     )
     panel.set_xticks(
@@ -108,7 +108,7 @@ def _decades(panel: Axes, described: Described) -> None:
 
 
 def _over_time(panel: Axes, described: Described, values: Values, title: str, unit: str) -> None:
-    panel.stairs(values, described.edges, color=COLOURS[0], linewidth=1)
+    panel.stairs(values, described.edges, color=COLORS[0], linewidth=1)
     mean = float(values.mean())
     panel.axhline(mean, color="#666666", linestyle="--", linewidth=1)
     _title(panel, f"{title}; dashed: the mean", "time, s", unit)
@@ -124,7 +124,7 @@ def _gaps(panel: Axes, described: Described) -> None:
         return
     left = 1 - np.arange(len(gaps)) / len(gaps)
     at = _downsampled(left)
-    panel.plot(gaps[at], left[at], color=COLOURS[0], linewidth=1.5, label="here")
+    panel.plot(gaps[at], left[at], color=COLORS[0], linewidth=1.5, label="here")
     panel.plot(
         gaps[at],
         np.exp(-gaps[at] / gaps.mean()),
@@ -147,7 +147,7 @@ def _pauses(panel: Axes, described: Described) -> None:
         return
     left = 100 * (1 - np.arange(len(pauses)) / len(pauses))
     at = _downsampled(left)
-    panel.plot(pauses[at], left[at], color=COLOURS[0], linewidth=1.5)
+    panel.plot(pauses[at], left[at], color=COLORS[0], linewidth=1.5)
     _log(panel, of_time=True)
     panel.set_ylim(0, 101)
 

@@ -16,7 +16,7 @@ use crate::{
 /// What DCTCP says of itself.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "dctcp",
-    purpose: "For data centres: reduces the window by as much as packets are marked, so that short queues do.",
+    purpose: "For data centers: reduces the window by as much as packets are marked, so that short queues do.",
     specifications: &[
         Specification {
             name: "RFC 8257",

@@ -131,8 +131,8 @@ fn alone_it_fills_the_link_and_holds_the_target() {
         best = best.min(rtt - delay);
     });
     assert!(best > MS(90) && worst < MS(110), "{best} to {worst}");
-    let utilisation =
+    let utilization =
         (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 60.0 / 10e6;
-    assert!(utilisation > 0.99, "{utilisation}");
+    assert!(utilization > 0.99, "{utilization}");
     assert_eq!(path.conn.lost, Bytes::ZERO);
 }

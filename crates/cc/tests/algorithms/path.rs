@@ -35,7 +35,7 @@ pub(crate) struct Path {
     pub(crate) log: Log,
     /// Queue limit, packets that wait.
     pub(crate) limit: u64,
-    /// What finds more waiting than this is marked, if it is capable: a step, as in data centres.
+    /// What finds more waiting than this is marked, if it is capable: a step, as in data centers.
     pub(crate) mark_above: u64,
     /// In recovery the transport owns the window.
     owner: RecoveryOwner,

@@ -129,7 +129,7 @@ pub(super) static IN_CRUISE: Case = Case {
                 "delivered / bottleneck",
                 "",
                 at_least(0.97),
-                "step 4: full utilisation; PacingMarginPercent, and 2 % as in A.1",
+                "step 4: full utilization; PacingMarginPercent, and 2 % as in A.1",
                 |flow| Ok(flow.rate(flow.step(0) + 0.2, flow.step(0) + 1.0)? / RATE),
             ),
         ],

@@ -30,7 +30,7 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
                 "limited by the application in UP",
                 "",
                 NONE,
-                "step 2: fully utilised",
+                "step 2: fully utilized",
                 |flow| flow.limited("application", up(flow)?.0.from, up(flow)?.0.to),
             ),
             condition(

@@ -22,7 +22,7 @@ pub(crate) struct Pcap {
     pub(crate) damage: Damage,
 }
 
-/// Times of neighbouring packets are no farther apart, where a record's begin is looked for.
+/// Times of neighboring packets are no farther apart, where a record's begin is looked for.
 const NEAR_S: u32 = 86_400;
 
 impl Pcap {

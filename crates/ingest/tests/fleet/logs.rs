@@ -321,7 +321,7 @@ fn a_histogram_of_bpftrace() {
         "the sum that the article's packets come to"
     );
     assert_eq!(texts(&rows, "name"), vec!["@us"; 18]);
-    // Two modes, at 2 to 4 µs and 1 to 2 ms: no neighbour has more.
+    // Two modes, at 2 to 4 µs and 1 to 2 ms: no neighbor has more.
     let modes: Vec<(f64, f64)> = (1..17)
         .filter(|&at| counts[at] > counts[at - 1] && counts[at] > counts[at + 1])
         .map(|at| (numbers(&rows, "low")[at], numbers(&rows, "high")[at]))

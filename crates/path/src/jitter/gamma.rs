@@ -37,7 +37,7 @@ pub(super) fn quantile(u: f64, shape: f64) -> f64 {
     x
 }
 
-/// P(shape, x), the regularised incomplete gamma function.
+/// P(shape, x), the regularized incomplete gamma function.
 fn share_below(x: f64, shape: f64, ln_gamma: f64) -> f64 {
     let front = libm::exp(shape * libm::log(x) - x - ln_gamma);
     if x < shape + 1.0 {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fullpipe_emulator::EmulatedPacket;
-use fullpipe_path::Serialiser;
+use fullpipe_path::Serializer;
 use fullpipe_scenario::Scenario;
 use fullpipe_units::{Rate, Rng, Span, Time};
 
@@ -25,7 +25,7 @@ pub(super) struct Flow {
     pub(super) descriptor: &'static fullpipe_cc::Descriptor,
     pub(super) start: Time,
     pub(super) started: bool,
-    pub(super) access: Serialiser,
+    pub(super) access: Serializer,
     pub(super) jitter: Option<(Rng, Span)>,
     pub(super) last_entry: Time,
     pub(super) entering: VecDeque<(Time, EmulatedPacket<Payload>)>,
@@ -51,7 +51,7 @@ impl Flow {
             descriptor,
             start,
             started: false,
-            access: Serialiser::new(access),
+            access: Serializer::new(access),
             jitter,
             last_entry: Time::ZERO,
             entering: VecDeque::new(),

@@ -81,7 +81,7 @@ fn of_the_run(text: &str) -> Result<Metric, Refusal> {
     }
     let known = [
         "flow.NAME.goodput",
-        "link.NAME.utilisation",
+        "link.NAME.utilization",
         "workload.NAME.slowdown.p95",
         "jain",
         "packets",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_network::Impairments;
-use fullpipe_path::Serialiser;
+use fullpipe_path::Serializer;
 use fullpipe_scenario::{Flow, Link, Scenario};
 use fullpipe_setup::elements;
 use fullpipe_trace::MeasuredTime;
@@ -59,7 +59,7 @@ pub(crate) fn flow_path(scenario: &Scenario, spec: &Flow, account: u32, start: T
     let back = |link: &usize| ReverseHop::new(*link, elements::ack_loss(scenario, spec, *link));
     let reverse_route: Box<[_]> = spec.reverse_route.iter().map(back).collect();
     FlowPath {
-        access: Serialiser::new(access_rate(scenario)),
+        access: Serializer::new(access_rate(scenario)),
         jitter,
         last_entry: Time::ZERO,
         route: spec.route.iter().copied().collect(),

@@ -227,7 +227,7 @@ mod tests {
         };
         let summary = links.summary(0, "bottleneck", window, Span::from_millis(5));
         assert_eq!((summary.drops, summary.marks, summary.packets), (1, 1, 3));
-        assert!((summary.utilisation - 30.0 / 40.0).abs() < 1e-12);
+        assert!((summary.utilization - 30.0 / 40.0).abs() < 1e-12);
         assert_eq!(
             (summary.queue_within_1_rtt, summary.queue_within_2_rtts),
             (Some(0.5), Some(0.75)),

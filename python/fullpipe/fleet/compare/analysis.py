@@ -115,7 +115,7 @@ class Analysis:
         }
 
 
-def analyse(options: CompareOptions, advance: Callable[[int], None] = lambda _: None) -> Analysis:
+def analyze(options: CompareOptions, advance: Callable[[int], None] = lambda _: None) -> Analysis:
     """Compares the arms of a fleet directory.
 
     Args:
@@ -155,7 +155,7 @@ def _record(each: Compared) -> dict[str, Any]:
         "value_a": _spread(each.value_a),
         "value_b": _spread(each.value_b),
         "effect": _change(each.change),
-        "effect_standardised": None if each.standard is None else _change(each.standard),
+        "effect_standardized": None if each.standard is None else _change(each.standard),
         "p_corrected": _known(each.p),
         "verdict": each.verdict,
         "data_needed": _known(each.data),

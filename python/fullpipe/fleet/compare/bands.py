@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 KM_A_MS = 100.0
-"""Light in fibre needs some 5 µs a kilometre, there and back 10: so far away is a host at most."""
+"""Light in fiber needs some 5 µs a kilometer, there and back 10: so far away is a host at most."""
 _SMOOTH = 2.5  # buckets of 2.3 %
 _SURE = 5.0
 _LEAST = 0.04

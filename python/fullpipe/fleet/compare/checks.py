@@ -163,9 +163,9 @@ def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     matters = (
         f"it matters for {_listed(other)}"
         if other
-        else "but standardised by RTT no effect is another"
+        else "but standardized by RTT no effect is another"
     )
-    return Check(name, False, f"{text}: read the effects that are standardised by RTT; {matters}")
+    return Check(name, False, f"{text}: read the effects that are standardized by RTT; {matters}")
 
 
 def _distances(sizes: Values) -> Values:

@@ -28,13 +28,13 @@ def compare(options: CompareOptions, *, out: Path | None, form: Form, as_json: b
         OSError: When something can't be read or written.
     """
     if out is None:
-        _tell(_analysed(options), as_json, None)
+        _tell(_analyzed(options), as_json, None)
         return
     with fresh_directory(out, f"--out {out}") as aside:
         from fullpipe.fleet.compare.page import page
         from fullpipe.report.write import make, name_of
 
-        analysis = _analysed(options)
+        analysis = _analyzed(options)
         (aside / "compare.json").write_text(
             json.dumps(analysis.record(), indent=1, allow_nan=False), encoding="utf-8"
         )
@@ -42,7 +42,7 @@ def compare(options: CompareOptions, *, out: Path | None, form: Form, as_json: b
     _tell(analysis, as_json, out / name_of(form))
 
 
-def _analysed(options: CompareOptions) -> Analysis:
+def _analyzed(options: CompareOptions) -> Analysis:
     from fullpipe.progress import counting
 
     done = 0

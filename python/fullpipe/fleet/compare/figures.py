@@ -242,7 +242,7 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
         (
             "distance",
             f"{band.middle * 1e3:.3g} ms ({band.low * 1e3:.3g} to {band.high * 1e3:.3g})",
-            f"up to {_round(band.middle * 1e3 * KM_A_MS):,} km of fibre",
+            f"up to {_round(band.middle * 1e3 * KM_A_MS):,} km of fiber",
             band.share,
         )
         for band in distances

@@ -146,7 +146,7 @@ def _decisions(analysis: Analysis) -> list[Block]:
             f"with {other}",
             f"with {one}",
             "effect (95 % CI)",
-            *(["standardised by RTT"] if standard else []),
+            *(["standardized by RTT"] if standard else []),
         )
         columns = (
             *columns,

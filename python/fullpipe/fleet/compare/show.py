@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fullpipe.fleet.compare.analysis import Analysis
     from fullpipe.fleet.compare.decide import Compared
 
-_COLOURS = {"better": "green", "worse": "red", "undecided": "dim", "unknown": "dim", "same": "dim"}
+_COLORS = {"better": "green", "worse": "red", "undecided": "dim", "unknown": "dim", "same": "dim"}
 _WIDE = 1000
 _WORDS = {"slight": "too little", "unknown": "–"}
 
@@ -79,7 +79,7 @@ def _decision(arm: str, other: str, rows: list[Compared], before: str = " (") ->
         quantity = each.metric.quantity
         unit = f", {quantity.unit}" if quantity.unit else ""
         verdict = Text(_WORDS.get(each.verdict, each.verdict) + ("*" if each.alone else ""))
-        verdict.stylize(_COLOURS.get(each.verdict, "yellow"))
+        verdict.stylize(_COLORS.get(each.verdict, "yellow"))
         values = (digits(spread.value * quantity.scale) for spread in (each.value_b, each.value_a))
         table.add_row(quantity.words + unit, *values, said(each).replace(" (", before), verdict)
         if each.shifted:

@@ -48,7 +48,7 @@ for (const button of document.querySelectorAll(".sortable thead button")) {
 function theme() {
   const onDark = dark.matches && !printing;
   return {
-    lines: onDark ? data.onDark : data.colours,
+    lines: onDark ? data.onDark : data.colors,
     ink: onDark ? "#e8e8e8" : "#1a1a1a",
     grid: onDark ? "#33383e" : "#dddddd",
   };
@@ -84,12 +84,12 @@ function room(_plot, values) {
   return Math.max(50, ...(values ?? []).map((text) => 16 + 7 * String(text).length));
 }
 
-function axis(label, size, colours, log) {
-  const line = { stroke: colours.grid, width: 1 };
+function axis(label, size, colors, log) {
+  const line = { stroke: colors.grid, width: 1 };
   const fonts = { font: "12px sans-serif", labelFont: "12px sans-serif" };
   return {
     label,
-    stroke: colours.ink,
+    stroke: colors.ink,
     grid: line,
     ticks: line,
     labelSize: 20,
@@ -133,11 +133,11 @@ function rounded(value) {
   return value == null ? "–" : Number(value.toPrecision(4)).toString();
 }
 
-function options(chart, place, colours, found) {
+function options(chart, place, colors, found) {
   const steps = chart.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined;
   const series = found.owners.map((line, number) => {
     const owner = line ?? found.owners.slice(0, number).findLast((each) => each);
-    const stroke = colours.lines[owner.style % colours.lines.length];
+    const stroke = colors.lines[owner.style % colors.lines.length];
     if (!line) return { stroke: "transparent", paths: steps, points: { show: false }, spanGaps: true };
     return {
       label: line.label,
@@ -157,9 +157,9 @@ function options(chart, place, colours, found) {
       x: chart.logX ? { time: false, distr: 3, range: (_, low, high) => [low, high] } : { time: false },
       y: chart.logY ? { distr: 3 } : { range: (_, low, high) => reach(chart, low, high) },
     },
-    axes: [axis(chart.x, 26, colours, chart.logX), axis(chart.y, room, colours, chart.logY)],
+    axes: [axis(chart.x, 26, colors, chart.logX), axis(chart.y, room, colors, chart.logY)],
     series: [{ label: chart.x, value: (_, value) => rounded(value) }, ...series],
-    bands: found.bands.map((band) => ({ series: band.series, fill: `${colours.lines[band.style % 7]}22` })),
+    bands: found.bands.map((band) => ({ series: band.series, fill: `${colors.lines[band.style % 7]}22` })),
     cursor: { drag: { x: true, y: false, uni: 20 }, focus: { prox: 24 }, sync: chart.sync ? { key: chart.sync } : {} },
     focus: { alpha: 0.35 },
     legend: { live: true, markers: { dash: (plot, at) => (plot.series[at].dash?.length ? "dashed" : "solid") } },

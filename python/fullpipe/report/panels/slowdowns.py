@@ -11,7 +11,7 @@ import numpy as np
 
 from fullpipe.metrics import decade_text
 from fullpipe.report import values
-from fullpipe.report.colours import COLOURS
+from fullpipe.report.colors import COLORS
 from fullpipe.report.model import Line, Lines, Number, Section, Table
 from fullpipe.results.words import short
 from fullpipe.stats import mean
@@ -31,7 +31,7 @@ _NOTE = (
 )
 _STATISTICS = ("mean", "p50", "p95", "p99")
 _SERVERS = {"srpt": "SRPT, mean", "ps": "processor sharing, mean"}
-_MOST_CONTENDERS = len(COLOURS) - len(_SERVERS)
+_MOST_CONTENDERS = len(COLORS) - len(_SERVERS)
 _MOST_CHARTS = 12
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.fleet.study import FleetOutcome
     from fullpipe.verdicts.judged import Judged
 
-# Okabe and Ito's colours.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
+# Okabe and Ito's colors.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
 _BLUE, _RED, _GREY = "#cfe3f2", "#f6d9c6", "#eeeeee"
 
 
@@ -35,11 +35,11 @@ def overview(study: FleetStudy, outcome: FleetOutcome, over: tuple[str, ...]) ->
         weight="bold",
     )
     panels = figure.subplots(2, 3)
-    colours = dict(zip(over, _COLOURS, strict=False))
-    _tail(panels[0, 0], outcome, colours)
-    _gains(panels[0, 1], outcome, colours)
-    _cdf(panels[0, 2], outcome, colours, "inflight", "packets in flight (mean of a download)")
-    _cdf(panels[1, 0], outcome, colours, "rtt", "RTT, ms (mean of a download)")
+    colors = dict(zip(over, _COLORS, strict=False))
+    _tail(panels[0, 0], outcome, colors)
+    _gains(panels[0, 1], outcome, colors)
+    _cdf(panels[0, 2], outcome, colors, "inflight", "packets in flight (mean of a download)")
+    _cdf(panels[1, 0], outcome, colors, "rtt", "RTT, ms (mean of a download)")
     _cloud(panels[1, 1], outcome, "bbr1", ("rtt", "inflight"), ("RTT, ms", "packets in flight"))
     _cloud(
         panels[1, 2],
@@ -54,11 +54,11 @@ def overview(study: FleetStudy, outcome: FleetOutcome, over: tuple[str, ...]) ->
     return figure
 
 
-def _tail(panel: Axes, outcome: FleetOutcome, colours: dict[str, str]) -> None:
+def _tail(panel: Axes, outcome: FleetOutcome, colors: dict[str, str]) -> None:
     panel.set_title("Downloads that lost more", loc="left", fontsize="medium")
-    for arm, colour in colours.items():
+    for arm, color in colors.items():
         loss = np.sort(100 * outcome.arms[arm]["loss"])
-        panel.plot(loss, 100 * (1 - np.arange(len(loss)) / len(loss)), color=colour, label=arm)
+        panel.plot(loss, 100 * (1 - np.arange(len(loss)) / len(loss)), color=color, label=arm)
     panel.set(
         xscale="log",
         xlim=(0.03, 60),
@@ -69,24 +69,24 @@ def _tail(panel: Axes, outcome: FleetOutcome, colours: dict[str, str]) -> None:
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _gains(panel: Axes, outcome: FleetOutcome, colours: dict[str, str]) -> None:
+def _gains(panel: Axes, outcome: FleetOutcome, colors: dict[str, str]) -> None:
     panel.set_title(
         "Throughput beside CUBIC's, percentile by percentile", loc="left", fontsize="medium"
     )
     at = np.arange(2, 99)
-    first = next(iter(colours))
+    first = next(iter(colors))
     base = np.percentile(outcome.arms[first]["throughput"], at)
-    for arm, colour in colours.items():
-        panel.plot(at, np.percentile(outcome.arms[arm]["throughput"], at) / base, color=colour)
+    for arm, color in colors.items():
+        panel.plot(at, np.percentile(outcome.arms[arm]["throughput"], at) / base, color=color)
     panel.set(xlabel="percentile of throughput", ylabel=f"ratio to {first}")
 
 
 def _cdf(
-    panel: Axes, outcome: FleetOutcome, colours: dict[str, str], column: str, title: str
+    panel: Axes, outcome: FleetOutcome, colors: dict[str, str], column: str, title: str
 ) -> None:
-    for arm, colour in colours.items():
+    for arm, color in colors.items():
         values = np.sort(outcome.arms[arm][column])
-        panel.plot(values, 100 * np.arange(1, len(values) + 1) / len(values), color=colour)
+        panel.plot(values, 100 * np.arange(1, len(values) + 1) / len(values), color=color)
     panel.set(xscale="log", xlabel=title, ylabel="% of downloads", ylim=(0, 100))
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
@@ -127,8 +127,8 @@ def assumptions(study: FleetStudy, outcome: FleetOutcome) -> Figure:
         for y, number in enumerate(judged):
             each = rows[number]
             turned = each.verdict is not outcome.fewer[number].verdict and each.sure
-            colour = {Verdict.MET: _BLUE, Verdict.MISSED: _RED}.get(each.verdict, _GREY)
-            panel.add_patch(_box(x, y, colour))
+            color = {Verdict.MET: _BLUE, Verdict.MISSED: _RED}.get(each.verdict, _GREY)
+            panel.add_patch(_box(x, y, color))
             panel.text(
                 x,
                 y,
@@ -158,5 +158,5 @@ def assumptions(study: FleetStudy, outcome: FleetOutcome) -> Figure:
     return figure
 
 
-def _box(x: float, y: float, colour: str) -> Rectangle:
-    return Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=colour)
+def _box(x: float, y: float, color: str) -> Rectangle:
+    return Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=color)

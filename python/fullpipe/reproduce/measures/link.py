@@ -21,9 +21,9 @@ def lost(link: LinkMetrics) -> int:
     return link["drops"] + link["losses"] + link["policed"]
 
 
-def utilisation(run: RunView, _flow: int) -> float:
+def utilization(run: RunView, _flow: int) -> float:
     """The share of time in which the bottleneck was sending, 0 to 1."""
-    return _bottleneck(run)["utilisation"]
+    return _bottleneck(run)["utilization"]
 
 
 def queue_mean_rttmin(run: RunView, _flow: int) -> float:
@@ -67,7 +67,7 @@ def _bottleneck(run: RunView) -> LinkMetrics:
 
 MEASURES = (
     packets_lost,
-    utilisation,
+    utilization,
     queue_mean_rttmin,
     queue_p50_rttmin,
     queue_p95_rttmin,

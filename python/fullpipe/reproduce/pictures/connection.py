@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fullpipe.run import Run
     from fullpipe.runners import Runner
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _GREY = "#666666"
 _STATES = {
     "startup": "#CC79A7",
@@ -81,11 +81,11 @@ def sorted_runs(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     """A line a point: what each run measured, from the least to the most."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
-    for point, colour in zip(picture.points, _COLOURS * 9, strict=False):
+    for point, color in zip(picture.points, _COLORS * 9, strict=False):
         values = sorted(each.values[picture.measure, picture.flow] for each in samples[point])
         label = f"{point.name}: mean {np.mean(values):,.0f}"
         panel.plot(
-            range(1, len(values) + 1), values, color=colour, marker="o", markersize=4, label=label
+            range(1, len(values) + 1), values, color=color, marker="o", markersize=4, label=label
         )
     panel.set(xlabel="run, sorted", ylabel=picture.measure)
     panel.set_ylim(bottom=0)
@@ -102,7 +102,7 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
     ):
         seed, run = _median_run(picture, point, samples, runner)
         rtts = run.trace()["rtt"].drop_nulls().cast(pl.Float64).to_numpy() * 1e6
-        panel.hist(rtts, bins=np.geomspace(rtts.min(), rtts.max(), 80), color=_COLOURS[0])
+        panel.hist(rtts, bins=np.geomspace(rtts.min(), rtts.max(), 80), color=_COLORS[0])
         for quantile, name, side in ((0.5, "median", "right"), (0.99, "99 %", "left")):
             at = float(np.quantile(rtts, quantile))
             panel.axvline(at, color=_GREY, linestyle="--", linewidth=0.9)
@@ -153,10 +153,10 @@ def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure
     return figure
 
 
-def _patches(colours: dict[str, str], seen: set[str]) -> list[Patch]:
+def _patches(colors: dict[str, str], seen: set[str]) -> list[Patch]:
     return [
-        Patch(color=colour, label=name.replace("_", " "))
-        for name, colour in colours.items()
+        Patch(color=color, label=name.replace("_", " "))
+        for name, color in colors.items()
         if name in seen
     ]
 
@@ -189,10 +189,10 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
     names = rows[states[0]].cast(pl.String).to_numpy() if states else np.full(len(rows), "")
     changes = np.append(0, np.flatnonzero(names[1:] != names[:-1]) + 1)
     lengths = np.diff(time[changes], append=time[-1])
-    for name, colour in _STATES.items():
+    for name, color in _STATES.items():
         there = names[changes] == name
         panels[3].broken_barh(
-            list(zip(time[changes][there], lengths[there], strict=True)), (0, 1), color=colour, lw=0
+            list(zip(time[changes][there], lengths[there], strict=True)), (0, 1), color=color, lw=0
         )
     panels[3].set_ylim(0, 1)
     panels[3].set_yticks([])

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# Okabe and Ito's colours, as in fullpipe.view.axes.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# Okabe and Ito's colors, as in fullpipe.view.axes.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _GREY = "#666666"
 _UP = "probe_bw_up"
 _POINTS = 1200
@@ -60,7 +60,7 @@ def _queue_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
     figure, panels = _panels(runs, 2.2, sharey=True)
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
         time, delay = _queue(run)
-        _line(panel, time, delay, _COLOURS[0])
+        _line(panel, time, delay, _COLORS[0])
         for begin, end in _phases(run, _UP):
             panel.axvspan(begin, end, color="#E69F00", alpha=0.35, linewidth=0)
         panel.axhline(1, color=_GREY, linestyle="--", linewidth=0.9)
@@ -82,13 +82,13 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
         Repeated(point.setup, range(1, point.seeds + 1), _interval(point), _quantiles)
         for point in picture.points
     ]
-    for point, colour, runs in zip(
-        picture.points, _COLOURS * 9, repeat(jobs, runner=runner), strict=False
+    for point, color, runs in zip(
+        picture.points, _COLORS * 9, repeat(jobs, runner=runner), strict=False
     ):
         for quantiles in runs:
-            panel.plot(quantiles, _CDF, color=colour, alpha=0.15, linewidth=0.7)
+            panel.plot(quantiles, _CDF, color=color, alpha=0.15, linewidth=0.7)
         label = f"{point.name}, {len(runs)} run{'s' if len(runs) > 1 else ''}"
-        panel.plot(np.mean(runs, axis=0), _CDF, color=colour, linewidth=next(widths), label=label)
+        panel.plot(np.mean(runs, axis=0), _CDF, color=color, linewidth=next(widths), label=label)
     panel.axvline(1, color=_GREY, linestyle="--", linewidth=0.9)
     _dress(
         panel,
@@ -108,7 +108,7 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
         edges = np.linspace(0, run.metrics["duration_s"], _BINS + 1)
         rows = run.trace().partition_by("flow", as_dict=True)
-        for flow, colour in zip(run.flows, _COLOURS * 9, strict=False):
+        for flow, color in zip(run.flows, _COLORS * 9, strict=False):
             one = rows.get((flow["name"],))
             if one is None:
                 continue
@@ -116,7 +116,7 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
             rate = np.diff(delivered) * 8 / np.diff(edges) / 1e6
             there = edges[1:] > float(one["time"][0])
             panel.plot(
-                (edges[:-1] + edges[1:])[there] / 2, rate[there], color=colour, label=flow["name"]
+                (edges[:-1] + edges[1:])[there] / 2, rate[there], color=color, label=flow["name"]
             )
         panel.axhline(
             run.scenario.rate_bps / 1e6 / len(run.flows), color=_GREY, linestyle="--", linewidth=0.9
@@ -124,7 +124,7 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
         _dress(panel, f"{_called(point, run)}, seed 1; dashed: equal shares", "Mbit/s")
         panel.set(xlim=(0, run.metrics["duration_s"]))
         panel.set_ylim(bottom=0)
-        if len(run.flows) <= len(_COLOURS):
+        if len(run.flows) <= len(_COLORS):
             panel.legend(
                 loc="lower right",
                 bbox_to_anchor=(1, 1),
@@ -141,7 +141,7 @@ def _sweep(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
     labels = list(dict.fromkeys(point.label for point in picture.points))
-    for number, (points, colour) in enumerate(zip(picture.of, _COLOURS * 9, strict=False)):
+    for number, (points, color) in enumerate(zip(picture.of, _COLORS * 9, strict=False)):
         runs = [
             [each.values[picture.measure, picture.flow] for each in samples[point]]
             for point in points
@@ -152,7 +152,7 @@ def _sweep(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
         mean = np.array([np.mean(values) for values in runs])
         bars = [mean - [min(values) for values in runs], [max(values) for values in runs] - mean]
         panel.errorbar(
-            places, mean, bars, color=colour, marker="o", capsize=3, label=points[0].group
+            places, mean, bars, color=color, marker="o", capsize=3, label=points[0].group
         )
     panel.set_xticks(range(len(labels)), [fill(label, _LABEL) for label in labels])
     said = (
@@ -246,15 +246,13 @@ def _phases(run: Run, state: str) -> list[tuple[float, float]]:
     ]
 
 
-def _line(panel: Axes, time: Values, values: Values, colour: str) -> None:
+def _line(panel: Axes, time: Values, values: Values, color: str) -> None:
     """A line; one of too many points is the band from their least to their most."""
     size = len(values) // _POINTS
     if size < 2:
-        panel.plot(time, values, color=colour, linewidth=1)
+        panel.plot(time, values, color=color, linewidth=1)
         return
     whole = len(values) // size * size
     buckets = values[:whole].reshape(-1, size)
     middle = time[:whole].reshape(-1, size).mean(axis=1)
-    panel.fill_between(
-        middle, buckets.min(axis=1), buckets.max(axis=1), color=colour, linewidth=0.8
-    )
+    panel.fill_between(middle, buckets.min(axis=1), buckets.max(axis=1), color=color, linewidth=0.8)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.tables import Cell
     from fullpipe.verdicts.judged import Judged
 
-# Okabe and Ito's colours; a verdict has a shape of its own, besides.
+# Okabe and Ito's colors; a verdict has a shape of its own, besides.
 _LOOK = {
     Verdict.MET: ("#0072B2", "o", "ours, met"),
     Verdict.MISSED: ("#D55E00", "X", "ours, missed"),
@@ -62,7 +62,7 @@ def overview(published: Published, outcomes: Sequence[CaseOutcome]) -> Figure:
     )
     for row, (name, cases) in zip(panels, tables.items(), strict=False):
         for number, (panel, metric) in enumerate(zip(row, metrics[name], strict=False)):
-            _draw(panel, metric, cases, labelled=number == 0)
+            _draw(panel, metric, cases, labeled=number == 0)
         for panel in row[len(metrics[name]) :]:
             panel.set_axis_off()
         row[0].annotate(
@@ -78,10 +78,10 @@ def overview(published: Published, outcomes: Sequence[CaseOutcome]) -> Figure:
     return figure
 
 
-def _draw(panel: Axes, metric: str, cases: Sequence[CaseOutcome], labelled: bool) -> None:
+def _draw(panel: Axes, metric: str, cases: Sequence[CaseOutcome], labeled: bool) -> None:
     panel.set_title(metric, loc="left", fontsize="medium")
     panel.set_yticks(
-        range(len(cases)), [case.case.name for case in cases] if labelled else [""] * len(cases)
+        range(len(cases)), [case.case.name for case in cases] if labeled else [""] * len(cases)
     )
     panel.tick_params(axis="y", length=0)
     panel.set_ylim(len(cases) - 0.4, -0.6)
@@ -99,7 +99,7 @@ def _draw_cell(panel: Axes, place: int, judged: Judged[Cell]) -> None:
     if judged.verdict is Verdict.SKIPPED:
         return
     low, high = judged.within
-    colour, marker, _ = _LOOK[judged.verdict]
+    color, marker, _ = _LOOK[judged.verdict]
     band = _BAND_REPORT if judged.verdict is Verdict.REPORT else _BAND
     panel.barh(place, high - max(low, 0), left=max(low, 0), height=0.62, color=band, zorder=1)
     panel.plot(
@@ -110,13 +110,13 @@ def _draw_cell(panel: Axes, place: int, judged: Judged[Cell]) -> None:
         zorder=3,
     )
     panel.plot(
-        [judged.ours.least, judged.ours.most], [place, place], color=colour, linewidth=1.6, zorder=4
+        [judged.ours.least, judged.ours.most], [place, place], color=color, linewidth=1.6, zorder=4
     )
     panel.plot(
         judged.ours.value,
         place,
         marker,
-        color=colour,
+        color=color,
         markersize=_size(marker),
         markeredgecolor="white",
         zorder=5,
@@ -132,13 +132,13 @@ def _legend() -> list[Line2D | Patch]:
         Line2D(
             [],
             [],
-            color=colour,
+            color=color,
             marker=marker,
             markeredgecolor="white",
             markersize=_size(marker),
             label=label,
         )
-        for colour, marker, label in _LOOK.values()
+        for color, marker, label in _LOOK.values()
     ]
     return [
         Line2D(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.runner import Sample
     from fullpipe.runners import Runner
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _SERVERS = (("srpt", "SRPT", "-", "#000000"), ("ps", "processor sharing", "--", "#777777"))
 _STATISTICS = (("p50", "median"), ("mean", "mean"), ("p99", "99th percentile"))
 _FEWEST = 10
@@ -43,18 +43,18 @@ def slowdown(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
 
 
 def _panel(panel: Axes, points: Sequence[Point], samples: Samples, statistic: str) -> None:
-    for point, colour in zip(points, _COLOURS * 9, strict=False):
+    for point, color in zip(points, _COLORS * 9, strict=False):
         _line(
             panel,
             samples[point],
             "flows",
             statistic,
             label=point.group,
-            color=colour,
+            color=color,
             marker="o",
             markersize=4,
         )
-    for server, called, style, colour in _SERVERS:
+    for server, called, style, color in _SERVERS:
         # What arrives is the same for every algorithm, but for what was not complete.
         _line(
             panel,
@@ -62,7 +62,7 @@ def _panel(panel: Axes, points: Sequence[Point], samples: Samples, statistic: st
             server,
             statistic,
             label=called,
-            color=colour,
+            color=color,
             linestyle=style,
             linewidth=1.2,
         )

@@ -57,7 +57,7 @@ struct Core<S> {
 }
 
 impl<S: States> Core<S> {
-    /// OnInit (§5.2.1); the pacing rate is still to be initialised.
+    /// OnInit (§5.2.1); the pacing rate is still to be initialized.
     fn new(
         config: &Config,
         (pacing_gain, cwnd_gain): (f64, f64),

@@ -210,10 +210,10 @@ pub(super) const EDITS: &[(&str, &str)] = &[
     ("seed = 1", r#"expect = ["goodput >= 90mbit"]"#),
     ("seed = 1", r#"expect = ["flow.b.goodput >= 90mbit"]"#),
     ("seed = 1", r#"expect = ["flow.a.goodputt >= 90mbit"]"#),
-    ("seed = 1", r#"expect = ["flow.a.colour >= 90mbit"]"#),
+    ("seed = 1", r#"expect = ["flow.a.color >= 90mbit"]"#),
     ("seed = 1", r#"expect = ["flow.a.rtt <= 90ms"]"#),
     ("seed = 1", r#"expect = ["flow.a.rtt.p90 <= 90ms"]"#),
-    ("seed = 1", r#"expect = ["flow.a.utilisation >= 90%"]"#),
+    ("seed = 1", r#"expect = ["flow.a.utilization >= 90%"]"#),
     ("seed = 1", r#"expect = ["link.bottelneck.drops <= 0"]"#),
     (
         "seed = 1",

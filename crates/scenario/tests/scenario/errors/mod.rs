@@ -56,7 +56,7 @@ const OVERRIDES: &[(&str, &str)] = &[
     ("rate", "1mbit"),
     ("path", "fast"),
     ("path.rate.unit", "mbit"),
-    ("colour", "red"),
+    ("color", "red"),
     ("", ""),
     ("flow", "cubic"),
     ("flow.cc", "cubic"),

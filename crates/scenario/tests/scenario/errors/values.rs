@@ -11,7 +11,7 @@ pub(super) const EDITS: &[(&str, &str)] = &[
     ("seed = 1", "seed = 99999999999999999999"),
     // Keys.
     ("seed = 1", "sede = 1"),
-    ("seed = 1", "colour = 1"),
+    ("seed = 1", "color = 1"),
     ("seed = 1", r#""two\nlines" = 1"#),
     (r#"loss = "0%""#, r#"loss_rate = "0%""#),
     (r#"loss = "0%""#, "seed = 3"),

@@ -15,7 +15,7 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
         return Err(scenario.error("path.kind", "\"loopback\"", problem, fix));
     }
     if scenario.host.is_some() {
-        let problem = format!("a modelled host, where --on {runner} has a real one");
+        let problem = format!("a modeled host, where --on {runner} has a real one");
         return Err(scenario.error("host", "…", problem, "remove [host], or run it on sim"));
     }
     if let Some(workload) = scenario.workloads.first().filter(|_| !ends.arrivals) {

@@ -9,7 +9,7 @@ use crate::Rates;
 /// What a division leaves over is carried to the next packet of the same busy period, so that n
 /// packets of s bytes take exactly floor(n·s·8·10⁹ / rate) ns.
 #[derive(Clone, Debug)]
-pub struct Serialiser {
+pub struct Serializer {
     rate: u64,
     /// Carried over, in units of 1/rate ns; always less than `rate`.
     carry: u64,
@@ -19,14 +19,14 @@ pub struct Serialiser {
     last: (u64, u64, u64),
 }
 
-impl Serialiser {
+impl Serializer {
     /// A transmitter of `rate`, idle.
     ///
     /// # Panics
     /// At rate zero, which scenarios refuse.
-    pub fn new(rate: Rate) -> Serialiser {
+    pub fn new(rate: Rate) -> Serializer {
         assert!(rate > Rate::ZERO, "a link needs a rate");
-        Serialiser {
+        Serializer {
             rate: rate.as_bps(),
             carry: 0,
             free_at: Time::ZERO,
@@ -125,11 +125,11 @@ mod tests {
     #[test]
     fn a_packet_that_arrives_as_the_last_ends_is_of_the_same_busy_period() {
         // 1500 B at 32258064517 bit/s take 371.99… ns; two of them 743.99…
-        let mut serialiser = Serialiser::new(Rate::from_bps(32_258_064_517));
-        let end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
+        let mut serializer = Serializer::new(Rate::from_bps(32_258_064_517));
+        let end = serializer.transmit(Time::ZERO, Bytes::new(1500)).1;
         assert_eq!(end, Time::from_nanos(371));
         assert_eq!(
-            serialiser.transmit(end, Bytes::new(1500)),
+            serializer.transmit(end, Bytes::new(1500)),
             (end, Time::from_nanos(743))
         );
     }
@@ -138,10 +138,10 @@ mod tests {
     fn a_billion_packets_do_not_drift() {
         // 1500 B at 7 Mbit/s take 1714285.714… ns each: no integer. The busy period is walked in
         // one sum.
-        let mut serialiser = Serialiser::new(Rate::from_mbps(7));
+        let mut serializer = Serializer::new(Rate::from_mbps(7));
         let mut end = Time::ZERO;
         for n in 1..=1_000_000_u128 {
-            end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
+            end = serializer.transmit(Time::ZERO, Bytes::new(1500)).1;
             if n % 250_000 == 0 {
                 assert_eq!(
                     u128::from(end.as_nanos()),
@@ -151,11 +151,11 @@ mod tests {
         }
         // The carry after 7 packets is the carry after none: what holds for 10^6 packets holds for
         // 10^9.
-        let (carry, before) = (serialiser.carry, end);
+        let (carry, before) = (serializer.carry, end);
         for _ in 0..7 {
-            end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
+            end = serializer.transmit(Time::ZERO, Bytes::new(1500)).1;
         }
-        assert_eq!(serialiser.carry, carry);
+        assert_eq!(serializer.carry, carry);
         assert_eq!((end - before).as_nanos(), 12_000_000);
     }
 
@@ -167,14 +167,14 @@ mod tests {
             Rate::from_mbps(12),
             [(at(250), Rate::from_bps(1_200_000))],
         ));
-        let mut serialiser = Serialiser::new(Rate::from_mbps(12));
+        let mut serializer = Serializer::new(Rate::from_mbps(12));
         let packet = Bytes::new(1_500);
         assert_eq!(
-            serialiser.transmit_at(Time::ZERO, packet, &mut rates),
+            serializer.transmit_at(Time::ZERO, packet, &mut rates),
             (Time::ZERO, at(7_750))
         );
         assert_eq!(
-            serialiser.transmit_at(Time::ZERO, packet, &mut rates),
+            serializer.transmit_at(Time::ZERO, packet, &mut rates),
             (at(7_750), at(17_750))
         );
     }
@@ -192,7 +192,7 @@ mod tests {
             let steps: Vec<(u64, u64)> = changes.iter().map(|(gap, rate)| { at += gap; (at, *rate) }).collect();
             let timed = steps.iter().map(|(at, rate)| (Time::from_nanos(*at), Rate::from_bps(*rate)));
             let mut rates = Rates::from(Timeline::new(Rate::from_bps(first), timed));
-            let mut serialiser = Serialiser::new(Rate::from_bps(first));
+            let mut serializer = Serializer::new(Rate::from_bps(first));
             // What is sent from the start of the run until `to`.
             let integral = |to: u64| {
                 let (mut sum, mut from, mut rate) = (0_u128, 0, first);
@@ -209,7 +209,7 @@ mod tests {
                     (began, work) = (now, 0);
                 }
                 work += u128::from(size) * BYTE;
-                let (start, end) = serialiser.transmit_at(Time::from_nanos(now), Bytes::new(size), &mut rates);
+                let (start, end) = serializer.transmit_at(Time::from_nanos(now), Bytes::new(size), &mut rates);
                 prop_assert_eq!(start.as_nanos(), now.max(free));
                 free = end.as_nanos();
                 prop_assert!(integral(free) - integral(began) <= work, "all of it has left");

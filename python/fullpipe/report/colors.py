@@ -1,8 +1,8 @@
-"""Colours that differ for every kind of colour vision, and dashes for those who print in grey."""
+"""Colors that differ for every kind of color vision, and dashes for those who print in grey."""
 
 from __future__ import annotations
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 """Okabe and Ito's, without yellow, too pale on white. https://jfly.uni-koeln.de/color/"""
 
 ON_DARK = ("#4DA6E0", "#FF8A3D", "#2CC79B", "#E39AC4", "#9AD4F5", "#F2B632", "#F5F5F5")
@@ -13,7 +13,7 @@ DASHES = ((), (8, 4), (2, 3), (10, 3, 2, 3), (14, 4), (5, 2), (3, 6))
 
 
 def heat(share: float) -> tuple[str, str]:
-    """A colour of cividis for 0 to 1, and black or white for what is written on it."""
+    """A color of cividis for 0 to 1, and black or white for what is written on it."""
     from matplotlib import colormaps
 
     red, green, blue, _ = colormaps["cividis"](share)

@@ -85,7 +85,7 @@ def test_the_command_finds_it_in_the_folder_that_it_is_started_in(
     done = fullpipe("run", "base.toml", "--cc", "reno:Reno", "--json")
     assert json.loads(done.stdout)["flows"][0]["cc"] == "reno:Reno"
     for name, said in [
-        ("reno:Rano", "it has Reno"),
+        ("reno:Rano", "name one that it has: Reno"),
         ("rano:Reno", "there is no module rano"),
         ("a b:C", "no class of a"),
     ]:

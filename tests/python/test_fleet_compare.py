@@ -540,7 +540,7 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
         (("empty",), "empty: nothing in it\n  fix: name a directory that"),
         (
             ("f", "compared"),
-            "2 directories, and a report is of one\n  fix: make one of each; arms of a fleet",
+            "2 directories, but a report covers one\n  fix: make one report per directory",
         ),
         (
             ("compared",),

@@ -492,7 +492,7 @@ def test_what_the_machine_cant_do_is_refused_with_the_estimate(link: Link) -> No
         (["--set", "path.ack_filter=on"], "only the simulator filters ACKs"),
         (["--scenario", "nowhere.toml"], "nowhere.toml: No such file"),
         (["--server", "iperf3 '-s"], "fix: close the quotes"),
-        (["--server", ""], "--server: no program"),
+        (["--server", ""], "--server: the program is missing"),
     ],
 )
 def test_what_a_user_gets_wrong_is_explained(args: list[str], said: str) -> None:

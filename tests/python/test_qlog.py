@@ -265,7 +265,7 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
         (("run", "s.toml", "--qlog", "s.qlog"), "--qlog s.qlog exists already; name a new file"),
         (
             ("run", "s.toml", "--qlog", "x.qlog", "--trace", "off"),
-            "--qlog needs a trace, and --trace off makes none",
+            "--qlog needs a trace, and --trace off records none",
         ),
         (("run", "s.toml", "--qlog", "s.toml/x.qlog"), "--qlog s.toml/x.qlog can't be written: "),
         (

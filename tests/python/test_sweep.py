@@ -162,7 +162,7 @@ def test_a_row_is_replayed_by_its_command(fullpipe: Fullpipe, base: Path, tmp_pa
         sweep.replay(3, 1)
     assert "say which of its points, like --point 0" in fullpipe("run", "out").stderr
     assert (
-        "--point 1 is for the directory of a sweep"
+        "--point 1 needs the directory of a sweep"
         in fullpipe("run", base.name, "--point", "1").stderr
     )
 

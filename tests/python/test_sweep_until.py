@@ -127,7 +127,7 @@ def test_without_out_it_shares_the_directory_of_repeat(fullpipe: Fullpipe, base:
             ["--until", "ci(goodput) < 2%", "--repeat", "30", "--max-repeat", "20"],
             "at most 20 repetitions are fewer than the first 30 repetitions fix: say --max-repeat 30",
         ),
-        (["--max-repeat", "20"], "--max-repeat is for --until fix: say --until"),
+        (["--max-repeat", "20"], "--max-repeat needs --until fix: add --until"),
         (
             [
                 "--until",

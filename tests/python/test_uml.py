@@ -49,7 +49,7 @@ def test_without_the_hosts_tools_the_step_that_brings_them_is_named(
     monkeypatch.setattr(_uml_boot, "SEARCHED", "/nowhere")
     missing = uml.RUNNER.missing()
     assert missing is not None
-    assert (missing.problem, missing.root) == ("there is no setpriv", True)
+    assert (missing.problem, missing.root) == ("setpriv is not installed", True)
 
 
 @pytest.mark.parametrize(

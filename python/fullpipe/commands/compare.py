@@ -53,7 +53,7 @@ def command(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Length of each run (default: 60s, of which the first 10 s are not measured; with --bytes a "
+            help="Length of each run (default: 60s, whose first 10 s are not measured; with --bytes a "
             "limit of 600s).",
         ),
     ] = None,

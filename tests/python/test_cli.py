@@ -116,7 +116,7 @@ def test_a_narrow_terminal_leaves_out_columns_not_names(
     assert set(" ".join(flows).split()) | {"bottleneck", "limited", "utilization", "drops"} <= set(
         words
     )
-    assert "columns without room are left out" in " ".join(words)
+    assert "some columns do not fit and are left out" in " ".join(words)
 
 
 def test_out_keeps_scenario_metrics_trace_and_picture(

@@ -51,7 +51,7 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(
     assert "\n3 runs," in more.stdout
     other = fullpipe("compare", "cubic", "bbr3", *QUICK, "--repeat", "6", "--out", "kept")
     assert other.returncode == 2
-    assert "of another scenario or other points" in other.stderr
+    assert "of a different scenario or different points" in other.stderr
 
 
 def test_its_report_opens_and_its_numbers_are_those_of_the_runs(
@@ -87,8 +87,7 @@ def test_one_run_has_no_intervals_and_says_so(fullpipe: Fullpipe) -> None:
     done = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "1", "--out", "kept")
     assert "of one run: no intervals" in done.stdout
     assert (
-        "one run of each can't tell a difference from chance: --repeat 6 is the least"
-        in done.stdout
+        "one run of each can't show significant differences: use --repeat 6 or more" in done.stdout
     )
     assert "[" not in done.stdout
 
@@ -105,7 +104,7 @@ def test_a_profile_and_any_key_make_the_path(fullpipe: Fullpipe) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("cubic",), "one algorithm is no comparison"),
+        (("cubic",), "a comparison needs two or more algorithms"),
         (("cubic", "cubic"), "cubic is there twice"),
         (("cubic", "bbr9"), "no algorithm of this name"),
         (("cubic", "bbr1", "--rate", "100"), "a rate needs a unit"),

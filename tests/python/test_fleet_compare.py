@@ -544,7 +544,7 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
         ),
         (
             ("compared",),
-            "compared: it has a comparison of a fleet's arms, with its report\n  fix: make another",
+            "compared: a comparison of a fleet's arms, which has its report already\n  fix: make a new",
         ),
     ):
         refused = CliRunner().invoke(app, ["report", *(f"{tmp_path / each}" for each in args)])

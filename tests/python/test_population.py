@@ -156,7 +156,7 @@ def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path
             _, said = process.communicate(timeout=20)
         assert process.returncode == code
         if sent != signal.SIGKILL:
-            assert "of 1,500 paths" in said and "the same command goes on from there" in said
+            assert "of 1,500 paths" in said and "the same command resumes there" in said
         more = len(list(shards.glob("*-*")))
         assert more >= before + 2
         before = more

@@ -227,12 +227,12 @@ def test_form_says_what_the_ending_does_not(lossy: Run, tmp_path: Path) -> None:
 def test_what_can_not_be_written_is_refused(lossy: Run, tmp_path: Path) -> None:
     with pytest.raises(
         QlogError,
-        match=r"run\.txt: ends neither in \.qlog nor in \.sqlog\n  fix: call it run\.qlog",
+        match=r"run\.txt: the suffix is neither \.qlog nor \.sqlog\n  fix: name it run\.qlog",
     ):
         lossy.qlog(tmp_path / "run.txt")
     with pytest.raises(QlogError, match=r"no flow 'bbr2'; there are cubic, bbr1, none"):
         lossy.qlog(tmp_path / "run.qlog", flow="bbr2")
-    with pytest.raises(QlogError, match="no rows of none in the trace"):
+    with pytest.raises(QlogError, match="the trace has no rows of none"):
         lossy.qlog(tmp_path / "run.qlog", flow="none")
     with pytest.raises(ValueError, match='no trace was recorded; run with trace="10ms"'):
         run(SHORT).qlog(tmp_path / "run.qlog")
@@ -260,7 +260,7 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
     [
         (
             ("run", "s.toml", "--qlog", "x.json"),
-            "--qlog x.json: ends neither in .qlog nor in .sqlog\n  fix: call it x.qlog",
+            "--qlog x.json: the suffix is neither .qlog nor .sqlog\n  fix: name it x.qlog",
         ),
         (("run", "s.toml", "--qlog", "s.qlog"), "--qlog s.qlog exists already; name a new file"),
         (
@@ -270,11 +270,11 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
         (("run", "s.toml", "--qlog", "s.toml/x.qlog"), "--qlog s.toml/x.qlog can't be written: "),
         (
             ("qlog", "two", "x.qlog"),
-            "two: runs of several runners\n  fix: name one's folder, like two/sim",
+            "two: runs of several runners\n  fix: name the directory of one, like two/sim",
         ),
         (
             ("qlog", ".", "x.qlog"),
-            ".: no run with a trace: there is no metrics.json\n  fix: name what `fullpipe run --out`",
+            ".: no run with a trace: there is no metrics.json\n  fix: name a directory that `fullpipe run --out`",
         ),
     ],
 )

@@ -308,7 +308,9 @@ def test_a_program_that_is_older_than_the_package_says_so(
     program.write_text(f"#!/bin/sh\necho '{json.dumps(said)}' >&2\nexit 2\n")
     program.chmod(0o755)
     monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
-    with pytest.raises(fullpipe.ScenarioError, match=r"a different version.*\n.*run make quic again"):
+    with pytest.raises(
+        fullpipe.ScenarioError, match=r"a different version.*\n.*run make quic again"
+    ):
         fullpipe.run(scenario, on="quic-virtual")
 
 
@@ -343,6 +345,7 @@ def test_a_program_that_is_killed_is_said_to_be(
     program.chmod(0o755)
     monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
     with pytest.raises(
-        fullpipe.ScenarioError, match=r"was killed, which may mean that memory ran out\n.*longer trace"
+        fullpipe.ScenarioError,
+        match=r"was killed, which may mean that memory ran out\n.*longer trace",
     ):
         fullpipe.run(scenario, on="quic-virtual")

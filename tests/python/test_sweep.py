@@ -123,11 +123,11 @@ def test_the_command_says_what_it_did_and_goes_on_where_it_was(
 
     first = sweep("--repeat", "2")
     assert "base.toml: 3 points × 2 seeds" in first
-    assert "set for repetitions to differ: send_jitter 1.2ms, start_jitter 20ms" in first
+    assert "jitter added so that repetitions differ: send_jitter 1.2ms, start_jitter 20ms" in first
     assert "6 runs," in first
     rows = package.Sweep(tmp_path / "out").frame()
-    assert "nothing to run; 6 runs were there already" in sweep("--repeat", "2")
-    assert "6 runs were there already" in sweep("--repeat", "4")
+    assert "nothing to run; 6 runs were already finished" in sweep("--repeat", "2")
+    assert "6 runs were already finished" in sweep("--repeat", "4")
     more = package.Sweep(tmp_path / "out")
     assert more.seeds == [1, 2, 3, 4]
     assert_frame_equal(more.frame().filter(pl.col("seed") <= 2), rows)
@@ -196,12 +196,12 @@ def test_what_is_killed_goes_on_and_has_every_row_once(how: signal.Signals, tmp_
     before = package.Sweep(tmp_path / "out").frame()
     assert 0 < len(before) < 32
     if how != signal.SIGKILL:
-        assert "what is finished is kept in out, and the same command goes on from there" in said
+        assert "finished runs are kept in out; the same command resumes there" in said
     again = subprocess.run(
         call, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert again.returncode == 0, again.stderr
-    assert f"{len(before) // 2} runs were there already" in again.stdout
+    assert f"{len(before) // 2} runs were already finished" in again.stdout
     frame = package.Sweep(tmp_path / "out").frame()
     assert frame.select("point", "seed", "flow_index").unique().shape[0] == len(frame) == 2 * 8 * 2
     whole = package.sweep(
@@ -227,14 +227,16 @@ def test_only_one_process_fills_a_directory(
         second = fullpipe(*call)
         first.kill()
     assert second.returncode == 2
-    assert "another process is filling it" in second.stderr
+    assert "another process is adding to it" in second.stderr
 
 
 def test_another_sweep_or_build_is_not_mixed_in(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
-    with pytest.raises(FileExistsError, match="holds a sweep of another scenario or other points"):
+    with pytest.raises(
+        FileExistsError, match="holds a sweep of a different scenario or different points"
+    ):
         package.sweep(base, {"path.rtt": ["10ms", "30ms"]}, out=tmp_path / "out")
     with pytest.raises(FileExistsError, match="exists already"):
         package.sweep(base, out=tmp_path)
@@ -243,7 +245,7 @@ def test_another_sweep_or_build_is_not_mixed_in(
     package.sweep(commented, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
     for module in ("fullpipe.batch.spec", "fullpipe.batch.store"):
         monkeypatch.setattr(f"{module}.build", lambda: "0123456789abcdef")
-    with pytest.raises(FileExistsError, match="by another build of fullpipe"):
+    with pytest.raises(FileExistsError, match="by a different build of fullpipe"):
         package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
 
 

@@ -107,10 +107,7 @@ def test_a_sweep_on_a_clock_goes_on_where_it_was_stopped(
         _, said = process.communicate(timeout=20)
     assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
     if number == signal.SIGINT:
-        assert (
-            "of 8 runs; what is finished is kept in out, and the same command goes on from there"
-            in said
-        )
+        assert "of 8 runs; finished runs are kept in out; the same command resumes there" in said
         assert not (fake / "busy").exists(), "the runner cleaned up"
     elif (fake / "busy").exists():
         (fake / "busy").rmdir()  # as a real runner finds what was left

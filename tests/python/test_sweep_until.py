@@ -59,12 +59,10 @@ def test_it_repeats_until_the_rule_holds_at_every_point(fullpipe: Fullpipe, tmp_
     )
     assert enough(goodputs(sweep, 0, 10), rule)
     assert not enough(goodputs(sweep, 1, before), rule), "no batch more than it takes"
-    assert (
-        f"{rule} holds with {last} repetitions; points had enough after 10 to {last}" in done.stdout
-    )
+    assert f"{rule} holds with {last} repetitions; points needed 10 to {last}" in done.stdout
     again = fullpipe("sweep", *POINTS, "--until", rule)
-    assert f"nothing to run; {2 * last} runs were there already" in again.stdout
-    assert f"points had enough after 10 to {last}" in again.stdout
+    assert f"nothing to run; {2 * last} runs were already finished" in again.stdout
+    assert f"points needed 10 to {last}" in again.stdout
 
 
 @pytest.mark.usefixtures("base")
@@ -81,7 +79,7 @@ def test_with_most_it_ends_and_says_which_points_miss_the_rule(
     assert miss.share is not None
     assert "ci(goodput) < 1% is missed at 1 of 2 points, with 13 repetitions" in done.stdout
     assert f"  point 1 (path.loss=3%): cubic ±{100 * miss.share:.2g} %" in done.stdout
-    assert "the other points had enough after 10" in done.stdout
+    assert "the other points needed 10" in done.stdout
     quiet = fullpipe(*call, "--json")
     assert quiet.returncode == 1
     assert len(json.loads(quiet.stdout)) == 2
@@ -117,7 +115,7 @@ def test_without_out_it_shares_the_directory_of_repeat(fullpipe: Fullpipe, base:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--until", "goodput < 2%"], "is no rule fix: write it like"),
+        (["--until", "goodput < 2%"], "is not a rule fix: write it like"),
         (["--until", "ci(goodputt) < 2%"], "no metric 'goodputt' fix: did you mean goodput?"),
         (
             ["--until", "ci(goodput) < 2%", "--max-repeat", "9"],
@@ -125,7 +123,7 @@ def test_without_out_it_shares_the_directory_of_repeat(fullpipe: Fullpipe, base:
         ),
         (
             ["--until", "ci(goodput) < 2%", "--repeat", "30", "--max-repeat", "20"],
-            "at most 20 repetitions are fewer than the first 30 repetitions fix: say --max-repeat 30",
+            "--max-repeat 20 is less than the first batch of 30 fix: use --max-repeat 30",
         ),
         (["--max-repeat", "20"], "--max-repeat needs --until fix: add --until"),
         (

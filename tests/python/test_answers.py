@@ -1,4 +1,4 @@
-"""Answers of a flow whose application asks: in metrics, trace, files and the terminal's table."""
+"""Responses to a flow's requests: in metrics, trace, files and the terminal's table."""
 
 from __future__ import annotations
 

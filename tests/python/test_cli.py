@@ -1,4 +1,4 @@
-"""The command: what it prints, what it keeps, how it fails."""
+"""The command: its output, its files, and its errors."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_out_keeps_scenario_metrics_trace_and_picture(
 def test_out_without_trace_keeps_the_metrics(
     fullpipe: Fullpipe, scenario: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "kept").mkdir()  # an empty directory is as good as none
+    (tmp_path / "kept").mkdir()  # an empty directory may be used
     assert fullpipe("run", scenario.name, "--out", "kept", "--trace", "off").returncode == 0
     assert {file.name for file in (tmp_path / "kept").iterdir()} == {
         "scenario.toml",
@@ -361,7 +361,7 @@ def test_a_profile_explains_itself_and_what_it_shows_runs_as_it(
     (tmp_path / "named.toml").write_text(
         f'duration = "200ms"\n[path]\nprofile = "{profile["name"]}"\n[[flow]]\ncc = "cubic"\n'
     )
-    # Here the changes of a path come too late, which only a profile's may.
+    # With this duration the changes of a path come too late, which is an error except in a profile.
     shown_run, named_run = (
         package.run(
             tmp_path / file, trace="10ms", set={"duration": "200s"} if "change" in shown else {}

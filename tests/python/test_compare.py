@@ -1,4 +1,4 @@
-"""`fullpipe compare`: algorithms alone and together, with no file."""
+"""`fullpipe compare`: algorithms alone and together, without a scenario file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(
     )
     assert all(len(line) <= 80 for line in lines if not line.startswith("kept in"))
     assert (tmp_path / "kept" / "picture.png").stat().st_size > 10_000
-    # The same again runs nothing; more repetitions add to what there is.
+    # The same command runs nothing again; more repetitions are added to the finished ones.
     again = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "6", "--out", "kept")
     assert "nothing to run" in again.stdout
     more = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "7", "--out", "kept")

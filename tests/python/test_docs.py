@@ -1,13 +1,13 @@
-"""The documentation is true: its examples run and print what it says, its links lead somewhere, its tables are whole.
+"""The documentation is true: its examples print the output that it shows, its links exist, its tables are complete.
 
 In each of `PAGES`, in the order of the page and in one directory with `scenarios/` in it:
 
-- a ```console block is run, command by command, and prints what follows each `$`;
-- a ```python block is run, all in one namespace, and prints the ```text block right behind it, if there is one;
+- a ```console block is run, command by command, and must print the lines after each `$`;
+- a ```python block is run, all in one namespace, and must print the ```text block right after it, if there is one;
 - a ```toml or ```python block with `file=NAME` is written to that file.
 
-Words have to be the same and numbers within a quarter; a line `…` stands for any lines. `FULLPIPE_BLESS=1` writes what
-is printed now into blocks without a `…`.
+Words must be equal and numbers within a quarter; a line `…` stands for any lines. `FULLPIPE_BLESS=1` writes the present
+output into blocks without a `…`.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ LINKED = [
 ]
 BLESS = "FULLPIPE_BLESS" in os.environ
 
-# What differs from run to run or from machine to machine.
+# Output that differs from run to run or from machine to machine.
 _VARYING = [
     (re.compile(r"in [0-9.]+ s\b"), "in 0 s"),
     (re.compile(r"trace [0-9a-f]{16}"), "trace 0"),
 ]
-# A line that makes the exit code another than 0.
+# A line of output with which the exit code may be another than 0.
 _FAILURE = re.compile(r"^error:| missed$")
 _TOKEN = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e-?[0-9]+)?|[^\s0-9]+")
 
 
 class Block(NamedTuple):
-    """A fenced block: what stands behind its opening fence, its lines, and where the first of them is (from 0)."""
+    """A fenced block: the text after its opening fence, its lines, and the number of its first line (from 0)."""
 
     language: str
     lines: list[str]
@@ -102,7 +102,7 @@ def test_examples_do_what_the_page_says(
 ) -> None:
     shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)  # as in a program of that folder
+    monkeypatch.syspath_prepend(tmp_path)  # as in a program in that directory
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = list(_blocks(text))
     blessed: list[tuple[int, int, list[str]]] = []
@@ -136,7 +136,7 @@ def test_examples_do_what_the_page_says(
 
 
 def _commands(block: Block) -> Iterator[tuple[str, list[str], int]]:
-    """Each command, what it shall print, and the line of the page where that begins."""
+    """Yields each command, its expected output, and the page's line where that output begins."""
     starts = [number for number, line in enumerate(block.lines) if line.startswith("$ ")]
     for start, end in zip(starts, [*starts[1:], len(block.lines)], strict=True):
         yield (
@@ -147,7 +147,7 @@ def _commands(block: Block) -> Iterator[tuple[str, list[str], int]]:
 
 
 def _call(command: str, where: str, may_fail: bool) -> str:
-    """Runs a command of a page; `fullpipe` is the one under test."""
+    """Runs a command of a page, with the `fullpipe` under test."""
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
     words = shlex.split(command, comments=True)
     if words[0] == "fullpipe" and not re.search(r"[|&;<>$*?~]", command):

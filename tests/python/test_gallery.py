@@ -51,7 +51,7 @@ def test_the_page_has_what_each_scenario_shows(tmp_path: Path) -> None:
         in articles["transfer"]
     )
     assert "<p><code>--set flow.0.cc=cubic</code> limited by the host</p>" in articles["loopback"]
-    # An element's row leads to where it is used.
+    # An element's row links to the scenarios that use it.
     assert re.search(r'<code>ACKs over links</code></td><td><a href="#congested-ack-path">', page)
     assert not re.search(r'(src|href)="(?!#|data:)', page), "it needs no network"
 

@@ -1,4 +1,4 @@
-"""Measures of `fullpipe reproduce`, on runs made by hand."""
+"""Measures of `fullpipe reproduce`, on hand-made runs."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def test_of_nothing() -> None:
 
 
 def _probing() -> Ran:
-    """A row every 10 ms for 10 s; 1.25 from 2.0 s to 2.2 s and from 6.0 s to 6.1 s, and when it begins and ends.
+    """Makes a row every 10 ms for 10 s; the gain is 1.25 at 2.0 to 2.2 s, at 6.0 to 6.1 s, at the start and the end.
 
-    The queue is 45 ms at 2.2 s and 35 ms at 6.12 s, and there is a hump of 30 ms at 8 s, which is nobody's probe.
+    The queue is 45 ms at 2.2 s and 35 ms at 6.12 s, and 30 ms at 8 s, where no probe is.
     """
     time = [step / 100 for step in range(1000)]
     probing = [t < 0.1 or 2 <= t < 2.2 or 6 <= t < 6.1 or t >= 9.9 for t in time]
@@ -103,7 +103,7 @@ def test_without_a_probe_there_is_no_peak() -> None:
 
 
 def _latecomer(late_mb_per_s: list[float]) -> Ran:
-    """The first flow delivers 10 MB/s from 0 s; the second, from 10 s, what is given for each second of 20."""
+    """Makes two flows: the first delivers 10 MB/s from 0 s, the second from 10 s the given amounts in 20 seconds."""
     time = [step / 10 for step in range(301)]
     late = [10 + step / 10 for step in range(201)]
     got = [0.0]

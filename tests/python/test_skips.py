@@ -1,4 +1,4 @@
-"""Where everything is installed a skip is a failure, unless a list names it."""
+"""With everything installed, a skip is a failure unless skips.txt lists it."""
 
 from __future__ import annotations
 

@@ -123,5 +123,5 @@ def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(
     assert [row[0:2] for row in table.rows][:2] == [("0.2", "cubic"), ("0.2", "cubic")]
     results = sections["Results"].blocks[0]
     assert isinstance(results, Table)
-    # What flows beside it got is told beside what it was set to.
+    # The table names the workload's algorithm in the rows of other flows.
     assert [row[1] for row in results.rows][:2] == ["2 × newreno beside cubic", "cubic"]

@@ -1,4 +1,4 @@
-"""Sweeps: points, repetitions, the data set, and what is left of one that was killed."""
+"""Sweeps: points, repetitions, the data set, and the rest of a killed one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from fullpipe.commands import main
 fullpipe.sweeps.execute.SHARD_S = 0.05
 main()
 """
-# And a slow disk, so that there is time to kill it in the middle.
+# The same with a slow disk, so that there is time to kill it.
 SLOW_DISK = """\
 import time
 from fullpipe.sweeps.store import SweepStore
@@ -257,9 +257,9 @@ def test_a_file_that_the_scenario_names_is_part_of_it(tmp_path: Path) -> None:
     losses.write_text("12\n")
     assert sweep.frame().filter(pl.col("drops") >= 2).height > 0
     assert package.run(sweep.load(0)).flows[0]["goodput_bps"] == sweep.frame()["goodput_bps"][0], (
-        "the file is not needed"
+        "the sweep does not read the file again"
     )
-    with pytest.raises(FileExistsError, match="of another scenario"):
+    with pytest.raises(FileExistsError, match="of a different scenario"):
         package.sweep(scenario, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
 
 

@@ -1,4 +1,4 @@
-"""`--until`: repetitions are added until a rule holds at every point, or there are too many."""
+"""`--until`: repetitions are added until a rule holds at every point, or their number reaches a limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from conftest import Fullpipe
 
-# One flow whose goodput differs with the packets that it loses: the more loss, the more.
+# One flow whose goodput varies with random loss: the more loss, the more it varies.
 BASE = """\
 # One lossy flow
 duration = "2s"
@@ -58,7 +58,7 @@ def test_it_repeats_until_the_rule_holds_at_every_point(fullpipe: Fullpipe, tmp_
         n for n in (10, 20, 30, 40, 50, 62, 77, 96, 120, 150, 187) if n + max(10, n // 4) >= last
     )
     assert enough(goodputs(sweep, 0, 10), rule)
-    assert not enough(goodputs(sweep, 1, before), rule), "no batch more than it takes"
+    assert not enough(goodputs(sweep, 1, before), rule), "the last batch was necessary"
     assert f"{rule} holds with {last} repetitions; points needed 10 to {last}" in done.stdout
     again = fullpipe("sweep", *POINTS, "--until", rule)
     assert f"nothing to run; {2 * last} runs were already finished" in again.stdout
@@ -94,7 +94,7 @@ def test_it_goes_on_from_what_is_there_and_comes_to_the_same(base: Path, tmp_pat
     )
     assert package.Sweep(tmp_path / "out").seeds == [*range(1, 21)]
     shards = sorted((tmp_path / "out/runs").iterdir())
-    shards[-1].unlink()  # as if it had been killed within its second batch
+    shards[-1].unlink()  # as if it had been killed during its second batch
     parts = package.sweep(base, axes, until="ci(goodput) < 4%", out=tmp_path / "out", trace="off")
     assert parts.seeds == whole.seeds
     assert_frame_equal(parts.frame(), whole.frame())
@@ -173,7 +173,7 @@ def test_a_flow_without_a_value_in_some_run_misses_the_rule(
     base.write_text(text.replace("SIZE", "20kB"))
     easy = package.sweep(base, until="ci(completion) < 60%", out=tmp_path / "easy", trace="off")
     assert {*easy.frame().filter(flow="endless")["completion_s"]} == {None}, (
-        "has no such metric, and is not meant"
+        "without this metric in any run, it can't miss the rule"
     )
     base.write_text(text.replace("SIZE", "1.4MB"))
     done = fullpipe(

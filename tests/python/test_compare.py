@@ -105,7 +105,7 @@ def test_a_profile_and_any_key_make_the_path(fullpipe: Fullpipe) -> None:
     ("arguments", "said"),
     [
         (("cubic",), "a comparison needs two or more algorithms"),
-        (("cubic", "cubic"), "cubic is there twice"),
+        (("cubic", "cubic"), "cubic is named twice"),
         (("cubic", "bbr9"), "no algorithm of this name"),
         (("cubic", "bbr1", "--rate", "100"), "a rate needs a unit"),
         (("cubic", "bbr1", "--set", "path.bufer=1bdp"), "did you mean path.buffer?"),

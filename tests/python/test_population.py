@@ -213,6 +213,6 @@ def test_what_is_wrong_is_said(fleet: Path, tmp_path: Path) -> None:
         "simulate", "--set", "path.rrt=1ms", *out
     )
     assert not (tmp_path / "new").exists()
-    assert "it has cubic, bbr1" in said("path", str(fleet), "0", "--arm", "bbr2")
+    assert "choose one of cubic, bbr1" in said("path", str(fleet), "0", "--arm", "bbr2")
     assert "has 24 paths" in said("path", str(fleet), "24")
     assert "no simulate.json" in said("path", str(tmp_path), "0")

@@ -158,9 +158,9 @@ def test_a_row_is_replayed_by_its_command(fullpipe: Fullpipe, base: Path, tmp_pa
     assert words[0] == "fullpipe"
     done = fullpipe(*words[1:], "--json")
     assert json.loads(done.stdout)["flows"][1]["goodput_bps"] == row["goodput_bps"]
-    with pytest.raises(IndexError, match="has points 0 to 2, and none is 3"):
+    with pytest.raises(IndexError, match="has points 0 to 2, but not 3"):
         sweep.replay(3, 1)
-    assert "say which of its points, like --point 0" in fullpipe("run", "out").stderr
+    assert "choose one of its points, like --point 0" in fullpipe("run", "out").stderr
     assert (
         "--point 1 needs the directory of a sweep"
         in fullpipe("run", base.name, "--point", "1").stderr

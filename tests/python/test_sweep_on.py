@@ -231,4 +231,4 @@ def test_ray_is_the_simulators(fullpipe: Fullpipe, fake: Path) -> None:
     (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
     refused = fullpipe("sweep", "mine.toml", "--engine", "ray", "--on", BOTH)
     assert refused.returncode == 2
-    assert "--engine ray runs the simulator only" in refused.stderr
+    assert "--engine ray runs only the simulator" in refused.stderr

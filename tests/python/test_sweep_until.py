@@ -119,7 +119,7 @@ def test_without_out_it_shares_the_directory_of_repeat(fullpipe: Fullpipe, base:
         (["--until", "ci(goodputt) < 2%"], "no metric 'goodputt' fix: did you mean goodput?"),
         (
             ["--until", "ci(goodput) < 2%", "--max-repeat", "9"],
-            "fewer than the 10 that a rule looks at fix: say --max-repeat 10",
+            "less than the 10 that a rule needs fix: use --max-repeat 10",
         ),
         (
             ["--until", "ci(goodput) < 2%", "--repeat", "30", "--max-repeat", "20"],

@@ -88,7 +88,7 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
     refused = None
     run = begin()
     try:
-        with stoppable(lambda: "while the command ran", "it was ended, and nothing is left of it"):
+        with stoppable(lambda: "while the command ran", "it was ended and left nothing behind"):
             header = live
             while (heard := run.hear()) is not None:
                 # The terminal's Ctrl-C reaches the command, too. The first one is left to the
@@ -109,7 +109,10 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
         signal.signal(signal.SIGINT, before)
         _take_terminal_back(in_front)
     if report is None:
-        fail(refused or "the processes that emulate the path were killed\n  fix: run it again")
+        fail(
+            refused
+            or "the processes that emulate the path were killed and left nothing behind\n  fix: run it again"
+        )
     return report
 
 

@@ -1,4 +1,4 @@
-//! The runs that `docs/performance.md` gives figures of.
+//! The runs that `docs/notebook/performance.md` gives figures of.
 
 use fullpipe_scenario::Scenario;
 

@@ -1,4 +1,4 @@
-//! Criterion's view of the runs of `docs/performance.md`: a second of virtual time each, per data
+//! Criterion's view of the runs of `docs/notebook/performance.md`: a second of virtual time each, per data
 //! packet.
 //!
 //! `cargo bench -p fullpipe-benches --bench engine`

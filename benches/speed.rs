@@ -1,4 +1,4 @@
-//! Data packets per CPU second of the runs of `docs/performance.md`: whole runs, set-up and metrics
+//! Data packets per CPU second of the runs of `docs/notebook/performance.md`: whole runs, set-up and metrics
 //! included.
 //!
 //! `cargo bench -p fullpipe-benches --bench speed -- [--repeat=5] [--trace=10ms|ack] [--test]

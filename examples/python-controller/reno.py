@@ -1,4 +1,4 @@
-"""NewReno in Python, the same to the bit as the built-in one: docs/python-controllers.md explains it."""
+"""NewReno in Python, the same to the bit as the built-in one: docs/tutorial/python-algorithm.md explains it."""
 
 import fullpipe
 

@@ -1012,7 +1012,7 @@ def impairments() -> list[Impairment]:
     """What a path may do to packets, besides queueing and carrying them."""
 
 def metrics() -> list[Metric]:
-    """The metrics of a run, of flows, workloads and links, in the order of `docs/metrics.md`."""
+    """The metrics of a run, of flows, workloads and links, in the order of `docs/reference/metrics.md`."""
 
 def profiles() -> list[Profile]:
     """The paths that have a name."""

@@ -130,7 +130,7 @@ def _impairment(impairment: Impairment) -> Iterator[RenderableType]:
         grid.add_row(Text(part["name"], style="bold"), text)
     yield _or_none(grid)
     yield _head("Specification")
-    yield _indent(Text(f"{impairment['source'] or 'our own'}; docs/models/path.md"))
+    yield _indent(Text(f"{impairment['source'] or 'our own'}; docs/reference/models/path.md"))
 
 
 def _syntax(impairment: Impairment) -> str:

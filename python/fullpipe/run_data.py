@@ -22,7 +22,7 @@ class RunData:
     Attributes:
         scenario: What was run.
         metrics: Everything that was measured, in SI units; :mod:`fullpipe.metrics` and
-            `docs/metrics.md` explain it.
+            `docs/reference/metrics.md` explain it.
         trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed
             give the same one on every machine. None without a trace.
     """

@@ -34,32 +34,32 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",
-    "docs/guide.md",
-    "docs/sweeps.md",
-    "docs/expectations.md",
-    "docs/python-controllers.md",
-    "docs/runners.md",
+    "docs/tutorial/first-run.md",
+    "docs/guide/sweeps.md",
+    "docs/guide/ci-gate.md",
+    "docs/tutorial/python-algorithm.md",
+    "docs/guide/runners.md",
 ]
-MODELS = sorted(f"docs/models/{file.name}" for file in (ROOT / "docs/models").glob("*.md"))
+MODELS = sorted(f"docs/reference/models/{file.name}" for file in (ROOT / "docs/reference/models").glob("*.md"))
 LINKED = [
     *PAGES,
     *MODELS,
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
-    "docs/internals.md",
-    "docs/metrics.md",
-    "docs/performance.md",
-    "docs/qlog.md",
-    "docs/report.md",
-    "docs/statistics.md",
-    "docs/workloads.md",
-    "docs/fleet.md",
-    "docs/reproduce/conformance.md",
-    "docs/reproduce/dropbox.md",
-    "docs/reproduce/kernel.md",
-    "docs/reproduce/kit.md",
-    "docs/reproduce/l4s-tests.md",
-    "docs/reproduce/microsoft.md",
+    "docs/reference/internals.md",
+    "docs/reference/metrics.md",
+    "docs/notebook/performance.md",
+    "docs/reference/qlog.md",
+    "docs/guide/reports.md",
+    "docs/reference/statistics.md",
+    "docs/guide/workloads.md",
+    "docs/guide/fleet.md",
+    "docs/notebook/conformance.md",
+    "docs/notebook/dropbox.md",
+    "docs/notebook/kernel.md",
+    "docs/notebook/kit.md",
+    "docs/notebook/l4s-tests.md",
+    "docs/notebook/microsoft.md",
     "examples/custom-controller/README.md",
     "examples/python-controller/README.md",
 ]
@@ -215,18 +215,18 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_every_metric_and_every_column_is_explained() -> None:
-    text = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     run = fullpipe.run(ROOT / "scenarios/transfer.toml", trace="10ms")
     arriving = fullpipe.run(ROOT / "scenarios/workload.toml", trace="10ms", duration="6s")
     flow, link = run.flows[0], run.links[0]
     nested = {*flow["rtt_s"], *flow["limited_by"]}
     for name in {*run.metrics, *arriving.metrics, *flow, *arriving.workloads[0], *link, *nested}:
-        assert f"`{name}`" in text, f"docs/metrics.md does not explain {name}"
+        assert f"`{name}`" in text, f"docs/reference/metrics.md does not explain {name}"
     for table in arriving.tables:
         for column, unit in arriving.units(table).items():
             if "." not in column:
                 assert f"| `{column}` | {unit} |" in text, (
-                    f"docs/metrics.md: {column} of {table}, unit {unit!r}"
+                    f"docs/reference/metrics.md: {column} of {table}, unit {unit!r}"
                 )
 
 

@@ -297,7 +297,7 @@ fn every_algorithm_has_its_page_with_its_tables() {
 
 fn check_page<Build>(descriptor: &Descriptor<Build>) {
     let page = format!(
-        "{}/../../docs/models/{}.md",
+        "{}/../../docs/reference/models/{}.md",
         env!("CARGO_MANIFEST_DIR"),
         descriptor.name
     );

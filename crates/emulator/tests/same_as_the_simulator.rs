@@ -147,7 +147,7 @@ fn every_queue_and_impairment_does_what_it_does_in_the_simulator() {
     }
 }
 
-/// docs/metrics.md: a link's duplicates are copies of data packets.
+/// docs/reference/metrics.md: a link's duplicates are copies of data packets.
 #[test]
 fn a_copy_of_an_ack_is_none_of_data() {
     let text = "duration = \"9s\"\n[path]\nrate = \"20mbit\"\nrtt = \"5ms\"\nbuffer = \"20packets\"\nduplicate = \"99.9999%\"\n\

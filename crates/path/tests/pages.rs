@@ -36,7 +36,7 @@ fn table(queue: &Descriptor) -> String {
 fn every_queue_has_its_page_with_its_table() {
     for queue in QUEUES {
         let page = format!(
-            "{}/../../docs/models/{}.md",
+            "{}/../../docs/reference/models/{}.md",
             env!("CARGO_MANIFEST_DIR"),
             queue.name
         );
@@ -99,7 +99,10 @@ fn impairments() -> String {
 
 #[test]
 fn the_page_on_the_path_has_every_impairment() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models/path.md");
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/models/path.md"
+    );
     let text = std::fs::read_to_string(page).expect("the page is there");
     assert!(
         text.contains(&impairments()),

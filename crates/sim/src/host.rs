@@ -2,7 +2,7 @@
 //!
 //! A turn reads a batch from its inbox, handles due timers and sends a batch. Like an event loop it
 //! reads the clock once, at its start; its packets leave when its work is done. The model's page is
-//! `docs/models/host.md`, its costs are in `tcp/src/host.rs`.
+//! `docs/reference/models/host.md`, its costs are in `tcp/src/host.rs`.
 //!
 //! ACKs and packets wait in an inbox at each end, and the one event that wakes a program is a turn.
 //! An inbox may hold packets whose time is still to come, so departures stay known in advance; the

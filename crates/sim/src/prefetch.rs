@@ -1,7 +1,7 @@
 //! Bringing the state of the next flows into the cache while the present one's event is handled.
 //!
 //! With ten thousand flows each event begins with memory that no cache holds; what comes next is
-//! known, so its loads can overlap. `docs/performance.md` has the figure.
+//! known, so its loads can overlap. `docs/notebook/performance.md` has the figure.
 
 /// Asks for the cache lines of `value`; changes nothing.
 #[inline]

@@ -208,7 +208,7 @@ fn beside_each_other_the_capable_are_marked_and_the_others_dropped() {
     }
 }
 
-/// docs/models/prague.md has all seeds. At 10 Mbit/s a packet takes 1.2 ms: the step has to spare
+/// docs/reference/models/prague.md has all seeds. At 10 Mbit/s a packet takes 1.2 ms: the step has to spare
 /// those alone, and a wait of two of them can't be below 2 ms.
 #[test]
 fn prague_and_cubic_share_a_dual_queue() {

@@ -1,7 +1,7 @@
 //! What a run leaves behind: its metrics, computed while it runs in memory that does not grow with
 //! its length, and, if asked for, columns over time.
 //!
-//! `docs/metrics.md` gives each metric its formula.
+//! `docs/reference/metrics.md` gives each metric its formula.
 
 mod codes;
 mod distribution;

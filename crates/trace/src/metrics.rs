@@ -1,6 +1,6 @@
 //! The metrics of a run: one row each. The structs of [`Summary`] and their JSON,
 //! the conditions of `expect`, Python's types, the columns and words of tables and reports, and the
-//! tables of `docs/metrics.md` follow from the rows here.
+//! tables of `docs/reference/metrics.md` follow from the rows here.
 //!
 //! A new metric is a row (its doc comment is its definition, for all readers) and the formula where
 //! the struct is filled in.

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(jain(&[0.0, 0.0]), Some(1.0));
     }
 
-    /// The worked example of docs/metrics.md.
+    /// The worked example of docs/reference/metrics.md.
     #[test]
     fn goodput_counts_from_the_later_of_start_and_measure_from_to_the_last_byte() {
         let mut meter = FlowMeter::new(

@@ -14,7 +14,7 @@ pub const ABSENT: i64 = i64::MIN;
 #[derive(Debug, Default)]
 #[expect(
     missing_docs,
-    reason = "docs/workloads.md has each column's meaning; these carry its name"
+    reason = "docs/guide/workloads.md has each column's meaning; these carry its name"
 )]
 pub struct Columns {
     pub start: Vec<i64>,

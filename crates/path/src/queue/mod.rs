@@ -5,7 +5,7 @@
 //! each at its own time. Every packet that enters leaves, is dropped, or waits.
 //!
 //! Each queue is a variant of an enum, in one file. Its [`Descriptor`] declares the options;
-//! scenario keys, schema, errors, `explain` and the tables of `docs/models/` derive from it.
+//! scenario keys, schema, errors, `explain` and the tables of `docs/reference/models/` derive from it.
 //! `scenario` knows nothing else of the queues.
 
 mod cake;

@@ -113,7 +113,7 @@ pub(crate) fn scenario_keys() -> Vec<Key> {
         .collect()
 }
 
-/// The metrics of a run, of flows, workloads and links, in the order of `docs/metrics.md`.
+/// The metrics of a run, of flows, workloads and links, in the order of `docs/reference/metrics.md`.
 #[pyfunction]
 pub(crate) fn metrics() -> Vec<Metric> {
     fullpipe_trace::metrics::TABLES

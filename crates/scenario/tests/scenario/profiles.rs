@@ -278,7 +278,10 @@ fn part(profile: &Profile) -> String {
 
 #[test]
 fn the_page_has_every_profile() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models/profiles.md");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/models/profiles.md"
+    );
     let page = std::fs::read_to_string(file).unwrap();
     let (before, rest) = page
         .split_once("<!-- profiles -->\n")
@@ -297,7 +300,7 @@ fn the_page_has_every_profile() {
     }
     assert!(
         page == generated,
-        "docs/models/profiles.md is out of date; FULLPIPE_BLESS=1 cargo test rewrites it"
+        "docs/reference/models/profiles.md is out of date; FULLPIPE_BLESS=1 cargo test rewrites it"
     );
 }
 

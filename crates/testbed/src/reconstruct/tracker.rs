@@ -1,5 +1,5 @@
 //! What the packets at a sender's side say of one flow: what was sent, and sent again, and the RTT
-//! of each ACK, as `docs/metrics.md` defines them.
+//! of each ACK, as `docs/reference/metrics.md` defines them.
 
 use std::collections::VecDeque;
 

@@ -55,7 +55,7 @@ params! {
             .says("whether competitive mode answers flows that fill the buffer", "§2.2"),
         nearly_empty: f64 = Param::number(1.0, 0.0..=10.0).unit("packets").says(
             "a queue that holds no more of the flow counts as nearly empty, too; 0 is the paper's rule alone",
-            "docs/models/copa.md",
+            "docs/reference/models/copa.md",
         ),
         min_rtt_window: Span = Param::number(10.0, 0.1..=3600.0).unit("s")
             .says("how long the least RTT counts as the path's", "§2.1"),

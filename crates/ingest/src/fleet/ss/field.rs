@@ -5,7 +5,7 @@ macro_rules! fields {
         /// A numeric field of a socket.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
-        #[expect(missing_docs, reason = "docs/fleet.md has a meaning for each column")]
+        #[expect(missing_docs, reason = "docs/guide/fleet.md has a meaning for each column")]
         pub enum Field { $($variant,)* }
 
         /// The columns of the fields, in their order.

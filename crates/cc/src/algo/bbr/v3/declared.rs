@@ -21,7 +21,7 @@ params! {
     /// What v2 or v3 declares; one that a version leaves out has its default there.
     pub(super) struct Params {
         profile: Profile = Param::choice(Profile::WORDS)
-            .says("whose rules and defaults", "docs/models/bbr3.md"),
+            .says("whose rules and defaults", "docs/reference/models/bbr3.md"),
         startup_pacing_gain: f64 = Param::number(2.77, 1.0..=4.0)
             .says("pacing gain of Startup", "§5.3.1.1, §5.6.1"),
         startup_cwnd_gain: f64 = Param::number(2.0, 1.0..=4.0)
@@ -88,7 +88,7 @@ params! {
         ),
         filter_time: Span = Param::number(0.0, 0.0..=100.0).unit("s").says(
             "bandwidths and bursts of ACKs count for this long at least, however short cycles and rounds are",
-            "docs/models/bbr3-drift.md",
+            "docs/notebook/bbr3-drift.md",
         ),
         min_rtt_window: Span = Param::number(10.0, 0.1..=3600.0).unit("s")
             .says("how long the minimum RTT counts", "§5.5.7.2"),

@@ -19,7 +19,7 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-quic lint-web bench-smoke clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -32,6 +32,10 @@ run: setup ## set up, then reproduce a published table
 setup: $(READY) ## install the command into .venv
 setup-dev: $(READY_DEV) ## ... and what tests and lints need
 setup-all: $(READY_ALL) ## ... and Ray and DuckDB
+
+docs: $(READY) ## target/site: the documentation as a site, with the gallery; open index.html
+	$(ALONE) $(UV) sync --locked --inexact --group docs
+	$(BIN)/python tools/site.py
 
 gallery: setup ## target/gallery.html: all scenarios with their pictures, half a minute
 	$(BIN)/python -m fullpipe.gallery scenarios target/gallery.html
@@ -115,7 +119,7 @@ vendor: web/node_modules/.ready
 	cp web/node_modules/uplot/dist/uPlot.iife.min.js web/node_modules/uplot/dist/uPlot.min.css python/fullpipe/report/assets/
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
 
-lint: setup-dev lint-web ## rustfmt, clippy, rustdoc, ruff, mypy, the extension's type stubs
+lint: setup-dev lint-prose lint-web ## rustfmt, clippy, rustdoc, ruff, mypy, the extension's type stubs, spelling, prose
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --no-deps --workspace
@@ -129,8 +133,12 @@ lint-quic: ## the same for real QUIC
 	cd crates/quic && cargo fmt --check
 	cargo clippy $(QUIC) --all-targets -- --deny warnings
 
+lint-prose: setup-dev ## spelling, and patterns that make a text hard to read
+	$(BIN)/typos
+	$(BIN)/python tools/prose.py lint
+
 lint-web:
-	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings; \
+	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings && node web/workflows.mjs; \
 	else echo "web: not linted; make browser installs what that needs"; fi
 
 bench-smoke: ## that the benchmarks run, not how fast

@@ -19,9 +19,21 @@ async function open(width, colorScheme) {
 }
 
 const root = pathToFileURL(index).href;
-const shown = ["index.html", "gallery.html", "reference/cli.html", "reference/scenario.html", "reference/metrics.html",
-  "reference/models/bbr3.html", "tutorial/first-run.html", "guide/sweeps.html", "notebook/kernel.html"];
-for (const [width, colors] of [[1400, "light"], [400, "dark"]]) {
+const shown = [
+  "index.html",
+  "gallery.html",
+  "reference/cli.html",
+  "reference/scenario.html",
+  "reference/metrics.html",
+  "reference/models/bbr3.html",
+  "tutorial/first-run.html",
+  "guide/sweeps.html",
+  "notebook/kernel.html",
+];
+for (const [width, colors] of [
+  [1400, "light"],
+  [400, "dark"],
+]) {
   const page = await open(width, colors);
   for (const name of shown) {
     await page.goto(new URL(name, root).href);
@@ -43,7 +55,7 @@ found.search = await page.evaluate(() => {
   const links = [];
   const walk = (node) => {
     if (node.shadowRoot) walk(node.shadowRoot);
-    if (node.tagName === "A" && node.href.includes("?h=") ) links.push(node.href);
+    if (node.tagName === "A" && node.href.includes("?h=")) links.push(node.href);
     for (const child of node.children) walk(child);
   };
   walk(document.body);

@@ -36,10 +36,11 @@ def cli() -> str:
     lines = [
         "# Command line",
         "",
-        "Every command and option of `fullpipe`, generated from the program. `fullpipe COMMAND --help` prints the same.",
+        "Every command and option of `fullpipe`, generated from the program.",
+        "`fullpipe COMMAND --help` prints the same.",
         "",
-        "Exit codes: 0 success; 1 a condition, cell or claim is not met; 2 wrong usage or input; 128 + *n* ended by signal",
-        "*n* (130 for Ctrl-C).",
+        "Exit codes: 0 success; 1 a condition, cell or claim is not met; 2 wrong usage or input;",
+        "128 + *n* ended by signal *n* (130 for Ctrl-C).",
         "",
     ]
     for path, command in _commands(top, ("fullpipe",)):
@@ -60,7 +61,12 @@ def _command(path: tuple[str, ...], command: Any) -> list[str]:
     for paragraph in (command.help or "").split("\n\n"):
         # \b keeps click from wrapping: a command line, or several.
         if paragraph.lstrip().startswith("\b"):
-            lines += ["```sh", textwrap.dedent(paragraph.lstrip().removeprefix("\b").strip("\n")), "```", ""]
+            lines += [
+                "```sh",
+                textwrap.dedent(paragraph.lstrip().removeprefix("\b").strip("\n")),
+                "```",
+                "",
+            ]
         else:
             lines += [_escaped(" ".join(paragraph.split())), ""]
     shown = [each for each in command.get_params(context) if not getattr(each, "hidden", False)]
@@ -80,7 +86,9 @@ def _option(param: Any, context: typer.Context) -> str | None:
 def _escaped(text: str) -> str:
     """Text that Markdown leaves alone, outside of code."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([|<>*_\[\]])", r"\\\1", part) for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([|<>*_\[\]])", r"\\\1", part) for part in parts
+    )
 
 
 # --- The keys of a scenario --------------------------------------------------------------------
@@ -115,7 +123,11 @@ def scenario() -> str:
 
 def _code(default: str) -> str:
     """A literal default as code, and one in words as it is."""
-    return f"`{default}`" if re.fullmatch(r'"[^"]*"|[\d.]+|true|false|\[.*\]', default) else _escaped(default)
+    return (
+        f"`{default}`"
+        if re.fullmatch(r'"[^"]*"|[\d.]+|true|false|\[.*\]', default)
+        else _escaped(default)
+    )
 
 
 # --- Python ------------------------------------------------------------------------------------
@@ -123,11 +135,29 @@ def _code(default: str) -> str:
 PARTS = {
     "Runs": ["run", "load", "Run", "Scenario", "ScenarioError"],
     "Sweeps": ["sweep", "Sweep"],
-    "Controllers": ["Param", "Field", "Decision", "Config", "Context", "Conn", "Ack", "Snapshot", "Lost", "Recovery"],
+    "Controllers": [
+        "Param",
+        "Field",
+        "Decision",
+        "Config",
+        "Context",
+        "Conn",
+        "Ack",
+        "Snapshot",
+        "Lost",
+        "Recovery",
+    ],
 }
 """The names of `fullpipe`, and the types that a controller's methods receive."""
 
-SOURCES = ("run.py", "run_data.py", "sweeps/api.py", "sweeps/dataset.py", "controllers.py", "_core.pyi")
+SOURCES = (
+    "run.py",
+    "run_data.py",
+    "sweeps/api.py",
+    "sweeps/dataset.py",
+    "controllers.py",
+    "_core.pyi",
+)
 
 
 def python() -> str:
@@ -135,8 +165,8 @@ def python() -> str:
     lines = [
         "# Python API",
         "",
-        "The public names of `import fullpipe`, generated from their docstrings. Sizes are in bytes, rates in bit/s and times in",
-        "seconds unless a name says otherwise. [The Rust API](rust.md) has the same engine without Python.",
+        "The public names of `import fullpipe`, generated from their docstrings. Sizes are in bytes, rates in",
+        "bit/s and times in seconds unless a name says otherwise. [The Rust API](rust.md) has the same engine without Python.",
         "",
     ]
     for heading, names in PARTS.items():
@@ -154,23 +184,45 @@ def _find(name: str) -> tuple[ast.FunctionDef | ast.ClassDef, list[ast.ClassDef]
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 known[node.name] = node
     found = known[name]
-    bases = [] if isinstance(found, ast.FunctionDef) else [known.get(ast.unparse(base)) for base in found.bases]
+    bases = (
+        []
+        if isinstance(found, ast.FunctionDef)
+        else [known.get(ast.unparse(base)) for base in found.bases]
+    )
     return found, [base for base in bases if isinstance(base, ast.ClassDef)]
 
 
 def _definition(node: ast.FunctionDef | ast.ClassDef, bases: list[ast.ClassDef]) -> list[str]:
     if isinstance(node, ast.FunctionDef):
-        return [f"### `{node.name}`", "", *_signature(node, f"fullpipe.{node.name}"), *_docstring(node)]
+        return [
+            f"### `{node.name}`",
+            "",
+            *_signature(node, f"fullpipe.{node.name}"),
+            *_docstring(node),
+        ]
     lines = [f"### `{node.name}`", "", *_docstring(node)]
     attributes, methods = [], []
     for member in [member for each in [node, *bases] for member in _members(each)]:
-        name = member.target.id if isinstance(member, ast.AnnAssign) else member.name
+        name = ast.unparse(member.target) if isinstance(member, ast.AnnAssign) else member.name
         if isinstance(member, ast.AnnAssign) or _is_property(member):
             kind = member.annotation if isinstance(member, ast.AnnAssign) else member.returns
-            text = " ".join(_docstring(member)) if not isinstance(member, ast.AnnAssign) else _after(member, [node, *bases])
-            attributes.append(f"| `{name}` | `{ast.unparse(kind) if kind else ''}` | {_row(text)} |".replace(" | None`", " \\| None`"))
+            text = (
+                " ".join(_docstring(member))
+                if not isinstance(member, ast.AnnAssign)
+                else _after(member, [node, *bases])
+            )
+            attributes.append(
+                f"| `{name}` | `{ast.unparse(kind) if kind else ''}` | {_row(text)} |".replace(
+                    " | None`", " \\| None`"
+                )
+            )
         else:
-            methods += [f"#### `{node.name}.{name}`", "", *_signature(member, name), *_docstring(member)]
+            methods += [
+                f"#### `{node.name}.{name}`",
+                "",
+                *_signature(member, name),
+                *_docstring(member),
+            ]
     if attributes:
         lines += ["| Attribute | Type | Meaning |", "|---|---|---|", *attributes, ""]
     return lines + methods
@@ -178,9 +230,11 @@ def _definition(node: ast.FunctionDef | ast.ClassDef, bases: list[ast.ClassDef])
 
 def _members(node: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AnnAssign]:
     for member in node.body:
-        if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
-            yield member
-        elif isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name) and not member.target.id.startswith("_"):
+        if (isinstance(member, ast.FunctionDef) and not member.name.startswith("_")) or (
+            isinstance(member, ast.AnnAssign)
+            and isinstance(member.target, ast.Name)
+            and not member.target.id.startswith("_")
+        ):
             yield member
 
 
@@ -224,7 +278,9 @@ _SECTION = re.compile(r"(Args|Returns|Raises|Yields|Attributes):\n((?:[ \t]+.*\n
 
 
 def _docstring(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
-    text = re.sub(r":(?:class|func|meth|attr|mod):`~?([^`]+)`", r"`\1`", ast.get_docstring(node) or "")
+    text = re.sub(
+        r":(?:class|func|meth|attr|mod):`~?([^`]+)`", r"`\1`", ast.get_docstring(node) or ""
+    )
     text = _SECTION.sub(lambda found: f"**{found[1]}**\n\n{_items(found[2], found[1])}\n", text)
     return [text.strip(), ""] if text else []
 

@@ -1,9 +1,9 @@
 """Builds the documentation's site: `make docs` writes it to target/site.
 
-1. Copies `docs/` and the project's own pages to a staging directory. A link to a source file becomes a link to a copy of it.
-2. Runs every scenario of `scenarios/` and adds the gallery: a page with all pictures, and a wall of them on the front page.
-3. Orders the navigation as `docs/index.md` and each section's `index.md` link to their pages, then calls Zensical, which
-   fails on a dead link.
+1. Copies `docs/` and the project's own pages to a staging directory. A link to a source file becomes a link to a copy.
+2. Runs every scenario of `scenarios/` and adds the gallery: a page with all pictures, and a wall of them on the front
+   page.
+3. Orders the navigation as `docs/index.md` links to the pages, and calls Zensical, which fails on a dead link.
 4. Makes the site independent of other servers: `file://` is enough, search included.
 """
 
@@ -15,8 +15,8 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-
 from typing import TYPE_CHECKING
 
 from fullpipe.gallery import GROUPS, Entry, entries
@@ -38,12 +38,14 @@ SECTIONS = {
 }
 # Search runs in a worker, which a browser does not start from a `file://` page without this shim.
 _SHIM = "https://unpkg.com/iframe-worker/shim"
+# Pictures above the questions of the front page, one of each group: a row on a wide screen.
+_STRIP = 4
 _FENCE = re.compile(r"^(```.*?^```)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(\]\()([^)#\s]+)([^)]*\))")
 
 
 def stage() -> None:
-    """Copies the pages, and what they link to."""
+    """Copies the pages, and the files that they link to."""
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(ROOT / "docs", STAGE / "docs")
     (STAGE / "docs/project").mkdir()
@@ -51,12 +53,12 @@ def stage() -> None:
         shutil.copy(ROOT / name, STAGE / "docs/project" / name)
     for page in sorted((STAGE / "docs").rglob("*.md")):
         relative = page.relative_to(STAGE / "docs")
-        source = ROOT / relative.name if relative.parts[0] == "project" else ROOT / "docs" / relative
+        source = (
+            ROOT / relative.name if relative.parts[0] == "project" else ROOT / "docs" / relative
+        )
         parts = _FENCE.split(page.read_text(encoding="utf-8"))
-        linked = [
-            part if part.startswith("```") else _LINK.sub(lambda found: _relinked(found, source, page), part)
-            for part in parts
-        ]
+        relinked = partial(_relinked, source=source, page=page)
+        linked = [part if part.startswith("```") else _LINK.sub(relinked, part) for part in parts]
         page.write_text("".join(linked), encoding="utf-8")
 
 
@@ -81,7 +83,9 @@ def _relinked(found: re.Match[str], source: Path, page: Path) -> str:
 def _file(there: Path, inside: Path) -> str:
     """A copy of a source file as text, or of a directory as the list of its files; as a browser shows it."""
     if there.is_dir():
-        listed = subprocess.run(["git", "ls-files", there], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            ["git", "ls-files", there], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
         name, text = f"{inside}/files.txt", listed
     else:
         name, text = f"{inside}.txt", there.read_text(encoding="utf-8")
@@ -104,13 +108,14 @@ def gallery() -> None:
         sections.append(f"## {group}\n\n" + "\n".join(map(_article, there)))
         wall.append(f"### {group}\n\n" + _wall(there))
     (STAGE / "docs/gallery.md").write_text(
-        "# Gallery\n\nEvery file of `scenarios/`: the point it makes, the command that runs it, its picture and its tables.\n\n"
+        "# Gallery\n\nEvery file of `scenarios/`: its point, the command that runs it, its picture and its tables.\n\n"
         + "\n".join(sections),
         encoding="utf-8",
     )
     front = STAGE / "docs/index.md"
+    firsts = [next(entry for entry in shown if entry.group == group) for group in GROUPS[:_STRIP]]
     front.write_text(
-        front.read_text(encoding="utf-8")
+        front.read_text(encoding="utf-8").replace("<!-- pictures -->", _wall(firsts))
         + "\n## Gallery\n\nEach picture is one scenario file; click it for words, command and numbers.\n\n"
         + "\n".join(wall),
         encoding="utf-8",
@@ -120,7 +125,8 @@ def gallery() -> None:
 def _article(entry: Entry) -> str:
     width, height = entry.size
     expected = "".join(
-        f"- `{condition}`: {value}, {'met' if met else 'missed'}\n" for condition, value, met in entry.expected
+        f"- `{condition}`: {value}, {'met' if met else 'missed'}\n"
+        for condition, value, met in entry.expected
     )
     return "\n".join(
         [
@@ -148,7 +154,8 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
 
 def _wall(shown: list[Entry]) -> str:
     links = "".join(
-        f'<a href="gallery.html#{entry.name}"><img src="gallery/{entry.name}.png" loading="lazy" alt="">{entry.title}</a>'
+        f'<a href="gallery.html#{entry.name}">'
+        f'<img src="gallery/{entry.name}.png" loading="lazy" alt="">{entry.title}</a>'
         for entry in shown
     )
     return f'<div class="wall">{links}</div>\n'
@@ -160,8 +167,16 @@ def navigation() -> list[dict[str, object]]:
     tabs: list[dict[str, object]] = [{"Home": "index.md"}, {"Gallery": "gallery.md"}]
     for section, title in SECTIONS.items():
         pages = sorted(
-            (page.relative_to(STAGE / "docs").as_posix() for page in (STAGE / "docs" / section).rglob("*.md")),
-            key=lambda page: (page.count("/"), not page.endswith("index.md"), _place(page, order), page),
+            (
+                page.relative_to(STAGE / "docs").as_posix()
+                for page in (STAGE / "docs" / section).rglob("*.md")
+            ),
+            key=lambda page: (
+                page.count("/"),
+                not page.endswith("index.md"),
+                _place(page, order),
+                page,
+            ),
         )
         flat: list[object] = [{_title(page): page} for page in pages if page.count("/") == 1]
         models = [{_title(page): page} for page in pages if page.count("/") == 2]
@@ -182,8 +197,15 @@ def build() -> None:
     """Calls Zensical, which fails on a warning."""
     settings = (ROOT / "zensical.toml").read_text(encoding="utf-8")
     file = STAGE / "zensical.toml"
-    file.write_text(settings.replace("[project]\n", f"[project]\nnav = {_toml(navigation())}\n", 1), encoding="utf-8")
-    subprocess.run([sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", file], check=True)
+    file.write_text(
+        settings.replace("[project]\n", f"[project]\nnav = {_toml(navigation())}\n", 1),
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", file]
+    )
+    if done.returncode:
+        sys.exit("the site is not built: see the warnings above")
     shutil.rmtree(SITE, ignore_errors=True)
     (STAGE / "site").rename(SITE)
 
@@ -191,7 +213,11 @@ def build() -> None:
 def _toml(value: object) -> str:
     """A value of texts, lists and tables as inline TOML."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items())
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value)
@@ -204,7 +230,9 @@ def localize() -> None:
         local = os.path.relpath(SITE / "assets/iframe-worker.js", page.parent)
         text = text.replace(_SHIM, local)
         page.write_text(text, encoding="utf-8")
-        for url in re.findall(r"<(?:script|link|img)[^>]*?(?:src|href)=[\"']?(https?://[^\"'\s>]+)", text):
+        for url in re.findall(
+            r"<(?:script|link|img)[^>]*?(?:src|href)=[\"']?(https?://[^\"'\s>]+)", text
+        ):
             if "canonical" not in url:
                 sys.exit(f"{page.relative_to(SITE)} would request {url}")
 

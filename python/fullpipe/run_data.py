@@ -159,8 +159,8 @@ def _view(column: Numbers | Labels) -> Numbers | Labels:
     """The same memory, read-only: :meth:`Run.trace` shows it, too."""
     if isinstance(column, tuple):
         codes, labels = column[0].view(), column[1]
-        codes.flags.writable = False
+        codes.flags.writeable = False
         return codes, list(labels)
     numbers = column.view()
-    numbers.flags.writable = False
+    numbers.flags.writeable = False
     return numbers

@@ -40,7 +40,9 @@ PAGES = [
     "docs/tutorial/python-algorithm.md",
     "docs/guide/runners.md",
 ]
-MODELS = sorted(f"docs/reference/models/{file.name}" for file in (ROOT / "docs/reference/models").glob("*.md"))
+MODELS = sorted(
+    f"docs/reference/models/{file.name}" for file in (ROOT / "docs/reference/models").glob("*.md")
+)
 LINKED = [
     *PAGES,
     *MODELS,

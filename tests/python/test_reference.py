@@ -19,7 +19,9 @@ def test_the_page_follows(name: str) -> None:
     page = ROOT / "docs/reference" / name
     if os.environ.get("FULLPIPE_BLESS"):
         page.write_text(PAGES[name], encoding="utf-8")
-    assert page.read_text(encoding="utf-8") == PAGES[name], f"{name} is out of date: FULLPIPE_BLESS=1 writes it"
+    assert page.read_text(encoding="utf-8") == PAGES[name], (
+        f"{name} is out of date: FULLPIPE_BLESS=1 writes it"
+    )
 
 
 def test_every_public_name_is_in_the_python_page() -> None:

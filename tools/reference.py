@@ -166,7 +166,7 @@ def python() -> str:
         "# Python API",
         "",
         "The public names of `import fullpipe`, generated from their docstrings. Sizes are in bytes, rates in",
-        "bit/s and times in seconds unless a name says otherwise. [The Rust API](rust.md) has the same engine without Python.",
+        "bit/s and times in seconds unless a name says otherwise. [The Rust API](rust.md) has the same engine.",
         "",
     ]
     for heading, names in PARTS.items():

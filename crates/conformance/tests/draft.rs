@@ -103,7 +103,7 @@ fn the_page_has_what_each_version_meets() {
     table.push_str(&format!("| | of 22 met | {} |\n", met.join(" | ")));
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/notebook/conformance.md"
+        "/../../docs/evidence/conformance.md"
     );
     let text = std::fs::read_to_string(page).unwrap_or_default();
     assert!(

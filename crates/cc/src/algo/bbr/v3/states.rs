@@ -274,7 +274,7 @@ impl Bbr {
     }
 
     /// ExitProbeRTT (§5.3.4.4): restarts the schedule of probing. Inflight is small, so there is
-    /// nothing to drain.
+    /// no queue to drain.
     fn exit_probe_rtt(&mut self, cx: &mut Context<'_>) {
         const REASON: &str = "minimum RTT probed";
         self.reset_short_term_model();

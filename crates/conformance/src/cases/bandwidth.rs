@@ -120,7 +120,7 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
                 },
             ),
             condition(
-                "growth factor of its step per round",
+                "inflight_longterm raise, round to round",
                 "",
                 (1.6, 2.4),
                 "step 3: doubles; the mean of four rounds, with a tolerance of 20 %, because credit carries over between rounds",

@@ -170,7 +170,7 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
         }],
         conditions: &[
             condition(
-                "from the first loss to bw_shortterm",
+                "from first loss to setting bw_shortterm",
                 "rounds",
                 at_most(2.0),
                 "step 3: rapidly; at the end of the round with the first loss (§5.5.10.3)",

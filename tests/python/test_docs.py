@@ -1,4 +1,4 @@
-"""The documentation is true: its examples run and print what it quotes, its links resolve, its tables are complete.
+"""The documentation is true: its examples run, their outputs are those quoted, links resolve, tables are complete.
 
 README.md and each page of docs/tutorial and docs/guide with a ```console or ```python block are executed, in the order
 of the page and in one directory that holds `scenarios/`:
@@ -8,7 +8,7 @@ of the page and in one directory that holds `scenarios/`:
 - a ```toml or ```python block with `file=NAME` is written to that file.
 
 Outputs have to be equal, except for the run time (`in 0.4 s`). A line `…` stands for any lines. `FULLPIPE_BLESS=1`
-writes the printed lines into the page; in a block with `…` it replaces each line by the printed one with the same words.
+writes the printed lines into the page. In a block with `…` it replaces a line by the printed one with the same words.
 """
 
 from __future__ import annotations

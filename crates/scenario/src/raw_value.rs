@@ -1,4 +1,4 @@
-//! Values of the file before they are read, typed by what they should become.
+//! Values of the file before they are read, each with the type that it should have.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;

@@ -39,7 +39,7 @@ impl ArrivalGenerator {
         let arrival = self.next.take()?;
         self.next = self.arrivals.next();
         self.flow.name.truncate(self.name);
-        write!(self.flow.name, "#{}", self.count).expect("text takes what is written to it");
+        write!(self.flow.name, "#{}", self.count).expect("writing to a String never fails");
         self.count += 1;
         self.flow.bytes = Some(arrival.bytes);
         self.flow.extra_rtt = match self.rtts.is_random() {

@@ -1,4 +1,4 @@
-//! The behavior of a flow's application over time: `"on 2s off exp 1s"`, `"request 100kB think 1s"`.
+//! The application of a flow over time: `"on 2s off exp 1s"`, `"request 100kB think 1s"`.
 
 use fullpipe_units::{Bytes, Draw, Span};
 use schemars::{Schema, json_schema};

@@ -1,9 +1,10 @@
-//! Scenarios: this crate turns TOML text into a [`Scenario`] in which every value is valid and every
-//! default filled in, or into an [`Error`] that names the file, the key, the bad value and the fix.
+//! Scenarios: this crate turns TOML text into a [`Scenario`] in which every value is valid and
+//! every default filled in, or into an [`Error`] that names the file, the key, the bad value and
+//! the fix.
 //!
-//! Every key is declared once, as a field of the structs in `raw/`, or in `path_keys` for a path: its
-//! name, kind, default and meaning. Reading, writing, [`explain`] and the JSON [`schema`] are all
-//! derived from that declaration.
+//! Every key is declared once, as a field of the structs in `raw/`, or in `path_keys` for a path:
+//! its name, kind, default and meaning. Reading, writing, [`explain`] and the JSON [`schema`] are
+//! all derived from that declaration.
 //!
 //! This crate does not know algorithms and their parameters; it keeps them without checking them.
 //! The crates that know them report errors in the same form, with [`Scenario::error`].

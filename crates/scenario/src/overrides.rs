@@ -178,8 +178,8 @@ pub(crate) fn literal(text: &str, is_text: bool) -> Toml {
     }
 }
 
-/// Sets `key`, creating tables on the way. A value that should be a table is left unchanged, so that
-/// it is refused later.
+/// Sets `key`, creating tables on the way. A value that should be a table is left unchanged, so
+/// that it is refused later.
 fn insert(root: &mut Table, key: &str, value: Toml) {
     // The name of a parameter may contain points.
     let most = if locate(key).0.is_some() { 4 } else { 3 };

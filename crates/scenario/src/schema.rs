@@ -72,8 +72,8 @@ pub(crate) fn keys() -> &'static [Key] {
     &KEYS
 }
 
-/// Returns the names of the keys directly inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`,
-/// `"quic."`, `"flow.N."`, `"workload.N."` or `"link.N."`.
+/// Returns the names of the keys directly inside `table`: `""`, `"path."`, `"path.change.N."`,
+/// `"host."`, `"quic."`, `"flow.N."`, `"workload.N."` or `"link.N."`.
 pub(crate) fn names(table: &str) -> Vec<&'static str> {
     let inside = |key: &'static Key| {
         key.key

@@ -22,8 +22,8 @@ const NO_DEMAND: f64 = f64::INFINITY;
 /// payload of full packets, and unresponsive flows are served first.
 ///
 /// The share stays `None` for an unresponsive flow, a flow that was never active, and a flow with a
-/// fair rate of zero. It stays `None` for all flows if the scenario does not determine a demand or a
-/// rate (workloads, an `app` with pauses or requests, a radio with overheads or silences), or if
+/// fair rate of zero. It stays `None` for all flows if the scenario does not determine a demand or
+/// a rate (workloads, an `app` with pauses or requests, a radio with overheads or silences), or if
 /// there are too many flows of different kinds.
 pub fn set_max_min_shares<'a>(
     scenario: &Scenario,
@@ -204,8 +204,8 @@ struct Filling<'a> {
     flows: f64,
 }
 
-/// Returns the rate of one flow of each kind, and subtracts the rates of all flows from the remaining
-/// capacities of the links, `left`.
+/// Returns the rate of one flow of each kind, and subtracts the rates of all flows from the
+/// remaining capacities of the links, `left`.
 fn fill(left: &mut [f64], kinds: &[Filling]) -> Vec<f64> {
     let mut rates = vec![0.0; kinds.len()];
     let mut growing: Vec<usize> = (0..kinds.len()).collect();

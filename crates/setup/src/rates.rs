@@ -3,8 +3,9 @@ use fullpipe_units::{Rate, Time};
 
 use crate::elements;
 
-/// Returns the rate of the bottleneck over time, as pairs of a time and the rate from then on. With a
-/// rate pattern these are means over `bins` equal parts of the run. A slower shaper limits the rate.
+/// Returns the rate of the bottleneck over time, as pairs of a time and the rate from then on. With
+/// a rate pattern these are means over `bins` equal parts of the run. A slower shaper limits the
+/// rate.
 pub fn rate_over_time(scenario: &Scenario, bins: u64) -> Vec<(Time, Rate)> {
     let path = &scenario.path;
     let mut times: Vec<Time> = path

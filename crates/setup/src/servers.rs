@@ -6,14 +6,14 @@ use fullpipe_trace::{MeasuredTime, Transfer};
 use fullpipe_units::{Bytes, Span, Time};
 use fullpipe_workload::{Chunk, Jobs};
 
-/// The flows that the ideal servers serve; `None` if the path has no equivalent server of a constant
-/// rate.
+/// The flows that the ideal servers serve; `None` if the path has no equivalent server of a
+/// constant rate.
 #[derive(Debug)]
 pub struct Servers(Option<Jobs>);
 
 impl Servers {
-    /// Creates servers as fast as the slowest link of the route, if all workloads have the same route
-    /// and its rates are constant.
+    /// Creates servers as fast as the slowest link of the route, if all workloads have the same
+    /// route and its rates are constant.
     pub fn new(scenario: &Scenario) -> Servers {
         let Some(first) = scenario.workloads.first() else {
             return Servers(None);

@@ -1,5 +1,5 @@
-//! Quantities as integer newtypes: time in nanoseconds, sizes in bytes, and rates in bits per second.
-//! The crate also provides the random-number streams that all draws come from.
+//! Quantities as integer newtypes: time in nanoseconds, sizes in bytes, and rates in bits per
+//! second. The crate also provides the random-number streams that all draws come from.
 //!
 //! No public signature of the project has a bare integer for any of these quantities.
 

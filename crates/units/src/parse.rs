@@ -86,8 +86,8 @@ impl FromStr for Rate {
     }
 }
 
-/// Returns `number` percent as a share. Shifting the decimal point in the text, instead of dividing,
-/// gives the float that is nearest to the exact value.
+/// Returns `number` percent as a share. Shifting the decimal point in the text, instead of
+/// dividing, gives the float that is nearest to the exact value.
 pub fn percent(number: &str) -> Option<f64> {
     format!("{}e-2", number.trim()).parse().ok()
 }

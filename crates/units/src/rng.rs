@@ -14,8 +14,8 @@ impl Rng {
     /// Returns the stream for one `usage` of the element `name`: `Rng::stream(1, "bottleneck",
     /// "loss")`.
     pub fn stream(seed: u64, name: &str, usage: &str) -> Rng {
-        // FNV-1a distinguishes the names, SplitMix64 spreads the bits. 0xff does not occur in UTF-8,
-        // so ("ab", "c") and ("a", "bc") differ.
+        // FNV-1a distinguishes the names, SplitMix64 spreads the bits. 0xff does not occur in
+        // UTF-8, so ("ab", "c") and ("a", "bc") differ.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let bytes = seed.to_le_bytes();
         for byte in bytes

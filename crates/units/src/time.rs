@@ -107,8 +107,8 @@ impl Span {
     }
 }
 
-/// Implements the operators that instants and durations share: adding a duration, and the difference
-/// of two values as a duration.
+/// Implements the operators that instants and durations share: adding a duration, and the
+/// difference of two values as a duration.
 macro_rules! operators {
     ($Type:ident, $less:literal) => {
         impl Add<Span> for $Type {
@@ -128,7 +128,8 @@ macro_rules! operators {
 
         impl Sub for $Type {
             type Output = Span;
-            /// Returns the difference. An `other` that is larger than `self` is a bug of the caller.
+            /// Returns the difference. An `other` that is larger than `self` is a bug of the
+            /// caller.
             #[inline]
             fn sub(self, other: $Type) -> Span {
                 let less = $less;

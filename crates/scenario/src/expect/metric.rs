@@ -59,7 +59,8 @@ impl Metric {
     }
 }
 
-/// Returns the metrics of flows, workloads or links, and the names of all flows, workloads or links.
+/// Returns the metrics of flows, workloads or links, and the names of all flows, workloads or
+/// links.
 fn known<'a>(kind: &str, scenario: &'a Scenario) -> Option<(Metrics, Vec<&'a str>)> {
     let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
     let workloads = scenario.workloads.iter().map(|it| it.flow.name.as_str());

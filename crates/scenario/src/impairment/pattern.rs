@@ -56,7 +56,8 @@ impl ReadValue for RatePattern {
         })
     }
 
-    /// The contents of a file are written out, so that a saved scenario does not depend on the file.
+    /// The contents of a file are written out, so that a saved scenario does not depend on the
+    /// file.
     fn write(&self) -> Toml {
         Toml::String(match self {
             RatePattern::Sine(low, high, every) => format!("sine {low}..{high} every {every}"),

@@ -33,8 +33,8 @@ path_keys! {
         queue: Config => Config = plain("pfifo"),
             random |queue: &Config| queue.descriptor().random;
         /// Loss of packets in front of the queue: at random, in bursts, every n-th packet, or the
-        /// packets of a list. It affects data packets, and ACKs of flows whose reverse_route crosses
-        /// the link.
+        /// packets of a list. It affects data packets, and ACKs of flows whose reverse_route
+        /// crosses the link.
         loss: Loss => Loss = Loss::NONE,
             random Loss::is_random,
             changes "New value of path.loss.";
@@ -67,8 +67,8 @@ path_keys! {
             changes "New value of path.suspend.";
     }
     link {
-        /// Token bucket in front of the queue. It starts full and drops packets for which it has too
-        /// few tokens.
+        /// Token bucket in front of the queue. It starts full and drops packets for which it has
+        /// too few tokens.
         policer: Option<Policer> => Option<Policer> = None,
             random never,
             changes "New value of path.policer, with a full bucket.";
@@ -79,17 +79,18 @@ path_keys! {
             random never,
             changes "New value of path.shaper, with a full bucket.";
         /// Treatment of the ECN field of packets that reach the link: "keep" leaves it unchanged,
-        /// "strip" clears it, so that the queues of this link and of later ones drop the packets that
-        /// they would otherwise mark.
+        /// "strip" clears it, so that the queues of this link and of later ones drop the packets
+        /// that they would otherwise mark.
         ecn: EcnField => EcnField = EcnField::Keep, random never;
-        /// ACK filtering: with "on", a newer ACK replaces a queued older one of the same flow that it
-        /// supersedes.
+        /// ACK filtering: with "on", a newer ACK replaces a queued older one of the same flow that
+        /// it supersedes.
         ack_filter: Switch => bool = false, random never;
     }
     path {
         /// Additional delay of data packets behind the last link: a random delay drawn for each
-        /// packet, uniform or from another distribution ("reorder" lets packets overtake each other),
-        /// or "hold", which periodically holds all packets for a time and then releases them at once.
+        /// packet, uniform or from another distribution ("reorder" lets packets overtake each
+        /// other), or "hold", which periodically holds all packets for a time and then releases
+        /// them at once.
         jitter: Jitter => Jitter = Jitter::Off,
             random Jitter::is_random,
             changes "New value of path.jitter.";
@@ -103,8 +104,9 @@ path_keys! {
         /// times, each with the delay from then on. rtt then only sets the BDP and, as half of it,
         /// the delay of ACKs. A file has one time and its delay per line: "0.5s, 23ms".
         delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random never;
-        /// Measured one-way delay of ACKs on their way back, which replaces half of rtt: times, each
-        /// with the delay from then on. A file has one time and its delay per line: "0.5s, 23ms".
+        /// Measured one-way delay of ACKs on their way back, which replaces half of rtt: times,
+        /// each with the delay from then on. A file has one time and its delay per line: "0.5s,
+        /// 23ms".
         reverse_delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random never;
     }
 }
@@ -180,7 +182,8 @@ impl Path {
         keys.map(|name| key_of("path", name))
     }
 
-    /// Returns the longest two-way delay of both delay traces, with half of `rtt` for a missing one.
+    /// Returns the longest two-way delay of both delay traces, with half of `rtt` for a missing
+    /// one.
     pub fn longest_traced(&self) -> Span {
         [&self.delay_trace, &self.reverse_delay_trace]
             .map(|trace| trace.as_ref().map_or(self.rtt / 2, DelayTrace::longest))

@@ -25,8 +25,8 @@ macro_rules! path_keys {
         }
 
         table! {
-            /// The path that the flows share: the bottleneck, and the delays and impairments in both
-            /// directions.
+            /// The path that the flows share: the bottleneck, and the delays and impairments in
+            /// both directions.
             Path, read from PathKeys {
                 /// Whether the path is the machine's loopback, for runners that have one. Other
                 /// runners use the values of the other fields.
@@ -35,8 +35,8 @@ macro_rules! path_keys {
                 pub link: Link,
                 /// Two-way propagation delay, without queueing.
                 pub rtt: Span,
-                /// Changes during the run, in order of time. The other fields hold the values at the
-                /// start.
+                /// Changes during the run, in order of time. The other fields hold the values at
+                /// the start.
                 pub changes: Vec<Change>,
             }
             $($path_1)* $($path_2)*

@@ -11,8 +11,8 @@ use crate::overrides::literal;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::source::{Source, join, show};
 
-/// Replaces the path of the file with the profile of the command line, which `key` names, and removes
-/// other keys for which the profile has a value.
+/// Replaces the path of the file with the profile of the command line, which `key` names, and
+/// removes other keys for which the profile has a value.
 pub(crate) fn replace_path(root: &mut Table, source: &mut Source, key: &str, text: &str) {
     source.forget("path");
     source.note_override(key, format!("--set {key}={text}"));
@@ -221,8 +221,8 @@ pub(crate) fn applied(profile: &Profile, root: &mut Table, source: &Source) -> A
     }
 }
 
-/// Returns the tables that `name` refers to, each with its key: `path`, `host`, `link.uplink`, or for
-/// `flow.N` all flows and workloads.
+/// Returns the tables that `name` refers to, each with its key: `path`, `host`, `link.uplink`, or
+/// for `flow.N` all flows and workloads.
 fn tables<'a>(root: &'a mut Table, name: &str) -> Vec<(String, &'a mut Table)> {
     let Some((list, which)) = name.split_once('.') else {
         return root

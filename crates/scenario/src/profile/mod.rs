@@ -1,7 +1,7 @@
 //! Profiles: named paths, whose values apply wherever a scenario gives none.
 //!
-//! A profile is a file in `profiles/` that has a source and an explanation for each value. `explain`
-//! and the documentation are generated from it.
+//! A profile is a file in `profiles/` that has a source and an explanation for each value.
+//! `explain` and the documentation are generated from it.
 
 mod apply;
 

@@ -150,9 +150,9 @@ pub(crate) struct Workload {
     #[schemars(with = "RawValue<Name>", example = &"web")]
     #[schemars(extend("x-default" = "workload, numbered if several workloads are unnamed"))]
     pub(crate) name: Option<RawValue<Name>>,
-    /// Source of the flows: a file written by `fullpipe workload extract`, the name of a preset, or,
-    /// for the model "cdf", a file of sizes with shares. File names are relative to the scenario's
-    /// folder.
+    /// Source of the flows: a file written by `fullpipe workload extract`, the name of a preset,
+    /// or, for the model "cdf", a file of sizes with shares. File names are relative to the
+    /// scenario's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Text>", example = &"mawi-2020-06-10", extend("x-default" = "none, for models that need no source"))]
     pub(crate) source: Option<RawValue<Text>>,

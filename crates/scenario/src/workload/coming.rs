@@ -57,7 +57,8 @@ impl ArrivalGenerator {
         &self.flow
     }
 
-    /// Returns the chunks that the flow writes over time; empty if it writes everything at its start.
+    /// Returns the chunks that the flow writes over time; empty if it writes everything at its
+    /// start.
     pub fn chunks(&self, arrival: Arrival) -> &[Chunk] {
         self.arrivals.chunks(arrival.chunks)
     }

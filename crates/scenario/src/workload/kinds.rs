@@ -162,7 +162,8 @@ impl Rtts {
         !matches!(self, Rtts::Same(_))
     }
 
-    /// Returns the longest delay; for the unbounded lognormal distribution, its quantile at 4 sigma.
+    /// Returns the longest delay; for the unbounded lognormal distribution, its quantile at 4
+    /// sigma.
     pub fn longest(&self) -> Span {
         match self {
             Rtts::Same(span) | Rtts::Uniform(_, span) => *span,

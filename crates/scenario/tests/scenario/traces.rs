@@ -1,5 +1,5 @@
-//! Files of rates, delays and traces: no bytes make reading panic, an error names file and line, and
-//! accepted values read back the same.
+//! Files of rates, delays and traces: no bytes make reading panic, an error names file and line,
+//! and accepted values read back the same.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,8 +27,8 @@ fn accepts(kind: &str, file: &Scratch, bytes: &[u8]) -> bool {
     key_accepts("rate_pattern", &format!("{kind} file"), file, bytes)
 }
 
-/// Returns whether a scenario is accepted in which the value of the path's `key` is `before` and the
-/// name of a file of these bytes.
+/// Returns whether a scenario is accepted in which the value of the path's `key` is `before` and
+/// the name of a file of these bytes.
 fn key_accepts(key: &str, before: &str, file: &Scratch, bytes: &[u8]) -> bool {
     fs::write(&file.0, bytes).expect("the temporary folder is writable");
     let name = file

@@ -37,47 +37,47 @@ path_keys! {
         /// crosses the link.
         loss: Loss => Loss = Loss::NONE,
             random Loss::is_random,
-            changes "New value of path.loss.";
+            changes "Value of path.loss from this time on.";
     }
     path {
         /// Loss of ACKs as they leave the receiver, in front of all links: at random, in bursts,
         /// every n-th ACK, or the ACKs of a list.
         reverse_loss: Loss => Loss = Loss::NONE,
             random Loss::is_random,
-            changes "New value of path.reverse_loss.";
+            changes "Value of path.reverse_loss from this time on.";
         /// Probability that a data packet is duplicated in front of the first link of its route.
         duplicate: Percent => f64 = 0.0,
             random |p: &f64| *p > 0.0,
             example "0.1%",
-            changes "New value of path.duplicate.";
+            changes "Value of path.duplicate from this time on.";
         /// Probability that an ACK is duplicated as it leaves the receiver, in front of all links.
         reverse_duplicate: Percent => f64 = 0.0,
             random |p: &f64| *p > 0.0,
             example "0.1%",
-            changes "New value of path.reverse_duplicate.";
+            changes "Value of path.reverse_duplicate from this time on.";
         /// Frame aggregation at the bottleneck, as in Wi-Fi: each transmission has a fixed overhead
-        /// and carries the packets that are queued when it begins, up to a largest number.
+        /// and carries the packets that are queued when it begins, up to a maximum number.
         wifi: Option<Aggregation> => Option<Aggregation> = None,
             random |wifi: &Option<Aggregation>| wifi.is_some_and(|wifi| wifi.backoff > Span::ZERO),
-            changes "New value of path.wifi.";
+            changes "Value of path.wifi from this time on.";
         /// Recurring silence of the bottleneck, as of a radio that sleeps or scans: meanwhile data
         /// packets wait in front of the bottleneck and ACKs at the receiver.
         suspend: Option<Suspend> => Option<Suspend> = None,
             random |suspend: &Option<Suspend>| suspend.is_some_and(|suspend| suspend.random),
-            changes "New value of path.suspend.";
+            changes "Value of path.suspend from this time on.";
     }
     link {
         /// Token bucket in front of the queue. It starts full and drops packets for which it has
         /// too few tokens.
         policer: Option<Policer> => Option<Policer> = None,
             random never,
-            changes "New value of path.policer, with a full bucket.";
+            changes "Value of path.policer from this time on, with a full bucket.";
         /// Token bucket behind the queue, as in tc's tbf: the packet at the head of the queue waits
         /// until the bucket has tokens for it. The queue and buffer are those of the link; a buffer
         /// in bdp or time is computed at the shaper's rate if that is below the link's.
         shaper: Option<Shaper> => Option<Shaper> = None,
             random never,
-            changes "New value of path.shaper, with a full bucket.";
+            changes "Value of path.shaper from this time on, with a full bucket.";
         /// Treatment of the ECN field of packets that reach the link: "keep" leaves it unchanged,
         /// "strip" clears it, so that the queues of this link and of later ones drop the packets
         /// that they would otherwise mark.
@@ -93,13 +93,13 @@ path_keys! {
         /// them at once.
         jitter: Jitter => Jitter = Jitter::Off,
             random Jitter::is_random,
-            changes "New value of path.jitter.";
+            changes "Value of path.jitter from this time on.";
         /// Additional delay of ACKs on their way back: a random delay drawn for each ACK, in order,
         /// or "hold", which periodically holds all ACKs. "hold 10ms" releases ACKs every 10 ms, as
         /// aggregation in Wi-Fi does.
         reverse_jitter: InOrder => Jitter = Jitter::Off,
             random Jitter::is_random,
-            changes "New value of path.reverse_jitter.";
+            changes "Value of path.reverse_jitter from this time on.";
         /// Measured one-way delay of data packets behind the last link, which replaces half of rtt:
         /// times, each with the delay from then on. rtt then only sets the BDP and, as half of it,
         /// the delay of ACKs. A file has one time and its delay per line: "0.5s, 23ms".

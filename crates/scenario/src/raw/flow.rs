@@ -120,8 +120,8 @@ pub(crate) struct Tcp {
     #[serde(default = "two_segments")]
     pub(crate) delayed_ack: RawValue<Whole<1, 64>>,
     /// Number of ACKs at the start of the connection that acknowledge one segment each. Linux's
-    /// receiver starts with 16. It also acknowledges each segment while the window that it offers
-    /// grows; this window starts at 64 kB and grows by two segments per segment received.
+    /// receiver sends 16 of them. It also acknowledges each segment as long as the window that it
+    /// offers grows, from 64 kB by two segments per segment received.
     #[serde(default = "quick_acks")]
     #[schemars(example = 2000)]
     pub(crate) quick_acks: RawValue<Whole<0, 1_000_000>>,

@@ -101,17 +101,18 @@ pub(crate) struct Change {
     /// Time of the change.
     #[schemars(example = "10s")]
     pub(crate) at: RawValue<Span>,
-    /// New value of path.rate. It also applies to the packet being sent and to queued packets.
+    /// Value of path.rate from this time on. It also applies to the packet being sent and to queued
+    /// packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Rate>", extend("x-default" = "unchanged"))]
     pub(crate) rate: Option<RawValue<Rate>>,
-    /// New value of path.rtt, for packets that leave the bottleneck and ACKs that leave the
-    /// receiver after the change. When it shrinks, no packet overtakes those in flight.
+    /// Value of path.rtt from this time on, for packets that leave the bottleneck and ACKs that
+    /// leave the receiver. When it shrinks, no packet overtakes those in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Delay>", extend("x-default" = "unchanged"))]
     pub(crate) rtt: Option<RawValue<Delay>>,
-    /// New value of path.buffer. Packets already queued stay. A bdp is that of the start of the
-    /// run.
+    /// Value of path.buffer from this time on. Packets already queued stay. A bdp is that of the
+    /// start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Buffer>", extend("x-default" = "unchanged"))]
     pub(crate) buffer: Option<RawValue<Buffer>>,

@@ -87,7 +87,7 @@ def test_the_command_finds_it_in_the_folder_that_it_is_started_in(
     for name, said in [
         ("reno:Rano", "it has Reno"),
         ("rano:Reno", "there is no module rano"),
-        ("a b:C", "no class of a"),
+        ("a b:C", "not a class of a"),
     ]:
         refused = fullpipe("run", "base.toml", "--cc", name)
         assert refused.returncode == 2

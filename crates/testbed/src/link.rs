@@ -92,7 +92,7 @@ pub fn start(scenario: &Scenario, link: Link) -> Result<Sandbox, SandboxError> {
 }
 
 fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, SandboxError> {
-    // Here the process can still reach the outside.
+    // Prepared here, where the process can still reach the outside.
     let uplink = link.uplink.then(Uplink::prepare);
     let mut bed = Bed::raise()?;
     let most = capacity::measure(&bed, scenario)?;

@@ -56,7 +56,7 @@ fn in_no_user_namespace() -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// Limits programs executed from here on to the harmless capabilities, and those to root.
+/// Limits programs executed from here on to the harmless capabilities, which only root gets.
 pub(crate) fn limit() -> nix::Result<()> {
     // Root's programs get inheritable capabilities despite the bounding set. Any user's get ambient
     // ones, which have to be inheritable.

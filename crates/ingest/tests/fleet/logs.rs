@@ -162,7 +162,7 @@ fn a_configuration_with_one_format_is_that_format() {
     let two = format!("{DIRECTIVE}\n{DIRECTIVE}");
     assert_eq!(
         Format::parse(&two).unwrap_err().problem,
-        "it has 2 directives log_format"
+        "it has 2 log_format directives"
     );
 }
 
@@ -279,7 +279,7 @@ fn a_bad_counter_is_said() {
     assert_eq!(
         bad,
         [
-            "2: 2 names of Tcp, and 1 values",
+            "2: 2 names of Tcp, but 1 values",
             "4: Tcp OutSegs can't be `x`"
         ]
     );

@@ -251,8 +251,8 @@ fn end_agents_on_stop(inside: Inside) {
     });
 }
 
-/// Returns the emulator's kind of a TCP packet. In the reverse direction a request carries an ACK.
-/// In the forward direction an ACK acknowledges a request, and belongs to no data.
+/// Returns the emulator's kind of a TCP packet. A request, in the reverse direction, counts as the
+/// ACK that it carries. An ACK of the sender, in the forward direction, only acknowledges requests.
 fn counts(direction: Direction, kind: PacketKind) -> PacketKind {
     match (direction, kind) {
         (Direction::Reverse, PacketKind::Data) => PacketKind::Ack,

@@ -126,7 +126,7 @@ pub(crate) fn fields(
     }
 }
 
-/// Derives bbr_mode from the gains that only this mode has: 2.89 both (STARTUP), 0.35 and 2.89
+/// Derives bbr_mode from the gains that are unique to each mode: 2.89 both (STARTUP), 0.35 and 2.89
 /// (DRAIN), 1 both (PROBE_RTT); else 2 for the window (PROBE_BW). Before the first bandwidth
 /// sample, both gains are 1 and the mode is STARTUP.
 fn bbr_state(bw: f64, [pacing, cwnd]: [f64; 2]) -> f64 {

@@ -2,7 +2,7 @@
 //! of them, and storage for waiting packets. Sans-IO.
 //!
 //! The caller decides what happens between two links, and when: the simulator with an event queue
-//! and short cuts, the emulator with arrivals on an external clock.
+//! and shortcuts, the emulator with arrivals on an external clock.
 
 mod impairments;
 mod link;

@@ -1,4 +1,4 @@
-//! Same scenario and seed, same trace; and the engine's short cuts change nothing, to the bit.
+//! Same scenario and seed, same trace; and the engine's shortcuts change nothing, to the bit.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;

@@ -1,5 +1,5 @@
 //! Flows that arrive: what they measure, and that neither slots that are used again nor the
-//! engine's short cuts change anything.
+//! engine's shortcuts change anything.
 
 use std::path::Path;
 use std::sync::Arc;

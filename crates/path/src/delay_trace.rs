@@ -22,7 +22,7 @@ pub(crate) static DELAY_TRACE: Impairment = Impairment {
             "every",
             Unit::Time,
             "never",
-            "Period after which the trace repeats; without it the last delay stays.",
+            "The period after which the trace repeats; without it the last delay stays.",
         ),
     ],
     example: "0s 23ms, 15s 31ms every 30s",

@@ -13,7 +13,7 @@ pub(crate) static DUPLICATE: Impairment = Impairment {
     arguments: &[Argument::first(
         "probability",
         Unit::Share,
-        "The probability, below 100%.",
+        "The probability of duplication, below 100%.",
     )],
     example: "0.1%",
     source: "tc-netem(8), duplicate",

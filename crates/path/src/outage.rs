@@ -10,11 +10,11 @@ pub(crate) static SUSPEND: Impairment = Impairment {
     named: false,
     purpose: "The radio is periodically silent: data packets wait in the queue, ACKs at the receiver.",
     arguments: &[
-        Argument::first("for", Unit::Time, "How long."),
+        Argument::first("for", Unit::Time, "The length of each silence."),
         Argument::needed(
             "every",
             Unit::Time,
-            "The period; each one begins with a silence.",
+            "The period; the radio is silent once in each, at its start by default.",
         ),
         Argument::flag(
             "random",

@@ -76,7 +76,7 @@ pub(crate) static MAHIMAHI: Impairment = Impairment {
     name: "mahimahi",
     keys: &["rate_pattern"],
     named: true,
-    purpose: "The link sends only at the times of a mahimahi trace, 1504 bytes each time: a packet of 1500 bytes with a header of 4.",
+    purpose: "The link sends only at the times of a mahimahi trace, 1504 bytes each time: a packet of 1500 bytes and a header of 4 bytes.",
     arguments: &[Argument::first(
         "trace",
         Unit::Milliseconds,

@@ -14,7 +14,7 @@ pub(crate) static WIFI: Impairment = Impairment {
         Argument::needed(
             "frames",
             Unit::Count,
-            "The most packets in one transmission.",
+            "The maximum number of packets in one transmission.",
         ),
         Argument::needed(
             "overhead",
@@ -25,13 +25,13 @@ pub(crate) static WIFI: Impairment = Impairment {
             "bytes",
             Unit::Size,
             "65535B",
-            "The most bytes in one transmission.",
+            "The maximum number of bytes in one transmission.",
         ),
         Argument::optional(
             "backoff",
             Unit::Time,
             "0s",
-            "The most that contention adds to the overhead, uniformly distributed from zero.",
+            "The maximum random addition to the overhead (contention), uniformly distributed.",
         ),
     ],
     example: "frames 32 overhead 200us",

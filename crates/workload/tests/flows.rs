@@ -150,7 +150,7 @@ fn a_model_and_its_source_must_go_together() {
             .expect_err("they don't go together");
         format!("{}; {}", refusal.problem, refusal.fix)
     };
-    assert!(refused("replay", None).starts_with("replay needs flows; give flows.parquet"));
+    assert!(refused("replay", None).starts_with("replay needs flows; give a flows.parquet"));
     assert!(refused("cdf", Some(Input::Flows(three()))).starts_with("cdf needs a distribution"));
     assert!(
         refused(

@@ -72,7 +72,7 @@ pub(crate) static PARETO_NORMAL: Impairment = Impairment {
     name: "paretonormal",
     keys: KEYS,
     named: true,
-    purpose: "Each packet gets an additional delay between normal and Pareto: a quarter of the normal and three quarters of the Pareto quantile.",
+    purpose: "Each packet gets an additional delay from a mixed distribution: a quarter of the normal plus three quarters of the Pareto quantile.",
     arguments: MOMENTS,
     example: "paretonormal 10ms sigma 2ms",
     source: "tc-netem(8), distribution paretonormal; NIST Net",

@@ -30,14 +30,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             name: "flows",
             domain: Domain::Count(Some(128), 1, 65_408),
             otherwise: "",
-            purpose: "most queues that may hold packets at the same time; packets of further flows are dropped",
+            purpose: "maximum number of queues with packets; packets of further flows are dropped",
             section: "tc-sfq(8)",
         },
         Param {
             name: "depth",
             domain: Domain::Count(Some(127), 1, 127),
             otherwise: "",
-            purpose: "most packets that may wait in one queue",
+            purpose: "maximum number of packets in one queue",
             section: "tc-sfq(8)",
         },
         Param {

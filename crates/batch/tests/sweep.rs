@@ -145,7 +145,7 @@ fn zipped_keys_have_as_many_values_each() {
         },
     );
     assert!(
-        error.contains("path.rtt = \"20ms\"") || error.contains("path.rtt: to be varied"),
+        error.contains("path.rtt = \"20ms\"") || error.contains("path.rtt: is zipped"),
         "{error}"
     );
 }

@@ -7,7 +7,7 @@ use crate::{Delay, Jitter, OutageSchedule, Timeline};
 /// A delay line: first in, first out, unless its jitter reorders.
 ///
 /// A packet gets the delay and jitter of its departure time. A packet that would overtake the one
-/// before it, because the delay has become shorter or by jitter, arrives together with it.
+/// before it, because of jitter or a shorter delay, arrives together with it.
 #[derive(Clone, Debug)]
 pub enum DelayLine {
     /// The same delay for every packet.
@@ -24,7 +24,7 @@ pub struct Varying {
     /// Times at which no packet enters the line.
     outage: Option<OutageSchedule>,
     rng: Rng,
-    /// Score drawn last, for correlated jitter.
+    /// Normal score drawn last, for correlated jitter.
     score: Option<f64>,
     /// Latest arrival so far.
     last: Time,

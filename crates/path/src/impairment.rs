@@ -183,7 +183,7 @@ static ECN_STRIP: Impairment = Impairment {
         "Clears the field; \"keep\" leaves it unchanged (the default).",
     )],
     example: "strip",
-    source: "RFC 3168 §18: what a middlebox must not do",
+    source: "RFC 3168 §18: forbidden to middleboxes",
 };
 
 /// ACK filtering, implemented by the engine.

@@ -8,8 +8,8 @@ use fullpipe_units::{Bytes, Span, Time};
 /// `LinkQueue`.
 ///
 /// Each opportunity carries [`SIZE`](Opportunities::SIZE) bytes, of one packet or of several. A
-/// packet larger than the bytes left continues in the next opportunity. Bytes are lost unless a
-/// packet uses them that arrived before the opportunity.
+/// packet larger than the bytes left continues in the next opportunity. Bytes of an opportunity
+/// are lost if no packet that arrived before it can use them.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     /// Times in ascending order; the last is the length of the trace, and above zero.

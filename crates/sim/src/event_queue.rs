@@ -140,8 +140,8 @@ pub(crate) struct EventQueue {
     hole: bool,
     /// Earliest entry in stretch and heap.
     next: Option<Event>,
-    /// Take no shortcuts: everything goes through the event queue. For the test that the short
-    /// cuts change nothing.
+    /// Take no shortcuts: everything goes through the event queue. For the test that the
+    /// shortcuts change nothing.
     pub(crate) stepping: bool,
 }
 

@@ -11,7 +11,7 @@ use super::slab::{List, Slab};
 use super::{Discipline, Dropped, MTU, hash};
 use crate::Limit;
 
-/// Number of queues, and of the ones among which a flow may find its own.
+/// Number of queues, and of those in a set, among which a flow may find its own.
 const QUEUES: usize = 1_024;
 const WAYS: usize = 8;
 

@@ -212,7 +212,7 @@ proptest! {
                     Step::Take => {
                         let waiting = bench.queue.backlog().0;
                         let taken = bench.take();
-                        prop_assert!(taken.is_some() || bench.queue.backlog().0 == 0, "of {} waiting none", waiting);
+                        prop_assert!(taken.is_some() || bench.queue.backlog().0 == 0, "no packet of {} that wait", waiting);
                     }
                     Step::Wait(us) => bench.now += us,
                 }

@@ -190,7 +190,7 @@ fn default_mode_comes_back_when_cubic_has_left() {
         .filter(|pair| pair[0].0 > done && pair[0].1 == "competitive");
     let away: f64 = away.map(|pair| pair[1].0 - pair[0].0).sum();
     assert!(away < 0.1 * (80.0 - done), "{away} s: {states:?}");
-    // The rest is due to RTTmin, the minimum of the last ten seconds, which Copa takes for the path's.
+    // The rest is due to RTTmin: Copa takes the minimum of the last ten seconds for the path's.
     let queue = run.summary.links[0].queue_delay_s.mean;
     assert!(
         queue.is_some_and(|queue| queue < 0.01),

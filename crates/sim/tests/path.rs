@@ -193,7 +193,7 @@ fn a_shaper_holds_what_does_not_conform() {
         "it sends for {} of the time",
         link.utilization
     );
-    // Ten packets wait, the last of them for 10 ms less the elapsed part of the current millisecond.
+    // Ten packets wait, the last one for 10 ms less the elapsed part of the current millisecond.
     // The link is idle the rest of the time, but with a queue.
     let mean = link.queue_delay_s.mean.expect("there are samples");
     assert!((0.0085..0.0101).contains(&mean), "{mean}");
@@ -430,7 +430,7 @@ fn jitter_of_any_distribution_adds_its_mean() {
         assert_eq!(summary.flows[0].retransmits, 0, "{jitter}");
         summary.flows[0].rtt_s.mean.expect("there are samples")
     };
-    // A segment every 23 ms, about 430 samples for two segments each: sigma of a mean is 0.1 to 0.2 ms.
+    // A segment every 23 ms, a sample per two segments: sigma of the mean of 430 is 0.1 to 0.2 ms.
     let plain = mean("");
     for jitter in [
         "normal 10ms sigma 3ms",

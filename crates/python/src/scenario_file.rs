@@ -170,8 +170,8 @@ impl Scenario {
     }
 
     /// Returns the conditions that its runs must meet, each as `(text, quantile, comparison, [(flow,
-    /// column, bound, unit)])`. Without a quantile (None), every repetition must meet the condition;
-    /// the flow of a value that is not a flow's is None.
+    /// column, bound, unit)])`. A quantile of None means that every repetition must meet the
+    /// condition, a flow of None that the value does not belong to a flow.
     fn expectations(&self, py: Python<'_>) -> PyResult<Vec<Expectation>> {
         let expectations = self
             .inner

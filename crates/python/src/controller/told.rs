@@ -92,8 +92,8 @@ impl PyContext {
         self.conn.clone_ref(py)
     }
 
-    /// Returns a uniform random number in [0, 1), from the flow's own stream: the same seed gives
-    /// the same numbers.
+    /// Returns a uniform random number in [0, 1), from the flow's own stream, which the seed
+    /// determines.
     fn random(&mut self) -> PyResult<f64> {
         let late = || PyValueError::new_err("cx is valid only during the call that it came with");
         self.rng.as_mut().map(Rng::unit).ok_or_else(late)

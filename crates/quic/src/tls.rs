@@ -58,7 +58,7 @@ impl Identity {
         let mut roots = RootCertStore::empty();
         roots
             .add(self.certificate.clone())
-            .expect("the certificate is whole");
+            .expect("the certificate is valid");
         let mut config = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .expect("ring has TLS 1.3")

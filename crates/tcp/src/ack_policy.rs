@@ -2,7 +2,7 @@
 
 use fullpipe_units::Span;
 
-/// When a receiver sends an ACK.
+/// The rules that determine when a receiver sends an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPolicy {
     /// Full segments per ACK (RFC 5681 §4.2: an ACK for at least every second segment).

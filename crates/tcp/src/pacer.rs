@@ -271,7 +271,7 @@ mod tests {
             3,
             "late: the packets that became due in the meantime"
         );
-        assert_eq!(sent_at(1_020), 6, "too late: a quantum of them");
+        assert_eq!(sent_at(1_020), 6, "too late: a quantum at most");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct AckOutcome {
     /// RTT of the newest newly acknowledged segment that was sent once; otherwise the RTT from the
     /// timestamp.
     pub rtt: Option<Span>,
-    /// The delivery rate.
+    /// The delivery-rate sample.
     pub rate: Option<Rate>,
 }
 

@@ -20,7 +20,7 @@ class Reno:
         "state": fullpipe.Field(purpose="phase of the algorithm", labels=STATES),
         "bytes_acked": fullpipe.Field("B", "acknowledged since the window last grew"),
     }
-    recovery = "prr"  # between "enter" and "exit" the transport runs the window down to ssthresh
+    recovery = "prr"  # between "enter" and "exit" the transport reduces the window to ssthresh
 
     def __init__(self, config):
         """Initializes the state of one connection."""

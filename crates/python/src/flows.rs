@@ -108,7 +108,7 @@ fn read(py: Python<'_>, path: &Path) -> Result<Flows, (String, String)> {
     Flows::with_chunks(starts, bytes, firsts, chunks).map_err(|error| {
         (
             error.to_string(),
-            "give flows as fullpipe workload extract writes them".to_owned(),
+            "give flows in the format of fullpipe workload extract".to_owned(),
         )
     })
 }

@@ -198,7 +198,7 @@ fn a_port_that_is_taken_is_named() {
     };
     let why = why.to_string();
     assert!(
-        why.contains(&port.to_string()) && why.contains("take another port"),
+        why.contains(&port.to_string()) && why.contains("use another port"),
         "{why}"
     );
 }

@@ -9,7 +9,7 @@
 //! - [`virtual_time`] runs both over the path's elements; [`real`] runs them on sockets, over this
 //!   machine's loopback or behind the path.
 //!
-//! The crate is a workspace of its own, with its own `Cargo.lock`. The program `fullpipe-quic`
+//! The crate is a separate workspace with its own `Cargo.lock`. The program `fullpipe-quic`
 //! reads a plan and writes its results to a file (`fullpipe_trace::handover`), which
 //! `_core.handed_over` reads. So the Python wheel contains no TLS, and a crash here does not end
 //! the command.

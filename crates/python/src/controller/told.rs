@@ -279,7 +279,7 @@ impl PyDecision {
         }
         if let Some(rate) = pacing_rate.filter(|rate| !rate.is_finite() || *rate < 1.0) {
             return refuse(format!(
-                "pacing_rate = {rate}: give bit/s above 1, or None for no pacing"
+                "pacing_rate = {rate}: give at least 1 bit/s, or None for no pacing"
             ));
         }
         if let Some(time) = wake_at.filter(|time| !time.is_finite() || *time < 0.0) {

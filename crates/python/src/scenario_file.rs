@@ -169,9 +169,9 @@ impl Scenario {
         fullpipe_setup::is_random(&self.inner, &self.registry)
     }
 
-    /// Returns the conditions that its runs must meet, each as `(text, quantile, comparison, [(flow,
-    /// column, bound, unit)])`. A quantile of None means that every repetition must meet the
-    /// condition, a flow of None that the value does not belong to a flow.
+    /// Returns the conditions that its runs must meet, each as `(text, quantile, comparison,
+    /// [(flow, column, bound, unit)])`. A quantile of None means that every repetition must meet
+    /// the condition, a flow of None that the value does not belong to a flow.
     fn expectations(&self, py: Python<'_>) -> PyResult<Vec<Expectation>> {
         let expectations = self
             .inner

@@ -263,7 +263,7 @@ class Numbering(Talkative):
 
 
 def test_reasons_without_end_are_refused() -> None:
-    with pytest.raises(ValueError, match="one word too many, 65536 states and reasons are kept"):
+    with pytest.raises(ValueError, match="exceeds the limit of 65536 states and reasons"):
         package.run(BASE, set={"flow.0.cc": "numbering"}, controllers={"numbering": Numbering})
 
 

@@ -19,7 +19,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-quic lint-web bench-smoke clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -32,6 +32,10 @@ run: setup ## set up, then reproduce a published table
 setup: $(READY) ## install the command into .venv
 setup-dev: $(READY_DEV) ## ... and the requirements of tests and lints
 setup-all: $(READY_ALL) ## ... and Ray and DuckDB
+
+docs: $(READY) ## build target/site: the documentation as a site, with the gallery
+	$(ALONE) $(UV) sync --locked --inexact --group docs
+	$(BIN)/python tools/site.py
 
 gallery: setup ## write target/gallery.html: all scenarios with plots (half a minute)
 	$(BIN)/python -m fullpipe.gallery scenarios target/gallery.html
@@ -116,7 +120,7 @@ vendor: web/node_modules/.ready
 	cp web/node_modules/uplot/dist/uPlot.iife.min.js web/node_modules/uplot/dist/uPlot.min.css python/fullpipe/report/assets/
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
 
-lint: setup-dev lint-web ## run rustfmt, clippy, rustdoc, ruff and mypy, and check the extension's type stubs
+lint: setup-dev lint-prose lint-web ## run rustfmt, clippy, rustdoc, ruff and mypy; check type stubs, spelling and prose
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --no-deps --workspace
@@ -130,8 +134,12 @@ lint-quic: ## run rustfmt and clippy on real QUIC
 	cd crates/quic && cargo fmt --check
 	cargo clippy $(QUIC) --all-targets -- --deny warnings
 
+lint-prose: setup-dev ## check spelling, and patterns that make a text hard to read
+	$(BIN)/typos
+	$(BIN)/python tools/prose.py lint
+
 lint-web:
-	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings; \
+	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings && node web/workflows.mjs; \
 	else echo "web: not linted; run make browser to install the linter"; fi
 
 bench-smoke: ## check that the benchmarks run, not their speed

@@ -263,8 +263,8 @@ def test_what_has_no_links_has_no_table_of_them_and_a_picture_without_a_queue(
 @pytest.mark.parametrize(
     ("change", "on", "message"),
     [
-        ({"flow.0.cc": "prague"}, "quic-virtual", "prague can't do without ECN counts and ECT"),
-        ({"flow.0.cc": "ledbat"}, "quic-virtual", "ledbat can't do without timestamps"),
+        ({"flow.0.cc": "prague"}, "quic-virtual", "prague needs ECN counts and ECT"),
+        ({"flow.0.cc": "ledbat"}, "quic-virtual", "ledbat needs timestamps"),
         ({"flow.0.cc": "rledbat"}, "quic-virtual", "needs timestamps, which QUIC does not have"),
         ({"flow.0.ecn": "ect1"}, "quic-virtual", "noq sends with ECT"),
         ({"path.ack_filter": "on"}, "quic", "only the simulator filters ACKs"),

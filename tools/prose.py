@@ -293,7 +293,7 @@ def lint(paths: list[str]) -> int:
         for number, (where, what) in enumerate(allowed):
             if number not in used:
                 problems += 1
-                print(f"{EXCEPTIONS.relative_to(ROOT)}: nothing is excused by “{where}: {what}”")
+                print(f"{EXCEPTIONS.relative_to(ROOT)}: “{where}: {what}” excuses no text")
     print(f"{problems} to rewrite" if problems else "no pattern found", file=sys.stderr)
     return 1 if problems else 0
 

@@ -1,4 +1,4 @@
-//! The page of workloads has the models and presets as they are declared.
+//! Compares the page on workloads with the models and presets as declared.
 
 use fullpipe_workload::{MODELS, Needs, PRESETS};
 

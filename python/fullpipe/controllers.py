@@ -1,6 +1,6 @@
 """A user's algorithms in Python: the declarations of a class, and its import by name.
 
-`docs/python-controllers.md` has the contract and a complete example.
+`docs/tutorial/python-algorithm.md` has the contract and a complete example.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _imported(name: str) -> type:
         fix = (
             f"name one that it has: {', '.join(classes)}"
             if classes
-            else "write one; docs/python-controllers.md shows how"
+            else "write one; docs/tutorial/python-algorithm.md shows how"
         )
         raise _refused(name, f"{module_name} has no class {class_name}", fix)
     return made

@@ -1,7 +1,7 @@
 """Fits the simulator's `[host]` to this machine: `python -m fullpipe.hostfit`, after `make quic`.
 
 Real QUIC downloads 300 MB with a fixed window, in batches of several sizes. `fullpipe-quic turns` records the CPU time
-of each turn of both programs, and the delay of each wake-up. docs/models/host.md has the model. The fit uses no
+of each turn of both programs, and the delay of each wake-up. The model: docs/reference/models/host.md. The fit uses no
 goodput.
 """
 

@@ -1,4 +1,4 @@
-"""Types of a run's metrics, in SI units. The values come from Rust; `docs/metrics.md` has a formula for each."""
+"""Types of a run's metrics, in SI units. The values come from Rust; `docs/reference/metrics.md` has their formulas."""
 
 from typing import NotRequired, TypedDict
 

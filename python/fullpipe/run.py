@@ -187,7 +187,7 @@ class Run(RunData):
         flow: str | None = None,
         form: Literal["json", "json-seq"] | None = None,
     ) -> Path:
-        """Writes the trace as qlog 0.3, which qvis opens; `docs/qlog.md` maps each value to its place.
+        """Writes the trace as qlog 0.3, which qvis opens; `docs/reference/qlog.md` maps each value to its place.
 
         Args:
             path: The new file.

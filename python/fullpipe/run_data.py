@@ -21,7 +21,7 @@ class RunData:
 
     Attributes:
         scenario: The scenario that was run.
-        metrics: All metrics, in SI units; :mod:`fullpipe.metrics` and `docs/metrics.md` explain
+        metrics: All metrics, in SI units; :mod:`fullpipe.metrics` and `docs/reference/metrics.md` explain
             them.
         trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed
             give the same one on every machine. None without a trace.

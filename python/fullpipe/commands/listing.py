@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
-    from typer._click import Context, HelpFormatter
+    from typer._click import Context, HelpFormatter, Parameter
 
 
 # The largest seed, which says nothing to a reader.
@@ -30,14 +30,18 @@ class Command(TyperCommand):
         """Writes arguments and options, without the Python types of the arguments."""
         for title, kind in (("Arguments", "argument"), ("Options", "option")):
             params = [param for param in self.get_params(ctx) if param.param_type_name == kind]
-            records = [record for param in params if (record := param.get_help_record(ctx))]
-            rows = [
-                (re.sub(r" <[\w\[\] ]+>$", "", name), _RANGE.sub("x>=0", text))
-                for name, text in records
-            ]
+            rows = [row for param in params if (row := record(param, ctx))]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+def record(param: "Parameter", ctx: "Context") -> tuple[str, str] | None:
+    """Returns name and help of an argument or option, without Python types; None for a hidden one."""
+    if (found := param.get_help_record(ctx)) is None:
+        return None
+    name, text = found
+    return re.sub(r" <[\w\[\] ]+>$", "", name), _RANGE.sub("x>=0", text)
 
 
 class Group(TyperGroup):

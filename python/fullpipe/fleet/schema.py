@@ -1,7 +1,7 @@
 """The tables of a fleet directory: their columns, each declared once.
 
 Whoever writes one does so through `store.write`, so whoever reads one can rely on every column
-being there. docs/fleet.md shows these tables, and a test holds the two together.
+being there. docs/guide/fleet.md shows these tables, and a test holds the two together.
 """
 
 from __future__ import annotations

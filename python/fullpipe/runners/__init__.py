@@ -32,7 +32,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class Result(Protocol):
-    """A finished run, with the interface of :class:`fullpipe._core.RunResult`; `docs/metrics.md` has its contents."""
+    """A finished run, like :class:`fullpipe._core.RunResult`; `docs/reference/metrics.md` explains its contents."""
 
     @property
     def trace_hash(self) -> str | None:

@@ -1,4 +1,4 @@
-"""The table of flows: its columns, and how it is read. `docs/workloads.md` says what each column means."""
+"""The table of flows: its columns, and how it is read. `docs/guide/workloads.md` says what each column means."""
 
 from __future__ import annotations
 

@@ -77,7 +77,9 @@ def _command(path: tuple[str, ...], command: Any) -> list[str]:
 def _option(param: Any, context: typer.Context) -> str | None:
     if "--help" in param.opts:
         return None
-    names, text = record(param, context)
+    if (row := record(param, context)) is None:
+        return None
+    names, text = row
     return f"| `{names.replace('|', chr(92) + '|')}` | {_escaped(' '.join(text.split()))} |"
 
 

@@ -126,16 +126,15 @@ def test_the_table_is_for_a_terminal_and_ends_in_words(fullpipe: Fullpipe, fleet
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert all(len(line) <= 80 for line in lines if not line.startswith(("/", "connections of")))
-    assert sum(line.startswith(("bbr1 against cubic", "bbr2 against cubic")) for line in lines) == 2
+    assert sum(line.startswith(("bbr1 vs. cubic", "bbr2 vs. cubic")) for line in lines) == 2
     assert any(
-        line.startswith("loss, of all bytes, %") and line.rstrip().endswith("worse")
-        for line in lines
+        line.startswith("loss, all bytes, %") and line.rstrip().endswith("worse") for line in lines
     )
     assert any(line.startswith("fine sample ratio: ") for line in lines)
-    assert "Benjamini's and" in done.stdout
+    assert "Benjamini–Hochberg" in done.stdout
     other = fullpipe("fleet", "compare", str(fleet), "--against", "bbr1").stdout
-    assert "bbr2 against bbr1" in other
-    assert "bbr2 against cubic" not in other
+    assert "bbr2 vs. bbr1" in other
+    assert "bbr2 vs. cubic" not in other
 
 
 def test_a_report_has_every_figure_and_opens_in_all_forms(
@@ -147,15 +146,15 @@ def test_a_report_has_every_figure_and_opens_in_all_forms(
     for title in (
         "RetransSegs",
         "Loss of a connection",
-        "Connections that lost more than that",
-        "Loss, of all bytes by minimum RTT",
+        "Share of connections with a higher loss",
+        "Loss, all bytes by minimum RTT",
         "P25 throughput (nginx)",
         "P90 throughput (nginx)",
         "Packets in flight",
         "RTT and packets in flight, bbr2: rank correlation",
         "Minimum RTT and bandwidth, bbr1",
         "Effects by country",
-        "Who negotiates ECN",
+        "Connections that negotiate ECN",
         "CPU busy",
     ):
         assert title in page, title
@@ -292,7 +291,7 @@ def test_one_host_an_arm_is_no_experiment(tmp_path: Path) -> None:
         tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=1, rows=3000, counters=True
     )
     found = told(tmp_path / "f")
-    assert found["clusters"] == {"unit": "net", "why": "an arm has but one host"}
+    assert found["clusters"] == {"unit": "net", "why": "an arm has only one host"}
     assert check(found, "clusters")["fine"] is False
     by = rows(found)
     assert by["busy_rate.p50", "bbr1", "cubic"]["verdict"] == "better"
@@ -351,7 +350,7 @@ def test_bands_of_distance_and_rate_and_a_windows_limit_are_found(tmp_path: Path
         found[str(kind)].append(float(str(where).split()[0]))
     assert found["distance"][-1] == pytest.approx(138, rel=0.03)
     assert any(each == pytest.approx(20, rel=0.06) for each in found["rate"])
-    assert "as where a window of 0.26 MB is the limit" in section.note
+    assert "as expected if a window of 0.26 MB is the limit" in section.note
 
 
 def test_the_pacing_histogram_of_the_seed_has_its_two_modes(fleet: Path, tmp_path: Path) -> None:
@@ -489,7 +488,10 @@ def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
     [
         (("nowhere",), "nowhere: no such directory"),
         (("FLEET", "--min-bytes", "1TB"), "--min-bytes = 1TB: not a size"),
-        (("FLEET", "--min-bytes", "900GB"), "of 54,000 connections and requests none is left"),
+        (
+            ("FLEET", "--min-bytes", "900GB"),
+            "none of the 54,000 connections and requests is that large",
+        ),
         (("FLEET", "--against", "reno"), "--against = reno: no such arm"),
         (
             ("FLEET", "--by", "town"),
@@ -497,17 +499,17 @@ def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
         ),
         (
             ("FLEET", "--by", "cgroup"),
-            "--by = cgroup: nothing is known of it here\n  fix: choose one of rtt, host, country",
+            "--by = cgroup: the column has no values here\n  fix: choose one of rtt, host, country",
         ),
-        (("FLEET", "--by", "protocol"), "FORMAT` that has $server_protocol\n"),
-        (("FLEET", "--by", "rtt_s"), "--by = rtt_s: it has many values, and none of them 30 rows"),
-        (("FLEET", "--cluster", "pair"), "--cluster = pair: not every connection has one"),
+        (("FLEET", "--by", "protocol"), "FORMAT` with $server_protocol\n"),
+        (("FLEET", "--by", "rtt_s"), "--by = rtt_s: the column has many values, none with 30 rows"),
+        (("FLEET", "--cluster", "pair"), "--cluster = pair: this is unknown for the connections"),
         (("FLEET", "--cluster", "city"), "choose one of auto, pair"),
         (("FLEET", "--effect", "0"), "write it like 5% or 0.05"),
-        (("FLEET", "--ratio", "cubic=1"), "each arm needs its part"),
+        (("FLEET", "--ratio", "cubic=1"), "each arm needs a part greater than zero"),
         (("FLEET", "--ratio", "cubic:1"), "write it like cubic=1,bbr=1"),
-        (("one",), "one arm, cubic: nothing to compare it with"),
-        (("empty",), "nothing in it"),
+        (("one",), "there is only one arm, cubic, so nothing to compare"),
+        (("empty",), "the directory has no rows"),
         (("cut",), "cut: a table can't be read: parquet: "),
     ],
 )
@@ -537,7 +539,7 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "ingest.json").write_text("{}")
     for args, said in (
-        (("empty",), "empty: nothing in it\n  fix: name a directory that"),
+        (("empty",), "empty: the directory has no rows\n  fix: name a directory that"),
         (
             ("f", "compared"),
             "2 directories, and a report is of one\n  fix: make one of each; arms of a fleet",

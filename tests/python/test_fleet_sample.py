@@ -103,10 +103,10 @@ def test_files_rotate_and_old_ones_go(connection: int) -> None:
             "--sport https: neither a port nor a range\n  fix: write 443 or 8000-8999",
         ),
         (["--dport", "9-8"], "--dport 9-8: neither a port nor a range"),
-        (["--dst", "here"], "--dst here: no network"),
+        (["--dst", "here"], "--dst here: not a network"),
         (
             ["--state", "open"],
-            "--state open: no such state\n  fix: those of the kernel are ESTAB, SYN-SENT",
+            "--state open: no such state\n  fix: the kernel's states are ESTAB, SYN-SENT",
         ),
         (["--interval", "10"], "'10' is no time, like 10s or 500ms"),
     ],
@@ -204,8 +204,8 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
         connections.filter(arm="bbr")["busy_rate_bps"].item(), rel=0.02
     )
     report = Path("compared/report.html").read_text(encoding="utf-8")
-    assert "bbr against cubic" in report
-    assert "One has no spread: no intervals" in report
+    assert "bbr vs. cubic" in report
+    assert "A single cluster has no spread, so there are no intervals" in report
 
 
 def _download(port: int, size: int, samples: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_frame_without_columns_becomes_a_table_with_all(table: str) -> None:
 
 
 def test_a_column_of_no_table_is_refused() -> None:
-    with pytest.raises(ValueError, match="a fleet's requests have no color"):
+    with pytest.raises(ValueError, match="the fleet table requests has no column color"):
         conform(pl.DataFrame({"arm": ["a"], "color": [1]}), "requests")
 
 

@@ -193,13 +193,13 @@ def test_the_file_says_what_it_was_made_of(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"\x00\x01noise" * 1000, "neither pcap nor pcapng: it begins with 00 01 6e 6f"),
-        (_pcap(0), "a capture without a packet"),
+        (_pcap(0), "the capture has no packets"),
         (b"PK\x03\x04", "too short"),
         (
             b"#separator \\x09\n#path\tdns\n#fields\tts\tuid\n#types\ttime\tstring\n",
             "no field orig_bytes nor resp_bytes",
         ),
-        (b"a,b\n1,2\n", "no column 'start'; there are a, b"),
+        (b"a,b\n1,2\n", "no column 'start'; the columns are a, b"),
         (b"start,bytes\n1,2\n2,-5\n", "row 3: start 2, bytes -5"),
         (b"start,bytes\n1,many\n", "row 2: start 1, bytes many"),
         (b"start,bytes\n" + b"1,10\n" * 12_000 + b"1,1.5\n", "row 12002: start 1, bytes 1.5"),
@@ -208,13 +208,13 @@ def test_the_file_says_what_it_was_made_of(tmp_path: Path) -> None:
         (b"start,bytes\n1e30,1\n", "row 2: start 1e30"),
         (b"start,bytes\n01/02/2020 12:00,1\n", "row 2: start 01/02/2020 12:00"),
         (b"start,bytes\n1,2,3\n", "found more fields"),
-        (b"start,bytes\n", "no flow in there"),
-        (b'[{"ts": 1},\n{"ts": 2}]\n', "no JSON object"),
+        (b"start,bytes\n", "no flows found"),
+        (b'[{"ts": 1},\n{"ts": 2}]\n', "not a JSON object"),
         (
             b"#separator \\x09\n#fields\tts\tproto\torig_bytes\tresp_bytes\nyesterday\ttcp\t1\t1\n",
-            "no flow in there of TCP; 1 line can't be read",
+            "no flows of TCP found; 1 line can't be read",
         ),
-        (b'{"ts": 1, "uid": \n', "no JSON object"),
+        (b'{"ts": 1, "uid": \n', "not a JSON object"),
     ],
 )
 def test_a_bad_file_is_a_clear_error(
@@ -260,16 +260,16 @@ def test_used_wrongly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments, said in [
         (["extract", "nowhere.pcap", "-o", "x"], "nowhere.pcap: no such file"),
         (["extract", ".", "-o", "x"], ".: is a directory"),
-        (["extract", "a.pcap", "b.csv", "-o", "x"], "capture and csv at a time"),
+        (["extract", "a.pcap", "b.csv", "-o", "x"], "capture and csv files together"),
         (["extract", "a.pcap", "-o", "there"], "--out there exists already"),
         (["extract", "a.pcap", "-o", "x", "--idle", "60"], "'60' is no time"),
-        (["extract", "a.pcap", "-o", "x", "--columns", "start=a"], "leave --columns out"),
+        (["extract", "a.pcap", "-o", "x", "--columns", "start=a"], "omit --columns"),
         (["extract", "b.csv", "-o", "x", "--columns", "begin=a"], "not start=NAME,bytes=NAME"),
         (["describe", "nowhere"], "nowhere: no such file"),
         (["extract", "/dev/null", "-o", "x"], "/dev/null: is a pipe or a device"),
         (["describe", "a.pcap", "--plot", "there"], "a picture is a .png"),
         (["describe", "a.pcap", "--plot", "there.png"], "--plot there.png exists already"),
-        (["fit", "b.csv"], "b.csv: 1 flows, all of 2 bytes: a fit needs 100 or more"),
+        (["fit", "b.csv"], "b.csv: 1 flows, all of 2 bytes: a fit needs at least 100"),
         (["describe", "a.pcap", "--plot", "a.txt"], "a picture is a .png"),
     ]:
         code, stderr = _told(tmp_path, monkeypatch, *arguments)
@@ -396,7 +396,7 @@ def test_others_captures(tmp_path: Path) -> None:
     assert extracted.about["counts"]["other"] == 7
     with pytest.raises(FlowsError, match="is neither pcap nor pcapng"):
         workload.extract([CAPTURES / "malformed.pcap"], tmp_path / "x.parquet")
-    with pytest.raises(FlowsError, match="none of 5 packets is of TCP"):
+    with pytest.raises(FlowsError, match="none of 5 packets is TCP"):
         workload.extract([CAPTURES / "be.pcap"], tmp_path / "x.parquet")
     workload.extract([CAPTURES / "be.pcap"], tmp_path / "be.parquet", udp=True)
 
@@ -460,8 +460,8 @@ def test_files_of_flows_that_others_made(tmp_path: Path) -> None:
     assert described.pauses.tolist() == [0.3] and described.span_s == 1.0
     assert (described.load * described.edges[1]).sum() == pytest.approx(8 * 21_500)
     for frame, problem in [
-        (pl.DataFrame({"start": ["a"], "bytes": [1]}), "its column start is of String"),
-        (pl.DataFrame({"start": [1.0], "bytes": [1.5]}), "its column bytes is of Float64"),
+        (pl.DataFrame({"start": ["a"], "bytes": [1]}), "the column start has type String"),
+        (pl.DataFrame({"start": [1.0], "bytes": [1.5]}), "the column bytes has type Float64"),
     ]:
         frame.write_parquet(tmp_path / "b")
         with pytest.raises(FlowsError, match=problem):

@@ -271,7 +271,7 @@ def _envelopes(estimates: Estimates) -> list[str]:
                 else ", so no single window is the limit"
             )
             said.append(
-                f"{arm}: among the half of connections with larger minimum RTT, the 95th percentile of bandwidth varies "
+                f"{arm}: among the connections with above-median minimum RTT, the 95th percentile of bandwidth varies "
                 f"as RTT to the power {line.slope:.2f} ({line.low:.2f} to {line.high:.2f}){window}."
             )
     return said

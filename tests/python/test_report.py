@@ -167,9 +167,9 @@ def test_jitter_that_was_added_is_told(tmp_path: Path) -> None:
 
 def test_contenders_are_the_algorithms_that_were_set_and_the_flows_beside_them(swept: Path) -> None:
     rows = _table(build(swept), "Results").rows
-    assert [row[1] for row in rows] == ["cubic", "bbr1 beside cubic"] * 2 + [
+    assert [row[1] for row in rows] == ["cubic", "bbr1 competing with cubic"] * 2 + [
         "bbr3",
-        "bbr1 beside bbr3",
+        "bbr1 competing with bbr3",
     ] * 2
 
 
@@ -178,9 +178,9 @@ def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:
     directory = write_sweep(tmp_path / "s", scenario, {"flow.1.cc": ["bbr1", "bbr3"]}, [1])
     rows = _table(build(directory), "Results").rows
     assert [row[0] for row in rows] == [
-        "3 × cubic beside bbr1",
+        "3 × cubic competing with bbr1",
         "bbr1",
-        "3 × cubic beside bbr3",
+        "3 × cubic competing with bbr3",
         "bbr3",
     ]
     at = next(
@@ -268,7 +268,7 @@ def test_a_reproduced_study_has_published_beside_ours(fullpipe: Fullpipe, tmp_pa
     published = str(ROOT / "published/microsoft-wan-2021.toml")
     fullpipe("reproduce", published, "--case", case, "--seeds", "1", "--out", "kept")
     report = build(tmp_path / "kept")
-    table = _table(report, "Published and ours")
+    table = _table(report, "Published and our values")
     records = json.loads((tmp_path / "kept/table.json").read_text(encoding="utf-8"))
     assert [row[1] for row in table.rows] == [record["metric"] for record in records] != []
     for row, record in zip(table.rows, records, strict=True):
@@ -288,7 +288,7 @@ def test_a_conformance_suite_has_each_condition_with_its_reason_and_each_run(
     report = build(kept)
     assert report.title == "bbr1: draft-ietf-ccwg-bbr-06, Appendix A"
     conditions = json.loads((kept / "table.json").read_text(encoding="utf-8"))
-    rows = _table(report, "Published and ours").rows
+    rows = _table(report, "Published and our values").rows
     assert [(row[0], row[2]) for row in rows] == [
         (each["case"], each["because"]) for each in conditions
     ]
@@ -356,7 +356,7 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
 
 def test_nothing_that_was_named_is_overwritten(swept: Path, tmp_path: Path) -> None:
     (tmp_path / "there.html").write_text("mine", encoding="utf-8")
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         write_report(swept, out=tmp_path / "there.html")
     assert (tmp_path / "there.html").read_text(encoding="utf-8") == "mine"
 

@@ -124,4 +124,4 @@ def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(
     results = sections["Results"].blocks[0]
     assert isinstance(results, Table)
     # What flows beside it got is told beside what it was set to.
-    assert [row[1] for row in results.rows][:2] == ["2 × newreno beside cubic", "cubic"]
+    assert [row[1] for row in results.rows][:2] == ["2 × newreno competing with cubic", "cubic"]

@@ -55,7 +55,9 @@ def describe(file: Path) -> Described:
     """
     flows = read(file)
     if not flows.height:
-        raise FlowsError(f"{file}: no flow carries payload\n  fix: name a file with flows that carry payload")
+        raise FlowsError(
+            f"{file}: no flow carries payload\n  fix: name a file with flows that carry payload"
+        )
     begun = _seconds(flows["start"] - flows["start"][0])
     at, lasted, volumes, of = _chunks(flows)
     pauses = at[1:] - (at + lasted)[:-1]

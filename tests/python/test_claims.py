@@ -351,7 +351,7 @@ def test_a_case_that_is_not_there(fullpipe: Fullpipe, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(GOOD)
     done = fullpipe("reproduce", "small.toml", "--case", "B3")
     assert done.returncode == 2
-    fix = "* stands for anything; there is A1, A2, B1, B2"
+    fix = "use * as a wildcard; the cases are A1, A2, B1, B2"
     assert done.stderr == f"error: --case B3: no case of small.toml is called so\n  fix: {fix}\n"
 
 

@@ -135,26 +135,34 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         (
             "[runs.cubic]",
             "[runs.cubik]",
-            ['claim[2].of = "cubic": is no group', "fix: use one of reno, buffers"],
+            ['claim[2].of = "cubic": is not a group', "fix: use one of reno, buffers"],
         ),
         (
             'like = "reno"',
             'like = "none"',
-            ['runs.buffers.like = "none": is no other group', "fix: use one of reno"],
+            ['runs.buffers.like = "none": is not another group', "fix: use one of reno"],
         ),
-        ('like = "reno"', 'like = "buffers"', ['runs.buffers.like = "buffers": is no other group']),
-        ('like = "reno"', 'like = "cubic"', ["runs.cubic", "is no other group"]),
+        (
+            'like = "reno"',
+            'like = "buffers"',
+            ['runs.buffers.like = "buffers": is not another group'],
+        ),
+        ('like = "reno"', 'like = "cubic"', ["runs.cubic", "is not another group"]),
         (
             "sweep = {",
             "swep = {",
             ["runs.buffers.swep: there is no such key", "fix: use one of like, scenario"],
         ),
-        ('["1bdp", "4bdp"]', "[]", ["runs.buffers.sweep.path.buffer = []", "is no list of values"]),
-        ('["1bdp", "4bdp"]', '["1bdp", "1bdp"]', ['runs.buffers.sweep = "1bdp": is there twice']),
+        (
+            '["1bdp", "4bdp"]',
+            "[]",
+            ["runs.buffers.sweep.path.buffer = []", "is not a list of values"],
+        ),
+        ('["1bdp", "4bdp"]', '["1bdp", "1bdp"]', ['runs.buffers.sweep = "1bdp": occurs twice']),
         (
             '"4bdp"]',
             '"4bdp"], "path.rtt" = ["1ms"]',
-            ["runs.buffers.sweep: the lists are not equally long (2, 1)"],
+            ["runs.buffers.sweep: the lists have different lengths (2, 1)"],
         ),
         (
             "[runs.reno.scenario]",
@@ -181,7 +189,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
                 "two for ratio, paired_ratio, difference, wins, superiority, mann_whitney",
             ],
         ),
-        ('of = ["reno"]', 'of = ["reno: 8bdp"]', ["claim[0].of", "'8bdp' fits no point"]),
+        ('of = ["reno"]', 'of = ["reno: 8bdp"]', ["claim[0].of", "'8bdp' matches no point"]),
         (
             'of = ["buffers"]',
             'of = ["reno"]',
@@ -189,7 +197,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         ),
         ('compare = "rise"', 'compare = "rises"', ['claim[1].compare = "rises": is unknown']),
         ("within = [8, 10]\n", "", ["claim[0].within: is missing", "fix: write [least, greatest]"]),
-        ("within = [8, 10]", "within = [10, 8]", ["claim[0].within = [10, 8]: is no interval"]),
+        ("within = [8, 10]", "within = [10, 8]", ["claim[0].within = [10, 8]: is not an interval"]),
         ('why = "the link has 10"\n', "", ["claim[0].why: is missing"]),
         (
             'of = ["reno"]\n',
@@ -199,7 +207,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         (
             'draw = "sweep"',
             'draw = "queue_cdf"',
-            ["picture[1].measure", "does not fit to queue_cdf"],
+            ["picture[1].measure", "does not fit queue_cdf"],
         ),
         (
             '"queue_over_time"',
@@ -301,7 +309,7 @@ def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
     done = fullpipe("reproduce", "small.toml", "--out", "kept")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 of 4 judged cells met, 0 missed; 1 reported" in done.stdout
-    assert "Look at kept/report.html or pictures/" in done.stdout
+    assert "Report: kept/report.html or pictures/" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
     kept = tmp_path / "kept"
     assert {path.name for path in (kept / "pictures").iterdir()} == {"queues.png", "buffers.png"}
@@ -352,7 +360,7 @@ def test_a_case_that_is_not_there(fullpipe: Fullpipe, tmp_path: Path) -> None:
     done = fullpipe("reproduce", "small.toml", "--case", "B3")
     assert done.returncode == 2
     fix = "use * as a wildcard; the cases are A1, A2, B1, B2"
-    assert done.stderr == f"error: --case B3: no case of small.toml is called so\n  fix: {fix}\n"
+    assert done.stderr == f"error: --case B3: no case of small.toml matches\n  fix: {fix}\n"
 
 
 def test_a_row_may_be_a_group(tmp_path: Path) -> None:
@@ -361,7 +369,7 @@ def test_a_row_may_be_a_group(tmp_path: Path) -> None:
     table += 'columns = ["case", "rate"]\nrows = [["reno", 9.6]]\n'
     (case,) = _load(tmp_path, GOOD[:start] + table).cases
     assert (case.name, case.ccs, case.point.seeds) == ("reno", ("newreno",), 2)
-    for wrong, words in (('"vegas"', "is no group of runs"), ('"buffers"', "is a sweep")):
+    for wrong, words in (('"vegas"', "is not a group of runs"), ('"buffers"', "is a sweep")):
         with pytest.raises(PublishedError) as caught:
             _load(tmp_path, GOOD[:start] + table.replace('"reno"', wrong))
         assert words in str(caught.value)

@@ -126,7 +126,7 @@ def test_the_same_again_is_the_same(
         (('measure = "mean_loss"', 'measure = "loss"'), "is unknown"),
         (('of = ["bbr1", "bbr2"]', 'of = ["bbr1"]'), "has 1 arms\n  fix: name 2"),
         (('of = ["bbr2"]', 'of = ["bbr9"]'), "is unknown\n  fix: use one of cubic-linux, bbr1"),
-        (("within = [2, inf]", "within = [2]"), "is no pair of numbers"),
+        (("within = [2, inf]", "within = [2]"), "is not a pair of numbers"),
         (("fewer = 4_000\n", ""), "fleet.fewer = null"),
         (('about = "none"\n', ""), "assumption.no-policers.about: is missing"),
     ],
@@ -142,9 +142,9 @@ def test_what_is_wrong_is_said(tmp_path: Path, change: tuple[str, str], said: st
 
 def test_the_command_says_what_a_fleet_has_not(tmp_path: Path) -> None:
     for wrong, said in (
-        (["--seeds", "3"], "is a study of a fleet"),
+        (["--seeds", "3"], "a study of a fleet"),
         (["--on", "kernel"], "--on kernel"),
-        (["--case", "D99"], "there is D1"),
+        (["--case", "D99"], "the cases are D1"),
     ):
         ran = CliRunner().invoke(
             app, ["reproduce", str(FILE), *wrong, "--out", str(tmp_path / "out")]

@@ -81,7 +81,7 @@ def test_a_run_is_drawn_over_the_sources_series() -> None:
         (
             "kernel-2026/a_bbr3.csv.gz",
             "kernel-2026/b_bbr3.csv.gz",
-            ["picture[0].series", "is not there", "fix: name"],
+            ["picture[0].series", "does not exist", "fix: name"],
         ),
     ],
 )

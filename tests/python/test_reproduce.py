@@ -143,8 +143,8 @@ def test_the_command_keeps_what_it_found(fullpipe: Fullpipe, tmp_path: Path) -> 
     done = fullpipe("reproduce", "small.toml")
     assert (done.returncode, done.stderr) == (0, "")
     assert "1 of 1 judged cells met" in done.stdout
-    assert "no not-built here yet" in done.stdout
-    assert "Look at results/small-001/report.html or overview.png" in done.stdout
+    assert "fullpipe has no not-built yet" in done.stdout
+    assert "Report: results/small-001/report.html or overview.png" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 100
     kept = tmp_path / "results" / "small-001"
     assert {path.name for path in kept.iterdir()} == {

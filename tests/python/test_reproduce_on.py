@@ -197,7 +197,7 @@ def test_pictures_that_take_no_long_runs_are_drawn_on_other_runners(
         "median.png",
         "sorted.png",
     ]
-    assert "Look at kept/report.html or pictures/" in told.stdout
+    assert "Report: kept/report.html or pictures/" in told.stdout
 
 
 def test_a_study_set_up_for_a_runner_is_what_its_name_means_there(fake: Path) -> None:

@@ -128,7 +128,7 @@ def test_the_same_again_is_the_same(
         (('of = ["bbr2"]', 'of = ["bbr9"]'), "is unknown\n  fix: use one of cubic-linux, bbr1"),
         (("within = [2, inf]", "within = [2]"), "is not a pair of numbers"),
         (("fewer = 4_000\n", ""), "fleet.fewer = null"),
-        (('about = "none"\n', ""), "assumption.no-policers.about: is missing"),
+        (('about = "no path has a policer"\n', ""), "assumption.no-policers.about: is missing"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, change: tuple[str, str], said: str) -> None:

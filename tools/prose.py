@@ -34,7 +34,9 @@ PATTERNS = {
     r"\bso (?:many|often|much)\b(?! (?:more|less|that|as))": "N, every TIME, an amount",
     r"\bby (?:itself|themselves)\b": "automatically, or alone",
     r"\bof which\b": "two sentences, or whose",
-    r"\bwhat (?:is|are|was|were|has|have|had|came|comes|becomes|arrives|waits|leaves|it|they)\b(?!\?)": "the noun: data in flight, the result",
+    r"\bwhat (?:is|are|was|were|has|have|had|came|comes|becomes|arrives|waits|leaves|it|they)\b(?!\?)": (
+        "the noun: data in flight, the result"
+    ),
     r"\bwhether it be\b": "whether it is, or or",
     r"\ba head\b": "a column header, the head of the queue",
     r"\b(?:come|comes|came|coming) to\b": "meet, result in, give",
@@ -55,15 +57,30 @@ PATTERNS = {
     r"\bin mid-run\b": "during the run",
     r"\bwhoever\b|\bwherefrom\b|\bwherewith\b": "name the actor",
     r"\bas it were\b|\bso to say\b": "leave it out",
-    r"(?:^|[.:;!?] )Of (?:a|an|the|each|every|all|those|what|one|two|several|both|its|their)\b": "begin with the subject",
+    r"(?:^|[.:;!?] )Of (?:an?|the|each|every|all|those|what|one|two|several|both|its|their)\b": (
+        "begin with the subject"
+    ),
     r"(?:^|[.!?] )(?:What|Who|Whose|Which)\b(?![^.]*\?)": "begin with the noun or the verb",
-    r"^How\b(?![^.]*\?)(?! to\b)": "begin with the noun: number of, rate at which",
+    r"^How\b(?![^.]*\?)(?![ -]to\b)": "begin with the noun: number of, rate at which",
 }
 _FOUND = re.compile("|".join(f"(?P<p{n}>{p})" for n, p in enumerate(PATTERNS)), re.IGNORECASE)
 # These three look at the beginning of a sentence, where case matters.
 _CASED = {n for n, p in enumerate(PATTERNS) if p.startswith(("(?:^", "^"))}
 
-SUFFIXES = {".rs", ".py", ".pyi", ".md", ".toml", ".js", ".css", ".yml", ".yaml", ".cff", ".sh", ".c"}
+SUFFIXES = {
+    ".rs",
+    ".py",
+    ".pyi",
+    ".md",
+    ".toml",
+    ".js",
+    ".css",
+    ".yml",
+    ".yaml",
+    ".cff",
+    ".sh",
+    ".c",
+}
 NAMES = {"Makefile", "run", "build"}
 SKIPPED = re.compile(
     r"^(?:Cargo.lock|uv.lock|docs/notebook/|LICENSE|.*uPlot|tools/prose|tests/captures/|typos.toml|"
@@ -95,7 +112,11 @@ def files(paths: list[str]) -> Iterator[str]:
     ).stdout.splitlines()
     for path in listed:
         name = Path(path)
-        if (name.suffix in SUFFIXES or name.name in NAMES) and not SKIPPED.match(path) and (ROOT / path).exists():
+        if (
+            (name.suffix in SUFFIXES or name.name in NAMES)
+            and not SKIPPED.match(path)
+            and (ROOT / path).exists()
+        ):
             yield path
 
 
@@ -106,7 +127,10 @@ _RUST = re.compile(
     r"""|(?P<string>b?"(?:\\.|[^"\\])*")|(?P<char>'(?:\\.[^']*|[^'\\\n])')""",
     re.DOTALL,
 )
-_HASH = re.compile(r"""(?P<string>\"\"\".*?\"\"\"|'''.*?'''|"(?:\\.|[^"\\\n])*"|'[^'\n]*')|(?P<comment>\#[^\n]*)""", re.DOTALL)
+_HASH = re.compile(
+    r"""(?P<string>\"\"\".*?\"\"\"|'''.*?'''|"(?:\\.|[^"\\\n])*"|'[^'\n]*')|(?P<comment>\#[^\n]*)""",
+    re.DOTALL,
+)
 
 
 def read(path: str) -> Iterator[Prose]:
@@ -194,7 +218,11 @@ def _prose(piece: Prose) -> Iterator[Prose]:
         part = Prose(piece.path, piece.line + start, piece.kind, piece.lines[start:end])
         start = end + 1
         words = re.findall(r"(?<![\w./:])[A-Za-z][a-z'-]*(?![\w/(:])", part.text)
-        if not fenced and len(words) >= 3 and any(word.islower() and len(word) > 2 for word in words):
+        if (
+            not fenced
+            and len(words) >= 3
+            and any(word.islower() and len(word) > 2 for word in words)
+        ):
             yield part
 
 
@@ -206,7 +234,9 @@ def _page(path: str, text: str) -> Iterator[Prose]:
         if line.lstrip().startswith("```"):
             fenced = not fenced
         prose = bool(line.strip()) and not fenced and not line.lstrip().startswith(("```", "<!--"))
-        begins = line.lstrip().startswith(("|", "#", "- ", "* ")) or bool(re.match(r"\s*\d+\. ", line))
+        begins = line.lstrip().startswith(("|", "#", "- ", "* ")) or bool(
+            re.match(r"\s*\d+\. ", line)
+        )
         if lines and (not prose or begins):
             yield from _prose(Prose(path, first, "page", lines))
             lines = []
@@ -226,7 +256,11 @@ def _plain(text: str) -> str:
 
 
 def lint(paths: list[str]) -> int:
-    allowed = [line.split(": ", 1) for line in EXCEPTIONS.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    allowed = [
+        line.split(": ", 1)
+        for line in EXCEPTIONS.read_text(encoding="utf-8").splitlines()
+        if line and line[0] != "#"
+    ]
     used = set()
     problems = 0
     for path in files(paths):
@@ -241,13 +275,20 @@ def lint(paths: list[str]) -> int:
                         continue
                     around = cell[max(0, found.start() - 30) : found.end() + 30]
                     excused = next(
-                        (n for n, (where, what) in enumerate(allowed) if re.fullmatch(where, path) and what in cell), None
+                        (
+                            n
+                            for n, (where, what) in enumerate(allowed)
+                            if re.fullmatch(where, path) and what in cell
+                        ),
+                        None,
                     )
                     if excused is not None:
                         used.add(excused)
                         continue
                     problems += 1
-                    print(f"{path}:{piece.line}: “{found[0].strip(' .:;')}” in “…{around}…”; better: {PATTERNS[pattern]}")
+                    print(
+                        f"{path}:{piece.line}: “{found[0].strip(' .:;')}” in “…{around}…”; better: {PATTERNS[pattern]}"
+                    )
     if not paths:
         for number, (where, what) in enumerate(allowed):
             if number not in used:
@@ -280,7 +321,11 @@ def _code(path: str, text: str) -> str:
     elif suffix in {".py", ".pyi"}:
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         skip = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-        keep = " ".join(_short(t.string) if t.type == tokenize.STRING else t.string for t in tokens if t.type not in skip)
+        keep = " ".join(
+            _short(t.string) if t.type == tokenize.STRING else t.string
+            for t in tokens
+            if t.type not in skip
+        )
     else:
         keep = text
     # A string that no longer needs a line of its own leaves a comma or brackets behind.
@@ -294,11 +339,17 @@ def _short(literal: str) -> str:
 def same_code(revision: str) -> int:
     """Names the sources that differ from `revision` in more than prose."""
     names = subprocess.run(
-        ["git", "diff", "--name-only", revision, "--", "*.rs", "*.py", "*.pyi"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "diff", "--name-only", revision, "--", "*.rs", "*.py", "*.pyi"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.splitlines()
     differ = []
     for path in names:
-        before = subprocess.run(["git", "show", f"{revision}:{path}"], cwd=ROOT, capture_output=True, text=True).stdout
+        before = subprocess.run(
+            ["git", "show", f"{revision}:{path}"], cwd=ROOT, capture_output=True, text=True
+        ).stdout
         after = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).exists() else ""
         if _code(path, before) != _code(path, after):
             differ.append(path)
@@ -307,7 +358,9 @@ def same_code(revision: str) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("lint").add_argument("paths", nargs="*")
     drawn = commands.add_parser("draw")

@@ -130,7 +130,7 @@ def _impairment(impairment: Impairment) -> Iterator[RenderableType]:
         grid.add_row(Text(part["name"], style="bold"), text)
     yield _or_none(grid)
     yield _head("Specification")
-    yield _indent(Text(f"{impairment['source'] or 'our own'}; docs/models/path.md"))
+    yield _indent(Text(f"{impairment['source'] or 'our own'}; docs/reference/models/path.md"))
 
 
 def _syntax(impairment: Impairment) -> str:
@@ -140,7 +140,7 @@ def _syntax(impairment: Impairment) -> str:
 
 
 def _part(part: Part) -> str:
-    alone = part["unit"] == "a word by itself"
+    alone = part["unit"] == "keyword without a value"
     words = [part["name"]] if part["named"] or alone else []
     if not alone:
         words.append(
@@ -190,27 +190,33 @@ def _options(options: Iterable[QueueOption]) -> RenderableType:
 
 def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
     yield _title("scenario", "One experiment as a TOML file.")
-    yield _head("At the top")
-    yield _keys(
-        [key for key in keys if "." not in key["key"] and not key["kind"].startswith("table")]
-    )
-    yield _head("In [path]")
-    changes = [key for key in keys if key["key"].startswith("path.change.")]
-    yield _keys([key for key in keys if key["key"].startswith("path.") and key not in changes])
-    yield _head("In each [[link]]; --set counts them from 0: link.0.rate")
-    yield _keys([key for key in keys if key["key"].startswith("link.")])
-    yield _head("In each [[path.change]]; --set counts them from 0: path.change.0.at")
-    yield _keys(changes)
-    yield _head("In [host]")
-    yield _keys([key for key in keys if key["key"].startswith("host.")])
-    yield _head("In [quic]")
-    yield _keys([key for key in keys if key["key"].startswith("quic.")])
-    yield _head("In each [[flow]]; --set counts them from 0: flow.0.cc")
-    yield _keys([key for key in keys if key["key"].startswith("flow.")])
-    yield _head("In each [[workload]]; --set counts them from 0: workload.0.load")
-    yield _keys([key for key in keys if key["key"].startswith("workload.")])
-    yield _head("In [sweep], besides the keys that it varies")
-    yield _keys([key for key in keys if key["key"].startswith("sweep.")])
+    for heading, those in sections(keys):
+        yield _head(heading)
+        yield _keys(those)
+
+
+def sections(keys: Iterable[Key]) -> list[tuple[str, list[Key]]]:
+    """The keys of a scenario by their table, with a heading each, in the order of `fullpipe explain scenario`."""
+    headings = {
+        "": "Top level",
+        "path": "[path]",
+        "link": "[[link]]; --set numbers them from 0: link.0.rate",
+        "path.change": "[[path.change]]; --set numbers them from 0: path.change.0.at",
+        "host": "[host]",
+        "quic": "[quic]",
+        "flow": "[[flow]]; --set numbers them from 0: flow.0.cc",
+        "workload": "[[workload]]; --set numbers them from 0: workload.0.load",
+        "sweep": "[sweep], in addition to the keys that it varies",
+    }
+    of: dict[str, list[Key]] = {table: [] for table in headings}
+    for key in keys:
+        name = key["key"]
+        table = "path.change" if name.startswith("path.change.") else name.partition(".")[0]
+        if "." in name:
+            of[table].append(key)
+        elif not key["kind"].startswith("table"):
+            of[""].append(key)
+    return [(heading, of[table]) for table, heading in headings.items()]
 
 
 def _key(key: Key) -> Iterator[RenderableType]:

@@ -1,6 +1,6 @@
 """A user's own algorithms in Python: what a class says of itself, and how it is found by its name.
 
-`docs/python-controllers.md` has the contract and a whole example.
+`docs/tutorial/python-algorithm.md` has the contract and a whole example.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _imported(name: str) -> type:
         fix = (
             f"it has {', '.join(classes)}"
             if classes
-            else "write one; docs/python-controllers.md shows how"
+            else "write one; docs/tutorial/python-algorithm.md shows how"
         )
         raise _refused(name, f"{module_name} has no class {class_name}", fix)
     return made

@@ -82,12 +82,16 @@ class Entry(NamedTuple):
 
 def write(scenarios: Path, out: Path) -> None:
     """Runs every scenario of a directory and writes the page."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page(entries(scenarios)), encoding="utf-8")
+
+
+def entries(scenarios: Path) -> list[Entry]:
+    """Runs every scenario of a directory, on all cores, in the order of the files' names."""
     files = sorted(scenarios.glob("*.toml"))
     # A new interpreter each: threads of this one do not survive a fork.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        entries = list(pool.map(_entry, files))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page(entries), encoding="utf-8")
+        return list(pool.map(_entry, files))
 
 
 def uses(scenario: Scenario) -> dict[str, list[str]]:
@@ -212,7 +216,7 @@ def _group(used: dict[str, list[str]]) -> str:
     return next((name for name, holds in rules.items() if holds), "Congestion control")
 
 
-_GROUPS = (
+GROUPS = (
     *(
         "Congestion control",
         "Applications",
@@ -227,7 +231,7 @@ _GROUPS = (
 def page(entries: list[Entry]) -> str:
     """The whole page."""
     names = {entry.name for entry in entries}
-    sections = [(group, [entry for entry in entries if entry.group == group]) for group in _GROUPS]
+    sections = [(group, [entry for entry in entries if entry.group == group]) for group in GROUPS]
     links = "".join(f'<a href="#{_anchor(group)}">{escape(group)}</a>' for group, _ in sections)
     body = "".join(
         f'<section id="{_anchor(group)}"><h2>{escape(group)}</h2>\n'
@@ -274,7 +278,7 @@ _FEW = 6
 
 def everything() -> dict[str, tuple[str, ...]]:
     """All elements by kind."""
-    listed = {kind: tuple(each["name"] for each in entries()) for kind, entries in ELEMENTS.items()}
+    listed = {kind: tuple(each["name"] for each in listing()) for kind, listing in ELEMENTS.items()}
     return {**listed, **KINDS}
 
 

@@ -1,7 +1,7 @@
 """The simulator's `[host]`, fitted to this machine: `python -m fullpipe.hostfit`, where `make quic` has been run.
 
 Real QUIC downloads 300 MB with a fixed window, in batches of several sizes, while `fullpipe-quic turns` takes down what
-each turn of both programs took and how late they woke. docs/models/host.md has the model; no goodput enters the fit.
+each turn of both programs took and how late they woke. docs/reference/models/host.md has the model; no goodput enters the fit.
 """
 
 from __future__ import annotations

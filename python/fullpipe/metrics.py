@@ -1,4 +1,4 @@
-"""The types of a run's metrics, in SI units. The values come from Rust; `docs/metrics.md` has a formula for each."""
+"""The types of a run's metrics, in SI units. The values come from Rust; `docs/reference/metrics.md` has a formula for each."""
 
 from typing import NotRequired, TypedDict
 

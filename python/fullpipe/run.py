@@ -187,7 +187,7 @@ class Run(RunData):
         flow: str | None = None,
         form: Literal["json", "json-seq"] | None = None,
     ) -> Path:
-        """Writes the trace as qlog 0.3, which qvis opens; `docs/qlog.md` says which value stands where.
+        """Writes the trace as qlog 0.3, which qvis opens; `docs/reference/qlog.md` says which value stands where.
 
         Args:
             path: The file, a new one.

@@ -22,7 +22,7 @@ class RunData:
     Attributes:
         scenario: What was run.
         metrics: Everything that was measured, in SI units; :mod:`fullpipe.metrics` and
-            `docs/metrics.md` explain it.
+            `docs/reference/metrics.md` explain it.
         trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed
             give the same one on every machine. None without a trace.
     """
@@ -159,8 +159,8 @@ def _view(column: Numbers | Labels) -> Numbers | Labels:
     """The same memory, read-only: :meth:`Run.trace` shows it, too."""
     if isinstance(column, tuple):
         codes, labels = column[0].view(), column[1]
-        codes.flags.writable = False
+        codes.flags.writeable = False
         return codes, list(labels)
     numbers = column.view()
-    numbers.flags.writable = False
+    numbers.flags.writeable = False
     return numbers

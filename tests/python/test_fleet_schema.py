@@ -42,7 +42,7 @@ def test_the_page_has_each_table(section: str) -> None:
     )
     pattern = rf"(?<=\n)(#+ {re.escape(section)}\n(?:(?!#)[^|\n][^\n]*\n|\n)*?)((?:\|[^\n]*\n)+)"
     found = re.search(pattern, page)
-    assert found, f"docs/fleet.md has no section {section} with a table"
+    assert found, f"docs/guide/fleet.md has no section {section} with a table"
     if os.environ.get("FULLPIPE_BLESS"):
         PAGE.write_text(page.replace(found[0], found[1] + table), encoding="utf-8")
     else:

@@ -14,7 +14,7 @@ from fullpipe import _core, stats
 
 ROOT = Path(__file__).parents[2]
 TYPES = ROOT / "python/fullpipe/metrics.py"
-PAGE = ROOT / "docs/metrics.md"
+PAGE = ROOT / "docs/reference/metrics.md"
 MARK = "# What follows is written by tests/python/test_metrics.py"
 CLASSES = {
     "flow": ("FlowMetrics", "The metrics of one flow."),
@@ -88,7 +88,7 @@ def test_the_page_follows() -> None:
         )
         heading = re.escape(f"\n## {of.capitalize()}\n")
         found = re.search(rf"{heading}.*?\n(\| Name \|.*?)\n\n", text, re.DOTALL)
-        assert found, f"docs/metrics.md has no table of {of}"
+        assert found, f"docs/reference/metrics.md has no table of {of}"
         text = text[: found.start(1)] + table + text[found.end(1) :]
     blessed(PAGE, text)
 

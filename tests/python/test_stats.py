@@ -296,7 +296,7 @@ def test_large_ratios_and_shares_have_their_own_words() -> None:
         [_compared("loss_fraction", [0.03 + 1e-4 * n for n in NOISE], [0.01] * 30)]
     )
     assert points.text.startswith(
-        "bbr3 has a retransmitted share 2.0 points higher than cubic (95 % CI 2.0 to 2.0 points)"
+        "bbr3 has a retransmission rate 2.0 points higher than cubic (95 % CI 2.0 to 2.0 points)"
     )
 
 

@@ -1,4 +1,4 @@
-//! The contract between a congestion controller and whatever transport drives it.
+//! The contract between a congestion controller and the transport that drives it.
 //!
 //! A [`Controller`] receives events, each with a [`Context`], and returns a [`Decision`], which the
 //! transport reads after every event. A packet may leave if and only if bytes in flight plus its
@@ -34,72 +34,70 @@ use fullpipe_units::{Bytes, EcnCodepoint, Rate, Rng, Span, Time};
 
 /// Sender-side congestion control.
 ///
-/// The transport calls, in this order within one ACK: `on_recovery(Spurious)`, every `on_lost`,
-/// `on_recovery(Enter)`, `on_ack`, `on_recovery(Exit)`; and reads
-/// [`decision`](Controller::decision) after each event. In two cases there are more: where an
-/// episode ends with losses still to be repaired, `Exit` and the next `Enter` come before `on_ack`;
-/// where a tail loss probe turns out to have repaired a loss (RFC 8985 §7.4), `Enter` and `Exit`
-/// after.
+/// Within one ACK the transport calls, in this order: `on_recovery(Spurious)`, every `on_lost`,
+/// `on_recovery(Enter)`, `on_ack`, `on_recovery(Exit)`. It reads [`decision`](Controller::decision)
+/// after each call. There are two exceptions. If an episode ends while losses still need repair,
+/// `Exit` and the next `Enter` come before `on_ack`. If a tail loss probe turns out to have
+/// repaired a loss (RFC 8985 §7.4), `Enter` and `Exit` come after it.
 pub trait Controller: Debug + Send {
-    /// A packet left and is counted in flight; `packet` is final.
+    /// A packet left and counts as in flight; `packet` is final.
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         let _ = (cx, packet);
     }
-    /// One packet was declared lost; may come from a timer, with no ACK.
+    /// A packet was declared lost; this may come from a timer, without an ACK.
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost);
-    /// One ACK that newly acknowledges something, after loss detection.
+    /// An ACK newly acknowledged data; called after loss detection.
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack);
-    /// A loss or ECN episode begins, ends or turns out to have been spurious, or the retransmission
-    /// timer fired.
+    /// A loss or ECN episode began, ended or proved spurious, or the retransmission timer fired.
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         let _ = (cx, change);
     }
-    /// The path changed under the connection.
+    /// The path of the connection changed.
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         let _ = (cx, change);
     }
-    /// The time asked for in [`Decision::wake_at`] has come.
+    /// The time requested in [`Decision::wake_at`] was reached.
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
     }
-    /// What the transport shall do from now on.
+    /// Returns the instructions for the transport from now on.
     fn decision(&self) -> Decision;
     /// Pushes the values of [`Descriptor::fields`](crate::Descriptor::fields), in their order.
-    /// Called only when traced.
+    /// Called only if the run is traced.
     fn observe(&self, row: &mut Vec<f64>);
 }
 
-/// What a controller is told with every event.
+/// Information that a controller receives with every event.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// The time of this event.
     pub now: Time,
-    /// The connection as it stands at this event.
+    /// The state of the connection at this event.
     pub conn: &'a Conn,
     /// The controller's own random stream.
     pub rng: &'a mut Rng,
-    /// Where state transitions are reported.
+    /// Receiver of state transitions.
     pub observer: &'a mut dyn Observer,
 }
 
-/// Receives what a controller wants known of itself.
+/// Receives notifications of a controller about itself.
 pub trait Observer: Debug {
-    /// The controller went from one state to another, and why.
+    /// The controller changed its state.
     fn transition(&mut self, now: Time, transition: Transition);
 }
 
 /// A state transition of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// The state that was left.
+    /// State before the transition.
     pub from: &'static str,
-    /// The state that was entered.
+    /// State after the transition.
     pub to: &'static str,
-    /// The rule that made it so.
+    /// Reason for the transition.
     pub reason: &'static str,
 }
 
-/// An observer that keeps nothing.
+/// An observer that ignores all notifications.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
@@ -107,18 +105,19 @@ impl Observer for NoObserver {
     fn transition(&mut self, _: Time, _: Transition) {}
 }
 
-/// The connection, kept by the transport: the `C.*` of draft-ietf-ccwg-bbr-06 §2.
+/// The state of the connection, maintained by the transport: the `C.*` of draft-ietf-ccwg-bbr-06
+/// §2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conn {
-    /// Sender maximum segment size: payload bytes.
+    /// Sender maximum segment size, in payload bytes.
     pub smss: Bytes,
-    /// The initial window (RFC 6928), bytes.
+    /// Initial window (RFC 6928), in bytes.
     pub initial_cwnd: Bytes,
     /// Bytes sent and neither acknowledged nor declared lost.
     pub inflight: Bytes,
     /// Bytes acknowledged so far, cumulatively or selectively.
     pub delivered: Bytes,
-    /// Of these, bytes that arrived with a CE mark.
+    /// Acknowledged bytes that arrived with a CE mark.
     pub delivered_ce: Bytes,
     /// Bytes declared lost so far.
     pub lost: Bytes,
@@ -126,26 +125,28 @@ pub struct Conn {
     pub srtt: Span,
     /// Smallest RTT of the connection; [`Span::MAX`] before the first sample.
     pub min_rtt: Span,
-    /// The latest rate bubble: there was too little to send (draft-ietf-ccwg-bbr-06 §4.1.2.4).
+    /// Whether the flow has too little data to send: the latest rate samples are
+    /// application-limited (draft-ietf-ccwg-bbr-06 §4.1.2.4).
     pub app_limited: bool,
-    /// The window was fully used by the flight that is being acknowledged (RFC 9438 §4.2, RFC
+    /// Whether the flight that is being acknowledged fully used the window (RFC 9438 §4.2, RFC
     /// 7661).
     pub cwnd_limited: bool,
-    /// Fast recovery is under way.
+    /// Whether the connection is in fast recovery.
     pub in_recovery: bool,
-    /// When the pacer will let the next packet go; not before the present.
+    /// Time at which the pacer releases the next packet; not in the past.
     pub next_departure: Time,
-    /// Packets are paced, by the controller's rate or the transport's.
+    /// Whether packets are paced, at the controller's rate or the transport's.
     pub paced: bool,
-    /// The pacing rate in force; none when not paced.
+    /// Pacing rate in force; `None` if not paced.
     pub pacing_rate: Option<Rate>,
-    /// How many send quanta the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3 for TCP,
-    /// 1 for QUIC.
+    /// Number of send quanta that the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3
+    /// for TCP, 1 for QUIC.
     pub offload_factor: u64,
 }
 
 impl Conn {
-    /// A connection at `now` of which nothing was sent yet, with the initial window of RFC 6928.
+    /// Creates a connection at `now` that has sent nothing yet, with the initial window of RFC
+    /// 6928.
     pub fn new(now: Time, smss: Bytes, offload_factor: u64) -> Conn {
         Conn {
             smss,
@@ -170,31 +171,31 @@ impl Conn {
 /// The state of the connection when a packet was sent: the `P.*` of draft-ietf-ccwg-bbr-06 §4.1.1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Snapshot {
-    /// When the packet left.
+    /// Time at which the packet left.
     pub sent: Time,
-    /// Send time of the packet that started the flight sampled.
+    /// Send time of the packet that started the sampled flight.
     pub first_sent: Time,
-    /// When [`Conn::delivered`] last grew.
+    /// Time at which [`Conn::delivered`] last grew before the packet left.
     pub delivered_at: Time,
-    /// [`Conn::delivered`] then.
+    /// [`Conn::delivered`] when the packet left.
     pub delivered: Bytes,
-    /// [`Conn::delivered_ce`] then.
+    /// [`Conn::delivered_ce`] when the packet left.
     pub delivered_ce: Bytes,
-    /// [`Conn::lost`] then.
+    /// [`Conn::lost`] when the packet left.
     pub lost: Bytes,
-    /// [`Conn::inflight`] **with** this packet.
+    /// [`Conn::inflight`] when the packet left, **including** the packet.
     pub inflight: Bytes,
     /// Payload bytes of the packet; `inflight == size` means a start from idle.
     pub size: u16,
-    /// Sent in an application-limited phase.
+    /// Whether the packet was sent in an application-limited phase.
     pub app_limited: bool,
-    /// Its ECN codepoint.
+    /// ECN codepoint of the packet.
     pub ecn: EcnCodepoint,
-    /// A retransmission.
+    /// Whether the packet is a retransmission.
     pub retransmit: bool,
 }
 
-/// Why a packet was declared lost.
+/// The reason for which a packet was declared lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
     /// A packet sent later arrived (RFC 8985 §6.2).
@@ -203,34 +204,35 @@ pub enum LossCause {
     Rto,
 }
 
-/// One lost packet.
+/// A lost packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lost {
-    /// The state when it was sent.
+    /// The state of the connection when the packet was sent.
     pub packet: Snapshot,
-    /// Bytes lost since it was sent, itself included.
+    /// Bytes lost since the packet was sent, including the packet.
     pub lost_since_sent: Bytes,
-    /// The packet before it, in sequence, is not lost: a new hole begins.
+    /// Whether a new hole begins: the preceding packet in sequence is not lost.
     pub new_range: bool,
-    /// Why.
+    /// Reason for which it was declared lost.
     pub cause: LossCause,
 }
 
 /// An RTT sample, from a packet that was sent once (Karn).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
-    /// From sending to the arrival of the ACK.
+    /// Time from sending the packet to the arrival of its ACK.
     pub raw: Span,
-    /// The part that the receiver says it spent delaying the ACK; zero when it doesn't say (TCP).
+    /// The part of it that the receiver reports as its own delay of the ACK; zero if it does not
+    /// report any (TCP).
     pub ack_delay: Span,
 }
 
 /// A delivery-rate sample: the `RS.*` of draft-ietf-ccwg-bbr-06 §4.1.1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// The rate, or none when the interval is shorter than the minimum RTT (§4.1.2.3).
+    /// The rate; `None` if the interval is shorter than the minimum RTT (§4.1.2.3).
     pub rate: Option<Rate>,
-    /// The longer of the send and the ACK interval.
+    /// The longer of the send interval and the ACK interval.
     pub interval: Span,
     /// Bytes delivered over the interval.
     pub delivered: Bytes,
@@ -238,8 +240,8 @@ pub struct RateSample {
     pub lost: Bytes,
     /// Bytes delivered with a CE mark over the interval.
     pub delivered_ce: Bytes,
-    /// The sample may understate the path: the newest acknowledged packet was sent
-    /// application-limited.
+    /// Whether the sample may underestimate the path, because the newest acknowledged packet was
+    /// sent while the flow was application-limited.
     pub app_limited: bool,
 }
 
@@ -248,14 +250,14 @@ pub struct RateSample {
 pub struct EcnCounts {
     /// Packets newly reported as CE-marked.
     pub ce_packets: u64,
-    /// Bytes of these, where the feedback counts bytes.
+    /// Bytes in these packets, if the feedback counts bytes.
     pub ce_bytes: Option<Bytes>,
 }
 
-/// One ACK.
+/// The information in one ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
-    /// The most recently sent of the packets newly acknowledged.
+    /// The most recently sent packet among the newly acknowledged ones.
     pub newest: Snapshot,
     /// Bytes newly acknowledged.
     pub newly_acked: Bytes,
@@ -263,21 +265,21 @@ pub struct Ack {
     pub newly_lost: Bytes,
     /// [`Conn::inflight`] before this ACK.
     pub prior_inflight: Bytes,
-    /// The RTT sample, if a packet sent once was acknowledged.
+    /// RTT sample, if a packet that was sent only once was acknowledged.
     pub rtt: Option<RttSample>,
-    /// From sending to the peer's sending of this ACK, by both clocks: only differences mean
-    /// something. None when the peer gives no timestamps, or this ACK's is that of an earlier
-    /// packet.
+    /// Time from sending the packet to the peer's sending of this ACK, each by its own clock: only
+    /// differences between samples are meaningful. `None` if the peer sends no timestamps, or if
+    /// this ACK's timestamp is that of an earlier packet.
     pub one_way: Option<Span>,
-    /// The delivery-rate sample.
+    /// Delivery-rate sample.
     pub rate: RateSample,
     /// ECN feedback.
     pub ecn: EcnCounts,
-    /// This ACK shows that a tail loss probe repaired a loss (RFC 8985 §7.4).
+    /// Whether this ACK shows that a tail loss probe repaired a loss (RFC 8985 §7.4).
     pub tlp_repair: bool,
 }
 
-/// What started a recovery episode.
+/// The cause of a recovery episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryCause {
     /// A lost packet.
@@ -289,21 +291,22 @@ pub enum RecoveryCause {
 /// Changes of the transport's recovery state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// An episode begins; with [`RecoveryOwner::Prr`](crate::RecoveryOwner::Prr) the controller
-    /// sets `ssthresh` here and the transport runs the window down to it until `Exit`.
+    /// An episode begins. With [`RecoveryOwner::Prr`](crate::RecoveryOwner::Prr) the controller
+    /// sets `ssthresh` now, and the transport reduces the window to it until `Exit`.
     Enter(RecoveryCause),
-    /// The episode is over: everything outstanding at its start was acknowledged.
+    /// The episode is over: all data outstanding at its start was acknowledged.
     Exit,
-    /// The losses since `Enter` or `Timeout` were none: undo.
+    /// The losses since `Enter` or `Timeout` were spurious: the controller should undo its
+    /// reaction.
     Spurious,
-    /// The retransmission timer fired; [`Conn::inflight`] counts what is left after its losses were
-    /// marked.
+    /// The retransmission timer fired; [`Conn::inflight`] no longer includes the packets that were
+    /// therefore declared lost.
     Timeout {
-        /// The timer had resent the first outstanding segment already: nothing was acknowledged
-        /// since (RFC 5681 §3.1).
+        /// Whether the timer had already resent the first outstanding segment, with nothing
+        /// acknowledged since (RFC 5681 §3.1).
         again: bool,
     },
-    /// Nothing came through for several timeouts (RFC 9002 §7.6); after the `Enter` of these
+    /// Nothing was acknowledged for several timeouts (RFC 9002 §7.6); follows the `Enter` of these
     /// losses.
     Persistent,
 }
@@ -311,38 +314,38 @@ pub enum Recovery {
 /// Changes of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChange {
-    /// [`Conn::smss`] has a new value.
+    /// [`Conn::smss`] changed.
     Mtu,
     /// The path does not carry ECN.
     EcnFailed,
-    /// A remembered bandwidth-delay product of this path.
+    /// The bandwidth-delay product of this path is known from an earlier connection.
     Seed {
-        /// Its value.
+        /// Bandwidth-delay product, in bytes.
         bdp: Bytes,
     },
 }
 
-/// What the transport shall do.
+/// Instructions for the transport.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// A packet may leave iff inflight + its size <= cwnd.
+    /// Congestion window: a packet may leave iff inflight + its size <= cwnd.
     pub cwnd: Bytes,
     /// Slow-start threshold; [`Bytes::MAX`] before the first congestion.
     pub ssthresh: Bytes,
-    /// The pacing rate; none for an ACK-clocked flow.
+    /// Pacing rate; `None` for an ACK-clocked flow.
     pub pacing_rate: Option<Rate>,
-    /// How much may leave back to back; zero leaves the choice to the transport.
+    /// Data that may leave back to back; zero leaves the choice to the transport.
     pub send_quantum: Bytes,
-    /// The codepoint to send with, not `Ce`.
+    /// ECN codepoint of sent packets; must not be `Ce`.
     pub ecn: EcnCodepoint,
-    /// Mark the connection application-limited whatever the application does (BBR's ProbeRTT).
+    /// Marks the connection application-limited regardless of the application (BBR's ProbeRTT).
     pub mark_app_limited: bool,
-    /// Call `on_timer` then.
+    /// Time at which to call `on_timer`, if any.
     pub wake_at: Option<Time>,
 }
 
 impl Decision {
-    /// A window and a threshold, nothing else: what a classic controller decides.
+    /// Returns a decision with only a window and a threshold, the decision of a classic controller.
     #[inline]
     pub fn window(cwnd: Bytes, ssthresh: Bytes) -> Decision {
         Decision {

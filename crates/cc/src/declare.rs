@@ -1,9 +1,9 @@
-//! How an algorithm declares its parameters and its trace fields: each in one place.
+//! Macros that declare an algorithm's parameters and trace fields, each in one place.
 //!
-//! [`params!`](crate::params) makes a typed struct and the rows of the
-//! [`Descriptor`](crate::Descriptor); [`fields!`](crate::fields) makes the columns of the trace and
-//! the function that fills them; [`words!`](crate::words) makes an enum whose variants are words of
-//! a scenario.
+//! [`params!`](crate::params) generates a typed struct and the rows of the
+//! [`Descriptor`](crate::Descriptor); [`fields!`](crate::fields) generates the columns of the trace
+//! and the function that fills them; [`words!`](crate::words) generates an enum whose variants are
+//! keywords in scenarios.
 
 use core::ops::RangeInclusive;
 
@@ -23,8 +23,8 @@ use crate::{Default, Domain, Field, Param};
 ///
 /// params! {
 ///     struct Params {
-///         gain: f64 = Param::number(0.5, 0.0..=1.0).says("what a round adds", "RFC 0000 §1"),
-///         undo: bool = Param::flag(true).says("spurious losses are undone", "RFC 0000 §2"),
+///         gain: f64 = Param::number(0.5, 0.0..=1.0).says("Increase per round", "RFC 0000 §1"),
+///         undo: bool = Param::flag(true).says("Undo spurious losses", "RFC 0000 §2"),
 ///     }
 /// }
 /// assert_eq!(Params::ROWS[0].name, "gain");
@@ -42,11 +42,11 @@ macro_rules! params {
         $vis struct $name { $($vis $field: $type),* }
 
         impl $name {
-            /// What the descriptor says of them.
+            /// The rows for the descriptor.
             $vis const ROWS: [$crate::Param; [$(stringify!($field)),*].len()] =
                 [$($row.named::<$type>(stringify!($field))),*];
 
-            /// The values that a connection is configured with.
+            /// Reads the values from the configuration of a connection.
             $vis fn read(config: &$crate::Config) -> $name {
                 let mut values = config.values();
                 $name {
@@ -57,10 +57,10 @@ macro_rules! params {
     };
 }
 
-/// Declares trace fields: `name: what it is => its value`.
+/// Declares trace fields: `name: description => value`.
 ///
 /// The controller gets `FIELDS`, for [`Descriptor::fields`](crate::Descriptor::fields), and
-/// `push_fields`, for [`Controller::observe`](crate::Controller::observe). What it is is
+/// `push_fields`, for [`Controller::observe`](crate::Controller::observe). A description is
 /// [`Field::value`], [`Field::state`] or [`Field::yes_no`], or a constant that several algorithms
 /// share; a value is any [`TraceValue`].
 ///
@@ -74,7 +74,7 @@ macro_rules! params {
 ///
 /// fields! {
 ///     impl Vegas as cc {
-///         base_rtt: Field::value("s", "the least RTT; 0 unset") => cc.base_rtt,
+///         base_rtt: Field::value("s", "Minimum RTT; 0 before the first sample") => cc.base_rtt,
 ///     }
 /// }
 /// ```
@@ -88,7 +88,7 @@ macro_rules! fields {
             $vis const FIELDS: &'static [$crate::Field] =
                 &[$($field.named(stringify!($name))),*];
 
-            /// Their values now.
+            /// Pushes the current values of the columns.
             $vis fn push_fields(&self, row: &mut Vec<f64>) {
                 let $cc = self;
                 row.extend([$($crate::TraceValue::number(&$value)),*]);
@@ -97,8 +97,8 @@ macro_rules! fields {
     };
 }
 
-/// Declares an enum whose variants are words of a scenario: `Variant = "word"`. The words, in their
-/// order, are `WORDS`.
+/// Declares an enum whose variants are keywords in scenarios: `Variant = "word"`. `WORDS` lists the
+/// keywords in the order of declaration.
 #[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* $vis:vis enum $name:ident {
@@ -109,10 +109,10 @@ macro_rules! words {
         $vis enum $name { $($(#[$doc])* $variant),* }
 
         impl $name {
-            /// The words of all.
+            /// The keywords of all variants.
             $vis const WORDS: &'static [&'static str] = &[$($word),*];
 
-            /// Its word.
+            /// The keyword of this variant.
             #[allow(dead_code, reason = "read where a row picks some of the words")]
             $vis const fn word(self) -> &'static str {
                 Self::WORDS[self as usize]
@@ -132,7 +132,7 @@ macro_rules! words {
     };
 }
 
-/// The kind of value that a type is read from.
+/// The kind of value from which a type is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// [`Domain::Number`].
@@ -145,10 +145,10 @@ pub enum Takes {
 
 /// A type that a parameter may have.
 pub trait FromParam: Sized {
-    /// What its row has to declare.
+    /// The kind of value that the parameter's row must declare.
     const TAKES: Takes;
 
-    /// The value; none if it is not what the row declares.
+    /// Converts the value; `None` if it is not of the kind that the row declares.
     fn from_param(value: &ParamValue, row: &Param) -> Option<Self>;
 }
 
@@ -176,7 +176,7 @@ macro_rules! whole_numbers {
 }
 whole_numbers!(u32, u64, usize);
 
-/// Of a row in `s` or in `ms`.
+/// Reads a row in `s` or in `ms`.
 impl FromParam for Span {
     const TAKES: Takes = Takes::Number;
 
@@ -186,7 +186,7 @@ impl FromParam for Span {
     }
 }
 
-/// Zero stands for none.
+/// Zero stands for `None`.
 impl<T: FromParam> FromParam for Option<T> {
     const TAKES: Takes = T::TAKES;
 
@@ -209,7 +209,7 @@ impl FromParam for bool {
     }
 }
 
-/// A row, which gets its name from the field of the struct.
+/// Constructors of a row, which gets its name from the field of the struct.
 impl Param {
     const fn of(domain: Domain) -> Param {
         Param {
@@ -227,23 +227,23 @@ impl Param {
         Param::of(Domain::Number { default, min, max })
     }
 
-    /// True or false.
+    /// A flag, true or false.
     pub const fn flag(default: bool) -> Param {
         Param::of(Domain::Flag { default })
     }
 
-    /// One of `words`, the first by default.
+    /// One of `words`; the first is the default.
     pub const fn choice(words: &'static [&'static str]) -> Param {
         Param::of(Domain::Choice(words))
     }
 
-    /// In `unit`.
+    /// Sets the unit.
     #[must_use]
     pub const fn unit(self, unit: &'static str) -> Param {
         Param { unit, ..self }
     }
 
-    /// Its purpose, and the section of the specification that has it.
+    /// Sets the description, and the section of the specification.
     #[must_use]
     pub const fn says(self, purpose: &'static str, section: &'static str) -> Param {
         Param {
@@ -253,10 +253,10 @@ impl Param {
         }
     }
 
-    /// With another default.
+    /// Replaces the default.
     ///
     /// # Panics
-    /// When the domain has no such value: where rows are constants, it does not compile.
+    /// If the domain does not contain such a value; in a constant, this is a compile error.
     #[must_use]
     pub const fn with_default(self, default: Default) -> Param {
         let domain = match (self.domain, default) {
@@ -269,10 +269,11 @@ impl Param {
         Param { domain, ..self }
     }
 
-    /// As the parameter `name` of type `T`.
+    /// Sets the name, for a struct field of type `T`.
     ///
     /// # Panics
-    /// When the row does not declare what `T` is read from: in `params!` it does not compile.
+    /// If the row does not declare the kind of value that `T` is read from; in `params!`, this is a
+    /// compile error.
     #[must_use]
     pub const fn named<T: FromParam>(self, name: &'static str) -> Param {
         match (self.domain, T::TAKES) {
@@ -284,7 +285,7 @@ impl Param {
     }
 }
 
-/// A column, which gets its name in `fields!`.
+/// Constructors of a column, which gets its name in `fields!`.
 impl Field {
     /// A number in `unit`, which may be empty.
     pub const fn value(unit: &'static str, purpose: &'static str) -> Field {
@@ -296,7 +297,7 @@ impl Field {
         }
     }
 
-    /// A state: 0, 1, 2… stand for `labels`.
+    /// A state: the values 0, 1, 2… stand for `labels`.
     pub const fn state(labels: &'static [&'static str], purpose: &'static str) -> Field {
         Field {
             name: "",
@@ -306,22 +307,22 @@ impl Field {
         }
     }
 
-    /// Whether something is so.
+    /// A condition that is true or false.
     pub const fn yes_no(purpose: &'static str) -> Field {
         Field::state(&["no", "yes"], purpose)
     }
 
-    /// As the column `name`.
+    /// Sets the column's name.
     #[must_use]
     pub const fn named(self, name: &'static str) -> Field {
         Field { name, ..self }
     }
 }
 
-/// A value that a trace may have: bytes, seconds, numbers; a state by its place among the labels;
-/// zero for none.
+/// A value that a trace can record: bytes, seconds, numbers; a state as its index in the labels;
+/// `None` as zero.
 pub trait TraceValue {
-    /// As the number that the trace keeps.
+    /// Converts the value to the number in the trace.
     fn number(&self) -> f64;
 }
 

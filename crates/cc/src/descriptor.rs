@@ -1,5 +1,5 @@
-//! What an algorithm says of itself, once: scenario keys, command-line help, documentation and
-//! trace headers come from it.
+//! The descriptor of an algorithm. Scenario keys, command-line help, documentation and trace
+//! columns are generated from it.
 
 use std::collections::BTreeMap;
 
@@ -7,73 +7,75 @@ use fullpipe_units::{Bytes, ParamValue};
 
 use crate::{AnyController, FromParam, WindowController};
 
-/// One static an algorithm: of the sender's, or with another `Build` of the
-/// [receiver's](WindowDescriptor).
+/// The declaration of an algorithm, one static each: of the sender's algorithms, or, with another
+/// `Build`, of the [receiver's](WindowDescriptor).
 #[derive(Debug)]
 pub struct Descriptor<Build = fn(&Config) -> AnyController> {
-    /// The name in scenarios.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// What it is for, in one sentence.
+    /// Purpose, in one sentence.
     pub purpose: &'static str,
-    /// What it follows.
+    /// Specifications that it follows.
     pub specifications: &'static [Specification],
-    /// What can be set.
+    /// Parameters.
     pub params: &'static [Param],
-    /// Groups of other defaults, one for a word of the parameter `profile`; none where there is no
-    /// such parameter, or where the word alone makes the difference.
+    /// Groups of other defaults, each for one keyword of the parameter `profile`. Empty if there is
+    /// no such parameter, or if the keyword itself makes the difference.
     pub profiles: &'static [Profile],
-    /// The algorithm that this is with another profile by default: its page is that one's.
+    /// The algorithm that this is a preset of, with another default profile; a preset has no
+    /// documentation page of its own.
     pub preset_of: Option<&'static str>,
-    /// What [`Controller::observe`](crate::Controller::observe) pushes, in order.
+    /// The trace fields whose values [`Controller::observe`](crate::Controller::observe) pushes, in
+    /// order.
     pub fields: &'static [Field],
-    /// Who moves the window between `Enter` and `Exit`.
+    /// The owner of the window between `Enter` and `Exit`.
     pub recovery: RecoveryOwner,
-    /// The signals that it can't do without.
+    /// Signals that it requires.
     pub needs: Signals,
-    /// Whether it draws from [`Context::rng`](crate::Context::rng), so that another seed is another
-    /// run.
+    /// Whether it draws from [`Context::rng`](crate::Context::rng), so that another seed gives
+    /// another run.
     pub random: bool,
-    /// Makes one for a connection.
+    /// Creates a controller for a connection.
     pub build: Build,
 }
 
-/// One static an algorithm of the receiver.
+/// The declaration of a receiver's algorithm, one static each.
 pub type WindowDescriptor = Descriptor<fn(&Config) -> Box<dyn WindowController>>;
 
 /// A document that an algorithm follows.
 #[derive(Debug)]
 pub struct Specification {
-    /// Its name with its version: `RFC 9438`, `Linux 6.12 net/ipv4/tcp_bbr.c`.
+    /// Name with version: `RFC 9438`, `Linux 6.12 net/ipv4/tcp_bbr.c`.
     pub name: &'static str,
-    /// What of it is followed, or where this departs from it.
+    /// The parts that are followed, or the deviations.
     pub note: &'static str,
 }
 
 /// A parameter of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// The key in `params = { … }`.
+    /// Key in `params = { … }`.
     pub name: &'static str,
-    /// Unit of the number, or empty.
+    /// Unit of the number; may be empty.
     pub unit: &'static str,
-    /// What may be given, and the default.
+    /// Allowed values, and the default.
     pub domain: Domain,
-    /// What it does, in one sentence.
+    /// Effect, as a phrase.
     pub purpose: &'static str,
-    /// The specification's section.
+    /// Section of the specification.
     pub section: &'static str,
 }
 
-/// What the defaults are when `profile` has this word.
+/// The defaults for a keyword of `profile`.
 #[derive(Debug)]
 pub struct Profile {
-    /// One of the words that the parameter `profile` takes.
+    /// The keyword of the parameter `profile`.
     pub name: &'static str,
-    /// The parameters whose default is another than the declared one, and that.
+    /// The parameters whose defaults differ from the declared ones, with these defaults.
     pub defaults: &'static [(&'static str, Default)],
 }
 
-/// A default.
+/// A default value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Default {
     /// A number.
@@ -83,7 +85,7 @@ pub enum Default {
 }
 
 impl<Build> Descriptor<Build> {
-    /// The profile that is in force when none is given; empty without profiles.
+    /// The profile in force if none is given; empty without profiles.
     pub fn usual_profile(&self) -> &'static str {
         match self
             .params
@@ -96,7 +98,7 @@ impl<Build> Descriptor<Build> {
         }
     }
 
-    /// What `param` is when nothing is given, with `profile`.
+    /// Returns the value of `param` if none is given, with `profile`.
     pub fn default_of(&self, param: &Param, profile: &str) -> ParamValue {
         let group = self.profiles.iter().find(|group| group.name == profile);
         let other =
@@ -109,29 +111,29 @@ impl<Build> Descriptor<Build> {
     }
 }
 
-/// The values that a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Domain {
     /// A number in min..=max.
     Number {
-        /// Value when not given.
+        /// Default value.
         default: f64,
-        /// Smallest allowed.
+        /// Minimum.
         min: f64,
-        /// Largest allowed.
+        /// Maximum.
         max: f64,
     },
     /// True or false.
     Flag {
-        /// Value when not given.
+        /// Default value.
         default: bool,
     },
-    /// One of some words; the first is the default.
+    /// One of these keywords; the first is the default.
     Choice(&'static [&'static str]),
 }
 
 impl Domain {
-    /// Whether `value` may be given.
+    /// Whether the parameter accepts `value`.
     fn has(&self, value: &ParamValue) -> bool {
         match (self, value) {
             (Domain::Number { min, max, .. }, ParamValue::Number(n)) => (min..=max).contains(&n),
@@ -141,7 +143,7 @@ impl Domain {
         }
     }
 
-    /// What may be given, in words.
+    /// Describes the accepted values, for an error message.
     fn words(&self) -> String {
         match self {
             Domain::Number { min, max, .. } => format!("a number from {min} to {max}"),
@@ -150,7 +152,7 @@ impl Domain {
         }
     }
 
-    /// The value when none is given.
+    /// The default value.
     pub fn default(&self) -> ParamValue {
         match *self {
             Domain::Number { default, .. } => ParamValue::Number(default),
@@ -163,51 +165,51 @@ impl Domain {
 /// A column of the trace that an algorithm fills.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// The column's name.
+    /// Name of the column.
     pub name: &'static str,
-    /// Unit of the number, or empty.
+    /// Unit of the number; may be empty.
     pub unit: &'static str,
-    /// What it is.
+    /// Meaning, as a phrase.
     pub purpose: &'static str,
-    /// For a state: the names behind 0, 1, 2…; empty for a number.
+    /// For a state, the names of the values 0, 1, 2…; empty for a number.
     pub labels: &'static [&'static str],
 }
 
-/// Who owns the window during recovery.
+/// The owner of the window during recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryOwner {
-    /// The transport runs PRR (RFC 9937) towards the controller's `ssthresh`.
+    /// The transport, which runs PRR (RFC 9937) toward the controller's `ssthresh`.
     Prr,
-    /// The controller itself, as BBR does.
+    /// The controller, as in BBR.
     Own,
-    /// Whoever it is at the sender: this is a window of the receiver's.
+    /// The sender's algorithm: this one is a receiver's window.
     Sender,
 }
 
-/// A set of signals: what an algorithm needs, or what a runner provides.
+/// A set of signals, required by an algorithm or provided by a runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signals(u16);
 
 impl Signals {
-    /// None.
+    /// No signals.
     pub const NONE: Signals = Signals(0);
     /// Delivery-rate samples.
     pub const RATE_SAMPLE: Signals = Signals(1);
     /// A call for each lost packet, with its snapshot.
     pub const LOST_EACH: Signals = Signals(1 << 1);
-    /// The in-flight data when each packet was sent.
+    /// The data in flight when each packet was sent.
     pub const TX_INFLIGHT: Signals = Signals(1 << 2);
     /// Counts of CE marks.
     pub const ECN_COUNTS: Signals = Signals(1 << 3);
     /// Sending with ECT(1).
     pub const ECT1: Signals = Signals(1 << 4);
-    /// Notice of spurious losses.
+    /// Notification of spurious losses.
     pub const SPURIOUS: Signals = Signals(1 << 5);
     /// Pacing at the controller's rate.
     pub const PACING: Signals = Signals(1 << 6);
-    /// Timestamps of the peer.
+    /// Timestamps from the peer.
     pub const TIMESTAMPS: Signals = Signals(1 << 7);
-    /// All of the above.
+    /// All signals.
     pub const ALL: Signals = Signals((1 << 8) - 1);
 
     const NAMES: [&'static str; 8] = [
@@ -221,12 +223,12 @@ impl Signals {
         "timestamps",
     ];
 
-    /// Both sets.
+    /// The union of both sets.
     pub const fn and(self, other: Signals) -> Signals {
         Signals(self.0 | other.0)
     }
 
-    /// The names of what is in `self` and not in `provided`.
+    /// Names of the signals in `self` that are not in `provided`.
     pub fn missing_from(self, provided: Signals) -> Vec<&'static str> {
         let lack = self.0 & !provided.0;
         Self::NAMES
@@ -238,35 +240,35 @@ impl Signals {
     }
 }
 
-/// Why a parameter was refused.
+/// The reason for which a parameter was rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamError {
-    /// The key that was given.
+    /// The given key.
     pub name: String,
-    /// The value that was given.
+    /// The given value.
     pub value: ParamValue,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub problem: String,
-    /// What to write instead.
+    /// Suggested fix.
     pub fix: String,
 }
 
-/// What [`Descriptor::build`] gets: the connection's constants and every parameter, checked, with
-/// its default filled in.
+/// The configuration of a connection, passed to [`Descriptor::build`]: constants, and all
+/// parameters, checked and with defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The name of the algorithm, as its descriptor has it.
+    /// Name of the algorithm, as in its descriptor.
     pub algorithm: &'static str,
     /// Sender maximum segment size.
     pub smss: Bytes,
     /// Initial window.
     pub initial_cwnd: Bytes,
-    /// In the descriptor's order.
+    /// In the order of the descriptor.
     params: Vec<(&'static str, ParamValue)>,
 }
 
 impl Config {
-    /// Checks `given` against what `descriptor` declares and fills in the defaults.
+    /// Checks `given` against the descriptor's declarations and fills in the defaults.
     pub fn new<Build>(
         descriptor: &Descriptor<Build>,
         given: &BTreeMap<String, ParamValue>,
@@ -315,18 +317,18 @@ impl Config {
         })
     }
 
-    /// The defaults of `descriptor` at a segment of 1448 bytes and an initial window of ten.
+    /// Returns the defaults of `descriptor`, with segments of 1448 bytes and an initial window of
+    /// ten segments.
     ///
     /// # Panics
-    /// Never: defaults are declared within their own range, which a test checks for every built-in
-    /// algorithm.
+    /// Never: a test checks for every built-in algorithm that its defaults are within their ranges.
     pub fn defaults<Build>(descriptor: &Descriptor<Build>) -> Config {
         let smss = Bytes::new(1448);
         Config::new(descriptor, &BTreeMap::new(), smss, smss * 10)
-            .expect("no parameter is given, so none is refused")
+            .expect("no parameter is given, so none is rejected")
     }
 
-    /// The values, to be taken in the descriptor's order.
+    /// The values, to be read in the order of the descriptor.
     pub fn values(&self) -> Values<'_> {
         Values {
             params: &self.params,
@@ -334,7 +336,7 @@ impl Config {
         }
     }
 
-    /// Every parameter with its value, by name.
+    /// All parameters with their values, sorted by name.
     pub fn params(&self) -> impl Iterator<Item = (&'static str, &ParamValue)> {
         let mut params: Vec<_> = self
             .params
@@ -346,8 +348,8 @@ impl Config {
     }
 }
 
-/// The values of a [`Config`]. A connection starts with a search for each name otherwise, which
-/// costs short flows a tenth of their run.
+/// Reads the values of a [`Config`] in order. Searching for each name at the start of a connection
+/// would cost short flows a tenth of their run time.
 #[derive(Debug)]
 pub struct Values<'a> {
     params: &'a [(&'static str, ParamValue)],
@@ -355,10 +357,11 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// The parameter that `row` declares; its default if the descriptor leaves it out.
+    /// Returns the parameter that `row` declares, or its default if the descriptor omits it.
     ///
     /// # Panics
-    /// When the descriptor declares another kind of value by that name: a bug of the algorithm.
+    /// If the descriptor declares another kind of value under this name, which is a bug in the
+    /// algorithm.
     pub fn take<T: FromParam>(&mut self, row: &Param) -> T {
         let is_it = |(name, _): &(&str, ParamValue)| *name == row.name;
         let place = if self.params.get(self.next).is_some_and(is_it) {
@@ -377,11 +380,11 @@ impl Values<'_> {
     }
 }
 
-/// "did you mean …" for an unknown name, or the list of what is known.
+/// Suggests "did you mean …" for an unknown name, or lists the known names.
 fn unknown_fix(name: &str, known: &[&str]) -> String {
     match fullpipe_units::nearest(name, known) {
         Some(near) => format!("did you mean {near:?}? it has {}", known.join(", ")),
-        None if known.is_empty() => "it has none".to_owned(),
+        None if known.is_empty() => "it has no parameters".to_owned(),
         None => format!("it has {}", known.join(", ")),
     }
 }

@@ -1,9 +1,9 @@
-//! Congestion control: the contract every algorithm implements, the parts that algorithms share,
-//! and the algorithms.
+//! Congestion control: the contract that every algorithm implements, the building blocks that
+//! algorithms share, and the algorithms.
 //!
-//! A controller is a pure function of its event sequence. It reads no clock, draws no randomness
-//! but the stream that is handed in, and does no I/O; so the same object runs in the simulator,
-//! under a real QUIC, and from a recording.
+//! A controller is a pure function of its event sequence. It reads no clock, draws random numbers
+//! only from the stream passed to it, and does no I/O. The same object therefore runs in the
+//! simulator, under a real QUIC stack, and from a recording.
 
 pub mod algo;
 pub mod common;

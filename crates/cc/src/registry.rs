@@ -1,4 +1,4 @@
-//! The algorithms by name.
+//! Registry of the algorithms by name.
 
 use crate::algo::{
     Bbr, Bbr1, Copa, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, copa, cubic, dctcp,
@@ -9,8 +9,8 @@ use crate::{
     WindowDescriptor,
 };
 
-/// Every controller behind one type: the built-in ones inline, so that the per-packet path has no
-/// dynamic dispatch, and a user's own behind a box.
+/// Any controller as one type: built-in ones are stored inline, so that the per-packet path has no
+/// dynamic dispatch; a user's controller is boxed.
 #[derive(Debug)]
 pub enum AnyController {
     /// [`crate::algo::newreno`].
@@ -31,11 +31,11 @@ pub enum AnyController {
     Dctcp(Dctcp),
     /// [`crate::algo::prague`].
     Prague(Prague),
-    /// A user's own.
+    /// A user's controller.
     User(Box<dyn Controller>),
 }
 
-/// The built-in algorithms.
+/// The built-in algorithms of the sender.
 static BUILT_IN: [&Descriptor; 12] = [
     &bbr::BBR1,
     &bbr::BBR2,
@@ -103,10 +103,10 @@ impl Controller for AnyController {
     }
 }
 
-/// Those of the receiver.
+/// The built-in algorithms of the receiver.
 static WINDOWS: [&WindowDescriptor; 1] = [&rledbat::DESCRIPTOR];
 
-/// The algorithms that a scenario may name: the built-in ones and a user's own.
+/// The algorithms that a scenario may name: built-in ones and the user's.
 #[derive(Clone, Debug)]
 pub struct Registry {
     senders: Vec<&'static Descriptor>,
@@ -123,41 +123,41 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Adds a user's own algorithm; one of the same name is replaced.
+    /// Adds a user's algorithm, which replaces one of the same name.
     #[must_use]
     pub fn with(mut self, descriptor: &'static Descriptor) -> Registry {
         add(&mut self.senders, descriptor);
         self
     }
 
-    /// Adds a user's own algorithm of the receiver; one of the same name is replaced.
+    /// Adds a user's algorithm of the receiver, which replaces one of the same name.
     #[must_use]
     pub fn with_window(mut self, descriptor: &'static WindowDescriptor) -> Registry {
         add(&mut self.windows, descriptor);
         self
     }
 
-    /// The sender's algorithm of that name.
+    /// Returns the sender's algorithm with this name.
     pub fn get(&self, name: &str) -> Option<&'static Descriptor> {
         self.iter().find(|known| known.name == name)
     }
 
-    /// The receiver's algorithm of that name.
+    /// Returns the receiver's algorithm with this name.
     pub fn window(&self, name: &str) -> Option<&'static WindowDescriptor> {
         self.windows().find(|known| known.name == name)
     }
 
-    /// All of the sender, sorted by name.
+    /// All algorithms of the sender, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &'static Descriptor> {
         self.senders.iter().copied()
     }
 
-    /// All of the receiver, sorted by name.
+    /// All algorithms of the receiver, sorted by name.
     pub fn windows(&self) -> impl Iterator<Item = &'static WindowDescriptor> {
         self.windows.iter().copied()
     }
 
-    /// The names of all, sorted.
+    /// The names of all algorithms, sorted.
     pub fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = self
             .iter()

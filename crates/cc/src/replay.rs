@@ -1,4 +1,4 @@
-//! A controller's calls as data: recorded anywhere, replayed with no network.
+//! A controller's calls as data: recorded anywhere, replayed without a network.
 
 use fullpipe_units::{Rng, Time};
 
@@ -6,14 +6,14 @@ use crate::{
     Ack, Conn, Context, Controller, Decision, Lost, NoObserver, PathChange, Recovery, Snapshot,
 };
 
-/// One call of the contract, with all that the controller could see.
+/// One call of the contract, with all the information that the controller had.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// When it was made.
+    /// Time of the call.
     pub now: Time,
-    /// The connection then.
+    /// State of the connection at the call.
     pub conn: Conn,
-    /// Which call.
+    /// The call and its argument.
     pub call: Call,
 }
 
@@ -35,7 +35,7 @@ pub enum Call {
 }
 
 impl Event {
-    /// Makes the call.
+    /// Makes the call on `controller`.
     pub fn apply(&self, controller: &mut dyn Controller, rng: &mut Rng) {
         let cx = &mut Context {
             now: self.now,
@@ -54,7 +54,7 @@ impl Event {
     }
 }
 
-/// Makes all calls and gives the decision after each.
+/// Makes all calls, and returns the decision after each.
 pub fn replay(controller: &mut dyn Controller, rng: &mut Rng, events: &[Event]) -> Vec<Decision> {
     events
         .iter()

@@ -1,5 +1,5 @@
-//! The contract, for every algorithm: whatever a legal transport does, decisions stay sane and
-//! replay exactly.
+//! The contract, for every algorithm: for any legal behavior of the transport, decisions remain
+//! valid and replay exactly.
 
 use std::collections::VecDeque;
 
@@ -14,37 +14,37 @@ use proptest::prelude::*;
 
 const SMSS: Bytes = Bytes::new(1_448);
 
-/// Something that happens to the transport.
+/// An event of the transport.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Nothing, for so long.
+    /// Time passes.
     Wait(Span),
-    /// The application has so many packets; what the window allows of them leaves.
+    /// The application writes this number of packets; those that fit in the window leave.
     Send(u64),
-    /// So many of the oldest packets are acknowledged, after so many of them were found lost.
+    /// The oldest packets are declared lost or acknowledged, in these numbers.
     Ack {
         lost: usize,
         acked: usize,
         marked: bool,
     },
-    /// The retransmission timer fires, for another segment than before or again.
+    /// The retransmission timer fires; `again` if it is for the same segment as before.
     Timeout { again: bool },
-    /// The last reduction turns out to have been for nothing.
+    /// The last reduction proves spurious.
     Spurious,
-    /// Timeouts beyond hope.
+    /// Persistent congestion.
     Persistent,
-    /// The application stops, or starts, being the limit.
+    /// The application begins or ceases to limit the flow.
     AppLimited(bool),
-    /// Segments have another size from now on.
+    /// The segment size changes.
     Mtu(Bytes),
-    /// The path changes otherwise.
+    /// The path changes in another way.
     Path(PathChange),
-    /// A timer of the controller.
+    /// The controller's timer fires.
     Timer,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    // Microseconds to seconds, every order of magnitude as likely as another.
+    // From microseconds to seconds, all orders of magnitude with the same probability.
     let wait =
         (0_u32..7, 1_u64..=10).prop_map(|(decade, n)| Span::from_micros(n * 10_u64.pow(decade)));
     let size =
@@ -70,7 +70,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..400)
 }
 
-/// A transport that keeps the contract, and checks that the controller does.
+/// A transport that follows the contract, and checks that the controller does.
 #[derive(Debug)]
 struct Transport {
     descriptor: &'static Descriptor,
@@ -80,7 +80,7 @@ struct Transport {
     conn: Conn,
     flight: VecDeque<(u64, Snapshot)>,
     next_number: u64,
-    /// The episode lasts until this packet is through.
+    /// The episode lasts until this packet is acknowledged.
     recovery_point: Option<u64>,
     first_sent: Time,
     delivered_at: Time,
@@ -106,7 +106,7 @@ impl Transport {
         }
     }
 
-    /// Makes the call, keeps it, and looks at what is decided.
+    /// Makes the call, records it, and checks the decision.
     fn call(&mut self, call: Call) {
         let event = Event {
             now: self.now,
@@ -115,7 +115,7 @@ impl Transport {
         };
         event.apply(&mut self.cc, &mut self.rng);
         let decision = self.cc.decision();
-        // Between Enter and Exit the transport owns the window of a Prr controller.
+        // Between Enter and Exit the transport owns the window of a controller with PRR.
         let ignored = self.descriptor.recovery == RecoveryOwner::Prr && self.conn.in_recovery;
         assert!(
             ignored || decision.cwnd >= self.conn.smss,
@@ -321,7 +321,7 @@ impl Transport {
         self.call(Call::Recovery(change));
     }
 
-    /// Everything in flight is acknowledged, and more can be sent.
+    /// Acknowledges all data in flight, and checks that more can be sent.
     fn drain(&mut self) {
         self.now += Span::from_millis(1);
         self.receive(0, usize::MAX, false);
@@ -334,15 +334,14 @@ impl Transport {
             self.receive(0, usize::MAX, false);
             assert!(
                 self.conn.delivered > before,
-                "{} sends nothing any more",
+                "{} no longer sends data",
                 self.descriptor.name
             );
         }
     }
 }
 
-/// Every algorithm with its defaults, and with each word and each flag that it can be given
-/// instead.
+/// Every algorithm with its defaults, and with each keyword and flag that differs from them.
 fn variants() -> Vec<(&'static Descriptor, Config)> {
     let mut all = Vec::new();
     for descriptor in Registry::default().iter() {
@@ -359,7 +358,7 @@ fn variants() -> Vec<(&'static Descriptor, Config)> {
             for value in values {
                 let given = [(param.name.to_owned(), value)].into();
                 let config = Config::new(descriptor, &given, defaults.smss, defaults.initial_cwnd);
-                all.push((descriptor, config.expect("what is declared may be given")));
+                all.push((descriptor, config.expect("a declared value is accepted")));
             }
         }
         all.push((descriptor, defaults));

@@ -1,4 +1,4 @@
-//! The contract and the algorithms, through the public contract alone.
+//! All integration tests of the crate, through the public contract only.
 
 mod algorithms;
 mod contract;

@@ -1,4 +1,4 @@
-//! What a case is made of.
+//! The parts of a case.
 
 use fullpipe_scenario::Error;
 use fullpipe_units::Span;
@@ -10,71 +10,74 @@ use crate::view::{Flow, Measured};
 /// One of the draft's test cases.
 #[derive(Debug)]
 pub struct Case {
-    /// Its number in the appendix: `A.5`.
+    /// Section of the appendix: `A.5`.
     pub section: &'static str,
-    /// Its title there.
+    /// Title of the section.
     pub title: &'static str,
-    /// What we add where the draft leaves something open, or contradicts itself; else empty.
+    /// Our additions where the draft leaves something open or contradicts itself; otherwise empty.
     pub note: &'static str,
-    /// Mostly one.
+    /// The scenarios of the case, usually one.
     pub scenes: &'static [Scene],
 }
 
-/// A scenario and what shall be seen in it.
+/// A scenario, and conditions on its trace.
 #[derive(Debug)]
 pub struct Scene {
-    /// Tells it from the case's other scenes; empty if there is only one.
+    /// Distinguishes the scene from the case's other scenes; empty if it is the only one.
     pub name: &'static str,
-    /// The state that it is about, or the beginning of its name: an algorithm without it is not
-    /// run.
+    /// The tested state, or the beginning of its name: an algorithm without such a state is
+    /// skipped.
     pub state: &'static str,
     /// TOML without the flow under test, ending with the keys of `[path]`.
     pub scenario: &'static str,
-    /// More keys of the path, and changes of it.
+    /// Additional keys of the path, and changes of the path.
     pub path: &'static str,
-    /// More keys of the flow under test.
+    /// Additional keys of the flow under test.
     pub flow: &'static str,
-    /// What happens when the flow has come so far, one after the other.
+    /// Events triggered by the flow's state, in this order.
     pub steps: &'static [Step],
-    /// A row at every ACK, if none; or so often, to see what no ACK shows.
+    /// Sampling interval of the trace, for conditions that need samples between ACKs; `None` for a
+    /// row at every ACK.
     pub every: Option<Span>,
-    /// What is demanded.
+    /// The conditions.
     pub conditions: &'static [Condition],
 }
 
-/// Something that happens when the flow enters a state.
+/// An event that is triggered when the flow enters a state.
 #[derive(Debug)]
 pub struct Step {
-    /// The state, or the beginning of its name: `probe_bw` is any of ProbeBW's.
+    /// The state, or the beginning of its name: `probe_bw` stands for all states of ProbeBW.
     pub enters: &'static str,
-    /// Not earlier than this after the step before, or the start.
+    /// Minimum time after the previous step, or after the start of the run.
     pub after: Span,
-    /// More keys of the flow under test; `$t` is the time at which the state is entered, `$t+20ms`
-    /// that much later.
+    /// Additional keys of the flow under test; `$t` is the time at which the state is entered,
+    /// `$t+20ms` a time 20 ms later.
     pub flow: &'static str,
-    /// Changes of the path, with the same times.
+    /// Changes of the path, with the same placeholders.
     pub path: &'static str,
 }
 
-/// A number that a run shows, and what it may be.
+/// A measurement on a run, and its bounds.
 #[derive(Debug)]
 pub struct Condition {
-    /// What is measured.
+    /// Name of the measured quantity.
     pub what: &'static str,
-    /// Its unit, or empty.
+    /// Unit; may be empty.
     pub unit: &'static str,
-    /// The least and the most that is allowed.
+    /// Lower and upper bound.
     pub within: (f64, f64),
-    /// Where this comes from: the draft's words, or the reason for a number that it leaves open.
+    /// Source of the bounds: the draft's words, or the reason for a number that the draft leaves
+    /// open.
     pub because: &'static str,
-    /// Not judged, since the draft contradicts itself here; `because` says where.
+    /// Reported without a judgment, because the draft contradicts itself here; `because` says
+    /// where.
     pub report: bool,
     /// The measurement.
     pub measure: fn(&Flow<'_>) -> Measured,
 }
 
 impl Scene {
-    /// One with nothing in it.
+    /// An empty scene.
     pub(crate) const EMPTY: Scene = Scene {
         name: "",
         state: "",
@@ -88,7 +91,7 @@ impl Scene {
 }
 
 impl Step {
-    /// One that changes nothing.
+    /// A step that changes nothing.
     pub(crate) const fn enters(enters: &'static str) -> Step {
         Step {
             enters,
@@ -98,7 +101,7 @@ impl Step {
         }
     }
 
-    /// The same, no earlier than so many ms after the step before.
+    /// Sets the minimum time after the previous step.
     pub(crate) const fn after_ms(self, ms: u64) -> Step {
         Step {
             after: Span::from_millis(ms),
@@ -108,10 +111,10 @@ impl Step {
 }
 
 impl Case {
-    /// Runs it.
+    /// Runs the case.
     ///
     /// # Errors
-    /// As of [`run`](crate::run).
+    /// Those of [`run`](crate::run).
     pub fn run(&'static self, subject: &Subject<'_>) -> Result<Outcome, Error> {
         let play = |scene: &'static Scene| -> Result<Played, Error> { subject.play(self, scene) };
         Ok(Outcome {
@@ -120,16 +123,19 @@ impl Case {
         })
     }
 
-    /// The case's file name, and that of one of its scenes: `A.07-startup`.
+    /// File name for the case, or for one of its scenes: `A.07-startup`.
     pub fn file_name(&self, scene: &Scene) -> String {
-        let (letter, number) = self.section.split_once('.').expect("a section has a point");
-        let number: u32 = number.parse().expect("and a number behind it");
+        let (letter, number) = self
+            .section
+            .split_once('.')
+            .expect("a section contains a point");
+        let number: u32 = number.parse().expect("a number follows the point");
         let dash = if scene.name.is_empty() { "" } else { "-" };
         format!("{letter}.{number:02}{dash}{}", scene.name)
     }
 }
 
-/// `measure` shall be `within`.
+/// Requires `measure` to be `within` the bounds.
 pub(crate) const fn condition(
     what: &'static str,
     unit: &'static str,
@@ -148,7 +154,7 @@ pub(crate) const fn condition(
 }
 
 impl Condition {
-    /// The same, only reported.
+    /// Makes the condition one that is reported, but not judged.
     pub(crate) const fn reported(self) -> Condition {
         Condition {
             report: true,
@@ -157,22 +163,22 @@ impl Condition {
     }
 }
 
-/// No less.
+/// A lower bound.
 pub(crate) const fn at_least(least: f64) -> (f64, f64) {
     (least, f64::INFINITY)
 }
 
-/// No more.
+/// An upper bound.
 pub(crate) const fn at_most(most: f64) -> (f64, f64) {
     (f64::NEG_INFINITY, most)
 }
 
-/// This, but for the trace's seven digits.
+/// An exact value, with a tolerance for the trace's seven digits.
 pub(crate) const fn exactly(value: f64) -> (f64, f64) {
     (value - 1e-6, value + 1e-6)
 }
 
-/// Yes.
+/// True, as a number.
 pub(crate) const YES: (f64, f64) = exactly(1.0);
-/// Never.
+/// Zero, or false as a number.
 pub(crate) const NONE: (f64, f64) = exactly(0.0);

@@ -8,9 +8,9 @@
 //! # Ok::<(), fullpipe_scenario::Error>(())
 //! ```
 //!
-//! A controller of your own needs only to be in the registry. It is judged by what it declares:
-//! states and trace fields of the names that BBRv3 has (`fullpipe explain bbr3`). What it doesn't
-//! declare is skipped.
+//! To test your own controller, add it to the registry. The cases use the states and trace fields
+//! that it declares under the names of BBRv3 (`fullpipe explain bbr3`), and skip conditions on
+//! those that it lacks.
 
 mod case;
 mod cases;
@@ -27,10 +27,10 @@ pub use report::{Judged, Outcome, Played, Report, Verdict, demanded, digits};
 pub use stage::Subject;
 pub use view::{Flow, Measured, Stay, Why};
 
-/// Runs all cases for the algorithm `cc` of `registry`, with these of its parameters set.
+/// Runs all cases for the algorithm `cc` of `registry`, with the parameters `params`.
 ///
 /// # Errors
-/// When there is no such algorithm or parameter, or it can't run in the simulator.
+/// If the algorithm or a parameter does not exist, or if the algorithm cannot run in the simulator.
 pub fn run(registry: &Registry, cc: &str, params: &[(&str, &str)]) -> Result<Report, Error> {
     Subject::new(registry, cc, params)?.run()
 }

@@ -1,25 +1,25 @@
-//! What came of the cases.
+//! Results of the cases.
 
 use std::fmt;
 
 use crate::case::{Case, Condition, Scene};
 use crate::view::{Flow, Why};
 
-/// What came of a condition.
+/// The result of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It holds.
+    /// The measured value is within the bounds.
     Met,
-    /// It doesn't.
+    /// The measured value is out of bounds, or could not be measured.
     Missed,
-    /// It is measured and not judged.
+    /// The value is measured but not judged.
     Report,
-    /// The algorithm has no such state or trace field.
+    /// The algorithm lacks the state or trace field.
     Skipped,
 }
 
 impl Verdict {
-    /// As tables say it.
+    /// The word for the verdict in tables.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Met => "met",
@@ -30,16 +30,16 @@ impl Verdict {
     }
 }
 
-/// A condition with what came of it.
+/// A condition and its result.
 #[derive(Debug)]
 pub struct Judged {
     /// The condition.
     pub condition: &'static Condition,
-    /// What was measured, if it could be.
+    /// Measured value, if it could be measured.
     pub measured: Option<f64>,
-    /// What came of it.
+    /// Verdict.
     pub verdict: Verdict,
-    /// Why nothing could be measured; else empty.
+    /// Reason for which nothing could be measured; otherwise empty.
     pub why: String,
 }
 
@@ -48,7 +48,7 @@ impl Judged {
         match (condition.measure)(flow) {
             Ok(measured) if measured.is_nan() => Judged::without(
                 condition,
-                &Why::Never("there is nothing to compare with".to_owned()),
+                &Why::Never("there is no reference value".to_owned()),
             ),
             Ok(measured) => {
                 let (least, most) = condition.within;
@@ -88,9 +88,9 @@ impl Judged {
 pub struct Played {
     /// The scene.
     pub scene: &'static Scene,
-    /// Its scenario, with the times of its steps: it can be run by itself.
+    /// Its scenario, with the times of its steps filled in, so that it can be run separately.
     pub scenario: String,
-    /// Its conditions.
+    /// Its conditions, with their results.
     pub judged: Vec<Judged>,
 }
 
@@ -99,12 +99,12 @@ pub struct Played {
 pub struct Outcome {
     /// The case.
     pub case: &'static Case,
-    /// Its scenes.
+    /// Its scenes, with their results.
     pub scenes: Vec<Played>,
 }
 
 impl Outcome {
-    /// Missed if a condition is, else met if one is, else skipped.
+    /// Returns missed if any condition is missed, otherwise met if any is met, otherwise skipped.
     pub fn verdict(&self) -> Verdict {
         let any = |verdict| self.judged().any(|judged| judged.verdict == verdict);
         match (any(Verdict::Missed), any(Verdict::Met)) {
@@ -114,28 +114,28 @@ impl Outcome {
         }
     }
 
-    /// The conditions of all scenes.
+    /// Iterates over the conditions of all scenes.
     pub fn judged(&self) -> impl Iterator<Item = &Judged> {
         self.scenes.iter().flat_map(|scene| &scene.judged)
     }
 }
 
-/// All cases.
+/// The results of all cases.
 #[derive(Debug)]
 pub struct Report {
-    /// The algorithm, and what was set of it.
+    /// Name of the algorithm, and its given parameters.
     pub subject: String,
-    /// The cases.
+    /// The results of the cases.
     pub outcomes: Vec<Outcome>,
 }
 
 impl Report {
-    /// Whether no condition is missed, and some are met.
+    /// Whether no condition is missed and at least one is met.
     pub fn is_met(&self) -> bool {
         self.count(Verdict::Missed) == 0 && self.count(Verdict::Met) > 0
     }
 
-    /// The cases with this verdict.
+    /// Number of cases with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.outcomes
             .iter()
@@ -145,7 +145,7 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// A line a case and one a condition.
+    /// Prints a line per case and per condition.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: draft-ietf-ccwg-bbr-06, Appendix A", self.subject)?;
         for outcome in &self.outcomes {
@@ -190,7 +190,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What a condition allows, in short: `0.98 – 1.02`, `≥ 3`, `1`.
+/// Formats the bounds of a condition: `0.98 – 1.02`, `≥ 3`, `1`.
 pub fn demanded((least, most): (f64, f64)) -> String {
     match (least.is_finite(), most.is_finite()) {
         (true, true) if most - least < 1e-5 => digits(f64::midpoint(least, most)),
@@ -200,7 +200,7 @@ pub fn demanded((least, most): (f64, f64)) -> String {
     }
 }
 
-/// A number with four digits at most.
+/// Formats a number with at most four digits.
 pub fn digits(value: f64) -> String {
     let places = match value.abs() {
         size if size >= 100.0 => 0,

@@ -1,8 +1,8 @@
-//! Plays a scene: finds out when the flow comes to each step, then runs the whole.
+//! Plays a scene: determines when the flow reaches each step, then runs the complete scenario.
 //!
-//! A run is the same to the bit up to the first change of its scenario. So a run without a step
-//! shows when the flow gets there, and the scenario that has the step at that time is one that
-//! anybody can run again.
+//! A run is bit-identical up to the first change of its scenario. A run without a step therefore
+//! shows when the flow reaches the step's state; the scenario with the step at this fixed time can
+//! be run again by anyone.
 
 use fullpipe_cc::{Descriptor, Registry};
 use fullpipe_scenario::{Error, Scenario};
@@ -23,15 +23,16 @@ pub struct Subject<'a> {
     seed: u64,
 }
 
-/// The least that a scenario can be, to see whether the algorithm can run at all.
+/// A minimal scenario, to check whether the algorithm can run at all.
 const PROBE: &str = "duration = \"1s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n\
                      [[flow]]\ncc = \"newreno\"\n";
 
 impl<'a> Subject<'a> {
-    /// The algorithm `cc` of `registry` with these of its parameters set.
+    /// Selects the algorithm `cc` of `registry`, with the parameters `params`.
     ///
     /// # Errors
-    /// When there is no such algorithm or parameter, or it can't run in the simulator.
+    /// If the algorithm or a parameter does not exist, or if the algorithm cannot run in the
+    /// simulator.
     pub fn new(
         registry: &'a Registry,
         cc: &str,
@@ -46,11 +47,11 @@ impl<'a> Subject<'a> {
         let scenario = Scenario::parse_with(PROBE, "conformance", &overrides, None)?;
         fullpipe_sim::Simulation::new(&scenario, registry, TraceLevel::Off)?;
         let Some(descriptor) = registry.get(cc) else {
-            let fix = "name an algorithm: fullpipe list algorithms";
+            let fix = "name an algorithm; `fullpipe list algorithms` lists them";
             return Err(scenario.error(
                 "flow.0.cc",
                 format!("{cc:?}"),
-                "this is no congestion control",
+                "not a congestion-control algorithm",
                 fix,
             ));
         };
@@ -67,7 +68,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// The same with another seed of everything random.
+    /// Sets another seed for the random numbers of the scenarios.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Subject<'a> {
         Subject { seed, ..self }
@@ -76,7 +77,7 @@ impl<'a> Subject<'a> {
     /// Runs all cases.
     ///
     /// # Errors
-    /// When it can't run in the simulator.
+    /// If the algorithm cannot run in the simulator.
     pub fn run(&self) -> Result<Report, Error> {
         let outcomes = CASES
             .iter()
@@ -88,7 +89,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Its name, and the parameters that are set.
+    /// Name of the algorithm, and its given parameters.
     pub fn title(&self) -> String {
         let params: Vec<String> = self
             .params
@@ -101,7 +102,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The scenario of a scene, with the steps whose times are known.
+    /// The scenario of a scene, with the steps at the known times.
     fn scenario(&self, case: &Case, scene: &Scene, times: &[Span]) -> String {
         let params: Vec<String> = self
             .params
@@ -185,7 +186,7 @@ impl<'a> Subject<'a> {
             &text,
             scene.every.map_or(TraceLevel::Acks, TraceLevel::Every),
         )?;
-        let trace = run.trace.as_ref().expect("it was asked for");
+        let trace = run.trace.as_ref().expect("a trace was requested");
         let seconds: Vec<f64> = times.iter().map(|time| time.as_secs_f64()).collect();
         let flow = Flow::new(self.descriptor, &scenario, (&run.summary, trace), &seconds);
         let judged = scene
@@ -200,7 +201,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// When the flow enters the step's state, with the steps before it done.
+    /// Finds the time at which the flow enters the step's state, after the previous steps.
     fn find(
         &self,
         case: &Case,
@@ -213,12 +214,12 @@ impl<'a> Subject<'a> {
         }
         let text = self.scenario(case, scene, times);
         let (_, run) = self.simulate(case, &text, TraceLevel::Every(Span::from_secs(3600)))?;
-        let trace = run.trace.as_ref().expect("it was asked for");
+        let trace = run.trace.as_ref().expect("a trace was requested");
         let table = trace
             .tables
             .iter()
             .find(|table| table.name == "transitions")
-            .expect("every trace has it");
+            .expect("every trace has this table");
         let since = times.last().copied().unwrap_or(Span::ZERO) + step.after;
         let found = changes(table)
             .iter()
@@ -228,7 +229,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Puts the time in the place of `$t` and `$t+20ms`.
+/// Replaces `$t` and `$t+20ms` by times.
 fn at_time(text: &str, time: Span) -> String {
     let mut parts = text.split("$t");
     let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -237,9 +238,9 @@ fn at_time(text: &str, time: Span) -> String {
             Some(part) => {
                 let end = part
                     .find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
-                    .expect("something stands behind a time");
+                    .expect("text follows a time");
                 (
-                    part[..end].parse().expect("a duration stands behind $t+"),
+                    part[..end].parse().expect("a duration follows $t+"),
                     &part[end..],
                 )
             }

@@ -1,5 +1,5 @@
-//! What a run shows of the flow under test: its rows, its own trace fields by name, its changes of
-//! state.
+//! A run as seen by the conditions: the rows of the flow under test, its own trace fields by name,
+//! and its changes of state.
 
 use std::ops::Range;
 
@@ -7,39 +7,39 @@ use fullpipe_cc::Descriptor;
 use fullpipe_scenario::Scenario;
 use fullpipe_trace::{Data, Summary, Table, Trace};
 
-/// A measured number, or why there is none.
+/// A measured number, or the reason for which it could not be measured.
 pub type Measured = Result<f64, Why>;
 
-/// Why a condition can't be measured.
+/// A reason for which a condition cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The algorithm declares no such state or trace field: the condition is skipped.
+    /// The algorithm does not declare the state or trace field: the condition is skipped.
     Lacks(String),
-    /// It never came to what is measured: the condition is missed.
+    /// The run did not reach the measured event: the condition is missed.
     Never(String),
 }
 
 /// A change of state.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    /// When, in seconds.
+    /// Time, in seconds.
     pub at: f64,
-    /// The state left.
+    /// State before the change.
     pub from: &'a str,
-    /// The state entered.
+    /// State after the change.
     pub to: &'a str,
-    /// Why.
+    /// Reason.
     pub reason: &'a str,
 }
 
-/// The time in a state.
+/// A period in a state.
 #[derive(Clone, Copy, Debug)]
 pub struct Stay<'a> {
-    /// When it was entered, in seconds.
+    /// Time of entry, in seconds.
     pub from: f64,
-    /// When it was left, or the end of the run.
+    /// Time of exit, or the end of the run, in seconds.
     pub to: f64,
-    /// How it was left, if it was.
+    /// The change that ended the period, if it ended.
     pub exit: Option<Change<'a>>,
 }
 
@@ -50,7 +50,7 @@ pub struct Flow<'a> {
     scenario: &'a Scenario,
     summary: &'a Summary,
     flows: &'a Table,
-    /// When each step happened, in seconds.
+    /// Time of each step, in seconds.
     steps: &'a [f64],
     times: Vec<f64>,
     changes: Vec<Change<'a>>,
@@ -68,7 +68,7 @@ impl<'a> Flow<'a> {
                 .tables
                 .iter()
                 .find(|table| table.name == name)
-                .expect("every run has it")
+                .expect("every run has this table")
         };
         let flows = table("flows");
         let times = seconds(flows);
@@ -83,27 +83,27 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// When step `index` happened.
+    /// Time of step `index`, in seconds.
     pub fn step(&self, index: usize) -> f64 {
         self.steps[index]
     }
 
-    /// When the run ended.
+    /// End of the run, in seconds.
     pub fn end(&self) -> f64 {
         self.scenario.duration.as_secs_f64()
     }
 
-    /// What the run came to.
+    /// Metrics of the run.
     pub fn summary(&self) -> &Summary {
         self.summary
     }
 
-    /// A column that every flow has: `cwnd`, `inflight`.
+    /// Returns a column that every flow has: `cwnd`, `inflight`.
     pub fn common(&self, name: &str) -> Vec<f64> {
         numbers(find(self.flows, name).expect("every flow has this column"))
     }
 
-    /// A trace field of the algorithm.
+    /// Returns a trace field of the algorithm.
     pub fn own(&self, name: &str) -> Result<Vec<f64>, Why> {
         let column = find(self.flows, &format!("{}.{name}", self.descriptor.name));
         column.map(numbers).ok_or_else(|| {
@@ -114,8 +114,8 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// The rows from `from` to `to`, both in seconds, both included; [`Why::Never`] if there are
-    /// none.
+    /// Returns the rows from `from` to `to`, both in seconds and included; [`Why::Never`] if the
+    /// range is empty.
     pub fn rows(&self, from: f64, to: f64) -> Result<Range<usize>, Why> {
         let begin = self.times.partition_point(|time| *time < from - 1e-12);
         let end = self.times.partition_point(|time| *time <= to + 1e-12);
@@ -128,29 +128,29 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The row at `time`, or the first one after it.
+    /// Returns the row at `time`, or the first one after it.
     pub fn row(&self, time: f64) -> Result<usize, Why> {
         Ok(self.rows(time, f64::INFINITY)?.start)
     }
 
-    /// The last row before `time`.
+    /// Returns the last row before `time`.
     pub fn row_before(&self, time: f64) -> Result<usize, Why> {
         let row = self.times.partition_point(|row| *row < time - 1e-12);
         row.checked_sub(1)
             .ok_or_else(|| Why::Never(format!("nothing was acknowledged before {time:.3} s")))
     }
 
-    /// The time of a row, in seconds.
+    /// Time of a row, in seconds.
     pub fn time(&self, row: usize) -> f64 {
         self.times[row]
     }
 
-    /// A trace field at `time`, as the ACK that came then left it.
+    /// Value of a trace field after the ACK at `time`.
     pub fn own_at(&self, name: &str, time: f64) -> Measured {
         Ok(self.own(name)?[self.row(time)?])
     }
 
-    /// The changes to states whose name begins with `state`, from `since` on.
+    /// Iterates over the changes to states whose names begin with `state`, from `since` on.
     pub fn entries(
         &self,
         state: &str,
@@ -163,7 +163,7 @@ impl<'a> Flow<'a> {
             .filter(move |change| change.to.starts_with(state) && change.at >= since - 1e-12))
     }
 
-    /// How often a state of the first name gave way to one of the second, from `since` on.
+    /// Counts the changes from a state with the first name to one with the second, from `since` on.
     pub fn count(&self, from: &str, to: &str, since: f64) -> Measured {
         has_state(self.descriptor, from)?;
         Ok(self
@@ -172,8 +172,8 @@ impl<'a> Flow<'a> {
             .count() as f64)
     }
 
-    /// The first stay in a state of that name which begins at `since` or later; Startup's begins
-    /// with the run.
+    /// Returns the first stay in a state of this name that begins at `since` or later; Startup
+    /// begins with the run.
     pub fn stay(&self, state: &str, since: f64) -> Result<Stay<'a>, Why> {
         let first = self.entries(state, since)?.next().map(|change| change.at);
         let initial = self
@@ -204,7 +204,7 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// The same, when it must end.
+    /// Returns the first stay like [`stay`](Flow::stay); [`Why::Never`] if it did not end.
     pub fn stay_to_end(&self, state: &str, since: f64) -> Result<(Stay<'a>, Change<'a>), Why> {
         let stay = self.stay(state, since)?;
         let exit = stay
@@ -213,7 +213,7 @@ impl<'a> Flow<'a> {
         Ok((stay, exit))
     }
 
-    /// The estimated BDP in bytes, in a row: bandwidth times minimum RTT.
+    /// The estimated BDP at a row, in bytes: bandwidth times minimum RTT.
     pub fn bdp(&self, row: usize) -> Measured {
         let short = self.own("bw_shortterm").map_or(0.0, |bw| bw[row]);
         let bw = self.own("max_bw")?[row];
@@ -221,7 +221,7 @@ impl<'a> Flow<'a> {
         Ok(bw * self.own("min_rtt")?[row] / 8.0)
     }
 
-    /// The rate at which data was acknowledged from `from` to `to`, bit/s.
+    /// Rate at which data was acknowledged from `from` to `to`, in bit/s.
     pub fn rate(&self, from: f64, to: f64) -> Measured {
         let rows = self.rows(from, to)?;
         let delivered = self.common("delivered");
@@ -230,14 +230,14 @@ impl<'a> Flow<'a> {
             / (self.times[last] - self.times[first]).max(1e-9))
     }
 
-    /// What was lost from `from` to `to`, bytes.
+    /// Data lost from `from` to `to`, in bytes.
     pub fn lost(&self, from: f64, to: f64) -> Measured {
         let (first, last) = (self.row_before(from)?, self.rows(from, to)?.end - 1);
         let lost = self.common("lost");
         Ok(lost[last] - lost[first])
     }
 
-    /// The part of the rows from `from` to `to` in which `limit` kept the sender from sending.
+    /// Share of the rows from `from` to `to` at which `limit` kept the sender from sending.
     pub fn limited(&self, limit: &str, from: f64, to: f64) -> Measured {
         let Some(Data::Label { codes, labels }) = find(self.flows, "limited_by") else {
             unreachable!("labels")
@@ -251,7 +251,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// [`Why::Lacks`] unless the algorithm declares a state whose name begins with `state`.
+/// Returns [`Why::Lacks`] if the algorithm declares no state whose name begins with `state`.
 pub(crate) fn has_state(descriptor: &Descriptor, state: &str) -> Result<(), Why> {
     let states = descriptor
         .fields
@@ -267,7 +267,7 @@ pub(crate) fn has_state(descriptor: &Descriptor, state: &str) -> Result<(), Why>
     )))
 }
 
-/// The changes of state in a trace.
+/// Returns the changes of state in a trace.
 pub(crate) fn changes(table: &Table) -> Vec<Change<'_>> {
     let words = |name: &str| match find(table, name) {
         Some(Data::Label { codes, labels }) => codes

@@ -1,5 +1,5 @@
-//! draft-ietf-ccwg-bbr-06, Appendix A, as claims on `bbr3` with the draft's profile; and what a
-//! version of BBR meets, as the documentation says it.
+//! draft-ietf-ccwg-bbr-06, Appendix A, as claims about `bbr3` with the draft's profile; and the
+//! results of each version of BBR, as documented.
 
 use fullpipe_cc::Registry;
 use fullpipe_conformance::{CASES, Report, Subject, Verdict};
@@ -63,12 +63,12 @@ fn it_does_not_hang_on_the_seed() {
         let subject = Subject::new(&registry, "bbr3", &[])
             .expect("bbr3 can run")
             .with_seed(seed);
-        let report = subject.run().expect("and all cases with it");
+        let report = subject.run().expect("all cases run");
         assert!(report.is_met(), "seed {seed}:\n{report}");
     }
 }
 
-/// The versions in the order of the page's columns.
+/// The versions in the order of the documentation's columns.
 fn versions() -> [Report; 5] {
     let linux: &[(&str, &str)] = &[("profile", "linux")];
     let versions = [
@@ -103,7 +103,7 @@ fn the_page_has_what_each_version_meets() {
     table.push_str(&format!("| | of 22 met | {} |\n", met.join(" | ")));
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/reproduce/conformance.md"
+        "/../../docs/evidence/conformance.md"
     );
     let text = std::fs::read_to_string(page).unwrap_or_default();
     assert!(
@@ -118,9 +118,9 @@ fn what_an_algorithm_does_not_declare_is_skipped_and_not_missed() {
     let report = Subject::new(&registry, "cubic", &[])
         .expect("cubic can run")
         .run()
-        .expect("whatever it is");
+        .expect("all cases run");
     assert_eq!(report.count(Verdict::Missed), 0, "{report}");
-    assert!(!report.is_met(), "nothing is shown by that");
+    assert!(!report.is_met(), "without a met condition");
     let first = report.outcomes[0].judged().next().expect("a condition");
     assert_eq!(first.why, "cubic has no state startup");
 }
@@ -133,7 +133,7 @@ fn a_scenario_with_its_steps_can_be_run_again() {
     let outcome = fullpipe_conformance::case("4")
         .expect("A.4")
         .run(&subject)
-        .expect("and A.4 with it");
+        .expect("A.4 runs");
     let text = &outcome.scenes[0].scenario;
     assert!(
         text.contains("params = { drain_pacing_gain = 0.4 }") && text.contains("[[path.change]]"),

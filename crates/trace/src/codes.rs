@@ -1,18 +1,18 @@
-//! Which label each row of a column has.
+//! The label of each row of a column, stored as an index.
 
-/// A label's index for each row. A byte a row is enough for most columns; from the 256th label on
-/// it takes four.
+/// The label index of each row. One byte per row is enough for most columns; from the 256th label
+/// on, each row takes four bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Codes {
-    /// Up to 255 labels; 255 is "none".
+    /// Up to 255 labels; code 255 means "no label".
     U8(Vec<u8>),
-    /// More; `u32::MAX` is "none".
+    /// More than 255 labels; code `u32::MAX` means "no label".
     U32(Vec<u32>),
 }
 
-/// "None" among one-byte codes, and so the number of labels that they can tell apart.
+/// The one-byte code for "no label", and therefore the number of labels that one byte can encode.
 const NO_BYTE: u8 = u8::MAX;
-/// "None" among four-byte codes.
+/// The four-byte code for "no label".
 const NO_WORD: u32 = u32::MAX;
 
 impl Default for Codes {
@@ -22,7 +22,7 @@ impl Default for Codes {
 }
 
 impl Codes {
-    /// No rows yet, wide enough for `labels` labels.
+    /// Returns an empty column, wide enough for `labels` labels.
     pub fn for_labels(labels: usize) -> Codes {
         if labels <= usize::from(NO_BYTE) {
             Codes::U8(Vec::new())
@@ -31,7 +31,7 @@ impl Codes {
         }
     }
 
-    /// Adds a row, and widens all of them if its label needs it.
+    /// Adds a row, and widens all rows to four bytes if the label needs it.
     pub fn push(&mut self, label: usize) {
         if let Codes::U8(codes) = self {
             if label < usize::from(NO_BYTE) {
@@ -44,7 +44,7 @@ impl Codes {
         }
     }
 
-    /// Adds rows as controllers report them: the label's index, or NaN for none.
+    /// Adds rows as controllers report them: the label's index, or NaN for no label.
     pub(crate) fn extend_reported(&mut self, values: impl Iterator<Item = f64>) {
         match self {
             Codes::U8(codes) => {
@@ -60,7 +60,7 @@ impl Codes {
         }
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
             Codes::U8(codes) => codes.len(),
@@ -73,10 +73,10 @@ impl Codes {
         self.len() == 0
     }
 
-    /// The label's index in a row, if the row has one.
+    /// Returns the label's index in `row`, or `None` if the row has no label.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If `row` is out of range.
     pub fn get(&self, row: usize) -> Option<usize> {
         match self {
             Codes::U8(codes) => (codes[row] != NO_BYTE).then_some(usize::from(codes[row])),
@@ -84,12 +84,12 @@ impl Codes {
         }
     }
 
-    /// [`get`](Codes::get) for each row.
+    /// Iterates over [`get`](Codes::get) of each row.
     pub fn iter(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         (0..self.len()).map(|row| self.get(row))
     }
 
-    /// The memory that it holds, bytes.
+    /// Allocated memory, in bytes.
     pub fn memory(&self) -> usize {
         match self {
             Codes::U8(codes) => codes.capacity(),
@@ -115,7 +115,7 @@ mod tests {
         let mut codes = Codes::default();
         codes.extend_reported([f64::NAN].into_iter());
         (0..255).for_each(|label| codes.push(label));
-        assert!(matches!(codes, Codes::U8(_)), "a byte a row is enough");
+        assert!(matches!(codes, Codes::U8(_)), "one byte per row is enough");
         (255..300).for_each(|label| codes.push(label));
         assert!(matches!(codes, Codes::U32(_)));
         let expected: Vec<_> = [None].into_iter().chain((0..300).map(Some)).collect();

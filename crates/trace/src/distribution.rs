@@ -1,16 +1,16 @@
-//! A distribution, as a summary tells it.
+//! The statistics that a summary reports of a distribution.
 
 use fullpipe_units::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::Histogram;
 
-/// A distribution of durations, in seconds.
+/// Statistics of a distribution of durations, in seconds; `None` when there was no sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Smallest.
     pub min: Option<f64>,
-    /// Mean, exact.
+    /// Exact mean.
     pub mean: Option<f64>,
     /// Median.
     pub p50: Option<f64>,

@@ -1,5 +1,5 @@
-//! A run's results from one process to another: a line of JSON, then each column's bytes,
-//! little-endian, one after the other.
+//! Transfers a run's results from one process to another: one line of JSON, then the bytes of each
+//! column in turn, little-endian.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::{Codes, Column, Data, Summary, Table, Trace};
 
-/// What arrived.
+/// The results that the other process wrote.
 #[derive(Clone, Debug)]
 pub struct Received {
     /// The [`Summary`], as JSON.
@@ -17,7 +17,7 @@ pub struct Received {
     pub trace: Option<Trace>,
 }
 
-/// The tables that a trace may have.
+/// Names of all tables that a trace can have.
 const TABLES: [&str; 6] = [
     "flows",
     "links",
@@ -27,7 +27,7 @@ const TABLES: [&str; 6] = [
     "transfers",
 ];
 
-/// The first line.
+/// The first line, as JSON: the summary, and the tables' names and columns.
 #[derive(Debug, Deserialize, Serialize)]
 struct Head {
     summary: Box<RawValue>,
@@ -56,16 +56,16 @@ enum ValueKind {
     U64,
     U32,
     F32,
-    /// Labels by one-byte codes.
+    /// Labels with one-byte codes.
     Label,
-    /// Labels by four-byte codes.
+    /// Labels with four-byte codes.
     WideLabel,
 }
 
-/// Hands on a run's results.
+/// Writes a run's results to `to`.
 ///
 /// # Errors
-/// Those of writing.
+/// Those of `to`.
 pub fn write(to: &mut impl Write, summary: &Summary, trace: Option<&Trace>) -> io::Result<()> {
     let summary = RawValue::from_string(serde_json::to_string(summary)?)?;
     let tables = trace.map(|trace| trace.tables.iter().map(table_head).collect());
@@ -129,10 +129,10 @@ fn table_head(table: &Table) -> TableHead {
     }
 }
 
-/// Takes them.
+/// Reads the results that [`write()`] wrote.
 ///
 /// # Errors
-/// Those of reading, and when it is not what [`write()`] wrote.
+/// Those of `from`, and errors about data that [`write()`] did not write.
 pub fn read(from: &mut impl BufRead) -> io::Result<Received> {
     let mut line = String::new();
     from.read_line(&mut line)?;
@@ -154,7 +154,7 @@ fn table(head: TableHead, from: &mut impl Read) -> io::Result<Table> {
     let name = name.ok_or_else(|| {
         io::Error::new(
             ErrorKind::InvalidData,
-            format!("no table is named {:?}", head.name),
+            format!("unknown table {:?}", head.name),
         )
     })?;
     let columns = head

@@ -1,12 +1,12 @@
-//! A logarithmic histogram of durations: exact mean, quantiles within 0.4 %.
+//! A logarithmic histogram of durations, with an exact mean and quantiles within 0.4 %.
 
 use fullpipe_units::Span;
 
-/// Values that a [`Sampler`] keeps back.
+/// Number of values that a [`Sampler`] buffers.
 const HELD: usize = 29;
 
-/// A histogram for many flows at once: values are kept back in two cache lines and sorted in when
-/// these are full, since each of ten thousand histograms is cold whenever it is its turn.
+/// A histogram for simulations with many flows. It buffers values in two cache lines and sorts them
+/// in when these are full, because with ten thousand flows each histogram is cold at every access.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {
     held: [u32; HELD],
@@ -28,7 +28,7 @@ impl Sampler {
         }
     }
 
-    /// Apart, so that the usual case is small enough to be a part of its callers.
+    /// Not inlined, so that the usual case is small enough to be inlined into its callers.
     #[cold]
     fn add_long(&mut self, value: Span) {
         self.histogram.add(value);
@@ -41,7 +41,7 @@ impl Sampler {
         }
     }
 
-    /// Hands all values on, and has none.
+    /// Moves all values into `into`, and leaves this sampler empty.
     pub(crate) fn pour(&mut self, into: &mut Histogram) {
         for ns in &self.held[..core::mem::take(&mut self.count) as usize] {
             into.add(Span::from_nanos(u64::from(*ns)));
@@ -52,7 +52,7 @@ impl Sampler {
         }
     }
 
-    /// The histogram of all values.
+    /// Returns the histogram of all values, buffered ones included.
     pub fn histogram(&self) -> Histogram {
         let mut settled = self.clone();
         settled.settle();
@@ -60,17 +60,17 @@ impl Sampler {
     }
 }
 
-/// Buckets an octave: neighbors differ by at most 1/128, so a bucket's middle is within 1/256 of
-/// what is in it.
+/// Buckets per octave: neighboring bounds differ by at most 1/128, so the middle of a bucket is
+/// within 1/256 of every value in it.
 const SLOTS: usize = 128;
-/// 2^42 ns are 73 minutes; what is longer counts as that.
+/// 2^42 ns are 73 minutes; longer values count in the last bucket.
 const MAX_EXPONENT: u32 = 42;
 const PAGES: usize = MAX_EXPONENT as usize - 6;
 
 type Page = [u64; SLOTS];
 
-/// Durations with weights. Octaves get their buckets when first used, so that ten thousand flows
-/// fit in memory.
+/// A histogram of durations with weights. The buckets of an octave are allocated when first used,
+/// so that the histograms of ten thousand flows fit in memory.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     pages: [Option<Box<Page>>; PAGES],
@@ -99,7 +99,8 @@ impl Histogram {
         self.add_weighted(value, 1);
     }
 
-    /// Counts `value` `weight` times: for example for as many nanoseconds as it held.
+    /// Counts `value` with a weight, for example the number of nanoseconds for which the value
+    /// held.
     #[inline]
     pub fn add_weighted(&mut self, value: Span, weight: u64) {
         if weight == 0 {
@@ -109,7 +110,7 @@ impl Histogram {
         self.pages[page].get_or_insert_with(|| Box::new([0; SLOTS]))[slot] += weight;
         self.weight += weight;
         self.sum += u128::from(value.as_nanos()) * u128::from(weight);
-        // Hardly ever: two branches cost less than two stores.
+        // Rarely true: two branches cost less than two stores.
         if value < self.min {
             self.min = value;
         }
@@ -118,7 +119,7 @@ impl Histogram {
         }
     }
 
-    /// Adds what another holds.
+    /// Adds the content of `other`.
     fn merge(&mut self, other: &Histogram) {
         for (ours, theirs) in self.pages.iter_mut().zip(&other.pages) {
             let Some(theirs) = theirs else { continue };
@@ -138,23 +139,23 @@ impl Histogram {
         self.weight
     }
 
-    /// The smallest value, exactly; none when empty.
+    /// Smallest value, exact; `None` when empty.
     pub fn min(&self) -> Option<Span> {
         (self.weight > 0).then_some(self.min)
     }
 
-    /// The largest value, exactly; none when empty.
+    /// Largest value, exact; `None` when empty.
     pub fn max(&self) -> Option<Span> {
         (self.weight > 0).then_some(self.max)
     }
 
-    /// The weighted mean in seconds, exactly; none when empty.
+    /// Weighted mean in seconds, exact; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
         (self.weight > 0).then(|| self.sum as f64 / self.weight as f64 / 1e9)
     }
 
-    /// The smallest value whose cumulated weight reaches the share `q` of all, within 0.4 %; none
-    /// when empty.
+    /// Returns the smallest value at which the cumulative weight reaches the share `q` of the
+    /// total, within 0.4 %; `None` when empty.
     pub fn quantile(&self, q: f64) -> Option<Span> {
         if self.weight == 0 {
             return None;
@@ -174,7 +175,8 @@ impl Histogram {
     }
 }
 
-/// The bucket of a value: below 128 ns each nanosecond has its own, above each octave has 128.
+/// Returns the page and slot of a value: below 128 ns each nanosecond has its own bucket; each
+/// octave above has 128.
 #[inline]
 fn bucket(value: Span) -> (usize, usize) {
     let ns = value.as_nanos().min((1 << MAX_EXPONENT) - 1);

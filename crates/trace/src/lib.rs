@@ -1,7 +1,7 @@
-//! What a run leaves behind: its metrics, computed while it runs in memory that does not grow with
-//! its length, and, if asked for, columns over time.
+//! Results of a run: its metrics, computed during the run in memory that does not grow with the
+//! run's length, and, on request, time series (the trace).
 //!
-//! `docs/metrics.md` gives each metric its formula.
+//! `docs/reference/metrics.md` lists each metric's formula.
 
 mod codes;
 mod distribution;

@@ -1,29 +1,29 @@
-//! What is measured on a link while a run goes on.
+//! Measurements on a link during a run.
 
 use fullpipe_units::{Span, Time};
 
 use crate::{Histogram, MeasuredTime};
 
-/// One link's measurements.
+/// Measurements of one link.
 #[derive(Clone, Debug)]
 pub struct LinkMeter {
     window: MeasuredTime,
-    /// Waiting times, weighted by how long their packets were being sent.
+    /// Queueing delays, weighted by the transmission times of their packets.
     pub(crate) queue: Histogram,
     busy: Span,
     held: Span,
     offered: Span,
-    /// The path's, without queues.
+    /// The path's RTT without queueing.
     rtt: Span,
-    /// How long packets were being sent, or held back to be sent next, that had waited longer than
-    /// one `rtt`, and than two.
+    /// Transmission time, plus time at the head of the queue behind a shaper, of the packets that
+    /// waited longer than one `rtt`, and longer than two.
     beyond: [Span; 2],
     pub(crate) drops: u64,
     pub(crate) losses: u64,
     pub(crate) policed: u64,
     pub(crate) duplicates: u64,
     pub(crate) marks: u64,
-    /// Data packets that left in the whole run.
+    /// Data packets that left during the whole run.
     pub(crate) packets: u64,
     pub(crate) acks: u64,
     pub(crate) ack_drops: u64,
@@ -31,8 +31,9 @@ pub struct LinkMeter {
 }
 
 impl LinkMeter {
-    /// Nothing measured yet of a link on a path of `rtt`, which can send for a time of `offered`
-    /// within the window: all of it, unless it has another measure of sending.
+    /// Creates an empty meter for a link on a path with round-trip time `rtt`. `offered` is the
+    /// time within the window for which the link can send: all of it, except for links whose
+    /// capacity is not measured in time.
     pub fn new(window: MeasuredTime, offered: Span, rtt: Span) -> LinkMeter {
         LinkMeter {
             window,
@@ -54,19 +55,19 @@ impl LinkMeter {
         }
     }
 
-    /// Counts nothing of what comes but packets.
+    /// Excludes everything that happens from now on, except the count of packets that left.
     pub fn stop(&mut self) {
         self.window.from = Time::MAX;
     }
 
-    /// The same measurements, of a link that could send for a time of `offered`: known at the end
-    /// of a run that was open.
+    /// Replaces `offered`, which is known only at the end of a run without a fixed length.
     #[must_use]
     pub fn with_offered(self, offered: Span) -> LinkMeter {
         LinkMeter { offered, ..self }
     }
 
-    /// A packet, of data or not, that waited so long is being sent from `start` to `end`.
+    /// Records that a packet, which waited for `waited`, is being sent from `start` to `end`.
+    /// `data` is false for a packet without payload.
     #[inline]
     pub fn on_transmission(&mut self, waited: Span, start: Time, end: Time, data: bool) {
         self.packets += u64::from(data && end <= self.window.to);
@@ -75,8 +76,8 @@ impl LinkMeter {
         self.on_wait(waited, held);
     }
 
-    /// A packet that waited so long was held back at the head of the queue from `since` to `until`,
-    /// by a shaper.
+    /// Records that a shaper held a packet, which waited for `waited`, at the head of the queue
+    /// from `since` to `until`.
     #[cold]
     pub fn on_held(&mut self, waited: Span, since: Time, until: Time) {
         let held = until.min(self.window.to).since(since.max(self.window.from));
@@ -84,7 +85,7 @@ impl LinkMeter {
         self.on_wait(waited, held);
     }
 
-    #[inline(always)] // a part of what each packet costs
+    #[inline(always)] // on the path of every packet
     fn on_wait(&mut self, waited: Span, held: Span) {
         self.queue.add_weighted(waited, held.as_nanos());
         if waited > self.rtt {
@@ -103,53 +104,54 @@ impl LinkMeter {
         };
     }
 
-    /// The queue had no room for a data packet.
+    /// Records that the queue had no room for a data packet.
     pub fn on_drop(&mut self, now: Time) {
         self.drops += u64::from(self.window.holds(now));
     }
 
-    /// A data packet was lost by chance.
+    /// Records that a data packet was lost randomly.
     pub fn on_loss(&mut self, now: Time) {
         self.losses += u64::from(self.window.holds(now));
     }
 
-    /// A policer dropped a data packet.
+    /// Records that a policer dropped a data packet.
     pub fn on_policed(&mut self, now: Time) {
         self.policed += u64::from(self.window.holds(now));
     }
 
-    /// The link sends an ACK until `end`: what is more than a
-    /// [transmission](LinkMeter::on_transmission), if it is no SYN-ACK.
+    /// Records that the link sends an ACK until `end`; call it in addition to
+    /// [`on_transmission`](LinkMeter::on_transmission). `data` is false for a SYN-ACK, which is not
+    /// counted.
     pub fn on_ack_transmission(&mut self, end: Time, data: bool) {
         self.acks += u64::from(data && end <= self.window.to);
     }
 
-    /// Queue, policer or chance dropped an ACK.
+    /// Records that the queue, the policer or random loss dropped an ACK.
     pub fn on_ack_drop(&mut self, now: Time) {
         self.ack_drops += u64::from(self.window.holds(now));
     }
 
-    /// An ACK took the place of one that waited.
+    /// Records that a later ACK replaced one in the queue.
     pub fn on_ack_filtered(&mut self, now: Time) {
         self.acks_filtered += u64::from(self.window.holds(now));
     }
 
-    /// A copy of a data packet came.
+    /// Records that a duplicate of a data packet arrived.
     pub fn on_duplicate(&mut self, now: Time) {
         self.duplicates += u64::from(self.window.holds(now));
     }
 
-    /// The queue marked a data packet.
+    /// Records that the queue marked a data packet.
     pub fn on_mark(&mut self, now: Time) {
         self.marks += u64::from(self.window.holds(now));
     }
 
-    /// Data packets that left in the whole run.
+    /// Data packets that left during the whole run.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// The share of what was offered in which the link was sending; none of nothing.
+    /// Share of the offered time in which the link was sending; 0 if no time was offered.
     pub fn utilization(&self) -> f64 {
         if self.offered == Span::ZERO {
             0.0
@@ -158,16 +160,16 @@ impl LinkMeter {
         }
     }
 
-    /// The time-weighted waiting time: at each instant that of the packet being sent, or held back
-    /// to be sent next; zero when there is none.
+    /// Time-weighted queueing delay: at each instant, the time that the packet being sent, or held
+    /// by a shaper at the head of the queue, has waited; zero when the link is idle.
     pub fn queue_delay(&self) -> Histogram {
         let mut queue = self.queue.clone();
         queue.add_weighted(Span::ZERO, self.idle().as_nanos());
         queue
     }
 
-    /// The shares of that time in which the waiting time is one RTT of the path at most, and two;
-    /// none of no time.
+    /// Shares of the time in which the queueing delay is at most one RTT of the path, and at most
+    /// two; `None` if no time was offered.
     pub fn within_rtts(&self) -> Option<[f64; 2]> {
         let whole = self.busy + self.held + self.idle();
         let share = |beyond: Span| (whole - beyond).as_nanos() as f64 / whole.as_nanos() as f64;

@@ -1,10 +1,11 @@
-//! What is measured of a flow while a run goes on: constant work a packet, no growth with time.
+//! Measurements of a flow during a run: constant work per packet, in memory that does not grow with
+//! time.
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::{Histogram, Sampler};
 
-/// The part of the run that counts.
+/// The measured part of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredTime {
     /// `measure_from`.
@@ -14,7 +15,7 @@ pub struct MeasuredTime {
 }
 
 impl MeasuredTime {
-    /// From `measure_from` to the end of a run of `duration`.
+    /// The time from `measure_from` to the end of a run of `duration`.
     pub fn of_run(measure_from: Span, duration: Span) -> MeasuredTime {
         MeasuredTime {
             from: Time::ZERO + measure_from,
@@ -22,37 +23,37 @@ impl MeasuredTime {
         }
     }
 
-    /// Whether what happens at `time` counts.
+    /// Whether an event at `time` counts.
     #[inline]
     pub fn holds(&self, time: Time) -> bool {
         time >= self.from && time <= self.to
     }
 }
 
-/// An answer that a flow's client got.
+/// A response that a flow's client received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// When it was asked for.
+    /// Time of the request.
     pub start: Time,
-    /// When its last byte was there.
+    /// Time at which its last byte arrived.
     pub end: Time,
-    /// Its length.
+    /// Length.
     pub bytes: Bytes,
 }
 
-/// All of them.
+/// All responses of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Responses {
     pub(crate) times: Histogram,
-    /// Each, if somebody wants them.
+    /// Each response, if a trace needs them.
     rows: Option<Vec<Response>>,
 }
 
-/// One flow's measurements.
+/// Measurements of one flow.
 #[derive(Clone, Debug)]
 pub struct FlowMeter {
     window: MeasuredTime,
-    /// When its SYN left, or its first packet.
+    /// Time at which its SYN left, or its first packet if it has no SYN.
     pub(crate) start: Time,
     pub(crate) rtt: Sampler,
     pub(crate) queue: Sampler,
@@ -67,7 +68,7 @@ pub struct FlowMeter {
 }
 
 impl FlowMeter {
-    /// Nothing measured yet.
+    /// Creates an empty meter.
     pub fn new(window: MeasuredTime, start: Time) -> FlowMeter {
         FlowMeter {
             window,
@@ -85,7 +86,7 @@ impl FlowMeter {
         }
     }
 
-    /// The same for a flow whose receiver asks for answers; with each of them, if they are
+    /// Measures response times, too, for a flow whose client sends requests; keeps each response if
     /// `wanted`.
     #[must_use]
     pub fn with_responses(self, wanted: bool) -> FlowMeter {
@@ -99,7 +100,7 @@ impl FlowMeter {
         }
     }
 
-    /// A data packet left the sender.
+    /// Records that a data packet left the sender.
     #[inline]
     pub fn on_sent(&mut self, now: Time, retransmit: bool) {
         if self.window.holds(now) {
@@ -108,7 +109,7 @@ impl FlowMeter {
         }
     }
 
-    /// An RTT sample.
+    /// Records an RTT sample.
     #[inline]
     pub fn on_rtt(&mut self, now: Time, rtt: Span) {
         if self.window.holds(now) {
@@ -116,8 +117,8 @@ impl FlowMeter {
         }
     }
 
-    /// A packet reached the receiver after waiting so long in queues, and `in_order` more bytes
-    /// reached the application.
+    /// Records that a packet reached the receiver after waiting for `waited` in queues, and that
+    /// `in_order` more bytes reached the application.
     #[inline]
     pub fn on_delivered(&mut self, now: Time, waited: Span, in_order: Bytes) {
         if self.window.holds(now) {
@@ -126,8 +127,8 @@ impl FlowMeter {
         }
     }
 
-    /// `in_order` more bytes reached the application, after nobody knows what waiting: where only
-    /// the ends are watched.
+    /// Records that `in_order` more bytes reached the application, without a sample of the queueing
+    /// delay: for runners that observe only the endpoints.
     #[inline]
     pub fn on_received(&mut self, now: Time, in_order: Bytes) {
         if self.window.holds(now) {
@@ -135,7 +136,7 @@ impl FlowMeter {
         }
     }
 
-    /// The same with what another meter of this flow saw at the receiver, in place of its own.
+    /// Replaces the receiver's measurements by those of `receiver`, another meter of this flow.
     #[must_use]
     pub fn with_receiver(self, receiver: FlowMeter) -> FlowMeter {
         let FlowMeter {
@@ -154,25 +155,24 @@ impl FlowMeter {
         }
     }
 
-    /// Counts nothing of what comes but the transfer's end.
+    /// Excludes everything that happens from now on, except the end of the transfer.
     pub fn stop(&mut self) {
         self.window.from = Time::MAX;
     }
 
-    /// How long its packets waited in queues, which another meter was told of, in place of what
-    /// this one was.
+    /// Replaces the queueing delays by those of `other`, a meter that observed the network.
     pub fn set_waits(&mut self, other: &FlowMeter) {
         self.queue.clone_from(&other.queue);
     }
 
-    /// The transfer's last byte is there.
+    /// Records that the transfer's last byte arrived.
     pub fn on_complete(&mut self, now: Time) {
         if now <= self.window.to {
             self.last_byte.get_or_insert(now);
         }
     }
 
-    /// An answer was complete.
+    /// Records that a response is complete.
     pub fn on_response(&mut self, response: Response) {
         let Some(responses) = &mut self.responses else {
             return;
@@ -189,22 +189,22 @@ impl FlowMeter {
         }
     }
 
-    /// Each answer of the whole run, if they were wanted.
+    /// Takes each response of the whole run, if they were kept.
     pub fn take_responses(&mut self) -> Option<Vec<Response>> {
         self.responses.as_mut()?.rows.take()
     }
 
-    /// A data packet was lost on the way, in a queue or by chance.
+    /// Records that a data packet was lost in the network, in a queue or randomly.
     pub fn on_dropped(&mut self, now: Time) {
         self.drops += u64::from(self.window.holds(now));
     }
 
-    /// One of its ACKs was lost on the way back, in a queue or by chance.
+    /// Records that one of the flow's ACKs was lost in the network, in a queue or randomly.
     pub fn on_ack_dropped(&mut self, now: Time) {
         self.ack_drops += u64::from(self.window.holds(now));
     }
 
-    /// What befell its packets in a queue that keeps a tally.
+    /// Adds the counters of a queue that counts drops and marks itself.
     pub fn on_tally(&mut self, tallied: FlowCounters) {
         self.drops += tallied.drops;
         self.marks += tallied.marks;
@@ -221,36 +221,37 @@ impl FlowMeter {
         }
     }
 
-    /// It begins at another time than was expected, where the clock is real; or it is another
-    /// flow's, whose measurements were [taken](crate::WorkloadMeter::take).
+    /// Sets a new start: on a real clock, where flows start later than planned, or for reuse by the
+    /// next flow after [`WorkloadMeter::take`](crate::WorkloadMeter::take).
     pub fn restart(&mut self, start: Time) {
         (self.start, self.last_byte) = (start, None);
     }
 
-    /// When the flow began.
+    /// Time at which the flow began.
     pub fn started(&self) -> Time {
         self.start
     }
 
-    /// When the transfer's last byte was there.
+    /// Time at which the transfer's last byte arrived.
     pub fn ended(&self) -> Option<Time> {
         self.last_byte
     }
 
-    /// The part of the window in which the flow was active.
+    /// Length of the part of the window in which the flow was active.
     pub fn active(&self) -> Span {
         let (from, to) = self.active_from_to();
         to.since(from)
     }
 
-    /// Start and end of that part. The end is before the start if the flow was not active then.
+    /// Start and end of the part of the window in which the flow was active. The end is before the
+    /// start if the flow was not active within the window.
     pub fn active_from_to(&self) -> (Time, Time) {
         let to = self.last_byte.unwrap_or(self.window.to);
         (self.start.max(self.window.from), to)
     }
 }
 
-/// What befell a flow's packets in a queue.
+/// Drops and marks of one flow's packets in a queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowCounters {
     /// Data packets dropped.
@@ -261,7 +262,7 @@ pub struct FlowCounters {
     pub ack_drops: u64,
 }
 
-/// Drops and marks by flow, of a queue that decides on packets of any flow at any time.
+/// Drops and marks per flow, for a queue that may drop or mark a packet of any flow at any time.
 #[derive(Clone, Debug)]
 pub struct PerFlowCounters {
     window: MeasuredTime,
@@ -269,7 +270,7 @@ pub struct PerFlowCounters {
 }
 
 impl PerFlowCounters {
-    /// Nothing counted yet, of so many flows.
+    /// Creates counters for `flows` flows, all zero.
     pub fn new(window: MeasuredTime, flows: usize) -> PerFlowCounters {
         PerFlowCounters {
             window,
@@ -277,24 +278,24 @@ impl PerFlowCounters {
         }
     }
 
-    /// A data packet was dropped.
+    /// Records that a data packet was dropped.
     #[inline]
     pub fn on_drop(&mut self, now: Time, flow: u32) {
         self.flows[flow as usize].drops += u64::from(self.window.holds(now));
     }
 
-    /// An ACK was dropped.
+    /// Records that an ACK was dropped.
     pub fn on_ack_drop(&mut self, now: Time, flow: u32) {
         self.flows[flow as usize].ack_drops += u64::from(self.window.holds(now));
     }
 
-    /// A data packet was marked.
+    /// Records that a data packet was marked.
     #[inline]
     pub fn on_mark(&mut self, now: Time, flow: u32) {
         self.flows[flow as usize].marks += u64::from(self.window.holds(now));
     }
 
-    /// What befell a flow.
+    /// Returns the counters of one flow.
     pub fn of(&self, flow: u32) -> FlowCounters {
         self.flows[flow as usize]
     }

@@ -1,7 +1,7 @@
-//! What can be declared of a metric, and the macro that makes a struct and its table of one row
-//! each.
+//! Declarations of metrics, and the macro that generates from one declaration both a struct and its
+//! table with a row per field.
 
-/// What a metric is measured in.
+/// The dimension of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// bit/s
@@ -10,20 +10,20 @@ pub enum Dimension {
     Time,
     /// A count of packets.
     Packets,
-    /// A count of something else.
+    /// A count of anything other than packets.
     Count,
-    /// A ratio of two values of the same dimension; it may be above 1.
+    /// A ratio of two values of the same dimension, which may exceed 1.
     Factor,
     /// Bytes.
     Volume,
-    /// A share, from 0 to 1.
+    /// A fraction from 0 to 1, shown as a percentage.
     Share,
-    /// An index, from 0 to 1, that nobody tells in percent.
+    /// An index from 0 to 1, never shown as a percentage.
     Index,
 }
 
 impl Dimension {
-    /// Its name.
+    /// Name of the dimension.
     pub fn name(self) -> &'static str {
         match self {
             Dimension::Rate => "rate",
@@ -37,7 +37,7 @@ impl Dimension {
         }
     }
 
-    /// The SI unit in `metrics.json`; `"1"` for a share, empty for a count.
+    /// The SI unit in `metrics.json`; `"1"` for a ratio, empty for a count.
     pub fn unit(self) -> &'static str {
         match self {
             Dimension::Rate => "bit/s",
@@ -50,10 +50,11 @@ impl Dimension {
     }
 }
 
-/// How many values a metric has.
+/// The form of a metric's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One value, which describes the run and judges nothing: its seed, its length.
+    /// One value that describes the run and is neither good nor bad, such as the seed or the
+    /// length.
     Fact,
     /// One value.
     One,
@@ -61,12 +62,12 @@ pub enum Form {
     Distribution,
     /// [`Slowdowns`](crate::slowdown::Slowdowns).
     Slowdowns,
-    /// A share for each limit.
+    /// A fraction for each reason that limits a flow.
     Shares,
 }
 
 impl Form {
-    /// Its name.
+    /// Name of the form.
     pub fn name(self) -> &'static str {
         match self {
             Form::Fact => "fact",
@@ -78,44 +79,44 @@ impl Form {
     }
 }
 
-/// Where a metric is shown by default, in the order of the rows.
+/// A place where a metric is shown by default, in the order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The table or picture: `report`, `spread`, `maps` and `differences` of a report, `compare`,
+    /// The table or chart: `report`, `spread`, `maps` and `differences` of a report, `compare`,
     /// `sweep`.
     pub view: &'static str,
-    /// Which value of a distribution; empty for a metric of one value.
+    /// The statistic of a distribution that is shown; empty for a metric with one value.
     pub statistic: &'static str,
 }
 
-/// A metric, as far as it can be declared.
+/// The declaration of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name in `metrics.json`, with the unit as its suffix where it has one.
+    /// Name in `metrics.json`, with the unit as its suffix where it has one.
     pub name: &'static str,
-    /// Its type in Rust.
+    /// Type in Rust.
     pub kind: &'static str,
-    /// Its definition, in Markdown.
+    /// Definition, in Markdown.
     pub definition: &'static str,
-    /// What it is called in a sentence.
+    /// Name in a sentence.
     pub words: &'static str,
-    /// What it is measured in.
+    /// Dimension, which determines the unit.
     pub dimension: Dimension,
-    /// How many values it has.
+    /// Form of its value.
     pub form: Form,
-    /// 1 where more is better, -1 where less is, 0 where neither is.
+    /// 1 if more is better, -1 if less is better, 0 if neither.
     pub better: i8,
-    /// Where it is shown.
+    /// Places where it is shown by default.
     pub shown: &'static [Shown],
 }
 
-/// The values of a [`Distribution`](crate::Distribution).
+/// The statistics of a [`Distribution`](crate::Distribution).
 pub const STATISTICS: &[&str] = &["min", "mean", "p50", "p95", "p99", "max"];
-/// Those of [`Slowdowns`](crate::slowdown::Slowdowns).
+/// The statistics of [`Slowdowns`](crate::slowdown::Slowdowns).
 pub const SLOWDOWN: &[&str] = &["mean", "p50", "p95", "p99"];
 
 impl Metric {
-    /// The names of its values, where it has several.
+    /// Names of the metric's statistics; empty for a metric with one value.
     pub fn statistics(&self) -> &'static [&'static str] {
         match self.form {
             Form::Distribution => STATISTICS,
@@ -173,12 +174,13 @@ impl Metric {
     }
 }
 
-/// In `view`; of a distribution this value.
+/// Shows `statistic` in `view`; an empty `statistic` is for a metric with one value.
 pub(crate) const fn at(view: &'static str, statistic: &'static str) -> Shown {
     Shown { view, statistic }
 }
 
-/// A struct and the table of its fields: each field is a row, whose doc comment is the definition.
+/// Declares a struct and the table of its fields: each field is a row, and its doc comment is the
+/// metric's definition.
 macro_rules! metrics {
     (
         $(#[$outer:meta])*

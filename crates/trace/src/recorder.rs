@@ -1,4 +1,4 @@
-//! Rows over time, in memory, column by column.
+//! Records the rows of a trace in memory, column by column.
 
 use fullpipe_units::{Bytes, Rate, Span};
 
@@ -8,22 +8,22 @@ use crate::{
     TransitionRow,
 };
 
-/// A column that one algorithm fills.
+/// A column for a field of one algorithm.
 #[derive(Debug)]
 enum Field {
     Number(Vec<f32>),
     Label(Codes, &'static [&'static str]),
 }
 
-/// An algorithm's columns: (name, unit, values) each.
+/// The columns of an algorithm, each with name, unit and values.
 type Group = Vec<(String, &'static str, Field)>;
 
-/// Rows that are kept back, so that each column grows by many values at a time: at every ACK that
-/// is what a trace costs.
+/// Number of rows that are buffered, so that each column grows by many values at a time: appending
+/// rows is the main cost of a trace with a row per ACK.
 const HELD: usize = 64;
 
-/// A row kept back: the columns of its algorithms, the sender's and perhaps the receiver's, and
-/// where their values begin.
+/// A buffered row, with the columns of its algorithms (the sender's, and the receiver's if it has
+/// one) and the positions at which their values begin.
 #[derive(Debug)]
 struct Buffered {
     row: FlowRow,
@@ -31,10 +31,10 @@ struct Buffered {
     values: [usize; 2],
 }
 
-/// No second algorithm.
+/// Marks a row without a second algorithm.
 const NO_GROUP: usize = usize::MAX;
 
-/// Collects the rows of a run.
+/// Collects the rows of a run's trace.
 #[derive(Debug, Default)]
 pub struct Recorder {
     limits: Vec<&'static str>,
@@ -56,15 +56,15 @@ pub struct Recorder {
     held_values: Vec<f64>,
     links: Vec<LinkRow>,
     transitions: Vec<TransitionRow>,
-    /// None when nobody asks for answers.
+    /// `None` if no flow has an application that sends requests.
     responses: Option<Vec<(u32, Response)>>,
-    /// Of workloads; none when there are none.
+    /// Rows of workloads; empty if there is no workload.
     active: Vec<ActiveRow>,
     transfers: Option<Vec<Transfer>>,
 }
 
 impl Recorder {
-    /// An empty one; `limits` names the codes of [`FlowRow::limited_by`].
+    /// Creates an empty recorder; `limits` names the codes of [`FlowRow::limited_by`].
     pub fn new(limits: &[&'static str]) -> Recorder {
         Recorder {
             limits: limits.to_vec(),
@@ -72,8 +72,8 @@ impl Recorder {
         }
     }
 
-    /// Declares an algorithm's fields, (name, unit, labels) each; gives the number that
-    /// [`flow`](Recorder::flow) wants.
+    /// Declares an algorithm's fields, each with name, unit and labels. Returns the group number to
+    /// pass to [`flow`](Recorder::flow).
     pub fn declare(
         &mut self,
         algorithm: &str,
@@ -93,7 +93,7 @@ impl Recorder {
         self.groups.len() - 1
     }
 
-    /// Adds a flow's row; `observe` pushes the values of its algorithm's fields.
+    /// Adds a flow's row; `observe` pushes the values of the algorithm's fields.
     #[inline]
     pub fn flow(&mut self, row: FlowRow, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
         if self.held.len() == HELD {
@@ -107,7 +107,7 @@ impl Recorder {
         observe(&mut self.held_values);
     }
 
-    /// Adds to the latest row the values of another algorithm: the receiver's.
+    /// Adds the values of a second algorithm, the receiver's, to the latest row.
     pub fn more(&mut self, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
         let Some(held) = self.held.last_mut() else {
             return;
@@ -116,7 +116,7 @@ impl Recorder {
         observe(&mut self.held_values);
     }
 
-    /// Sorts the rows kept back into their columns.
+    /// Moves the buffered rows into their columns.
     fn settle(&mut self) {
         let rows = || self.held.iter().map(|held| &held.row);
         let bps = |rate: Option<Rate>| rate.map_or(f32::NAN, |rate| rate.as_f64() as f32);
@@ -162,7 +162,7 @@ impl Recorder {
         self.transitions.push(row);
     }
 
-    /// Sets the answers that flows got, in order of their ends.
+    /// Sets the responses that flows received, in order of completion.
     pub fn responses(&mut self, responses: Vec<(u32, Response)>) {
         self.responses = Some(responses);
     }
@@ -172,12 +172,12 @@ impl Recorder {
         self.active.push(row);
     }
 
-    /// Sets the flows that arrived, in this order.
+    /// Sets the flows that arrived, in order of arrival.
     pub fn transfers(&mut self, transfers: Vec<Transfer>) {
         self.transfers = Some(transfers);
     }
 
-    /// Hands everything on, with no copy of a flow's columns.
+    /// Returns the trace, without copying the flows' columns.
     pub fn finish(mut self) -> Trace {
         self.settle();
         let links = tables::links(&self.links);
@@ -232,7 +232,7 @@ impl Recorder {
     }
 }
 
-/// Seconds; NaN for "not known yet".
+/// Converts to seconds; NaN for "not known yet".
 fn seconds(span: Span) -> f32 {
     if span == Span::MAX || span == Span::ZERO {
         f32::NAN
@@ -241,7 +241,7 @@ fn seconds(span: Span) -> f32 {
     }
 }
 
-/// Bytes; NaN for "no limit".
+/// Converts to bytes; NaN for "no limit".
 fn finite(bytes: Bytes) -> f32 {
     if bytes == Bytes::MAX {
         f32::NAN

@@ -1,19 +1,19 @@
-//! Rows of a trace, as runners hand them in.
+//! Rows of a trace, as runners record them.
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-/// A flow at one time.
+/// A sample of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRow {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// Index of the flow.
     pub flow: u32,
-    /// Window in force.
+    /// Congestion window in force.
     pub cwnd: Bytes,
-    /// In flight.
+    /// Data in flight.
     pub inflight: Bytes,
-    /// Slow-start threshold; [`Bytes::MAX`] is none.
+    /// Slow-start threshold; [`Bytes::MAX`] if unset.
     pub ssthresh: Bytes,
     /// Pacing rate in force.
     pub pacing_rate: Option<Rate>,
@@ -25,55 +25,56 @@ pub struct FlowRow {
     pub srtt: Span,
     /// Minimum RTT.
     pub min_rtt: Span,
-    /// Acknowledged so far.
+    /// Data acknowledged so far.
     pub delivered: Bytes,
-    /// Declared lost so far.
+    /// Data declared lost so far.
     pub lost: Bytes,
-    /// What limits it.
+    /// Code of the reason that limits the flow now.
     pub limited_by: u8,
 }
 
-/// A link at one time.
+/// A sample of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkRow {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// Index of the link.
     pub link: u32,
-    /// Packets that wait.
+    /// Number of packets in the queue.
     pub queue_packets: u64,
-    /// Bytes that wait.
+    /// Number of bytes in the queue.
     pub queue_bytes: Bytes,
-    /// How long the latest accepted packet waits.
+    /// Queueing delay of the packet that was accepted last (FIFO queues) or sent last (queues that
+    /// decide at dequeue); zero if the queue is empty.
     pub sojourn: Span,
-    /// Dropped so far.
+    /// Packets dropped so far.
     pub drops: u64,
-    /// Marked so far.
+    /// Packets marked so far.
     pub marks: u64,
 }
 
-/// How many flows of a workload are under way at one time.
+/// A sample of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveRow {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// Index of the workload.
     pub workload: u32,
-    /// Flows under way.
+    /// Number of active flows.
     pub active: u64,
 }
 
 /// A controller's state transition.
 #[derive(Clone, Copy, Debug)]
 pub struct TransitionRow {
-    /// When.
+    /// Time of the transition.
     pub time: Time,
     /// Index of the flow.
     pub flow: u32,
-    /// State left.
+    /// State before the transition.
     pub from: &'static str,
-    /// State entered.
+    /// State after the transition.
     pub to: &'static str,
-    /// Why.
+    /// Reason for the transition.
     pub reason: &'static str,
 }

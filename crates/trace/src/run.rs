@@ -2,22 +2,22 @@ use fullpipe_units::Span;
 
 use crate::{Summary, Trace};
 
-/// How much of a run is kept over time.
+/// The level of detail of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceLevel {
-    /// Nothing.
+    /// No trace.
     Off,
-    /// A row a flow and link at every interval.
+    /// One row per flow and link at every interval.
     Every(Span),
-    /// A row at every ACK; links at every millisecond.
+    /// One row per flow at every ACK, and one per link every millisecond.
     Acks,
 }
 
-/// What a run gives.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Run {
-    /// Its metrics.
+    /// Metrics.
     pub summary: Summary,
-    /// Its trace, if one was asked for.
+    /// Trace, if requested.
     pub trace: Option<Trace>,
 }

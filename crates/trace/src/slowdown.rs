@@ -1,73 +1,72 @@
-//! Slowdowns of many flows, by how large they are, and what two servers would have made of the same
-//! flows.
+//! Slowdowns of many flows, grouped by size, as measured and under two ideal servers.
 
 use fullpipe_units::{Bytes, Span};
 use serde::Serialize;
 
-/// A flow that arrived within the time that counts.
+/// A flow that arrived within the measurement window.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
-    /// What it carries.
+    /// Size.
     pub bytes: Bytes,
-    /// How long it would have taken alone.
+    /// Completion time that the flow would have alone on the path.
     pub alone: Span,
-    /// How long it took; none when it was not complete at the end.
+    /// Measured completion time; `None` if the flow was not complete at the end.
     pub took: Option<Span>,
-    /// How long it would have taken where the shortest is served first, and where all share
-    /// equally.
+    /// Completion times under ideal servers; `None` where they are not known.
     pub served: Option<Served>,
 }
 
-/// What the servers that know would have needed.
+/// Completion times of one flow under servers that know the sizes of all flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// Shortest remaining processing time.
+    /// With shortest-remaining-processing-time-first service.
     pub srpt: Span,
-    /// Processor sharing.
+    /// With processor sharing.
     pub ps: Span,
 }
 
-/// Slowdowns of all, and by decade, the smallest flows first; decades without a flow are left out.
+/// Slowdowns of all flows, and by decade of size, smallest first; decades without a flow are
+/// omitted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Slowdowns {
-    /// Of all flows, if there is one.
+    /// Over all flows; `None` without a flow.
     pub all: Option<Decade>,
-    /// Of those from a power of ten bytes up to the next.
+    /// Over the flows of each size range, from one power of ten bytes up to the next.
     pub decades: Vec<Decade>,
 }
 
-/// Flows of like size.
+/// The flows of one size range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Decade {
-    /// The least that one of them may carry.
+    /// Lower bound of the sizes, in bytes.
     pub from_bytes: u64,
-    /// Those that were not complete at the end: in none of the others.
+    /// Number of flows that were not complete at the end of the run; no other value includes them.
     pub unfinished: u64,
-    /// Those that were; none when there is none.
+    /// Slowdowns of the completed flows; `None` without one.
     pub flows: Option<Slowdown>,
-    /// The same flows where the shortest is served first; none where that is not known.
+    /// Slowdowns of the same flows if the shortest is served first; `None` where that is not known.
     pub srpt: Option<Slowdown>,
-    /// The same flows where all share equally.
+    /// Slowdowns of the same flows if all share the rate equally; `None` where that is not known.
     pub ps: Option<Slowdown>,
 }
 
-/// What is known of some slowdowns.
+/// Statistics of slowdowns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdown {
-    /// How many.
+    /// Number of flows.
     pub count: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// The smallest that half of them do not exceed.
+    /// Median: the smallest value that half of the flows do not exceed.
     pub p50: f64,
-    /// That 95 % do not exceed.
+    /// The smallest value that 95 % of the flows do not exceed.
     pub p95: f64,
-    /// That 99 % do not exceed.
+    /// The smallest value that 99 % of the flows do not exceed.
     pub p99: f64,
 }
 
 impl Slowdowns {
-    /// Of these flows.
+    /// Computes the slowdowns of `flows`.
     pub fn of(flows: &[Completion]) -> Slowdowns {
         let decade = |flow: &Completion| flow.bytes.get().max(1).ilog10();
         let last = flows.iter().map(decade).max();
@@ -83,7 +82,7 @@ impl Slowdowns {
 }
 
 impl Decade {
-    /// None without a flow.
+    /// Returns `None` if `flows` is empty.
     fn of<'a, I: Iterator<Item = &'a Completion>>(
         from_bytes: u64,
         flows: impl Fn() -> I,
@@ -109,11 +108,11 @@ impl Decade {
 }
 
 impl Slowdown {
-    /// Of these; none of nothing.
+    /// Computes the statistics of `values`; `None` without a value.
     pub fn of(mut values: Vec<f64>) -> Option<Slowdown> {
         values.sort_unstable_by(f64::total_cmp);
         let count = values.len();
-        // The smallest value up to which there are so many in a hundred.
+        // Smallest value that at least `percent` % of the values do not exceed.
         let quantile = |percent: usize| {
             values
                 .get((count * percent).div_ceil(100).max(1) - 1)

@@ -1,4 +1,4 @@
-//! From meters to metrics: SI units, none where there is no sample.
+//! Computes metrics, in SI units, from meters. A metric without a sample is `None`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use fullpipe_units::Span;
 use crate::{Distribution, FlowMeter, FlowSummary, Histogram, LinkMeter, LinkSummary};
 
 impl FlowSummary {
-    /// From its meter and the time that each limit held; what depends on other flows is left open.
+    /// Computes a flow's metrics from its meter and the time for which each reason limited it.
+    /// Metrics that depend on other flows remain unset.
     pub fn new(
         name: String,
         cc: String,
@@ -44,7 +45,7 @@ impl FlowSummary {
 }
 
 impl LinkSummary {
-    /// From its meter.
+    /// Computes a link's metrics from its meter.
     pub fn new(name: String, meter: &LinkMeter) -> LinkSummary {
         let within = meter.within_rtts();
         LinkSummary {
@@ -66,7 +67,7 @@ impl LinkSummary {
     }
 }
 
-/// Retransmissions of all that was sent.
+/// Retransmissions divided by all packets sent; 0 if nothing was sent.
 pub(crate) fn loss_fraction(sent: u64, retransmits: u64) -> f64 {
     if sent == 0 {
         0.0
@@ -75,7 +76,7 @@ pub(crate) fn loss_fraction(sent: u64, retransmits: u64) -> f64 {
     }
 }
 
-/// Share of the time that each limit held.
+/// Share of the time for which each reason limited a flow.
 pub(crate) fn shares(limits: &[&'static str], held: &[Span]) -> BTreeMap<&'static str, f64> {
     let total: f64 = held.iter().map(|span| span.as_secs_f64()).sum();
     let share = |span: &Span| {
@@ -88,7 +89,7 @@ pub(crate) fn shares(limits: &[&'static str], held: &[Span]) -> BTreeMap<&'stati
     limits.iter().copied().zip(held.iter().map(share)).collect()
 }
 
-/// Jain's fairness index: (Σx)² / (n·Σx²); none for no flow, 1 when all are zero.
+/// Jain's fairness index, (Σx)² / (n·Σx²); `None` without a flow, 1 when all are zero.
 pub fn jain(rates: &[f64]) -> Option<f64> {
     if rates.is_empty() {
         return None;
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(jain(&[0.0, 0.0]), Some(1.0));
     }
 
-    /// The worked example of docs/metrics.md.
+    /// The worked example of docs/reference/metrics.md.
     #[test]
     fn goodput_counts_from_the_later_of_start_and_measure_from_to_the_last_byte() {
         let mut meter = FlowMeter::new(
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(
             (flow.completion_s, flow.queue_delay_s.mean),
             (Some(3.0), None),
-            "nobody saw a queue"
+            "no meter observed a queue"
         );
     }
 
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(
             meter.take_responses().unwrap().len(),
             4,
-            "what the run saw of them"
+            "all responses that ended during the run"
         );
     }
 
@@ -232,7 +233,7 @@ mod tests {
         let link = LinkSummary::new("bottleneck".into(), &meter);
         assert!(
             (link.utilization - 0.6).abs() < 1e-12,
-            "the last one is cut at the end of the run"
+            "the last one counts only until the end of the run"
         );
         let mean = 0.010 * 0.25 + 0.020 * 0.25 + 0.040 * 0.1;
         assert!((link.queue_delay_s.mean.unwrap() - mean).abs() < 1e-12);
@@ -241,7 +242,7 @@ mod tests {
         assert_eq!(
             (link.queue_within_1_rtt, link.queue_within_2_rtts),
             (Some(0.65), Some(0.9)),
-            "what is at most is within"
+            "a delay equal to the bound is within it"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Columns, as they are handed on.
+//! The columns of a trace, in the form in which they are exported.
 
 use std::borrow::Cow;
 
@@ -7,19 +7,19 @@ use crate::Codes;
 /// The trace of a run.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// `flows`, `links`, `transitions`; where flows ask for answers, `responses`; where flows
-    /// arrive, `workloads` and `transfers`.
+    /// `flows`, `links` and `transitions`; also `responses` if flows have applications that send
+    /// requests, and `workloads` and `transfers` if the scenario has workloads.
     pub tables: Vec<Table>,
 }
 
 impl Trace {
-    /// The table of that name.
+    /// Returns the table named `name`.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
     }
 }
 
-/// Columns of one length.
+/// A table: columns of equal length.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Its name.
@@ -29,7 +29,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The column of that name.
+    /// Returns the column named `name`.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
@@ -38,16 +38,16 @@ impl Table {
 /// One column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Its name; an algorithm's own is `<algorithm>.<field>`.
+    /// Name; for an algorithm's own field `<algorithm>.<field>`.
     pub name: String,
-    /// Unit of its numbers, or empty.
+    /// Unit of the numbers; empty if they have none.
     pub unit: Cow<'static, str>,
     /// Its values.
     pub data: Data,
 }
 
 impl Column {
-    /// The word of a row; none where the row has no word, or the column none at all.
+    /// Returns the label of a row, or `None` if the row has no label or the column holds numbers.
     pub fn label(&self, row: usize) -> Option<&str> {
         match &self.data {
             Data::Label { codes, labels } => {
@@ -58,7 +58,7 @@ impl Column {
         }
     }
 
-    /// The words of all rows that have one, in order.
+    /// Iterates over the labels of all rows that have one, in order.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         let rows = match &self.data {
             Data::Label { codes, .. } => codes.len(),
@@ -75,11 +75,11 @@ pub enum Data {
     U64(Vec<u64>),
     /// Indices.
     U32(Vec<u32>),
-    /// Measures, to seven digits; NaN is "none".
+    /// Measured values, with seven significant digits; NaN for "no value".
     F32(Vec<f32>),
-    /// Words, each by its index in `labels`.
+    /// Words, each stored as an index into `labels`.
     Label {
-        /// One a row.
+        /// The label index of each row.
         codes: Codes,
         /// The words.
         labels: Vec<String>,
@@ -87,7 +87,8 @@ pub enum Data {
 }
 
 impl Trace {
-    /// A fingerprint of every value: two runs of one seed have the same.
+    /// Returns a fingerprint of every value: runs with the same scenario, seed and version have the
+    /// same fingerprint.
     pub fn hash(&self) -> u64 {
         let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
         for table in &self.tables {
@@ -119,7 +120,8 @@ impl Trace {
     }
 }
 
-/// FNV-1a over words: no protection against malice, enough to tell two runs apart.
+/// FNV-1a over words: sufficient to tell two runs apart, but not secure against deliberate
+/// collisions.
 struct Fnv(u64);
 
 impl Fnv {

@@ -1,4 +1,4 @@
-//! Rows turned into columns, table by table.
+//! Converts rows into columns, table by table.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// A value of each row.
+/// Collects one value of each row.
 fn u64s<R>(rows: &[R], of: impl Fn(&R) -> u64) -> Data {
     Data::U64(rows.iter().map(of).collect())
 }
@@ -35,7 +35,7 @@ fn seconds<R>(rows: &[R], of: impl Fn(&R) -> Span) -> Data {
     )
 }
 
-/// The words that rows have, each once, in the order in which they come.
+/// Collects one word of each row; the labels are the distinct words in order of first occurrence.
 fn words<R>(rows: &[R], of: impl Fn(&R) -> &'static str) -> Data {
     let (mut codes, mut labels, mut known) = (Codes::default(), vec![], BTreeMap::new());
     for word in rows.iter().map(of) {
@@ -106,7 +106,7 @@ pub(crate) fn active(rows: &[ActiveRow]) -> Table {
 }
 
 pub(crate) fn transfers(rows: &[Transfer]) -> Table {
-    // NaN for one that did not end.
+    // NaN for a transfer that did not complete.
     let completion = |row: &Transfer| {
         row.completion
             .map_or(f32::NAN, |it| it.as_secs_f64() as f32)

@@ -1,5 +1,4 @@
-//! What is measured of flows that arrive: of all of a workload together, and a row for each that is
-//! complete.
+//! Measurements of the flows that arrive: totals per workload, and a row for each flow.
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
@@ -7,29 +6,30 @@ use crate::slowdown::Slowdowns;
 use crate::summary::{loss_fraction, shares};
 use crate::{Distribution, FlowCounters, FlowMeter, Histogram, MeasuredTime, WorkloadSummary};
 
-/// A flow that has arrived: some 50 bytes, since there may be a million.
+/// A flow that has arrived. About 50 bytes, because there may be a million of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Which workload it is of.
+    /// Index of its workload.
     pub workload: u32,
-    /// When its SYN left.
+    /// Time at which its SYN left.
     pub start: Time,
-    /// What it carries.
+    /// Size.
     pub bytes: Bytes,
-    /// Its propagation delay, there and back, at its start.
+    /// Two-way propagation delay at its start.
     pub rtt: Span,
-    /// How long it would take with the path to itself.
+    /// Completion time that it would have alone on the path.
     pub alone: Span,
-    /// From its SYN to its last byte; none if that did not come.
+    /// Completion time, from its SYN to the arrival of its last byte; `None` if it did not
+    /// complete.
     pub completion: Option<Span>,
 }
 
-/// A workload's measurements.
+/// Measurements of one workload.
 #[derive(Clone, Debug)]
 pub struct WorkloadMeter {
     window: MeasuredTime,
     arrived: u64,
-    /// Found no room.
+    /// Flows refused because too many were active.
     refused: u64,
     completed: u64,
     completion: Histogram,
@@ -43,8 +43,8 @@ pub struct WorkloadMeter {
     marks: u64,
     ack_drops: u64,
     held: Vec<Span>,
-    /// How many are under way, since when, the most at once, and the sum of each number times how
-    /// long it held.
+    /// Number of active flows now, the time of its last change, its maximum, and its integral over
+    /// time.
     active: u64,
     since: Time,
     most: u64,
@@ -52,7 +52,7 @@ pub struct WorkloadMeter {
 }
 
 impl WorkloadMeter {
-    /// Nothing has arrived yet; there are so many [limits](WorkloadMeter::on_limits).
+    /// Creates an empty meter for a sender with `limits` [limits](WorkloadMeter::on_limits).
     pub fn new(window: MeasuredTime, limits: usize) -> WorkloadMeter {
         WorkloadMeter {
             window,
@@ -77,7 +77,7 @@ impl WorkloadMeter {
         }
     }
 
-    /// A flow begins.
+    /// Records that a flow begins.
     pub fn on_arrival(&mut self, now: Time) {
         self.arrived += u64::from(self.window.holds(now));
         self.turn(now);
@@ -87,19 +87,19 @@ impl WorkloadMeter {
         }
     }
 
-    /// A flow would have begun, but there is no room for more at once.
+    /// Records that a flow was refused because too many are active.
     pub fn on_refused(&mut self, now: Time) {
         self.arrived += u64::from(self.window.holds(now));
         self.refused += u64::from(self.window.holds(now));
     }
 
-    /// A flow's connection is over.
+    /// Records that a flow's connection was closed.
     pub fn on_departure(&mut self, now: Time) {
         self.turn(now);
         self.active -= 1;
     }
 
-    /// A flow is complete, which counts when it ends within the window.
+    /// Records that a flow is complete; it counts if `end` is within the window.
     pub fn on_complete(&mut self, start: Time, end: Time, bytes: Bytes) {
         if self.window.holds(end) {
             self.completed += 1;
@@ -108,7 +108,7 @@ impl WorkloadMeter {
         }
     }
 
-    /// Takes over what was measured of a flow, which is forgotten there.
+    /// Moves a flow's measurements into this meter and resets them there.
     pub fn take(&mut self, flow: &mut FlowMeter) {
         flow.rtt.pour(&mut self.rtt);
         flow.queue.pour(&mut self.queue);
@@ -120,21 +120,21 @@ impl WorkloadMeter {
         self.ack_drops += core::mem::take(&mut flow.ack_drops);
     }
 
-    /// So long each limit held a flow back.
+    /// Adds the time for which each reason limited a flow.
     pub fn on_limits(&mut self, held: &[Span]) {
         for (sum, held) in self.held.iter_mut().zip(held) {
             *sum += *held;
         }
     }
 
-    /// What befell its packets in a queue that keeps a tally.
+    /// Adds the counters of a queue that counts drops and marks itself.
     pub fn on_tally(&mut self, tallied: FlowCounters) {
         self.drops += tallied.drops;
         self.marks += tallied.marks;
         self.ack_drops += tallied.ack_drops;
     }
 
-    /// How many flows are under way.
+    /// Number of active flows.
     pub fn active(&self) -> u64 {
         self.active
     }
@@ -145,7 +145,7 @@ impl WorkloadMeter {
             .since(self.since.max(self.window.from));
         self.area += u128::from(self.active) * u128::from(held.as_nanos());
         self.since = now;
-        // What is under way when the window begins counts for the most, too.
+        // The flows active at the start of the window count for the maximum, too.
         if held > Span::ZERO {
             self.most = self.most.max(self.active);
         }
@@ -153,7 +153,7 @@ impl WorkloadMeter {
 }
 
 impl WorkloadSummary {
-    /// From its meter, at the end of the run.
+    /// Computes a workload's metrics from its meter at the end of the run.
     pub fn new(
         name: String,
         cc: String,
@@ -234,7 +234,7 @@ mod tests {
             (summary.completed_bytes, summary.completion_s.mean),
             (1_000, Some(2.49))
         );
-        // One from 1 s on, two from 2 s on, and at 3 s one comes and one goes.
+        // One flow is active from 1 s on, two from 2 s on; at 3 s one arrives and one departs.
         assert!(
             (summary.concurrent - (1.0 + 2.0 * 3.0) / 4.0).abs() < 1e-12,
             "{}",

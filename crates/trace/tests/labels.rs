@@ -1,9 +1,9 @@
-//! Labels: as many as an algorithm has.
+//! An algorithm may have any number of labels.
 
 use fullpipe_trace::{Data, FlowRow, Recorder, Trace, TransitionRow};
 use fullpipe_units::{Bytes, Span, Time};
 
-/// More than a byte tells apart.
+/// More labels than one byte can encode.
 const MANY: usize = 300;
 
 fn words(of: &str) -> Vec<&'static str> {
@@ -11,7 +11,7 @@ fn words(of: &str) -> Vec<&'static str> {
     (0..MANY).map(word).collect()
 }
 
-/// The labels of a column, row by row.
+/// Returns the labels of a column, row by row.
 fn column(trace: &Trace, table: &str, name: &str) -> Vec<Option<String>> {
     let table = trace.tables.iter().find(|found| found.name == table);
     let columns = &table.expect("a table").columns;
@@ -79,6 +79,6 @@ fn states_and_reasons_may_be_more_than_a_byte_tells_apart() {
     };
     assert!(
         bytes("limited_by") < 4 && bytes("other.state") < 4,
-        "a byte a row, and room"
+        "one byte per row, and spare capacity"
     );
 }

@@ -1,4 +1,4 @@
-//! Everything that is tested from outside, as one binary: linking it costs more than running it.
+//! All integration tests of the crate in one binary, because linking takes longer than running.
 
 mod labels;
 mod slowdown;

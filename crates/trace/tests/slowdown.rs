@@ -1,4 +1,4 @@
-//! Slowdowns by decade, by hand.
+//! Slowdowns by decade, computed by hand.
 
 use fullpipe_trace::slowdown::{Completion, Served, Slowdown, Slowdowns};
 use fullpipe_units::{Bytes, Span};
@@ -71,7 +71,7 @@ fn a_decade_begins_at_a_power_of_ten_and_an_empty_one_is_left_out() {
     );
     assert_eq!(
         decades[1].srpt, None,
-        "the one that the servers know is not complete, so it is in no comparison"
+        "the only flow with ideal completion times is not complete, so it is in no comparison"
     );
     let all = all.expect("there are flows");
     assert_eq!(

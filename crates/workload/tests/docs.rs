@@ -1,10 +1,10 @@
-//! The page of workloads has the models and presets as they are declared.
+//! Compares the page on workloads with the models and presets as declared.
 
 use fullpipe_workload::{MODELS, Needs, PRESETS};
 
 #[test]
 fn the_page_has_every_model_and_every_preset() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/workloads.md");
     let page = std::fs::read_to_string(file).expect("the page is there");
     for model in &MODELS {
         let needs = match model.source {
@@ -16,12 +16,12 @@ fn the_page_has_every_model_and_every_preset() {
             "| `{}` | {} | {needs} | `{}` |",
             model.name, model.purpose, model.example
         );
-        assert!(page.contains(&row), "docs/workloads.md misses\n{row}");
+        assert!(page.contains(&row), "docs/guide/workloads.md misses\n{row}");
     }
     for preset in &PRESETS {
         assert!(
             page.contains(&format!("`source = \"{}\"`", preset.name)),
-            "docs/workloads.md misses {}",
+            "docs/guide/workloads.md misses {}",
             preset.name
         );
     }

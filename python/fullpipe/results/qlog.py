@@ -1,7 +1,7 @@
 """Writes a trace as qlog 0.3, which qvis opens.
 
 The format is that of draft-ietf-quic-qlog-main-schema-03, the events are those of
-draft-ietf-quic-qlog-quic-events-02. `docs/qlog.md` says which value stands where. The text is made
+draft-ietf-quic-qlog-quic-events-02. `docs/reference/qlog.md` says which value stands where. The text is made
 and written slice by slice: a long trace needs no more memory for it than a short one.
 """
 

@@ -32,7 +32,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class Result(Protocol):
-    """A finished run: what :class:`fullpipe._core.RunResult` has, for `docs/metrics.md` says what is in it."""
+    """A finished run: what :class:`fullpipe._core.RunResult` has, for `docs/reference/metrics.md` says what is in it."""
 
     @property
     def trace_hash(self) -> str | None:

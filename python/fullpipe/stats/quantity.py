@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Quantity(NamedTuple):
-    """A column of a data set of runs; `docs/metrics.md` has its formula."""
+    """A column of a data set of runs; `docs/reference/metrics.md` has its formula."""
 
     column: str
     words: str

@@ -78,7 +78,7 @@ def enough(values: Sequence[float], rule: Rule | str) -> bool:
     """Whether the interval of the mean is as small as the rule demands. Never with fewer than ten runs.
 
     Student's interval; whoever looks after each run and stops at the first yes gets intervals that cover the truth
-    somewhat less often than 95 %: `docs/statistics.md` says how much.
+    somewhat less often than 95 %: `docs/reference/statistics.md` says how much.
 
     Args:
         values: The metric, a number a run.

@@ -13,14 +13,14 @@ use crate::{
     fields, params,
 };
 
-/// What DCTCP says of itself.
+/// Descriptor of DCTCP.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "dctcp",
-    purpose: "For data centers: reduces the window by as much as packets are marked, so that short queues do.",
+    purpose: "For data centers: reduces the window in proportion to the fraction of marked packets, which keeps queues short.",
     specifications: &[
         Specification {
             name: "RFC 8257",
-            note: "the sender's part; the receiver's is the transport's",
+            note: "the sender's part; the transport implements the receiver's",
         },
         Specification {
             name: "RFC 5681",
@@ -38,12 +38,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What can be set.
+    /// The parameters.
     struct Params {
         g: f64 = Param::number(1.0 / 16.0, 0.0001..=1.0)
-            .says("DCTCP.g: the weight of the latest window", "RFC 8257 §3.3, §4.2"),
+            .says(
+                "DCTCP.g: weight of the latest observation window in DCTCP.Alpha",
+                "RFC 8257 §3.3, §4.2",
+            ),
         alpha_init: f64 = Param::number(1.0, 0.0..=1.0)
-            .says("DCTCP.Alpha before the first window", "RFC 8257 §3.3"),
+            .says("Initial value of DCTCP.Alpha", "RFC 8257 §3.3"),
         slow_start: SlowStartKind = SLOW_START,
     }
 }
@@ -51,7 +54,7 @@ params! {
 fields! {
     impl Dctcp as cc {
         state: STATE => cc.reno.state_index(),
-        alpha: Field::value("", "DCTCP.Alpha: the average part of bytes that are marked")
+        alpha: Field::value("", "DCTCP.Alpha: average fraction of bytes marked CE")
             => cc.reno.policy.get(),
     }
 }
@@ -60,7 +63,7 @@ fields! {
 const ABC_LIMIT: f64 = 2.0;
 
 impl WindowPolicy for Alpha {
-    /// §3.3 for marks: cwnd (1 - alpha / 2). §3.5 for losses: as any TCP.
+    /// §3.3 for marks: cwnd (1 - alpha / 2). §3.5 for losses: half of the window, as in other TCPs.
     fn left(&mut self, _: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes {
         let part = if cause == RecoveryCause::Ecn {
             self.get() / 2.0
@@ -71,7 +74,7 @@ impl WindowPolicy for Alpha {
     }
 }
 
-/// The controller.
+/// The DCTCP controller.
 #[derive(Debug)]
 pub struct Dctcp {
     reno: Reno<Alpha>,
@@ -80,7 +83,7 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> Dctcp {
         let params = Params::read(config);
         let alpha = Alpha::new(params.alpha_init, params.g);

@@ -1,4 +1,4 @@
-//! LEDBAT: RFC 6817, for comparison with what came after it.
+//! LEDBAT: RFC 6817, for comparison with its successors.
 
 use fullpipe_units::Bytes;
 
@@ -9,13 +9,13 @@ use crate::{
     PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification, fields, params,
 };
 
-/// What LEDBAT says of itself.
+/// Descriptor of LEDBAT.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "ledbat",
-    purpose: "For background traffic: keeps the queue at a target delay, and yields to whatever makes it longer.",
+    purpose: "For background traffic: keeps the queueing delay at a target, and yields to flows that increase it.",
     specifications: &[Specification {
         name: "RFC 6817",
-        note: "all but the optional slow start",
+        note: "implemented, except the optional slow start",
     }],
     params: &Params::ROWS,
     profiles: &[],
@@ -28,50 +28,54 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What can be set.
+    /// The parameters.
     struct Params {
         target: f64 = Param::number(100.0, 1.0..=100.0).unit("ms")
-            .says("TARGET: the queueing delay that is aimed at", "RFC 6817 §2.5"),
+            .says("TARGET: queueing delay to aim at", "RFC 6817 §2.5"),
         gain: f64 = Param::number(1.0, 0.001..=1.0).says(
-            "GAIN: segments a round trip without queueing, and what is taken away at twice the target",
+            "GAIN: window increase per round trip without queueing, and decrease at twice the target, in segments",
             "RFC 6817 §2.5",
         ),
         allowed_increase: f64 = Param::number(1.0, 1.0..=100.0).unit("segments").says(
-            "ALLOWED_INCREASE: how far the window may be above what is in flight",
+            "ALLOWED_INCREASE: maximum excess of the window over the data in flight",
             "RFC 6817 §2.5",
         ),
         current_filter: usize = CURRENT_FILTER.says(
-            "CURRENT_FILTER: the current delay is the minimum of this many",
+            "CURRENT_FILTER: number of samples whose minimum is the current delay",
             "RFC 6817 §2.5",
         ),
         base_history: usize = BASE_HISTORY,
     }
 }
 
-/// What governs the window.
+/// State of the controller.
 const STATES: &[&str] = &["congestion_avoidance", "recovery"];
 
 fields! {
     impl Ledbat as cc {
-        state: Field::state(STATES, "what governs the window")
+        state: Field::state(STATES, "State of the controller")
             => cc.episode == Episode::Recovery,
-        base_delay: Field::value("s", "one way, with the clocks' offset; 0 before a sample")
+        base_delay: Field::value(
+            "s",
+            "One-way base delay, including the offset of the clocks; 0 before the first sample",
+        )
             => cc.delay.base(),
-        queue_delay: Field::value("s", "the filtered delay over the base") => cc.delay.queueing(),
+        queue_delay: Field::value("s", "Queueing delay: filtered one-way delay less base delay")
+            => cc.delay.queueing(),
     }
 }
 
 /// MIN_CWND and INIT_CWND (RFC 6817 §2.5).
 const MIN_SEGMENTS: u64 = 2;
 
-/// The controller.
+/// The LEDBAT controller.
 #[derive(Debug)]
 pub struct Ledbat {
-    /// Seconds.
+    /// In seconds.
     target: f64,
     gain: f64,
     allowed_increase: f64,
-    /// Bytes, and parts of them: an ACK adds little.
+    /// In bytes, with a fraction: the increase per ACK is small.
     cwnd: f64,
     ssthresh: Bytes,
     delay: QueueDelay,
@@ -82,7 +86,7 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> Ledbat {
         let params = Params::read(config);
         Ledbat {
@@ -113,7 +117,7 @@ impl Classic for Ledbat {
         state(self.episode, false, false)
     }
 
-    /// RFC 6817 §2.4.2, on data loss: half the window. §1.3: a mark counts as a loss.
+    /// RFC 6817 §2.4.2, on data loss: halves the window. §1.3: a mark counts as a loss.
     fn reduce(&mut self, cx: &Context<'_>, _: RecoveryCause) {
         self.saved = Some((self.cwnd, self.ssthresh));
         self.ssthresh =

@@ -13,18 +13,18 @@ use crate::{
     Recovery, RecoveryOwner, Signals, Specification, fields, params,
 };
 
-/// What LEDBAT++ says of itself.
+/// Descriptor of LEDBAT++.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "ledbat++",
-    purpose: "For background traffic, such as updates: uses what others leave, holds the queue below 60 ms, shares fairly.",
+    purpose: "For background traffic, such as updates: uses spare capacity, keeps queueing below 60 ms, and shares fairly.",
     specifications: &[
         Specification {
             name: "draft-irtf-iccrg-ledbat-plus-plus-06",
-            note: "GAIN, slow start, decrease, periodic slowdowns; by way of implementations, see the page",
+            note: "GAIN, slow start, decrease, periodic slowdowns; partly as in implementations, see docs/reference/models/ledbat++.md",
         },
         Specification {
             name: "RFC 6817",
-            note: "the list of base delays",
+            note: "the history of base delays",
         },
     ],
     params: &Params::ROWS,
@@ -38,7 +38,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What can be set.
+    /// The parameters.
     struct Params {
         target: f64 = TARGET,
         constant: f64 = CONSTANT,
@@ -51,14 +51,15 @@ params! {
 
 fields! {
     impl LedbatPp as cc {
-        state: Field::state(Phase::NAMES, "what governs the window") => cc.state_index(),
-        gain: Field::value("", "GAIN: segments a round trip below the target") => cc.window.gain(),
+        state: Field::state(Phase::NAMES, "State of the controller") => cc.state_index(),
+        gain: Field::value("", "GAIN: window increase per round trip below the target, in segments")
+            => cc.window.gain(),
         base_delay: BASE_DELAY => cc.window.delay().base(),
         queue_delay: QUEUE_DELAY => cc.window.delay().queueing(),
     }
 }
 
-/// The controller.
+/// The LEDBAT++ controller.
 #[derive(Debug)]
 pub struct LedbatPp {
     window: LedbatWindow,
@@ -70,7 +71,7 @@ pub struct LedbatPp {
 }
 
 impl LedbatPp {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> LedbatPp {
         let params = Params::read(config);
         let policy = LedbatPolicy {
@@ -91,8 +92,8 @@ impl LedbatPp {
     }
 
     fn bytes(&self, segments: f64) -> Bytes {
-        // A small part of a byte keeps `segments -> bytes -> segments` from losing one. Infinity is
-        // Bytes::MAX.
+        // A small fraction of a byte makes `segments -> bytes -> segments` lossless. Infinity
+        // becomes Bytes::MAX.
         Bytes::from_f64(segments * self.smss.as_f64() + 1e-3)
     }
 
@@ -183,7 +184,7 @@ impl Controller for LedbatPp {
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
-        // Recovery's end reports what has become of the window meanwhile.
+        // During recovery, changes of the window are reported when recovery ends.
         let transition = self
             .window
             .on_time(cx.now)
@@ -200,7 +201,7 @@ impl Controller for LedbatPp {
             ssthresh,
             phase,
         } = self.window.get();
-        // Recovery during a slowdown goes down to the slowdown's window.
+        // Recovery during a slowdown reduces the window to the slowdown's.
         let ssthresh = if matches!(phase, Phase::Hold(_)) {
             cwnd
         } else {

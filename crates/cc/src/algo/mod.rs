@@ -1,4 +1,4 @@
-//! The algorithms: one folder (or file) each, one line in the registry.
+//! The algorithms: each has its own folder or file, and one line in the registry.
 
 pub mod bbr;
 pub mod copa;

@@ -11,10 +11,10 @@ use crate::{
     params,
 };
 
-/// What NewReno says of itself.
+/// Descriptor of NewReno.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "newreno",
-    purpose: "The additive increase and multiplicative decrease that everything else is compared with.",
+    purpose: "Additive increase and multiplicative decrease: the baseline for comparison with other algorithms.",
     specifications: &[
         Specification {
             name: "RFC 5681",
@@ -22,11 +22,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Specification {
             name: "RFC 6582",
-            note: "one reduction an episode; its recovery is the transport's PRR",
+            note: "one reduction per episode; recovery is the transport's PRR",
         },
         Specification {
             name: "RFC 3465",
-            note: "bytes are counted, not ACKs",
+            note: "counts bytes, not ACKs",
         },
     ],
     params: &Params::ROWS,
@@ -40,15 +40,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What can be set.
+    /// The parameters.
     struct Params {
         slow_start: SlowStartKind = SLOW_START,
         abc_limit: f64 = Param::number(2.0, 1.0..=1e6).unit("segments").says(
-            "L: what one ACK counts at most in classic slow start",
+            "L: maximum increase per ACK in classic slow start",
             "RFC 3465 §2.2",
         ),
         beta_ecn: f64 = Param::number(0.5, 0.1..=0.99).says(
-            "what a mark leaves of the window; 0.8 is ABE",
+            "Fraction of the window that remains after a CE mark; 0.8 is ABE",
             "RFC 3168 §6.1.2, RFC 8511 §3.1",
         ),
     }
@@ -57,14 +57,16 @@ params! {
 fields! {
     impl NewReno as cc {
         state: STATE => cc.0.state_index(),
-        bytes_acked: Field::value("B", "counted towards the next segment") => cc.0.bytes_acked(),
+        bytes_acked:
+            Field::value("B", "Acknowledged bytes counted toward the next increase by a segment")
+            => cc.0.bytes_acked(),
     }
 }
 
-/// What a loss leaves of the flight (RFC 5681 §3.1, equation 4).
+/// Fraction of the flight size that remains after a loss (RFC 5681 §3.1, equation 4).
 const BETA_LOSS: f64 = 0.5;
 
-/// A part of the flight is left.
+/// Reduces the window to a fraction of the flight size.
 #[derive(Debug)]
 struct OfFlight {
     flight: FlightSize,
@@ -83,12 +85,12 @@ impl WindowPolicy for OfFlight {
     }
 }
 
-/// The controller.
+/// The NewReno controller.
 #[derive(Debug)]
 pub struct NewReno(Reno<OfFlight>);
 
 impl NewReno {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> NewReno {
         let params = Params::read(config);
         let policy = OfFlight {

@@ -12,18 +12,18 @@ use crate::{
     WindowController, WindowDescriptor, fields, params,
 };
 
-/// What rLEDBAT says of itself.
+/// Descriptor of rLEDBAT.
 pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
     name: "rledbat",
-    purpose: "LEDBAT++ in the receiver: whatever the sender runs, it becomes background traffic by the window offered to it.",
+    purpose: "LEDBAT++ in the receiver: turns the traffic of any sender into background traffic by the advertised window.",
     specifications: &[
         Specification {
             name: "RFC 9840",
-            note: "round trips by timestamps, retransmissions, a window that does not shrink",
+            note: "RTTs from timestamps, detection of retransmissions, a window that does not shrink",
         },
         Specification {
             name: "draft-irtf-iccrg-ledbat-plus-plus-06",
-            note: "the window's law, as in ledbat++",
+            note: "the window's rules, as in ledbat++",
         },
     ],
     params: &Params::ROWS,
@@ -37,7 +37,7 @@ pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
 };
 
 params! {
-    /// What can be set.
+    /// The parameters.
     struct Params {
         target: f64 = TARGET,
         constant: f64 = CONSTANT,
@@ -48,15 +48,16 @@ params! {
             .says(FILTER.purpose, "net-research/rledbat_module"),
         base_history: usize = BASE_HISTORY,
         tick: Span = Param::number(1.0, 0.001..=100.0).unit("ms")
-            .says("how coarse the timestamps are", "RFC 7323 §5.4"),
+            .says("Granularity of the timestamps", "RFC 7323 §5.4"),
     }
 }
 
 fields! {
     impl Rledbat as cc {
-        // One that repairs losses is the sender's.
-        state: Field::state(STATES, "what governs the window") => cc.window.get().phase.index(),
-        window: Field::value("B", "RLWND: what is to be on its way") => cc.window(),
+        // Without `recovery`, which is the sender's.
+        state: Field::state(STATES, "State of the controller") => cc.window.get().phase.index(),
+        window: Field::value("B", "RLWND: amount of data that the receiver allows in flight")
+            => cc.window(),
         base_delay: BASE_DELAY => cc.window.delay().base(),
         queue_delay: QUEUE_DELAY => cc.window.delay().queueing(),
     }
@@ -64,19 +65,19 @@ fields! {
 
 const STATES: &[&str] = &["slow_start", "congestion_avoidance", "slowdown", "ramp"];
 
-/// The controller.
+/// The rLEDBAT controller.
 #[derive(Debug)]
 pub struct Rledbat {
     window: LedbatWindow,
     smss: f64,
     tick: Span,
-    /// Until then nothing changes: the last halving takes a round trip to be seen (RFC 9840:
-    /// end.reduction.time).
+    /// Until this time the window does not change: a halving takes a round trip to become visible
+    /// (RFC 9840: end.reduction.time).
     settled_at: Time,
 }
 
 impl Rledbat {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> Rledbat {
         let params = Params::read(config);
         let policy = LedbatPolicy {
@@ -109,7 +110,7 @@ impl WindowController for Rledbat {
         if now < self.settled_at {
             self.window.sample(now, rtt);
         } else if retransmit {
-            // RFC 9840 §4.3: once a round trip.
+            // RFC 9840 §4.3: at most once per round trip.
             self.window.on_congestion(now, srtt);
             self.settled_at = now + srtt;
         } else {

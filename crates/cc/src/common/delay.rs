@@ -1,34 +1,36 @@
-//! Queueing delay as LEDBAT sees it: a filtered current delay over a base delay (RFC 6817 §2.4.2).
+//! Queueing delay as LEDBAT defines it: a filtered current delay less a base delay (RFC 6817
+//! §2.4.2).
 
 use fullpipe_units::{Span, Time};
 
 use crate::Param;
 
-/// How many samples the current delay is the minimum of; how many they are is to be said.
+/// Number of samples whose minimum is the current delay. Each algorithm adds its description with
+/// `says`.
 pub const CURRENT_FILTER: Param = Param::number(4.0, 1.0..=100.0).unit("samples");
-/// How many minutes the base delay is the minimum of.
+/// Number of minutes over which the base delay is the minimum.
 pub const BASE_HISTORY: Param = Param::number(10.0, 1.0..=60.0).unit("min").says(
-    "BASE_HISTORY: the base delay is the minimum over this time",
+    "BASE_HISTORY: time over which the base delay is the minimum",
     "RFC 6817 §2.5",
 );
 
-/// A base delay is kept for each minute (RFC 6817 §2.4.2, update_base_delay).
+/// The base delay is kept per minute (RFC 6817 §2.4.2, update_base_delay).
 const MINUTE: Span = Span::from_secs(60);
 
 /// The two lists of RFC 6817: CURRENT_FILTER samples, and the minima of BASE_HISTORY minutes.
 #[derive(Clone, Debug)]
 pub struct QueueDelay {
-    /// The latest samples, a ring; the filter is their minimum.
+    /// The latest samples, as a ring buffer; their minimum is the current delay.
     current: Box<[Span]>,
     next: usize,
-    /// The minimum of each minute, the newest last, at most `history` of them.
+    /// The minimum of each minute, newest last, with at most `history` entries.
     base: Vec<Span>,
     history: usize,
     minute: u64,
 }
 
 impl QueueDelay {
-    /// The minimum of `filter` samples over that of `history` minutes.
+    /// Creates the two lists, with `filter` samples and `history` minutes.
     pub fn new(filter: usize, history: usize) -> QueueDelay {
         let current = vec![Span::MAX; filter.max(1)].into();
         QueueDelay {
@@ -40,7 +42,7 @@ impl QueueDelay {
         }
     }
 
-    /// A sample of the delay, of one way or of both: the clocks' offset cancels out.
+    /// Takes a sample of the delay, one-way or round-trip: the offset of the clocks cancels out.
     #[inline]
     pub fn sample(&mut self, now: Time, delay: Span) {
         self.current[self.next] = delay;
@@ -61,13 +63,13 @@ impl QueueDelay {
         self.minute = minute;
     }
 
-    /// The smallest delay of the last minutes; none before the first sample.
+    /// Minimum delay of the last minutes; `None` before the first sample.
     #[inline]
     pub fn base(&self) -> Option<Span> {
         self.base.iter().copied().min()
     }
 
-    /// The filtered delay over the base; none before the first sample.
+    /// Filtered delay less base delay; `None` before the first sample.
     #[inline]
     pub fn queueing(&self) -> Option<Span> {
         let current = self.current.iter().copied().min()?;
@@ -93,7 +95,7 @@ mod tests {
         assert_eq!(
             (delay.base(), delay.queueing()),
             (Some(MS(20)), Some(MS(30))),
-            "20 left the filter, not the base"
+            "20 ms has left the filter, but not the base delay"
         );
     }
 

@@ -1,78 +1,81 @@
-//! LEDBAT++'s window (draft-irtf-iccrg-ledbat-plus-plus), wherever it is kept: as a sender's
-//! congestion window, or as what a receiver offers (RFC 9840).
+//! LEDBAT++'s window (draft-irtf-iccrg-ledbat-plus-plus), used as a sender's congestion window or
+//! as a receiver's advertised window (RFC 9840).
 
 use fullpipe_units::{Span, Time};
 
 use crate::common::delay::{CURRENT_FILTER, QueueDelay};
 use crate::{Field, Param, Transition, words};
 
-/// Initial and least window, and that of a slowdown (§4.1, §4.4).
+/// Initial and minimum window, also the window during a slowdown (§4.1, §4.4).
 pub const MIN_SEGMENTS: f64 = 2.0;
 /// The largest divisor of GAIN (§4.2).
 const MOST_GENTLE: f64 = 16.0;
-/// Slow start ends when the queueing delay is above this part of the target (§4.1).
+/// Fraction of the target delay above which slow start ends (§4.1).
 const EXIT: f64 = 0.75;
-/// Round trips: how long a slowdown holds its window, and from slow start to the first of them
-/// (§4.4).
+/// In round trips: the time for which a slowdown holds its window, and the time between slow start
+/// and the first slowdown (§4.4).
 const HOLD: u64 = 2;
 
 words! {
-    /// How a slowdown ends.
+    /// Growth of the window after a slowdown.
     pub enum RampKind {
-        /// As the first slow start.
+        /// As in the initial slow start, by GAIN.
         Gain = "gain",
-        /// Doubling.
+        /// Doubles every round trip.
         Full = "full",
     }
 }
 
 /// `target`.
 pub const TARGET: Param = Param::number(60.0, 1.0..=1000.0).unit("ms").says(
-    "the queueing delay that is not exceeded",
+    "Upper target of the queueing delay",
     "draft-irtf-iccrg-ledbat-plus-plus §4.5",
 );
 /// `constant`.
 pub const CONSTANT: Param = Param::number(1.0, 0.01..=10.0).says(
-    "C: how fast the window falls above the target",
+    "C: strength of the window's decrease above the target",
     "draft-irtf-iccrg-ledbat-plus-plus §4.3",
 );
 /// `ramp`.
 pub const RAMP: Param = Param::choice(RampKind::WORDS).says(
-    "slow start after a slowdown: with GAIN as in the beginning, or doubling",
+    "Slow start after a slowdown: by GAIN, as the initial slow start, or in full, doubling every round trip",
     "draft-irtf-iccrg-ledbat-plus-plus §4.4",
 );
 /// `slowdown_spacing`.
 pub const SPACING: Param = Param::number(9.0, 1.0..=1e6).says(
-    "from a slowdown's end to the next one, in lengths of the former",
+    "Time from the end of a slowdown to the next one, in multiples of the slowdown's length",
     "draft-irtf-iccrg-ledbat-plus-plus §4.4",
 );
 /// `current_filter`, from RFC 6817.
 pub const FILTER: Param = CURRENT_FILTER.says(
-    "the current delay is the minimum of this many round trips",
+    "Number of RTT samples whose minimum is the current delay",
     "RFC 6817 §2.5",
 );
 /// `base_delay`.
-pub const BASE_DELAY: Field = Field::value("s", "the path's round trip; 0 before a sample");
+pub const BASE_DELAY: Field = Field::value(
+    "s",
+    "Base delay: minimum RTT in base_history; 0 before the first sample",
+);
 /// `queue_delay`.
-pub const QUEUE_DELAY: Field = Field::value("s", "the filtered round trip over the base");
+pub const QUEUE_DELAY: Field = Field::value("s", "Queueing delay: filtered RTT less base delay");
 
-/// What governs the window.
+/// State of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Phase {
-    /// From the beginning to the first sign of congestion.
+    /// Initial slow start, until the first sign of congestion.
     SlowStart,
-    /// After a timeout, up to the threshold.
+    /// Slow start after a timeout, up to the threshold.
     Restart,
-    /// §4.3.
+    /// Congestion avoidance (§4.3).
     Avoidance,
-    /// A slowdown that began then holds the least window.
+    /// A slowdown that began at this time holds the minimum window.
     Hold(Time),
-    /// It goes back up to the threshold.
+    /// The slowdown that began at this time grows back to the threshold.
     Ramp(Time),
 }
 
 impl Phase {
-    /// The states' names, in the order of [`index`](Phase::index).
+    /// Names of the states, in the order of [`index`](Phase::index).
     pub const NAMES: &[&str] = &[
         "slow_start",
         "congestion_avoidance",
@@ -81,7 +84,7 @@ impl Phase {
         "recovery",
     ];
 
-    /// The place among the names.
+    /// Index of the state's name in `NAMES`.
     pub const fn index(self) -> usize {
         match self {
             Phase::SlowStart | Phase::Restart => 0,
@@ -91,26 +94,26 @@ impl Phase {
         }
     }
 
-    /// The state's name.
+    /// Name of the state.
     pub const fn name(self) -> &'static str {
         Phase::NAMES[self.index()]
     }
 }
 
-/// What is fixed for a connection: the values of the rows above.
+/// The values of the parameters above, which are constant for a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct LedbatPolicy {
-    /// Milliseconds.
+    /// In milliseconds.
     pub target: f64,
-    /// C.
+    /// C of §4.3.
     pub constant: f64,
-    /// How a slowdown ends.
+    /// Growth of the window after a slowdown.
     pub ramp: RampKind,
-    /// In lengths of the last slowdown.
+    /// In multiples of the last slowdown's length.
     pub slowdown_spacing: f64,
-    /// Samples.
+    /// In samples.
     pub current_filter: usize,
-    /// Minutes.
+    /// In minutes.
     pub base_history: usize,
 }
 
@@ -118,43 +121,43 @@ pub struct LedbatPolicy {
 #[derive(Clone, Debug)]
 pub struct LedbatWindow {
     policy: LedbatPolicy,
-    /// Seconds.
+    /// In seconds.
     target: f64,
     delay: QueueDelay,
     now: Moving,
-    /// When the next slowdown is due.
+    /// Time at which the next slowdown is due.
     slowdown_at: Option<Time>,
     hold_until: Time,
 }
 
-/// What a reduction changes, and an undo restores.
+/// The values that a reduction changes and an undo restores.
 #[derive(Clone, Copy, Debug)]
 pub struct Moving {
     /// The window.
     pub cwnd: f64,
-    /// Where slow start ends; infinite at the beginning.
+    /// Window at which slow start ends; infinite at the beginning.
     pub ssthresh: f64,
-    /// What governs them.
+    /// State of the window.
     pub phase: Phase,
 }
 
-/// What an ACK, or an arrival, tells.
+/// The information in an ACK, or in an arrival at the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// When.
+    /// Time of the event.
     pub now: Time,
-    /// A sample of the round trip.
+    /// RTT sample.
     pub rtt: Option<Span>,
-    /// The smoothed round trip.
+    /// Smoothed RTT.
     pub srtt: Span,
-    /// Segments that came through.
+    /// Number of segments acknowledged or received.
     pub acked: f64,
-    /// The window was in use.
+    /// Whether the window was fully used.
     pub limited: bool,
 }
 
 impl LedbatWindow {
-    /// One for a connection.
+    /// Creates the window of a connection.
     pub fn new(policy: LedbatPolicy) -> LedbatWindow {
         LedbatWindow {
             policy,
@@ -170,18 +173,18 @@ impl LedbatWindow {
         }
     }
 
-    /// The window and what governs it.
+    /// The window, its threshold and its state.
     #[inline]
     pub const fn get(&self) -> Moving {
         self.now
     }
 
-    /// The two delays.
+    /// The current delay and the base delay.
     pub const fn delay(&self) -> &QueueDelay {
         &self.delay
     }
 
-    /// When [`on_time`](LedbatWindow::on_time) wants to be called.
+    /// Time at which to call [`on_time`](LedbatWindow::on_time), if any.
     pub fn wake_at(&self) -> Option<Time> {
         matches!(self.now.phase, Phase::Hold(_)).then_some(self.hold_until)
     }
@@ -192,7 +195,7 @@ impl LedbatWindow {
         1.0 / (2.0 * self.target / base).ceil().clamp(1.0, MOST_GENTLE)
     }
 
-    /// Takes a sample, and nothing else: recovery is under way.
+    /// Takes an RTT sample only, for ACKs during recovery.
     #[inline]
     pub fn sample(&mut self, now: Time, rtt: Option<Span>) {
         if let Some(rtt) = rtt {
@@ -200,7 +203,7 @@ impl LedbatWindow {
         }
     }
 
-    /// Something came through; the transition that it made.
+    /// Processes acknowledged or received segments. Returns the transition, if there is one.
     pub fn on_progress(&mut self, progress: &Progress) -> Option<Transition> {
         let Progress {
             now,
@@ -233,12 +236,13 @@ impl LedbatWindow {
         }
     }
 
-    /// Time passed: a slowdown may have held its window for long enough.
+    /// Ends the hold of a slowdown when its time has passed.
     pub fn on_time(&mut self, now: Time) -> Option<Transition> {
         match self.now.phase {
-            Phase::Hold(began) if now >= self.hold_until => {
-                Some(self.enter(Phase::Ramp(began), "two round trips"))
-            }
+            Phase::Hold(began) if now >= self.hold_until => Some(self.enter(
+                Phase::Ramp(began),
+                "minimum window held for two round trips",
+            )),
             _ => None,
         }
     }
@@ -260,7 +264,7 @@ impl LedbatWindow {
             .then(|| self.avoid_congestion(now, srtt, "ssthresh reached"))
     }
 
-    /// §4.3, an ACK's share of a round trip's change.
+    /// §4.3: applies one ACK's share of the change per round trip.
     fn adjust(&mut self, queueing: f64, acked: f64, limited: bool) {
         let (cwnd, gain) = (self.now.cwnd, self.gain());
         let excess = queueing / self.target - 1.0;
@@ -273,16 +277,16 @@ impl LedbatWindow {
         self.now.cwnd = self.now.cwnd.max(MIN_SEGMENTS);
     }
 
-    /// §4.4: ssthresh remembers the window.
+    /// §4.4: begins a slowdown; ssthresh saves the window.
     fn slow_down(&mut self, now: Time, srtt: Span) -> Transition {
         self.now.ssthresh = self.now.cwnd;
         self.now.cwnd = MIN_SEGMENTS;
         self.slowdown_at = None;
         self.hold_until = now + srtt * HOLD;
-        self.enter(Phase::Hold(now), "due")
+        self.enter(Phase::Hold(now), "periodic slowdown")
     }
 
-    /// Slow start, a slowdown or a timeout's restart is over, and the next slowdown can be planned.
+    /// Ends slow start, a slowdown or the restart after a timeout, and schedules the next slowdown.
     fn avoid_congestion(&mut self, now: Time, srtt: Span, reason: &'static str) -> Transition {
         self.now.cwnd = self.now.cwnd.min(self.now.ssthresh);
         self.now.ssthresh = self.now.cwnd;
@@ -290,8 +294,8 @@ impl LedbatWindow {
         self.enter(Phase::Avoidance, reason)
     }
 
-    /// §4.4: the first slowdown is due two round trips after slow start, each other after nine
-    /// times its length.
+    /// §4.4: schedules the next slowdown: the first one two round trips after slow start, each
+    /// later one after nine times the length of the last.
     fn plan(&mut self, now: Time, srtt: Span) {
         let after = match self.now.phase {
             Phase::Hold(began) | Phase::Ramp(began) => {
@@ -302,10 +306,10 @@ impl LedbatWindow {
         self.slowdown_at.get_or_insert(now + after);
     }
 
-    /// Something was lost or marked, for the first time in a round trip: half of the window.
+    /// Halves the window after a loss or mark, the first within a round trip.
     pub fn on_congestion(&mut self, now: Time, srtt: Span) {
         if let Phase::Hold(_) = self.now.phase {
-            // The window is as small as it gets: the one to come back to is halved.
+            // The window is at its minimum already: halve the window to restore.
             self.now.ssthresh = (self.now.ssthresh / 2.0).max(MIN_SEGMENTS);
             return;
         }
@@ -315,7 +319,8 @@ impl LedbatWindow {
         self.now.phase = Phase::Avoidance;
     }
 
-    /// The retransmission timer fired, and leaves `cwnd` segments; `again` if for the same segment.
+    /// Handles a retransmission timeout, which leaves a window of `cwnd` segments; `again` if it is
+    /// for the same segment as before.
     pub fn on_timeout(&mut self, now: Time, srtt: Span, cwnd: f64, again: bool) {
         if !again {
             let before = match self.now.phase {
@@ -329,7 +334,7 @@ impl LedbatWindow {
         self.now.phase = Phase::Restart;
     }
 
-    /// The reduction was for nothing: at least what was before.
+    /// Undoes a spurious reduction: restores at least the previous window.
     pub fn restore(&mut self, before: Moving) {
         let cwnd = self.now.cwnd.max(before.cwnd);
         self.now = Moving {
@@ -339,7 +344,7 @@ impl LedbatWindow {
         };
     }
 
-    /// Segments have another size.
+    /// Adapts to a new segment size.
     pub fn rescale(&mut self, scale: f64) {
         self.now.cwnd = (self.now.cwnd * scale).max(MIN_SEGMENTS);
         self.now.ssthresh = (self.now.ssthresh * scale).max(MIN_SEGMENTS);

@@ -1,8 +1,9 @@
-//! How many of the packets are marked: DCTCP.Alpha (RFC 8257 §3.3), which Prague has as well.
+//! Average fraction of marked packets: DCTCP.Alpha (RFC 8257 §3.3), also used by Prague.
 
 use fullpipe_units::Bytes;
 
-/// An exponentially weighted average of the marked part of what is delivered, a window at a time.
+/// An exponentially weighted moving average of the fraction of delivered bytes that were marked,
+/// updated once per observation window.
 #[derive(Clone, Copy, Debug)]
 pub struct Alpha {
     value: f64,
@@ -12,7 +13,7 @@ pub struct Alpha {
 }
 
 impl Alpha {
-    /// With DCTCP.g = `gain`, from `value` on.
+    /// Creates the average with DCTCP.g = `gain` and the initial `value`.
     pub const fn new(value: f64, gain: f64) -> Alpha {
         Alpha {
             value,
@@ -28,7 +29,7 @@ impl Alpha {
         self.value
     }
 
-    /// The window is over; [`Conn::delivered`](crate::Conn::delivered) and
+    /// Ends an observation window, given [`Conn::delivered`](crate::Conn::delivered) and
     /// [`delivered_ce`](crate::Conn::delivered_ce) at its end.
     pub fn end_window(&mut self, delivered: Bytes, delivered_ce: Bytes) {
         let (all, marked) = (delivered - self.delivered, delivered_ce - self.delivered_ce);
@@ -39,7 +40,7 @@ impl Alpha {
         self.skip_window(delivered, delivered_ce);
     }
 
-    /// The window is over, and does not count.
+    /// Ends an observation window without counting it.
     pub fn skip_window(&mut self, delivered: Bytes, delivered_ce: Bytes) {
         (self.delivered, self.delivered_ce) = (delivered, delivered_ce);
     }

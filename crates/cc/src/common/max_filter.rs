@@ -1,16 +1,16 @@
-//! Kathleen Nichols' windowed maximum, as Linux keeps it: three samples stand for all.
+//! Kathleen Nichols' windowed maximum filter as in Linux, with three samples.
 
-/// One sample and when it was taken.
+/// A sample and the tick at which it was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sample {
     time: u64,
     value: f64,
 }
 
-/// The maximum over the last `window` ticks (rounds, mostly), in constant space.
+/// The maximum over the last `window` ticks (usually rounds), in constant space.
 ///
-/// The best, the best since the best, and the best since that. The answer is exact as long as
-/// samples are taken in every quarter of the window, and never older than the window.
+/// It keeps the best sample, the best since that one, and the best since the second. The result is
+/// exact if there are samples in every quarter of the window, and never older than the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaxFilter {
     window: u64,
@@ -18,7 +18,7 @@ pub struct MaxFilter {
 }
 
 impl MaxFilter {
-    /// An empty filter over `window` ticks; its maximum is zero.
+    /// Creates an empty filter over `window` ticks; its maximum is zero.
     pub const fn new(window: u64) -> MaxFilter {
         MaxFilter {
             window,
@@ -35,19 +35,19 @@ impl MaxFilter {
         self.best[0].value
     }
 
-    /// Samples count for `window` ticks from now on.
+    /// Changes the window: from now on samples count for `window` ticks.
     #[inline]
     pub fn set_window(&mut self, window: u64) {
         self.window = window;
     }
 
-    /// Takes a sample at tick `time`, which never goes back.
+    /// Takes a sample at tick `time`, which must not decrease.
     #[inline]
     pub fn update(&mut self, time: u64, value: f64) {
         let sample = Sample { time, value };
         let [first, second, third] = &mut self.best;
         if value >= first.value || time - third.time > self.window {
-            // A new maximum makes all older samples irrelevant; so does a silence longer than the
+            // A new maximum makes all older samples irrelevant, as does a gap longer than the
             // window.
             self.best = [sample; 3];
             return;
@@ -60,12 +60,12 @@ impl MaxFilter {
         self.age(sample);
     }
 
-    /// Drops what left the window, and sees to it that the runners-up are spread over the window.
+    /// Drops samples that have left the window, and spreads the runners-up over the window.
     fn age(&mut self, sample: Sample) {
         let age = sample.time - self.best[0].time;
         if age > self.window {
             self.best = [self.best[1], self.best[2], sample];
-            // The runner-up may be as old as the best was.
+            // The runner-up may be as old as the dropped best.
             if sample.time - self.best[0].time > self.window {
                 self.best = [self.best[1], self.best[2], sample];
             }

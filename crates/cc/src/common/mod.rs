@@ -1,4 +1,4 @@
-//! Parts that several algorithms share.
+//! Building blocks that several algorithms share.
 
 pub mod delay;
 pub mod ledbat_pp;

@@ -1,4 +1,5 @@
-//! Reno's window (RFC 5681): slow start, additive increase, and reductions by whatever factor.
+//! Reno's window (RFC 5681): slow start, additive increase, and reductions by a configurable
+//! policy.
 
 use fullpipe_units::Bytes;
 
@@ -6,26 +7,26 @@ use crate::common::slow_start::{AnySlowStart, SlowStart, SlowStartKind};
 use crate::common::window::{AdditiveIncrease, Classic, Episode, state};
 use crate::{Ack, Config, Conn, Context, Field, RecoveryCause};
 
-/// What governs the window, as a trace field.
+/// The state of the controller, as a trace field.
 pub const STATE: Field = Field::state(
     &["slow_start", "css", "congestion_avoidance", "recovery"],
-    "what governs the window",
+    "State of the controller",
 );
 
-/// By how much congestion reduces the window.
+/// Policy for the reduction of the window on congestion.
 pub trait WindowPolicy {
-    /// What it leaves of `cwnd`, before the floor of two segments.
+    /// Returns the part of `cwnd` that remains, before the lower limit of two segments applies.
     fn left(&mut self, conn: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes;
 }
 
 /// The window, in bytes.
 #[derive(Debug)]
 pub struct Reno<L> {
-    /// The window.
+    /// Congestion window.
     pub cwnd: Bytes,
-    /// Below it, slow start.
+    /// Slow-start threshold.
     pub ssthresh: Bytes,
-    /// Its reductions.
+    /// Policy for its reductions.
     pub policy: L,
     slow_start: AnySlowStart,
     increase: AdditiveIncrease,
@@ -35,7 +36,8 @@ pub struct Reno<L> {
 }
 
 impl<L: WindowPolicy> Reno<L> {
-    /// One for a connection; `classic` slow start counts at most `abc_limit` segments an ACK.
+    /// Creates the window of a connection; `classic` slow start counts at most `abc_limit` segments
+    /// per ACK.
     pub fn new(config: &Config, slow_start: SlowStartKind, abc_limit: f64, policy: L) -> Reno<L> {
         Reno {
             cwnd: config.initial_cwnd,
@@ -48,7 +50,7 @@ impl<L: WindowPolicy> Reno<L> {
         }
     }
 
-    /// Grows, outside of recovery.
+    /// Grows the window, outside of recovery.
     #[inline]
     pub fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if cx.conn.in_recovery {
@@ -61,14 +63,14 @@ impl<L: WindowPolicy> Reno<L> {
         {
             return;
         }
-        // RFC 7661 §4.1: a window that was not used proves nothing.
+        // RFC 7661 §4.1: a window that was not fully used is not validated.
         if cx.conn.cwnd_limited {
             // RFC 3465 §2.1.
             self.cwnd = self.increase.grow(self.cwnd, ack.newly_acked, cx.conn.smss);
         }
     }
 
-    /// [`STATE`]'s value.
+    /// Value of [`STATE`].
     pub fn state_index(&self) -> f64 {
         STATE
             .labels
@@ -77,7 +79,7 @@ impl<L: WindowPolicy> Reno<L> {
             .map_or(f64::NAN, |index| index as f64)
     }
 
-    /// What counts towards the next segment.
+    /// Acknowledged bytes counted toward the next segment.
     pub const fn bytes_acked(&self) -> Bytes {
         self.increase.bytes_acked()
     }
@@ -104,7 +106,7 @@ impl<L: WindowPolicy> Classic for Reno<L> {
             .left(cx.conn, self.cwnd, cause)
             .max(cx.conn.smss * 2);
         self.slow_start.on_congestion();
-        // RFC 6582 §3.2, step 3, full acknowledgment: where PRR runs the window to.
+        // RFC 6582 §3.2, step 3, full acknowledgment: the window at which PRR ends.
         self.collapse(self.ssthresh);
     }
 

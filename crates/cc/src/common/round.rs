@@ -1,8 +1,8 @@
-//! Round trips, counted by packets: the `Round` of draft-ietf-ccwg-bbr-06 §5.5.1.
+//! Round trips counted by packets: the `Round` of draft-ietf-ccwg-bbr-06 §5.5.1.
 
 use fullpipe_units::Bytes;
 
-/// Counts round trips: one ends when a packet is acknowledged that was sent after it began.
+/// Counts round trips: one ends when a packet sent after its start is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundCounter {
     count: u64,
@@ -11,9 +11,10 @@ pub struct RoundCounter {
 
 impl RoundCounter {
     /// Takes the newest packet of an ACK ([`Snapshot::delivered`](crate::Snapshot::delivered)) and
-    /// [`Conn::delivered`](crate::Conn::delivered) now; true when a round begins with this ACK.
+    /// the current [`Conn::delivered`](crate::Conn::delivered). Returns true if a round begins with
+    /// this ACK.
     ///
-    /// The first ACK of all begins the first round.
+    /// The very first ACK begins the first round.
     #[inline]
     pub fn on_ack(&mut self, packet_delivered: Bytes, delivered: Bytes) -> bool {
         let begins = packet_delivered >= self.end;
@@ -24,14 +25,14 @@ impl RoundCounter {
         begins
     }
 
-    /// Lets a round begin now without counting one: it ends when a packet sent from now on is
+    /// Begins a round now without counting it: it ends when a packet sent from now on is
     /// acknowledged.
     #[inline]
     pub fn restart(&mut self, delivered: Bytes) {
         self.end = delivered;
     }
 
-    /// Rounds begun so far.
+    /// Number of rounds begun so far.
     #[inline]
     pub const fn count(&self) -> u64 {
         self.count
@@ -51,11 +52,11 @@ mod tests {
         );
         assert!(
             !round.on_ack(Bytes::ZERO, Bytes::new(10_000)),
-            "sent before it began"
+            "sent before the round began"
         );
         assert!(
             round.on_ack(Bytes::new(1_000), Bytes::new(11_000)),
-            "sent on the ACK that began it"
+            "sent on the ACK that began the round"
         );
         assert!(!round.on_ack(Bytes::new(10_000), Bytes::new(12_000)));
         assert_eq!(round.count(), 2);

@@ -1,22 +1,22 @@
-//! What classic windows share: their episodes, and arithmetic in bytes.
+//! Parts shared by classic windows: loss episodes, and arithmetic in bytes.
 
 use fullpipe_units::Bytes;
 
 use crate::{Conn, Context, Lost, Recovery, RecoveryCause, Transition};
 
-/// Which loss episode is under way: a window is reduced once in each.
+/// The current loss episode: a window is reduced once per episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Episode {
-    /// None.
+    /// No episode.
     #[default]
     None,
     /// Fast recovery; the transport runs PRR.
     Recovery,
-    /// After a timeout, until everything that was outstanding then is acknowledged.
+    /// After a timeout, until all data outstanding at that time is acknowledged.
     Timeout,
 }
 
-/// The state of a classic controller, as its transitions name it.
+/// The state of a classic controller, as named in transitions.
 pub fn state(episode: Episode, in_slow_start: bool, css: bool) -> &'static str {
     match (episode, in_slow_start) {
         (Episode::Recovery, _) => "recovery",
@@ -26,7 +26,7 @@ pub fn state(episode: Episode, in_slow_start: bool, css: bool) -> &'static str {
     }
 }
 
-/// Reports the transition that `change` made, if it made one.
+/// Reports the transition caused by `change`, if the state changed.
 pub fn report(cx: &mut Context<'_>, from: &'static str, to: &'static str, change: Recovery) {
     let reason = match change {
         Recovery::Enter(RecoveryCause::Loss) => "loss",
@@ -42,24 +42,25 @@ pub fn report(cx: &mut Context<'_>, from: &'static str, to: &'static str, change
     }
 }
 
-/// A window that an episode reduces, a timeout takes away, and a loss that was none gives back.
+/// A window that is reduced once per episode, collapses on a timeout, and is restored after a
+/// spurious loss.
 ///
-/// [`on_recovery`] is the flow that all of them have; what is theirs are the factors.
+/// [`on_recovery`] implements the common sequence; the implementations set the factors.
 pub trait Classic {
-    /// The episode under way.
+    /// The current episode.
     fn episode(&mut self) -> &mut Episode;
-    /// What governs the window, as transitions name it.
+    /// The state, as named in transitions.
     fn state(&self) -> &'static str;
-    /// Congestion: sets threshold and window, and keeps what was before.
+    /// Handles congestion: saves the current threshold and window and reduces both.
     fn reduce(&mut self, cx: &Context<'_>, cause: RecoveryCause);
-    /// The window is `cwnd` from now on, and what was counted towards its growth forgotten.
+    /// Sets the window to `cwnd`, and resets the bytes counted toward its growth.
     fn collapse(&mut self, cwnd: Bytes);
-    /// At least what was before the last reduction.
+    /// Restores at least the values from before the last reduction.
     fn undo(&mut self);
 
-    /// The retransmission timer fired. RFC 5681 §3.1: another timeout of one segment holds
-    /// ssthresh. §4.3: one inside recovery, where a retransmission was lost, is a second sign of
-    /// congestion.
+    /// Handles a retransmission timeout. RFC 5681 §3.1: another timeout of the same segment leaves
+    /// ssthresh unchanged. §4.3: a timeout within recovery, after a lost retransmission, is a
+    /// second sign of congestion.
     fn on_timeout(&mut self, cx: &Context<'_>, again: bool, cwnd: Bytes) {
         if !again {
             self.reduce(cx, RecoveryCause::Loss);
@@ -68,7 +69,7 @@ pub trait Classic {
     }
 }
 
-/// Moves a classic window as the transport's recovery changes, and reports its transitions.
+/// Updates a classic window when the transport's recovery state changes, and reports transitions.
 pub fn on_recovery(window: &mut impl Classic, cx: &mut Context<'_>, change: Recovery) {
     let before = window.state();
     let episode = match change {
@@ -95,8 +96,8 @@ pub fn on_recovery(window: &mut impl Classic, cx: &mut Context<'_>, change: Reco
     report(cx, before, window.state(), change);
 }
 
-/// The window after a timeout: one segment (RFC 5681 §3.1, LW), and what is left in flight, usually
-/// nothing (Linux: tcp_enter_loss; RACK leaves in flight what was sent last, RFC 8985 §6.3).
+/// The window after a timeout: one segment (RFC 5681 §3.1, LW) plus the data still in flight,
+/// usually none (Linux: tcp_enter_loss; RACK leaves recently sent data in flight, RFC 8985 §6.3).
 #[inline]
 pub fn loss_window(conn: &Conn) -> Bytes {
     conn.inflight + conn.smss
@@ -104,29 +105,29 @@ pub fn loss_window(conn: &Conn) -> Bytes {
 
 /// FlightSize (RFC 5681 §2) at a congestion event.
 ///
-/// [`Conn::inflight`] no longer has the packets in it that were just declared lost or selectively
-/// acknowledged. The former are counted here; a flight that filled the window *is* the window,
-/// which settles the latter.
+/// [`Conn::inflight`] excludes the packets that were just declared lost or selectively
+/// acknowledged. The lost ones are counted here. If the flight filled the window, the window itself
+/// is the flight size, which also covers the acknowledged ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightSize {
     just_lost: Bytes,
 }
 
 impl FlightSize {
-    /// A packet was declared lost.
+    /// Counts a packet that was declared lost.
     #[inline]
     pub fn on_lost(&mut self, lost: &Lost) {
         self.just_lost += Bytes::new(u64::from(lost.packet.size));
     }
 
-    /// An ACK was processed: what was lost before it belongs to an earlier event.
+    /// Resets the count after an ACK: earlier losses belong to an earlier event.
     #[inline]
     pub fn on_ack(&mut self) {
         self.just_lost = Bytes::ZERO;
     }
 
-    /// The flight size, at most `cwnd`: the window may be less than the flight after an earlier
-    /// reduction.
+    /// Returns the flight size, at most `cwnd`: after an earlier reduction the window may be
+    /// smaller than the flight.
     pub fn at_event(&mut self, conn: &Conn, cwnd: Bytes) -> Bytes {
         let just_lost = core::mem::take(&mut self.just_lost);
         if conn.cwnd_limited {
@@ -137,14 +138,14 @@ impl FlightSize {
     }
 }
 
-/// One segment more for every window of acknowledged bytes (RFC 3465 §2.1).
+/// Increases the window by one segment per window of acknowledged bytes (RFC 3465 §2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AdditiveIncrease {
     bytes_acked: Bytes,
 }
 
 impl AdditiveIncrease {
-    /// The window after `acked` more bytes.
+    /// Returns the window after `acked` more bytes.
     #[inline]
     pub fn grow(&mut self, mut cwnd: Bytes, acked: Bytes, smss: Bytes) -> Bytes {
         self.bytes_acked += acked;
@@ -155,12 +156,12 @@ impl AdditiveIncrease {
         cwnd
     }
 
-    /// What counts towards the next segment.
+    /// Acknowledged bytes counted toward the next segment.
     pub const fn bytes_acked(&self) -> Bytes {
         self.bytes_acked
     }
 
-    /// Forgets what has been counted: the window was reduced.
+    /// Resets the count when the window is reduced.
     #[inline]
     pub fn reset(&mut self) {
         self.bytes_acked = Bytes::ZERO;
@@ -191,7 +192,7 @@ mod tests {
     fn what_is_left_over_counts_for_the_next_window() {
         let mut increase = AdditiveIncrease::default();
         let smss = Bytes::new(1_000);
-        // 10000 of 25000 pay for the eleventh segment, 11000 for the twelfth, 4000 remain.
+        // Of 25000 bytes, 10000 pay for the eleventh segment, 11000 for the twelfth; 4000 remain.
         assert_eq!(
             increase.grow(Bytes::new(10_000), Bytes::new(25_000), smss),
             Bytes::new(12_000)

@@ -1,4 +1,4 @@
-//! BBRv1: Linux `net/ipv4/tcp_bbr.c`.
+//! BBRv1, as in Linux `net/ipv4/tcp_bbr.c`.
 
 use fullpipe_cc::{Controller, Recovery, Snapshot};
 use fullpipe_units::{Bytes, Rate, Span, Time};
@@ -12,20 +12,20 @@ const RTT: Span = Span::from_millis(40);
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
 
-/// 40 Mbit/s, 40 ms, a queue that holds all that STARTUP sends; what BBR sees of the rate is
-/// payload.
+/// A path of 40 Mbit/s and 40 ms, with a queue that holds everything that STARTUP sends. BBR
+/// measures the payload rate.
 fn path() -> Path {
     Path::new("bbr1", &[], Rate::from_mbps(40), RTT, 2_000)
 }
 
-/// The payload rate of `path`, bit/s.
+/// Payload rate of `path`, in bit/s.
 const BANDWIDTH: f64 = 40e6 * 1_448.0 / 1_500.0;
 
 fn seconds(s: u64) -> Time {
     Time::from_nanos(s * 1_000_000_000)
 }
 
-/// In PROBE_BW at `rate`.
+/// Returns a flow in PROBE_BW at `rate`.
 fn in_probe_bw(rate: Rate) -> Driver {
     in_probe_bw_with(rate, &[])
 }
@@ -35,7 +35,7 @@ fn in_probe_bw_with(rate: Rate, params: &[(&str, fullpipe_cc::ParamValue)]) -> D
     driver.rate = Some(rate);
     driver.conn.initial_cwnd = SMSS * 10;
     while driver.field("state") != 2.0 {
-        // The queue is drained as soon as it is looked at.
+        // Little inflight, so that the queue counts as drained at the next ACK.
         driver.conn.inflight = SMSS * 20;
         driver.round(RTT);
     }
@@ -160,15 +160,16 @@ fn startup_fills_the_pipe_and_drain_empties_the_queue() {
         .map(|(at, change)| (*at, change.to))
         .unzip();
     assert_eq!(names[..2], ["drain", "probe_bw"]);
-    // Ten segments to a BDP of 138 packets take four doublings; three more rounds see no growth.
+    // From ten segments to a BDP of 138 packets takes four doublings; then three rounds without
+    // growth.
     assert!(
         (0.25..0.6).contains(&times[0].as_secs_f64()),
         "STARTUP ended at {}",
         times[0]
     );
     let bdp = 137.0;
-    // The window gain, less the BDP that is on its way, and the hosts' share; 2.06 in a real kernel
-    // at 100 Mbit/s, 50 ms.
+    // The window gain, less the BDP in flight, plus the allowance for bursts; 2.06 with a real
+    // kernel at 100 Mbit/s and 50 ms.
     assert!(
         (1.9..2.2).contains(&(peak as f64 / bdp)),
         "a queue of {peak}"
@@ -196,7 +197,7 @@ fn a_cycle_has_eight_phases_of_a_minimum_rtt() {
             [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0][phase as usize]
         );
         let lasted = (to - from).as_secs_f64() / path.conn.min_rtt.as_secs_f64();
-        // The probe lasts until its data is in flight; the drain may end early.
+        // The probe lasts until the additional data is in flight; the drain may end early.
         let bounds = if phase == 0.0 {
             1.0..2.0
         } else if phase == 1.0 {
@@ -222,7 +223,7 @@ fn in_probe_bw_two_bdps_and_the_hosts_share_are_the_limit() {
         driver
     };
     let bdp = 20e6 * 0.04 / 8.0 / 1_448.0;
-    // Three bursts of two segments, an even number, and two more in the phase that probes.
+    // Three bursts of two segments, rounded to an even number, plus two in the probing phase.
     let target = ((2.0 * bdp + 6.0 + driver.field("extra_acked") / 1_448.0) / 2.0_f64).ceil() * 2.0;
     let probing = if driver.field("phase") == 0.0 {
         2.0
@@ -232,7 +233,7 @@ fn in_probe_bw_two_bdps_and_the_hosts_share_are_the_limit() {
     assert_eq!(driver.cwnd(), target + probing);
 }
 
-/// Before 5.1 there was no such term.
+/// Kernels before 5.1 had no such term.
 #[test]
 fn without_a_gain_aggregated_acks_add_nothing() {
     let target = |gain: f64| {
@@ -259,7 +260,7 @@ fn without_a_gain_aggregated_acks_add_nothing() {
         (none, without),
         (0.0, ((2.0 * bdp + 6.0) / 2.0_f64).ceil() * 2.0)
     );
-    // What this driver's bursts add is cut at 100 ms of the bandwidth.
+    // The aggregation by this driver's bursts is capped at 100 ms of the bandwidth.
     assert!(
         (some - 20e6 * 0.1 / 8.0 / 1_448.0).abs() < 1e-6 && with > without + 100.0,
         "{some} {with}"
@@ -293,7 +294,8 @@ fn the_minimum_rtt_is_probed_every_ten_seconds_for_200_ms_at_four_packets() {
         .collect();
     assert!(dips.len() >= 4 && least <= SMSS * 4);
     for (dip, end) in dips.iter().zip(&ends) {
-        // The flight first falls to four packets, an RTT; then 200 ms and the rest of a round.
+        // Inflight first falls to four packets within an RTT; then 200 ms and the rest of a round
+        // pass.
         assert!(
             (0.2..0.3).contains(&(*end - *dip).as_secs_f64()),
             "{}",

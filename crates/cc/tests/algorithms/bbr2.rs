@@ -1,4 +1,4 @@
-//! BBRv2: google/bbr v2alpha `net/ipv4/tcp_bbr2.c`, where it is not as v3.
+//! BBRv2, as in google/bbr v2alpha `net/ipv4/tcp_bbr2.c`, where it differs from v3.
 
 use fullpipe_cc::ParamValue;
 use fullpipe_units::{Bytes, Rate, Span, Time};
@@ -39,7 +39,7 @@ fn gains_are_v2s() {
 fn startup_queues_what_its_window_gain_allows() {
     let mut peak = 0;
     path(&[]).run(seconds(1.0), |path, _| peak = peak.max(path.queue()));
-    // 2.887 BDPs in flight, one of them on its way; 2.94 in a kernel at 100 Mbit/s and 50 ms.
+    // 2.887 BDPs in flight, one of them in transit; 2.94 with a kernel at 100 Mbit/s and 50 ms.
     assert!((1.8..2.2).contains(&(peak as f64 / 137.0)), "{peak}");
 }
 
@@ -58,7 +58,7 @@ fn up_ends_with_a_quarter_of_a_bdp_queued() {
         .filter(|pair| pair[0].1.to == "probe_bw_up")
         .map(|pair| (pair[1].0 - pair[0].0).as_secs_f64() / 0.04)
         .collect();
-    // 0.2375 BDP a minimum RTT.
+    // The queue grows by 0.2375 BDP per minimum RTT.
     assert!(
         ups.len() > 5 && ups.iter().all(|rtts| (1.0..1.4).contains(rtts)),
         "{ups:?}"
@@ -96,11 +96,11 @@ fn the_pipe_is_full_once() {
     for _ in 0..200 {
         driver.round(RTT);
     }
-    assert_eq!(driver.field("full_bw"), 10e6, "no baseline is taken in UP");
+    assert_eq!(driver.field("full_bw"), 10e6, "UP takes no baseline");
 }
 
-/// tcp_bbr2.c, `bbr2_update_ecn_alpha`: the average moves with every round, whether marks count or
-/// not; v3's does not.
+/// tcp_bbr2.c, `bbr2_update_ecn_alpha`: the average is updated every round, whether or not marks
+/// count; not so in v3.
 #[test]
 fn the_average_of_marks_moves_on_paths_too_long_for_them_to_count() {
     let linux = ("profile", ParamValue::Word("linux".into()));

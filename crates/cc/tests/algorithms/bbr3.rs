@@ -1,5 +1,5 @@
-//! BBRv3: draft-ietf-ccwg-bbr-06 and google/bbr v3. Numbers are those of the draft and of Linux, or
-//! follow from them.
+//! BBRv3, as in draft-ietf-ccwg-bbr-06 and google/bbr v3. Expected numbers are those of the draft
+//! and of Linux, or are derived from them.
 
 use fullpipe_cc::{Controller, LossCause, Lost, ParamValue, Recovery, Snapshot};
 use fullpipe_units::{Bytes, Rate, Span, Time};
@@ -32,7 +32,7 @@ fn flow(profile: &str) -> Driver {
     Driver::new("bbr3", &[("profile", word(profile))])
 }
 
-/// Cruising at `rate`, with nothing queued, and no ProbeRTT to come.
+/// Returns a flow in CRUISE at `rate`, without a queue, and with ProbeRTT postponed.
 fn cruising(params: &[(&str, ParamValue)], rate: Rate) -> Driver {
     let mut params = params.to_vec();
     params.push(("probe_rtt_interval", ParamValue::Number(1e3)));
@@ -49,7 +49,7 @@ fn cruising_as(profile: &str, rate: Rate) -> Driver {
     cruising(&[("profile", word(profile))], rate)
 }
 
-/// On to UP: the wait is over, and a round refills.
+/// Advances to UP: waits until the next probe, and refills for a round.
 fn go_up(driver: &mut Driver) {
     driver.now += Span::from_secs(3);
     while driver.field("state") != UP {
@@ -58,7 +58,8 @@ fn go_up(driver: &mut Driver) {
     }
 }
 
-/// ACK by ACK, each a round, with sixty segments in flight, until the flow is in `state`.
+/// Acknowledges packets, one per round, with sixty segments in flight, until the flow is in
+/// `state`.
 fn step_into(driver: &mut Driver, state: f64) {
     while driver.field("state") != state {
         driver.conn.inflight = SMSS * 60;
@@ -66,8 +67,8 @@ fn step_into(driver: &mut Driver, state: f64) {
     }
 }
 
-/// Loses a burst of `segments` that left with `inflight` in flight, `lost` of them and others lost
-/// since.
+/// Loses a burst of `segments` that left with `inflight` in flight; since then `lost` segments were
+/// lost, including the burst.
 fn lose_burst(driver: &mut Driver, inflight: u64, segments: u64, lost: u64) {
     let size = SMSS * segments;
     let packet = Snapshot {
@@ -91,7 +92,7 @@ fn segments(driver: &Driver, field: &str) -> f64 {
 
 #[test]
 fn the_first_rate_is_the_startup_gain_times_the_initial_window_each_rtt() {
-    // §5.6.2 InitPacingRate has no margin; Linux leaves 1 %.
+    // §5.6.2 InitPacingRate has no margin; Linux has 1 %.
     for (profile, gain) in [("draft", 2.77), ("linux", 710.0 / 256.0 * 0.99)] {
         let mut driver = flow(profile);
         let before = gain * 14_480.0 * 8.0 / 1e-3;
@@ -151,7 +152,7 @@ fn a_flow_that_the_application_limits_never_leaves_startup() {
 
 #[test]
 fn gains_are_the_tables() {
-    // §5.6.1, and the fractions of 256 that Linux holds.
+    // §5.6.1, and Linux's values as multiples of 1/256.
     let linux = [710.0 / 256.0, 88.0 / 256.0, 232.0 / 256.0];
     for (profile, [startup, drain, down]) in [("draft", [2.77, 0.5, 0.9]), ("linux", linux)] {
         let mut path = Path::new(
@@ -179,7 +180,7 @@ fn gains_are_the_tables() {
 
 #[test]
 fn drain_ends_when_the_queue_is_gone_or_in_the_draft_after_three_rounds() {
-    // With a strict comparison (§5.3.2 CheckDrainDone) it is the fourth round that begins.
+    // By the strict comparison of §5.3.2 CheckDrainDone, Drain ends when the fourth round begins.
     for (profile, rounds) in [("draft", Some(4.0)), ("linux", None)] {
         let mut driver = flow(profile);
         driver.rate = Some(Rate::from_mbps(20));
@@ -226,7 +227,7 @@ fn a_bandwidth_counts_for_this_cycle_and_the_next() {
 
 #[test]
 fn probes_come_every_two_to_three_seconds_or_after_as_many_rounds_as_the_bdp_has_segments() {
-    // 138 segments: 62 or 63 rounds of 40 ms come first. 14 segments: as many rounds.
+    // 138 segments: 62 or 63 rounds of 40 ms pass first. 14 segments: as many rounds.
     for profile in PROFILES {
         for (mbps, rtt_ms, least, most) in [
             (40, 40, 2.0, 2.7),
@@ -259,8 +260,8 @@ fn probes_come_every_two_to_three_seconds_or_after_as_many_rounds_as_the_bdp_has
 
 #[test]
 fn the_queue_is_what_a_fluid_makes_of_it() {
-    // Growth of 1.25 * 0.99 in each of three rounds: 0.9 BDP of queue when UP ends, and a cycle of
-    // some 55 rounds.
+    // A fluid model: growth by 1.25 * 0.99 in each of three rounds gives a queue of 0.9 BDP when UP
+    // ends; a cycle has about 55 rounds.
     for profile in PROFILES {
         let mut path = Path::new(
             "bbr3",

@@ -1,4 +1,4 @@
-//! Copa: the paper's rules (Arun and Balakrishnan, NSDI 2018), in its numbers.
+//! Copa: the rules and numbers of the paper (Arun and Balakrishnan, NSDI 2018).
 
 use fullpipe_cc::{ParamValue, Recovery, RecoveryCause};
 use fullpipe_units::Span;
@@ -7,13 +7,14 @@ use super::driver::{Driver, SMSS, word};
 
 const MS: fn(u64) -> Span = Span::from_millis;
 
-/// A path of 100 ms, known, with a window of some packets, after slow start.
+/// Returns a flow after slow start on a path of 100 ms, which it has measured, with a window of
+/// `packets`.
 fn steady(packets: f64, params: &[(&str, ParamValue)]) -> Driver {
     let mut driver = Driver::new("copa", params);
     while driver.cwnd() < packets {
         driver.round(MS(100));
     }
-    // A long queue ends slow start, and is gone.
+    // A long queue ends slow start, and then disappears.
     for rtt in [MS(300), MS(300), MS(100)] {
         driver.round(rtt);
     }
@@ -28,7 +29,7 @@ fn slow_start_doubles_until_the_rate_is_above_its_target() {
         assert_eq!(driver.cwnd(), window);
         driver.round(MS(100));
     }
-    // With δ = 0.5 and dq = 1 ms the target rate is 2 packets a ms: 202 of them in 101 ms.
+    // With δ = 0.5 and dq = 1 ms the target rate is 2 packets per ms: 202 packets in 101 ms.
     driver.round_of(60, MS(2), |_| MS(101));
     assert_eq!(driver.transitions(), ["slow_start>default"]);
     assert!(
@@ -42,7 +43,7 @@ fn slow_start_doubles_until_the_rate_is_above_its_target() {
 fn a_window_changes_by_one_over_delta_a_round_trip() {
     for (delta, packets) in [(0.5, 2.0), (0.25, 4.0), (1.0, 1.0)] {
         let mut driver = steady(100.0, &[("delta", ParamValue::Number(delta))]);
-        // Down first, so that the velocity is 1.
+        // Decrease first, so that the velocity is 1.
         driver.round(MS(300));
         let before = driver.cwnd();
         driver.round(MS(100));
@@ -64,7 +65,7 @@ fn the_velocity_doubles_when_the_direction_has_stayed_for_three_round_trips() {
         velocities.push(driver.field("velocity"));
     }
     assert_eq!(velocities, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0, 16.0]);
-    // A queue, and the direction turns with the first ACK.
+    // A queue: the direction changes with the first ACK.
     let delivered = driver.conn.delivered;
     for _ in 0..40 {
         driver.now += MS(2);
@@ -81,7 +82,8 @@ fn rtt_standing_is_the_least_of_half_an_srtt_and_rtt_min_of_ten_seconds() {
         driver.now += MS(ms);
         driver.ack(driver.conn.delivered, SMSS, MS(100 + ms));
     }
-    // 20 is 30 ms old, half an srtt is 65 ms; 100 is 90 ms old.
+    // The sample of 20 ms is 30 ms old, and half an srtt is 65 ms; the sample of 100 ms is 90 ms
+    // old.
     assert_eq!(driver.field("rtt_standing"), 0.12);
     assert_eq!(driver.field("rtt_min"), 0.1);
     for _ in 0..100 {
@@ -105,7 +107,7 @@ fn five_round_trips_without_a_nearly_empty_queue_begin_competition() {
     let mut driver = steady(100.0, &[]);
     driver.log.0.clear();
     let begins = driver.now;
-    // The queue stays between 50 and 150 ms: never below a tenth of the swing.
+    // The queueing delay stays between 50 and 150 ms, never below a tenth of the swing.
     let mut round = 0;
     while driver.field("state") == 1.0 {
         round += 1;
@@ -118,8 +120,8 @@ fn five_round_trips_without_a_nearly_empty_queue_begin_competition() {
         driver.round(MS(200));
     }
     let grown = 1.0 / driver.field("delta") - 2.0;
-    assert!((9.0..=11.0).contains(&grown), "one a round trip: {grown}");
-    // Half of 1/δ for a loss, and at least that of default mode.
+    assert!((9.0..=11.0).contains(&grown), "one per round trip: {grown}");
+    // A loss halves 1/δ, but not below its value in default mode.
     let before = 1.0 / driver.field("delta");
     driver.lose();
     assert!((1.0 / driver.field("delta") - before / 2.0).abs() < 1e-9);
@@ -128,7 +130,7 @@ fn five_round_trips_without_a_nearly_empty_queue_begin_competition() {
     }
     assert_eq!(driver.field("delta"), 0.5);
     driver.recover();
-    // An empty queue ends it, and δ is 0.5 again.
+    // An empty queue ends competitive mode, and δ is 0.5 again.
     driver.round(MS(200));
     driver.round(MS(100));
     assert_eq!((driver.field("state"), driver.field("delta")), (1.0, 0.5));
@@ -141,7 +143,7 @@ fn without_competitive_mode_a_full_buffer_changes_nothing() {
         driver.round(MS(200));
     }
     assert_eq!((driver.field("state"), driver.field("delta")), (1.0, 0.5));
-    // The rate is 1/(δ dq) with 100 ms of queue: 20 packets a second, 4 in 200 ms.
+    // The rate is 1/(δ dq) with 100 ms of queueing delay: 20 packets per second, 4 in 200 ms.
     assert!((driver.cwnd() - 4.0).abs() < 1.0, "{}", driver.cwnd());
 }
 

@@ -1,4 +1,4 @@
-//! CUBIC: RFC 9438 and what Linux does otherwise.
+//! CUBIC: RFC 9438, and the differences of Linux.
 
 use fullpipe_cc::{Controller, ParamValue, PathChange, Recovery, RecoveryCause, Snapshot};
 use fullpipe_units::{Bytes, Span};
@@ -16,7 +16,7 @@ fn cubic(profile: &str) -> Driver {
     )
 }
 
-/// Congestion at a window of `segments` and the recovery from it.
+/// Causes congestion at a window of `segments`, and recovers from it.
 fn after_loss_at(mut driver: Driver, segments: u64) -> Driver {
     grow_to(&mut driver, segments);
     driver.lose();
@@ -24,7 +24,7 @@ fn after_loss_at(mut driver: Driver, segments: u64) -> Driver {
     driver
 }
 
-/// Slow start up to exactly this window.
+/// Grows in slow start to exactly this window.
 fn grow_to(driver: &mut Driver, segments: u64) {
     driver.now += RTT;
     while driver.cwnd() < segments as f64 {
@@ -33,7 +33,7 @@ fn grow_to(driver: &mut Driver, segments: u64) {
     }
 }
 
-/// Rounds of RTT for `time`; the first ACK begins the epoch.
+/// Runs rounds of `rtt` for `time`; the first ACK begins the epoch.
 fn run_for(driver: &mut Driver, rtt: Span, time: Span) {
     let end = driver.now + time;
     while driver.now < end {
@@ -41,7 +41,7 @@ fn run_for(driver: &mut Driver, rtt: Span, time: Span) {
     }
 }
 
-/// A packet with which `packets` are in flight.
+/// A packet whose departure brings `packets` in flight.
 fn sent(driver: &Driver, packets: u64) -> Snapshot {
     Snapshot {
         inflight: SMSS * packets,
@@ -85,7 +85,7 @@ fn fast_convergence_takes_another_fifteen_per_cent_from_a_falling_maximum() {
 
 #[test]
 fn the_window_follows_the_cubic_function_within_a_segment() {
-    // W_max = 1000: K = cbrt(300 / 0.4) = 9.086 s; the Reno-friendly window needs 57 s.
+    // W_max = 1000: K = cbrt(300 / 0.4) = 9.086 s; the Reno-friendly window takes 57 s.
     for profile in ["rfc9438", "linux"] {
         let mut driver = after_loss_at(cubic(profile), 1_000);
         let start = driver.now;
@@ -100,7 +100,8 @@ fn the_window_follows_the_cubic_function_within_a_segment() {
             driver.round(RTT);
             let d = (driver.now - start).as_secs_f64() - k;
             let w = 0.4 * d * d * d + 1_000.0;
-            // Within an RTT's growth: the target is an RTT ahead, the growth towards it takes one.
+            // Tolerance: the growth within an RTT, because the target is an RTT ahead and takes an
+            // RTT to reach.
             let slope = 3.0 * 0.4 * d * d * RTT.as_secs_f64();
             assert!(
                 (driver.cwnd() - w).abs() <= 1.0 + slope,
@@ -134,15 +135,15 @@ fn a_round_adds_half_a_window_at_most() {
             driver.round(Span::from_secs(1));
             largest = largest.max(driver.cwnd() / before);
         }
-        // Per ACK the share is taken of the window as it is: 1.5 compounds to e^0.5 at most.
+        // Each ACK adds its share of the current window: the factor of 1.5 compounds to at most
+        // e^0.5.
         assert!((1.45..=1.65).contains(&largest), "{profile}: {largest}");
     }
 }
 
 #[test]
 fn on_short_paths_the_window_grows_as_renos_would() {
-    // 10 ms, W_max = 100: alpha = 0.5294 segments an RTT until 100 is reached again, 1 from then
-    // on.
+    // 10 ms, W_max = 100: alpha is 0.5294 segments per RTT until the window is 100 again, then 1.
     let rtt = Span::from_millis(10);
     let mut driver = after_loss_at(cubic("rfc9438"), 100);
     let start = driver.cwnd();
@@ -180,7 +181,7 @@ fn linux_keeps_the_reno_friendly_slope() {
     for _ in 0..10 {
         driver.round(rtt);
     }
-    // 8/15, its reciprocal in eighths.
+    // The slope is 8/15: its reciprocal is rounded to eighths.
     assert!(
         (driver.cwnd() - before - 10.0 * 8.0 / 15.0).abs() < 0.2,
         "{}",
@@ -195,7 +196,7 @@ fn linux_grows_by_five_per_cent_a_round_before_any_loss() {
         &[("profile", word("linux")), ("slow_start", word("hystart"))],
     );
     grow_to(&mut driver, 100);
-    // A delay that ends slow start.
+    // An RTT that ends slow start.
     while driver.transitions().is_empty() {
         driver.round_of(20, Span::from_millis(3), |_| RTT * 2);
     }
@@ -215,7 +216,7 @@ fn after_a_slow_start_without_loss_the_plateau_is_here() {
     while driver.transitions().is_empty() {
         driver.round_of(20, Span::from_millis(3), |_| RTT * 2);
     }
-    // RFC 9438 §4.10: K = 0, convex from the start; alpha = 1, since nothing was reduced.
+    // RFC 9438 §4.10: K = 0, convex from the start; alpha = 1, because there was no reduction.
     let before = driver.cwnd();
     driver.round(RTT);
     assert_eq!(driver.field("k"), 0.0);
@@ -241,7 +242,7 @@ fn after_a_timeout_the_epoch_begins_at_its_own_plateau() {
     driver.time_out(true);
     assert!(
         (driver.ssthresh() - reduced).abs() < 0.01,
-        "RFC 5681 §3.1: held constant"
+        "RFC 5681 §3.1: ssthresh held constant"
     );
     driver.time_out(false);
     assert!(driver.ssthresh() < reduced);

@@ -9,8 +9,8 @@ use super::path::Path;
 const RTT: Span = Span::from_millis(1);
 const S: fn(u64) -> Span = Span::from_secs;
 
-/// In congestion avoidance with about so many segments, and with alpha as after a long time without
-/// marks.
+/// Returns a flow in congestion avoidance with about `segments` segments, and with alpha as after a
+/// long time without marks.
 fn avoiding(segments: f64) -> Driver {
     let mut driver = Driver::new("dctcp", &[("alpha_init", ParamValue::Number(0.0))]);
     while driver.cwnd() < segments {
@@ -45,8 +45,8 @@ fn slow_start_and_increase_are_renos() {
 
 #[test]
 fn alpha_follows_its_recursion() {
-    // RFC 8257 §3.3, g = 1/16: alpha_n = M + (alpha_0 - M)(15/16)^n. Half of the way from 1 takes
-    // 10.7 windows.
+    // RFC 8257 §3.3, g = 1/16: alpha_n = M + (alpha_0 - M)(15/16)^n. Half of the distance from 1
+    // takes 10.7 windows.
     for (marked, windows, expected) in [
         (0.0, 0, 1.0),
         (0.0, 11, 0.4917),
@@ -60,7 +60,7 @@ fn alpha_follows_its_recursion() {
         driver.marked = marked;
         (0..windows).for_each(|_| driver.round(RTT));
         driver.ack(driver.conn.delivered, Bytes::new(1), RTT);
-        // That first window is one ACK, with the same part marked.
+        // That first window is a single ACK, with the same fraction marked.
         let n = windows + 1;
         let exact = marked + (1.0 - marked) * libm::pow(15.0 / 16.0, f64::from(n));
         let alpha = driver.field("alpha");
@@ -83,7 +83,7 @@ fn marks_take_half_of_alpha() {
     (0..200).for_each(|_| driver.round(RTT));
     let before = driver.cwnd();
     driver.mark();
-    // 20 % of the packets: 10 % of the window.
+    // 20 % of the packets are marked: the window shrinks by 10 %.
     assert!(
         (driver.cwnd() / before - 0.9).abs() < 1e-3,
         "{}",
@@ -93,7 +93,7 @@ fn marks_take_half_of_alpha() {
     driver.round(RTT);
     assert!(
         (driver.cwnd() / before - 0.9).abs() < 1e-3,
-        "nothing grows until the episode is over"
+        "no growth until the episode is over"
     );
 }
 
@@ -129,8 +129,8 @@ fn a_loss_halves_whatever_alpha_is_and_can_be_undone() {
     assert_eq!(driver.cwnd(), before);
 }
 
-/// One flow through a queue that marks above `k` packets; after a while, the windows over a few
-/// seconds: alpha's mean and the shortest and longest queue.
+/// Runs one flow through a queue that marks above `k` packets. Returns, over a few seconds of
+/// steady state: mean alpha, shortest and longest queue, and utilization.
 fn steady(rate: Rate, delay: Span, k: u64) -> (f64, u64, u64, f64) {
     let mut path = Path::new("dctcp", &[], rate, delay, 10_000).marking(k);
     path.run(Time::ZERO + S(40), |_, _| ());
@@ -149,12 +149,12 @@ fn steady(rate: Rate, delay: Span, k: u64) -> (f64, u64, u64, f64) {
 
 #[test]
 fn alone_it_holds_the_queue_at_the_threshold() {
-    // W* = C RTT + K in packets: 8333 a second and millisecond-scale delays.
+    // W* = C RTT + K in packets, with C = 8333 packets per second.
     for (delay, k) in [(4, 20), (10, 20), (10, 40), (40, 65)] {
         let (rate, delay) = (Rate::from_mbps(100), Span::from_millis(delay));
         let (alpha, least, most, used) = steady(rate, delay, k);
         let full = rate.as_f64() / 12_000.0 * delay.as_secs_f64() + k as f64;
-        // §3.3: alpha is sqrt(2 / W*); the window swings by D = (W* + 1) alpha / 2 about K.
+        // §3.3: alpha is sqrt(2 / W*); the window oscillates around K by D = (W* + 1) alpha / 2.
         let expected = (2.0 / full).sqrt();
         assert!(
             (alpha / expected - 1.0).abs() < 0.2,

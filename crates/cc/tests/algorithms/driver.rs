@@ -1,4 +1,4 @@
-//! A script that plays the transport: a window-limited flow whose ACKs come as the test says.
+//! A scripted transport: a window-limited flow whose ACKs arrive as the test specifies.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 /// Payload of a packet.
 pub(crate) const SMSS: Bytes = Bytes::new(1_448);
 
-/// Keeps the transitions that a controller reports.
+/// Records the transitions that a controller reports.
 #[derive(Debug, Default)]
 pub(crate) struct Log(pub(crate) Vec<(Time, Transition)>);
 
@@ -22,7 +22,7 @@ impl Observer for Log {
     }
 }
 
-/// The algorithm of that name with these parameters, and its trace's columns.
+/// Builds the algorithm `name` with these parameters; also returns the names of its trace fields.
 pub(crate) fn build(
     name: &str,
     params: &[(&str, ParamValue)],
@@ -39,7 +39,7 @@ pub(crate) fn build(
     )
 }
 
-/// A connection that has seen nothing yet.
+/// A connection without any history.
 pub(crate) fn fresh_conn() -> Conn {
     Conn {
         cwnd_limited: true,
@@ -47,12 +47,12 @@ pub(crate) fn fresh_conn() -> Conn {
     }
 }
 
-/// A word as a parameter.
+/// A keyword as a parameter.
 pub(crate) fn word(text: &str) -> ParamValue {
     ParamValue::Word(text.to_owned())
 }
 
-/// The column called `name` of the controller's trace.
+/// Value of the trace field `name` of the controller.
 pub(crate) fn observed(cc: &AnyController, fields: &[&str], name: &str) -> f64 {
     let mut row = Vec::new();
     cc.observe(&mut row);
@@ -69,14 +69,15 @@ pub(crate) struct Driver {
     pub(crate) conn: Conn,
     pub(crate) now: Time,
     pub(crate) log: Log,
-    /// What rate samples say.
+    /// Rate of the rate samples.
     pub(crate) rate: Option<Rate>,
-    /// What the next ACK says was lost, with it and since its newest packet was sent.
+    /// Data lost according to the next ACK: declared with the ACK, and since its newest packet was
+    /// sent.
     pub(crate) lost_in_ack: Bytes,
     pub(crate) lost_in_sample: Bytes,
-    /// The part of each ACK that is marked.
+    /// Fraction of each ACK's packets that are marked.
     pub(crate) marked: f64,
-    /// Of each RTT, what the ACK takes.
+    /// The return path's part of each RTT.
     pub(crate) back: Span,
     owner: RecoveryOwner,
     rng: Rng,
@@ -118,12 +119,12 @@ impl Driver {
         self.cc.decision()
     }
 
-    /// The window in segments.
+    /// The window, in segments.
     pub(crate) fn cwnd(&self) -> f64 {
         self.decision().cwnd.as_f64() / SMSS.as_f64()
     }
 
-    /// The threshold in segments.
+    /// The threshold, in segments.
     pub(crate) fn ssthresh(&self) -> f64 {
         self.decision().ssthresh.as_f64() / SMSS.as_f64()
     }
@@ -141,7 +142,7 @@ impl Driver {
             .collect()
     }
 
-    /// A full-sized packet sent when `delivered` was acknowledged.
+    /// A full-sized packet sent when `delivered` bytes had been acknowledged.
     pub(crate) fn packet(&self, delivered: Bytes) -> Snapshot {
         Snapshot {
             sent: self.now,
@@ -158,7 +159,8 @@ impl Driver {
         }
     }
 
-    /// An ACK for `acked` bytes whose newest packet was sent when `delivered` was acknowledged.
+    /// Makes an ACK for `acked` bytes whose newest packet was sent when `delivered` bytes had been
+    /// acknowledged.
     pub(crate) fn ack(&mut self, delivered: Bytes, acked: Bytes, rtt: Span) {
         let prior_inflight = self.conn.inflight;
         self.conn.delivered += acked;
@@ -197,13 +199,13 @@ impl Driver {
         self.conn.inflight = self.decision().cwnd;
     }
 
-    /// A round: a window of packets acknowledged one by one, the ACKs spread over `rtt`.
+    /// Makes a round: a window of packets acknowledged one by one, with the ACKs spread over `rtt`.
     pub(crate) fn round(&mut self, rtt: Span) {
         let packets = (self.cwnd() as u64).max(1);
         self.round_of(packets, rtt / packets, |_| rtt);
     }
 
-    /// A round of `packets` ACKs, `spacing` apart, the i-th with an RTT of `rtt(i)`.
+    /// Makes a round of `packets` ACKs, `spacing` apart, the i-th with an RTT of `rtt(i)`.
     pub(crate) fn round_of(&mut self, packets: u64, spacing: Span, rtt: impl Fn(u64) -> Span) {
         let delivered = self.conn.delivered;
         for i in 0..packets {
@@ -212,29 +214,29 @@ impl Driver {
         }
     }
 
-    /// A packet is lost and fast recovery begins.
+    /// Loses a packet and begins fast recovery.
     pub(crate) fn lose(&mut self) {
         self.mark_lost(SMSS, LossCause::Rack);
         self.conn.in_recovery = true;
         self.recovery(Recovery::Enter(RecoveryCause::Loss));
     }
 
-    /// Everything outstanding is lost and the timer fires, for another segment than before or
-    /// `again`.
+    /// Loses all outstanding data and fires the timer; `again` if it is for the same segment as
+    /// before.
     pub(crate) fn time_out(&mut self, again: bool) {
         self.mark_lost(self.conn.inflight, LossCause::Rto);
         self.conn.in_recovery = false;
         self.recovery(Recovery::Timeout { again });
     }
 
-    /// The window is to be reduced because of marks.
+    /// Requests a reduction because of marks.
     pub(crate) fn mark(&mut self) {
-        // To a controller that has a recovery of its own, a mark is no loss: `Sender::reduce`.
+        // For a controller with its own recovery, a mark begins no recovery: `Sender::reduce`.
         self.conn.in_recovery = self.owner == RecoveryOwner::Prr;
         self.recovery(Recovery::Enter(RecoveryCause::Ecn));
     }
 
-    /// Fast recovery ends.
+    /// Ends fast recovery.
     pub(crate) fn recover(&mut self) {
         self.conn.in_recovery = false;
         self.recovery(Recovery::Exit);

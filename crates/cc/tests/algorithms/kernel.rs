@@ -1,22 +1,23 @@
-//! CUBIC's profile "linux" and BBRv1 against real kernels' TCP (Linux 6.12 and 6.1) over their own
-//! netem, in simulated time: one flow for 30 or 60 s, the first 2 s left out, fq pacing.
+//! CUBIC's profile "linux" and BBRv1, compared with the TCP of real kernels (Linux 6.12 and 6.1)
+//! over their own netem, in simulated time: one flow for 30 or 60 s, without the first 2 s, with fq
+//! pacing.
 //!
-//! The path here is far simpler than the kernel's (no delayed ACKs, no offload, no PRR), so what
-//! agrees is the law.
+//! The path here is far simpler than the kernel's (no delayed ACKs, no offload, no PRR), so the
+//! agreement is due to the control algorithm itself.
 
 use fullpipe_units::{Rate, Span, Time};
 
 use super::driver::word;
 use super::path::Path;
 
-/// A path that was measured, and the kernel's figures on it.
+/// A measured path, and the kernel's results on it.
 struct Measured {
     mbps: u64,
     delay_ms: u64,
-    /// Waiting packets; netem's limit counts the one in service too.
+    /// Queue limit, in packets; netem's limit includes the packet in service.
     limit: u64,
     seconds: u64,
-    /// Goodput in Mbit/s, mean RTT and 95th percentile in ms.
+    /// Goodput in Mbit/s, mean RTT and 95th percentile of the RTT in ms.
     cubic: [f64; 3],
     bbr1: [f64; 3],
 }
@@ -64,7 +65,7 @@ const KERNEL: [Measured; 5] = [
     },
 ];
 
-/// Goodput, mean RTT and 95th percentile after the first two seconds.
+/// Measures goodput, mean RTT and 95th percentile of the RTT, after the first two seconds.
 fn measure(mut path: Path, seconds: u64) -> [f64; 3] {
     const SKIPPED: u64 = 2;
     path.run(Time::ZERO + Span::from_secs(SKIPPED), |_, _| {});
@@ -125,7 +126,7 @@ fn bbr1_as_linux_has_it() {
             at.limit,
         );
         let found = measure(path, at.seconds);
-        // One packet more or less of queue is 4 % of the RTT at 20 Mbit/s and 20 ms.
+        // At 20 Mbit/s and 20 ms, a difference of one packet in the queue is 4 % of the RTT.
         assert_agrees(
             &format!("BBRv1 at {} Mbit/s", at.mbps),
             found,

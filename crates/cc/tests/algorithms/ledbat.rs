@@ -8,8 +8,8 @@ use super::path::Path;
 
 const MS: fn(u64) -> Span = Span::from_millis;
 
-/// A flow whose path takes 20 ms there without a queue, and 30 ms back, with a window of so many
-/// segments.
+/// Returns a flow with a window of `segments`, whose path takes 20 ms in the forward direction
+/// without a queue, and 30 ms in the return direction.
 fn at(segments: f64, params: &[(&str, ParamValue)]) -> Driver {
     let mut driver = Driver::new("ledbat", params);
     driver.back = MS(30);
@@ -20,8 +20,8 @@ fn at(segments: f64, params: &[(&str, ParamValue)]) -> Driver {
     driver
 }
 
-/// What a round trip of so many milliseconds does to the window, in segments. The filter is full of
-/// its samples first.
+/// Returns the change of the window, in segments, by a round trip of `ms`. The filter is filled
+/// with such samples first.
 fn change(driver: &mut Driver, ms: u64) -> f64 {
     for _ in 0..4 {
         driver.ack(driver.conn.delivered, Bytes::ZERO, MS(ms));
@@ -38,7 +38,7 @@ fn begins_with_two_segments() {
 
 #[test]
 fn grows_and_shrinks_in_proportion_to_the_distance_from_the_target() {
-    // RFC 6817 §2.4.2: GAIN * off_target segments a window of ACKs.
+    // RFC 6817 §2.4.2: GAIN * off_target segments per window of ACKs.
     for (queue, expected) in [
         (0, 1.0),
         (50, 0.5),
@@ -74,7 +74,8 @@ fn a_queue_on_the_way_back_is_none() {
 #[test]
 fn the_least_of_four_samples_counts() {
     let mut driver = at(50.0, &[]);
-    // One ACK in three finds a queue of twice the target; the minimum of four never does.
+    // One ACK in three sees a queueing delay of twice the target; the minimum of four samples never
+    // does.
     let before = driver.cwnd();
     driver.round_of(51, MS(1), |i| if i % 3 == 0 { MS(250) } else { MS(50) });
     assert!(
@@ -122,7 +123,7 @@ fn a_timeout_leaves_one_segment() {
 #[test]
 fn alone_it_fills_the_link_and_holds_the_target() {
     let delay = MS(40);
-    // 10 Mbit/s: a packet takes 1.2 ms, the target are 83 of them.
+    // 10 Mbit/s: a packet takes 1.2 ms, so the target is 83 packets.
     let mut path = Path::new("ledbat", &[], Rate::from_mbps(10), delay, 400);
     path.run(Time::ZERO + Span::from_secs(60), |_, _| ());
     let (mut worst, mut best, delivered) = (Span::ZERO, Span::MAX, path.conn.delivered);

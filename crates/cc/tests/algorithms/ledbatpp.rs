@@ -9,14 +9,15 @@ use super::path::Path;
 const MS: fn(u64) -> Span = Span::from_millis;
 const S: fn(u64) -> Span = Span::from_secs;
 
-/// In congestion avoidance with a window of about so many segments, and with a base delay of `base`
-/// ms. No slowdown is due for an hour.
+/// Returns a flow in congestion avoidance with a window of about `segments`, and with a base delay
+/// of `base` ms. No slowdown is due for an hour.
 fn avoiding(segments: f64, base: u64) -> Driver {
     let mut driver = Driver::new("ledbat++", &[("slowdown_spacing", ParamValue::Number(1e6))]);
     while driver.cwnd() < segments {
         driver.round(MS(base));
     }
-    // The queue ends slow start; the first slowdown comes two round trips later and is waited for.
+    // The queue ends slow start; the first slowdown comes two round trips later, and the loop waits
+    // for its end.
     fill(&mut driver, base + 50);
     while driver.field("state") != 1.0 || driver.transitions().len() < 4 {
         driver.round(MS(base));
@@ -24,7 +25,7 @@ fn avoiding(segments: f64, base: u64) -> Driver {
     driver
 }
 
-/// Makes every sample of the filter so many milliseconds.
+/// Sets every sample of the filter to `ms` milliseconds.
 fn fill(driver: &mut Driver, ms: u64) {
     for _ in 0..4 {
         driver.ack(driver.conn.delivered, fullpipe_units::Bytes::ZERO, MS(ms));
@@ -53,7 +54,7 @@ fn gain_follows_the_base_delay() {
 
 #[test]
 fn slow_start_grows_by_gain() {
-    // §4.1: from two segments; with 20 ms, 7/6 a round trip.
+    // §4.1: starts from two segments; at 20 ms, grows by a factor of 7/6 per round trip.
     let mut driver = Driver::new("ledbat++", &[]);
     assert_eq!(driver.cwnd(), 2.0);
     while driver.cwnd() < 100.0 {
@@ -78,7 +79,7 @@ fn slow_start_ends_at_three_quarters_of_the_target() {
     assert_eq!(
         driver.field("state"),
         0.0,
-        "45 ms are not above 3/4 of 60 ms"
+        "45 ms is not above 3/4 of 60 ms"
     );
     fill(&mut driver, 50 + 46);
     assert_eq!(driver.field("state"), 1.0);
@@ -89,7 +90,7 @@ fn slow_start_ends_at_three_quarters_of_the_target() {
 fn below_the_target_the_window_grows_by_gain_a_round_trip() {
     for (base, gain) in [(20, 1.0 / 6.0), (50, 1.0 / 3.0), (150, 1.0)] {
         let mut driver = avoiding(40.0, base);
-        // §4.3: the same whatever the queue is, up to the target.
+        // §4.3: independent of the queue, up to the target.
         for queue in [0, 30, 59] {
             fill(&mut driver, base + queue);
             let before = driver.cwnd();
@@ -105,7 +106,7 @@ fn below_the_target_the_window_grows_by_gain_a_round_trip() {
 
 #[test]
 fn above_the_target_it_falls_in_proportion_but_never_by_more_than_half() {
-    // §4.3 with a base of 50 ms, for one ACK: its share of max(1/3 - W (delay/60 ms - 1), -W/2).
+    // §4.3 with a base delay of 50 ms: each ACK's share of max(1/3 - W (delay/60 ms - 1), -W/2).
     for (queue, part) in [
         (66, 0.1),
         (70, 1.0 / 6.0),
@@ -179,12 +180,12 @@ fn the_first_slowdown_comes_two_round_trips_after_slow_start() {
     assert_eq!(driver.now - end, MS(2 * 96), "§4.4");
     assert_eq!((driver.cwnd(), driver.ssthresh()), (2.0, 2.0));
 
-    // It holds two segments for two round trips, with ACKs or without.
+    // It holds two segments for two round trips, with or without ACKs.
     let began = driver.now;
     let wake = driver
         .decision()
         .wake_at
-        .expect("a slowdown ends by itself");
+        .expect("a slowdown ends by a timer");
     assert_eq!(wake - began, MS(2 * 96));
     driver.round(MS(50));
     assert_eq!(driver.cwnd(), 2.0);
@@ -192,7 +193,7 @@ fn the_first_slowdown_comes_two_round_trips_after_slow_start() {
     driver.call(fullpipe_cc::Controller::on_timer);
     assert_eq!(driver.field("state"), 3.0);
 
-    // Then it grows back to where it was, and no further.
+    // Then it grows back to the previous window, and no further.
     while driver.field("state") == 3.0 {
         driver.round(MS(50));
     }
@@ -240,7 +241,7 @@ fn a_loss_in_a_slowdown_halves_the_window_to_come_back_to() {
     assert_eq!(
         (driver.cwnd(), driver.ssthresh()),
         (2.0, 2.0),
-        "recovery goes down to the slowdown's window"
+        "recovery reduces the window to the slowdown's"
     );
     driver.recover();
     while driver.field("state") != 1.0 {
@@ -263,7 +264,7 @@ fn a_timeout_leaves_one_segment_and_slow_start_up_to_half() {
     assert!((driver.ssthresh() - before / 2.0).abs() < 0.01);
     driver.conn.inflight = SMSS;
     while driver.field("state") == 0.0 {
-        // Not the initial slow start: the delay does not end it.
+        // This is not the initial slow start: delay does not end it.
         driver.round(MS(110));
     }
     assert!(
@@ -282,7 +283,7 @@ fn a_spurious_loss_is_undone() {
     assert_eq!(driver.cwnd(), before);
 }
 
-/// When each slowdown began, and when it was over.
+/// Start and end of each slowdown.
 fn slowdowns(path: &Path) -> Vec<(Time, Time)> {
     let begin = path
         .log

@@ -1,4 +1,4 @@
-//! The algorithms against their specifications' numbers, through the public contract alone.
+//! The algorithms, compared with their specifications' numbers through the public contract only.
 
 mod bbr1;
 mod bbr2;

@@ -7,7 +7,7 @@ use super::driver::{Driver, SMSS};
 
 const RTT: Span = Span::from_millis(100);
 
-/// In congestion avoidance with a window of `segments`.
+/// Returns a flow in congestion avoidance with a window of `segments`.
 fn in_avoidance(segments: u64) -> Driver {
     let mut driver = Driver::new("newreno", &[]);
     while driver.cwnd() < 2.0 * segments as f64 {
@@ -50,9 +50,9 @@ fn all_losses_of_a_window_halve_it_once() {
     let mut driver = in_avoidance(80);
     driver.lose();
     assert_eq!((driver.cwnd(), driver.ssthresh()), (40.0, 40.0));
-    // More losses come in the same recovery, which the transport reports with no second Enter.
+    // Later losses are in the same recovery, so the transport does not report a second Enter.
     driver.round(RTT);
-    assert_eq!(driver.cwnd(), 40.0, "nothing grows in recovery");
+    assert_eq!(driver.cwnd(), 40.0, "no growth in recovery");
     driver.recover();
     assert_eq!(driver.cwnd(), 40.0);
 }
@@ -66,7 +66,7 @@ fn a_flight_below_the_window_counts_not_the_window() {
     assert_eq!(
         driver.ssthresh(),
         15.0,
-        "half of 29 left in flight and one lost"
+        "half of 29 segments in flight plus one lost"
     );
 }
 
@@ -90,7 +90,7 @@ fn a_timeout_restarts_from_one_segment_and_repeated_ones_keep_the_threshold() {
     assert_eq!(
         (driver.cwnd(), driver.ssthresh()),
         (1.0, 40.0),
-        "RFC 5681 §3.1: held constant"
+        "RFC 5681 §3.1: ssthresh held constant"
     );
     driver.round(RTT);
     driver.round(RTT);
@@ -98,7 +98,7 @@ fn a_timeout_restarts_from_one_segment_and_repeated_ones_keep_the_threshold() {
     while driver.cwnd() < 40.0 {
         driver.round(RTT);
     }
-    assert_eq!(driver.cwnd(), 40.0, "which ends at the threshold");
+    assert_eq!(driver.cwnd(), 40.0, "slow start ends at the threshold");
     driver.round(RTT);
     assert_eq!(driver.cwnd(), 41.0);
 }
@@ -147,7 +147,7 @@ fn a_spurious_recovery_or_timeout_is_undone() {
         driver.recovery(Recovery::Spurious);
         assert_eq!((driver.cwnd(), driver.ssthresh()), (80.0, 80.0));
         driver.recovery(Recovery::Spurious);
-        assert_eq!(driver.cwnd(), 80.0, "there is nothing left to undo");
+        assert_eq!(driver.cwnd(), 80.0, "no reduction is left to undo");
     }
 }
 

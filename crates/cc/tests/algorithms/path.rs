@@ -1,6 +1,6 @@
-//! A path in small: one bottleneck with a drop-tail queue and all delay behind it, one bulk flow,
-//! every packet acknowledged. Enough for a controller to close its loop; the real models are
-//! elsewhere.
+//! A minimal path: one bottleneck with a drop-tail queue and all propagation delay behind it, one
+//! bulk flow, and an ACK per packet. This is enough to close a controller's loop; the real models
+//! are in other crates.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::driver::{Log, SMSS, build, fresh_conn, observed};
 
-/// 1500 bytes on the wire.
+/// Size of a packet on the wire.
 const WIRE: Bytes = Bytes::new(1_500);
-/// Packets that arrive after a missing one until it counts as lost.
+/// Number of later packets that must arrive before a missing one counts as lost.
 const REORDERING: u64 = 3;
 
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     number: u64,
     packet: Snapshot,
-    /// When its ACK comes; none for a dropped one.
+    /// Arrival time of its ACK; `None` for a dropped packet.
     acked_at: Option<Time>,
     marked: bool,
 }
@@ -33,11 +33,12 @@ pub(crate) struct Path {
     pub(crate) conn: Conn,
     pub(crate) now: Time,
     pub(crate) log: Log,
-    /// Queue limit, packets that wait.
+    /// Queue limit, in packets.
     pub(crate) limit: u64,
-    /// What finds more waiting than this is marked, if it is capable: a step, as in data centers.
+    /// Packets of an ECN-capable flow that find a longer queue are marked: a step threshold, as in
+    /// data centers.
     pub(crate) mark_above: u64,
-    /// In recovery the transport owns the window.
+    /// Owner of the window during recovery.
     owner: RecoveryOwner,
     transmission: Span,
     delay: Span,
@@ -47,8 +48,8 @@ pub(crate) struct Path {
     recovery_point: Option<u64>,
     first_sent: Time,
     delivered_at: Time,
-    /// The transport's own pacing of a controller that gives no rate: Linux's 2 and 1.2 times cwnd
-    /// / srtt.
+    /// The transport paces a controller without a pacing rate, as Linux does: at 2 and 1.2 times
+    /// cwnd / srtt.
     pace_window: bool,
     rng: Rng,
     fields: Vec<&'static str>,
@@ -85,7 +86,7 @@ impl Path {
         }
     }
 
-    /// Marks what finds more than `packets` waiting.
+    /// Marks packets that find more than `packets` in the queue.
     pub(crate) fn marking(mut self, packets: u64) -> Path {
         self.mark_above = packets;
         self
@@ -101,17 +102,17 @@ impl Path {
         observed(&self.cc, &self.fields, name)
     }
 
-    /// Another rate from now on; what waits keeps its time.
+    /// Changes the rate; the departure times of packets in the queue remain.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.transmission = rate.time_for(WIRE);
     }
 
-    /// Packets that wait at the bottleneck.
+    /// Number of packets in the bottleneck's queue.
     pub(crate) fn queue(&self) -> u64 {
         (self.link_free.since(self.now).as_nanos().saturating_sub(1)) / self.transmission.as_nanos()
     }
 
-    /// Runs until `end`; `watch` is called after every ACK, with its RTT.
+    /// Runs until `end`; calls `watch` after every ACK, with the RTT.
     pub(crate) fn run(&mut self, end: Time, mut watch: impl FnMut(&Path, Span)) {
         loop {
             let decision = self.cc.decision();

@@ -1,4 +1,4 @@
-//! Prague: L4STeam's tcp_prague.c, and the laws of scalable congestion control.
+//! Prague, compared with L4STeam's tcp_prague.c and the equations of scalable congestion control.
 
 use fullpipe_cc::{EcnCodepoint, ParamValue, PathChange};
 use fullpipe_units::{Bytes, Rate, Span, Time};
@@ -9,7 +9,7 @@ use super::path::Path;
 const MS: fn(u64) -> Span = Span::from_millis;
 const S: fn(u64) -> Span = Span::from_secs;
 
-/// In congestion avoidance with a window of some segments and with that alpha.
+/// Returns a flow in congestion avoidance with this window and this alpha.
 fn avoiding(segments: f64, alpha: f64, params: &[(&str, ParamValue)]) -> Driver {
     let mut all = vec![("alpha_init", ParamValue::Number(alpha))];
     all.extend(params.iter().cloned());
@@ -39,7 +39,8 @@ fn slow_start_doubles_and_ends_with_a_mark() {
         driver.round(MS(20));
     }
     driver.mark();
-    // Alpha is 1: half of the window, which the one in use approaches by a segment an ACK.
+    // Alpha is 1: the target window is halved, and the window in use approaches it by one segment
+    // per ACK.
     assert_eq!((driver.field("window"), driver.cwnd()), (80.0, 160.0));
     driver.conn.in_recovery = false;
     for acks in 1..=10 {
@@ -60,7 +61,7 @@ fn a_mark_takes_half_of_alpha_and_keeps_the_fraction() {
     }
     assert!(
         (driver.field("window") / window - libm::pow(0.95, 11.0)).abs() < 1e-9,
-        "fractions are not lost"
+        "the fraction is kept"
     );
 }
 
@@ -91,7 +92,7 @@ fn unmarked_packets_add_a_segment_a_window_though_others_are_marked() {
     let before = driver.field("window");
     driver.round(MS(50));
     assert!((driver.field("window") - before - 1.0).abs() < 0.05);
-    // tcp_prague.c: growth goes on in CWR, and marked packets don't count.
+    // tcp_prague.c: growth continues in CWR, and marked packets do not count.
     driver.marked = 0.5;
     driver.conn.in_recovery = true;
     let before = driver.field("window");
@@ -158,14 +159,18 @@ fn a_mark_too_early_does_not_put_off_the_next_answer() {
     driver.now += MS(25);
     driver.mark();
     let after = driver.field("window");
-    // A round trip later a mark begins the endpoint's next episode, which no mark can begin again
-    // for another one.
+    // A round trip later a mark begins the endpoint's next episode. During that episode no mark can
+    // begin another one.
     driver.now += MS(21);
     driver.mark();
     driver.marked = 1.0;
     driver.now += MS(3);
     driver.ack(driver.conn.delivered, SMSS, MS(20));
-    assert_eq!(driver.field("window"), after, "24 ms after the first");
+    assert_eq!(
+        driver.field("window"),
+        after,
+        "only 24 ms after the first reduction"
+    );
     driver.now += MS(1);
     let left = after * (1.0 - driver.field("alpha") / 2.0);
     driver.ack(driver.conn.delivered, SMSS, MS(20));
@@ -243,7 +248,7 @@ fn paces_the_window_over_a_round_trip_in_bursts_of_a_quarter_of_a_millisecond() 
 
 #[test]
 fn alone_at_a_step_of_a_millisecond_it_fills_the_link_with_a_short_queue() {
-    // 40 Mbit/s: a packet takes 0.3 ms, so a step of 1 ms are three.
+    // 40 Mbit/s: a packet takes 0.3 ms, so a step of 1 ms is three packets.
     for delay in [5, 20, 50] {
         let rate = Rate::from_mbps(40);
         let mut path = Path::new("prague", &[], rate, MS(delay), 1_000).marking(3);

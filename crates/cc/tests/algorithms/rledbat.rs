@@ -1,4 +1,4 @@
-//! rLEDBAT: RFC 9840. What the transport does for it, the right edge among it, is tested in
+//! rLEDBAT: RFC 9840. The transport's part, including the right edge of the window, is tested in
 //! `crates/tcp`.
 
 use fullpipe_cc::{Arrival, Config, Registry, WindowController};
@@ -8,7 +8,7 @@ use super::driver::SMSS;
 
 const MS: fn(u64) -> Span = Span::from_millis;
 
-/// A receiver with a path of 50 ms whose sender uses what it is offered.
+/// A receiver on a path of 50 ms, with a sender that uses the whole advertised window.
 #[derive(Debug)]
 struct Bench {
     controller: Box<dyn WindowController>,
@@ -21,7 +21,7 @@ impl Bench {
     fn new() -> Bench {
         let descriptor = Registry::default()
             .window("rledbat")
-            .expect("it is built in");
+            .expect("a built-in algorithm");
         let controller = (descriptor.build)(&Config::defaults(descriptor));
         Bench {
             controller,
@@ -57,7 +57,7 @@ impl Bench {
         self.controller.on_arrival(self.now, &arrival);
     }
 
-    /// A round trip's worth of segments.
+    /// Receives a round trip's worth of segments.
     fn round(&mut self) {
         let segments = self.window() as u64;
         for _ in 0..segments {
@@ -66,7 +66,7 @@ impl Bench {
         }
     }
 
-    /// In congestion avoidance with the slowdown just over.
+    /// Returns a bench in congestion avoidance, just after a slowdown.
     fn avoiding() -> Bench {
         let mut bench = Bench::new();
         while bench.window() < 60.0 {
@@ -96,7 +96,7 @@ fn offers_two_segments_and_then_more_by_gain() {
     }
     let before = bench.window();
     bench.round();
-    // A base of 50 ms: GAIN is 1/3.
+    // The base delay is 50 ms, so GAIN is 1/3.
     assert!(
         (bench.window() / before - 4.0 / 3.0).abs() < 0.02,
         "{}",
@@ -125,7 +125,7 @@ fn a_queue_above_the_target_takes_from_the_window() {
     let change = (bench.window() - before) * before;
     assert!(
         (change / before + 0.5).abs() < 0.05,
-        "half a window a round trip at 1.5 targets: {change} of {before}"
+        "half a window per round trip at 1.5 targets: {change} of {before}"
     );
 }
 
@@ -146,7 +146,7 @@ fn retransmissions_of_a_round_trip_halve_it_once() {
     bench.arrive(true);
     assert!(
         (bench.window() - before / 4.0).abs() < 0.01,
-        "a round trip later, again"
+        "halved again a round trip later"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Slow starts, under CUBIC: HyStart++ (RFC 9406), HyStart (Linux), classic.
+//! Slow starts, tested with CUBIC: HyStart++ (RFC 9406), HyStart (Linux), classic.
 
 use fullpipe_units::{Rate, Span};
 
@@ -10,7 +10,8 @@ fn cubic_with(slow_start: &str) -> Driver {
     Driver::new("cubic", &[("slow_start", word(slow_start))])
 }
 
-/// A round whose packets all see `rtt`, one ACK a packet, as far apart as no train is.
+/// Makes a round in which all packets see `rtt`, with an ACK per packet, too far apart for an ACK
+/// train.
 fn round_at(driver: &mut Driver, rtt: Span) {
     let packets = driver.cwnd() as u64;
     driver.round_of(packets, Span::from_millis(3), |_| rtt);
@@ -79,7 +80,7 @@ fn hystart_pp_leaves_after_five_rounds_of_a_quarter_of_the_growth() {
     for _ in 0..2 {
         round_at(&mut driver, BASE);
     }
-    // Into CSS with the eighth sample; the round counts as the first of five.
+    // CSS begins with the eighth sample; that round counts as the first of five.
     round_at(&mut driver, BASE * 2);
     assert_eq!(driver.cwnd(), 40.0 + 7.0 + (40.0 - 7.0) / 4.0);
     for _ in 1..5 {
@@ -88,7 +89,7 @@ fn hystart_pp_leaves_after_five_rounds_of_a_quarter_of_the_growth() {
         assert_eq!(driver.transitions(), ["slow_start>css"]);
         assert!(
             (driver.cwnd() - before - before.floor() / 4.0).abs() < 0.01,
-            "a quarter of what slow start adds"
+            "a quarter of slow start's growth"
         );
     }
     let window = driver.cwnd();
@@ -164,7 +165,7 @@ fn hystart_leaves_when_the_delay_has_grown_by_an_eighth() {
             driver.round_of(8, Span::from_millis(3), |_| {
                 Span::from_micros(base + threshold + above)
             });
-            assert_eq!(driver.cwnd(), window + 8.0, "eight samples decide nothing");
+            assert_eq!(driver.cwnd(), window + 8.0, "eight samples are not enough");
             round_at(&mut driver, Span::from_micros(base + threshold + above));
             assert_eq!(
                 driver.transitions() == ["slow_start>congestion_avoidance"],
@@ -177,8 +178,8 @@ fn hystart_leaves_when_the_delay_has_grown_by_an_eighth() {
 
 #[test]
 fn hystart_leaves_when_a_train_of_acks_fills_the_pipe() {
-    // Unpaced, a train of half the minimum RTT is enough; paced, it takes all of it. 0.5 ms or 1 ms
-    // is for offload.
+    // Unpaced, a train of half the minimum RTT is enough; paced, it must span the whole RTT. 0.5 ms
+    // or 1 ms is the allowance for offload.
     for (paced, longest) in [(false, 50.5), (true, 101.0)] {
         let mut driver = cubic_with("hystart");
         driver.conn.paced = paced;
@@ -218,7 +219,7 @@ fn hystart_looks_at_no_window_below_sixteen_segments() {
     let mut driver = cubic_with("hystart");
     driver.round_of(5, Span::from_millis(3), |_| BASE);
     assert_eq!(driver.cwnd(), 15.0);
-    // A train and a delay that would end slow start at once.
+    // A train and an RTT that would end slow start immediately.
     driver.conn.cwnd_limited = false;
     driver.round_of(300, Span::from_millis(1), |_| BASE * 3);
     assert!(driver.transitions().is_empty());

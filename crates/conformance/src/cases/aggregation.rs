@@ -1,14 +1,14 @@
-//! Paths that hold ACKs back and release them at once: A.12 and A.13.
+//! Paths that hold ACKs back and release them in bursts: A.12 and A.13.
 
 use super::startup::exit;
 use super::{RATE, RTT, SEGMENT, usual_path};
 use crate::case::{Case, Scene, Step, at_least, condition};
 use crate::view::Flow;
 
-/// What the bottleneck delivers in 20 ms, bytes: as much is acknowledged at once.
+/// Bytes that the bottleneck delivers in 20 ms, and that are therefore acknowledged at once.
 const HELD: f64 = RATE * 0.02 / 8.0;
 
-/// The most of a trace field from `from` to `to`.
+/// Maximum of a trace field from `from` to `to`.
 fn most(flow: &Flow<'_>, field: &str, from: f64, to: f64) -> crate::view::Measured {
     let values = flow.own(field)?;
     Ok(flow
@@ -30,7 +30,7 @@ pub(super) static IN_STARTUP: Case = Case {
                 "extra_acked / data of 20 ms",
                 "",
                 (0.75, 1.25),
-                "step 3: correctly; no number there: a quarter, for epochs that begin inside of a burst",
+                "step 3: correctly estimated; the draft gives no number: 25 %, because epochs may begin within a burst",
                 |flow| {
                     Ok(most(
                         flow,
@@ -54,14 +54,14 @@ pub(super) static IN_STARTUP: Case = Case {
                 "max_bw / bottleneck at the exit",
                 "",
                 at_least(0.98),
-                "step 4: the full bandwidth; 2 % as in A.1",
+                "step 4: the full bandwidth; tolerance of 2 % as in A.1",
                 |flow| Ok(flow.own("max_bw")?[exit(flow)?.1] / RATE),
             ),
             condition(
                 "max_bw / bottleneck at the exit",
                 "",
                 (0.98, 1.02),
-                "step 4: not more than the path has",
+                "step 4: at most the bandwidth of the path",
                 |flow| Ok(flow.own("max_bw")?[exit(flow)?.1] / RATE),
             )
             .reported(),
@@ -73,8 +73,8 @@ pub(super) static IN_STARTUP: Case = Case {
 pub(super) static IN_CRUISE: Case = Case {
     section: "A.13",
     title: "Achieving expected Cruise bandwidth on a link with aggregation",
-    note: "ACKs are released every 20 ms, for a second. Then the application pauses for 30 ms, which ends the last burst's \
-           epoch: at the estimated rate its surplus would stay for seconds.",
+    note: "ACKs are released every 20 ms, for one second. Then the application pauses for 30 ms, which ends the last burst's \
+           epoch: at the estimated rate its excess would last for seconds.",
     scenes: &[Scene {
         state: "probe_bw_cruise",
         scenario: usual_path!("3s"),
@@ -94,10 +94,10 @@ pub(super) static IN_CRUISE: Case = Case {
                 },
             ),
             condition(
-                "rounds that the last burst counts",
+                "rounds for which the last burst counts",
                 "rounds",
                 (9.0, 11.0),
-                "step 3: ExtraAckedFilterLen is 10; one more or less, since bursts lie anywhere in a round",
+                "step 3: ExtraAckedFilterLen is 10; one more or less, because a burst may be anywhere in a round",
                 |flow| {
                     let (extra, round) = (flow.own("extra_acked")?, flow.own("round")?);
                     let begin = flow.row(flow.step(0) + 1.0 + RTT)?;
@@ -111,7 +111,7 @@ pub(super) static IN_CRUISE: Case = Case {
                 "(cwnd - 2 BDP) / extra_acked",
                 "",
                 at_least(1.0 - SEGMENT / HELD),
-                "step 4: augmented; but a segment",
+                "step 4: augmented; tolerance of one segment",
                 |flow| {
                     let (cwnd, extra) = (flow.common("cwnd"), flow.own("extra_acked")?);
                     let row = flow.row_before(flow.step(0) + 1.0)?;
@@ -129,7 +129,7 @@ pub(super) static IN_CRUISE: Case = Case {
                 "delivered / bottleneck",
                 "",
                 at_least(0.97),
-                "step 4: full utilization; PacingMarginPercent, and 2 % as in A.1",
+                "step 4: full utilization, less PacingMarginPercent; tolerance of 2 % as in A.1",
                 |flow| Ok(flow.rate(flow.step(0) + 0.2, flow.step(0) + 1.0)? / RATE),
             ),
         ],

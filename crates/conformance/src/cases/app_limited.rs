@@ -1,11 +1,11 @@
-//! Flows that the application limits: A.2, A.6, A.7 and A.22.
+//! Application-limited flows: A.2, A.6, A.7 and A.22.
 
 use super::startup::{at_exit, exit};
 use super::{RTT, usual_path};
 use crate::case::{Case, NONE, Scene, Step, YES, at_least, at_most, condition, exactly};
 use crate::view::{Flow, Why};
 
-/// When the first loss was declared at `since` or later.
+/// Time of the first loss at `since` or later.
 fn first_loss(flow: &Flow<'_>, since: f64) -> Result<f64, Why> {
     let lost = flow.common("lost");
     let rows = flow.rows(since, flow.end())?;
@@ -19,8 +19,8 @@ fn first_loss(flow: &Flow<'_>, since: f64) -> Result<f64, Why> {
 pub(super) static LOSS_IN_STARTUP: Case = Case {
     section: "A.2",
     title: "Exiting Startup on loss when application-limited",
-    note: "The application writes half of what the path can carry. From 1 s on 10 % is lost: some eight of the eighty \
-           segments of a round trip, for the six ranges that §5.3.1.3 asks for.",
+    note: "The application writes at half the bandwidth of the path. From 1 s on, 10 % is lost: about eight of the eighty \
+           segments of a round trip, because §5.3.1.3 requires losses in six ranges.",
     scenes: &[Scene {
         state: "startup",
         scenario: usual_path!("2s"),
@@ -28,21 +28,17 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
         steps: &[],
         conditions: &[
             condition(
-                "limited by the application before",
+                "application-limited before the loss",
                 "",
                 at_least(0.9),
-                "step 2; not yet in the first round trips",
+                "step 2; excludes the first round trips",
                 |flow| flow.limited("application", 0.3, 1.0),
             ),
+            condition("in Startup when loss begins", "", YES, "step 3", |flow| {
+                Ok(f64::from(flow.stay("startup", 0.0)?.to > 1.0))
+            }),
             condition(
-                "still in Startup when loss begins",
-                "",
-                YES,
-                "step 3",
-                |flow| Ok(f64::from(flow.stay("startup", 0.0)?.to > 1.0)),
-            ),
-            condition(
-                "lost in the round trip before",
+                "loss rate in the round trip before exit",
                 "%",
                 at_least(2.0),
                 "steps 3 and 4: more than LossThresh",
@@ -56,14 +52,14 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
                 "from the first loss to the exit",
                 "RTT",
                 at_most(4.0),
-                "step 5; no number there: a round of recovery, the rest of the one before, and two for too few ranges",
+                "step 5; the draft gives no number: a round of recovery, the rest of the previous round, and two rounds with too few ranges",
                 |flow| Ok((exit(flow)?.0 - first_loss(flow, 0.9)?) / RTT),
             ),
             condition(
                 "full_bw_count at the exit",
                 "rounds",
                 at_most(2.0),
-                "step 5: it is loss that ends Startup, no plateau",
+                "step 5: loss, not a plateau, ends Startup",
                 |flow| at_exit(flow, "full_bw_count"),
             ),
             condition("full_bw_reached at the exit", "", YES, "step 5", |flow| {
@@ -73,7 +69,7 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
                 "full_bw_now at the exit",
                 "",
                 YES,
-                "step 5 has it, but §5.3.1.3 sets full_bw_reached alone",
+                "step 5 requires it, but §5.3.1.3 sets only full_bw_reached",
                 |flow| at_exit(flow, "full_bw_now"),
             )
             .reported(),
@@ -100,13 +96,13 @@ pub(super) static LOSS_IN_UP: Case = Case {
         }],
         conditions: &[
             condition(
-                "limited by the application before",
+                "application-limited before the loss",
                 "",
                 at_least(0.9),
                 "step 2",
                 |flow| flow.limited("application", flow.step(0) + 2.0 * RTT, flow.step(0) + 0.15),
             ),
-            condition("still in UP when loss begins", "", YES, "step 3", |flow| {
+            condition("in UP when loss begins", "", YES, "step 3", |flow| {
                 Ok(f64::from(
                     flow.stay("probe_bw_up", flow.step(0))?.to > flow.step(0) + 0.15,
                 ))
@@ -115,14 +111,14 @@ pub(super) static LOSS_IN_UP: Case = Case {
                 "from the first loss to the exit",
                 "RTT",
                 at_most(1.0),
-                "step 4: loss over the last round trip",
+                "step 4: loss within the last round trip",
                 |flow| {
                     let (stay, _) = flow.stay_to_end("probe_bw_up", flow.step(0))?;
                     Ok((stay.to - first_loss(flow, flow.step(0))?) / RTT)
                 },
             ),
             condition(
-                "UP to DOWN while losing",
+                "transition from UP to DOWN during loss",
                 "",
                 exactly(1.0),
                 "step 5",
@@ -136,7 +132,7 @@ pub(super) static LOSS_IN_UP: Case = Case {
                 "change of inflight_longterm",
                 "B",
                 NONE,
-                "step 5: appropriately; §5.5.10.2 has no application-limited sample lower it",
+                "step 5: appropriately; by §5.5.10.2 application-limited samples do not lower it",
                 |flow| {
                     let longterm = flow.own("inflight_longterm")?;
                     let (stay, _) = flow.stay_to_end("probe_bw_up", flow.step(0))?;
@@ -148,8 +144,7 @@ pub(super) static LOSS_IN_UP: Case = Case {
     }],
 };
 
-/// An RTT that shrinks by a millisecond before each ProbeRTT would be due, from 5 s on and from
-/// `$t`.
+/// An RTT that shrinks by a millisecond each time before ProbeRTT would be due.
 macro_rules! shrinking {
     ($($time:literal $rtt:literal),+) => {
         concat!($("[[path.change]]\nat = \"", $time, "\"\nrtt = \"", $rtt, "\"\n\n"),+)
@@ -159,8 +154,8 @@ macro_rules! shrinking {
 pub(super) static NO_EXIT: Case = Case {
     section: "A.7",
     title: "Never exiting ProbeBW_UP (or Startup) when application-limited with no loss",
-    note: "§5.3.4 has ProbeRTT interrupt every state after 5 s without a lower RTT. So the RTT shrinks by a \
-           millisecond every 4.5 s, and \"indefinitely\" is 15 s.",
+    note: "By §5.3.4 ProbeRTT interrupts every state after 5 s without a lower RTT. The RTT therefore shrinks by a \
+           millisecond every 4.5 s, and 15 s stand for \"indefinitely\".",
     scenes: &[
         Scene {
             name: "startup",
@@ -169,14 +164,10 @@ pub(super) static NO_EXIT: Case = Case {
             flow: "app_rate = \"10mbit\"\n",
             path: shrinking!("4s" "39ms", "8.5s" "38ms", "13s" "37ms"),
             conditions: &[
-                condition(
-                    "limited by the application",
-                    "",
-                    at_least(0.9),
-                    "step 2",
-                    |flow| flow.limited("application", 1.0, flow.end()),
-                ),
-                condition("lost", "B", NONE, "step 3", |flow| {
+                condition("application-limited", "", at_least(0.9), "step 2", |flow| {
+                    flow.limited("application", 1.0, flow.end())
+                }),
+                condition("data lost", "B", NONE, "step 3", |flow| {
                     flow.lost(0.1, flow.end())
                 }),
                 condition("time in Startup", "s", at_least(15.0), "step 3", |flow| {
@@ -195,14 +186,10 @@ pub(super) static NO_EXIT: Case = Case {
                 ..Step::enters("probe_bw_up")
             }],
             conditions: &[
-                condition(
-                    "limited by the application",
-                    "",
-                    at_least(0.9),
-                    "step 2",
-                    |flow| flow.limited("application", flow.step(0) + 0.2, flow.end()),
-                ),
-                condition("lost", "B", NONE, "step 3", |flow| {
+                condition("application-limited", "", at_least(0.9), "step 2", |flow| {
+                    flow.limited("application", flow.step(0) + 0.2, flow.end())
+                }),
+                condition("data lost", "B", NONE, "step 3", |flow| {
                     flow.lost(flow.step(0), flow.end())
                 }),
                 condition("time in UP", "s", at_least(15.0), "step 3", |flow| {
@@ -218,7 +205,7 @@ pub(super) static NO_EXIT: Case = Case {
 pub(super) static REFILL: Case = Case {
     section: "A.22",
     title: "Handling application-limited sending during ProbeBW_REFILL",
-    note: "The pause is 35 ms: until just before the flight has run out.",
+    note: "The pause of 35 ms ends just before all data in flight is acknowledged.",
     scenes: &[Scene {
         state: "probe_bw_refill",
         scenario: usual_path!("5s"),
@@ -228,10 +215,10 @@ pub(super) static REFILL: Case = Case {
         }],
         conditions: &[
             condition(
-                "least delivery rate / max_bw",
+                "minimum delivery rate / max_bw",
                 "",
                 at_most(0.9),
-                "step 3: samples are lower; no number there: by enough that only the pause explains it",
+                "step 3: lower samples; the draft gives no number: low enough that only the pause explains it",
                 |flow| {
                     let (rate, max_bw) = (flow.common("delivery_rate"), flow.own("max_bw")?);
                     let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
@@ -242,7 +229,7 @@ pub(super) static REFILL: Case = Case {
                 },
             ),
             condition(
-                "max_bw after the round / before",
+                "max_bw after / before the round",
                 "",
                 exactly(1.0),
                 "step 3",
@@ -251,21 +238,25 @@ pub(super) static REFILL: Case = Case {
                     Ok(flow.own_at("max_bw", stay.to)? / flow.own_at("max_bw", stay.from)?)
                 },
             ),
-            condition("REFILL to UP", "", at_least(1.0), "step 4", |flow| {
-                flow.count("probe_bw_refill", "probe_bw_up", flow.step(0))
-            }),
+            condition(
+                "transitions from REFILL to UP",
+                "",
+                at_least(1.0),
+                "step 4",
+                |flow| flow.count("probe_bw_refill", "probe_bw_up", flow.step(0)),
+            ),
             condition(
                 "time in REFILL",
                 "RTT",
                 at_most(2.0),
-                "step 4: one round trip behind the pause",
+                "step 4: one round trip after the pause",
                 |flow| {
                     let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
                     Ok((stay.to - stay.from) / RTT)
                 },
             ),
             condition(
-                "UP to DOWN after it",
+                "later transitions from UP to DOWN",
                 "",
                 at_least(1.0),
                 "step 4: handles subsequent probing",

@@ -1,10 +1,10 @@
-//! Little bandwidth, other bandwidth, policed bandwidth: A.14 to A.17.
+//! Low, changing and policed bandwidth: A.14 to A.17.
 
 use super::{RTT, SEGMENT, payload};
 use crate::case::{Case, Scene, Step, YES, at_least, at_most, condition, exactly};
 use crate::view::{Flow, Measured, Why};
 
-/// Payload of 1, 10 and 100 Mbit/s.
+/// Payload rates of links of 1, 10 and 100 Mbit/s.
 const ONE: f64 = payload(1e6);
 const TEN: f64 = payload(10e6);
 const HUNDRED: f64 = payload(100e6);
@@ -12,13 +12,13 @@ const HUNDRED: f64 = payload(100e6);
 pub(super) static BELOW_A_PACKET: Case = Case {
     section: "A.14",
     title: "Correctly managing sub-packet BDPs",
-    note: "1 Mbit/s and 5 ms: four tenths of a packet.",
+    note: "1 Mbit/s and 5 ms: the BDP is 0.4 packets.",
     scenes: &[Scene {
         state: "probe_bw",
         scenario: "duration = \"20s\"\n\n[path]\nrate = \"1mbit\"\nrtt = \"5ms\"\nbuffer = \"50packets\"\n",
         conditions: &[
             condition(
-                "least cwnd in ProbeBW",
+                "minimum cwnd in ProbeBW",
                 "segments",
                 at_least(4.0),
                 "step 3",
@@ -35,7 +35,7 @@ pub(super) static BELOW_A_PACKET: Case = Case {
                 "max_bw / bottleneck at the end",
                 "",
                 (0.98, 1.02),
-                "step 4: matches; 2 % as in A.1",
+                "step 4: matches; tolerance of 2 % as in A.1",
                 |flow| Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / ONE),
             ),
             condition(
@@ -53,7 +53,7 @@ pub(super) static BELOW_A_PACKET: Case = Case {
                 "delivered / bottleneck",
                 "",
                 at_least(0.97),
-                "step 4: no stalling; 2 %, and the pacing margin",
+                "step 4: no stalling; tolerance of 2 %, and the pacing margin",
                 |flow| Ok(flow.rate(5.0, flow.end())? / ONE),
             ),
         ],
@@ -61,8 +61,8 @@ pub(super) static BELOW_A_PACKET: Case = Case {
     }],
 };
 
-/// What inflight_longterm grows by in the rounds of the first UP after the change, bytes; rounds
-/// without growth left out.
+/// Growth of inflight_longterm in each round of the first UP after the change of the path, in
+/// bytes; leading rounds without growth are omitted.
 fn steps(flow: &Flow<'_>) -> Result<Vec<f64>, Why> {
     let stay = flow.stay("probe_bw_up", flow.step(1))?;
     let (round, longterm) = (flow.own("round")?, flow.own("inflight_longterm")?);
@@ -76,7 +76,7 @@ fn steps(flow: &Flow<'_>) -> Result<Vec<f64>, Why> {
     Ok(steps.into_iter().skip_while(|step| *step == 0.0).collect())
 }
 
-/// The first row at `since` or later in which `holds`.
+/// Returns the first row at `since` or later for which `holds` is true.
 fn when(
     flow: &Flow<'_>,
     since: f64,
@@ -90,7 +90,7 @@ fn when(
 pub(super) static TEN_TIMES_MORE: Case = Case {
     section: "A.15",
     title: "Increasing bandwidth 10x and ensuring full bandwidth is reached",
-    note: "10 Mbit/s become 100. Loss in the first UP sets inflight_longterm, which is to be raised.",
+    note: "The bandwidth increases from 10 to 100 Mbit/s. Loss in the first UP sets inflight_longterm, which must then be raised.",
     scenes: &[Scene {
         state: "probe_bw_up",
         scenario: "duration = \"14s\"\n\n[path]\nrate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"400packets\"\n",
@@ -120,24 +120,26 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
                 },
             ),
             condition(
-                "growth of its step in a round",
+                "inflight_longterm raise, round to round",
                 "",
                 (1.6, 2.4),
-                "step 3: doubles; the mean of four, a fifth off since credit goes from one round into the next",
+                "step 3: doubles; the mean of four rounds, with a tolerance of 20 %, because credit carries over between rounds",
                 |flow| match steps(flow)?.as_slice() {
                     [first, _, _, _, fifth, ..] => Ok((fifth / first).sqrt().sqrt()),
-                    _ => Err(Why::Never("it is not raised in five rounds".to_owned())),
+                    _ => Err(Why::Never(
+                        "inflight_longterm is not raised in five rounds".to_owned(),
+                    )),
                 },
             ),
             condition(
                 "max_bw / 100 Mbit/s at the end",
                 "",
                 (0.98, 1.02),
-                "step 4: full; 2 % as in A.1",
+                "step 4: full; tolerance of 2 % as in A.1",
                 |flow| Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / HUNDRED),
             ),
             condition(
-                "from the begin of UP to 98 %",
+                "from the start of UP to 98 %",
                 "rounds",
                 at_most(25.0),
                 "step 4: O(log BDP); 3 log2 of 333 segments. UP's gain alone takes 11 rounds for a factor of 10",
@@ -158,7 +160,7 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
 pub(super) static TEN_TIMES_LESS: Case = Case {
     section: "A.16",
     title: "Decreasing bandwidth 10x and ensuring max bandwidth adapts down",
-    note: "100 Mbit/s become 10.",
+    note: "The bandwidth decreases from 100 to 10 Mbit/s.",
     scenes: &[Scene {
         state: "probe_bw_cruise",
         scenario: "duration = \"14s\"\n\n[path]\nrate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n",
@@ -168,10 +170,10 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
         }],
         conditions: &[
             condition(
-                "from first loss to bw_shortterm's cut",
+                "from first loss to setting bw_shortterm",
                 "rounds",
                 at_most(2.0),
-                "step 3: rapidly; when the round of the first loss ends (§5.5.10.3)",
+                "step 3: rapidly; at the end of the round with the first loss (§5.5.10.3)",
                 |flow| {
                     let (lost, short, round) = (
                         flow.common("lost"),
@@ -187,10 +189,10 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
                 },
             ),
             condition(
-                "bw_shortterm / max_bw as CRUISE ends",
+                "bw_shortterm / max_bw when CRUISE ends",
                 "",
                 at_most(0.49),
-                "step 3: rapidly; Beta for each of two rounds with loss at least",
+                "step 3: rapidly; Beta applied in at least two rounds with loss",
                 |flow| {
                     let row =
                         flow.row_before(flow.stay_to_end("probe_bw_cruise", flow.step(0))?.0.to)?;
@@ -203,12 +205,15 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
                 "UPs until max_bw is 10 Mbit/s",
                 "",
                 at_most(2.0),
-                "step 4: 2 cycles; 2 % as in A.1",
+                "step 4: 2 cycles; tolerance of 2 % as in A.1",
                 |flow| {
                     let max_bw = flow.own("max_bw")?;
-                    let row = when(flow, flow.step(0), "max_bw stays above", |row| {
-                        max_bw[row] <= 1.02 * TEN
-                    })?;
+                    let row = when(
+                        flow,
+                        flow.step(0),
+                        "max_bw remains above 10 Mbit/s",
+                        |row| max_bw[row] <= 1.02 * TEN,
+                    )?;
                     let ups = flow.entries("probe_bw_up", flow.step(0))?;
                     Ok(ups.filter(|entry| entry.at <= flow.time(row)).count() as f64)
                 },
@@ -217,7 +222,7 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
                 "max_bw / 10 Mbit/s at the end",
                 "",
                 (0.98, 1.02),
-                "step 4: matches; 2 % as in A.1",
+                "step 4: matches; tolerance of 2 % as in A.1",
                 |flow| Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / TEN),
             ),
         ],
@@ -225,9 +230,9 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
     }],
 };
 
-/// What part of the data is lost in CRUISE from `since` on, in %: not counting the first seven
-/// round trips after a probe, in which its losses show (two), and Beta takes bw_shortterm down from
-/// 50 to 10 Mbit/s (five).
+/// Loss rate in CRUISE from `since` on, in %. Excludes the first seven round trips of each CRUISE:
+/// in two of them losses of the preceding probe appear, and in five Beta reduces bw_shortterm from
+/// 50 to 10 Mbit/s.
 fn lost_cruising(flow: &Flow<'_>, since: f64) -> Measured {
     let (lost, delivered) = (flow.common("lost"), flow.common("delivered"));
     let entries: Vec<f64> = flow
@@ -244,7 +249,9 @@ fn lost_cruising(flow: &Flow<'_>, since: f64) -> Measured {
         }
     }
     if here == 0.0 {
-        return Err(Why::Never("no CRUISE of seven round trips".to_owned()));
+        return Err(Why::Never(
+            "no CRUISE is longer than seven round trips".to_owned(),
+        ));
     }
     Ok(100.0 * away / (away + here))
 }
@@ -252,37 +259,25 @@ fn lost_cruising(flow: &Flow<'_>, since: f64) -> Measured {
 pub(super) static POLICER: Case = Case {
     section: "A.17",
     title: "Handling token bucket policers",
-    note: "The bucket's 10 MB carry the flow through Startup and far into ProbeBW at 50 Mbit/s.",
+    note: "The bucket of 10 MB lets the flow pass at 50 Mbit/s through Startup and far into ProbeBW.",
     scenes: &[Scene {
         state: "probe_bw",
         scenario: "duration = \"60s\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n\
                    policer = \"10mbit burst 10MB\"\n",
         conditions: &[
+            condition("in ProbeBW at the first drop", "", YES, "step 2", |flow| {
+                let lost = flow.common("lost");
+                let first = flow.time(when(flow, 0.0, "nothing lost", |row| lost[row] > 0.0)?);
+                Ok(f64::from(flow.stay("probe_bw", 0.0)?.from < first))
+            }),
+            condition("bw_shortterm set", "", at_least(1.0), "step 3", |flow| {
+                let short = flow.own("bw_shortterm")?;
+                Ok(f64::from(
+                    when(flow, 0.0, "bw_shortterm not set", |row| short[row] > 0.0).is_ok(),
+                ))
+            }),
             condition(
-                "in ProbeBW when it first drops",
-                "",
-                YES,
-                "step 2",
-                |flow| {
-                    let lost = flow.common("lost");
-                    let first = flow.time(when(flow, 0.0, "nothing lost", |row| lost[row] > 0.0)?);
-                    Ok(f64::from(flow.stay("probe_bw", 0.0)?.from < first))
-                },
-            ),
-            condition(
-                "bw_shortterm is set then",
-                "",
-                at_least(1.0),
-                "step 3",
-                |flow| {
-                    let short = flow.own("bw_shortterm")?;
-                    Ok(f64::from(
-                        when(flow, 0.0, "bw_shortterm not set", |row| short[row] > 0.0).is_ok(),
-                    ))
-                },
-            ),
-            condition(
-                "inflight_shortterm is set then",
+                "inflight_shortterm set",
                 "",
                 exactly(1.0),
                 "step 3",
@@ -300,21 +295,21 @@ pub(super) static POLICER: Case = Case {
                 "delivered / token rate after 10 s",
                 "",
                 (0.9, 1.05),
-                "step 4: conforms; no number there: 1, and headroom and ProbeRTT take a tenth at most",
+                "step 4: conforms; the draft gives no number: 1, less at most a tenth for headroom and ProbeRTT",
                 |flow| Ok(flow.rate(10.0, flow.end())? / TEN),
             ),
             condition(
-                "lost while cruising after 10 s",
+                "loss rate in CRUISE after 10 s",
                 "%",
                 at_most(2.0),
-                "step 4: no excessive continuous loss; LossThresh. But for seven round trips after a probe: Beta takes 50 to 10 Mbit/s in five",
+                "step 4: no excessive continuous loss: LossThresh. Excludes seven round trips after each probe: Beta reduces 50 to 10 Mbit/s in five",
                 |flow| lost_cruising(flow, 10.0),
             ),
             condition(
-                "lost in all after 10 s",
+                "overall loss rate after 10 s",
                 "%",
                 at_most(2.0),
-                "with what probes lose, which the draft does not bound",
+                "including losses of probes, which the draft does not bound",
                 |flow| {
                     let (lost, delivered) =
                         (flow.lost(10.0, flow.end())?, flow.common("delivered"));

@@ -1,4 +1,4 @@
-//! The 22 cases, a file for each group of them.
+//! The 22 cases, one file per group.
 
 mod aggregation;
 mod app_limited;
@@ -10,7 +10,7 @@ mod startup;
 
 use crate::case::Case;
 
-/// All, in the appendix's order.
+/// All cases, in the order of the appendix.
 pub static CASES: [&Case; 22] = [
     &startup::PLATEAU,
     &app_limited::LOSS_IN_STARTUP,
@@ -36,7 +36,7 @@ pub static CASES: [&Case; 22] = [
     &app_limited::REFILL,
 ];
 
-/// The case of that number, `A.5` or `5`.
+/// Returns the case with this number, `A.5` or `5`.
 pub fn case(section: &str) -> Option<&'static Case> {
     let number = section.trim_start_matches("A.");
     CASES
@@ -45,24 +45,24 @@ pub fn case(section: &str) -> Option<&'static Case> {
         .find(|case| case.section.trim_start_matches("A.") == number)
 }
 
-/// What of a link's rate is payload, bit/s.
+/// The payload share of a link's rate, in bit/s.
 const fn payload(rate: f64) -> f64 {
     rate * fullpipe_tcp::SMSS.get() as f64 / fullpipe_scenario::PACKET.get() as f64
 }
 
-/// Payload of a segment, bytes.
+/// Payload of a segment, in bytes.
 const SEGMENT: f64 = fullpipe_tcp::SMSS.get() as f64;
-/// The path that most cases run on, 50 Mbit/s and 40 ms: its rate of payload, bit/s.
+/// Payload rate of the path that most cases use (50 Mbit/s, 40 ms), in bit/s.
 const RATE: f64 = payload(50e6);
-/// Its round trip, with the transmission of a packet, s.
+/// Round-trip time of this path, including the transmission of a packet, in seconds.
 const RTT: f64 = 0.0403;
-/// Its BDP, bytes of payload.
+/// BDP of this path, in bytes of payload.
 const BDP: f64 = RATE * RTT / 8.0;
-/// A burst of a millisecond in BDPs. Rows of the trace count what the ACK let go, which the
-/// algorithm had not sent yet when it looked at what is in flight.
+/// A burst of a millisecond, in BDPs. The trace's rows include the data that an ACK released, which
+/// the algorithm had not yet sent when it compared inflight with its bounds.
 const BURST: f64 = 1.0 / 40.0;
 
-/// That path for 2, 5 or 8 s, with a buffer that no state of BBR overflows.
+/// This path for a given duration, with a buffer that BBR does not overflow in any state.
 macro_rules! usual_path {
     ($duration:literal) => {
         concat!(

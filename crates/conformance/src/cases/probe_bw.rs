@@ -5,12 +5,12 @@ use super::{BURST, RTT, SEGMENT, usual_path};
 use crate::case::{Case, NONE, Scene, Step, at_least, at_most, condition, exactly};
 use crate::view::{Change, Flow, Measured, Stay, Why};
 
-/// The first UP.
+/// The first stay in UP.
 fn up<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {
     flow.stay_to_end("probe_bw_up", 0.0)
 }
 
-/// The DOWN after the first UP.
+/// The stay in DOWN after the first UP.
 fn down<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {
     flow.stay_to_end("probe_bw_down", up(flow)?.0.to)
 }
@@ -23,11 +23,11 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
         state: "probe_bw_up",
         scenario: usual_path!("5s"),
         conditions: &[
-            condition("lost in UP", "B", NONE, "step 2", |flow| {
+            condition("data lost in UP", "B", NONE, "step 2", |flow| {
                 flow.lost(up(flow)?.0.from, up(flow)?.0.to)
             }),
             condition(
-                "limited by the application in UP",
+                "application-limited in UP",
                 "",
                 NONE,
                 "step 2: fully utilized",
@@ -37,7 +37,7 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
                 "rounds in UP",
                 "rounds",
                 (3.0, 4.0),
-                "step 4: three rounds, from the first whole one on",
+                "step 4: three rounds, from the first full round on",
                 |flow| {
                     let (round, (stay, _)) = (flow.own("round")?, up(flow)?);
                     Ok(round[flow.row(stay.to)?] - round[flow.row(stay.from)?])
@@ -57,15 +57,19 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
                 "step 4",
                 |flow| flow.own_at("full_bw_now", up(flow)?.0.to),
             ),
-            condition("UP to DOWN", "", exactly(1.0), "step 5", |flow| {
-                flow.count("probe_bw_up", "probe_bw_down", 0.0)
-            }),
+            condition(
+                "transitions from UP to DOWN",
+                "",
+                exactly(1.0),
+                "step 5",
+                |flow| flow.count("probe_bw_up", "probe_bw_down", 0.0),
+            ),
         ],
         ..Scene::EMPTY
     }],
 };
 
-/// The lower of InflightWithHeadroom and Inflight(1.0), in a row.
+/// The lower of InflightWithHeadroom and Inflight(1.0), at a row.
 fn room(flow: &Flow<'_>, row: usize) -> Measured {
     let longterm = flow.own("inflight_longterm")?[row];
     let bdp = flow.own("max_bw")?[row] * flow.own("min_rtt")?[row] / 8.0;
@@ -79,7 +83,7 @@ fn room(flow: &Flow<'_>, row: usize) -> Measured {
 pub(super) static DOWN_ENDS_DRAINED: Case = Case {
     section: "A.8",
     title: "Exiting ProbeBW_DOWN on inflight",
-    note: "The buffer is half a BDP, so that UP ends with losses, and there is an inflight_longterm to leave headroom to.",
+    note: "The buffer is half a BDP, so that UP ends with losses, which set inflight_longterm, and DOWN must leave headroom.",
     scenes: &[Scene {
         state: "probe_bw_down",
         scenario: "duration = \"5s\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"0.5bdp\"\n",
@@ -91,14 +95,14 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
                 "inflight_longterm in DOWN",
                 "B",
                 at_least(1.0),
-                "step 3: there is headroom to leave",
+                "step 3: headroom is required",
                 |flow| flow.own_at("inflight_longterm", down(flow)?.0.from),
             ),
             condition(
                 "inflight / bound when DOWN begins",
                 "",
                 at_least(1.0 + BURST),
-                "step 4: the lower of the two; there is something to drain",
+                "step 4: the lower of the two bounds; there is a queue to drain",
                 |flow| {
                     let row = flow.row(down(flow)?.0.from)?;
                     Ok(flow.common("inflight")[row] / room(flow, row)?)
@@ -108,15 +112,19 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
                 "inflight / bound at the exit",
                 "",
                 at_most(1.0 + BURST),
-                "step 4: 1, and a burst",
+                "step 4: 1, with a tolerance of one burst",
                 |flow| {
                     let row = flow.row(down(flow)?.0.to)?;
                     Ok(flow.common("inflight")[row] / room(flow, row)?)
                 },
             ),
-            condition("DOWN to CRUISE", "", exactly(1.0), "step 5", |flow| {
-                Ok(f64::from(down(flow)?.1.to == "probe_bw_cruise"))
-            }),
+            condition(
+                "transition from DOWN to CRUISE",
+                "",
+                exactly(1.0),
+                "step 5",
+                |flow| Ok(f64::from(down(flow)?.1.to == "probe_bw_cruise")),
+            ),
         ],
         ..Scene::EMPTY
     }],
@@ -125,7 +133,7 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
 pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
     section: "A.9",
     title: "Exiting ProbeBW_DOWN after max time",
-    note: "At 2 s, cruising, the RTT shrinks by a millisecond, so that no ProbeRTT is due meanwhile.",
+    note: "At 2 s, in CRUISE, the RTT shrinks by a millisecond, so that ProbeRTT does not interfere.",
     scenes: &[Scene {
         state: "probe_bw_down",
         scenario: usual_path!("8s"),
@@ -139,7 +147,7 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
         ],
         conditions: &[
             condition(
-                "least inflight / BDP in DOWN",
+                "minimum inflight / BDP in DOWN",
                 "",
                 at_least(1.0),
                 "step 2",
@@ -154,7 +162,7 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
                 "time in DOWN - bw_probe_wait",
                 "s",
                 (0.0, 0.001),
-                "step 3: no earlier, and with the next ACK",
+                "step 3: no earlier, but with the next ACK",
                 |flow| {
                     let (stay, _) = flow.stay_to_end("probe_bw_down", flow.step(1))?;
                     Ok(stay.to - stay.from - flow.own_at("bw_probe_wait", stay.from)?)
@@ -164,11 +172,11 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
                 "bw_probe_wait",
                 "s",
                 (2.0, 3.0),
-                "§5.3.3.8.3: 2 s and up to 1 s more",
+                "§5.3.3.8.3: 2 s plus up to 1 s",
                 |flow| flow.own_at("bw_probe_wait", flow.step(1)),
             ),
             condition(
-                "DOWN to REFILL, not to CRUISE",
+                "transition from DOWN to REFILL",
                 "",
                 exactly(1.0),
                 "step 4",
@@ -182,13 +190,13 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
     }],
 };
 
-/// A tenth is lost for 50 ms, from half a round trip after `$t` on.
+/// Loses 10 % for 50 ms, beginning half a round trip after `$t`.
 const LOSS: &str = "[[path.change]]\nat = \"$t+20ms\"\nloss = \"10%\"\n\n[[path.change]]\nat = \"$t+70ms\"\nloss = \"0%\"";
 
 pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
     section: "A.21",
     title: "Handling loss during ProbeBW_UP after inflight_longterm is set",
-    note: "Loss in the first UP sets inflight_longterm, and has the second be a careful one. Loss in the third is judged.",
+    note: "Loss in the first UP sets inflight_longterm and makes the second UP a careful one. Loss in the third UP is judged.",
     scenes: &[Scene {
         state: "probe_bw_up",
         scenario: usual_path!("9s"),
@@ -212,7 +220,7 @@ pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
                 |flow| flow.own_at("inflight_longterm", flow.step(2)),
             ),
             condition(
-                "inflight_longterm after / before",
+                "inflight_longterm after / before loss",
                 "",
                 at_most(0.999),
                 "step 4: scaled down",
@@ -223,7 +231,7 @@ pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
                 },
             ),
             condition(
-                "inflight_longterm after / BDP",
+                "inflight_longterm after loss / BDP",
                 "",
                 at_least(0.7),
                 "step 4: not below Beta · min(BDP, cwnd), §5.5.10.2",
@@ -235,19 +243,25 @@ pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
                 },
             ),
             condition(
-                "from UP's begin to its end",
+                "time in UP",
                 "RTT",
                 at_most(3.0),
-                "steps 3 and 5: sooner than a plateau, which takes 3 rounds",
+                "steps 3 and 5: less than for a plateau, which takes 3 rounds",
                 |flow| {
                     let (stay, _) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
                     Ok((stay.to - stay.from) / RTT)
                 },
             ),
-            condition("UP to DOWN", "", exactly(1.0), "step 5", |flow| {
-                let (_, exit) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
-                Ok(f64::from(exit.to == "probe_bw_down"))
-            }),
+            condition(
+                "transition from UP to DOWN",
+                "",
+                exactly(1.0),
+                "step 5",
+                |flow| {
+                    let (_, exit) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
+                    Ok(f64::from(exit.to == "probe_bw_down"))
+                },
+            ),
         ],
         ..Scene::EMPTY
     }],

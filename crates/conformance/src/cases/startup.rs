@@ -4,13 +4,13 @@ use super::{BURST, RATE, usual_path};
 use crate::case::{Case, NONE, Scene, Step, YES, at_least, at_most, condition, exactly};
 use crate::view::{Flow, Measured, Why};
 
-/// When Startup ended, and the row of the ACK that ended it.
+/// Time at which Startup ended, and the row of the ACK that ended it.
 pub(super) fn exit(flow: &Flow<'_>) -> Result<(f64, usize), Why> {
     let (stay, _) = flow.stay_to_end("startup", 0.0)?;
     Ok((stay.to, flow.row(stay.to)?))
 }
 
-/// A trace field when Startup has ended.
+/// Value of a trace field at the end of Startup.
 pub(super) fn at_exit(flow: &Flow<'_>, field: &str) -> Measured {
     Ok(flow.own(field)?[exit(flow)?.1])
 }
@@ -24,7 +24,7 @@ pub(super) static PLATEAU: Case = Case {
         scenario: usual_path!("2s"),
         conditions: &[
             condition(
-                "limited by the application in Startup",
+                "application-limited in Startup",
                 "",
                 NONE,
                 "step 2",
@@ -64,21 +64,25 @@ pub(super) static PLATEAU: Case = Case {
             condition("full_bw_reached at the exit", "", YES, "step 4", |flow| {
                 at_exit(flow, "full_bw_reached")
             }),
-            condition("Startup to Drain", "", exactly(1.0), "step 5", |flow| {
-                flow.count("startup", "drain", 0.0)
-            }),
+            condition(
+                "transitions from Startup to Drain",
+                "",
+                exactly(1.0),
+                "step 5",
+                |flow| flow.count("startup", "drain", 0.0),
+            ),
         ],
         ..Scene::EMPTY
     }],
 };
 
-/// The rows at the begin and at the end of Drain.
+/// The rows at the start and at the end of Drain.
 fn drain(flow: &Flow<'_>) -> Result<(usize, usize), Why> {
     let (stay, _) = flow.stay_to_end("drain", 0.0)?;
     Ok((flow.row(stay.from)?, flow.row(stay.to)?))
 }
 
-/// In flight after an ACK, in estimated BDPs.
+/// Data in flight after an ACK, in estimated BDPs.
 pub(super) fn flight(flow: &Flow<'_>, row: usize) -> Measured {
     Ok(flow.common("inflight")[row] / flow.bdp(row)?)
 }
@@ -98,26 +102,30 @@ pub(super) static DRAINED: Case = Case {
                 "inflight / BDP when Drain begins",
                 "",
                 at_least(1.0 + BURST),
-                "step 3: there is something to drain",
+                "step 3: there is a queue to drain",
                 |flow| flight(flow, drain(flow)?.0),
             ),
             condition(
-                "inflight / BDP an ACK earlier",
+                "inflight / BDP one ACK before the exit",
                 "",
                 at_least(1.0),
-                "step 4: not earlier",
+                "step 4: no earlier",
                 |flow| flight(flow, drain(flow)?.1 - 1),
             ),
             condition(
                 "inflight / BDP at the exit",
                 "",
                 at_most(1.0 + BURST),
-                "step 4: 1, and a burst",
+                "step 4: 1, with a tolerance of one burst",
                 |flow| flight(flow, drain(flow)?.1),
             ),
-            condition("Drain to ProbeBW", "", exactly(1.0), "step 4", |flow| {
-                flow.count("drain", "probe_bw", 0.0)
-            }),
+            condition(
+                "transitions from Drain to ProbeBW",
+                "",
+                exactly(1.0),
+                "step 4",
+                |flow| flow.count("drain", "probe_bw", 0.0),
+            ),
         ],
         ..Scene::EMPTY
     }],
@@ -126,8 +134,8 @@ pub(super) static DRAINED: Case = Case {
 pub(super) static DRAINED_BY_TIME: Case = Case {
     section: "A.4",
     title: "Exiting Drain based on time",
-    note: "10 % less bandwidth, as in step 2, lets a queue of a BDP drain in two rounds at DrainPacingGain: reported. With \
-           half of the bandwidth it stays.",
+    note: "With 10 % less bandwidth, as in step 2, a queue of one BDP drains in two rounds at DrainPacingGain (reported only). With \
+           half of the bandwidth the queue remains.",
     scenes: &[
         Scene {
             name: "half",
@@ -149,13 +157,13 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
                     "rounds in Drain",
                     "rounds",
                     (3.0, 4.0),
-                    "step 5: after 3; the fourth begins, by §5.3.2's pseudocode",
+                    "step 5: after 3 rounds; with the fourth, by §5.3.2's pseudocode",
                     |flow| {
                         let (round, (begin, end)) = (flow.own("round")?, drain(flow)?);
                         Ok(round[end] - round[begin])
                     },
                 ),
-                condition("Drain to ProbeBW", "", exactly(1.0), "step 5", |flow| {
+                condition("transitions from Drain to ProbeBW", "", exactly(1.0), "step 5", |flow| {
                     flow.count("drain", "probe_bw", 0.0)
                 }),
             ],
@@ -173,7 +181,7 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
                 "rounds in Drain",
                 "rounds",
                 (3.0, 4.0),
-                "step 2 has 10 % less, but at DrainPacingGain that drains a BDP in two rounds",
+                "step 2 reduces the bandwidth by 10 %, but at DrainPacingGain a queue of one BDP then drains in two rounds",
                 |flow| {
                     let (round, (begin, end)) = (flow.own("round")?, drain(flow)?);
                     Ok(round[end] - round[begin])

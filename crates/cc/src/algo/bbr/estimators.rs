@@ -1,4 +1,4 @@
-//! The estimators that all versions have: the minimum RTT, a full pipe, and aggregated ACKs.
+//! Estimators that all versions share: minimum RTT, full pipe, ACK aggregation.
 
 use fullpipe_units::{Span, Time};
 
@@ -6,7 +6,7 @@ use super::{greater, lesser};
 use crate::common::max_filter::MaxFilter;
 use crate::{Ack, Conn};
 
-/// The least RTT since it was last renewed, good for a window of time.
+/// Minimum-RTT filter: the smallest RTT sample within a time window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinRtt {
     /// [`Span::MAX`] before the first sample.
@@ -17,7 +17,8 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    /// No sample yet; one equal to the minimum renews it, or doesn't.
+    /// Creates a filter without a sample. `renewed_by_equal`: a sample equal to the minimum renews
+    /// it.
     pub(super) fn new(window: Span, renewed_by_equal: bool) -> MinRtt {
         MinRtt {
             rtt: Span::MAX,
@@ -27,8 +28,8 @@ impl MinRtt {
         }
     }
 
-    /// Takes the ACK's sample; true when the minimum was older than its window. Then any sample
-    /// replaces it, but not one that the receiver may have delayed, if `beware`.
+    /// Takes the ACK's RTT sample. Returns true if the minimum was older than the window. In that
+    /// case any sample replaces it, except, if `beware`, one that the receiver may have delayed.
     #[inline]
     pub(super) fn update(&mut self, now: Time, conn: &Conn, ack: &Ack, beware: bool) -> bool {
         let stamp = *self.stamp.get_or_insert(now);
@@ -43,8 +44,9 @@ impl MinRtt {
         expired
     }
 
-    /// Follows a shorter filter: takes its minimum, with its age, when that is less, or as little
-    /// and `equal` counts, or this one's window is over. True when the value changed.
+    /// Follows `recent`, a filter with a shorter window: takes its minimum and timestamp if the
+    /// minimum is lower, if it is equal and `equal` is set, or if this filter's window has expired.
+    /// Returns true if the minimum changed.
     #[inline]
     pub(super) fn follow(&mut self, now: Time, recent: &MinRtt, equal: bool) -> bool {
         let expired = self
@@ -59,7 +61,7 @@ impl MinRtt {
         false
     }
 
-    /// The connection's minimum RTT when the first is known.
+    /// Takes the connection's minimum RTT when the first RTT is known.
     pub(super) fn seed(&mut self, now: Time, rtt: Span) {
         if rtt < self.rtt {
             self.rtt = rtt;
@@ -67,45 +69,45 @@ impl MinRtt {
         }
     }
 
-    /// The minimum; none before the first sample.
+    /// The minimum; `None` before the first sample.
     pub(super) fn get(&self) -> Option<Span> {
         (self.rtt != Span::MAX).then_some(self.rtt)
     }
 
-    /// The minimum was just probed for: good for a whole window.
+    /// Renews the minimum for a whole window, after ProbeRTT.
     pub(super) fn renew(&mut self, now: Time) {
         self.stamp = Some(now);
     }
 }
 
-/// The receiver may have delayed this ACK: it is for a lone small packet (Linux:
-/// `FLAG_ACK_MAYBE_DELAYED`).
+/// Whether the receiver may have delayed this ACK, because it acknowledges a lone packet smaller
+/// than a segment (Linux: `FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(conn: &Conn, ack: &Ack) -> bool {
     ack.newly_acked < conn.smss && ack.newest.delivered + ack.newly_acked == conn.delivered
 }
 
-/// How far ProbeRTT has come.
+/// Progress of ProbeRTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRttDwell {
-    /// `probe_rtt_done_stamp`: set once the flight is small enough.
+    /// `probe_rtt_done_stamp`: set once the data in flight is small enough.
     done_at: Option<Time>,
-    /// `probe_rtt_round_done`: a whole round went by with the small flight.
+    /// `probe_rtt_round_done`: a whole round has passed with the small amount of data in flight.
     round_done: bool,
 }
 
-/// What an ACK does to the dwell.
+/// Result of an ACK for the dwell in ProbeRTT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DwellStep {
-    /// Nothing yet.
+    /// No change.
     Wait,
-    /// The flight has become small enough: the time counts from now, and a round begins.
+    /// The data in flight has become small enough: the dwell time and a round begin now.
     Bottom,
-    /// A round has gone by; ProbeRTT is over when the time is.
+    /// A round has passed; ProbeRTT ends when the dwell time has passed, too.
     RoundDone,
 }
 
 impl ProbeRttDwell {
-    /// One ACK in ProbeRTT.
+    /// Processes an ACK in ProbeRTT.
     pub(super) fn on_ack(
         &mut self,
         now: Time,
@@ -131,38 +133,39 @@ impl ProbeRttDwell {
         }
     }
 
-    /// The flight has been small for the whole time.
+    /// Whether the dwell time has passed.
     pub(super) fn is_over(&self, now: Time) -> bool {
         self.done_at.is_some_and(|done_at| now > done_at)
     }
 }
 
-/// When growth is noticed.
+/// The ACKs on which bandwidth growth is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// With the ACK that begins a round (v1, v2, the draft).
+    /// The ACK that begins a round (v1, v2, the draft).
     AtRoundStart,
-    /// With every ACK (Linux v3); what is counted are rounds all the same.
+    /// Every ACK (Linux v3); rounds without growth are counted per round nevertheless.
     AtEveryAck,
 }
 
-/// The estimator of a plateau.
+/// Detector of a bandwidth plateau, which indicates a full pipe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// Bandwidth at the last real growth, B/s: `full_bw`.
+    /// Bandwidth at the last significant growth, in B/s: `full_bw`.
     pub(super) bw: f64,
-    /// Rounds since: `full_bw_cnt`.
+    /// Rounds since that growth: `full_bw_cnt`.
     pub(super) count: u32,
-    /// Since the last reset there was a plateau: `full_bw_now`.
+    /// There has been a plateau since the last reset: `full_bw_now`.
     pub(super) now: bool,
-    /// There has been one: `full_bw_reached`.
+    /// There has been a plateau at any time: `full_bw_reached`.
     pub(super) reached: bool,
 }
 
 impl FullPipe {
-    /// Takes a bandwidth that the application did not limit; `growth` times the last is growth, and
-    /// `rounds` without it are a plateau. Three, because the receive window takes one to grow, the
-    /// sender one to fill it, and the rate one to show.
+    /// Takes a bandwidth sample that was not limited by the application. A value of at least
+    /// `growth` times the last one is growth, and `rounds` without growth are a plateau. The usual
+    /// number is three: one round for the receive window to grow, one for the sender to fill it,
+    /// one for the higher rate to be measured.
     #[inline]
     pub(super) fn on_ack(
         &mut self,
@@ -185,7 +188,7 @@ impl FullPipe {
         }
     }
 
-    /// Looks for a plateau anew: `bbr_reset_full_bw`.
+    /// Restarts the search for a plateau: `bbr_reset_full_bw`.
     pub(super) fn reset(&mut self) {
         *self = FullPipe {
             reached: self.reached,
@@ -193,7 +196,7 @@ impl FullPipe {
         };
     }
 
-    /// Looks for growth beyond `bw` from now on.
+    /// Restarts the search for a plateau, with `bw` as the baseline for growth.
     pub(super) fn reset_to(&mut self, bw: f64) {
         *self = FullPipe {
             bw,
@@ -203,34 +206,34 @@ impl FullPipe {
     }
 }
 
-/// The maximum over the last rounds.
+/// A filter of the maximum over the last rounds.
 #[derive(Clone, Copy, Debug)]
 enum Filter {
-    /// Linux: maxima of this half of the window and of the one before, so that the window is one to
-    /// two times as long.
+    /// Linux: maxima of the current half of the window and of the previous one; a sample therefore
+    /// lasts for one to two halves.
     Halves { max: [f64; 2], rounds: u32 },
-    /// The draft: a window that slides.
+    /// The draft: a sliding window.
     Sliding { max: MaxFilter, round: u64 },
 }
 
-/// What one ACK tells.
+/// Inputs from one ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     /// Bytes newly acknowledged.
     pub(super) bytes: f64,
-    /// The bandwidth at which ACKs are expected, B/s.
+    /// The expected rate of acknowledgment, in B/s.
     pub(super) bw: f64,
-    /// No sample is larger than the window, bytes.
+    /// Congestion window in bytes, the upper limit of a sample.
     pub(super) cwnd: f64,
     /// The ACK begins a round.
     pub(super) round_start: bool,
-    /// How many rounds a sample counts, twice as many at most where the window has two halves.
+    /// Rounds for which a sample counts; with a window in two halves, up to twice as many.
     pub(super) window: u64,
-    /// Bytes after which an epoch is too long to mean anything: `bbr_ack_epoch_acked_reset_thresh`.
+    /// Bytes after which an epoch is too long to be meaningful: `bbr_ack_epoch_acked_reset_thresh`.
     pub(super) epoch_max: f64,
 }
 
-/// The most data acknowledged beyond bandwidth times time.
+/// Estimator of ACK aggregation: the maximum data acknowledged in excess of bandwidth times time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckAggregation {
     epoch_start: Time,
@@ -240,10 +243,10 @@ pub(super) struct AckAggregation {
 }
 
 impl AckAggregation {
-    /// `bbr_ack_epoch_acked_reset_thresh`, segments.
+    /// `bbr_ack_epoch_acked_reset_thresh`, in segments.
     pub(super) const EPOCH_SEGMENTS: f64 = (1_u64 << 20) as f64;
 
-    /// Over a window in two halves.
+    /// Creates an estimator with a window in two halves.
     pub(super) fn in_halves() -> AckAggregation {
         let filter = Filter::Halves {
             max: [0.0; 2],
@@ -256,7 +259,7 @@ impl AckAggregation {
         }
     }
 
-    /// Over a window that slides.
+    /// Creates an estimator with a sliding window.
     pub(super) fn sliding() -> AckAggregation {
         AckAggregation {
             filter: Filter::Sliding {
@@ -267,13 +270,13 @@ impl AckAggregation {
         }
     }
 
-    /// Starts from idle: no ACKs were due.
+    /// Begins a new epoch after idle, when no ACKs were due.
     pub(super) fn restart(&mut self, now: Time) {
         self.epoch_start = now;
         self.epoch_acked = 0.0;
     }
 
-    /// Takes an ACK.
+    /// Processes an ACK.
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, acked: Acked) {
         if acked.round_start {
@@ -289,7 +292,7 @@ impl AckAggregation {
             }
         }
         let mut expected = acked.bw * (now.since(self.epoch_start).as_nanos() as f64 * 1e-9);
-        // ACKs that come no faster than expected end an epoch: nothing has been held back.
+        // ACKs that arrive no faster than expected end an epoch: they were not aggregated.
         if self.epoch_acked <= expected || self.epoch_acked + acked.bytes >= acked.epoch_max {
             self.restart(now);
             expected = 0.0;
@@ -305,7 +308,7 @@ impl AckAggregation {
         }
     }
 
-    /// The maximum, bytes.
+    /// The maximum, in bytes.
     #[inline]
     pub(super) fn extra_acked(&self) -> f64 {
         match &self.filter {
@@ -321,8 +324,8 @@ impl AckAggregation {
 mod tests {
     use super::*;
 
-    /// ACKs of 1000 bytes a millisecond at 1 MB/s, but a burst of ten and then a silence in the
-    /// first round of 10 ms.
+    /// Acknowledges 1000 bytes per millisecond at 1 MB/s in rounds of 10 ms; the first round ends
+    /// with a burst of ten segments and then a pause.
     fn rounds_that_a_burst_counts(mut aggregation: AckAggregation, window: u64) -> u64 {
         let mut now = Time::ZERO;
         for round in 0..40_u64 {

@@ -1,7 +1,7 @@
-//! BBR: v1 as Linux has it ([`Bbr1`]), v2 and v3 by draft-ietf-ccwg-bbr-06 and Linux ([`Bbr`]).
+//! BBR: v1 as in Linux ([`Bbr1`]), v2 and v3 as in draft-ietf-ccwg-bbr-06 and Linux ([`Bbr`]).
 //!
-//! `v1` and `v3` are two machines, v2 is `v3` with other rules. This folder's other files are what
-//! the machines share; bandwidths are in bytes per second.
+//! `v1` and `v3` are separate state machines; v2 is `v3` with other rules. The other files of this
+//! folder are shared by both. Bandwidths are in bytes per second.
 
 mod estimators;
 mod pacing;
@@ -23,18 +23,18 @@ use crate::{Config, Conn, Context, Decision, EcnCodepoint, Snapshot, Transition}
 
 /// The states of a version.
 trait States: Copy + Debug + PartialEq {
-    /// The first.
+    /// The first state.
     const STARTUP: Self;
-    /// The one that lets the queue run empty.
+    /// The state that drains the queue to measure the RTT.
     const PROBE_RTT: Self;
 
     fn name(self) -> &'static str;
 
-    /// Whether the machine has an arrow from here to there.
+    /// Whether the state machine has a transition from this state to `next`.
     fn may_become(self, next: Self) -> bool;
 }
 
-/// The part of a controller that no version changes.
+/// The part of a controller that is the same in all versions.
 #[derive(Debug)]
 struct Core<S> {
     segment: Segment,
@@ -42,9 +42,9 @@ struct Core<S> {
     pacing_gain: f64,
     cwnd_gain: f64,
     round: RoundCounter,
-    /// This ACK begins a round.
+    /// The current ACK begins a round.
     round_start: bool,
-    /// Sending again after idle, nothing acknowledged yet.
+    /// The flow sends again after idle, and nothing has been acknowledged since.
     idle_restart: bool,
     full_pipe: FullPipe,
     min_rtt: MinRtt,
@@ -52,12 +52,12 @@ struct Core<S> {
     aggregation: AckAggregation,
     pacing: Pacing,
     window: SavedWindow,
-    /// For export only: what the pipe held when Startup ended.
+    /// For traces only: the BDP when Startup ended.
     ssthresh: Bytes,
 }
 
 impl<S: States> Core<S> {
-    /// OnInit (§5.2.1); the pacing rate is still to be initialized.
+    /// OnInit (§5.2.1), except for the pacing rate, which the caller initializes.
     fn new(
         config: &Config,
         (pacing_gain, cwnd_gain): (f64, f64),
@@ -83,7 +83,7 @@ impl<S: States> Core<S> {
         }
     }
 
-    /// The only way from one state to another.
+    /// Changes the state; there is no other way.
     fn enter(&mut self, cx: &mut Context<'_>, to: S, reason: &'static str) {
         debug_assert!(
             self.state.may_become(to),
@@ -101,13 +101,14 @@ impl<S: States> Core<S> {
         self.state = to;
     }
 
-    /// An RTT is known, and the pacing rate does not rest on it yet.
+    /// Whether an RTT is known that the pacing rate does not yet use.
     #[inline]
     fn has_first_rtt(&self, cx: &Context<'_>) -> bool {
         self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO
     }
 
-    /// Starts from the first RTT: the handshake's, where the transport takes it.
+    /// Initializes the pacing rate from the first RTT: the handshake's, if the transport measures
+    /// it.
     fn take_first_rtt(&mut self, cx: &Context<'_>, gain: f64) {
         let rtt = Some(cx.conn.srtt);
         self.pacing
@@ -116,7 +117,8 @@ impl<S: States> Core<S> {
         self.pacing.follow_rtt(self.segment, self.min_rtt.rtt);
     }
 
-    /// HandleRestartFromIdle (§5.4.1), `bbr_cwnd_event`: true when `packet` ends an idle time.
+    /// HandleRestartFromIdle (§5.4.1), `bbr_cwnd_event`. Returns true if `packet` ends an idle
+    /// period.
     #[inline]
     fn restarts_from_idle(&mut self, cx: &Context<'_>, packet: &Snapshot) -> bool {
         let from_idle = packet.inflight == Bytes::new(u64::from(packet.size));
@@ -135,7 +137,7 @@ impl<S: States> Core<S> {
             .follow(self.segment, bytes_per_second, self.full_pipe.reached);
     }
 
-    /// Segments have another size.
+    /// Adapts to a new segment size.
     fn on_mtu(&mut self, conn: &Conn) {
         self.segment = Segment::new(conn.smss);
         self.pacing.refresh(self.segment);
@@ -159,19 +161,20 @@ impl<S: States> Core<S> {
     }
 }
 
-/// The window, and what it was before loss or ProbeRTT cut it: draft-ietf-ccwg-bbr-06 §5.6.4.4.
+/// The congestion window, and its value before loss or ProbeRTT reduced it (draft-ietf-ccwg-bbr-06
+/// §5.6.4.4).
 #[derive(Clone, Copy, Debug)]
 struct SavedWindow {
     /// The window in force.
     cwnd: Bytes,
-    /// The last that was known to be good: `prior_cwnd`.
+    /// The last window that was known to be good: `prior_cwnd`.
     prior_cwnd: Bytes,
-    /// The loss episode that is under way.
+    /// The current loss episode.
     episode: Episode,
 }
 
 impl SavedWindow {
-    /// With the initial window.
+    /// Begins with the initial window.
     fn new(cwnd: Bytes) -> SavedWindow {
         SavedWindow {
             cwnd,
@@ -180,8 +183,8 @@ impl SavedWindow {
         }
     }
 
-    /// `bbr_save_cwnd`: remembers the window, unless recovery or ProbeRTT has cut it already: then
-    /// only a larger one.
+    /// `bbr_save_cwnd`: saves the window. If recovery or ProbeRTT has reduced it already, saves it
+    /// only if it is larger than the saved one.
     fn save(&mut self, in_probe_rtt: bool) {
         let is_cut = in_probe_rtt || self.episode != Episode::None;
         self.prior_cwnd = if is_cut {
@@ -191,28 +194,28 @@ impl SavedWindow {
         };
     }
 
-    /// The window that was saved, if it is larger.
+    /// Restores the saved window if it is larger.
     fn restore(&mut self) {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 }
 
-/// B/s in the bit/s of traces.
+/// Converts B/s to the bit/s of traces.
 fn bits(bytes_per_second: f64) -> f64 {
     bytes_per_second * 8.0
 }
 
-// The lesser and the greater of two numbers, neither of which is NaN: an instruction each.
-// `f64::min` and `f64::max`, which must not return a NaN, take five or six, and a controller asks
-// for a dozen with every ACK.
+// Minimum and maximum of two numbers that are not NaN, in one instruction each. `f64::min` and
+// `f64::max` must handle NaN and take five or six, and a controller calls them a dozen times per
+// ACK.
 
-/// The lesser.
+/// The smaller number.
 #[inline]
 fn lesser(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// The greater.
+/// The larger number.
 #[inline]
 fn greater(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }

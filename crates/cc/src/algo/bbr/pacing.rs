@@ -1,28 +1,28 @@
-//! How fast, and how much at once; and the segments that both are counted in.
+//! Pacing rate, burst size, and the conversion between bytes and segments.
 
 use fullpipe_units::{Bytes, Rate, Span};
 
 use super::lesser;
 
-/// `bbr_min_tso_rate`: below it, one segment at a time.
+/// `bbr_min_tso_rate`: below this rate, bursts are single segments.
 const MIN_TSO_RATE: Rate = Rate::from_bps(1_200_000);
-/// No burst has more segments: the width of Linux's counter.
+/// Maximum segments in a burst: the width of Linux's counter.
 const MAX_BURST: u64 = 127;
-/// The least rate that Linux's fixed point holds: one 2^24th of a 1500-byte packet a microsecond.
+/// The smallest rate in Linux's fixed point: 2^-24 packets of 1500 bytes per microsecond.
 const MIN_RATE: Rate = Rate::from_bps(715);
-/// The RTT that is assumed before one is known.
+/// The RTT that is assumed before the first sample.
 const NOMINAL_RTT: Span = Span::from_millis(1);
 /// `GSO_LEGACY_MAX_SIZE`.
 const NEAR_BURST: u64 = 65_536;
 
-/// How the burst follows from the rate: `send_quantum`.
+/// Rule that derives the burst size (`send_quantum`) from the pacing rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BurstRule {
-    /// How long a burst lasts at the pacing rate, s.
+    /// Duration of a burst at the pacing rate, in seconds.
     pub(super) length: f64,
-    /// Up to 64 KiB more, halved for each 512 us of the RTT: `bbr_tso_rtt_shift`.
+    /// Adds up to 64 KiB, halved for each 512 us of the minimum RTT: `bbr_tso_rtt_shift`.
     pub(super) by_rtt: bool,
-    /// One segment at a time is enough at very low rates.
+    /// Allows bursts of a single segment at very low rates.
     pub(super) singles: bool,
 }
 
@@ -33,7 +33,7 @@ impl BurstRule {
         by_rtt: false,
         singles: false,
     };
-    /// Linux 6.12's `tcp_bbr.c`: a 1024th of a second (`sk_pacing_shift`).
+    /// Linux 6.12's `tcp_bbr.c`: 1/1024 of a second (`sk_pacing_shift`).
     pub(super) const LINUX_V1: BurstRule = BurstRule {
         length: 1.0 / 1_024.0,
         singles: true,
@@ -51,25 +51,25 @@ impl BurstRule {
     };
 }
 
-/// The pacing rate, and the burst that follows from it.
+/// The pacing rate, and the burst size derived from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacing {
     /// The rate in force.
     pub(super) rate: Rate,
-    /// The burst, whole segments.
+    /// The burst size, in whole segments.
     pub(super) quantum: Bytes,
     has_seen_rtt: bool,
-    /// 1 - margin, times eight bits a byte.
+    /// 1 - margin, times eight bits per byte.
     bits: f64,
     rule: BurstRule,
-    /// The largest burst, bytes.
+    /// Maximum burst size, in bytes.
     max: f64,
-    /// What the RTT allows on top, bytes.
+    /// Addition to the burst size for a small RTT, in bytes.
     near: f64,
 }
 
 impl Pacing {
-    /// At the least rate there is, which `init_from_rtt` lifts.
+    /// Starts at the smallest rate; `init_from_rtt` raises it.
     pub(super) fn new(segment: Segment, margin: f64, rule: BurstRule, max: f64) -> Pacing {
         let bits = 8.0 * (1.0 - margin);
         let mut pacing = Pacing {
@@ -98,19 +98,19 @@ impl Pacing {
         self.set(segment, cwnd.as_f64() / rtt.as_secs_f64() * gain);
     }
 
-    /// 1 less the margin.
+    /// 1 - margin.
     pub(super) fn margin_left(&self) -> f64 {
         self.bits * 0.125
     }
 
-    /// Whether the rate still rests on the nominal RTT.
+    /// Whether the rate is still based on the nominal RTT.
     #[inline]
     pub(super) fn awaits_rtt(&self) -> bool {
         !self.has_seen_rtt
     }
 
-    /// `bbr_set_pacing_rate`: `bytes_per_second`, less the margin; before the pipe is full only if
-    /// that is faster.
+    /// `bbr_set_pacing_rate`: sets the rate to `bytes_per_second` less the margin; before the pipe
+    /// is full, only if that is an increase.
     #[inline]
     pub(super) fn follow(&mut self, segment: Segment, bytes_per_second: f64, full_pipe: bool) {
         if full_pipe || bytes_per_second * self.bits > self.rate.as_f64() {
@@ -118,7 +118,7 @@ impl Pacing {
         }
     }
 
-    /// The minimum RTT has another value.
+    /// Adapts the burst size to a new minimum RTT.
     pub(super) fn follow_rtt(&mut self, segment: Segment, min_rtt: Span) {
         if !self.rule.by_rtt {
             return;
@@ -135,7 +135,7 @@ impl Pacing {
         }
     }
 
-    /// Segments have another size.
+    /// Recomputes the burst size for a new segment size.
     pub(super) fn refresh(&mut self, segment: Segment) {
         self.quantum = self.burst(segment);
     }
@@ -182,7 +182,7 @@ impl Segment {
         }
     }
 
-    /// So many segments.
+    /// The size of `segments` segments.
     pub(super) fn times(self, segments: f64) -> Bytes {
         Bytes::from_f64(segments * self.bytes)
     }
@@ -190,7 +190,7 @@ impl Segment {
     /// `bytes`, rounded up to whole segments.
     #[inline]
     pub(super) fn round_up(self, bytes: f64) -> f64 {
-        // A hair less than a segment too much is the division's error, not a segment.
+        // An excess of a tiny fraction of a segment is a rounding error of the division.
         let segments = bytes * self.per_byte - 1e-9;
         let whole = segments as i64 as f64;
         (if whole < segments { whole + 1.0 } else { whole }) * self.bytes
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(
             burst_at(Rate::from_mbps(40), rule, Span::from_micros(4_300)),
             3,
-            "a 256th of 64 KiB more"
+            "1/256 of 64 KiB more"
         );
         assert_eq!(
             burst_at(Rate::from_mbps(100), rule, Span::from_millis(1)),
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(
             burst_within(1_448.0, Rate::from_mbps(100), rule, Span::from_millis(1)),
             1,
-            "the device takes one at a time"
+            "the device sends one segment at a time"
         );
     }
 

@@ -1,4 +1,4 @@
-//! What Copa says of itself.
+//! Descriptor, parameters and trace fields of Copa.
 
 use fullpipe_units::Span;
 
@@ -8,22 +8,22 @@ use crate::{
     words,
 };
 
-/// The static.
+/// Descriptor of Copa.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "copa",
-    purpose: "Keeps a few packets in the queue and empties it every five round trips; competes where others fill it.",
+    purpose: "Keeps a few packets in the queue and empties it every five round trips; competes with flows that fill it.",
     specifications: &[
         Specification {
             name: "Arun and Balakrishnan, NSDI 2018",
-            note: "followed, with both modes",
+            note: "implemented, with both modes",
         },
         Specification {
             name: "venkatarun95/genericCC markoviancc.cc",
-            note: "where the paper is silent: the least window, the bound of the velocity",
+            note: "details that the paper leaves open: the minimum window, the limit of the velocity",
         },
         Specification {
             name: "facebook/mvfst Copa.cpp",
-            note: "the velocity restarts when the direction turns",
+            note: "resets the velocity when the direction changes",
         },
     ],
     params: &Params::ROWS,
@@ -37,7 +37,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 words! {
-    /// Which modes there are.
+    /// Modes in which the flow may operate.
     pub(super) enum Modes {
         Both = "both",
         Default = "default",
@@ -45,39 +45,52 @@ words! {
 }
 
 params! {
-    /// What can be set.
+    /// The parameters.
     pub(super) struct Params {
         delta: f64 = Param::number(0.5, 0.001..=10.0).unit("1/packets").says(
-            "δ of default mode: the target is 1/δ packets of the flow in the queue",
+            "δ in default mode: the flow aims to have 1/δ of its packets in the queue",
             "§2.1, §2.2",
         ),
         modes: Modes = Param::choice(Modes::WORDS)
-            .says("whether competitive mode answers flows that fill the buffer", "§2.2"),
+            .says(
+                "Modes to use: both, or default without competitive mode, which reacts to flows that fill the buffer",
+                "§2.2",
+            ),
         nearly_empty: f64 = Param::number(1.0, 0.0..=10.0).unit("packets").says(
-            "a queue that holds no more of the flow counts as nearly empty, too; 0 is the paper's rule alone",
-            "docs/models/copa.md",
+            "The queue also counts as nearly empty if it holds at most this amount of the flow; 0 for the paper's rule alone",
+            "docs/reference/models/copa.md",
         ),
         min_rtt_window: Span = Param::number(10.0, 0.1..=3600.0).unit("s")
-            .says("how long the least RTT counts as the path's", "§2.1"),
+            .says("Window of the minimum-RTT filter", "§2.1"),
         pacing_gain: f64 = Param::number(2.0, 1.0..=10.0)
-            .says("the pacing rate, in windows an RTTstanding", "§2.1"),
+            .says("Pacing rate, in windows per RTTstanding", "§2.1"),
     }
 }
 
 fields! {
     pub(super) impl Copa as cc {
-        state: Field::state(State::NAMES, "the mode, or slow start before it")
+        state: Field::state(State::NAMES, "Mode, or slow start")
             => cc.state() as usize,
-        rtt_min: Field::value("s", "RTTmin; 0 unset") => cc.rtts.map(|rtts| rtts.min),
-        rtt_standing: Field::value("s", "RTTstanding; 0 unset") => cc.rtts.map(|rtts| rtts.standing),
-        queue_delay: Field::value("s", "dq: RTTstanding less RTTmin")
+        rtt_min:
+            Field::value("s", "RTTmin: minimum RTT in min_rtt_window; 0 before the first sample")
+            => cc.rtts.map(|rtts| rtts.min),
+        rtt_standing: Field::value(
+            "s",
+            "RTTstanding: minimum RTT in the last half srtt; 0 before the first sample",
+        )
+            => cc.rtts.map(|rtts| rtts.standing),
+        queue_delay: Field::value("s", "dq: queueing delay, RTTstanding less RTTmin")
             => cc.rtts.map(Rtts::queue_delay),
         delta: Field::value("1/packets", "δ in force") => 1.0 / cc.per_delta,
-        velocity: Field::value("", "v: how much faster than 1/δ packets a round trip") => cc.velocity,
+        velocity: Field::value(
+            "",
+            "v: speed of the window's changes, in multiples of 1/δ packets per round trip",
+        )
+            => cc.velocity,
     }
 }
 
-/// What governs the window.
+/// State of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     SlowStart,

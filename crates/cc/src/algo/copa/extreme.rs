@@ -1,22 +1,22 @@
-//! The least and the greatest RTT over a time that slides.
+//! The minimum and the maximum RTT over a sliding window of time.
 
 use std::collections::VecDeque;
 
 use fullpipe_units::{Span, Time};
 
-/// A sample that a later one is less extreme than is kept only if it is this part of the window
-/// younger, so that there are not more of them.
+/// Limits the number of candidates: a sample less extreme than its predecessor is kept only if it
+/// is younger by at least 1/64 of the window.
 const GRAINS: u64 = 64;
 
-/// Which samples count.
+/// The extreme to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
     Least,
     Greatest,
 }
 
-/// The extreme of what was sampled within a window: the candidates in the order of their times, each
-/// less extreme than the one before.
+/// The extreme sample within a window of time: candidates in the order of their times, each less
+/// extreme than the one before.
 #[derive(Clone, Debug)]
 pub(super) struct Extreme {
     keep: Keep,
@@ -31,7 +31,7 @@ impl Extreme {
         }
     }
 
-    /// Takes a sample; the extreme over the last `window`.
+    /// Takes a sample, and returns the extreme over the last `window`.
     pub(super) fn update(&mut self, now: Time, sample: Span, window: Span) -> Span {
         while self
             .candidates
@@ -50,7 +50,7 @@ impl Extreme {
         self.candidates[0].1
     }
 
-    /// `a` is more extreme than `b`.
+    /// Whether `a` is more extreme than `b`.
     fn beats(&self, a: Span, b: Span) -> bool {
         match self.keep {
             Keep::Least => a < b,

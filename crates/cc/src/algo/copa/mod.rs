@@ -1,5 +1,5 @@
 //! Copa: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet",
-//! NSDI 2018. Sections are the paper's.
+//! NSDI 2018. Section numbers are the paper's.
 
 mod declared;
 mod extreme;
@@ -19,19 +19,20 @@ use crate::{
     Transition,
 };
 
-/// The least window, packets: `markoviancc.cc`.
+/// Minimum window, in packets: `markoviancc.cc`.
 const MIN_PACKETS: f64 = 2.0;
-/// §2.1: rounds for which the direction stays before the velocity doubles. In steady state it stays
-/// for 2.5.
+/// §2.1: rounds without a change of direction after which the velocity doubles. In steady state the
+/// direction changes after 2.5.
 const STEADY_ROUNDS: u32 = 3;
-/// §2.2: RTTmax is that of the last four round trips.
+/// §2.2: RTTmax is the maximum over the last four round trips.
 const SWING_ROUNDS: u64 = 4;
-/// §2.2: a queueing delay below this part of RTTmax - RTTmin shows a nearly empty queue.
+/// §2.2: a queueing delay below this fraction of RTTmax - RTTmin means a nearly empty queue.
 const NEARLY_EMPTY: f64 = 0.1;
-/// §2.2: without one for this many round trips, another flow fills the buffer.
+/// §2.2: if the queue was not nearly empty for this number of round trips, another flow fills the
+/// buffer.
 const EMPTY_ROUNDS: u64 = 5;
 
-/// The RTTs that decisions rest on.
+/// The RTTs on which decisions are based.
 #[derive(Clone, Copy, Debug)]
 struct Rtts {
     /// RTTmin.
@@ -47,21 +48,21 @@ impl Rtts {
     }
 }
 
-/// Which way the window goes.
+/// Direction in which the window changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Up,
     Down,
 }
 
-/// The controller.
+/// The Copa controller.
 #[derive(Debug)]
 pub struct Copa {
     params: Params,
     smss: Bytes,
-    /// Packets.
+    /// Window, in packets.
     cwnd: f64,
-    /// For export only: the window that ended slow start.
+    /// For traces only: the window at the end of slow start.
     ssthresh: Bytes,
     slow_start: bool,
     competitive: bool,
@@ -69,24 +70,24 @@ pub struct Copa {
     per_delta: f64,
     velocity: f64,
     direction: Direction,
-    /// Rounds for which it has stayed.
+    /// Rounds since the direction last changed.
     steady_rounds: u32,
-    /// The window when the round began.
+    /// The window at the start of the round.
     round_cwnd: f64,
     round: RoundCounter,
     least: Extreme,
     standing: Extreme,
     greatest: Extreme,
     rtts: Option<Rtts>,
-    /// When the queue was nearly empty the last time.
+    /// Time at which the queue was last nearly empty.
     empty_at: Time,
     pacing_rate: Option<Rate>,
-    /// The window and 1/δ before the last loss.
+    /// The window and 1/δ before the last loss, for undo.
     saved: Option<(Option<f64>, f64)>,
 }
 
 impl Copa {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> Copa {
         let params = Params::read(config);
         let cwnd = config.initial_cwnd.as_f64() / config.smss.as_f64();
@@ -128,12 +129,12 @@ impl Copa {
     }
 
     fn bytes(&self) -> Bytes {
-        // A small part of a byte keeps `packets -> bytes -> packets` from losing one.
+        // A small fraction of a byte makes `packets -> bytes -> packets` lossless.
         Bytes::from_f64(self.cwnd * self.smss.as_f64() + 1e-3)
     }
 
-    /// §2.1: RTTmin over ten seconds, RTTstanding over half an srtt; and whether the queue is nearly
-    /// empty (§2.2).
+    /// §2.1: updates RTTmin over `min_rtt_window` and RTTstanding over half an srtt, and checks
+    /// whether the queue is nearly empty (§2.2).
     fn measure(&mut self, cx: &Context<'_>, rtt: Span) -> Rtts {
         let srtt = cx.conn.srtt;
         let rtts = Rtts {
@@ -148,8 +149,9 @@ impl Copa {
         rtts
     }
 
-    /// §2.2; or less than a packet of ours waits, and for no longer than a tenth of RTTmin. Packets
-    /// that arrive as fast as they leave wait for the one before them, though no queue stands.
+    /// Whether the queue is nearly empty: by §2.2, or if at most `nearly_empty` packets of this
+    /// flow wait, for at most a tenth of RTTmin. Packets that arrive as fast as they leave wait for
+    /// their predecessors even without a standing queue.
     fn is_nearly_empty(&self, rtts: Rtts, greatest: Span) -> bool {
         let queue_delay = rtts.queue_delay();
         let own = rtts.standing.mul_f64(self.params.nearly_empty / self.cwnd);
@@ -158,7 +160,8 @@ impl Copa {
         queue_delay <= swing.mul_f64(NEARLY_EMPTY).max(least)
     }
 
-    /// §2.2: default mode while the queue was nearly empty within five round trips.
+    /// §2.2: default mode applies while the queue has been nearly empty within the last five round
+    /// trips.
     fn choose_mode(&mut self, cx: &mut Context<'_>) {
         let is_filled = cx.now.since(self.empty_at) > cx.conn.srtt * EMPTY_ROUNDS;
         let competitive = self.params.modes == Modes::Both && is_filled;
@@ -175,8 +178,8 @@ impl Copa {
         }
     }
 
-    /// §2.1, step 4, at the ACK that begins a round: its newest packet was sent when the round before
-    /// began. In competitive mode 1/δ grows by one each round trip (§2.2).
+    /// §2.1, step 4, at the ACK that begins a round: its newest packet was sent when the previous
+    /// round began. In competitive mode 1/δ grows by one per round trip (§2.2).
     fn begin_round(&mut self, conn: &Conn) {
         let direction = match self.cwnd.total_cmp(&self.round_cwnd) {
             Ordering::Greater => Some(Direction::Up),
@@ -203,14 +206,14 @@ impl Copa {
         self.steady_rounds = 0;
     }
 
-    /// A round begins with it, so that the direction stays for whole rounds.
+    /// Changes the direction and begins a new round, so that directions last for whole rounds.
     fn turn_within_round(&mut self, direction: Direction, conn: &Conn) {
         self.turn(direction);
         self.round_cwnd = self.cwnd;
         self.round.restart(conn.delivered);
     }
 
-    /// §2.1, steps 2 and 3: towards the target rate of 1/(δ dq).
+    /// §2.1, steps 2 and 3: moves the window toward the target rate of 1/(δ dq).
     fn adjust(&mut self, cx: &mut Context<'_>, rtts: Rtts, acked: f64) {
         // cwnd / RTTstanding <= 1 / (δ dq), without a division.
         let queue_delay = rtts.queue_delay().as_secs_f64();
@@ -235,7 +238,7 @@ impl Copa {
         if direction != self.direction && self.velocity > 1.0 {
             self.turn_within_round(direction, cx.conn);
         }
-        // No more than the window in a round trip.
+        // The window changes by at most itself in a round trip.
         self.velocity = self.velocity.min(self.cwnd / self.per_delta).max(1.0);
         let step = self.velocity * self.per_delta * acked / self.cwnd;
         if !below {
@@ -245,7 +248,7 @@ impl Copa {
         }
     }
 
-    /// §2.1: twice the window an RTTstanding, so that little comes in bursts.
+    /// §2.1: paces at twice the window per RTTstanding, which limits bursts.
     fn pace(&mut self, conn: &Conn) {
         let rtt = self.rtts.map_or(conn.srtt, |rtts| rtts.standing);
         if rtt > Span::ZERO {
@@ -255,7 +258,8 @@ impl Copa {
         }
     }
 
-    /// §2.2: half of 1/δ, but no less than in default mode. In default mode losses say nothing.
+    /// §2.2: halves 1/δ, but not below its value in default mode. In default mode losses have no
+    /// effect.
     fn on_congestion(&mut self) {
         self.saved = Some((None, self.per_delta));
         if self.competitive {

@@ -1,4 +1,4 @@
-//! What CUBIC says of itself.
+//! Descriptor, parameters and trace fields of CUBIC.
 
 use super::Cubic;
 use crate::common::slow_start::SlowStartKind;
@@ -7,7 +7,7 @@ use crate::{
     words,
 };
 
-/// What governs the window.
+/// State of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     SlowStart,
@@ -29,10 +29,10 @@ impl Phase {
     ];
 }
 
-/// The static.
+/// Descriptor of CUBIC.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "cubic",
-    purpose: "The default of most systems: a window that is a cubic function of the time since the last congestion.",
+    purpose: "Default of most operating systems: the window is a cubic function of the time since the last congestion.",
     specifications: &[
         Specification {
             name: "RFC 9438",
@@ -40,7 +40,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Specification {
             name: "Linux 6.12 net/ipv4/tcp_cubic.c",
-            note: "profile \"linux\": where it differs",
+            note: "profile \"linux\": where Linux differs",
         },
         Specification {
             name: "RFC 9406",
@@ -58,14 +58,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 words! {
-    /// Whose rules hold where the RFC and Linux differ.
+    /// Rules to follow where the RFC and Linux differ.
     pub(super) enum CubicProfile {
         Rfc9438 = "rfc9438",
         Linux = "linux",
     }
 }
 
-/// RFC 9406 comes first here.
+/// HyStart++ (RFC 9406) is CUBIC's default.
 const SLOW_STARTS: &[&str] = &[
     SlowStartKind::HyStartPlusPlus.word(),
     SlowStartKind::HyStart.word(),
@@ -73,38 +73,38 @@ const SLOW_STARTS: &[&str] = &[
 ];
 
 params! {
-    /// What can be set.
+    /// The parameters.
     pub(super) struct Params {
         profile: CubicProfile = Param::choice(CubicProfile::WORDS)
-            .says("whose rules hold where the RFC and Linux differ", "RFC 9438 §4"),
+            .says("Rules to follow where the RFC and Linux differ", "RFC 9438 §4"),
         slow_start: SlowStartKind = Param::choice(SLOW_STARTS).says(
-            "how slow start grows and ends; classic counts L = 2 segments an ACK at most",
+            "Slow-start algorithm; classic counts at most L = 2 segments per ACK",
             "RFC 9438 §4.10",
         ),
         c: f64 = Param::number(0.4, 0.001..=100.0).unit("segments/s^3")
-            .says("C: how fast the window grows back", "RFC 9438 §4.1.1"),
+            .says("C: scale of the cubic growth", "RFC 9438 §4.1.1"),
         beta: f64 = Param::number(0.7, 0.1..=0.99)
-            .says("beta_cubic: what is left of the window after congestion", "RFC 9438 §4.6"),
+            .says("beta_cubic: fraction of the window that remains after a loss", "RFC 9438 §4.6"),
         beta_ecn: f64 = Param::number(0.7, 0.1..=0.99).says(
-            "what a mark leaves of the window; 0.85 is ABE",
+            "Fraction of the window that remains after a CE mark; 0.85 is ABE",
             "RFC 9438 §4.6, RFC 8511 §3.1",
         ),
         fast_convergence: bool = Param::flag(true)
-            .says("release bandwidth when the maximum falls", "RFC 9438 §4.7"),
+            .says("Release bandwidth when the maximum window falls", "RFC 9438 §4.7"),
     }
 }
 
 fields! {
     pub(super) impl Cubic as cc {
-        state: Field::state(Phase::NAMES, "what governs the window") => cc.phase() as usize,
+        state: Field::state(Phase::NAMES, "State of the controller") => cc.phase() as usize,
         w_max:
-            Field::value("segments", "W_max; 0 before the first congestion and after a timeout")
+            Field::value("segments", "W_max: window at the last congestion; 0 before the first and after a timeout")
             => cc.window.w_max,
-        w_est: Field::value("segments", "W_est, the Reno-friendly window; 0 unset")
+        w_est: Field::value("segments", "W_est: the Reno-friendly window; 0 if unset")
             => cc.window.epoch.map(|epoch| epoch.w_est),
-        k: Field::value("s", "K: from the epoch's start to its plateau")
+        k: Field::value("s", "K: time from the start of the epoch to its plateau")
             => cc.window.epoch.map(|epoch| epoch.k),
-        t: Field::value("s", "the epoch's age, at the last ACK")
+        t: Field::value("s", "t: age of the epoch at the last ACK")
             => cc.window.epoch.map(|epoch| epoch.age(cc.last_ack)),
     }
 }

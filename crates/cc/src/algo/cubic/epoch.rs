@@ -2,13 +2,13 @@
 
 use fullpipe_units::{Span, Time};
 
-/// One stage of congestion avoidance. Windows in segments, times in seconds: the units of RFC 9438
-/// §4.1.
+/// One stage of congestion avoidance, with windows in segments and times in seconds, the units of
+/// RFC 9438 §4.1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Epoch {
-    /// `epoch_start`, moved on by the time that does not count.
+    /// `epoch_start`, postponed by the time that does not count.
     pub start: Time,
-    /// The plateau: W_max, or the window at the start when that was already above it.
+    /// The plateau: W_max, or the window at the start of the epoch if it is above W_max.
     pub origin: f64,
     /// K.
     pub k: f64,
@@ -18,10 +18,10 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    /// The stage that begins now at window `cwnd` (`cwnd_epoch`), with the plateau at `w_max`.
+    /// Begins a stage now at window `cwnd` (`cwnd_epoch`), with the plateau at `w_max`.
     pub(super) fn begin(now: Time, c: f64, cwnd: f64, w_max: f64) -> Epoch {
-        // RFC 9438 §4.2, figure 2; K = 0 and W_max = cwnd where no lost window lies above (§4.8,
-        // §4.10).
+        // RFC 9438 §4.2, figure 2. K = 0 and W_max = cwnd if the previous maximum is not above the
+        // window (§4.8, §4.10).
         let origin = w_max.max(cwnd);
         Epoch {
             start: now,
@@ -45,13 +45,14 @@ impl Epoch {
         self.c * (d * d * d) + self.origin
     }
 
-    /// Takes `gap` out of the stage's age.
+    /// Excludes `gap` from the age of the stage.
     pub(super) fn exclude(&mut self, gap: Span, now: Time) {
         self.start = (self.start + gap).min(now);
     }
 }
 
-/// A duration in seconds, by a product: a division costs the per-ACK path several times as much.
+/// Converts to seconds by multiplication: a division would make this step of each ACK several times
+/// as expensive.
 #[inline]
 pub(super) fn seconds(span: Span) -> f64 {
     span.as_nanos() as f64 * 1e-9

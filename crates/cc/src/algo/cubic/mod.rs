@@ -17,10 +17,10 @@ use crate::{
     Ack, Config, Context, Controller, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot,
 };
 
-/// L of RFC 3465 in classic slow start: what a delayed ACK acknowledges.
+/// L of RFC 3465 in classic slow start: a delayed ACK acknowledges two segments.
 const ABC_LIMIT: f64 = 2.0;
 
-/// The controller.
+/// The CUBIC controller.
 #[derive(Debug)]
 pub struct Cubic {
     function: WindowFunction,
@@ -34,27 +34,27 @@ pub struct Cubic {
     episode: Episode,
     /// The window before the last reduction, for undo.
     saved: Option<CubicWindow>,
-    /// Since when time may not count for the epoch: the last ACK (RFC 9438) or the last packet sent
-    /// (Linux).
+    /// Start of the time that may not count for the epoch: the last ACK (RFC 9438) or the last
+    /// packet sent (Linux).
     last_active: Time,
     last_ack: Time,
 }
 
-/// All that a reduction changes and an undo restores (RFC 9438 §4.9).
+/// The values that a reduction changes and an undo restores (RFC 9438 §4.9).
 #[derive(Clone, Copy, Debug)]
 struct CubicWindow {
-    /// Segments.
+    /// In segments.
     cwnd: f64,
     ssthresh: Bytes,
-    /// Segments; zero when there is none.
+    /// In segments; zero if unset.
     w_max: f64,
     cwnd_prior: f64,
-    /// None in slow start and in recovery.
+    /// `None` in slow start and in recovery.
     epoch: Option<Epoch>,
 }
 
 impl Cubic {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> Cubic {
         let params = Params::read(config);
         let smss = config.smss.as_f64();
@@ -81,7 +81,7 @@ impl Cubic {
 
     #[inline]
     fn cwnd(&self) -> Bytes {
-        // A small part of a byte keeps `segments -> bytes -> segments` from losing one.
+        // A small fraction of a byte makes `segments -> bytes -> segments` lossless.
         Bytes::from_f64(self.window.cwnd * self.smss + 1e-3)
     }
 
@@ -161,7 +161,7 @@ impl Classic for Cubic {
     fn reduce(&mut self, cx: &Context<'_>, cause: RecoveryCause) {
         let (beta, floor) = match (cause, self.function.profile) {
             (RecoveryCause::Loss, _) => (self.function.beta, 2.0),
-            // RFC 9438 §4.6: marks can ask for less than two segments; not in Linux.
+            // RFC 9438 §4.6: marks may reduce the window below two segments; not in Linux.
             (RecoveryCause::Ecn, CubicProfile::Rfc9438) => (self.beta_ecn, 1.0),
             (RecoveryCause::Ecn, CubicProfile::Linux) => (self.beta_ecn, 2.0),
         };
@@ -171,7 +171,7 @@ impl Classic for Cubic {
             CubicProfile::Rfc9438 => {
                 self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte
             }
-            // Linux reduces the window, whatever of it was in use.
+            // Linux reduces the window, even if it was not fully used.
             CubicProfile::Linux => cwnd,
         };
         let left = self.function.whole(base * beta);
@@ -184,10 +184,10 @@ impl Classic for Cubic {
     }
 
     fn on_timeout(&mut self, cx: &Context<'_>, again: bool, cwnd: Bytes) {
-        // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: another timeout of one segment
-        // holds ssthresh, but one inside recovery, where a retransmission was lost, is a second
-        // sign of congestion. Not so in Linux (tcp_enter_loss): what recovery reduced is not
-        // reduced again.
+        // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: another timeout of the same
+        // segment leaves ssthresh unchanged, but a timeout within recovery, after a lost
+        // retransmission, is a second sign of congestion. Linux (tcp_enter_loss) differs: it does
+        // not reduce again within recovery.
         let reduced =
             self.function.profile == CubicProfile::Linux && self.episode == Episode::Recovery;
         if !(again || reduced) {
@@ -218,7 +218,7 @@ impl Classic for Cubic {
                     ..saved
                 }
             }
-            // Linux begins a new epoch with the W_max of the reduction that was none.
+            // Linux begins a new epoch with the W_max of the spurious reduction.
             CubicProfile::Linux => {
                 self.window = CubicWindow {
                     cwnd,
@@ -251,7 +251,7 @@ impl Controller for Cubic {
         self.flight.on_ack();
         self.last_ack = cx.now;
         if self.function.profile == CubicProfile::Rfc9438 {
-            // Linux lets an epoch age while the application is the limit, as long as anything is
+            // In Linux an epoch ages while the application limits the flow, as long as anything is
             // sent.
             if !cx.conn.cwnd_limited {
                 self.exclude_since_active(cx.now);
@@ -283,8 +283,8 @@ impl Controller for Cubic {
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => {
-                // The window stays the same in bytes; what is left of the epoch is in other
-                // segments.
+                // The window remains the same in bytes; the epoch's values are in segments of the
+                // old size.
                 let scale = self.smss / cx.conn.smss.as_f64();
                 self.smss = cx.conn.smss.as_f64();
                 self.per_byte = 1.0 / self.smss;

@@ -1,4 +1,4 @@
-//! How much an ACK adds in congestion avoidance, by RFC 9438 and by Linux.
+//! Window growth per ACK in congestion avoidance, by RFC 9438 and by Linux.
 
 use fullpipe_units::Time;
 
@@ -6,14 +6,14 @@ use super::descriptor::{CubicProfile, Params};
 use super::epoch::{Epoch, seconds};
 use crate::Conn;
 
-/// What moves the window in congestion avoidance, fixed for a connection.
+/// The rules of congestion avoidance, which are constant for a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowFunction {
     pub profile: CubicProfile,
     pub c: f64,
     pub beta: f64,
     pub fast_convergence: bool,
-    /// Slope of the Reno-friendly window, segments a window.
+    /// Slope of the Reno-friendly window, in segments per window.
     alpha: f64,
 }
 
@@ -42,9 +42,9 @@ impl WindowFunction {
         }
     }
 
-    /// W_max after congestion at window `cwnd`.
+    /// Returns W_max after congestion at window `cwnd`.
     pub(super) fn w_max_after(&self, cwnd: f64, w_max: f64) -> f64 {
-        // RFC 9438 §4.7: below the last maximum, leave room to others.
+        // RFC 9438 §4.7: below the last maximum, release bandwidth to other flows.
         if self.fast_convergence && cwnd < w_max {
             self.whole(cwnd * (1.0 + self.beta) * 0.5)
         } else {
@@ -52,17 +52,18 @@ impl WindowFunction {
         }
     }
 
-    /// Linux counts windows in whole segments. It matters where two are compared: losses at 214.5
-    /// and 214.4 segments are losses at one window there, and call for no fast convergence.
+    /// Rounds down to whole segments for Linux, which counts windows in them. This matters for
+    /// comparisons: losses at 214.5 and 214.4 segments are at the same window in Linux, and don't
+    /// trigger fast convergence.
     pub(super) fn whole(&self, segments: f64) -> f64 {
         match self.profile {
             CubicProfile::Rfc9438 => segments,
-            // Windows that were bytes may be a little below what they stand for.
+            // Windows converted from bytes may be slightly below their exact value.
             CubicProfile::Linux => (segments + 1e-6) as i64 as f64,
         }
     }
 
-    /// The window after `acked` segments more.
+    /// Returns the window after `acked` more segments.
     #[inline]
     pub(super) fn grow(
         &self,
@@ -72,7 +73,7 @@ impl WindowFunction {
         acked: f64,
         before: &Before,
     ) -> f64 {
-        // The one division of an ACK.
+        // The only division per ACK.
         let share = acked / before.cwnd;
         match self.profile {
             CubicProfile::Rfc9438 => {
@@ -94,25 +95,24 @@ impl WindowFunction {
         before: &Before,
     ) -> f64 {
         let cwnd = before.cwnd;
-        // §4.3, figure 4; alpha is 1 once W_est has caught up with the window before the
-        // congestion.
+        // §4.3, figure 4; alpha is 1 once W_est has reached the window before the congestion.
         epoch.w_est += if epoch.w_est < before.cwnd_prior {
             self.alpha * share
         } else {
             share
         };
         if epoch.w_cubic(t) < epoch.w_est {
-            // §4.3; an ACK never takes anything away, though rounding may leave W_est a little
-            // behind.
+            // §4.3; an ACK never reduces the window, although rounding may leave W_est slightly
+            // below it.
             return cwnd.max(epoch.w_est);
         }
-        // §4.2: at most half a window more in an RTT. §4.4 and §4.5: concave and convex growth.
+        // §4.2: growth by at most half a window per RTT. §4.4 and §4.5: concave and convex growth.
         let target = epoch.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
         cwnd + (target - cwnd) * share
     }
 
-    /// Linux speaks of `cnt`, the ACKs for one segment more; here, of segments more for a window of
-    /// ACKs: `cwnd / cnt`.
+    /// Linux computes `cnt`, the number of ACKs per additional segment; this function computes
+    /// `cwnd / cnt`, the number of additional segments per window of ACKs.
     #[inline]
     fn grow_linux(
         &self,
@@ -123,17 +123,17 @@ impl WindowFunction {
         before: &Before,
     ) -> f64 {
         let cwnd = self.whole(before.cwnd);
-        // Linux looks ahead by the minimum RTT, and never quite stops: cnt = 100 cwnd. What the
-        // cubic function is off its plateau is rounded down, so the plateau comes early: 1.4 s
-        // before K.
+        // Linux looks ahead by the minimum RTT, and always grows at least a little: cnt = 100 cwnd.
+        // It rounds down the distance of the cubic function from its plateau, so the plateau begins
+        // early: 1.4 s before K.
         let target = epoch.origin - self.whole(epoch.origin - epoch.w_cubic(t + delay_min));
         let mut increase = (target - cwnd).max(0.01);
         if before.w_max == 0.0 {
-            // No congestion since the start or a timeout: cnt <= 20, at least 5 % an RTT.
+            // No congestion since the start or a timeout: cnt <= 20, which is at least 5 % per RTT.
             increase = increase.max(cwnd * 0.05);
         }
-        // The slope stays alpha where RFC 9438 §4.3 turns to 1, and the window follows W_est an RTT
-        // behind.
+        // The slope remains alpha where RFC 9438 §4.3 changes it to 1, and the window follows W_est
+        // with a delay of one RTT.
         epoch.w_est += self.alpha * share;
         increase = increase.max(self.whole(epoch.w_est) - cwnd);
         // cnt >= 2.
@@ -141,7 +141,7 @@ impl WindowFunction {
     }
 }
 
-/// What the function looks at besides the epoch. Windows in segments.
+/// Inputs of the function other than the epoch. Windows in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     /// The window before this ACK.

@@ -1,4 +1,4 @@
-//! What Prague says of itself.
+//! Descriptor, parameters and trace fields of Prague.
 
 use fullpipe_units::Span;
 
@@ -8,7 +8,7 @@ use crate::{
     words,
 };
 
-/// What governs the window, in the order of the labels below.
+/// State of the controller, in the order of the labels below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     SlowStart,
@@ -24,14 +24,14 @@ impl Phase {
     }
 }
 
-/// The static.
+/// Descriptor of Prague.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "prague",
-    purpose: "For L4S: DCTCP's answer to marks, paced and fair among round trips, for the Internet.",
+    purpose: "For L4S on the Internet: DCTCP's reaction to marks, with pacing and less dependence on the RTT.",
     specifications: &[
         Specification {
             name: "draft-briscoe-iccrg-prague-congestion-control-04",
-            note: "in the default options of Linux, which it describes",
+            note: "implemented with the default options of Linux, which the draft describes",
         },
         Specification {
             name: "L4STeam/linux net/ipv4/tcp_prague.c 0.6",
@@ -39,7 +39,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Specification {
             name: "RFC 9331",
-            note: "ECT(1), a scalable answer to marks",
+            note: "ECT(1), a scalable reaction to marks",
         },
     ],
     params: &Params::ROWS,
@@ -53,7 +53,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 words! {
-    /// Whether a flow of a short round trip grows as one of a longer.
+    /// Whether a flow with a short RTT grows like one with a longer RTT.
     pub(super) enum RttScaling {
         Rate = "rate",
         None = "none",
@@ -61,20 +61,26 @@ words! {
 }
 
 params! {
-    /// What can be set.
+    /// The parameters.
     pub(super) struct Params {
         alpha_gain: f64 = Param::number(1.0 / 16.0, 0.0001..=1.0)
-            .says("the weight of the latest round in alpha", "tcp_prague.c PRAGUE_SHIFT_G"),
+            .says("Weight of the latest round in alpha", "tcp_prague.c PRAGUE_SHIFT_G"),
         alpha_init: f64 = Param::number(1.0, 0.0..=1.0)
-            .says("alpha until the first round with a mark is over", "tcp_prague.c prague_init"),
+            .says(
+                "Value of alpha until the end of the first round with a mark",
+                "tcp_prague.c prague_init",
+            ),
         rtt_scaling: RttScaling = Param::choice(RttScaling::WORDS).says(
-            "whether a flow grows as if its round trip were target_rtt, if it is shorter",
+            "Scaling of the increase: with rate, a flow with a smaller RTT grows as if its RTT were target_rtt",
             "tcp_prague.c prague_rtt_scaling",
         ),
         target_rtt: Span = Param::number(25.0, 0.01..=100.0).unit("ms")
-            .says("the round trip at which all flows grow alike", "tcp_prague.c prague_rtt_target"),
+            .says(
+                "RTT at which flows with smaller RTTs grow alike",
+                "tcp_prague.c prague_rtt_target",
+            ),
         rtt_transition: u64 = Param::number(500.0, 0.0..=1e6).unit("rounds").says(
-            "after slow start, until rtt_scaling begins",
+            "Rounds between the end of slow start and the start of rtt_scaling",
             "tcp_prague.c prague_rtt_transition",
         ),
     }
@@ -82,9 +88,10 @@ params! {
 
 fields! {
     pub(super) impl Prague as cc {
-        state: Field::state(Phase::NAMES, "what governs the window") => cc.phase() as usize,
-        alpha: Field::value("", "the average part of packets that are marked") => cc.alpha.get(),
-        window: Field::value("segments", "the window with its fraction") => cc.window,
-        increase: Field::value("segments", "what a round trip without marks adds") => cc.increase,
+        state: Field::state(Phase::NAMES, "State of the controller") => cc.phase() as usize,
+        alpha: Field::value("", "Average fraction of packets marked CE") => cc.alpha.get(),
+        window: Field::value("segments", "Target window, with its fraction") => cc.window,
+        increase: Field::value("segments", "Window increase per round trip without marks")
+            => cc.increase,
     }
 }

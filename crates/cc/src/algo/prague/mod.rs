@@ -15,14 +15,14 @@ use crate::{
     RecoveryCause,
 };
 
-/// MIN_CWND, segments.
+/// MIN_CWND, in segments.
 const MIN_SEGMENTS: f64 = 2.0;
-/// MAX_SCALED_RTT: with longer round trips nothing is scaled.
+/// MAX_SCALED_RTT: the maximum RTT for which the increase is scaled.
 const MAX_SCALED_RTT: Span = Span::from_millis(100);
-/// `prague_burst_shift`: a burst is at most 1/2^12 s long.
+/// `prague_burst_shift`: a burst lasts at most 1/2^12 s.
 const BURSTS_A_SECOND: u64 = 1 << 12;
 
-/// The controller.
+/// The Prague controller.
 #[derive(Debug)]
 pub struct Prague {
     target_rtt: Span,
@@ -30,22 +30,22 @@ pub struct Prague {
     transition: u64,
 
     smss: Bytes,
-    /// `frac_cwnd`, segments: what the law says.
+    /// `frac_cwnd`, in segments: the target window, with its fraction.
     window: f64,
-    /// `snd_cwnd`, segments: follows it by one an ACK.
+    /// `snd_cwnd`, in segments: follows `window` by one segment per ACK.
     cwnd: f64,
     ssthresh: f64,
     alpha: Alpha,
-    /// Alpha counts from the first mark on: before there is no sign of an AQM.
+    /// Alpha is updated from the first mark on; before it, nothing indicates an AQM.
     saw_ce: bool,
     alpha_at: Time,
     reduced_at: Option<Time>,
     round: RoundCounter,
-    /// The round is over, but not yet the target round trip.
+    /// The round is over, but the target RTT has not passed yet.
     round_over: bool,
-    /// Rounds since slow start ended.
+    /// Rounds since the end of slow start.
     rounds: u64,
-    /// Segments for a window of unmarked packets.
+    /// Increase per window of unmarked packets, in segments.
     increase: f64,
     in_loss: bool,
     capable: bool,
@@ -55,7 +55,7 @@ pub struct Prague {
 }
 
 impl Prague {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> Prague {
         let initial = config.initial_cwnd.as_f64() / config.smss.as_f64();
         let params = Params::read(config);
@@ -105,7 +105,8 @@ impl Prague {
         let smss = self.smss.as_f64();
         self.saw_ce |= ack.ecn.ce_packets > 0;
         let unmarked = ack.newly_acked.as_f64() / smss - ack.ecn.ce_packets as f64;
-        // A paced window may be in use without ever being full: what is about to leave counts, too.
+        // A paced flow may use its window without ever filling it, so packets about to leave count,
+        // too.
         let used = cx.conn.cwnd_limited || ack.prior_inflight + self.quantum() * 2 >= self.bytes();
         if unmarked > 0.0 && !self.in_loss && used {
             if self.in_slow_start() {
@@ -118,7 +119,7 @@ impl Prague {
         self.follow();
     }
 
-    /// The window in use goes towards that of the law by a segment an ACK.
+    /// Moves the window in use toward the target window by one segment per ACK.
     fn follow(&mut self) {
         let target = self.window.ceil().max(1.0);
         if self.cwnd > target && self.cwnd > MIN_SEGMENTS {
@@ -129,8 +130,8 @@ impl Prague {
         }
     }
 
-    /// `prague_update_alpha` and `prague_new_round`, at the end of a round; while the round trip is
-    /// scaled, of a target round trip.
+    /// `prague_update_alpha` and `prague_new_round`, at the end of a round; with RTT scaling, at
+    /// the end of a target RTT.
     fn end_round(&mut self, cx: &Context<'_>) {
         if self.is_rtt_independent() && cx.now < self.alpha_at + self.target_rtt {
             return;
@@ -151,8 +152,8 @@ impl Prague {
         self.increase = self.additive_increase(cx.conn);
     }
 
-    /// `prague_rate_scaled_ai_ack_increase`: a segment each target round trip, for the rate that a
-    /// flow of that round trip has with the same window an RTT.
+    /// `prague_rate_scaled_ai_ack_increase`: the increase per RTT, in segments, with which the rate
+    /// grows as fast as that of a flow with the target RTT: (RTT / target RTT)².
     fn additive_increase(&self, conn: &Conn) -> f64 {
         let rtt = conn.srtt;
         if !self.scales
@@ -166,15 +167,15 @@ impl Prague {
         part * part
     }
 
-    /// `prague_enter_cwr`: alpha / 2 of the window, once a round trip, and once a target round
-    /// trip.
+    /// `prague_enter_cwr`: reduces the window by alpha / 2, at most once per round trip and, with
+    /// RTT scaling, once per target RTT.
     fn reduce(&mut self, now: Time) {
         if self.is_rtt_independent() && self.is_settling(now) {
             return;
         }
         self.reduced_at = Some(now);
         self.window = (self.window * (1.0 - self.alpha.get() / 2.0)).max(1.0);
-        // Slow start is over, though the window in use takes some ACKs to get there.
+        // Slow start ends now, although the window in use takes some ACKs to reach the target.
         self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
@@ -182,9 +183,9 @@ impl Prague {
         self.reduced_at.is_some_and(|at| now < at + self.target_rtt)
     }
 
-    /// udp_prague, `cs_in_cwr`: a mark counts again when both round trips are over. The endpoint
-    /// speaks of one only at the end of the episode that a mark in between began, up to a round
-    /// trip later.
+    /// udp_prague, `cs_in_cwr`: a mark counts again after both the RTT and the target RTT have
+    /// passed. The endpoint reports one only at the end of the episode that a mark in between
+    /// began, up to a round trip later.
     #[inline]
     fn reduce_again(&mut self, cx: &Context<'_>, ack: &Ack) {
         let scaled = self.is_rtt_independent() && cx.conn.srtt < self.target_rtt;
@@ -193,7 +194,7 @@ impl Prague {
         }
     }
 
-    /// `prague_enter_loss`: half of the window.
+    /// `prague_enter_loss`: halves the window.
     fn lose(&mut self) {
         self.saved = Some(self.window);
         self.window = (self.window / 2.0).max(1.0);
@@ -207,11 +208,11 @@ impl Prague {
         }
         self.in_loss = true;
         self.cwnd = loss_window(cx.conn).as_f64() / self.smss.as_f64();
-        // The law's window is where slow start leads, a segment an ACK.
+        // Slow start leads to the target window, by one segment per ACK.
         self.ssthresh = self.cwnd.min(self.window);
     }
 
-    /// `prague_update_pacing_rate`: the window a round trip, twice that in slow start.
+    /// `prague_update_pacing_rate`: one window per RTT, two in slow start.
     #[inline]
     fn pace(&mut self, conn: &Conn) {
         if conn.srtt == Span::ZERO {
@@ -232,7 +233,7 @@ impl Prague {
         Bytes::from_f64(self.cwnd * self.smss.as_f64() + 1e-3)
     }
 
-    /// A quarter of a millisecond's worth, at least a segment.
+    /// The data sent in 1/2^12 s at the pacing rate, at least a segment.
     fn quantum(&self) -> Bytes {
         let burst = self
             .pacing_rate

@@ -5,14 +5,14 @@ use fullpipe_units::Bytes;
 use super::{SlowStart, Step};
 use crate::{Ack, Context};
 
-/// The window grows by what is acknowledged, at most L segments an ACK.
+/// Grows the window by the acknowledged bytes, at most L segments per ACK.
 #[derive(Clone, Debug)]
 pub struct Classic {
     limit: f64,
 }
 
 impl Classic {
-    /// With L = `limit` segments (RFC 3465 §2.2); infinite for none.
+    /// Creates the rule with L = `limit` segments (RFC 3465 §2.2), which may be infinite.
     pub fn new(limit: f64) -> Classic {
         Classic { limit }
     }

@@ -6,18 +6,18 @@ use super::{SlowStart, Step};
 use crate::common::round::RoundCounter;
 use crate::{Ack, Context, Transition};
 
-// RFC 9406 §4.3 names and sets these.
+// Constants named and set by RFC 9406 §4.3.
 const MIN_RTT_THRESH: Span = Span::from_millis(4);
 const MAX_RTT_THRESH: Span = Span::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// L when packets are not paced; infinite when they are.
+/// L for unpaced packets; it is infinite for paced ones.
 const L_UNPACED: u64 = 8;
 
-/// When the RTT grows, slow start goes on at a quarter of the pace for some rounds, to see whether
-/// it stays.
+/// When the RTT grows, slow start continues at a quarter of its growth for some rounds, to check
+/// whether the RTT remains high.
 #[derive(Clone, Debug)]
 pub struct HyStartPlusPlus {
     round: RoundCounter,
@@ -54,12 +54,12 @@ impl HyStartPlusPlus {
         self.current_round_min_rtt = Span::MAX;
         self.rtt_sample_count = 0;
         if let Some(css) = &mut self.css {
-            // The round in which CSS began counts although it is partial.
+            // The round in which CSS began counts, although it is partial.
             css.rounds += 1;
         }
     }
 
-    /// RFC 9406 §4.2: enters CSS when the delay has grown, leaves it when that was a mistake.
+    /// RFC 9406 §4.2: enters CSS when the RTT has grown, and leaves it if that proves wrong.
     fn judge_delay(&mut self, cx: &mut Context<'_>) {
         if self.rtt_sample_count < N_RTT_SAMPLE {
             return;

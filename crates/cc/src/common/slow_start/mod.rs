@@ -1,4 +1,4 @@
-//! Slow start, a rule of its own beside the window law that follows it.
+//! Slow start, as an algorithm separate from the congestion avoidance that follows it.
 
 mod classic;
 mod hystart;
@@ -13,7 +13,7 @@ use fullpipe_units::Bytes;
 use crate::{Ack, Context, Param, Transition, words};
 
 words! {
-    /// The slow starts to choose from.
+    /// The available slow starts.
     pub enum SlowStartKind {
         /// RFC 5681 with RFC 3465.
         Classic = "classic",
@@ -24,37 +24,37 @@ words! {
     }
 }
 
-/// How slow start grows and ends, for an algorithm that leaves that open.
+/// The parameter that selects the slow start, for algorithms that leave the choice open.
 pub const SLOW_START: Param = Param::choice(SlowStartKind::WORDS).says(
-    "how slow start grows and ends",
+    "Slow-start algorithm, which sets how slow start grows and ends",
     "RFC 5681 §3.1, RFC 9406, Linux net/ipv4/tcp_cubic.c",
 );
 
-/// What an ACK means for a window in slow start.
+/// Effect of an ACK on a window in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Grow by so much, if the window was the limit.
+    /// Grow by this amount, if the window limits the flow.
     Grow(Bytes),
-    /// The pipe is full: `ssthresh` becomes `cwnd`, and this ACK counts for congestion avoidance.
-    /// With the reason.
+    /// End slow start because the pipe is full, with the reason: `ssthresh` becomes `cwnd`, and
+    /// this ACK counts for congestion avoidance.
     Exit(&'static str),
 }
 
-/// A way through slow start.
+/// A slow-start algorithm.
 pub trait SlowStart {
-    /// One ACK while `cwnd` is below `ssthresh` and no recovery is under way.
+    /// Processes an ACK while `cwnd` is below `ssthresh`, outside of recovery.
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, cwnd: Bytes) -> Step;
 
-    /// Congestion ended slow start, or a timeout starts the next.
+    /// Notes that congestion ended slow start, or that a timeout begins the next one.
     fn on_congestion(&mut self) {}
 
-    /// Conservative slow start is under way (RFC 9406 §4.2).
+    /// Whether conservative slow start is active (RFC 9406 §4.2).
     fn is_css(&self) -> bool {
         false
     }
 }
 
-/// A slow start, inline.
+/// Any slow start, stored inline.
 #[derive(Clone, Debug)]
 pub enum AnySlowStart {
     /// RFC 5681 with RFC 3465.
@@ -66,7 +66,8 @@ pub enum AnySlowStart {
 }
 
 impl AnySlowStart {
-    /// One of that kind; `classic` counts at most `limit` segments an ACK (L of RFC 3465).
+    /// Creates a slow start of `kind`; `classic` counts at most `limit` segments per ACK (L of RFC
+    /// 3465).
     pub fn new(kind: SlowStartKind, limit: f64) -> AnySlowStart {
         match kind {
             SlowStartKind::Classic => AnySlowStart::Classic(Classic::new(limit)),
@@ -77,8 +78,8 @@ impl AnySlowStart {
         }
     }
 
-    /// Takes the ACK and moves `cwnd` and `ssthresh`; false when slow start is over and the ACK is
-    /// still to be used.
+    /// Processes an ACK and updates `cwnd` and `ssthresh`. Returns false if slow start has ended
+    /// and the ACK remains to be processed.
     #[inline]
     pub fn drive(
         &mut self,

@@ -1,4 +1,4 @@
-//! Loss: recovery, timeouts, and the policer that it may show.
+//! Loss: recovery, timeouts, and the detection of a policer.
 
 use super::*;
 
@@ -15,14 +15,11 @@ fn recovery_conserves_packets_for_a_round_and_then_grows_back() {
     let delivered = driver.conn.delivered - SMSS;
     driver.ack(delivered, SMSS, RTT);
     assert_eq!(driver.field("packet_conservation"), 1.0);
-    assert_eq!(
-        driver.cwnd(),
-        49.0,
-        "what is in flight and what was delivered"
-    );
+    assert_eq!(driver.cwnd(), 49.0, "data in flight plus data delivered");
     driver.ack(delivered, SMSS, RTT);
     assert_eq!(driver.cwnd(), 49.0);
-    // A packet sent in recovery is acknowledged: one more for each that is delivered.
+    // A packet sent in recovery is acknowledged: from now on the window grows by the delivered
+    // data.
     driver.ack(driver.conn.delivered, SMSS, RTT);
     assert_eq!(
         (driver.field("packet_conservation"), driver.cwnd()),
@@ -31,7 +28,7 @@ fn recovery_conserves_packets_for_a_round_and_then_grows_back() {
     driver.recover();
     assert!(
         (driver.cwnd() - before).abs() <= 2.0,
-        "restored, but for the phase's two segments"
+        "restored, except for the phase's two segments"
     );
 }
 
@@ -84,7 +81,7 @@ fn a_restart_from_idle_paces_at_the_bandwidth() {
     assert_eq!(
         driver.decision().pacing_rate,
         Some(Rate::from_bps(24_750_000)),
-        "1.25, less one per cent"
+        "gain of 1.25, less a margin of 1 %"
     );
     driver.now += Span::from_secs(20);
     driver.conn.app_limited = true;
@@ -97,14 +94,14 @@ fn a_restart_from_idle_paces_at_the_bandwidth() {
         driver.decision().pacing_rate,
         Some(Rate::from_bps(19_800_000))
     );
-    // The idle time has drained the path: no PROBE_RTT, though the minimum has expired.
+    // The idle period has drained the path: no PROBE_RTT, although the minimum has expired.
     driver.ack(driver.conn.delivered, SMSS, RTT);
     assert_eq!(driver.field("state"), 2.0);
 }
 
 #[test]
 fn loss_does_not_slow_it_down() {
-    // A queue of a quarter BDP, which STARTUP and each probe overrun.
+    // A queue of a quarter BDP, which STARTUP and each probe overflow.
     let mut path = Path::new("bbr1", &[], Rate::from_mbps(40), RTT, 34);
     path.run(seconds(5), |_, _| {});
     let before = path.conn.delivered;
@@ -117,7 +114,7 @@ fn loss_does_not_slow_it_down() {
     );
 }
 
-/// A round of forty ACKs in which so many segments are lost.
+/// Acknowledges a round of forty ACKs in which `lost` segments are lost.
 fn policed_round(driver: &mut Driver, lost: u64) {
     driver.conn.lost += SMSS * lost;
     driver.lost_in_ack = SMSS * lost;
@@ -127,7 +124,8 @@ fn policed_round(driver: &mut Driver, lost: u64) {
 #[test]
 fn two_intervals_of_much_loss_and_one_rate_show_a_policer_whose_rate_is_kept_for_48_rounds() {
     let mut driver = in_probe_bw(Rate::from_mbps(20));
-    // 10 of 40: more than 50 for each 256 delivered. An interval lasts four rounds at least.
+    // 10 lost of 40 exceed the threshold of 50 per 256 delivered. An interval lasts at least four
+    // rounds.
     for round in 0..8 {
         assert_eq!(driver.field("policer_bw"), 0.0, "round {round}");
         policed_round(&mut driver, 10);
@@ -148,13 +146,13 @@ fn two_intervals_of_much_loss_and_one_rate_show_a_policer_whose_rate_is_kept_for
 
 #[test]
 fn little_loss_or_another_rate_show_none() {
-    // 7 of 40 is less than 50 of 256.
+    // 7 of 40 are less than 50 of 256.
     let mut driver = in_probe_bw(Rate::from_mbps(20));
     for _ in 0..40 {
         policed_round(&mut driver, 7);
     }
     assert_eq!(driver.field("policer_bw"), 0.0);
-    // Each interval takes twice as long as the one before.
+    // Each interval takes twice as long as the previous one.
     let mut driver = in_probe_bw(Rate::from_mbps(20));
     for round in 0..20 {
         driver.conn.lost += SMSS * 10;

@@ -1,4 +1,4 @@
-//! Leaving Startup and UP when delay rises, and the presets that do.
+//! Leaving Startup and UP when the RTT rises, and the presets with these exits.
 
 use super::*;
 
@@ -7,8 +7,8 @@ const ON: [(&str, ParamValue); 2] = [
     ("up_exit_on_delay", ParamValue::Flag(true)),
 ];
 
-/// 100 Mbit/s, 50 ms: when Startup ends, and the 99th percentile of the queue after 2 s, both in
-/// minimum RTTs.
+/// Runs at 100 Mbit/s and 50 ms. Returns the end of Startup and the 99th percentile of the queueing
+/// delay after 2 s, both in minimum RTTs.
 fn startup_and_queue(name: &str, params: &[(&str, ParamValue)]) -> (f64, f64) {
     let mut path = Path::new(
         name,
@@ -43,13 +43,13 @@ fn delay_ends_startup_rounds_before_the_plateau_and_keeps_the_queue_at_a_quarter
             earlier < startup - 2.0,
             "{name}: {earlier} and {startup} RTTs"
         );
-        // What was sent before it shows comes on top: 0.2375 BDP an RTT.
+        // Data sent before the RTT rise is measured adds 0.2375 BDP per RTT.
         assert!(p99 < 0.4, "{name}: {p99}");
     }
 }
 
-/// Grows for twenty rounds, with an RTT twice the least from the fifth on; whether delay ended
-/// Startup.
+/// Runs twenty rounds of growth, with twice the minimum RTT from the fifth on. Returns whether
+/// delay ended Startup.
 fn delay_ends_startup(name: &str, params: &[(&str, ParamValue)], least: Span) -> bool {
     let mut driver = Driver::new(name, params);
     for round in 0..20_u64 {
@@ -81,7 +81,7 @@ fn below_128_microseconds_delays_end_nothing_but_did_in_september_2024() {
 
 #[test]
 fn the_plateau_ends_up_below_the_guard_but_for_the_presets() {
-    // picoquic's issue 2118: with neither delay nor plateau UP has no end without loss.
+    // picoquic's issue 2118: with neither delay nor plateau, UP does not end without loss.
     for (name, ends) in [("bbr3", true), ("bbr3-picoquic-2024-10", false)] {
         let params: &[(&str, ParamValue)] = if ends { &ON } else { &[] };
         let rtt = Span::from_micros(100);

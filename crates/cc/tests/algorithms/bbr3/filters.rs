@@ -1,9 +1,9 @@
-//! `filter_time`: bandwidths that outlast short cycles.
+//! `filter_time`: bandwidth samples that outlast short cycles.
 
 use super::*;
 
-/// 1 Gbit/s and 100 us, so that a cycle takes milliseconds; then half of it. max_bw over what is
-/// left, 0.2 s and a second later.
+/// Halves a rate of 1 Gbit/s at 100 us, where a cycle takes milliseconds. Returns max_bw relative
+/// to the new rate, 0.2 s and about a second later.
 fn after_halving(filter_time: f64) -> (f64, f64) {
     let params = [("filter_time", ParamValue::Number(filter_time))];
     let mut path = Path::new(
@@ -28,7 +28,7 @@ fn a_bandwidth_counts_for_filter_time_however_short_cycles_are() {
     assert!(soon < 1.1 && late < 1.1, "two cycles: {soon} {late}");
     let (soon, late) = after_halving(0.3);
     assert!(soon > 1.9, "0.3 s: {soon}");
-    assert!(late < 1.1, "and 0.6 s at most: {late}");
+    assert!(late < 1.1, "at most 0.6 s: {late}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Loss: the bounds that it sets, and what a spurious one gives back.
+//! Loss: the bounds that it sets, and the undo of a spurious one.
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn a_loss_while_cruising_leaves_seven_tenths_or_what_is_delivered() {
             let mut driver = cruising_as(profile, Rate::from_mbps(20));
             driver.round_of(4, Span::from_millis(1), |_| RTT);
             driver.rate = Some(Rate::from_mbps(delivered));
-            // The maximum of the round before still counts in the one that the loss begins.
+            // The maximum of the previous round still counts in the round that the loss begins.
             driver.round_of(2, Span::from_millis(1), |_| RTT);
             driver.round_of(2, Span::from_millis(1), |_| RTT);
             driver.lose();
@@ -48,7 +48,7 @@ fn a_loss_while_cruising_leaves_seven_tenths_or_what_is_delivered() {
             assert_eq!(
                 driver.field("bw_shortterm"),
                 0.0,
-                "not before the round is over"
+                "not before the end of the round"
             );
             driver.round_of(1, Span::from_millis(1), |_| RTT);
             assert!(
@@ -56,7 +56,7 @@ fn a_loss_while_cruising_leaves_seven_tenths_or_what_is_delivered() {
                 "{profile}: {left}"
             );
             assert!(driver.field("inflight_shortterm") > 0.0);
-            assert_eq!(driver.field("inflight_longterm"), 0.0, "nothing was probed");
+            assert_eq!(driver.field("inflight_longterm"), 0.0, "not probing");
         }
     }
 }
@@ -84,8 +84,8 @@ fn short_term_bounds_are_gone_when_probing_begins() {
 
 #[test]
 fn probing_that_loses_more_than_two_per_cent_sets_the_long_term_bound() {
-    // A burst of four of a hundred in flight: 96 before it, of which 1.92 may be lost, so 1.92 /
-    // 0.98 of the burst fit; Linux has whole packets, ceil(96 * 5 / 256) = 2.
+    // A burst of four out of a hundred in flight: of the 96 before it, 1.92 may be lost, so 1.92 /
+    // 0.98 of the burst fit. Linux counts whole packets: ceil(96 * 5 / 256) = 2.
     for (profile, bound) in [("draft", 96.0 + 1.92 / 0.98), ("linux", 98.0)] {
         let mut driver = cruising_as(profile, Rate::from_mbps(20));
         go_up(&mut driver);
@@ -93,7 +93,7 @@ fn probing_that_loses_more_than_two_per_cent_sets_the_long_term_bound() {
         assert_eq!(
             (driver.field("state"), driver.field("inflight_longterm")),
             (UP, 0.0),
-            "one of a hundred may be lost"
+            "a loss of one in a hundred is tolerated"
         );
         lose_burst(&mut driver, 100, 4, 4);
         assert!(
@@ -104,7 +104,7 @@ fn probing_that_loses_more_than_two_per_cent_sets_the_long_term_bound() {
         lose_burst(&mut driver, 50, 4, 8);
         assert!(
             (segments(&driver, "inflight_longterm") - bound).abs() < 1e-3,
-            "one answer to each probe"
+            "one reaction per probe"
         );
     }
 }
@@ -128,8 +128,8 @@ fn the_long_term_bound_is_at_least_seven_tenths_of_what_was_wanted_in_flight() {
 
 #[test]
 fn cruising_leaves_fifteen_per_cent_of_the_long_term_bound() {
-    // The draft's bound is where the losses passed 2 %; Linux's the BDP, with two segments more,
-    // times 180/256.
+    // The draft's bound is the inflight at which losses exceeded 2 %; Linux's is the BDP plus two
+    // segments, times 180/256.
     for (profile, cwnd) in [
         ("draft", 97.959 * 0.85),
         ("linux", 141.0 * 180.0 / 256.0 - 14.0),
@@ -164,7 +164,7 @@ fn a_careful_probe_ends_when_no_segment_more_fits_below_the_bound() {
     let bound = segments(&driver, "inflight_longterm");
     assert!(
         bound.fract() > 0.05,
-        "{bound} is a fraction, of which no more than whole segments are sent"
+        "{bound} is not a whole number of segments"
     );
     driver.now += Span::from_secs(3);
     step_into(&mut driver, UP);
@@ -174,7 +174,7 @@ fn a_careful_probe_ends_when_no_segment_more_fits_below_the_bound() {
         assert_eq!(
             driver.field("state"),
             state,
-            "{in_flight} of {bound} in flight when the ACK came"
+            "{in_flight} of {bound} in flight when the ACK arrived"
         );
     }
     assert_eq!(
@@ -193,8 +193,8 @@ fn the_bound_rises_by_1_2_4_8_segments_a_round() {
             driver.conn.inflight = SMSS * 20;
             driver.round_of(20, Span::from_millis(1), |_| RTT);
         }
-        // The first probe after that is careful: it ends where the last one failed, and the next
-        // begins at once.
+        // The next probe is careful: it ends where the last one failed, and the one after it begins
+        // immediately.
         driver.now += Span::from_secs(3);
         step_into(&mut driver, UP);
         driver.conn.inflight = SMSS * 110;
@@ -287,7 +287,7 @@ fn the_probe_that_is_given_back_refills_for_a_round() {
     driver.recovery(Recovery::Spurious);
     assert_eq!(driver.field("state"), REFILL);
     driver.ack(sent_before, SMSS, RTT);
-    assert_eq!(driver.field("state"), REFILL, "this was sent before");
+    assert_eq!(driver.field("state"), REFILL, "this packet was sent before");
     driver.ack(driver.conn.delivered, SMSS, RTT);
     assert_eq!(driver.field("state"), UP);
 }

@@ -1,4 +1,4 @@
-//! The answer to CE marks.
+//! The reaction to CE marks.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn answering(profile: &str, rate: Rate) -> Driver {
     )
 }
 
-/// Marks count at any RTT, so that the tests' 40 ms will do.
+/// Makes marks count at any RTT, including the tests' 40 ms.
 const MAX_RTT: (&str, ParamValue) = ("ecn_max_rtt", ParamValue::Number(0.0));
 
 #[test]
@@ -31,7 +31,7 @@ fn mean_nothing_when_they_are_not_answered() {
 
 #[test]
 fn a_round_of_them_cuts_the_window_by_a_third_of_their_average() {
-    // alpha falls by a sixteenth in each round without marks: after n of them (15/16)^n.
+    // alpha falls by 1/16 in each round without marks: to (15/16)^n after n rounds.
     let mut driver = answering("linux", Rate::from_mbps(20));
     assert_eq!(driver.decision().ecn, fullpipe_cc::EcnCodepoint::Ect0);
     for _ in 0..5 {
@@ -51,7 +51,7 @@ fn a_round_of_them_cuts_the_window_by_a_third_of_their_average() {
     assert_eq!(
         driver.field("bw_shortterm"),
         0.0,
-        "v3 leaves the bandwidth alone"
+        "v3 does not change the bandwidth"
     );
 }
 
@@ -72,8 +72,8 @@ fn two_rounds_of_more_than_half_end_startup() {
     assert_eq!(driver.log.0[0].1.reason, "startup met too much congestion");
 }
 
-/// `bbr_check_time_to_probe_bw` wants TCP_CA_Open: not while one window with marks follows the
-/// other.
+/// `bbr_check_time_to_probe_bw` requires TCP_CA_Open: no probe while one window with marks follows
+/// another.
 #[test]
 fn probing_begins_anew_when_marks_have_ceased_and_not_before() {
     let mut driver = answering("linux", Rate::from_mbps(20));
@@ -83,7 +83,7 @@ fn probing_begins_anew_when_marks_have_ceased_and_not_before() {
         driver.round_of(4, Span::from_millis(1), |_| RTT);
         driver.marked = 0.0;
         driver.round_of(4, Span::from_millis(1), |_| RTT);
-        assert_eq!(driver.field("state"), CRUISE, "the episode is not over");
+        assert_eq!(driver.field("state"), CRUISE, "the episode continues");
         driver.recover();
     }
     driver.round_of(1, Span::from_millis(1), |_| RTT);

@@ -1,4 +1,4 @@
-//! ProbeRTT, idle, and a path of less than a packet.
+//! ProbeRTT, idle, and a path with a BDP of less than a packet.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn probe_rtt_comes_every_five_seconds_for_200_ms_at_half_a_bdp() {
         path.run(seconds(32.0), |path, _| {
             if path.field("state") == PROBE_RTT {
                 assert!(path.cc.decision().mark_app_limited);
-                assert!(path.cc.decision().cwnd <= SMSS * 69, "half of 137");
+                assert!(path.cc.decision().cwnd <= SMSS * 69, "half of 137 segments");
                 least = least.min(path.conn.inflight.as_f64());
             }
         });
@@ -32,8 +32,8 @@ fn probe_rtt_comes_every_five_seconds_for_200_ms_at_half_a_bdp() {
         let ends = of(|change| change.from == "probe_rtt");
         assert!(dips.len() >= 5 && ends.len() >= 5, "{profile}: {dips:?}");
         for (dip, end) in dips.iter().zip(&ends) {
-            // Half a window must drain first, which is at most an RTT; then 200 ms and what is left
-            // of a round.
+            // Half a window must drain first, which takes at most an RTT; then 200 ms and the rest
+            // of a round pass.
             assert!(
                 (0.2..0.3).contains(&(end - dip)),
                 "{profile}: {dip} to {end}"

@@ -1,4 +1,4 @@
-//! What is undone, what marks take, and segments of another size.
+//! Undo, reactions to marks, and a changed segment size.
 
 use super::*;
 

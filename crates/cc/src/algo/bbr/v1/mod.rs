@@ -1,4 +1,5 @@
-//! BBRv1 as in Linux `net/ipv4/tcp_bbr.c`, in bytes. Names are those of that file.
+//! BBRv1 as in Linux `net/ipv4/tcp_bbr.c`, in bytes instead of packets. Names are those of that
+//! file.
 
 mod model;
 mod states;
@@ -17,18 +18,18 @@ use crate::{
     Specification, fields, params,
 };
 
-/// What BBRv1 says of itself.
+/// Descriptor of BBRv1.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bbr1",
-    purpose: "Paces at the bottleneck's bandwidth, measured, with two BDPs in flight at most; takes no notice of loss.",
+    purpose: "Paces at the measured bottleneck bandwidth with at most two BDPs in flight; ignores loss.",
     specifications: &[
         Specification {
             name: "Linux 6.12 net/ipv4/tcp_bbr.c",
-            note: "followed",
+            note: "reference implementation",
         },
         Specification {
             name: "Cardwell et al., ACM Queue 14(5), 2016",
-            note: "the design",
+            note: "original design",
         },
     ],
     params: &Params::ROWS,
@@ -42,46 +43,46 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What can be set.
+    /// The parameters.
     struct Params {
         high_gain: f64 = Param::number(739.0 / 256.0, 1.0..=4.0)
-            .says("pacing and window gain of STARTUP: 2/ln 2", "tcp_bbr.c bbr_high_gain"),
+            .says("Pacing and window gain of STARTUP: 2/ln 2", "tcp_bbr.c bbr_high_gain"),
         drain_gain: f64 = Param::number(88.0 / 256.0, 0.01..=1.0)
-            .says("pacing gain of DRAIN", "tcp_bbr.c bbr_drain_gain"),
+            .says("Pacing gain of DRAIN", "tcp_bbr.c bbr_drain_gain"),
         cwnd_gain: f64 = Param::number(2.0, 1.0..=4.0)
-            .says("window gain of PROBE_BW", "tcp_bbr.c bbr_cwnd_gain"),
+            .says("Window gain of PROBE_BW", "tcp_bbr.c bbr_cwnd_gain"),
         bw_window: u64 = Param::number(10.0, 1.0..=1000.0).unit("rounds")
-            .says("how long a bandwidth sample counts", "tcp_bbr.c bbr_bw_rtts"),
+            .says("Window of the maximum-bandwidth filter", "tcp_bbr.c bbr_bw_rtts"),
         min_rtt_window: Span = Param::number(10.0, 0.1..=3600.0).unit("s")
             .says(
-                "how long an RTT sample counts: the time between two PROBE_RTTs",
+                "Window of the minimum-RTT filter; PROBE_RTT begins when it expires",
                 "tcp_bbr.c bbr_min_rtt_win_sec",
             ),
         probe_rtt_duration: Span = Param::number(0.2, 0.0..=10.0).unit("s")
             .says(
-                "how long PROBE_RTT stays at four packets, at least",
+                "Minimum time for which PROBE_RTT limits the data in flight to four packets",
                 "tcp_bbr.c bbr_probe_rtt_mode_ms",
             ),
         pacing_margin: f64 = Param::number(0.01, 0.0..=0.5)
             .says(
-                "the part of the bandwidth that is left unused",
+                "Fraction of the bandwidth that pacing leaves unused",
                 "tcp_bbr.c bbr_pacing_margin_percent",
             ),
         send_quantum_max: f64 = Param::number(65_536.0, 1.0..=1e6).unit("B")
-            .says("the largest burst", "tcp_bbr.c bbr_tso_segs_goal"),
+            .says("Maximum burst size", "tcp_bbr.c bbr_tso_segs_goal"),
         extra_acked_gain: f64 = Param::number(1.0, 0.0..=10.0)
             .says(
-                "how much of what was acknowledged in bursts is added to the window; 0 is a kernel before 5.1",
+                "Factor on the ACK-aggregation allowance that is added to the window; 0 as in kernels before 5.1",
                 "tcp_bbr.c bbr_ack_aggregation_cwnd",
             ),
         min_rtt_refresh_on_equal: bool = Param::flag(false)
             .says(
-                "an RTT equal to the minimum renews it, as in the first versions (<= where mainline has <)",
+                "An RTT sample equal to the minimum renews it, as in the first versions (<= instead of mainline's <)",
                 "tcp_bbr.c bbr_update_min_rtt",
             ),
         policer_estimator: bool = Param::flag(true)
             .says(
-                "two intervals of much loss and the same rate show a policer, whose rate is then kept",
+                "Detect a policer by two consecutive intervals with high loss and the same rate, and keep to that rate",
                 "tcp_bbr.c bbr_lt_bw_sampling",
             ),
     }
@@ -89,38 +90,53 @@ params! {
 
 fields! {
     impl Bbr1 as cc {
-        state: Field::state(State::NAMES, "bbr_mode") => cc.core.state as usize,
-        phase: Field::value("", "cycle_idx: 0 probes, 1 drains, 2 to 7 cruise") => cc.cycle.index,
-        round: Field::value("rounds", "rtt_cnt") => cc.core.round.count(),
-        max_bw: Field::value("bit/s", "the bandwidth estimate") => bits(cc.max_bw()),
-        min_rtt: Field::value("s", "the RTT estimate; 0 unset") => cc.core.min_rtt.get(),
-        pacing_gain: Field::value("", "in force since the last ACK") => cc.core.pacing_gain,
-        cwnd_gain: Field::value("", "in force since the last ACK") => cc.core.cwnd_gain,
-        extra_acked: Field::value("B", "added to the window for aggregated ACKs")
+        state: Field::state(State::NAMES, "State (bbr_mode)") => cc.core.state as usize,
+        phase: Field::value("", "Phase of PROBE_BW (cycle_idx): 0 probes, 1 drains, 2 to 7 cruise")
+            => cc.cycle.index,
+        round: Field::value("rounds", "Number of round trips so far (rtt_cnt)")
+            => cc.core.round.count(),
+        max_bw: Field::value(
+            "bit/s",
+            "Bandwidth estimate: maximum delivery rate in the last bw_window rounds",
+        )
+            => bits(cc.max_bw()),
+        min_rtt: Field::value("s", "Minimum RTT observed; 0 before the first sample")
+            => cc.core.min_rtt.get(),
+        pacing_gain: Field::value("", "Pacing gain in force since the last ACK")
+            => cc.core.pacing_gain,
+        cwnd_gain: Field::value("", "Window gain in force since the last ACK") => cc.core.cwnd_gain,
+        extra_acked: Field::value("B", "ACK-aggregation allowance, which is added to the window")
             => cc.extra_acked(),
-        full_bw: Field::value("bit/s", "bandwidth at the last growth by 25 %")
+        full_bw: Field::value("bit/s", "Bandwidth at its last growth by 25 % or more")
             => bits(cc.core.full_pipe.bw),
-        full_bw_count: Field::value("rounds", "rounds without such growth")
+        full_bw_count:
+            Field::value("rounds", "Rounds since the bandwidth last grew by 25 % or more")
             => cc.core.full_pipe.count,
-        prior_cwnd: Field::value("B", "the window to go back to") => cc.core.window.prior_cwnd,
-        packet_conservation: Field::yes_no("first round of recovery") => cc.packet_conservation,
-        policer_bw: Field::value("bit/s", "lt_bw, while it is in use; 0 otherwise")
+        prior_cwnd: Field::value("B", "Window before recovery or PROBE_RTT, restored afterwards")
+            => cc.core.window.prior_cwnd,
+        packet_conservation:
+            Field::yes_no("Whether packets are conserved: the first round of recovery")
+            => cc.packet_conservation,
+        policer_bw: Field::value(
+            "bit/s",
+            "Rate of a detected policer (lt_bw) while it is in use; 0 otherwise",
+        )
             => cc.policer.bw().map(bits),
     }
 }
 
 /// `bbr_cwnd_min_target`: segments that keep a path with delayed ACKs busy.
 const MIN_CWND: u64 = 4;
-/// `bbr_full_bw_thresh`: growth below this is no growth.
+/// `bbr_full_bw_thresh`: the minimum factor that counts as bandwidth growth.
 const FULL_BW_THRESH: f64 = 1.25;
-/// `bbr_full_bw_cnt`: rounds without growth that show the pipe to be full.
+/// `bbr_full_bw_cnt`: rounds without growth after which the pipe counts as full.
 const FULL_BW_COUNT: u32 = 3;
 /// `bbr_extra_acked_win_rtts`: rounds in each of the two halves of the window.
 const EXTRA_ACKED_ROUNDS: u64 = 5;
-/// `bbr_extra_acked_max_us`: the window grows by what the bandwidth delivers in this time at most.
+/// `bbr_extra_acked_max_us`: the window grows by at most the data delivered in this time.
 const EXTRA_ACKED_MAX: Span = Span::from_millis(100);
 
-/// The controller.
+/// The BBRv1 controller.
 #[derive(Debug)]
 pub struct Bbr1 {
     params: Params,
@@ -128,16 +144,16 @@ pub struct Bbr1 {
     bw: MaxFilter,
     policer: Policer,
     cycle: Cycle,
-    /// Recovery began and no ACK has come since.
+    /// Recovery has begun, and no ACK has arrived since.
     entering_recovery: bool,
-    /// In the first round of recovery: send what is delivered.
+    /// In the first round of recovery, data sent equals data delivered.
     packet_conservation: bool,
     /// `delivered_mstamp`.
     delivered_at: Time,
 }
 
 impl Bbr1 {
-    /// One for a connection.
+    /// Creates a controller for a connection.
     pub fn new(config: &Config) -> Bbr1 {
         let params = Params::read(config);
         let segment = Segment::new(config.smss);
@@ -182,7 +198,7 @@ impl Bbr1 {
             State::Startup => (high_gain, high_gain),
             // Drain lowers the pacing rate and keeps the window.
             State::Drain => (drain_gain, high_gain),
-            // A policer drops what comes faster.
+            // A policer drops packets that exceed its rate.
             State::ProbeBw if self.policer.is_policed => (1.0, cwnd_gain),
             State::ProbeBw => (self.cycle.pacing_gain(), cwnd_gain),
             State::ProbeRtt => (1.0, 1.0),
@@ -213,7 +229,7 @@ impl Bbr1 {
         self.core.aggregation.on_ack(cx.now, acked);
     }
 
-    /// What to add to the window: `bbr_ack_aggregation_cwnd`.
+    /// ACK-aggregation allowance in the window: `bbr_ack_aggregation_cwnd`.
     #[inline]
     fn extra_acked(&self) -> f64 {
         (self.params.extra_acked_gain * self.core.aggregation.extra_acked())
@@ -244,7 +260,7 @@ impl Bbr1 {
 }
 
 impl Controller for Bbr1 {
-    /// `bbr_init` with the first packet, and `bbr_cwnd_event`, CA_EVENT_TX_START.
+    /// `bbr_init` with the first packet, and `bbr_cwnd_event` with CA_EVENT_TX_START.
     #[inline]
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         self.take_first_rtt(cx);
@@ -252,14 +268,14 @@ impl Controller for Bbr1 {
             return;
         }
         match self.core.state {
-            // No more speed is needed than the path has: don't overrun a buffer for nothing.
+            // The path's bandwidth is enough: a higher rate would only overrun a buffer.
             State::ProbeBw => self.set_pacing_rate(cx, 1.0),
             State::ProbeRtt => self.check_probe_rtt_done(cx),
             State::Startup | State::Drain => {}
         }
     }
 
-    /// Losses count per ACK, as [`Ack::newly_lost`].
+    /// Losses are counted per ACK, by [`Ack::newly_lost`].
     fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 
     /// `bbr_main`.
@@ -287,7 +303,7 @@ impl Controller for Bbr1 {
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         match change {
             Recovery::Enter(RecoveryCause::Loss) => self.enter_recovery(),
-            // BBRv1 takes no notice of ECN.
+            // BBRv1 ignores ECN.
             Recovery::Enter(RecoveryCause::Ecn) => {}
             Recovery::Exit => self.leave_recovery(cx.conn),
             Recovery::Spurious => {
@@ -295,7 +311,7 @@ impl Controller for Bbr1 {
                 self.policer.reset(cx.now, cx.conn);
                 self.leave_recovery(cx.conn);
             }
-            // Linux has no persistent congestion; it is the last of several timeouts.
+            // Linux has no persistent congestion; it treats it as the last of several timeouts.
             Recovery::Timeout { .. } | Recovery::Persistent => {
                 self.cut_after_timeout(cx.conn);
                 self.core.full_pipe.bw = 0.0;

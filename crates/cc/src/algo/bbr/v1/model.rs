@@ -1,5 +1,5 @@
-//! What BBRv1 knows of the path, and the window that follows from it: a cap on what is in flight,
-//! and BBR's only answer to loss.
+//! BBRv1's model of the path, and the window derived from it, which caps the data in flight and is
+//! BBR's only reaction to loss.
 
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -15,31 +15,31 @@ impl Bbr1 {
         self.bw.max()
     }
 
-    /// `bbr_bw`: the policer's, if there is one.
+    /// `bbr_bw`: the policer's rate if one was detected.
     #[inline]
     pub(super) fn bw(&self) -> f64 {
         self.policer.bw().unwrap_or(self.bw.max())
     }
 
-    /// What the estimated bandwidth delivers in `span`, bytes.
+    /// Data that the estimated bandwidth delivers in `span`, in bytes.
     #[inline]
     pub(super) fn bytes_in(&self, span: Span) -> f64 {
         self.bw() * (span.as_nanos() as f64 * 1e-9)
     }
 
-    /// `bbr_bdp`: `gain` times the product of `bw` and the minimum RTT, bytes.
+    /// `bbr_bdp`: `gain` times the product of `bw` and the minimum RTT, in bytes.
     #[inline]
     fn bdp(&self, conn: &Conn, bw: f64, gain: f64) -> f64 {
         let min_rtt = self.core.min_rtt.rtt;
         if min_rtt == Span::MAX {
-            // No RTT sample: all that was acknowledged had been retransmitted. Stay at what is
+            // No RTT sample: all acknowledged data had been retransmitted. The initial window is
             // safe.
             return conn.initial_cwnd.as_f64();
         }
         bw * (min_rtt.as_nanos() as f64 * 1e-9) * gain
     }
 
-    /// `bbr_update_bw`; true when the policer's rate goes out of use.
+    /// `bbr_update_bw`. Returns true if the policer's rate is no longer used.
     #[inline]
     pub(super) fn update_bw(&mut self, cx: &Context<'_>, ack: &Ack) -> bool {
         self.core.round_start = false;
@@ -56,22 +56,21 @@ impl Bbr1 {
             .policer
             .on_ack(cx.now, cx.conn, ack, round_start, in_probe_bw);
         let bw = rate.as_f64() * 0.125;
-        // A sample from an application-limited flight counts only if it shows at least what is
-        // known already.
+        // An application-limited sample counts only if it is not below the current estimate.
         if !ack.rate.app_limited || bw >= self.bw.max() {
             self.bw.update(self.core.round.count(), bw);
         }
         cycle_restarts
     }
 
-    /// `bbr_ssthresh` on entering TCP_CA_Recovery; the rest waits for the next ACK.
+    /// `bbr_ssthresh` on entering TCP_CA_Recovery; the other changes follow with the next ACK.
     pub(super) fn enter_recovery(&mut self) {
         self.core.save_cwnd();
         self.core.window.episode = Episode::Recovery;
         self.entering_recovery = true;
     }
 
-    /// The timeout's loss window; the next ACK lifts it to four packets.
+    /// Sets the loss window of a timeout; the next ACK raises it to four packets.
     pub(super) fn cut_after_timeout(&mut self, conn: &Conn) {
         self.core.save_cwnd();
         self.core.window.episode = Episode::Timeout;
@@ -79,10 +78,11 @@ impl Bbr1 {
         self.core.window.cwnd = loss_window(conn);
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`, the first half; true while packets are conserved.
+    /// `bbr_set_cwnd_to_recover_or_restore`, the first half. Returns true while packets are
+    /// conserved.
     #[inline]
     fn recover(&mut self, conn: &Conn, ack: &Ack) -> bool {
-        // Packet conservation: the window loses what was lost, and gains what was delivered below.
+        // Packet conservation: the window shrinks by lost data and grows by delivered data, below.
         // An ACK of P packets then releases at most 2 P.
         if ack.newly_lost > Bytes::ZERO {
             self.core.window.cwnd = self
@@ -92,12 +92,12 @@ impl Bbr1 {
                 .saturating_sub(ack.newly_lost)
                 .max(conn.smss);
         }
-        // Packets that left before segments grew may be smaller than one.
+        // Packets sent before the segment size grew may be smaller than a segment.
         let conserved = (conn.inflight + ack.newly_acked).max(conn.smss);
         if self.entering_recovery {
             self.entering_recovery = false;
             self.packet_conservation = true;
-            // Cut what of the window was not used.
+            // Cut the unused part of the window.
             self.core.window.cwnd = conserved;
         }
         if self.packet_conservation {
@@ -125,7 +125,8 @@ impl Bbr1 {
         self.cap_in_probe_rtt(cx.conn);
     }
 
-    /// Recovery is over or was for nothing: `bbr_set_cwnd_to_recover_or_restore`, the second half.
+    /// Ends recovery, regularly or because the loss was spurious:
+    /// `bbr_set_cwnd_to_recover_or_restore`, the second half.
     pub(super) fn leave_recovery(&mut self, conn: &Conn) {
         if self.core.window.episode == Episode::None {
             return;
@@ -152,8 +153,8 @@ impl Bbr1 {
         }
     }
 
-    /// The window to grow to: BDP times gain, what aggregated ACKs hold back, and what the hosts
-    /// hold.
+    /// The window to grow to: BDP times gain, plus the allowances for ACK aggregation and for
+    /// bursts held by the hosts.
     #[inline]
     fn target_cwnd(&self, conn: &Conn) -> Bytes {
         let aggregated = if self.core.full_pipe.reached {
@@ -167,7 +168,7 @@ impl Bbr1 {
         )
     }
 
-    /// `bbr_inflight`: `gain` times the BDP, with what the hosts hold.
+    /// `bbr_inflight`: `gain` times the BDP, plus the allowance for bursts held by the hosts.
     #[inline]
     pub(super) fn inflight(&self, conn: &Conn, gain: f64) -> Bytes {
         self.quantize(conn, self.bdp(conn, self.max_bw(), gain))
@@ -176,9 +177,9 @@ impl Bbr1 {
     /// `bbr_quantization_budget`.
     #[inline]
     fn quantize(&self, conn: &Conn, bytes: f64) -> Bytes {
-        // One burst each in the sender's queue, its offload engine, and the receiver's.
+        // One burst each for the sender's queue, the sender's offload engine, and the receiver's.
         let bursts = (self.core.pacing.quantum * conn.offload_factor).as_f64();
-        // An even number of segments needs no delayed ACK.
+        // With an even number of segments, no ACK is delayed.
         let mut window = self.core.segment.round_up_to_even(bytes + bursts);
         if self.core.state == State::ProbeBw && self.cycle.is_probing() {
             // A quarter of a small BDP may be less than a packet.
@@ -187,12 +188,12 @@ impl Bbr1 {
         Bytes::from_f64(window)
     }
 
-    /// `bbr_packets_in_net_at_edt`: what will be in the network when the pacer lets the next packet
-    /// go.
+    /// `bbr_packets_in_net_at_edt`: data that will be in the network when the pacer releases the
+    /// next packet.
     #[inline]
     pub(super) fn in_net_at_edt(&self, cx: &Context<'_>, inflight: Bytes) -> Bytes {
         let delivered = self.bytes_in(cx.conn.next_departure.since(cx.now));
-        // On the way up the packet that goes counts; on the way down it doesn't.
+        // The departing burst counts while probing (gain above 1) but not while draining.
         let departing = if self.core.pacing_gain > 1.0 {
             self.core.pacing.quantum
         } else {
@@ -202,24 +203,23 @@ impl Bbr1 {
     }
 }
 
-/// `bbr_lt_intvl_min_rtts`: the least rounds of an interval; four times as many are the most.
+/// `bbr_lt_intvl_min_rtts`: minimum rounds of an interval; the maximum is four times as many.
 const INTERVAL_ROUNDS: u32 = 4;
-/// `bbr_lt_loss_thresh`: lost for each that is delivered.
+/// `bbr_lt_loss_thresh`: lost data per delivered data.
 const LOSS_THRESHOLD: f64 = 50.0 / 256.0;
-/// `bbr_lt_bw_ratio`: rates that differ by less are the same.
+/// `bbr_lt_bw_ratio`: rates with a smaller relative difference count as equal.
 const SAME_RATIO: f64 = 1.0 / 8.0;
-/// `bbr_lt_bw_diff`: and so are those that differ by less than this, B/s.
+/// `bbr_lt_bw_diff`: rates with a smaller absolute difference, in B/s, count as equal, too.
 const SAME_DIFFERENCE: f64 = 500.0;
-/// `bbr_lt_bw_max_rtts`: rounds until the policer is looked for anew.
+/// `bbr_lt_bw_max_rtts`: rounds for which the policer's rate is used before a new search.
 const USE_ROUNDS: u32 = 48;
 
-/// The long-term bandwidth: a token-bucket policer lets bursts pass and then drops what is above
-/// its rate. Two intervals in a row with much loss and the same rate show one:
-/// `bbr_lt_bw_sampling`.
+/// Detector of a token-bucket policer, which passes bursts and then drops packets above its rate.
+/// Two consecutive intervals with high loss and the same rate indicate one: `bbr_lt_bw_sampling`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policer {
     enabled: bool,
-    /// `lt_bw`, B/s: of the last interval, or the policer's.
+    /// `lt_bw`, in B/s: the rate of the last interval, or the policer's.
     bw: Option<f64>,
     /// `lt_use_bw`.
     pub is_policed: bool,
@@ -246,14 +246,14 @@ impl Policer {
         }
     }
 
-    /// The policer's rate, if there is one.
+    /// The policer's rate, if one was detected.
     #[inline]
     pub(super) fn bw(&self) -> Option<f64> {
         self.bw.filter(|_| self.is_policed)
     }
 
-    /// An ACK in PROBE_BW, or not; true when the rate has been used for long enough, so that the
-    /// cycle begins anew.
+    /// Processes an ACK. Returns true if the policer's rate has been used for long enough, so that
+    /// the gain cycle restarts.
     #[inline]
     pub(super) fn on_ack(
         &mut self,
@@ -278,7 +278,7 @@ impl Policer {
         false
     }
 
-    /// A timeout counts as a loss.
+    /// Processes a timeout, which counts as a loss.
     pub(super) fn on_timeout(&mut self, now: Time, conn: &Conn) {
         if self.enabled && !self.is_policed {
             self.sample(now, conn, true, false, true);
@@ -294,18 +294,19 @@ impl Policer {
         round_start: bool,
     ) {
         if !self.is_sampling {
-            // The tokens are spent with the first loss.
+            // The first loss shows that the policer's tokens are used up.
             self.begin(now, conn);
             self.is_sampling = true;
         }
         self.rounds += u32::from(round_start);
-        // A flow with nothing to send shows too little; an interval without end shows nothing.
+        // An application-limited interval underestimates the rate, and one that is too long shows
+        // no policer.
         if app_limited || self.rounds > 4 * INTERVAL_ROUNDS {
             return self.reset(now, conn);
         }
         let delivered = (conn.delivered - self.delivered).as_f64();
         let lost = (conn.lost - self.lost).as_f64();
-        // It ends as it began, with a loss.
+        // An interval ends as it begins, with a loss.
         if self.rounds < INTERVAL_ROUNDS
             || !has_lost
             || delivered == 0.0

@@ -1,4 +1,4 @@
-//! The states: the machine, and what Drain, ProbeBW's cycle and ProbeRTT do.
+//! The state machine: transitions, DRAIN, the cycle of PROBE_BW, and PROBE_RTT.
 
 use fullpipe_units::{Bytes, Rng, Time};
 
@@ -10,18 +10,18 @@ use crate::{Ack, Context};
 /// `enum bbr_mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Ramp up quickly to fill the pipe.
+    /// Grows quickly until the pipe is full.
     Startup,
-    /// Drain the queue that Startup made.
+    /// Drains the queue that Startup built.
     Drain,
-    /// Use the pipe, and look now and then whether it has become wider.
+    /// Uses the bandwidth, and probes now and then for more.
     ProbeBw,
-    /// Let the queue run empty to see the path's RTT.
+    /// Drains the queue to measure the path's RTT.
     ProbeRtt,
 }
 
 impl State {
-    /// The names in transitions and traces, by discriminant.
+    /// Names in transitions and traces, by discriminant.
     pub(super) const NAMES: &[&str] = &["startup", "drain", "probe_bw", "probe_rtt"];
 }
 
@@ -33,7 +33,7 @@ impl States for State {
         Self::NAMES[self as usize]
     }
 
-    /// The diagram that opens Linux's `tcp_bbr.c`.
+    /// The diagram at the top of Linux's `tcp_bbr.c`.
     fn may_become(self, next: State) -> bool {
         use State::{Drain, ProbeBw, ProbeRtt, Startup};
         matches!(
@@ -47,7 +47,7 @@ impl States for State {
 }
 
 impl Bbr1 {
-    /// `bbr_check_drain`: into DRAIN when the pipe is full, and out of it, perhaps at once, when
+    /// `bbr_check_drain`: enters DRAIN when the pipe is full, and leaves it, possibly at once, when
     /// the queue is empty.
     #[inline]
     pub(super) fn check_drain(&mut self, cx: &mut Context<'_>) {
@@ -55,7 +55,7 @@ impl Bbr1 {
             self.enter(
                 cx,
                 State::Drain,
-                "pipe full: three rounds without 25 % more bandwidth",
+                "pipe full: three rounds without bandwidth growth of 25 %",
             );
             self.core.ssthresh = self.inflight(cx.conn, 1.0);
         }
@@ -69,12 +69,12 @@ impl Bbr1 {
 
 /// `CYCLE_LEN`.
 const CYCLE_LEN: usize = 8;
-/// `bbr_cycle_rand`: the phases that a cycle may begin with.
+/// `bbr_cycle_rand`: number of phases with which a cycle may begin.
 const CYCLE_RAND: u64 = 7;
 /// `bbr_pacing_gain`.
 const PACING_GAIN: [f64; CYCLE_LEN] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
-/// Where in the cycle we are.
+/// Position in the gain cycle of PROBE_BW.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
     /// `cycle_idx`.
@@ -84,7 +84,8 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
-    /// `bbr_reset_probe_bw_mode`: any phase but the second, since there is no queue to drain.
+    /// `bbr_reset_probe_bw_mode`: begins with any phase but the second, which drains: there is no
+    /// queue.
     pub(super) fn begin(&mut self, rng: &mut Rng, delivered_at: Time) {
         self.index = CYCLE_LEN - 1 - rng.below(CYCLE_RAND) as usize;
         self.advance(delivered_at);
@@ -97,13 +98,13 @@ impl Cycle {
         self.started = delivered_at;
     }
 
-    /// The gain of this phase.
+    /// The pacing gain of the current phase.
     #[inline]
     pub(super) fn pacing_gain(&self) -> f64 {
         PACING_GAIN[self.index]
     }
 
-    /// Looking for more: `cycle_idx == 0`.
+    /// Whether the current phase probes for bandwidth: `cycle_idx == 0`.
     #[inline]
     pub(super) fn is_probing(&self) -> bool {
         self.index == 0
@@ -128,13 +129,13 @@ impl Bbr1 {
         }
         let in_net = || self.in_net_at_edt(cx, ack.prior_inflight);
         if self.core.pacing_gain > 1.0 {
-            // Probe until the extra data is in flight; but not on when packets are lost: it may not
-            // fit.
+            // Probe until the additional data is in flight, but stop when packets are lost: it may
+            // not fit.
             is_full_length
                 && (ack.newly_lost.get() > 0
                     || in_net() >= self.inflight(cx.conn, self.core.pacing_gain))
         } else {
-            // Drain no longer than needed: what is below the BDP is wasted.
+            // Drain no longer than needed: inflight below the BDP wastes capacity.
             is_full_length || in_net() <= self.inflight(cx.conn, 1.0)
         }
     }
@@ -148,19 +149,23 @@ impl Bbr1 {
         // An idle flow has seen the empty path anyway.
         if expired && !self.core.idle_restart && self.core.state != State::ProbeRtt {
             self.core.dwell = ProbeRttDwell::default();
-            self.enter(cx, State::ProbeRtt, "minimum RTT not seen for its window");
+            self.enter(
+                cx,
+                State::ProbeRtt,
+                "no RTT as low as the minimum seen within its window",
+            );
             self.core.window.save(true);
         }
         if self.core.state == State::ProbeRtt {
             self.sit_out(cx);
         }
-        // Linux: restart after idle ends with the first data acknowledged.
+        // As in Linux, the restart after idle ends when the first data is acknowledged.
         if ack.newly_acked > Bytes::ZERO {
             self.core.idle_restart = false;
         }
     }
 
-    /// At least the set time and one round at four packets.
+    /// Stays at four packets for at least the configured time and one round.
     fn sit_out(&mut self, cx: &mut Context<'_>) {
         let small_enough = cx.conn.inflight <= cx.conn.smss * MIN_CWND;
         match self.core.dwell.on_ack(

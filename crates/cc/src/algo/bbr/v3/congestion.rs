@@ -1,4 +1,4 @@
-//! Loss: the short-term bounds, the long-term one, and what a spurious loss gives back
+//! Loss: the short-term bounds, the long-term bound, and the undo of spurious losses
 //! (draft-ietf-ccwg-bbr-06 §5.5.10, §5.5.11).
 
 use fullpipe_units::Bytes;
@@ -10,7 +10,7 @@ use crate::algo::bbr::greater;
 use crate::common::window::Episode;
 use crate::{Ack, Conn, Context, Lost};
 
-/// What the path delivered in the last round, and whether something was lost in it.
+/// Data delivered in the last round, and whether the round had losses or marks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Latest {
     /// `bw_latest`, B/s.
@@ -21,13 +21,13 @@ pub(super) struct Latest {
     round_end: Bytes,
     /// `loss_round_start`.
     pub round_start: bool,
-    /// `is_loss_in_round`, and the same for marks.
+    /// `is_loss_in_round`; `ecn_in_round` is the same for marks.
     pub loss_in_round: bool,
     pub ecn_in_round: bool,
-    /// Since going DOWN.
+    /// Since the last start of ProbeBW_DOWN.
     pub loss_in_cycle: bool,
     pub ecn_in_cycle: bool,
-    /// Losses in this round of Startup, by holes or ACKs.
+    /// Losses in this round of Startup, counted by holes or by ACKs.
     pub loss_events: u32,
 }
 
@@ -36,7 +36,7 @@ impl Default for Latest {
         Latest {
             bw: 0.0,
             inflight: Bytes::ZERO,
-            // Linux: the first round begins with the second flight.
+            // As in Linux, the first round begins with the second flight.
             round_end: Bytes::new(1),
             round_start: false,
             loss_in_round: false,
@@ -48,17 +48,17 @@ impl Default for Latest {
     }
 }
 
-/// What losses have left: none where nothing was lost.
+/// Bounds learned from losses; `None` before the first loss.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bounds {
-    /// B/s.
+    /// In B/s.
     pub bw_shortterm: Option<f64>,
     pub inflight_shortterm: Option<Bytes>,
     pub inflight_longterm: Option<Bytes>,
 }
 
 impl Bounds {
-    /// The looser of both, each by itself.
+    /// For each bound, takes the looser one.
     fn or(self, other: Bounds) -> Bounds {
         let volume = |a: Option<Bytes>, b: Option<Bytes>| Some(a?.max(b?));
         let bw = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
@@ -70,25 +70,25 @@ impl Bounds {
     }
 }
 
-/// `bytes`, or the bound if there is one and it is less.
+/// `bytes`, limited to `bound` if there is one.
 #[inline]
 pub(super) fn bounded(bytes: Bytes, bound: Option<Bytes>) -> Bytes {
     bytes.min(bound.unwrap_or(Bytes::MAX))
 }
 
-/// What is given back when a loss was none: `undo_*`.
+/// The values that are restored when a loss proves spurious: `undo_*`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Saved {
     /// The state that the losses ended.
     state: Option<State>,
-    /// By a loss since the last ACK: what it changes must not be taken for what was before.
+    /// Saved by a loss since the last ACK, whose changes must not be saved as the previous values.
     pub by_loss: bool,
-    /// None before the first loss.
+    /// `None` before the first loss.
     pub bounds: Option<Bounds>,
 }
 
 impl Saved {
-    /// The state's place among the labels of the trace.
+    /// Index of the state among the trace's labels.
     pub(super) fn undo_state(&self) -> usize {
         match self.state {
             Some(State::Startup) => 1,
@@ -98,7 +98,7 @@ impl Saved {
     }
 }
 
-/// What a loss rate is judged by: a rate sample, or one made for a lost packet.
+/// Input to the judgment of a loss rate: a rate sample, or a sample made for a lost packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub tx_in_flight: Bytes,
@@ -149,8 +149,8 @@ impl Bbr {
         }
     }
 
-    /// AdvanceLatestDeliverySignals. What was delivered before a loss that a probe repaired is
-    /// worth remembering (Linux).
+    /// AdvanceLatestDeliverySignals. As in Linux, the values from before a loss that a loss probe
+    /// repaired are kept.
     #[inline]
     pub(super) fn advance_latest_delivery_signals(&mut self, ack: &Ack) {
         if self.latest.round_start && !ack.tlp_repair {
@@ -174,7 +174,7 @@ impl Bbr {
         }
     }
 
-    /// AdaptLowerBoundsFromCongestion: once in a round that saw loss, and not while probing.
+    /// AdaptLowerBoundsFromCongestion: applies once per round with loss, and not while probing.
     fn adapt_lower_bounds(&mut self) {
         if self.core.state.is_probing() {
             return;
@@ -192,7 +192,7 @@ impl Bbr {
         }
     }
 
-    /// InitLowerBounds, the volume.
+    /// InitLowerBounds, for the volume.
     pub(super) fn shortterm_or_window(&mut self) -> Bytes {
         let window = self.core.window.cwnd;
         *self.bounds.inflight_shortterm.get_or_insert(window)
@@ -220,13 +220,13 @@ impl Bbr {
         };
     }
 
-    /// NoteLoss: the loss round begins with its first loss, so that it sees what a whole round
-    /// delivers.
+    /// NoteLoss: the loss round begins with its first loss, so that it covers the deliveries of a
+    /// whole round.
     fn note_loss(&mut self, conn: &Conn) {
         if !self.latest.loss_in_round {
             self.latest.round_end = conn.delivered;
-            // §5.5.11.1: when an episode begins. The losses that follow in it find what the first
-            // ones changed.
+            // §5.5.11.1: save when an episode begins. Later losses of the episode see values that
+            // the first ones have changed.
             let begins = self.core.window.episode == Episode::None && !self.saved.by_loss;
             if self.rules.undo == Undo::BoundsAndState && begins {
                 self.save_upon_loss();
@@ -254,7 +254,8 @@ impl Bbr {
         }
     }
 
-    /// A probe repaired a loss at the tail: one segment was lost (`bbr_run_loss_probe_recovery`).
+    /// Handles a loss at the tail that a loss probe repaired: one segment was lost
+    /// (`bbr_run_loss_probe_recovery`).
     pub(super) fn handle_repaired_loss(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if !self.params.loss_probe_counts {
             return;
@@ -267,8 +268,8 @@ impl Bbr {
         }
     }
 
-    /// IsInflightTooHigh, `bbr_is_inflight_too_high`. Linux rounds what may be lost down to
-    /// packets, and so loses none but whole ones: the same.
+    /// IsInflightTooHigh, `bbr_is_inflight_too_high`. Linux rounds the tolerated loss down to whole
+    /// packets, but loses only whole packets; the result is the same.
     #[inline]
     pub(super) fn is_inflight_too_high(&self, sample: &Sample) -> bool {
         let lost = sample.lost > Bytes::ZERO
@@ -278,7 +279,7 @@ impl Bbr {
             && self.has_too_many_marks(sample.delivered, sample.delivered_ce))
     }
 
-    /// InflightAtLoss, `bbr_inflight_hi_from_lost_skb`: what was in flight when losses passed the
+    /// InflightAtLoss, `bbr_inflight_hi_from_lost_skb`: the data in flight when losses exceeded the
     /// threshold.
     fn inflight_at_loss(&self, sample: &Sample, size: f64) -> Bytes {
         let threshold = self.params.loss_threshold;
@@ -296,7 +297,7 @@ impl Bbr {
         Bytes::from_f64((inflight_prev + lost_prefix).max(0.0))
     }
 
-    /// HandleInflightTooHigh: once in each probe.
+    /// HandleInflightTooHigh: takes effect once per probe.
     pub(super) fn handle_inflight_too_high(
         &mut self,
         cx: &mut Context<'_>,
@@ -325,7 +326,7 @@ impl Bbr {
         };
     }
 
-    /// Losses have ended Startup; that may be undone.
+    /// Notes that losses have ended Startup, which may be undone.
     pub(super) fn note_startup_ended_by_loss(&mut self) {
         self.saved.state = Some(State::Startup);
     }
@@ -349,9 +350,9 @@ impl Bbr {
         }
     }
 
-    /// If the flow was probing, it goes on.
+    /// Returns to the state in which the flow was probing.
     fn return_to(&mut self, cx: &mut Context<'_>, state: Option<State>) {
-        const REASON: &str = "the loss that ended probing was none";
+        const REASON: &str = "the loss that ended probing was spurious";
         match state {
             Some(State::Startup) if self.core.state != State::Startup => {
                 self.core.full_pipe.reached = false;
@@ -363,8 +364,8 @@ impl Bbr {
                 if !matches!(self.core.state, State::ProbeBwUp | State::ProbeRtt) =>
             {
                 self.start_refill(cx, 0, REASON);
-                // Told before the ACK counts as delivered: what is in flight by now does not begin
-                // a round.
+                // This notice precedes the delivery of the current ACK; data in flight by now must
+                // not begin a round.
                 self.core.round.restart(cx.conn.delivered + Bytes::new(1));
             }
             _ => {}

@@ -1,8 +1,8 @@
-//! BBRv2 and BBRv3: one machine, by the names of draft-ietf-ccwg-bbr-06. Where the versions differ
-//! by a number it is a parameter (`declared.rs`), where they differ by more it is a rule
+//! BBRv2 and BBRv3 as one state machine, with the names of draft-ietf-ccwg-bbr-06. Numerical
+//! differences between the versions are parameters (`declared.rs`); other differences are rules
 //! (`rules.rs`).
 //!
-//! Beside a rule stand the draft's section or pseudocode, and the function of Linux's `tcp_bbr.c`
+//! Doc comments cite the draft's section or pseudocode, and the function of Linux's `tcp_bbr.c`
 //! (google/bbr v3).
 
 mod congestion;
@@ -34,23 +34,23 @@ use crate::{
     Ack, Config, Context, Controller, Decision, EcnCodepoint, Lost, PathChange, Recovery, Snapshot,
 };
 
-/// The controller.
+/// The controller of BBRv2 and BBRv3.
 #[derive(Debug)]
 pub struct Bbr {
     rules: &'static Rules,
-    /// Apart from what changes.
+    /// Boxed, to keep it apart from the state that changes with every ACK.
     params: Box<Params>,
     core: Core<State>,
     /// `BBR.MinPipeCwnd`.
     min_pipe_cwnd: Bytes,
     ack_phase: AckPhase,
-    /// The state has changed since the gains were set.
+    /// The state has changed since the gains were last set.
     gains_are_stale: bool,
-    /// The window has reached its target, so ACKs of a flow that the application limits change
-    /// little (Linux).
+    /// The window has reached its target, so that ACKs of an application-limited flow change little
+    /// (Linux).
     may_take_fast_path: bool,
     drain_start_round: u64,
-    /// This ACK's bandwidth, B/s; zero if it brought none.
+    /// Bandwidth sample of the current ACK, in B/s; zero without one.
     sample_bw: f64,
     max_bw: MaxBw,
     bounds: Bounds,
@@ -60,7 +60,7 @@ pub struct Bbr {
     filters: Filters,
     probe_rtt_min: MinRtt,
     ecn: EcnState,
-    /// For the exits on delay alone.
+    /// Present only with an exit on delay.
     delay: Option<Box<Delay>>,
 }
 
@@ -115,7 +115,7 @@ impl Bbr {
         bbr
     }
 
-    /// InitPacingRate (§5.6.2) knows no margin, Linux's does.
+    /// The gain of the first pacing rate. InitPacingRate (§5.6.2) has no pacing margin; Linux has.
     fn first_gain(&self) -> f64 {
         let gain = self.params.startup_pacing_gain;
         if self.rules.margin_at_start {
@@ -131,7 +131,7 @@ impl Bbr {
         self.may_take_fast_path = false;
     }
 
-    /// The table of §5.6.1, `bbr_update_gains`. It takes effect with the end of the ACK that
+    /// The table of §5.6.1, `bbr_update_gains`. New gains take effect at the end of the ACK that
     /// changed the state.
     fn update_gains(&mut self) {
         self.gains_are_stale = false;
@@ -155,7 +155,8 @@ impl Bbr {
         self.core.set_pacing_rate(self.bw() * gain);
     }
 
-    /// UpdateModelAndState (§5.2.3), `bbr_update_model`, from what is known of the ACK already.
+    /// UpdateModelAndState (§5.2.3), `bbr_update_model`, except for the steps that `on_ack` has
+    /// already done.
     #[inline]
     fn update_model_and_state(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.update_congestion_signals(ack);
@@ -179,8 +180,8 @@ impl Bbr {
         self.set_cwnd(cx.conn, ack);
     }
 
-    /// `bbr_run_fast_path`: an ACK of a flow that the application limits, which brings nothing new,
-    /// moves the state machine alone. True when nothing has changed.
+    /// `bbr_run_fast_path`: an ACK of an application-limited flow that brings no new information
+    /// only advances the state machine. Returns true if no control parameter needs an update.
     #[inline]
     fn run_fast_path(&mut self, cx: &mut Context<'_>, ack: &Ack) -> bool {
         self.check_startup_done(cx);
@@ -190,7 +191,7 @@ impl Bbr {
         self.may_take_fast_path
     }
 
-    /// What a timeout does to the model.
+    /// Adapts the model to a timeout.
     fn forget_after_timeout(&mut self) {
         let bound = match self.rules.on_timeout {
             OnTimeout::Nothing => return,
@@ -203,7 +204,7 @@ impl Bbr {
                 self.core.window.cwnd.max(self.core.window.prior_cwnd)
             }
         };
-        // The bound shall be cut from what the window was before the timeout.
+        // The bound is derived from the window before the timeout.
         if !self.core.state.is_probing() {
             self.bounds.inflight_shortterm.get_or_insert(bound);
         }
@@ -219,7 +220,7 @@ impl Controller for Bbr {
             return;
         }
         if self.core.state.is_probe_bw() {
-            // No more speed is needed than the path has: don't overrun a buffer for nothing.
+            // The path's bandwidth is enough: a higher rate would only overrun a buffer.
             self.set_pacing_rate(cx, 1.0);
         } else if self.core.state == State::ProbeRtt {
             self.check_probe_rtt_done(cx);
@@ -270,7 +271,8 @@ impl Controller for Bbr {
                 self.bound_after_restoring(cx.conn);
             }
             Recovery::Timeout { again } => self.enter_timeout(cx.conn, again),
-            // Neither the draft nor Linux has it; it is the last of several timeouts.
+            // Neither the draft nor Linux has persistent congestion; it is treated as the last of
+            // several timeouts.
             Recovery::Persistent => self.enter_timeout(cx.conn, false),
         }
     }

@@ -1,4 +1,4 @@
-//! What the path can carry: bandwidth, RTT, and their product.
+//! The model of the path: bandwidth, RTT, and their product.
 
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -10,11 +10,10 @@ use crate::{Ack, Conn, Context};
 /// Longest window of the bandwidth filter, in cycles.
 pub(super) const MAX_CYCLES: usize = 4;
 
-/// `BBR.max_bw`: the maximum over the present cycle of ProbeBW and those before it (§5.5.5,
-/// §5.5.6).
+/// `BBR.max_bw`: the maximum over the current cycle of ProbeBW and previous ones (§5.5.5, §5.5.6).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MaxBw {
-    /// B/s, the present cycle's first.
+    /// In B/s, beginning with the current cycle.
     cycles: [f64; MAX_CYCLES],
     len: u8,
     max: f64,
@@ -40,7 +39,7 @@ impl MaxBw {
         self.max = greater(self.max, bw);
     }
 
-    /// `AdvanceMaxBwFilter`. A cycle without a sample doesn't count: there must be some estimate.
+    /// `AdvanceMaxBwFilter`. A cycle without a sample does not count: an estimate must remain.
     pub(super) fn advance(&mut self) {
         if self.cycles[0] == 0.0 {
             return;
@@ -54,8 +53,8 @@ impl MaxBw {
     }
 }
 
-/// When the filters that are counted in cycles and rounds moved on: with `filter_time` these may be
-/// too short.
+/// Times at which the filters that count cycles and rounds last advanced: `filter_time` sets a
+/// minimum between two advances.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Filters {
     max_bw: Time,
@@ -63,12 +62,12 @@ pub(super) struct Filters {
 }
 
 impl Bbr {
-    /// A cycle may move the bandwidth's filter on.
+    /// Whether the bandwidth filter may advance by a cycle.
     pub(super) fn is_time_to_forget_bw(&mut self, now: Time) -> bool {
         is_time(&mut self.filters.max_bw, now, self.params.filter_time)
     }
 
-    /// A round may count for the filter of bursts.
+    /// Whether the ACK-aggregation filter may advance by a round.
     #[inline]
     pub(super) fn is_time_to_forget_bursts(&mut self, now: Time) -> bool {
         is_time(
@@ -87,13 +86,13 @@ impl Bbr {
         )
     }
 
-    /// What `bw` delivers in `span`, bytes.
+    /// Data that `bw` delivers in `span`, in bytes.
     #[inline]
     pub(super) fn bytes_in(bw: f64, span: Span) -> f64 {
         bw * (span.as_nanos() as f64 * 1e-9)
     }
 
-    /// UpdateRound (§5.5.1), `bbr_update_round_start`; and the ACK's bandwidth.
+    /// UpdateRound (§5.5.1), `bbr_update_round_start`; also sets the ACK's bandwidth sample.
     #[inline]
     pub(super) fn update_round(&mut self, conn: &Conn, ack: &Ack) {
         self.sample_bw = ack.rate.rate.map_or(0.0, |rate| rate.as_f64() * 0.125);
@@ -104,14 +103,14 @@ impl Bbr {
         }
     }
 
-    /// The ACK tells something about rates and rounds.
+    /// Whether the ACK has valid information on rates and rounds.
     #[inline]
     pub(super) fn is_valid(&self, ack: &Ack) -> bool {
         ack.rate.rate.is_some() || !self.rules.rounds_need_interval
     }
 
-    /// UpdateMaxBw (§5.5.5): a sample that the application limited counts only if it shows at least
-    /// what is known.
+    /// UpdateMaxBw (§5.5.5): an application-limited sample counts only if it is not below the
+    /// current estimate.
     #[inline]
     pub(super) fn update_max_bw(&mut self, ack: &Ack) {
         if self.sample_bw > 0.0 && (self.sample_bw >= self.max_bw.max() || !ack.rate.app_limited) {
@@ -139,7 +138,7 @@ impl Bbr {
         self.quantization_budget(conn, self.bdp(conn, bw, gain))
     }
 
-    /// The BDP, as bounds are derived from it.
+    /// The BDP from which bounds are derived.
     #[inline]
     fn bounding_bdp(&self, conn: &Conn, bw: f64) -> f64 {
         if self.rules.bounds_hold_quanta {
@@ -149,7 +148,7 @@ impl Bbr {
         }
     }
 
-    /// What Startup's end by loss leaves as a bound: the BDP (§5.3.1.3),
+    /// The bound that Startup leaves when it ends by loss: the BDP (§5.3.1.3),
     /// `bbr_handle_queue_too_high_in_startup`.
     pub(super) fn startup_bound(&self, conn: &Conn) -> Bytes {
         let bw = if self.rules.drain_by_max_bw {
@@ -160,7 +159,7 @@ impl Bbr {
         Bytes::from_f64(self.bounding_bdp(conn, bw))
     }
 
-    /// TargetInflight (§5.3.3.8): the BDP, unless congestion cut the window.
+    /// TargetInflight (§5.3.3.8): the BDP, or the window if congestion has made it smaller.
     #[inline]
     pub(super) fn target_inflight(&self, conn: &Conn) -> f64 {
         lesser(
@@ -169,7 +168,7 @@ impl Bbr {
         )
     }
 
-    /// The BDP that a drained flight has come down to.
+    /// The inflight at which the queue counts as drained: the BDP.
     #[inline]
     pub(super) fn drained(&self, conn: &Conn) -> f64 {
         let bw = if self.rules.drain_by_max_bw {
@@ -180,9 +179,9 @@ impl Bbr {
         self.inflight(conn, bw, 1.0)
     }
 
-    /// What is in flight, as the state machine looks at it: now (the draft); or when the pacer lets
-    /// the next burst go, which on the way up counts and on the way down doesn't
-    /// (`bbr_packets_in_net_at_edt`).
+    /// The data in flight, as the state machine sees it: now (the draft), or when the pacer
+    /// releases the next burst (`bbr_packets_in_net_at_edt`); that burst is included only while
+    /// probing (gain above 1).
     #[inline]
     pub(super) fn flight(&self, cx: &Context<'_>, linux: Bytes) -> f64 {
         match self.rules.flight {

@@ -1,4 +1,4 @@
-//! ProbeBW: the cycle and when to probe, its four states, and the long-term bound
+//! ProbeBW: the cycle and the times of probes, its four states, and the long-term bound
 //! (draft-ietf-ccwg-bbr-06 §5.3.3).
 
 use fullpipe_units::{Bytes, Rng, Span, Time};
@@ -9,10 +9,10 @@ use super::rules::{Flight, TooHigh, UpEnds};
 use super::states::{AckPhase, State};
 use crate::{Ack, Conn, Context};
 
-/// `bw_probe_up_rounds` goes no further.
+/// Upper limit of `bw_probe_up_rounds`.
 const MAX_UP_ROUNDS: u32 = 30;
 
-/// The clock of probing, and what the last probe came to.
+/// The schedule of probing, and the result of the last probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbeBw {
     /// `cycle_stamp`.
@@ -27,7 +27,7 @@ pub(super) struct ProbeBw {
     pub up_acked: Bytes,
     /// `probe_up_acked_per_inc`.
     pub acked_per_inc: Bytes,
-    /// `is_bw_probe_sample`: losses say something about the probe.
+    /// `is_bw_probe_sample`: losses may be due to the probe.
     pub is_sample: bool,
     /// `prev_probe_too_high`.
     pub prev_too_high: bool,
@@ -67,7 +67,7 @@ impl Bbr {
         }
     }
 
-    /// AdaptLongTermModel, `bbr_adapt_upper_bounds`; true when it changed the state.
+    /// AdaptLongTermModel, `bbr_adapt_upper_bounds`. Returns true if it changed the state.
     #[inline]
     fn adapt_long_term_model(&mut self, cx: &mut Context<'_>, ack: &Ack) -> bool {
         if self.core.round_start && self.end_of_phase(cx, ack) {
@@ -76,11 +76,15 @@ impl Bbr {
         let sample = Sample::of(ack);
         if self.is_inflight_too_high(&sample) {
             if self.probe.is_sample && self.rules.too_high == TooHigh::AtLossesAndAcks {
-                self.handle_inflight_too_high(cx, &sample, "probing lost or marked too much");
+                self.handle_inflight_too_high(
+                    cx,
+                    &sample,
+                    "probing caused too much loss or too many marks",
+                );
             }
         } else if let Some(longterm) = &mut self.bounds.inflight_longterm {
-            // What arrived safely, in any state, is a bound too low: random loss must not pin it
-            // down.
+            // More data than the bound has arrived without excessive loss, so the bound is too low.
+            // This applies in any state: random loss must not keep the bound low.
             *longterm = (*longterm).max(sample.tx_in_flight);
             if self.core.state == State::ProbeBwUp {
                 self.probe_longterm_upward(cx.conn, ack);
@@ -89,7 +93,8 @@ impl Bbr {
         false
     }
 
-    /// A round after UP began, its ACKs tell of probing; a round after it ended, they no longer do.
+    /// Advances the ACK phase at the start of a round: a round after UP began, ACKs are for data of
+    /// the probe; a round after UP ended, they no longer are.
     fn end_of_phase(&mut self, cx: &mut Context<'_>, ack: &Ack) -> bool {
         match self.ack_phase {
             AckPhase::ProbeStarting => self.ack_phase = AckPhase::ProbeFeedback,
@@ -119,7 +124,7 @@ impl Bbr {
         self.probe.wait = Span::from_secs_f64(wait);
     }
 
-    /// IsTimeToProbeBW, `bbr_check_time_to_probe_bw`; true when it changed the state.
+    /// IsTimeToProbeBW, `bbr_check_time_to_probe_bw`. Returns true if it changed the state.
     #[inline]
     pub(super) fn check_time_to_probe(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some(up_rounds) = self.ecn_reprobe() {
@@ -127,7 +132,7 @@ impl Bbr {
         } else if cx.now.since(self.probe.cycle_stamp) > self.probe.wait {
             self.start_refill(cx, 0, "time to probe");
         } else if self.is_reno_coexistence_probe_time(cx) {
-            self.start_refill(cx, 0, "rounds enough for Reno to have grown as much");
+            self.start_refill(cx, 0, "enough rounds for Reno to have grown as much");
         } else {
             return false;
         }
@@ -143,7 +148,7 @@ impl Bbr {
     }
 }
 
-/// DOWN: drain what probing queued, and leave some room (§5.3.3.1).
+/// DOWN: drains the queue that probing built, and leaves headroom (§5.3.3.1).
 impl Bbr {
     /// StartProbeBW_DOWN.
     pub(super) fn start_down(&mut self, cx: &mut Context<'_>, reason: &'static str) {
@@ -168,11 +173,11 @@ impl Bbr {
         if headroom.is_none_or(|least| flight <= least.as_f64())
             && flight <= self.inflight(cx.conn, self.max_bw.max(), 1.0)
         {
-            self.start_cruise(cx, "queue drained, and room left");
+            self.start_cruise(cx, "queue drained, with headroom left");
         }
     }
 
-    /// InflightWithHeadroom; none without a bound.
+    /// InflightWithHeadroom; `None` without a long-term bound.
     #[inline]
     pub(super) fn inflight_with_headroom(&self, conn: &Conn) -> Option<Bytes> {
         let longterm = self.bounds.inflight_longterm?;
@@ -185,7 +190,7 @@ impl Bbr {
     }
 }
 
-/// CRUISE: send what is delivered (§5.3.3.2).
+/// CRUISE: sends at the rate of delivery (§5.3.3.2).
 impl Bbr {
     /// StartProbeBW_CRUISE.
     pub(super) fn start_cruise(&mut self, cx: &mut Context<'_>, reason: &'static str) {
@@ -203,10 +208,11 @@ impl Bbr {
     }
 }
 
-/// REFILL: a round at the bandwidth, so that the pipe is full when probing begins (§5.3.3.3).
+/// REFILL: sends for one round at the estimated bandwidth, so that the pipe is full when probing
+/// begins (§5.3.3.3).
 impl Bbr {
-    /// StartProbeBW_REFILL; the first round of UP will grow by two to the power of `up_rounds`
-    /// segments.
+    /// StartProbeBW_REFILL. In the first round of UP the bound grows by two to the power of
+    /// `up_rounds` segments.
     pub(super) fn start_refill(
         &mut self,
         cx: &mut Context<'_>,
@@ -228,14 +234,14 @@ impl Bbr {
     #[inline]
     pub(super) fn in_refill(&mut self, cx: &mut Context<'_>) {
         if self.core.round_start {
-            // What is acknowledged from now on was sent in REFILL, and may have been too much.
+            // Data acknowledged from now on was sent in REFILL, and may have been too much.
             self.probe.is_sample = true;
             self.start_up(cx, "pipe refilled for a round");
         }
     }
 }
 
-/// UP: look for more bandwidth (§5.3.3.4 to §5.3.3.7).
+/// UP: probes for more bandwidth (§5.3.3.4 to §5.3.3.7).
 impl Bbr {
     /// StartProbeBW_UP.
     pub(super) fn start_up(&mut self, cx: &mut Context<'_>, reason: &'static str) {
@@ -253,7 +259,7 @@ impl Bbr {
     #[inline]
     pub(super) fn in_up(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if let Some(reason) = self.why_go_down(cx, ack) {
-            // So far nothing speaks against what was probed.
+            // So far nothing indicates that the probe was too much.
             self.probe.prev_too_high = false;
             self.start_down(cx, reason);
         }
@@ -263,14 +269,14 @@ impl Bbr {
     #[inline]
     fn why_go_down(&mut self, cx: &Context<'_>, ack: &Ack) -> Option<&'static str> {
         let flight = self.flight(cx, ack.prior_inflight);
-        // The window keeps the flight below the bound, so this ACK has just taken it away from
-        // there.
+        // The window keeps inflight below the bound, and this ACK has just reduced it, so the
+        // draft's rule compares the value before the ACK.
         let reached = match self.rules.flight {
             Flight::Now => ack.prior_inflight.as_f64(),
             Flight::AtNextDeparture => flight,
         };
-        // As much as fits below the bound: that may be a fraction of a segment, which the flight
-        // never is.
+        // Compare with one segment of tolerance: the room below the bound may be a fraction of a
+        // segment, while inflight is whole segments.
         let is_there = |bound: Bytes| reached + self.core.segment.bytes > bound.as_f64();
         if self.probe.prev_too_high && self.bounds.inflight_longterm.is_some_and(is_there) {
             self.probe.prev_precautionary = true;
@@ -282,7 +288,8 @@ impl Bbr {
         match self.rules.up_ends {
             UpEnds::AtPlateau => {
                 if self.is_limited_by_longterm(cx.conn) {
-                    // What can't grow may look like a plateau.
+                    // If the bound limits the flow, the bandwidth cannot grow, which may look like
+                    // a plateau.
                     self.core.full_pipe.reset_to(self.sample_bw);
                     return None;
                 }
@@ -308,7 +315,7 @@ impl Bbr {
                 .is_some_and(|bound| cwnd >= bound)
     }
 
-    /// RaiseInflightLongtermSlope: twice as much each round.
+    /// RaiseInflightLongtermSlope: doubles the growth each round.
     fn raise_longterm_slope(&mut self, conn: &Conn) {
         let growth_this_round = 1_u64 << self.probe.up_rounds.min(MAX_UP_ROUNDS);
         self.probe.up_rounds = (self.probe.up_rounds + 1).min(MAX_UP_ROUNDS);

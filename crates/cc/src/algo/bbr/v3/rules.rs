@@ -1,4 +1,4 @@
-//! Where the versions differ by more than a number: one table for each.
+//! Differences between the versions that are more than numbers: one table per version.
 
 use crate::algo::bbr::estimators::Growth;
 use crate::algo::bbr::pacing::BurstRule;
@@ -16,120 +16,124 @@ pub(super) struct Rules {
     pub aggregation: Aggregation,
     pub on_timeout: OnTimeout,
     pub burst: BurstRule,
-    /// BDPs are rounded up to whole segments, and losses judged in segments (Linux counts packets).
+    /// Rounds BDPs up to whole segments, and judges losses in segments (Linux counts packets).
     pub whole_segments: bool,
-    /// Rates come from samples of a valid interval alone, and so do rounds (Linux: `rs->interval_us
-    /// > 0`).
+    /// Takes rates and rounds only from samples with a valid interval (Linux:
+    /// `rs->interval_us > 0`).
     pub rounds_need_interval: bool,
-    /// An RTT that may include a delay of the receiver's doesn't replace an expired minimum (Linux:
+    /// Does not replace an expired minimum RTT by a sample that may include a delayed ACK (Linux:
     /// `is_ack_delayed`).
     pub beware_of_delayed_acks: bool,
-    /// A short-term bound above the long-term one comes down when CRUISE begins (Linux:
+    /// Lowers the short-term bound to the long-term one when CRUISE begins (Linux:
     /// `bbr_start_bw_probe_cruise`).
     pub cruise_meets_longterm: bool,
-    /// Fast recovery ends with the window that it began with, bounded by the model (§5.6.4.4);
-    /// Linux leaves it alone.
+    /// Restores the window when fast recovery ends, bounded by the model (§5.6.4.4); Linux does
+    /// not.
     pub recovery_restores: bool,
-    /// What is lost with an ACK makes its round one of loss, even if going DOWN has just forgotten
-    /// it (Linux: `losses`).
+    /// Losses reported with an ACK mark its round as one with loss, even if the start of DOWN has
+    /// just reset that (Linux: `losses`).
     pub acks_show_losses: bool,
-    /// Bounds that come from the BDP include what the hosts hold (Linux: `bbr_inflight`).
+    /// Adds the allowance for bursts held by the hosts to bounds derived from the BDP (Linux:
+    /// `bbr_inflight`).
     pub bounds_hold_quanta: bool,
-    /// Startup that ends by loss is bound by what was delivered, if that is more than the BDP (v3).
+    /// Startup that ends by loss takes the data delivered as its bound, if that exceeds the BDP
+    /// (v3).
     pub startup_bound_by_delivery: bool,
-    /// Losses in Startup are counted by ACKs that bring some (Linux), not by holes.
+    /// Counts losses in Startup by the ACKs that report any (Linux), not by holes.
     pub loss_events_by_ack: bool,
-    /// What counts towards the next raise is lost when the window was not full (Linux v2).
+    /// Resets the progress toward the next raise of the bound when the window was not full (Linux
+    /// v2).
     pub credit_is_lost: bool,
-    /// An RTT equal to the minimum takes part in the ageing of `min_rtt` (Linux: `<=`).
+    /// An RTT equal to the minimum renews `min_rtt` (Linux: `<=`).
     pub min_rtt_follows_equal: bool,
-    /// DRAIN and `Inflight` look at max_bw rather than at bw (Linux).
+    /// DRAIN and `Inflight` use max_bw instead of bw (Linux).
     pub drain_by_max_bw: bool,
-    /// What Startup lost is forgotten when Drain begins (Linux).
+    /// Resets the congestion signals of Startup when Drain begins (Linux).
     pub drain_forgets_losses: bool,
-    /// The first pacing rate leaves the margin, too (Linux).
+    /// Applies the pacing margin to the first pacing rate, too (Linux).
     pub margin_at_start: bool,
-    /// The window gain of ProbeRTT is 1 and the cap alone makes the dip (Linux).
+    /// The window gain of ProbeRTT is 1; only the cap reduces the window (Linux).
     pub probe_rtt_by_cap: bool,
-    /// The fraction of CE marks that is too much is reached, not passed (v2).
+    /// Marks are too many at the threshold, not only above it (v2).
     pub ecn_threshold_included: bool,
-    /// `ecn_alpha` moves even while the connection is not eligible (v2).
+    /// Updates `ecn_alpha` even while the connection is not eligible (v2).
     pub ecn_alpha_always: bool,
 }
 
-/// The bandwidth whose plateau shows a full pipe.
+/// The bandwidth whose plateau indicates a full pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlateauOf {
-    /// The ACK's own sample.
+    /// The ACK's bandwidth sample.
     Sample,
-    /// The maximum, and only until the pipe was full once (v2).
+    /// The maximum, and only until the pipe is first full (v2).
     MaxBw,
 }
 
-/// What ends ProbeBW_UP when nothing is lost.
+/// The condition that ends ProbeBW_UP without loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UpEnds {
     /// A plateau of the bandwidth (v3: §5.3.3.7).
     AtPlateau,
-    /// More than a minimum RTT in the state and so much in flight that there must be a queue (v2).
+    /// More than a minimum RTT in the state, and enough inflight to imply a queue (v2).
     AtQueue,
 }
 
-/// What is compared with bounds in Drain and ProbeBW.
+/// The amount that Drain and ProbeBW compare with bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flight {
     /// C.inflight.
     Now,
-    /// What will be in the network when the pacer lets the next packet go:
+    /// Data that will be in the network when the pacer releases the next packet:
     /// `bbr_packets_in_net_at_edt`.
     AtNextDeparture,
 }
 
-/// When a probe's loss rate is judged.
+/// The events at which a probe's loss rate is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TooHigh {
-    /// With each lost packet (§5.5.10.2).
+    /// Each lost packet (§5.5.10.2).
     AtLosses,
-    /// And with each ACK (Linux: `bbr_adapt_upper_bounds`).
+    /// Each lost packet and each ACK (Linux: `bbr_adapt_upper_bounds`).
     AtLossesAndAcks,
 }
 
-/// What a spurious recovery gives back.
+/// The values that a spurious recovery restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Undo {
     /// Bounds and window (Linux).
     Bounds,
-    /// And the state that the losses ended (§5.5.11.2).
+    /// Bounds, window, and the state that the losses ended (§5.5.11.2).
     BoundsAndState,
 }
 
-/// How long Startup's window grows, whatever the model says.
+/// Limit up to which Startup's window grows regardless of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EarlyWindow {
-    /// Until an initial window was delivered (§5.6.4.6).
+    /// Until an initial window has been delivered (§5.6.4.6).
     FirstDelivered,
     /// Up to two initial windows (Linux).
     TwoInitialWindows,
 }
 
-/// How the maximum of aggregated ACKs is kept.
+/// The kind of filter for the maximum of ACK aggregation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aggregation {
-    /// §5.5.9.
+    /// A sliding window (§5.5.9).
     Sliding,
-    /// Linux.
+    /// A window in two halves (Linux).
     InHalves,
 }
 
-/// What a timeout does to the model, beyond saving it.
+/// The change that a timeout makes to the model, in addition to saving it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnTimeout {
-    /// Nothing.
+    /// No change.
     Nothing,
-    /// The baseline of the plateau goes; the window before is the short-term bound (v2).
+    /// Resets the baseline of the plateau; the window before the timeout becomes the short-term
+    /// bound (v2).
     Baseline,
-    /// The search for a plateau begins anew; the larger of the windows is the short-term bound
-    /// (Linux v3).
+    /// Restarts the search for a plateau; the larger of the window and the saved window becomes the
+    /// short-term bound (Linux v3).
     Plateau,
 }
 
@@ -204,8 +208,8 @@ pub(super) static LINUX_V2: Rules = Rules {
     ..LINUX_V3
 };
 
-/// picoquic's `bbr.c` of 2024, by the draft but for the plateau, which is looked for once: UP has
-/// none.
+/// picoquic's `bbr.c` of 2024: the draft's rules, except that the plateau is detected only once, so
+/// UP does not end by a plateau.
 pub(super) static PICOQUIC: Rules = Rules {
     plateau_of: PlateauOf::MaxBw,
     ..DRAFT

@@ -1,4 +1,4 @@
-//! Two more signals, both off by default: CE marks, and delay.
+//! Two additional signals, both off by default: CE marks and delay.
 
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -7,16 +7,17 @@ use super::states::State;
 use crate::common::window::Episode;
 use crate::{Ack, Context};
 
-// CE marks: google/bbr v2alpha and v3, off unless `ecn` is set. The draft defines none.
+// CE marks: google/bbr v2alpha and v3, off unless `ecn` is set. The draft does not define a
+// reaction.
 
-/// How many of the packets are marked.
+/// State of the reaction to ECN marks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
     /// `ecn_alpha`.
     pub alpha: f64,
-    /// `ecn_eligible`: marks are answered.
+    /// `ecn_eligible`: the flow reacts to marks.
     pub eligible: bool,
-    /// The path carries marks.
+    /// The path carries ECN marks.
     pub works: bool,
     delivered: Bytes,
     delivered_ce: Bytes,
@@ -39,7 +40,7 @@ impl EcnState {
 }
 
 impl Bbr {
-    /// `bbr_update_ecn_alpha`, with each round.
+    /// `bbr_update_ecn_alpha`, called once per round.
     pub(super) fn update_ecn_alpha(&mut self, cx: &Context<'_>) {
         if self.params.ecn_factor == 0.0 {
             return;
@@ -59,7 +60,7 @@ impl Bbr {
         self.check_startup_marks(cx, ratio);
     }
 
-    /// The path is short enough for marks to count.
+    /// Whether the path is short enough for marks to count.
     fn is_in_ecn_range(&self) -> bool {
         let most = self.params.ecn_max_rtt;
         most.is_none_or(|most| self.core.min_rtt.rtt <= most)
@@ -85,7 +86,7 @@ impl Bbr {
         }
     }
 
-    /// Marks of this ACK, for the round.
+    /// Notes the marks of this ACK for the round.
     #[inline]
     pub(super) fn note_marks(&mut self, ack: &Ack) {
         self.latest.ecn_in_round |= self.ecn.eligible && ack.ecn.ce_packets > 0;
@@ -103,8 +104,7 @@ impl Bbr {
         marked > limit || (marked == limit && self.rules.ecn_threshold_included)
     }
 
-    /// `bbr_ecn_lower_bounds`: what a round with marks leaves of the short-term bound; no bound
-    /// without marks.
+    /// `bbr_ecn_lower_bounds`: the short-term bound after a round with marks; `None` without marks.
     pub(super) fn inflight_after_marks(&mut self) -> Option<Bytes> {
         if !self.latest.ecn_in_round || self.params.ecn_factor == 0.0 {
             return None;
@@ -113,9 +113,9 @@ impl Bbr {
         Some(self.shortterm_or_window().mul_f64(left))
     }
 
-    /// The first lines of `bbr_check_time_to_probe_bw`: marks without loss, and now neither; how
-    /// many rounds of UP to skip. TCP_CA_Open is no episode of any cause: while marks go on, each
-    /// begins the next with the ACK that brings it.
+    /// The first lines of `bbr_check_time_to_probe_bw`: if the cycle had marks but no loss, and no
+    /// episode is open now, returns the number of rounds of UP to skip. TCP_CA_Open means no
+    /// episode of any cause: while marks continue, each ACK with a mark begins the next episode.
     #[inline]
     pub(super) fn ecn_reprobe(&self) -> Option<u32> {
         let gain = self.params.ecn_reprobe_gain?;
@@ -130,7 +130,7 @@ impl Bbr {
         Some(growth.max(1).ilog2())
     }
 
-    /// What the cycle has seen, for the next ACK.
+    /// Updates the signals of the cycle, for the next ACK.
     #[inline]
     pub(super) fn note_cycle(&mut self, ack: &Ack) {
         self.latest.loss_in_cycle |= ack.rate.lost > Bytes::ZERO;
@@ -138,15 +138,15 @@ impl Bbr {
     }
 }
 
-// Delay: leave Startup and ProbeBW_UP when it rises, as picoquic's `bbr.c` does
-// (draft-huitema-ccwg-bbr-realtime). Off in both of BBRv3's own profiles.
+// Delay: leave Startup and ProbeBW_UP when the RTT rises, as picoquic's `bbr.c` does
+// (draft-huitema-ccwg-bbr-realtime). Off in the profiles of the draft and of Linux.
 
 /// `BBRRTTJitterBufferLen`.
 const SAMPLES: usize = 7;
-/// They are this far apart.
+/// Minimum time between two samples.
 const SPACING: Span = Span::from_millis(1);
 
-/// The least of the last RTTs, and for how long it has been high.
+/// The minimum of the last RTTs, and the number of ACKs for which it has been high.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delay {
     samples: [Span; SAMPLES],
@@ -179,8 +179,8 @@ impl Delay {
 }
 
 impl Bbr {
-    /// The last lines of picoquic's `BBRUpdateMinRTT`: counts ACKs, and forgets the count only when
-    /// the minimum shows again.
+    /// The last lines of picoquic's `BBRUpdateMinRTT`: counts ACKs with a high RTT, and resets the
+    /// count only when the minimum RTT is seen again.
     #[inline]
     pub(super) fn note_delay(&mut self, cx: &Context<'_>, ack: &Ack) {
         let Some(delay) = &mut self.delay else { return };
@@ -197,13 +197,13 @@ impl Bbr {
         }
     }
 
-    /// ACKs with a high RTT; none without the options.
+    /// Number of ACKs with a high RTT; 0 without an exit on delay.
     #[inline]
     fn rtt_excess(&self) -> u32 {
         self.delay.as_ref().map_or(0, |delay| delay.excess)
     }
 
-    /// A cycle begins, or its probe does.
+    /// Resets the count when a cycle or its probe begins.
     pub(super) fn forget_rtt_excess(&mut self) {
         if let Some(delay) = &mut self.delay {
             delay.excess = 0;
@@ -223,8 +223,8 @@ impl Bbr {
         }
     }
 
-    /// What ends ProbeBW_UP besides its own rule: a minimum RTT in it, and delay or so much in
-    /// flight that there must be some.
+    /// Conditions that end ProbeBW_UP in addition to its own rule: a minimum RTT has passed in it,
+    /// and either the RTT is high or inflight implies a queue.
     #[inline]
     pub(super) fn why_leave_up_for_delay(
         &self,

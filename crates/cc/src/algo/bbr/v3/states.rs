@@ -1,5 +1,5 @@
-//! The states: the machine (draft-ietf-ccwg-bbr-06 §5.1.1), and what Startup, Drain and ProbeRTT do;
-//! ProbeBW has a file of its own.
+//! The states: transitions (draft-ietf-ccwg-bbr-06 §5.1.1), Startup, Drain and ProbeRTT. ProbeBW
+//! has its own file.
 
 use fullpipe_units::Bytes;
 
@@ -12,27 +12,27 @@ use crate::{Ack, Conn, Context};
 
 use State::{Drain, ProbeBwCruise, ProbeBwDown, ProbeBwRefill, ProbeBwUp, ProbeRtt, Startup};
 
-/// `BBR.state`; Linux has the four of ProbeBW as `cycle_idx`.
+/// `BBR.state`; Linux represents the four states of ProbeBW by `cycle_idx`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Grow until the pipe is full.
+    /// Grows until the pipe is full.
     Startup,
-    /// Drain the queue that Startup made.
+    /// Drains the queue that Startup built.
     Drain,
-    /// Drain the queue that probing made, and leave some room.
+    /// Drains the queue that probing built, and leaves headroom.
     ProbeBwDown,
-    /// Send what is delivered.
+    /// Sends at the rate of delivery.
     ProbeBwCruise,
-    /// Fill the pipe before probing.
+    /// Fills the pipe before probing.
     ProbeBwRefill,
-    /// Look for more bandwidth.
+    /// Probes for more bandwidth.
     ProbeBwUp,
-    /// Let the queue run empty to see the path's RTT.
+    /// Drains the queue to measure the path's RTT.
     ProbeRtt,
 }
 
 impl State {
-    /// The names in transitions and traces, by discriminant.
+    /// Names in transitions and traces, by discriminant.
     pub(super) const NAMES: &[&str] = &[
         "startup",
         "drain",
@@ -67,8 +67,8 @@ impl States for State {
         Self::NAMES[self as usize]
     }
 
-    /// Arrows back to Startup and Refill that the diagram doesn't have are the undo of a spurious
-    /// loss (§5.5.11.2).
+    /// Transitions back to Startup and Refill that the draft's diagram lacks are the undo of a
+    /// spurious loss (§5.5.11.2).
     fn may_become(self, next: State) -> bool {
         matches!(
             (self, next),
@@ -87,22 +87,22 @@ impl States for State {
     }
 }
 
-/// What ACKs tell about probing: `BBR.ack_phase`.
+/// The relation of ACKs to probing: `BBR.ack_phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// Nothing.
+    /// No probe.
     Init,
-    /// What is sent fills the pipe.
+    /// The data being sent fills the pipe.
     Refilling,
-    /// Probing; what is acknowledged was sent before.
+    /// Probing; the acknowledged data was sent before the probe.
     ProbeStarting,
-    /// Probing, and what is acknowledged was sent meanwhile.
+    /// Probing; the acknowledged data was sent during the probe.
     ProbeFeedback,
-    /// No longer probing; what is acknowledged was sent meanwhile.
+    /// No longer probing; the acknowledged data was sent during the probe.
     ProbeStopping,
 }
 
-/// Startup: grow until the pipe is full, or too much is lost (§5.3.1).
+/// Startup: grows until the pipe is full or the loss rate is too high (§5.3.1).
 impl Bbr {
     /// CheckFullBWReached (§5.3.1.2), `bbr_check_full_bw_reached`.
     #[inline]
@@ -122,13 +122,14 @@ impl Bbr {
             .on_ack(bw, self.core.round_start, self.rules.growth, growth, rounds);
     }
 
-    /// The bandwidth seen of late proves nothing: `bbr_reset_full_bw`.
+    /// Restarts the search for a plateau, because recent bandwidth samples are not conclusive:
+    /// `bbr_reset_full_bw`.
     pub(super) fn forget_plateau(&mut self) {
         self.core.full_pipe.reset();
     }
 
-    /// CheckStartupHighLoss (§5.3.1.3), `bbr_check_loss_too_high_in_startup`: a whole round of
-    /// recovery with many holes and a high loss rate.
+    /// CheckStartupHighLoss (§5.3.1.3), `bbr_check_loss_too_high_in_startup`: ends Startup after a
+    /// whole round of recovery with many holes and a high loss rate.
     #[inline]
     pub(super) fn check_startup_high_loss(&mut self, cx: &Context<'_>, ack: &Ack) {
         if self.core.full_pipe.reached {
@@ -151,7 +152,7 @@ impl Bbr {
         self.latest.loss_events = 0;
     }
 
-    /// Startup is over before a plateau shows: `bbr_handle_queue_too_high_in_startup`.
+    /// Ends Startup before a plateau: `bbr_handle_queue_too_high_in_startup`.
     pub(super) fn end_startup(&mut self, cx: &Context<'_>) {
         self.core.full_pipe.reached = true;
         let bound = self.startup_bound(cx.conn);
@@ -176,14 +177,13 @@ impl Bbr {
     }
 }
 
-/// Drain: send less than the bottleneck forwards until no more is in flight than the pipe holds
-/// (§5.3.2).
+/// Drain: sends at less than the bottleneck's rate until inflight is at most the BDP (§5.3.2).
 impl Bbr {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self, cx: &mut Context<'_>, reason: &'static str) {
         self.enter(cx, State::Drain, reason);
         self.drain_start_round = self.core.round.count();
-        // To be looked at only: the window that ended slow start, so to say (Linux).
+        // For traces only: the equivalent of a slow-start threshold (Linux).
         self.core.ssthresh = Bytes::from_f64(self.drained(cx.conn));
         if self.rules.drain_forgets_losses {
             self.reset_congestion_signals();
@@ -200,13 +200,13 @@ impl Bbr {
         if self.flight(cx, cx.conn.inflight) <= self.drained(cx.conn) {
             self.start_down(cx, "queue drained");
         } else if self.params.drain_rounds.is_some_and(|most| rounds > most) {
-            self.start_down(cx, "drained for long enough");
+            self.start_down(cx, "maximum rounds of drain exceeded");
         }
     }
 }
 
-/// ProbeRTT: half a BDP in flight for a while, so that the queue runs empty and the path's RTT shows
-/// (§5.3.4).
+/// ProbeRTT: keeps half a BDP in flight for a while, so that the queue drains and the path's RTT
+/// can be measured (§5.3.4).
 impl Bbr {
     /// UpdateMinRTT and CheckProbeRTT, `bbr_update_min_rtt`.
     #[inline]
@@ -273,8 +273,8 @@ impl Bbr {
         }
     }
 
-    /// ExitProbeRTT (§5.3.4.4): the clock of probing starts anew, and since the flight is small
-    /// there is nothing to drain.
+    /// ExitProbeRTT (§5.3.4.4): restarts the schedule of probing. Inflight is small, so there is
+    /// no queue to drain.
     fn exit_probe_rtt(&mut self, cx: &mut Context<'_>) {
         const REASON: &str = "minimum RTT probed";
         self.reset_short_term_model();

@@ -1,4 +1,4 @@
-//! What each version says of itself, and how it differs from the draft's numbers.
+//! Descriptors of the versions, and their differences from the draft's numbers.
 
 use super::Bbr;
 use super::declared::{Params, Profile as Of};
@@ -8,16 +8,16 @@ use crate::{
     Specification,
 };
 
-/// A parameter's name and what its default is instead.
+/// A parameter's name and its default in a version.
 type Override = (&'static str, Default);
 
-/// What BBRv2 says of itself.
+/// Descriptor of BBRv2.
 pub static BBR2: Descriptor = Descriptor {
     name: "bbr2",
-    purpose: "BBRv3's predecessor: probes until a queue shows, and gives back faster.",
+    purpose: "BBRv3's predecessor: probes until a queue builds, and backs off further.",
     specifications: &[Specification {
         name: "google/bbr v2alpha net/ipv4/tcp_bbr2.c",
-        note: "followed; sections without a file are those of draft-ietf-ccwg-bbr-06 that came of it",
+        note: "reference implementation; sections without a file name are those of draft-ietf-ccwg-bbr-06, which developed from it",
     }],
     params: &V2_PARAMS,
     profiles: &[],
@@ -32,10 +32,10 @@ pub static BBR2: Descriptor = Descriptor {
     build: |config| AnyController::Bbr(Bbr::new(config, |_| &LINUX_V2)),
 };
 
-/// What BBRv3 says of itself.
+/// Descriptor of BBRv3.
 pub static BBR3: Descriptor = Descriptor {
     name: "bbr3",
-    purpose: "Paces at the bottleneck's bandwidth, measured, within bounds that it learns from loss.",
+    purpose: "Paces at the measured bottleneck bandwidth, within bounds learned from loss.",
     specifications: &[
         Specification {
             name: "draft-ietf-ccwg-bbr-06",
@@ -43,7 +43,7 @@ pub static BBR3: Descriptor = Descriptor {
         },
         Specification {
             name: "google/bbr v3 net/ipv4/tcp_bbr.c",
-            note: "profile \"linux\", and the answer to marks",
+            note: "profile \"linux\", and the reaction to CE marks",
         },
         Specification {
             name: "picoquic bbr.c e62593f2, 7795f22c",
@@ -56,7 +56,8 @@ pub static BBR3: Descriptor = Descriptor {
     ..BBR2
 };
 
-/// As picoquic was when it met the loopback's noise.
+/// picoquic's BBRv3 of September 2024, as it was when it suffered from noise on the loopback
+/// interface.
 pub static PICOQUIC_2024_09: Descriptor = Descriptor {
     name: "bbr3-picoquic-2024-09",
     purpose: "BBRv3 as in picoquic of September 2024: leaves Startup and UP on delay, whatever the RTT.",
@@ -65,7 +66,7 @@ pub static PICOQUIC_2024_09: Descriptor = Descriptor {
     ..BBR3
 };
 
-/// And a month later.
+/// picoquic's BBRv3 of October 2024.
 pub static PICOQUIC_2024_10: Descriptor = Descriptor {
     name: "bbr3-picoquic-2024-10",
     purpose: "BBRv3 as in picoquic of October 2024: leaves Startup and UP on delay, but not below 128 us of RTT.",
@@ -82,7 +83,7 @@ fn v3_rules(params: &Params) -> &'static Rules {
     }
 }
 
-/// 2/ln 2, as Linux's fixed point has it: `bbr_high_gain`.
+/// 2/ln 2 in Linux's fixed point: `bbr_high_gain`.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 
 const V2_PARAMS: [Param; 46] = with_defaults(
@@ -133,7 +134,7 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-/// The fractions that Linux's fixed point holds, and what it has besides the draft.
+/// Fractions in Linux's fixed point, and options that Linux has in addition to the draft.
 const LINUX: &[Override] = &[
     ("startup_pacing_gain", Default::Number(710.0 / 256.0)),
     ("drain_pacing_gain", Default::Number(88.0 / 256.0)),
@@ -147,7 +148,7 @@ const LINUX: &[Override] = &[
     ("fast_path", Default::Flag(true)),
 ];
 
-/// 20 % may be lost, three segments at least, and delay ends Startup and UP.
+/// Tolerates 20 % loss and at least three segments; delay ends Startup and UP.
 const PICOQUIC_10: [Override; 6] = [
     ("drain_rounds", Default::Number(0.0)),
     ("loss_threshold", Default::Number(0.2)),
@@ -157,7 +158,7 @@ const PICOQUIC_10: [Override; 6] = [
     ("up_exit_on_delay", Default::Flag(true)),
 ];
 
-/// The same, without margin and guard.
+/// `PICOQUIC_10` without margin and guard.
 const PICOQUIC_09: [Override; 8] = {
     let [a, b, c, d, e, f] = PICOQUIC_10;
     let margin = ("delay_margin", Default::Number(0.0));
@@ -173,7 +174,7 @@ const PICOQUIC_09: [Override; 8] = {
     ]
 };
 
-/// All but what v2 alone has; the first profile is the default.
+/// All parameters except those of v2 alone; the first profile is the default.
 const fn v3_params(profiles: &'static [&'static str]) -> [Param; 54] {
     let mut rows: [Param; 54] = without(&["up_queue_gain"]);
     let profile = &mut rows[place_of("profile", &Params::ROWS)];
@@ -181,7 +182,7 @@ const fn v3_params(profiles: &'static [&'static str]) -> [Param; 54] {
     rows
 }
 
-/// The rows less those of `names`.
+/// The rows except those named in `names`.
 const fn without<const N: usize>(names: &[&str]) -> [Param; N] {
     let all = Params::ROWS;
     let mut rows = [all[0]; N];
@@ -198,7 +199,7 @@ const fn without<const N: usize>(names: &[&str]) -> [Param; N] {
         }
         from += 1;
     }
-    assert!(to == N, "as many rows as are left");
+    assert!(to == N, "N is the number of remaining rows");
     rows
 }
 
@@ -213,7 +214,7 @@ const fn with_defaults<const N: usize>(mut rows: [Param; N], defaults: &[Overrid
     rows
 }
 
-/// Where the row of that name is: where rows are constants, a wrong name does not compile.
+/// Index of the row with this name. In constants, a wrong name does not compile.
 const fn place_of(name: &str, rows: &[Param]) -> usize {
     let (name, mut place) = (name.as_bytes(), 0);
     while place < rows.len() {
@@ -230,7 +231,7 @@ const fn place_of(name: &str, rows: &[Param]) -> usize {
     panic!("no parameter has this name");
 }
 
-/// The profiles' names are declared.
+/// Checks that the profiles' names are declared.
 const _: () = {
     with_defaults(Params::ROWS, LINUX);
     with_defaults(Params::ROWS, &PICOQUIC_09);

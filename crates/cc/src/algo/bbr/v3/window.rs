@@ -122,7 +122,7 @@ impl Bbr {
 
     /// OnEnterFastRecovery.
     pub(super) fn enter_fast_recovery(&mut self) {
-        // The first loss has saved already what it was about to change.
+        // The first loss has already saved the values that it was about to change.
         if !self.saved.by_loss {
             self.save_upon_loss();
         }
@@ -139,7 +139,7 @@ impl Bbr {
         self.forget_after_timeout();
     }
 
-    /// The episode is over: RestoreCwnd.
+    /// RestoreCwnd, at the end of the episode.
     pub(super) fn leave_recovery(&mut self, conn: &Conn) {
         let after_timeout = self.core.window.episode == Episode::Timeout;
         self.core.window.episode = Episode::None;
@@ -150,7 +150,7 @@ impl Bbr {
         self.bound_after_restoring(conn);
     }
 
-    /// The window that was restored is bounded by the model with the same ACK.
+    /// Bounds the restored window by the model, within the same ACK.
     pub(super) fn bound_after_restoring(&mut self, conn: &Conn) {
         self.may_take_fast_path = false;
         if self.core.full_pipe.reached {
@@ -160,7 +160,7 @@ impl Bbr {
         self.bound_cwnd(conn);
     }
 
-    /// What there was of an RTT when the connection began.
+    /// Takes the RTT that was known when the connection began.
     #[inline]
     pub(super) fn take_first_rtt(&mut self, cx: &Context<'_>) {
         if self.core.has_first_rtt(cx) {

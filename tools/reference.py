@@ -1,0 +1,301 @@
+"""Writes the generated pages of docs/reference: `cli.md`, `scenario.md` and `python.md`.
+
+`tests/python/test_reference.py` compares the pages with what these functions return; FULLPIPE_BLESS=1 writes them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from fullpipe import _core, catalogue, commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python/fullpipe"
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by its name in docs/reference."""
+    return {"cli.md": cli(), "scenario.md": scenario(), "python.md": python()}
+
+
+# --- The command -------------------------------------------------------------------------------
+
+
+def cli() -> str:
+    """Every command with its help."""
+    top = typer.main.get_command(commands.app)
+    lines = [
+        "# Command line",
+        "",
+        "Every command and option of `fullpipe`, generated from the program.",
+        "`fullpipe COMMAND --help` prints the same.",
+        "",
+        "Exit codes: 0 success; 1 a condition, cell or claim is not met; 2 wrong usage or input;",
+        "128 + *n* ended by signal *n* (130 for Ctrl-C).",
+        "",
+    ]
+    for path, command in _commands(top, ("fullpipe",)):
+        lines += _command(path, command)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(group: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in getattr(group, "commands", {}).items():
+        yield (*path, name), command
+        yield from _commands(command, (*path, name))
+
+
+def _command(path: tuple[str, ...], command: Any) -> list[str]:
+    context = typer.Context(command, info_name=" ".join(path))
+    usage = " ".join([*path, *command.collect_usage_pieces(context)])
+    lines = [f"{'#' * len(path)} {' '.join(path)}", "", "```text", usage, "```", ""]
+    for paragraph in (command.help or "").split("\n\n"):
+        # \b keeps click from wrapping: a command line, or several.
+        if paragraph.lstrip().startswith("\b"):
+            lines += [
+                "```sh",
+                textwrap.dedent(paragraph.lstrip().removeprefix("\b").strip("\n")),
+                "```",
+                "",
+            ]
+        else:
+            lines += [_escaped(" ".join(paragraph.split())), ""]
+    shown = [each for each in command.get_params(context) if not getattr(each, "hidden", False)]
+    rows = [row for each in shown if (row := _option(each, context))]
+    if rows:
+        lines += ["| Argument or option | Meaning |", "|---|---|", *rows, ""]
+    return lines
+
+
+def _option(param: Any, context: typer.Context) -> str | None:
+    if "--help" in param.opts:
+        return None
+    names, text = param.get_help_record(context)
+    return f"| `{names.replace('|', chr(92) + '|')}` | {_escaped(' '.join(text.split()))} |"
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown leaves alone, outside of code."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([|<>*_\[\]])", r"\\\1", part) for part in parts
+    )
+
+
+# --- The keys of a scenario --------------------------------------------------------------------
+
+
+def scenario() -> str:
+    """Every key of a scenario file."""
+    lines = [
+        "# Scenario keys",
+        "",
+        "Every key of a scenario file, generated from the program. `fullpipe explain scenario` prints the same,",
+        "`fullpipe explain KEY` one of them, and `fullpipe schema` a JSON Schema for editors.",
+        "",
+    ]
+    for heading, keys in catalogue.sections(_core.scenario_keys()):
+        lines += [f"## {heading}", ""]
+        for key in keys:
+            default = "required" if key["required"] else f"default: {_code(key['default'] or '')}"
+            examples = ", ".join(f"`{example}`" for example in key["examples"])
+            lines += [
+                f"### `{key['key']}`",
+                "",
+                _escaped(key["meaning"]),
+                "",
+                f"- Value: {_escaped(key['kind'])}",
+                f"- {default[0].upper()}{default[1:]}",
+                *([f"- Example: {examples}"] if examples else []),
+                "",
+            ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _code(default: str) -> str:
+    """A literal default as code, and one in words as it is."""
+    return (
+        f"`{default}`"
+        if re.fullmatch(r'"[^"]*"|[\d.]+|true|false|\[.*\]', default)
+        else _escaped(default)
+    )
+
+
+# --- Python ------------------------------------------------------------------------------------
+
+PARTS = {
+    "Runs": ["run", "load", "Run", "Scenario", "ScenarioError"],
+    "Sweeps": ["sweep", "Sweep"],
+    "Controllers": [
+        "Param",
+        "Field",
+        "Decision",
+        "Config",
+        "Context",
+        "Conn",
+        "Ack",
+        "Snapshot",
+        "Lost",
+        "Recovery",
+    ],
+}
+"""The names of `fullpipe`, and the types that a controller's methods receive."""
+
+SOURCES = (
+    "run.py",
+    "run_data.py",
+    "sweeps/api.py",
+    "sweeps/dataset.py",
+    "controllers.py",
+    "_core.pyi",
+)
+
+
+def python() -> str:
+    """The public names of the package, with signatures and docstrings."""
+    lines = [
+        "# Python API",
+        "",
+        "The public names of `import fullpipe`, generated from their docstrings. Sizes are in bytes, rates in",
+        "bit/s and times in seconds unless a name says otherwise. [The Rust API](rust.md) has the same engine.",
+        "",
+    ]
+    for heading, names in PARTS.items():
+        lines += [f"## {heading}", ""]
+        for name in names:
+            lines += _definition(*_find(name))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _find(name: str) -> tuple[ast.FunctionDef | ast.ClassDef, list[ast.ClassDef]]:
+    """The definition of a public name, and those of its base classes that are ours."""
+    known: dict[str, ast.FunctionDef | ast.ClassDef] = {}
+    for file in reversed(SOURCES):
+        for node in ast.parse((PACKAGE / file).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                known[node.name] = node
+    found = known[name]
+    bases = (
+        []
+        if isinstance(found, ast.FunctionDef)
+        else [known.get(ast.unparse(base)) for base in found.bases]
+    )
+    return found, [base for base in bases if isinstance(base, ast.ClassDef)]
+
+
+def _definition(node: ast.FunctionDef | ast.ClassDef, bases: list[ast.ClassDef]) -> list[str]:
+    if isinstance(node, ast.FunctionDef):
+        return [
+            f"### `{node.name}`",
+            "",
+            *_signature(node, f"fullpipe.{node.name}"),
+            *_docstring(node),
+        ]
+    lines = [f"### `{node.name}`", "", *_docstring(node)]
+    attributes, methods = [], []
+    for member in [member for each in [node, *bases] for member in _members(each)]:
+        name = ast.unparse(member.target) if isinstance(member, ast.AnnAssign) else member.name
+        if isinstance(member, ast.AnnAssign) or _is_property(member):
+            kind = member.annotation if isinstance(member, ast.AnnAssign) else member.returns
+            text = (
+                " ".join(_docstring(member))
+                if not isinstance(member, ast.AnnAssign)
+                else _after(member, [node, *bases])
+            )
+            attributes.append(
+                f"| `{name}` | `{ast.unparse(kind) if kind else ''}` | {_row(text)} |".replace(
+                    " | None`", " \\| None`"
+                )
+            )
+        else:
+            methods += [
+                f"#### `{node.name}.{name}`",
+                "",
+                *_signature(member, name),
+                *_docstring(member),
+            ]
+    if attributes:
+        lines += ["| Attribute | Type | Meaning |", "|---|---|---|", *attributes, ""]
+    return lines + methods
+
+
+def _members(node: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AnnAssign]:
+    for member in node.body:
+        if (isinstance(member, ast.FunctionDef) and not member.name.startswith("_")) or (
+            isinstance(member, ast.AnnAssign)
+            and isinstance(member.target, ast.Name)
+            and not member.target.id.startswith("_")
+        ):
+            yield member
+
+
+def _is_property(node: ast.FunctionDef) -> bool:
+    return any(ast.unparse(each) in ("property", "cached_property") for each in node.decorator_list)
+
+
+def _after(member: ast.AnnAssign, classes: list[ast.ClassDef]) -> str:
+    """The string below an attribute, which is its docstring."""
+    body = next(each.body for each in classes if member in each.body)
+    after = body[body.index(member) + 1 :][:1]
+    if after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant):
+        return " ".join(str(after[0].value.value).split())
+    return ""
+
+
+def _signature(node: ast.FunctionDef, name: str) -> list[str]:
+    node.args.args = [each for each in node.args.args if each.arg not in ("self", "cls")]
+    given = ast.unparse(node.args)
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    text = f"{name}({given}){returns}"
+    if len(text) > 88:
+        inner = "".join(f"    {part},\n" for part in _split(given))
+        text = f"{name}(\n{inner}){returns}"
+    return ["```python", text, "```", ""]
+
+
+def _split(arguments: str) -> list[str]:
+    """Arguments at their commas, but not at those inside of brackets."""
+    parts, depth = [""], 0
+    for letter in arguments:
+        depth += (letter in "[({") - (letter in "])}")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+_SECTION = re.compile(r"(Args|Returns|Raises|Yields|Attributes):\n((?:[ \t]+.*\n?|\n)+)")
+
+
+def _docstring(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
+    text = re.sub(
+        r":(?:class|func|meth|attr|mod):`~?([^`]+)`", r"`\1`", ast.get_docstring(node) or ""
+    )
+    text = _SECTION.sub(lambda found: f"**{found[1]}**\n\n{_items(found[2], found[1])}\n", text)
+    return [text.strip(), ""] if text else []
+
+
+def _items(text: str, section: str) -> str:
+    """The entries of a section of a docstring as a list."""
+    entries = re.split(r"\n(?=\S)", textwrap.dedent(text).strip())
+    if section in ("Returns", "Yields"):
+        return " ".join(textwrap.dedent(text).split()) + "\n"
+    rows = []
+    for entry in entries:
+        name, _, meaning = entry.partition(":")
+        rows.append(f"- `{name.strip()}`: {' '.join(meaning.split())}")
+    return "\n".join(rows) + "\n"
+
+
+def _row(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

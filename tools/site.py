@@ -1,0 +1,249 @@
+"""Builds the documentation's site: `make docs` writes it to target/site.
+
+1. Copies `docs/` and the project's own pages to a staging directory. A link to a source file becomes a link to a copy.
+2. Runs every scenario of `scenarios/` and adds the gallery: a page with all pictures, and a wall of them on the front
+   page.
+3. Orders the navigation as `docs/index.md` links to the pages, and calls Zensical, which fails on a dead link.
+4. Makes the site independent of other servers: `file://` is enough, search included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullpipe.gallery import GROUPS, Entry, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+STAGE = ROOT / "target/docs"
+SITE = ROOT / "target/site"
+PROJECT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+SECTIONS = {
+    "tutorial": "Tutorial",
+    "guide": "How-to",
+    "reference": "Reference",
+    "evidence": "Evidence",
+    "notebook": "Notebook",
+    "project": "Project",
+}
+# Search runs in a worker, which a browser does not start from a `file://` page without this shim.
+_SHIM = "https://unpkg.com/iframe-worker/shim"
+# Pictures above the questions of the front page, one of each group: a row on a wide screen.
+_STRIP = 4
+_FENCE = re.compile(r"^(```.*?^```)", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"(\]\()([^)#\s]+)([^)]*\))")
+
+
+def stage() -> None:
+    """Copies the pages, and the files that they link to."""
+    shutil.rmtree(STAGE, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", STAGE / "docs")
+    (STAGE / "docs/project").mkdir()
+    for name in PROJECT:
+        shutil.copy(ROOT / name, STAGE / "docs/project" / name)
+    for page in sorted((STAGE / "docs").rglob("*.md")):
+        relative = page.relative_to(STAGE / "docs")
+        source = (
+            ROOT / relative.name if relative.parts[0] == "project" else ROOT / "docs" / relative
+        )
+        parts = _FENCE.split(page.read_text(encoding="utf-8"))
+        relinked = partial(_relinked, source=source, page=page)
+        linked = [part if part.startswith("```") else _LINK.sub(relinked, part) for part in parts]
+        page.write_text("".join(linked), encoding="utf-8")
+
+
+def _relinked(found: re.Match[str], source: Path, page: Path) -> str:
+    """A link of the repository as a link of the site."""
+    target = found[2]
+    if "://" in target or target.startswith("mailto:"):
+        return found[0]
+    there = (source.parent / target).resolve()
+    inside = there.relative_to(ROOT)
+    if inside.parts[:1] == ("docs",):
+        new = STAGE / inside
+    elif inside.as_posix() in PROJECT:
+        new = STAGE / "docs/project" / inside
+    elif inside.as_posix() == "README.md":
+        new = STAGE / "docs/index.md"
+    else:
+        new = STAGE / "docs/files" / _file(there, inside)
+    return f"{found[1]}{os.path.relpath(new, page.parent)}{found[3]}"
+
+
+def _file(there: Path, inside: Path) -> str:
+    """A copy of a source file as text, or of a directory as the list of its files; as a browser shows it."""
+    if there.is_dir():
+        listed = subprocess.run(
+            ["git", "ls-files", there], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        name, text = f"{inside}/files.txt", listed
+    else:
+        name, text = f"{inside}.txt", there.read_text(encoding="utf-8")
+    copy = STAGE / "docs/files" / name
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text(text, encoding="utf-8")
+    return name
+
+
+def gallery() -> None:
+    """Every scenario with words, command, picture and numbers; the front page gets its wall."""
+    shown = entries(ROOT / "scenarios")
+    pictures = STAGE / "docs/gallery"
+    pictures.mkdir()
+    for entry in shown:
+        (pictures / f"{entry.name}.png").write_bytes(entry.picture)
+    sections, wall = [], []
+    for group in GROUPS:
+        there = [entry for entry in shown if entry.group == group]
+        sections.append(f"## {group}\n\n" + "\n".join(map(_article, there)))
+        wall.append(f"### {group}\n\n" + _wall(there))
+    (STAGE / "docs/gallery.md").write_text(
+        "# Gallery\n\nEvery file of `scenarios/`: its point, the command that runs it, its picture and its tables.\n\n"
+        + "\n".join(sections),
+        encoding="utf-8",
+    )
+    front = STAGE / "docs/index.md"
+    firsts = [next(entry for entry in shown if entry.group == group) for group in GROUPS[:_STRIP]]
+    front.write_text(
+        front.read_text(encoding="utf-8").replace("<!-- pictures -->", _wall(firsts))
+        + "\n## Gallery\n\nEach picture is one scenario file; click it for words, command and numbers.\n\n"
+        + "\n".join(wall),
+        encoding="utf-8",
+    )
+
+
+def _article(entry: Entry) -> str:
+    width, height = entry.size
+    expected = "".join(
+        f"- `{condition}`: {value}, {'met' if met else 'missed'}\n"
+        for condition, value, met in entry.expected
+    )
+    return "\n".join(
+        [
+            f"### {entry.title} {{ #{entry.name} }}\n",
+            *_paragraphs(entry.about),
+            f"```sh\nfullpipe run scenarios/{entry.name}.toml\n```\n",
+            f'<img class="shown" src="gallery/{entry.name}.png" width="{width}" height="{height}" loading="lazy"'
+            f' alt="{entry.title}: windows, rates, states, round-trip times and queue over time">\n',
+            f"```text\n{entry.numbers.strip(chr(10))}\n```\n",
+            f"Its conditions, judged with its seed:\n\n{expected}\n" if expected else "",
+        ]
+    )
+
+
+def _paragraphs(lines: list[str]) -> Iterator[str]:
+    """Successive lines are one paragraph; an indented one is a setting, and its purpose."""
+    for line in re.sub(r"(?<=\S)\n(?=\S)", " ", "\n".join(lines)).split("\n"):
+        if line.startswith(" "):
+            setting, _, note = re.sub(r"\s{2,}", "\n", line.strip()).partition("\n")
+            yield f"- `{setting}` {note}"
+        elif line:
+            yield f"\n{line}\n"
+    yield ""
+
+
+def _wall(shown: list[Entry]) -> str:
+    links = "".join(
+        f'<a href="gallery.html#{entry.name}">'
+        f'<img src="gallery/{entry.name}.png" loading="lazy" alt="">{entry.title}</a>'
+        for entry in shown
+    )
+    return f'<div class="wall">{links}</div>\n'
+
+
+def navigation() -> list[dict[str, object]]:
+    """The pages of each section, in the order in which the front page or the section's own links to them."""
+    order = re.findall(r"\]\(([^)#\s]+\.md)", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
+    tabs: list[dict[str, object]] = [{"Home": "index.md"}, {"Gallery": "gallery.md"}]
+    for section, title in SECTIONS.items():
+        pages = sorted(
+            (
+                page.relative_to(STAGE / "docs").as_posix()
+                for page in (STAGE / "docs" / section).rglob("*.md")
+            ),
+            key=lambda page: (
+                page.count("/"),
+                not page.endswith("index.md"),
+                _place(page, order),
+                page,
+            ),
+        )
+        flat: list[object] = [{_title(page): page} for page in pages if page.count("/") == 1]
+        models = [{_title(page): page} for page in pages if page.count("/") == 2]
+        tabs.append({title: [*flat, {"Models": models}] if models else flat})
+    return [*tabs[:-1], {"Glossary": "glossary.md"}, tabs[-1]]
+
+
+def _place(page: str, order: list[str]) -> int:
+    return order.index(page) if page in order else len(order)
+
+
+def _title(page: str) -> str:
+    heading = (STAGE / "docs" / page).read_text(encoding="utf-8").split("\n", 1)[0]
+    return heading.removeprefix("# ").replace("`", "")
+
+
+def build() -> None:
+    """Calls Zensical, which fails on a warning."""
+    settings = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    file = STAGE / "zensical.toml"
+    file.write_text(
+        settings.replace("[project]\n", f"[project]\nnav = {_toml(navigation())}\n", 1),
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", file]
+    )
+    if done.returncode:
+        sys.exit("the site is not built: see the warnings above")
+    shutil.rmtree(SITE, ignore_errors=True)
+    (STAGE / "site").rename(SITE)
+
+
+def _toml(value: object) -> str:
+    """A value of texts, lists and tables as inline TOML."""
+    if isinstance(value, dict):
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items())
+            + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+def localize() -> None:
+    """Replaces the one script that would come from another server by its copy, and fails if another has appeared."""
+    for page in SITE.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        local = os.path.relpath(SITE / "assets/iframe-worker.js", page.parent)
+        text = text.replace(_SHIM, local)
+        page.write_text(text, encoding="utf-8")
+        for url in re.findall(
+            r"<(?:script|link|img)[^>]*?(?:src|href)=[\"']?(https?://[^\"'\s>]+)", text
+        ):
+            if "canonical" not in url:
+                sys.exit(f"{page.relative_to(SITE)} would request {url}")
+
+
+def main() -> None:
+    stage()
+    gallery()
+    build()
+    localize()
+    print(SITE.relative_to(ROOT) / "index.html")
+
+
+if __name__ == "__main__":
+    main()

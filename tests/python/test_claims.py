@@ -1,4 +1,4 @@
-"""`[runs.*]` and `[[claim]]`: what is read, what is refused, how it is judged, and what the command makes of it."""
+"""`[runs.*]` and `[[claim]]`: parsing, errors, verdicts, and the output of the command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 GOOD = """\
 name = "small"
 title = "Two claims"
-source = "nobody"
+source = "none"
 seeds = 2
 [runs.reno]
 trace = "10ms"
@@ -228,7 +228,7 @@ def test_a_malformed_file_is_refused(tmp_path: Path, old: str, new: str, words: 
 
 
 def _judged(claim: Claim, *goodputs: list[tuple[float, ...]]) -> list[Judged[Claim]]:
-    """The verdicts on a claim, from the flows' goodputs of each run of each of its points."""
+    """Judges a claim by the flows' goodputs of each run of each of its points."""
     wanted = [(claim.measure, claim.flow)]
     samples = {
         point: tuple(sample(run_of(*run), wanted) for run in runs)
@@ -242,7 +242,7 @@ def test_a_mean_has_its_interval(tmp_path: Path) -> None:
     (judged,) = _judged(claim, [(8,), (9,), (10,)])
     assert (judged.case, judged.verdict, judged.inside) == ("A1", Verdict.MET, True)
     assert judged.ours[:3] == (9, 8, 10)
-    # t of 2
+    # t quantile with 2 degrees of freedom
     assert judged.ours[3:] == pytest.approx(
         (9 - 4.302653 / math.sqrt(3), 9 + 4.302653 / math.sqrt(3))
     )
@@ -258,13 +258,13 @@ def test_each_point_is_compared_with_the_one_that_is_named(tmp_path: Path) -> No
         ("B1 1bdp", Verdict.MET),
         ("B1 4bdp", Verdict.MISSED),
     ]
-    assert first.ours[0::3] == (1, 1)  # runs that are all the same have no scatter
+    assert first.ours[0::3] == (1, 1)  # equal runs have an interval of zero width
     assert second.ours.value == 1.5
     assert 12 / 9 <= second.ours.low < 1.5 < second.ours.high <= 15 / 9
 
 
 def _with(tmp_path: Path, **keys: str) -> Claim:
-    """The first claim with other keys."""
+    """Returns the first claim with other keys."""
     text = GOOD
     for key, value in keys.items():
         text = text.replace('metric = "goodput, Mbit/s"', f'metric = "m"\n{key} = {value}', 1)
@@ -277,7 +277,7 @@ def test_seeds_are_compared_one_by_one(tmp_path: Path) -> None:
     claim = _with(tmp_path, compare='"wins"', of='["cubic: 1bdp", "buffers: 1bdp"]')
     (judged,) = _judged(claim, [(2,), (3,), (4,), (5,)], [(1,), (2,), (3,), (6,)])
     assert judged.ours.value == 0.75
-    # Clopper and Pearson, 3 of 4
+    # interval of Clopper and Pearson for 3 of 4
     assert (judged.ours.low, judged.ours.high) == pytest.approx((0.194, 0.994), abs=1e-3)
 
 
@@ -376,7 +376,7 @@ def test_a_row_may_be_a_group(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
-    """A panel a point over time, a line a point in a distribution, a line a group in a sweep."""
+    """Over time, each point has a panel; in a distribution, a line; in a sweep, each group has a line."""
     kinds = {
         "queue_over_time": (2, 1),
         "rates_over_time": (2, 1),
@@ -385,7 +385,7 @@ def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
         "sorted": (1, 2),
         "rtt_histogram": (2, 1),
     }
-    # test_published_kernel.py draws over a series, test_published_huitema.py states,
+    # test_published_kernel.py tests figures over a series, test_published_huitema.py states, and
     # test_published_kit.py slowdowns.
     assert {*kinds, "over_series", "rate_rtt_state", "slowdown"} == set(DRAWINGS)
     text = GOOD[: GOOD.index("[[picture]]")]

@@ -1,4 +1,4 @@
-"""`fullpipe fleet compare`: arms of which is known how they differ."""
+"""`fullpipe fleet compare` on arms with known differences."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(directory: Path, **args: str) -> dict[str, Any]:
-    """All that it says, as JSON."""
+    """Returns the JSON output of a comparison."""
     record = analyze(read(directory, **(WISH | args))).record()
     found: dict[str, Any] = json.loads(json.dumps(record, allow_nan=False))
     return found
@@ -81,7 +81,7 @@ def test_effects_are_found_with_intervals_that_have_the_truth_in_them(fleet: Pat
         assert it["effect"]["low"] < truth * 1.01, metric
         assert it["effect"]["high"] > truth * 0.99, metric
         assert it["verdict"] == verdict, metric
-    # Loss is as large at every RTT, so that standardizing changes nothing.
+    # Loss is the same at every RTT, so standardizing changes nothing.
     loss = by["loss", "bbr1", "cubic"]
     assert loss["effect_standardized"]["value"] == pytest.approx(loss["effect"]["value"], rel=0.03)
     assert by["rtt", "bbr1", "cubic"]["verdict"] == "worse"
@@ -206,7 +206,7 @@ def test_arms_with_other_users_are_told_and_standardizing_undoes_it(
     found = told(tmp_path / "f")
     it = rows(found)["rtt", "bbr1", "cubic"]
     assert it["effect"]["value"] > 1.3
-    # Within a tenth of all the RTTs still differ a little.
+    # Within a decile the RTTs still differ a little.
     assert it["effect_standardized"]["value"] == pytest.approx(1, abs=0.1)
     mix = check(found, "RTT mix")
     assert mix["fine"] is False
@@ -234,12 +234,12 @@ def test_one_host_that_makes_the_result_is_named(tmp_path: Path) -> None:
     assert it["verdict"] == "worse"
     assert it["without_host"] == "bbr1-0"
     assert "without bbr1-0" in check(found, "one host")["text"]
-    # Resampling hosts takes it for what it is: chance.
+    # Resampling by hosts recognizes the difference as chance.
     assert rows(told(tmp_path / "f"))["busy_rate.p25", "bbr1", "cubic"]["verdict"] == "undecided"
 
 
 def test_a_stratum_that_few_hosts_have_does_not_count_as_lossless(tmp_path: Path) -> None:
-    """Resamples may lack it; what every connection has alike has no spread, whatever is drawn."""
+    """Resamples may lack the stratum. A value that all connections share has no spread in any resample."""
     for arm, lost in (("cubic", 10_000), ("bbr1", 20_000)):
         for host in range(4):
             near = pl.Series(np.linspace(0.01, 0.05, 200))
@@ -295,13 +295,13 @@ def test_one_host_an_arm_is_no_experiment(tmp_path: Path) -> None:
     assert check(found, "clusters")["fine"] is False
     by = rows(found)
     assert by["busy_rate.p50", "bbr1", "cubic"]["verdict"] == "better"
-    # What only hosts have has no interval then.
+    # A metric that only hosts have has no interval with this unit.
     assert by["retrans", "bbr1", "cubic"]["verdict"] == "unknown"
     assert by["retrans", "bbr1", "cubic"]["effect"]["low"] is None
 
 
 def test_paths_that_every_arm_has_tried_are_compared_pairwise(tmp_path: Path) -> None:
-    """What paths differ in by a factor of hundreds is no noise then."""
+    """Differences between paths, up to a factor of hundreds, don't add noise."""
     rng = np.random.default_rng(1)
     rate = np.exp(rng.normal(17, 2, 400))
     for arm, factor in (("cubic", 1.0), ("bbr1", 1.05)):
@@ -395,7 +395,7 @@ def test_the_pacing_histogram_of_the_seed_has_its_two_modes(fleet: Path, tmp_pat
 
 
 def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> None:
-    """What is not known is in none of them, and a table may have values that another has not."""
+    """Unknown values are in no row, and a table may have values that another table lacks."""
 
     def effects(by: str) -> dict[tuple[Any, Any], tuple[Any, ...]]:
         section = next(
@@ -422,7 +422,7 @@ def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> 
     known = {key: value for key, value in whole.items() if key[0] != "US"}
     assert len(known) == 2
     assert effects("country") == known
-    # Now US is in the one table, and nowhere in the other.
+    # Now US occurs in connections, but not in requests.
     change(
         "connections", pl.when(pl.col("connection") % 2 == 0).then(pl.lit("US")).alias("country")
     )

@@ -1,4 +1,4 @@
-"""`fullpipe fleet ingest`, through the command."""
+"""`fullpipe fleet ingest`, run as a command."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ def line(remote: str, acked: int, more: str = "") -> str:
 
 @pytest.fixture
 def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two arms of two hosts, a file a day; one connection goes on from the first to the second."""
+    """Two arms of two hosts, a file per day; one connection continues from the first to the second day."""
     monkeypatch.chdir(tmp_path)
     for arm in ("cubic", "bbr"):
         for host in ("x", "y"):
@@ -126,7 +126,7 @@ def test_reading_again_reads_what_is_new(hosts: Path) -> None:
 
 
 def test_what_was_not_committed_is_read_again(hosts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a kill: rows of a part that no commit followed."""
+    """Simulates a kill: a part has rows, but no commit followed."""
     fleet(*ARMS, "-o", "whole")
     found = streams({"ss": ["cubic=cubic/{host}/*.ss"], "nginx": [], "snmp": [], "hist": []})
     monkeypatch.setattr("fullpipe.fleet.ingest._COMMIT_S", 0.0)
@@ -167,7 +167,7 @@ def test_a_file_that_is_cut_off_counts_until_there(
 
 
 def zstd(content: bytes) -> bytes:
-    """A frame of raw blocks (RFC 8878 §3.1.1), which any program may write."""
+    """Returns a frame of raw blocks (RFC 8878 §3.1.1), which any program may write."""
     blocks = [content[at : at + 1000] for at in range(0, len(content), 1000)]
     heads = [
         (len(block) << 3 | (number == len(blocks) - 1)).to_bytes(3, "little")
@@ -178,7 +178,7 @@ def zstd(content: bytes) -> bytes:
 
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
-"""A frame that is to be skipped (§3.1.2), as pzstd puts in front."""
+"""A skippable frame (§3.1.2), which pzstd puts first."""
 
 
 def test_files_may_be_compressed_in_any_way(hosts: Path) -> None:
@@ -216,12 +216,12 @@ def test_what_is_compressed_may_be_cut_anywhere(
     for keep in (1, 5, len(whole) // 2, len(whole) - 1):
         Path("cut").write_bytes(whole[:keep])
         result = fleet("--arm", "a=cut", "-o", f"out-{keep}")
-        # One byte is no magic number, but a bad line.
+        # One byte is too short for a magic number, so it is read as a bad line.
         assert result.exit_code == (keep > 1), (keep, result.output)
         assert ("cut: not read to its end: " in result.stderr) == (keep > 1)
         samples = rows(f"out-{keep}")["samples"].to_list()
         if keep > 5:
-            # a block is whole or not there
+            # only complete blocks are read
             assert samples[0] >= (100 if keep == len(whole) // 2 else 390)
     Path("cut").write_bytes(pack(text))
     result = fleet("--arm", "a=cut", "-o", f"out-{len(whole) // 2}")
@@ -246,7 +246,7 @@ def test_other_compression_is_refused_with_what_to_do(
 def test_what_a_file_gets_while_it_is_read_is_not_lost(
     hosts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is refused as grown, though it grew between its end and the commit."""
+    """The file is refused as grown, even if it grew between its end and the commit."""
     file = Path("cubic/x/day-1.ss")
     before = file.stat().st_size
     make = Ingest._reader
@@ -340,8 +340,7 @@ def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:
     assert rows().height == 12
 
 
-# Beyond 64 bits, with a sign and without; the float next to the largest of them; and more digits
-# than any float has.
+# Limits of signed and unsigned 64-bit integers, and more digits than a float can have.
 TOO_LARGE = ["9223372036854775807", "9223372036854775808", "18446744073709551616", "9" * 400]
 COUNTS = [
     *(
@@ -520,7 +519,7 @@ def test_logs_and_counters_go_to_the_arm_of_their_host(hosts: Path) -> None:
     )
     assert "no line matches --log-format in the logs of 2 of 2 hosts" in unfit.stdout
 
-    # Of a host that is in no arm nothing can be known, and one in two arms is not told apart.
+    # A host in no arm has no known arm; for a host in two arms it is ambiguous.
     logs = ("--nginx", "logs/{host}.log", "--log-format", "$msec $status $bytes_sent")
     refused = fleet("--arm", "cubic=cubic/{host}/*.ss", *logs, "-o", "none")
     assert refused.exit_code == 2

@@ -1,4 +1,4 @@
-"""A malformed table is refused with file, key, value and fix."""
+"""A malformed table is refused; the error names file, key, value and fix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 GOOD = """\
 name = "small"
 title = "A small table"
-source = "nobody"
+source = "none"
 seeds = 2
 [decoding]
 pattern = '(?P<rate>[0-9]+)mbit_(?P<loss>[0-9]+)_(?P<first>[a-z]+)'

@@ -1,4 +1,4 @@
-"""Dropbox's study, held against a population of simulated paths."""
+"""Dropbox's study, compared with a population of simulated paths."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_each_claim_has_a_number_with_its_interval(
     assert len(done.claims) == len(small.claims) == len(done.fewer)
     assert {len(arm["loss"]) for arm in done.arms.values()} == {40}
     for judged in done.claims:
-        if judged.subject.measure != "envelope":  # of which there are too few
+        if judged.subject.measure != "envelope":  # needs more paths than this test has
             assert judged.ours.low <= judged.ours.value <= judged.ours.high, judged.subject.metric
     text = show.markdown(small, done)
     assert all(claim.metric in text for claim in small.claims)
@@ -98,7 +98,7 @@ def test_where_no_window_limits_there_is_nothing_to_compare(done: study.FleetOut
         each for each in done.assumptions["no-windows"] if each.subject.measure == "window_limited"
     ]
     assert [each.verdict for each in limited] == [Verdict.SKIPPED] * 2
-    assert not any(each.sure for each in limited), "it turns nothing"
+    assert not any(each.sure for each in limited), "it flips no verdict"
 
 
 def test_a_rival_takes_its_share(

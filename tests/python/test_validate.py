@@ -1,4 +1,4 @@
-"""The simulator against what Linux's own TCP did: the recorded cells, and a live one where the oracle was built."""
+"""The simulator compared with Linux's own TCP: recorded cells, and a live one if the oracle was built."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_of_several_flows_their_sum_counts_and_who_has_how_much_of_it() -> None:
 
 
 class Elsewhere:
-    """The simulator as a runner that has no BBR, on a clock of its own."""
+    """The simulator disguised as a real-time runner without BBR."""
 
     name, about, real_time = "elsewhere", "the simulator in disguise", True
 

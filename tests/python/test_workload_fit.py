@@ -1,4 +1,4 @@
-"""Laws that are fitted to sizes: what was drawn from one is found again, and its distances are what they are called."""
+"""Distributions fitted to sizes: the fit recovers the one that sizes were drawn from, with correct distances."""
 
 import json
 from pathlib import Path

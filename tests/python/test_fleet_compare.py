@@ -128,7 +128,8 @@ def test_the_table_is_for_a_terminal_and_ends_in_words(fullpipe: Fullpipe, fleet
     assert all(len(line) <= 80 for line in lines if not line.startswith(("/", "connections of")))
     assert sum(line.startswith(("bbr1 vs. cubic", "bbr2 vs. cubic")) for line in lines) == 2
     assert any(
-        line.startswith("loss, all bytes, %") and line.rstrip().endswith("worse") for line in lines
+        line.startswith("loss over all bytes, %") and line.rstrip().endswith("worse")
+        for line in lines
     )
     assert any(line.startswith("fine sample ratio: ") for line in lines)
     assert "Benjamini–Hochberg" in done.stdout
@@ -147,7 +148,7 @@ def test_a_report_has_every_figure_and_opens_in_all_forms(
         "RetransSegs",
         "Loss of a connection",
         "Share of connections with a higher loss",
-        "Loss, all bytes by minimum RTT",
+        "Loss over all bytes by minimum RTT",
         "P25 throughput (nginx)",
         "P90 throughput (nginx)",
         "Packets in flight",

@@ -47,8 +47,7 @@ def test_the_page_has_what_each_scenario_shows(tmp_path: Path) -> None:
         assert 'src="data:image/png;base64,' in article
         assert "bottleneck" in article  # the table of links
     assert (
-        "<p>Short transfers are decided by slow start: what counts is the time"
-        in articles["transfer"]
+        "<p>Slow start determines the completion time of a short transfer" in articles["transfer"]
     )
     assert "<p><code>--set flow.0.cc=cubic</code> limited by the host</p>" in articles["loopback"]
     # An element's row links to its uses.

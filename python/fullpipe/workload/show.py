@@ -67,9 +67,9 @@ def counts(about: dict[str, Any]) -> Iterator[str]:
             yield "of these, " + ", ".join(cut)
         if found["sequence_bytes"]:
             yield (
-                f"TCP volume in both directions: {size(found['sequence_bytes'])} by sequence numbers; packet lengths "
-                f"add {size(found['more_by_lengths'])} of retransmissions and lack "
-                f"{size(found['more_by_numbers'])} that was not captured"
+                f"TCP volume in both directions: {size(found['sequence_bytes'])} by sequence numbers; "
+                f"{size(found['more_by_lengths'])} more by packet lengths (retransmitted), "
+                f"{size(found['more_by_numbers'])} less (not captured)"
             )
         rest = [
             f"{found[name]:,} {words}"

@@ -66,10 +66,10 @@ class Analysis:
             slight = sum(each.verdict in ("same", "slight") for each in rows)
             if slight:
                 parts.append(
-                    f"{slight} of {len(rows)} metrics are the same within {self.plan.options.effect:.0%}"
+                    f"same within {self.plan.options.effect:.0%}: {slight} of {len(rows)} metrics"
                 )
             if open_ := sum(each.verdict == "undecided" for each in rows):
-                parts.append(f"{open_} of {len(rows)} are undecided")
+                parts.append(f"undecided: {open_} of {len(rows)} metrics")
             text = "; ".join(parts) or "no verdict, since there is no interval"
             found.append(Finding(f"{one} vs. {other}: {text}.", _sign(rows)))
         found += [

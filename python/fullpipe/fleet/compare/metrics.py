@@ -134,7 +134,7 @@ METRICS = (
     ),
     _of(
         "loss",
-        "loss, all bytes",
+        "loss over all bytes",
         "%",
         -1,
         LOSS_BYTES,

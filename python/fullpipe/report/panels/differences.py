@@ -73,7 +73,8 @@ def findings(comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
     told = sentences(comparisons)
     note = (
         f"{len(comparisons):,} comparisons, paired by seed. Listed are the differences that are significant at 5 % by "
-        "Wilcoxon's signed-rank test with Benjamini–Hochberg correction. Bootstrap intervals are not corrected."
+        "Wilcoxon's signed-rank test with Benjamini–Hochberg correction, and whose bootstrap interval excludes zero. "
+        "The intervals are not corrected."
     )
     if len({each.where for each in comparisons}) == 1 or len(told) <= _MOST_SENTENCES:
         found = [Finding(each.text, each.better) for each in told]

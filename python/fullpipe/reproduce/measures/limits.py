@@ -1,4 +1,4 @@
-"""Measures of the limits of a flow, above all on fast hosts, from the run's metrics."""
+"""Measures of a flow's limits, above all those of the host, from the run's metrics."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ASSETS = ROOT / "python/fullpipe/report/assets"
 
 
 def _browser() -> str:
-    """The Chromium to use, or a skip that says what is missing."""
+    """Returns the path of Chromium, or skips the test with the missing part as the reason."""
     found = (
         shutil.which("chromium")
         or shutil.which("chromium-browser")
@@ -42,7 +42,7 @@ def _browser() -> str:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a reader finds in the report of a small sweep; see web/look.mjs."""
+    """Observations on the report of a small sweep in a browser; see web/look.mjs."""
     chromium = _browser()
     directory = tmp_path_factory.mktemp("report")
     sweep = write_sweep(

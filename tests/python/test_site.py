@@ -23,7 +23,7 @@ def site() -> Path:
     """The built site. The build fails on a warning, such as a dead link."""
     if importlib.util.find_spec("zensical") is None:
         pytest.skip("Zensical is not installed: `make docs` installs it")
-    command = [sys.executable, ROOT / "tools/site.py"]
+    command: list[str | Path] = [sys.executable, ROOT / "tools/site.py"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return SITE

@@ -32,7 +32,7 @@ def site() -> Path:
 @pytest.fixture(scope="module")
 def seen(site: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Observations on the site in a browser; see web/site.mjs."""
-    command = [
+    command: list[str | Path] = [
         "node",
         WEB / "site.mjs",
         browser(),

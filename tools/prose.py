@@ -251,7 +251,7 @@ def _page(path: str, text: str) -> Iterator[Prose]:
 def _plain(text: str) -> str:
     """The text without code, link targets and marks that no reader reads."""
     text = re.sub(r"``.*?``|`[^`]*`", "`code`", text)
-    text = re.sub(r"\]\([^)]*\)", "]", text)
+    text = re.sub(r"\]\([^)]*\)|<a [^>]*>", "]", text)
     return re.sub(r"\s+", " ", text.replace("**", ""))
 
 

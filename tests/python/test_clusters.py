@@ -1,4 +1,4 @@
-"""Statistics of values in clusters, and of counted values."""
+"""Statistics of values that come in clusters, and of values that are only counted."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_rank_correlation_of_counts_is_spearmans() -> None:
 def _medians(
     rng: np.random.Generator, hosts: int, shift: float, resamples: int = 150
 ) -> tuple[Spread, Spread]:
-    """Returns the difference of two arms with different hosts: clustered by host, and with independent values."""
+    """Compares two arms whose hosts differ: by hosts, and as if all values were independent."""
     counts = []
     for arm in range(2):
         for _ in range(hosts):
@@ -97,7 +97,7 @@ def test_what_is_detectable_is_detected_in_four_of_five() -> None:
 
 
 def test_clusters_in_both_arms_make_differences_paired() -> None:
-    """A cluster with high values in both arms is no evidence of a difference."""
+    """A cluster that is good in both arms does not affect their difference."""
     rng = np.random.default_rng(5)
     level = rng.normal(0, 1, 60)
     values = np.concatenate([level, level + 0.3 + rng.normal(0, 0.01, 60)])

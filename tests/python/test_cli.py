@@ -179,7 +179,7 @@ def test_an_unwritable_directory_is_seen_before_the_run(fullpipe: Fullpipe, tmp_
         (["run", "short.toml", "--set", "rate"], "KEY=VALUE"),
         (["run", "short.toml", "--seed", "-1"], "--seed"),
         (["run", "short.toml", "--trace", "often"], '"10ms"'),
-        (["run", "short.toml", "--trace", "0ms"], "above zero"),
+        (["run", "short.toml", "--trace", "0ms"], "greater than zero"),
         (["run", "short.toml", "--out", ""], "'--out': name a directory"),
         (["reproduce", "short.toml", "--out", " "], "'--out': name a directory"),
         (["run", "short.toml", "--trace", "1ns", "--set", "duration=1000s"], "GB of memory"),

@@ -165,7 +165,7 @@ def test_more_than_can_be_under_way_at_once_is_refused(folder: Path) -> None:
     Path(file).write_text(text.replace('buffer = "20packets"', 'buffer = "2000packets"'))
     done = subprocess.run([*RUN, file, "--on", "kernel"], capture_output=True, text=True)
     assert done.returncode == 2, done.stdout
-    assert "workload.0.load = 0.9: some " in done.stderr
+    assert "workload.0.load = 0.9: about " in done.stderr
     assert "flows would be under way at once; this system allows" in done.stderr
 
 

@@ -162,7 +162,7 @@ def test_the_exit_code_is_the_commands(link: Link) -> None:
     assert "error: no-such-program-here: No such file" in done.stderr
     done = link("--server", "false", "--", "true")
     assert done.returncode == 2
-    assert '--server "false" has ended' in done.stderr
+    assert '--server "false" ended' in done.stderr
 
 
 def test_arguments_reach_the_command_as_they_are(link: Link) -> None:

@@ -135,7 +135,7 @@ def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None
     beside = next(section for section in report.sections if section.title == "Runners side by side")
     (table,) = beside.blocks
     assert isinstance(table, Table)
-    assert table.columns == ("contender", "metric", "sim", "other", "other against sim")
+    assert table.columns == ("contender", "metric", "sim", "other", "other vs. sim")
     goodput = {
         name: [
             flow["goodput_bps"]

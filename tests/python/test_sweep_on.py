@@ -173,7 +173,7 @@ def test_the_table_and_the_report_tell_runners_apart(fullpipe: Fullpipe, fake: P
         section for section in report.sections if section.title == "Runners side by side"
     ).blocks
     assert isinstance(beside, Table)
-    assert beside.columns == ("buffer", "contender", "metric", "sim", "other", "other against sim")
+    assert beside.columns == ("buffer", "contender", "metric", "sim", "other", "other vs. sim")
     (timeline,) = next(
         section for section in report.sections if section.title == "Over time"
     ).blocks

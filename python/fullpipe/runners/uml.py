@@ -45,7 +45,7 @@ _NEEDED = {
 
 class _Uml:
     name = "uml"
-    about = "Linux's own TCP in simulated time (user-mode Linux): exact, without noise and root"
+    about = "Linux's own TCP in simulated time (user-mode Linux): exact, no noise, no root needed"
     real_time = False
 
     def missing(self) -> Missing | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fullpipe import _core, catalogue, commands
+from fullpipe.commands.listing import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,14 +60,11 @@ def _command(path: tuple[str, ...], command: Any) -> list[str]:
     usage = " ".join([*path, *command.collect_usage_pieces(context)])
     lines = [f"{'#' * len(path)} {' '.join(path)}", "", "```text", usage, "```", ""]
     for paragraph in (command.help or "").split("\n\n"):
-        # \b keeps click from wrapping: a command line, or several.
+        # \b keeps typer from wrapping: a heading, then lines, which are commands or a table.
         if paragraph.lstrip().startswith("\b"):
-            lines += [
-                "```sh",
-                textwrap.dedent(paragraph.lstrip().removeprefix("\b").strip("\n")),
-                "```",
-                "",
-            ]
+            heading, _, rest = paragraph.lstrip().removeprefix("\b").strip("\n").partition("\n")
+            language = "sh" if heading == "Examples:" else "text"
+            lines += [heading, "", f"```{language}", textwrap.dedent(rest), "```", ""]
         else:
             lines += [_escaped(" ".join(paragraph.split())), ""]
     shown = [each for each in command.get_params(context) if not getattr(each, "hidden", False)]
@@ -79,7 +77,9 @@ def _command(path: tuple[str, ...], command: Any) -> list[str]:
 def _option(param: Any, context: typer.Context) -> str | None:
     if "--help" in param.opts:
         return None
-    names, text = param.get_help_record(context)
+    if (row := record(param, context)) is None:
+        return None
+    names, text = row
     return f"| `{names.replace('|', chr(92) + '|')}` | {_escaped(' '.join(text.split()))} |"
 
 

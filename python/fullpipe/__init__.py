@@ -6,8 +6,7 @@
     95143216.0
     >>> run.plot("picture.png")  # doctest: +SKIP
 
-`import fullpipe` is quick: polars and matplotlib are loaded when a trace or a picture is asked for, what sweeps need
-when one is.
+`import fullpipe` is quick: it loads polars, matplotlib and the modules of sweeps only when they are used.
 """
 
 from typing import TYPE_CHECKING
@@ -35,7 +34,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # to whom any name would be one of ours
+if not TYPE_CHECKING:  # a type checker would accept any attribute
 
     def __getattr__(name: str) -> object:
         if name == "sweep":

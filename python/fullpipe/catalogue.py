@@ -1,4 +1,4 @@
-"""What there is, in words: the texts of `fullpipe list` and `fullpipe explain`."""
+"""The texts of `fullpipe list` and `fullpipe explain`."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class UnknownNameError(LookupError):
-    """There is nothing of that name to explain."""
+    """The name is not that of an algorithm, a queue, an impairment, a profile or a key."""
 
 
 def names(entries: Iterable[Entry], width: int | None = None) -> str:
-    """A line an entry: its name, then what it is for; with a `width`, broken into lines of so many characters."""
+    """Returns a line per entry: its name and its purpose; with a `width`, wrapped to `width` characters."""
     listed = list(entries)
     indent = max(len(entry["name"]) for entry in listed) + 2
     lines = [f"{entry['name']:{indent}}{entry['purpose']}".rstrip() for entry in listed]
@@ -51,10 +51,10 @@ def names(entries: Iterable[Entry], width: int | None = None) -> str:
 
 
 def explain(name: str) -> Iterator[RenderableType]:
-    """The paragraphs about an algorithm, a queue, an impairment, a profile, `scenario`, or a key of a scenario.
+    """Returns the paragraphs about an algorithm, a queue, an impairment, a profile, `scenario`, or a scenario key.
 
     Raises:
-        UnknownNameError: When there is nothing of that name; the text has the nearest.
+        UnknownNameError: When nothing has that name; the text has the most similar one.
     """
     algorithms = {algorithm["name"]: algorithm for algorithm in _core.algorithms()}
     queues = {queue["name"]: queue for queue in _core.queues()}
@@ -76,27 +76,28 @@ def explain(name: str) -> Iterator[RenderableType]:
     named = [*algorithms, *queues, *impairments, *profiles, "scenario"]
     known = [*named, *keys]
     near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(named)}"
-    raise UnknownNameError(f"nothing is called {name!r}; {hint}")
+    hint = f"did you mean {near[0]!r}?" if near else f"the names are {', '.join(named)}"
+    raise UnknownNameError(f"no name or key {name!r}; {hint}")
 
 
 def _algorithm(algorithm: Algorithm) -> Iterator[RenderableType]:
     yield _title(algorithm["name"], algorithm["purpose"])
     yield _head("Specification")
     yield _specifications(algorithm["specifications"])
-    yield _head("Parameters, in a flow's params = { name = value }")
+    yield _head("Parameters; in a flow: params = { name = value }")
     yield _params(algorithm["params"])
-    yield _head(f"Trace fields, as {algorithm['name']}.<field>")
+    yield _head(f"Trace fields; columns {algorithm['name']}.<field>")
     yield _fields(algorithm["fields"])
-    name, needs = algorithm["name"], ", ".join(algorithm["needs"]) or "nothing special"
+    name, needs = algorithm["name"], ", ".join(algorithm["needs"]) or "no special features"
     connection = {
-        "prr": "The window during loss recovery is set by the transport, by PRR (RFC 9937).",
-        "own": "The window during loss recovery is set by the algorithm itself.",
-        "sender": f'It runs in the receiver: receiver = "{name}" goes with any cc, and has its parameters in '
-        f'receiver_params = {{ name = value }}; cc = "{name}" is short for it over cubic.',
+        "prr": "During loss recovery the transport sets the window, by PRR (RFC 9937).",
+        "own": "During loss recovery the algorithm itself sets the window.",
+        "sender": f'It runs in the receiver: receiver = "{name}" goes with any cc of the sender, and takes its '
+        f'parameters from receiver_params = {{ name = value }}; cc = "{name}" is short for it with cubic as the '
+        "sender's algorithm.",
     }[algorithm["recovery"]]
     yield _head("In the connection")
-    yield _indent(Text(f"{connection} Needs {needs}."))
+    yield _indent(Text(f"{connection} It needs {needs}."))
 
 
 def _queue(queue: Queue) -> Iterator[RenderableType]:
@@ -104,7 +105,7 @@ def _queue(queue: Queue) -> Iterator[RenderableType]:
     yield _title(name, queue["purpose"])
     yield _head("Specification")
     yield _specifications(queue["specifications"])
-    yield _head(f'Options, in queue = {{ kind = "{name}", name = value }}')
+    yield _head(f'Options; in a path or link: queue = {{ kind = "{name}", name = value }}')
     yield _options(queue["options"])
     yield _head("In a scenario")
     limit = (
@@ -118,10 +119,10 @@ def _queue(queue: Queue) -> Iterator[RenderableType]:
 
 def _impairment(impairment: Impairment) -> Iterator[RenderableType]:
     yield _title(impairment["name"], impairment["purpose"])
-    yield _head("Written")
+    yield _head("Syntax")
     examples = "".join(f'\n{key} = "{impairment["example"]}"' for key in impairment["keys"])
     yield _indent(Text(f"{_syntax(impairment)}{examples}"))
-    yield _head("Parts, in any order but for one without a name in front, which comes first")
+    yield _head("Parts, in any order; a part without a name comes first")
     grid = _grid(wide=1)
     for part in impairment["parts"]:
         text = Text(part["purpose"])
@@ -130,11 +131,11 @@ def _impairment(impairment: Impairment) -> Iterator[RenderableType]:
         grid.add_row(Text(part["name"], style="bold"), text)
     yield _or_none(grid)
     yield _head("Specification")
-    yield _indent(Text(f"{impairment['source'] or 'our own'}; docs/reference/models/path.md"))
+    yield _indent(Text(f"{impairment['source'] or 'fullpipe'}; docs/reference/models/path.md"))
 
 
 def _syntax(impairment: Impairment) -> str:
-    """What may be written, with what may be left out in brackets: `hold TIME [every TIME]`."""
+    """Returns the syntax, with optional parts in brackets: `hold TIME [every TIME]`."""
     words = [impairment["name"]] if impairment["named"] else []
     return " ".join([*words, *map(_part, impairment["parts"])])
 
@@ -305,7 +306,7 @@ def _head(text: str) -> Text:
 
 
 def _grid(wide: int) -> Table:
-    """A table without lines; its column number `wide` takes what room there is."""
+    """Returns a table without lines, whose column number `wide` takes the remaining width."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(wide):
         grid.add_column(no_wrap=True)

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class RefusedError(ValueError):
-    """There is no such algorithm or parameter; the text says which, and how to mend it."""
+    """The algorithm or parameter is unknown; the text names it and has the fix."""
 
 
 class ConditionRecord(TypedDict):
     """A condition as `--json` prints it, in its unit.
 
-    `tolerance` is the least and the most that is allowed, None without such a bound; `measured` is
-    None where nothing could be.
+    `tolerance` has the least and the greatest allowed value, None without such a bound;
+    `measured` has the value, None if it could not be measured.
     """
 
     case: str
@@ -59,13 +59,13 @@ def conformance(
     out: Path | None = None,
     as_json: bool = False,
 ) -> bool:
-    """Runs the draft's test cases and prints what came of them, on standard output.
+    """Runs the draft's test cases and prints their verdicts on standard output.
 
     Args:
-        algorithm: Its name.
-        params: Parameters of it.
+        algorithm: The algorithm's name.
+        params: Its parameters.
         seed: The seed of everything random.
-        out: Where to keep scenarios, traces and pictures, if at all.
+        out: The directory for scenarios, traces and pictures; None to not keep them.
         as_json: Print only the list of :class:`ConditionRecord`.
 
     Returns:
@@ -102,7 +102,7 @@ def conformance(
             console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
             if out:
                 console.print(
-                    f"Look at {out}/table.md; a directory a run is beside it",
+                    f"kept in {out}: table.md, and a directory for each run",
                     markup=False,
                     soft_wrap=True,
                 )
@@ -129,7 +129,7 @@ def _run(section: str, algorithm: str, params: Mapping[str, str], seed: int) -> 
 
 
 def records(cases: Sequence[ConformanceCase]) -> list[ConditionRecord]:
-    """The conditions as `--json` prints them."""
+    """Returns the conditions as `--json` prints them."""
     return [
         ConditionRecord(
             case=each.case,
@@ -147,7 +147,7 @@ def records(cases: Sequence[ConformanceCase]) -> list[ConditionRecord]:
 
 
 def judged(scene: Scene) -> list[Judged[Condition]]:
-    """The conditions of a run, which the core has judged."""
+    """Returns the conditions of a run with the core's verdicts."""
     return [
         Judged(
             each,
@@ -167,7 +167,7 @@ def judged(scene: Scene) -> list[Judged[Condition]]:
 
 
 def sums(cases: Sequence[ConformanceCase]) -> str:
-    """One line: how many cases came to which verdict."""
+    """Returns a line with the number of cases for each verdict."""
     count = Counter(case["verdict"] for case in cases)
     return f"{count['met']} of {len(cases)} cases met, {count['missed']} missed, {count['skipped']} skipped"
 
@@ -175,11 +175,11 @@ def sums(cases: Sequence[ConformanceCase]) -> str:
 def show(
     algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], console: Console
 ) -> None:
-    """Prints a line a case, and one a condition."""
+    """Prints a line for each case and for each of its conditions."""
     console.print(
         Text(f"{_title(algorithm, params)}: draft-ietf-ccwg-bbr-06, Appendix A", style="bold")
     )
-    console.print(Text(_line("", "measured", "demanded", "verdict"), style="dim"))
+    console.print(Text(_line("", "measured", "required", "verdict"), style="dim"))
     for case in cases:
         console.print(Text(f"{case['case']:5}{case['title']}", style="bold"), soft_wrap=True)
         for scene in case["scenes"]:
@@ -190,7 +190,7 @@ def show(
 
 
 def _show_scene(scene: Scene, console: Console) -> None:
-    """A line a condition that is judged or reported; why one could not be measured stands above it, once."""
+    """Prints a line for each condition that is judged or reported, below the reason if it could not be measured."""
     told = ""
     for each in judged(scene):
         if each.reason and each.reason != told:
@@ -220,7 +220,7 @@ def _measured(condition: Condition) -> str:
 
 
 def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase]) -> str:
-    """The whole table, with the reason of each condition."""
+    """Returns the table as Markdown, with the reason for each condition."""
     lines = [
         f"# {_title(algorithm, params)}: draft-ietf-ccwg-bbr-06, Appendix A",
         "",
@@ -235,7 +235,7 @@ def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[Conforma
             lines += [
                 f"`{scene['name']}`",
                 "",
-                "| condition | measured | demanded | verdict | from |",
+                "| condition | measured | required | verdict | from |",
                 "|---|--:|--:|---|---|",
             ]
             for each in judged(scene):
@@ -253,7 +253,7 @@ def _save_table(
 
 
 def _save_run(scene: Scene, directory: Path) -> None:
-    """Writes a run as `fullpipe run --out` keeps it."""
+    """Runs a scene and writes it in the format of `fullpipe run --out`."""
     scenario = load(scene["scenario"])
     (directory / scene["name"]).mkdir()
     save_run(run(scenario, trace=suited_interval(scenario)), directory / scene["name"])

@@ -1,6 +1,6 @@
-"""A user's own algorithms in Python: what a class says of itself, and how it is found by its name.
+"""A user's algorithms in Python: the declarations of a class, and its import by name.
 
-`docs/tutorial/python-algorithm.md` has the contract and a whole example.
+`docs/tutorial/python-algorithm.md` has the contract and a complete example.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Param:
     Attributes:
         default: A number, True or False, or a word.
         least: The smallest number allowed.
-        most: The largest.
+        most: The largest number allowed.
         choices: The words allowed, the default first.
-        unit: Of a number.
-        purpose: What it does, in a sentence.
+        unit: The unit of a number.
+        purpose: Its effect, in a sentence.
     """
 
     default: float | bool | str
@@ -52,9 +52,9 @@ class Field:
     """A column of the trace.
 
     Attributes:
-        unit: Of the number.
-        purpose: What it is.
-        labels: For a state: the names behind 0, 1, 2.
+        unit: The unit of the number.
+        purpose: The meaning of the column, in a sentence.
+        labels: The names behind 0, 1, 2 of a state.
     """
 
     unit: str = ""
@@ -63,10 +63,10 @@ class Field:
 
 
 def given(names: Iterable[str], controllers: Controllers | None = None) -> Given:
-    """What the core needs of the classes that are called `module:Class` among `names`, and of those in `controllers`.
+    """Describes classes for the core: those that `names` has as `module:Class`, and those in `controllers`.
 
     Raises:
-        ScenarioError: When there is no such module or class, or it is no algorithm.
+        ScenarioError: When there is no such module or class, or the class is not an algorithm.
     """
     found: dict[str, type] = dict(controllers or {})
     for name in names:
@@ -76,12 +76,12 @@ def given(names: Iterable[str], controllers: Controllers | None = None) -> Given
 
 
 def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
-    """The names of algorithms in a scenario's text, and in settings as `--set` takes them."""
+    """Yields the names of algorithms in a scenario's text, and in settings as `--set` takes them."""
     import tomllib
 
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:  # for the core to refuse
+    except tomllib.TOMLDecodeError:  # the core reports the error
         table = {}
     yield from _words(table.get("flow"))
     yield from _words(table.get("sweep"))
@@ -91,12 +91,12 @@ def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
 
 
 def is_imported(name: str) -> bool:
-    """Whether a name says where a class is: `my.module:Mine`."""
+    """Whether a name is that of a class to import: `my.module:Mine`."""
     return _IMPORTED.fullmatch(name) is not None
 
 
 def sources(classes: Given) -> bytes:
-    """The text of the modules that the classes are from, as far as it is known: what they do hangs on it."""
+    """Returns the source text of the classes' modules, as far as it can be found: results depend on it."""
     texts = []
     for _, made, _ in classes:
         file = getattr(sys.modules.get(made.__module__), "__file__", None)
@@ -120,13 +120,13 @@ def _words(value: Any) -> Iterator[str]:  # noqa: ANN401  (whatever TOML has)
 def _imported(name: str) -> type:
     module_name, _, class_name = name.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109
-        sys.path.insert(0, os.getcwd())  # noqa: PTH109  (a command does not have it there, as `python -m` does)
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109  (only `python -m` has it there, an installed command has not)
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise  # what the module itself imports
-        fix = f"start in the folder that {module_name.partition('.')[0]}.py is in, or install it"
+            raise  # a module that the user's module imports
+        fix = f"run the command in the directory of {module_name.partition('.')[0]}.py, or install the module"
         raise _refused(name, f"there is no module {error.name}", fix) from None
     made = getattr(module, class_name, None)
     if not isinstance(made, type):
@@ -136,7 +136,7 @@ def _imported(name: str) -> type:
             if isinstance(value, type) and hasattr(value, "decision")
         ]
         fix = (
-            f"it has {', '.join(classes)}"
+            f"name one that it has: {', '.join(classes)}"
             if classes
             else "write one; docs/tutorial/python-algorithm.md shows how"
         )
@@ -146,23 +146,23 @@ def _imported(name: str) -> type:
 
 def _described(name: str, made: type) -> _core._GivenController:
     if not (_NAME.fullmatch(name) or _IMPORTED.fullmatch(name)):
-        raise _refused(name, "unfit as a name", 'use letters, digits, "-", "_" and "."')
+        raise _refused(name, "not a valid name", 'use letters, digits, "-", "_" and "."')
     for method in ("on_ack", "decision"):
         if not callable(getattr(made, method, None)):
             raise _refused(
                 name,
                 f"{made.__qualname__} has no method {method}",
-                "every algorithm has on_ack and decision",
+                "add it: every algorithm needs on_ack and decision",
             )
     recovery = getattr(made, "recovery", "prr")
     if recovery not in ("prr", "own"):
-        raise _refused(name, f"recovery = {recovery!r}", 'say "prr" or "own"')
+        raise _refused(name, f"recovery = {recovery!r}", 'write "prr" or "own"')
     fields: Mapping[str, Field] = getattr(made, "fields", {})
     if fields and not callable(getattr(made, "observe", None)):
         raise _refused(
             name,
-            f"{made.__qualname__} has fields and no method observe",
-            "observe() gives their values",
+            f"{made.__qualname__} has fields but no method observe",
+            "add it: observe() returns their values",
         )
     params: Mapping[str, Param] = getattr(made, "params", {})
     purpose = (made.__doc__ or f"{made.__qualname__}, in Python.").strip().partition("\n")[0]
@@ -182,10 +182,12 @@ def _param(name: str, key: str, param: Param) -> _core._ParamAbout:
     if isinstance(default, str):
         if default != choices[0]:
             raise _refused(
-                name, f"the default of {key} is not the first of its choices", "put it there"
+                name, f"the default of {key} is not the first of its choices", "list it first"
             )
     elif not isinstance(default, bool) and not least <= default <= most:
-        raise _refused(name, f"the default of {key} is not from {least} to {most}", "give another")
+        raise _refused(
+            name, f"the default of {key} is not from {least} to {most}", "choose one in that range"
+        )
     return key, param.unit, param.purpose, default, least, most, choices
 
 

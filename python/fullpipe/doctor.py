@@ -1,6 +1,6 @@
-"""`fullpipe doctor`: what this machine can do for each runner, and the step that mends what it can't.
+"""`fullpipe doctor`: the runners that work on this machine, and the step that fixes each problem.
 
-Nothing is changed, and nothing needs root to be looked at.
+It changes nothing, and needs no root.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ State = Literal["ok", "missing", "unknown"]
 
 _PROC = Path("/proc/sys/net")
 _WANTED = ("cubic", "reno", "bbr", "dctcp")
-"""The kernel's algorithms that ours of the same kind can be held against."""
+"""Algorithms of the kernel that have a counterpart in fullpipe to compare with."""
 _WINDOW = 16 * 2**20
-"""Bytes that are in flight and queued at 500 Mbit/s, 100 ms and 1 BDP of buffer, and some more."""
+"""Bytes in flight and queued at 500 Mbit/s, 100 ms and 1 BDP of buffer, with a margin."""
 _SLEEPS, _SLEEP_S, _LATE_S = 100, 1e-3, 500e-6
 
 
 class Finding(NamedTuple):
-    """Something that runners need.
+    """A runner, or a property of the machine that runners need.
 
     Attributes:
-        what: It.
-        state: Whether it is there.
-        found: What was found, in words.
-        fix: What mends it; empty where nothing has to be, or nothing can.
-        root: Whether that takes root.
+        what: Its name.
+        state: Whether it is available.
+        found: The result of the check, in words.
+        fix: The step that fixes the problem; empty without a problem or a fix.
+        root: Whether the fix needs root.
     """
 
     what: str
@@ -55,7 +55,7 @@ class Finding(NamedTuple):
 
 
 def runners() -> list[Finding]:
-    """Each runner."""
+    """Checks each runner."""
     return [_runner(each) for each in every()]
 
 
@@ -66,13 +66,13 @@ def _runner(runner: Runner) -> Finding:
 
 
 def machine() -> list[Finding]:
-    """What runs on a machine's clock and its kernel need."""
+    """Checks the properties that runs on the machine's clock and kernel need."""
     if platform.system() != "Linux":
         return [
             Finding(
                 "kernel",
                 "missing",
-                f"{platform.system()}: the simulator is all there is",
+                f"{platform.system()}: only the simulator runs here",
                 "use Linux",
             )
         ]
@@ -91,7 +91,7 @@ def machine() -> list[Finding]:
 def _algorithms() -> Iterator[Finding]:
     offered = _words(_PROC / "ipv4/tcp_available_congestion_control")
     if not offered:
-        yield Finding("TCP algorithms", "unknown", "the kernel does not say")
+        yield Finding("TCP algorithms", "unknown", "the kernel does not report it")
         return
     yield Finding("TCP algorithms", "ok", ", ".join(sorted(offered)))
     loadable = _loadable() - {*offered}
@@ -100,32 +100,36 @@ def _algorithms() -> Iterator[Finding]:
             continue
         if name in loadable:
             yield Finding(
-                f"TCP {name}", "missing", "a module, not loaded", f"modprobe tcp_{name}", root=True
+                f"TCP {name}", "missing", "module not loaded", f"modprobe tcp_{name}", root=True
             )
         else:
-            fix = "another kernel has it; --on uml has, too"
-            yield Finding(f"TCP {name}", "missing", "not of this kernel", fix)
+            fix = "use a kernel built with it, or --on uml"
+            yield Finding(f"TCP {name}", "missing", "not in this kernel", fix)
     if more := sorted(loadable - {*_WANTED}):
         yield Finding(
-            "more of them", "ok", f"modules: {', '.join(more)}", "modprobe tcp_NAME", root=True
+            "more TCP",
+            "ok",
+            f"modules not loaded: {', '.join(more)}",
+            "modprobe tcp_NAME",
+            root=True,
         )
     allowed = _words(_PROC / "ipv4/tcp_allowed_congestion_control")
     if os.geteuid() != 0 and (barred := [name for name in offered if name not in allowed]):
         line = f'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(offered)}"'
         yield Finding(
-            "for any user", "missing", f"root alone may use {', '.join(barred)}", line, root=True
+            "TCP for users", "missing", f"only root may use {', '.join(barred)}", line, root=True
         )
 
 
 def _loadable() -> set[str]:
-    """The algorithms that this kernel has as modules."""
+    """Returns the algorithms that this kernel has as modules."""
     folder = Path("/lib/modules") / platform.release() / "kernel/net/ipv4"
     names = (re.fullmatch(r"tcp_(\w+)\.ko(\.\w+)?", file.name) for file in folder.glob("tcp_*.ko*"))
     return {found[1] for found in names if found and found[1] != "diag"}
 
 
 def _namespaces() -> Finding:
-    """Tried as a run makes them, in processes of which nothing is left."""
+    """Makes namespaces as a run does, in processes that end at once."""
     if refused := _core.namespaces_refused():
         problem, fix = refused
         return Finding("namespaces", "missing", problem, fix)
@@ -138,11 +142,15 @@ def _tun() -> Finding:
         os.close(os.open(device, os.O_RDWR))
     except FileNotFoundError:
         fix = "modprobe tun; in a container: --device /dev/net/tun"
-        return Finding("/dev/net/tun", "missing", "not there", fix, root=True)
+        return Finding("/dev/net/tun", "missing", "does not exist", fix, root=True)
     except OSError as error:
         if isinstance(error, PermissionError):
             return Finding(
-                "/dev/net/tun", "missing", "for root alone", "chmod 666 /dev/net/tun", root=True
+                "/dev/net/tun",
+                "missing",
+                "only root can open it",
+                "chmod 666 /dev/net/tun",
+                root=True,
             )
         return Finding("/dev/net/tun", "missing", f"{error.strerror}", "modprobe tun", root=True)
     return Finding("/dev/net/tun", "ok", "can be opened")
@@ -157,14 +165,14 @@ def _processors() -> Finding:
             "processors",
             "missing",
             found,
-            "give it two: one for the path, one for the ends of the flows",
+            "use a machine with two: one for the path, one for the ends of the flows",
         )
     if load > count / 2:
         return Finding(
             "processors",
             "missing",
             found,
-            "end what else is running: its noise is in what is measured",
+            "stop other programs: they disturb the measurements",
         )
     return Finding("processors", "ok", found)
 
@@ -174,7 +182,7 @@ def _clock() -> Finding:
     current = next(iter(_words(folder / "current_clocksource")), "")
     others = _words(folder / "available_clocksource")
     if not current:
-        return Finding("clock", "unknown", "the kernel does not say")
+        return Finding("clock", "unknown", "the kernel does not report it")
     if current in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"):
         return Finding("clock", "ok", current)
     found = f"{current}, which is slow to read"
@@ -182,18 +190,18 @@ def _clock() -> Finding:
         return Finding(
             "clock", "missing", found, f"echo tsc > {folder}/current_clocksource", root=True
         )
-    return Finding("clock", "missing", found, "another machine: this one offers nothing better")
+    return Finding("clock", "missing", found, "use another machine: this one has no faster clock")
 
 
 def _timers() -> Finding:
-    """How late sleeps end, of which real-time runners have as much."""
+    """Measures how late sleeps end, since events of real-time runners are late by as much."""
     hz = _hz()
     about = f"HZ {hz}, " if hz else ""
     if time.clock_getres(time.CLOCK_MONOTONIC) > 1e-6:
         return Finding(
             "timers",
             "missing",
-            f"{about}no high resolution",
+            f"{about}no high-resolution timers",
             "boot a kernel with CONFIG_HIGH_RES_TIMERS",
         )
     late = []
@@ -206,13 +214,13 @@ def _timers() -> Finding:
     found = f"{about}sleeps end {middle * 1e6:.0f} µs late, p99 {most * 1e6:.0f} µs"
     if most > _LATE_S:
         return Finding(
-            "timers", "missing", found, "end what else is running, or use a machine of its own"
+            "timers", "missing", found, "stop other programs, or use a machine without them"
         )
     return Finding("timers", "ok", found)
 
 
 def _hz() -> str | None:
-    """The kernel's, where it tells its configuration."""
+    """Returns the kernel's HZ; None if its configuration can't be read."""
     try:
         text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
     except OSError:
@@ -228,7 +236,7 @@ def _buffers() -> Iterator[Finding]:
     for what, name in (("receive buffer", "tcp_rmem"), ("send buffer", "tcp_wmem")):
         limits = _words(_PROC / "ipv4" / name)
         if len(limits) != 3:
-            yield Finding(what, "unknown", "the kernel does not say")
+            yield Finding(what, "unknown", "the kernel does not report it")
             continue
         most = int(limits[2])
         found = f"at most {most / 2**20:.3g} MiB"
@@ -236,7 +244,7 @@ def _buffers() -> Iterator[Finding]:
             yield Finding(what, "ok", found)
         else:
             wanted = f"{limits[0]} {limits[1]} {_WINDOW}"
-            reach = f"{found}: long fast paths need more"
+            reach = f"{found}: paths with a large BDP need more"
             yield Finding(
                 what, "missing", reach, f'sysctl -w net.ipv4.{name}="{wanted}"', root=True
             )
@@ -250,7 +258,7 @@ def _words(file: Path) -> list[str]:
 
 
 def records() -> str:
-    """All of it as a JSON object."""
+    """Returns all findings as a JSON object."""
     return json.dumps(
         {
             "version": __version__,
@@ -261,7 +269,7 @@ def records() -> str:
 
 
 def show(console: Console) -> None:
-    """Prints a line each, and below it the step that mends it."""
+    """Prints a line per finding, and below it the step that fixes the problem."""
     from rich.table import Table
     from rich.text import Text
 
@@ -271,8 +279,8 @@ def show(console: Console) -> None:
         "unknown": ("?", "yellow"),
     }
     for title, findings in (
-        ("What a scenario can run on", runners()),
-        ("What real stacks need", machine()),
+        ("Runners, for --on", runners()),
+        ("This machine, for runners with real stacks", machine()),
     ):
         console.print(title, style="bold")
         table = Table.grid(padding=(0, 1))

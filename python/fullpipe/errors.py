@@ -1,7 +1,7 @@
-"""Errors that Python raises for users, and how commands end early: with a message and an exit code that says why.
+"""Errors for users, and the early end of a command: a message and an exit code with the reason.
 
-What a user can mend is exit code 2; a signal's is 128 and its number. typer is imported where a command ends: who
-imports fullpipe as a library has no use for it.
+The exit code is 2 for an error that the user can fix, and 128 + n for signal n. typer is imported only where a command
+ends, since programs that import fullpipe as a library do not need it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RunnerError(ValueError):
-    """There is no such runner, or it is not there; the text says which there are, or what to do."""
+    """The runner is unknown or not installed; the text lists the known ones, or says how to install it."""
 
 
 def refusal(
@@ -27,7 +27,7 @@ def refusal(
 ) -> ScenarioError:
     """A :class:`ScenarioError` with the same text and attributes as the core's.
 
-    It begins with `place`, or with the file, key and value that there are.
+    The text begins with `place`, or else with those of file, key and value that are given.
     """
     if not place:
         where = f"{key} = {value}" if key and value else key
@@ -45,13 +45,13 @@ def refusal(
 
 
 class Stopped(SystemExit):
-    """A signal asks the command to end. Nothing catches it by accident, and everything is cleaned up on its way."""
+    """A signal asked the command to end. No `except Exception` catches it, and every context cleans up."""
 
     code: int
 
 
 def fail(problem: object) -> NoReturn:
-    """Says what is wrong and ends the command."""
+    """Prints the problem and ends the command."""
     import typer
 
     print(f"error: {problem}", file=sys.stderr)
@@ -60,7 +60,7 @@ def fail(problem: object) -> NoReturn:
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """Fails where the block raises what a user can mend: a refused scenario, a missing runner, a file or directory."""
+    """Fails if the block raises an error that the user can fix: about a scenario, a runner, a file or a directory."""
     try:
         yield
     except (ScenarioError, RunnerError, FileExistsError) as error:
@@ -73,11 +73,11 @@ def user_errors() -> Iterator[None]:
 def stoppable(
     where: Callable[[], str], kept: str | Callable[[], str] = "nothing kept"
 ) -> Iterator[None]:
-    """Says `where` the block was when Ctrl-C or a signal ended it, and what is `kept`, and ends the command."""
+    """Ends the command on Ctrl-C or a signal, and prints `where` the block was and which results are `kept`."""
     try:
         yield
     except (KeyboardInterrupt, Stopped) as stop:
-        with suppress(OSError):  # the terminal may have gone, which was the signal
+        with suppress(OSError):  # SIGHUP: the terminal is gone
             print(
                 f"interrupted {where()}; {kept if isinstance(kept, str) else kept()}",
                 file=sys.stderr,
@@ -88,13 +88,13 @@ def stoppable(
 
 
 def heed_signals() -> None:
-    """Makes a request to end an orderly end, and a reader of our output that went away a silent one."""
+    """Lets SIGTERM and SIGHUP end the command cleanly, and SIGPIPE silently."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # not every system has each
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
     if hasattr(signal, "SIGPIPE"):
-        # as other commands in a pipeline: `fullpipe … | head -1`
+        # Like other commands in a pipeline: `fullpipe … | head -1`.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
@@ -104,15 +104,15 @@ def _stop(number: int, _frame: object) -> NoReturn:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Fails where standard output can't be written, be it when the block ends."""
+    """Fails if standard output can't be written, in the block or by the flush at its end."""
     try:
         try:
             yield
         finally:
-            if sys.stdout is not None:  # it is where the shell has closed it
+            if sys.stdout is not None:  # None if the shell has closed it
                 sys.stdout.flush()
     except OSError as error:
-        # What could not be written would be tried again at exit.
+        # Otherwise Python would try to write the rest again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"error: standard output: {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None

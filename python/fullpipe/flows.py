@@ -1,4 +1,4 @@
-"""Files of flows, as columns for the simulator: what `[[workload]] source = "flows.parquet"` reads."""
+"""Files of flows as columns for the simulator, for `[[workload]] source = "flows.parquet"`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         NDArray[np.uint64],
     ]
 
-_MADE = "make one with fullpipe workload extract, or give columns start (s) and bytes"
+_MADE = "make one with fullpipe workload extract, or write columns start (s) and bytes"
 _NS = 1e9
 
 
@@ -34,24 +34,24 @@ def columns(path: Path) -> Columns:
     Flows without bytes, or without a start, are left out; the others are put in order of their starts.
 
     Returns:
-        Start of each flow since the first, ns, shape (flows,); bytes, shape (flows,); then where the chunks of each
-        begin among all, shape (flows + 1,), or empty without chunks; the chunks' offsets since their flow's start, ns,
-        and bytes.
+        Start of each flow after the first one's, ns, shape (flows,); bytes, shape (flows,); index of each flow's first
+        chunk, shape (flows + 1,), or empty without chunks; the chunks' offsets after their flow's start, ns, and their
+        bytes, shape (chunks,).
 
     Raises:
-        ValueError: When it is no such file; the text says what to do.
+        ValueError: When it is not a file of flows; the text has the fix.
     """
     frame = _read(path)
     for name in ("start", "bytes"):
         if name not in frame.columns:
-            raise _refused(f"it has no column {name}", _MADE)
+            raise _refused(f"the file has no column {name}", _MADE)
     if not frame["bytes"].dtype.is_integer():
-        raise _refused(f"its column bytes is of {frame['bytes'].dtype}", "give whole numbers")
+        raise _refused(f"the column bytes has type {frame['bytes'].dtype}", "write whole numbers")
     frame = frame.filter(pl.col("start").is_not_null() & (pl.col("bytes") != 0))
     if frame.is_empty():
-        raise _refused("it has no flow with bytes", "give a file of flows that carry something")
+        raise _refused("no flow in the file has bytes", "name a file whose flows carry data")
     if (frame["bytes"] < 0).any():
-        raise _refused("a flow has less than no bytes", "give what each flow carries")
+        raise _refused("a flow has a negative number of bytes", "write the bytes of each flow")
     frame = frame.with_columns(start=_ns(frame["start"])).sort("start", maintain_order=True)
     starts = (frame["start"] - frame["start"][0]).cast(pl.UInt64).to_numpy()
     sizes = frame["bytes"].cast(pl.UInt64).to_numpy()
@@ -72,21 +72,21 @@ def _read(path: Path) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, OSError) as error:
         what = "CSV" if path.suffix == ".csv" else "Parquet"
         raise _refused(
-            f"it can't be read as {what}: {str(error).splitlines()[0]}", _MADE
+            f"the file can't be read as {what}: {str(error).splitlines()[0]}", _MADE
         ) from error
 
 
 def _ns(start: pl.Series) -> pl.Series:
-    """Times, or seconds, as nanoseconds."""
+    """Converts times or seconds to nanoseconds."""
     if isinstance(start.dtype, pl.Datetime | pl.Duration):
         unit = pl.Datetime("ns") if isinstance(start.dtype, pl.Datetime) else pl.Duration("ns")
         return start.cast(unit).cast(pl.Int64)
     if not start.dtype.is_numeric():
-        raise _refused(f"its column start is of {start.dtype}", "give times, or seconds")
+        raise _refused(f"the column start has type {start.dtype}", "write times or seconds")
     seconds = start.cast(pl.Float64)
     if not seconds.is_finite().all():
-        raise _refused("a start is no time", "give times, or seconds")
-    # Since the first: a float does not hold today to the nanosecond.
+        raise _refused("a start is not a finite number", "write times or seconds")
+    # Relative to the first: a float cannot hold today's time to the nanosecond.
     return ((seconds - seconds.min()) * _NS).round().cast(pl.Int64)
 
 
@@ -105,9 +105,9 @@ def _chunks(
             chunks.field("bytes"),
         )
     except (pl.exceptions.PolarsError, AttributeError) as error:
-        raise _refused("its column chunks is no list of (at, bytes)", _MADE) from error
+        raise _refused("the column chunks is not a list of (at, bytes)", _MADE) from error
     if bool((offsets < 0).any()) or bool((sizes < 0).any()):
-        raise _refused("a chunk is before its flow's start, or has less than no bytes", _MADE)
+        raise _refused("a chunk begins before its flow, or has a negative number of bytes", _MADE)
     firsts = np.zeros(len(lists) + 1, dtype=np.uint64)
     np.cumsum(counts.to_numpy(), out=firsts[1:])
     return (

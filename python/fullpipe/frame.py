@@ -25,8 +25,8 @@ def frame(
 
     Args:
         columns: The table. Numbers are not copied.
-        units: Their units; what is in nanoseconds will be in seconds.
-        names: For a column of numbers that stand for names, the names: they become an Enum.
+        units: The unit of each column; nanoseconds become seconds.
+        names: The names behind a column of indices, which becomes an Enum.
     """
     return pl.DataFrame(
         [_series(name, column, units[name], names.get(name)) for name, column in columns.items()]
@@ -55,7 +55,7 @@ def _enum(name: str, codes: pl.Series, labels: Sequence[str]) -> pl.Series:
 
 
 def table(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Makes a frame of what the core gives as rows: counts, measures with NaN for none, or (codes, words)."""
+    """Makes a frame of the core's rows: counts, measures with NaN for none, or (codes, words)."""
     return pl.DataFrame([series(name, column) for name, column in columns.items()])
 
 

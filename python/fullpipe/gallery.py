@@ -1,7 +1,4 @@
-"""One page of all scenarios: what each shows, the command that makes it, its picture and its numbers.
-
-`make gallery` writes it.
-"""
+"""One page of all scenarios: purpose, command, picture and numbers of each. `make gallery` writes it."""
 
 from __future__ import annotations
 
@@ -39,27 +36,27 @@ ELEMENTS: dict[str, Callable[[], Iterable[Mapping[str, Any]]]] = {
     "Impairments": _core.impairments,
     "Profiles": _core.profiles,
 }
-"""What `fullpipe list` lists."""
+"""Kinds of elements that `fullpipe list` lists."""
 
 KINDS = {
     "Topologies": ("one bottleneck", "several links", "ACKs over links"),
     "Flows": (
-        *("without end", "transfer", "paced by its application", "with a schedule", "on and off"),
+        *("unlimited", "transfer", "rate-limited", "with a schedule", "on and off"),
         *(
-            "requests and answers",
+            "requests and responses",
             "unresponsive",
             "arriving",
             "on a host",
             "with a receiver's algorithm",
-            "with a tuned window",
+            "with an auto-tuned window",
         ),
     ),
 }
-"""What it does not list."""
+"""Further kinds, which it does not list."""
 
 _BACKGROUND = {"ledbat", "ledbat++", "rledbat"}
 _MARKING = {"dualpi2", "step_ecn"}
-# Of a picture: so many colors are enough for its lines, and make it a third as large.
+# Enough colors for the lines of a picture; the file is a third of its size with all colors.
 _COLORS = 128
 
 
@@ -70,14 +67,14 @@ class Entry(NamedTuple):
     group: str
     title: str
     about: list[str]
-    """Lines; an indented one stands for itself."""
+    """The lines of the scenario's comment; an indented line is a paragraph of its own."""
     uses: dict[str, list[str]]
     picture: bytes
-    """As PNG."""
+    """PNG."""
     size: tuple[int, int]
     numbers: str
     expected: list[tuple[str, str, bool]]
-    """Each condition of its `expect`, what was measured, and whether that meets it."""
+    """Conditions of its `expect`, each with the measured value and whether it is met."""
 
 
 def write(scenarios: Path, out: Path) -> None:
@@ -89,13 +86,13 @@ def write(scenarios: Path, out: Path) -> None:
 def entries(scenarios: Path) -> list[Entry]:
     """Runs every scenario of a directory, on all cores, in the order of the files' names."""
     files = sorted(scenarios.glob("*.toml"))
-    # A new interpreter each: threads of this one do not survive a fork.
+    # A new interpreter for each worker: threads of this one do not survive a fork.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         return list(pool.map(_entry, files))
 
 
 def uses(scenario: Scenario) -> dict[str, list[str]]:
-    """What a scenario uses of each kind of element, by name."""
+    """Returns the names of the elements that a scenario uses, by kind."""
     resolved = tomllib.loads(scenario.to_toml())
     path, links, flows = resolved["path"], resolved.get("link", []), resolved.get("flow", [])
     workloads = resolved.get("workload", [])
@@ -125,17 +122,17 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
         ),
         "Flows": _known(
             [
-                *("transfer" if "bytes" in flow else "without end" for flow in responsive),
-                *("paced by its application" for flow in responsive if "app_rate" in flow),
+                *("transfer" if "bytes" in flow else "unlimited" for flow in responsive),
+                *("rate-limited" for flow in responsive if "app_rate" in flow),
                 *("with a schedule" for flow in flows if "app_schedule" in flow),
                 *("on and off" for flow in flows if flow.get("app", "").startswith("on ")),
                 *(
-                    "requests and answers"
+                    "requests and responses"
                     for flow in flows
                     if flow.get("app", "").startswith("request ")
                 ),
                 *(
-                    "with a tuned window"
+                    "with an auto-tuned window"
                     for flow in flows
                     if f"{flow.get('receive_window')}".startswith("auto")
                 ),
@@ -149,12 +146,12 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
 
 
 def _known(names: Iterable[str | None]) -> list[str]:
-    """Each once."""
+    """Sorts the names and removes None and duplicates."""
     return sorted({name for name in names if name})
 
 
 def _impairment(key: str, value: str) -> str | None:
-    """Which impairment is written there, if one is."""
+    """Returns the name of the impairment that a key's value has; None for no impairment."""
     if value in ("off", "0%", "keep"):
         return None
     of_key: list[Impairment] = [
@@ -191,7 +188,7 @@ def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:
     drawn, small = BytesIO(), BytesIO()
     done.plot().savefig(drawn)
     with Image.open(drawn) as image:
-        # By coverage, which keeps the color of a few ticks, too.
+        # The method MAXCOVERAGE also keeps colors that only a few pixels have.
         few = image.convert("RGB").quantize(
             _COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
         )
@@ -200,9 +197,9 @@ def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:
 
 
 def _group(used: dict[str, list[str]]) -> str:
-    """Under which heading a scenario stands: what is most special about it."""
+    """Returns the heading for a scenario: that of its most unusual element."""
     queues, algorithms = set(used["Queues"]), set(used["Algorithms"])
-    plain = {"without end", "unresponsive"}
+    plain = {"unlimited", "unresponsive"}
     rules = {
         "Paths by name": bool(used["Profiles"]),
         "Several links": "one bottleneck" not in used["Topologies"],
@@ -229,7 +226,7 @@ GROUPS = (
 
 
 def page(entries: list[Entry]) -> str:
-    """The whole page."""
+    """Returns the page as HTML."""
     names = {entry.name for entry in entries}
     sections = [(group, [entry for entry in entries if entry.group == group]) for group in GROUPS]
     links = "".join(f'<a href="#{_anchor(group)}">{escape(group)}</a>' for group, _ in sections)
@@ -242,11 +239,11 @@ def page(entries: list[Entry]) -> str:
         "fullpipe: gallery",
         f"""<a class="skip" href="#elements">To the scenarios</a>
 <header><h1>Gallery</h1>
-<p>All {len(entries)} files of <code>scenarios/</code>: what each shows, the command that makes it, and what comes out.
-Every algorithm, queue, impairment and profile is in one of them.</p></header>
+<p>All {len(entries)} files of <code>scenarios/</code>, with the command that runs each, and its results.
+Every algorithm, queue, impairment and profile is in at least one of them.</p></header>
 <nav aria-label="Sections">{links}</nav>
 <main>
-<section id="elements"><details><summary>Which of them have a certain algorithm, queue, impairment …</summary>
+<section id="elements"><details><summary>Scenarios by algorithm, queue, impairment …</summary>
 {_index(entries)}</details></section>
 {body}</main>
 <footer><p>Made by fullpipe {__version__}. Same scenario, seed and version: same picture.</p></footer>""",
@@ -255,7 +252,7 @@ Every algorithm, queue, impairment and profile is in one of them.</p></header>
 
 
 def _index(entries: list[Entry]) -> str:
-    """Each element with the scenarios that use it."""
+    """Returns a table of all elements with the scenarios that use them."""
     rows = ""
     for kind, names in everything().items():
         for name in names:
@@ -277,7 +274,7 @@ _FEW = 6
 
 
 def everything() -> dict[str, tuple[str, ...]]:
-    """All elements by kind."""
+    """Returns the names of all elements by kind."""
     listed = {kind: tuple(each["name"] for each in listing()) for kind, listing in ELEMENTS.items()}
     return {**listed, **KINDS}
 
@@ -294,20 +291,20 @@ def _article(entry: Entry, names: set[str]) -> str:
 <div class="said">{"".join(_paragraphs(entry.about, names))}
 <p><code class="command">fullpipe run scenarios/{entry.name}.toml</code></p>
 <pre class="scroll" tabindex="0">{escape(entry.numbers.strip(chr(10)))}</pre>
-{f"<p>Expected, and measured with its seed:</p><ul>{expected}</ul>" if expected else ""}</div>
+{f"<p>Conditions of <code>expect</code>, and the measured values:</p><ul>{expected}</ul>" if expected else ""}</div>
 <img src="data:image/png;base64,{picture}" width="{width}" height="{height}" loading="lazy" decoding="async"
  alt="{escape(entry.title)}: window, rate, states, round-trip time and queue over time">
 </article>
 """
 
 
-# What stands in code: what is quoted or a setting. And a file, which is another entry.
+# Text to set as code: in backquotes, or an option with its value. And the name of a scenario's file.
 _CODE = re.compile(r"`([^`]+)`|(--[\w-]+ [\w.]+=[^\s,;:)]*[^\s,;:).])")
 _FILE = re.compile(r"\b([\w-]+)\.toml")
 
 
 def _paragraphs(lines: list[str], names: set[str]) -> Iterator[str]:
-    """Lines that go on are joined; an indented one is a setting, and what it is for."""
+    """Yields HTML paragraphs. Wrapped lines are joined; an indented line is a setting and its purpose."""
     for line in re.sub(r"(?<=\S)\n(?=\S)", " ", "\n".join(lines)).split("\n"):
         if line.startswith(" "):
             setting, _, note = re.sub(r"\s{2,}", "\n", line.strip()).partition("\n")

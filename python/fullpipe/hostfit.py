@@ -1,7 +1,8 @@
-"""The simulator's `[host]`, fitted to this machine: `python -m fullpipe.hostfit`, where `make quic` has been run.
+"""Fits the simulator's `[host]` to this machine: `python -m fullpipe.hostfit`, after `make quic`.
 
-Real QUIC downloads 300 MB with a fixed window, in batches of several sizes, while `fullpipe-quic turns` takes down what
-each turn of both programs took and how late they woke. docs/reference/models/host.md has the model; no goodput enters the fit.
+Real QUIC downloads 300 MB with a fixed window, in batches of several sizes. `fullpipe-quic turns` records the CPU time
+of each turn of both programs, and the delay of each wake-up. The model: docs/reference/models/host.md. The fit uses no
+goodput.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ receive_window = "1MB"
 
 
 def measure(batch: int) -> Sides:
-    """Each turn of both ends, of one download in batches of so many packets."""
+    """Runs one download in batches of `batch` packets and returns each turn of both ends."""
     text = SCENARIO.format(batch=batch, bytes="300MB" if batch > 1 else "100MB")
     plan = {"scenario": text, "file": "hostfit.toml", "on": "quic"}
     with tempfile.TemporaryDirectory(prefix="fullpipe-hostfit-") as folder:
@@ -60,9 +61,10 @@ def measure(batch: int) -> Sides:
 
 
 def costs(runs: Sequence[Sides]) -> dict[str, float]:
-    """CPU times in nanoseconds: non-negative least squares of relative errors, each side of a run weighs the same.
+    """Fits CPU times in nanoseconds: non-negative least squares of relative errors, with equal weight for each side.
 
-    Turns that are off by more than three deviations (a processor taken away) are left out, until that settles.
+    Turns that deviate by more than three standard deviations (the process lost its processor) are left out, and the
+    fit is repeated.
     """
     parts = [_work(side, name) for run in runs for name, side in run.items()]
     factors = np.vstack([factors for factors, _ in parts])
@@ -77,10 +79,10 @@ def costs(runs: Sequence[Sides]) -> dict[str, float]:
 
 
 def wakes(runs: Sequence[Sides]) -> tuple[float, float, float]:
-    """Least, median and greatest time to wake up, in nanoseconds, of the model's bounded Pareto distribution.
+    """Fits least, median and greatest wake-up time, in nanoseconds, of the model's bounded Pareto distribution.
 
-    The median and the greatest (all but one in a thousand are less) are the measured ones. The least is such that 99 %
-    are, too.
+    Median and greatest (the 99.9th percentile) are the measured ones. The least is chosen so that the 99th percentile
+    is the measured one, too.
     """
     late = np.concatenate([_late(run[one], run[other]) for run in runs for one, other in _BOTH])
     median, most, greatest = np.percentile(late, [50, 99, 99.9])
@@ -88,7 +90,7 @@ def wakes(runs: Sequence[Sides]) -> tuple[float, float, float]:
     def excess(least: float) -> float:
         return _quantile(0.99, least, median, greatest) - float(most)
 
-    # the model's median is below the geometric mean
+    # The model's median is below the geometric mean of its ends.
     low, high = greatest**-1 * median**2 * 1.001, median * 0.99
     least = (
         float(brentq(excess, low, high)) if excess(low) > 0 > excess(high) else float(median) / 2
@@ -100,7 +102,7 @@ _BOTH = (("server", "client"), ("client", "server"))
 
 
 def _columns(side: Sides, *names: str) -> NDArray[np.float64]:
-    """So many columns of the turns, without those of the handshake and the end."""
+    """Returns columns of the turns, without those of the handshake and the end."""
     return np.array([[turn[name] for name in names] for turn in side["turns"][20:-5]], dtype=float)
 
 
@@ -116,7 +118,7 @@ def _work(side: Sides, name: str) -> tuple[NDArray[np.float64], NDArray[np.float
 
 
 def _late(side: Sides, other: Sides) -> NDArray[np.float64]:
-    """From the end of the call that brought something to the turn that it began; a turn that a timer began has none."""
+    """Returns the times from handing data over to the turn that it woke, without turns that a timer began."""
     slept, began = _columns(side, "slept", "began").T
     slept, began = slept[slept > 0], began[slept > 0]
     handed = np.sort(np.array(other["handed_over"], dtype=float))
@@ -136,7 +138,7 @@ def _quantile(u: float, least: float, median: float, greatest: float) -> float:
 
 
 def main() -> None:
-    """Prints the table, ready for a scenario."""
+    """Prints the table [host], ready for a scenario."""
     if missing := Quic("quic", "", real_time=True).missing():
         sys.exit(f"{missing.problem}; {missing.fix}")
     runs = [measure(batch) for batch in BATCHES]

@@ -1,4 +1,4 @@
-"""A run that would need more memory than the machine has is refused before it starts."""
+"""Refuses a run that would need more memory than the machine has, before it starts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fullpipe.errors import refusal
 
 
 def refuse_too_large(scenario: _core.Scenario, trace: str) -> None:
-    """Compares what a run may need with what is free.
+    """Compares the memory that a run may need with the free memory.
 
     Raises:
-        ScenarioError: When it is too much, or `trace` is no level.
+        ScenarioError: When too little is free, or `trace` is not a trace level.
     """
     needed, free = _core.memory_needed(scenario, trace), available()
     if free is None or needed <= free:
         return
     problem = f"the run may need {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free"
     if _core.memory_needed(scenario, "off") <= free:
-        fix = "record less often, like trace 100ms, or run for a shorter time"
+        fix = "use a longer trace interval, like 100ms, or a shorter duration"
         raise refusal(problem, fix, file=scenario.file, key="trace", value=trace)
     raise refusal(
         problem,
@@ -31,7 +31,7 @@ def refuse_too_large(scenario: _core.Scenario, trace: str) -> None:
 
 
 def available() -> int | None:
-    """The bytes of memory that can be had without swapping; None where the system does not say."""
+    """Returns the bytes of memory available without swapping; None where the system does not report them."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -1,4 +1,4 @@
-"""The types of a run's metrics, in SI units. The values come from Rust; `docs/reference/metrics.md` has a formula for each."""
+"""Types of a run's metrics, in SI units. The values come from Rust; `docs/reference/metrics.md` has their formulas."""
 
 from typing import NotRequired, TypedDict
 
@@ -15,7 +15,7 @@ class Distribution(TypedDict):
 
 
 class SlowdownMetrics(TypedDict):
-    """Slowdowns of `count` flows: completion time over that alone on the path."""
+    """Slowdowns of `count` flows: completion time divided by the completion time alone on the path."""
 
     count: int
     mean: float
@@ -25,9 +25,10 @@ class SlowdownMetrics(TypedDict):
 
 
 class DecadeMetrics(TypedDict):
-    """Flows from `from_bytes` up to ten times that: those complete, by SRPT and by processor sharing; None without one.
+    """Slowdowns of flows with `from_bytes` up to ten times as many bytes; None where no flow has completed.
 
-    `unfinished` were under way at the end and are in none of the others.
+    `flows` is measured; `srpt` and `ps` are those of the ideal servers SRPT and processor sharing. `unfinished` flows
+    had not completed at the end and count in none of the three.
     """
 
     from_bytes: int
@@ -38,14 +39,14 @@ class DecadeMetrics(TypedDict):
 
 
 class SlowdownsMetrics(TypedDict):
-    """Of all flows of a workload, and by decade of their sizes, the smallest first."""
+    """Slowdowns of all flows of a workload, and by decade of their sizes, the smallest first."""
 
     all: DecadeMetrics | None
     decades: list[DecadeMetrics]
 
 
 def decade_text(from_bytes: int) -> str:
-    """The sizes from there up to ten times that: "1 to 10 kB"."""
+    """Returns the range from `from_bytes` to ten times as much: "1 to 10 kB"."""
     least, unit = _whole(from_bytes)
     most, most_unit = _whole(10 * from_bytes)
     return (
@@ -60,7 +61,7 @@ def _whole(size: int) -> tuple[int, str]:
     return size // 1000**power, ("B", "kB", "MB", "GB", "TB")[power]
 
 
-# What follows is written by tests/python/test_metrics.py from the rows in crates/trace/src/metrics.rs.
+# The rest is written by tests/python/test_metrics.py from the rows in crates/trace/src/metrics.rs.
 
 
 class FlowMetrics(TypedDict):

@@ -1,4 +1,4 @@
-"""Progress bars, on a terminal: of a run, once it has lasted a second, and of many."""
+"""Progress bars on a terminal: of one run, once it has lasted a second, and of many runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Bar:
-    """Shows how far a run is, on standard error. Call it as :func:`fullpipe.run` calls its `progress`.
+    """Shows the progress of a run on standard error. Call it as :func:`fullpipe.run` calls its `progress`.
 
     Attributes:
-        at: How far it is, in words.
+        at: The progress in words.
     """
 
     _PATIENCE_S = 1.0
@@ -29,7 +29,7 @@ class Bar:
         self.at = "before the run"
 
     def __call__(self, done_s: float, duration_s: float, events: int) -> None:
-        """The run is at `done_s` of `duration_s` seconds of virtual time, after so many events."""
+        """Updates the bar: `done_s` of `duration_s` seconds of virtual time are done, after `events` events."""
         self.at = f"at {done_s:.1f} of {duration_s:g} s"
         if time.monotonic() < self._next:
             return
@@ -72,10 +72,10 @@ class Bar:
 
 
 class Counter:
-    """Shows how far a sweep is, on standard error, or what else goes on one by one.
+    """Shows the progress of a sweep, or of other counted work, on standard error.
 
     Attributes:
-        at: How far it is, in words.
+        at: The progress in words.
     """
 
     def __init__(self, silent: bool = False, of: str = "runs") -> None:
@@ -88,13 +88,19 @@ class Counter:
         self._begun = time.monotonic()
 
     def begin(self, total: int, done: int, what: str = "running") -> None:
-        """There are `total` runs, and some are done already. It may begin again, with more."""
+        """Begins with `total` runs, `done` of them finished already. May be called again with more runs."""
         self._what = what
         self._total, self._before, self._begun = total, done, time.monotonic()
         self.show(0, 0)
 
     def show(self, runs: int, packets: int, left_s: float | None = None) -> None:
-        """So many more runs are done, and have moved so many packets; the others take `left_s`, where that is known."""
+        """Updates the bar.
+
+        Args:
+            runs: Runs finished since `begin`.
+            packets: Packets that they moved.
+            left_s: Seconds that the remaining runs take; None to estimate them from the finished ones.
+        """
         done = self._before + runs
         self.at = f"after {done:,} of {self._total:,} {self._of}"
         if self._silent:
@@ -112,7 +118,7 @@ class Counter:
         self._bar.update(task, description=self._what, total=self._total, completed=done, rate=text)
 
     def recorded(self) -> None:
-        """Another run has been recorded."""
+        """Notes that another run has been recorded."""
         self.at = "while recording"
 
     def __enter__(self) -> Counter:
@@ -145,14 +151,14 @@ class Counter:
 
 
 def _clock(seconds: float) -> str:
-    """Like 1:02:03, without the hours where there are none."""
+    """Formats seconds like 1:02:03, or 2:03 below an hour."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 def counting() -> Progress:
-    """A bar that counts, on standard error: `study.add_task("simulating", total=9)`."""
+    """Returns a bar that counts, on standard error: `counting().add_task("simulating", total=9)`."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -167,7 +173,7 @@ def counting() -> Progress:
 
 
 def reading() -> Progress:
-    """A bar of bytes, on standard error: `reading().add_task("reading", total=1_000_000)`."""
+    """Returns a bar of bytes, on standard error: `reading().add_task("reading", total=1_000_000)`."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -1,4 +1,4 @@
-"""One run: a scenario goes in, a :class:`Run` with metrics and trace comes out."""
+"""Runs one scenario and returns a :class:`Run` with its metrics and trace."""
 
 from __future__ import annotations
 
@@ -33,34 +33,33 @@ def run(
     on: str = "sim",
     **overrides: Setting,
 ) -> Run:
-    """Runs a scenario, in virtual time if nothing else is said.
+    """Runs a scenario, in virtual time by default.
 
     Args:
-        scenario: The path of a TOML file, or its text: whatever has a line break is text. Or what
-            :func:`load` gave; `seed`, `set`, `controllers` and `overrides` then belong to
+        scenario: The path of a TOML file, its text (any string with a line break), or a scenario
+            from :func:`load`. For the latter, give `seed`, `set`, `controllers` and `overrides` to
             :func:`load`.
-        seed: The seed of everything random, instead of the scenario's.
+        seed: The seed of everything random; None for the scenario's.
         trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like
             `"10ms"`.
-        set: Keys with values to use instead of the scenario's: `{"path.rate": "20mbit",
+        set: Values that override keys of the scenario: `{"path.rate": "20mbit",
             "flow.0.params.beta": 0.8}`. `fullpipe explain scenario` lists the keys.
-        progress: Called with (seconds done, seconds in all, events done) while the run lasts.
-        controllers: Algorithms of your own, by the names that the scenario calls them:
-            `controllers={"mine": Mine}`. One that can be imported needs no entry: `cc =
+        progress: Called with (seconds done, seconds in all, events done) during the run.
+        controllers: Algorithms of your own by the names that the scenario uses for them:
+            `controllers={"mine": Mine}`. A class that can be imported needs no entry: `cc =
             "my.module:Mine"`.
-        on: What it runs on: `"sim"`, or another of :func:`fullpipe.runners.names`. A real-time one
-            takes as long as the scenario says.
-        **overrides: The same as `set`, for keys that are in no table: `duration="10s"`.
+        on: The runner: `"sim"`, or another of :func:`fullpipe.runners.names`. A real-time runner
+            takes the time of the scenario's duration.
+        **overrides: Like `set`, for keys outside of tables: `duration="10s"`.
 
     Returns:
         The finished run.
 
     Raises:
-        ScenarioError: When something is wrong with the scenario, or it would need more memory than
-            there is; the text says what, where and how to mend it. Also when a runner has not got
-            what it needs.
-        RunnerError: When there is no such runner, or it is not on this machine.
-        TypeError: When a scenario that is checked already shall get another seed or other values.
+        ScenarioError: When the scenario has an error, needs more memory than is free, or asks for
+            something that the runner does not support; the text has place, problem and fix.
+        RunnerError: When there is no such runner, or it is not installed on this machine.
+        TypeError: When overrides are given with an already loaded Scenario.
         OSError: When the file can't be read.
         KeyboardInterrupt: On Ctrl-C.
     """
@@ -73,7 +72,7 @@ def run(
             if value is not None
         ]
         later = ", ".join([*more, *(set or {}), *overrides])
-        raise TypeError(f"a loaded Scenario does not change: give {later} to fullpipe.load()")
+        raise TypeError(f"a loaded Scenario can't be changed: give {later} to fullpipe.load()")
     chosen = runner(on)
     chosen.refuse(scenario, trace)
     return Run(scenario, chosen.execute(scenario, trace, progress))
@@ -90,10 +89,10 @@ def load(
     """Reads and checks a scenario without running it; the arguments are those of :func:`run`.
 
     Returns:
-        The scenario, as often as you like to :func:`run`.
+        The scenario; :func:`run` can run it any number of times.
 
     Raises:
-        ScenarioError: When something is wrong with the scenario.
+        ScenarioError: When the scenario has an error.
         OSError: When the file can't be read.
     """
     text, file = read(scenario)
@@ -108,21 +107,21 @@ def parse(
     set: Mapping[str, Setting] | None = None,  # noqa: A002
     controllers: Controllers | None = None,
 ) -> _core.Scenario:
-    """:func:`load` with the text of a scenario, and with what errors shall call it.
+    """Like :func:`load`, with the text of a scenario and the name that errors use for it.
 
     Raises:
-        ScenarioError: When something is wrong with the scenario.
+        ScenarioError: When the scenario has an error.
     """
     settings = [(key, toml_value(value)) for key, value in (set or {}).items()]
     if seed is not None:
-        # as a key it is refused like one, whatever its size
+        # As a key, so that a seed of any size is checked like one in the file.
         settings.append(("seed", toml_value(seed)))
     classes = given(named(text, settings), controllers)
     return _core.Scenario.parse(text, file, settings, controllers=classes)
 
 
 def read(scenario: str | os.PathLike[str]) -> tuple[str, str]:
-    """The text of a scenario, and what errors call it.
+    """Returns the text of a scenario and the name that errors use for it.
 
     Raises:
         OSError: When the file can't be read.
@@ -139,18 +138,19 @@ def read(scenario: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def toml_value(value: Setting) -> str:
-    """`value` as `--set` would have it."""
+    """Formats `value` as `--set` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Run(RunData):
-    """A finished run: its metrics and trace, and what can be made of them."""
+    """A finished run with its metrics and trace, which can be plotted, saved and exported."""
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws window, rate, the algorithms' states, RTT and queue over time.
 
         Args:
-            path: Where to save the picture, if at all; the ending (.png, .svg, .pdf) says as what.
+            path: The file to save the picture to; its suffix (.png, .svg, .pdf) selects the format. None to not save
+                it.
 
         Raises:
             ValueError: When no trace was recorded.
@@ -166,13 +166,13 @@ class Run(RunData):
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Writes scenario.toml, resolved.toml, metrics.json and, with a trace, *.parquet and picture.png.
 
-        The directory appears whole or not at all.
+        The directory appears complete or not at all.
 
         Returns:
             The directory.
 
         Raises:
-            FileExistsError: When there is something already: nothing is overwritten.
+            FileExistsError: When the directory exists and is not empty: nothing is overwritten.
             OSError: When it can't be written.
         """
         from fullpipe.results import fresh_directory, save_run
@@ -187,20 +187,21 @@ class Run(RunData):
         flow: str | None = None,
         form: Literal["json", "json-seq"] | None = None,
     ) -> Path:
-        """Writes the trace as qlog 0.3, which qvis opens; `docs/reference/qlog.md` says which value stands where.
+        """Writes the trace as qlog 0.3, which qvis opens; `docs/reference/qlog.md` maps each value to its place.
 
         Args:
-            path: The file, a new one.
-            flow: This flow alone, by its name; None for all.
-            form: None for what the ending says: `.qlog` is JSON with a trace a flow, `.sqlog` JSON-SEQ (RFC 7464) with
-                a `group_id` a flow.
+            path: The new file.
+            flow: The name of the only flow to write; None for all flows.
+            form: The format; None to take it from the suffix: `.qlog` is JSON with one trace per flow, `.sqlog` is
+                JSON-SEQ (RFC 7464) with one `group_id` per flow.
 
         Returns:
             The file.
 
         Raises:
-            ValueError: When no trace was recorded, there is no such flow, or neither `form` nor the ending says a form.
-            FileExistsError: When there is something already: nothing is overwritten.
+            ValueError: When no trace was recorded, there is no such flow, or neither `form` nor the suffix is a known
+                format.
+            FileExistsError: When the file exists: nothing is overwritten.
             OSError: When it can't be written.
         """
         from fullpipe.results.qlog import of_run, write

@@ -1,4 +1,4 @@
-"""What came of one run: its metrics and its trace."""
+"""The results of one run: its metrics and its trace."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class RunData:
-    """A finished run as data: what views, results and reports read.
+    """A finished run as data, for views, results and reports.
 
     Attributes:
-        scenario: What was run.
-        metrics: Everything that was measured, in SI units; :mod:`fullpipe.metrics` and
-            `docs/reference/metrics.md` explain it.
+        scenario: The scenario that was run.
+        metrics: All metrics, in SI units; :mod:`fullpipe.metrics` and `docs/reference/metrics.md` explain
+            them.
         trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed
             give the same one on every machine. None without a trace.
     """
@@ -54,7 +54,7 @@ class RunData:
 
     @property
     def runner(self) -> str:
-        """What it was run on."""
+        """The name of the runner that executed the run."""
         return self.metrics["runner"]
 
     @property
@@ -64,7 +64,7 @@ class RunData:
 
     @property
     def workloads(self) -> list[WorkloadMetrics]:
-        """The metrics of each workload, in the scenario's order; none where no flows arrive."""
+        """The metrics of each workload, in the scenario's order; empty without workloads."""
         return self.metrics.get("workloads", [])
 
     @property
@@ -83,22 +83,23 @@ class RunData:
         return list(self._result.tables)
 
     def trace(self, table: str = "flows") -> pl.DataFrame:
-        """The recorded trace as a frame, one row a sample, in the order of time.
+        """Returns the recorded trace as a frame, one row per sample, in the order of time.
 
         `time`, `start` and `end` are in seconds of virtual time from the start of the run, `flow`
         and `link` are names (Enum), states are labels (Enum); sizes are in bytes, rates in bit/s,
-        delays in seconds; null is "none yet". :meth:`units` has the unit of every column.
+        delays in seconds; null means that there is no value yet. :meth:`units` has the unit of
+        every column.
 
         Args:
             table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as
-                `<algorithm>.<field>`), `"links"` (queue, sojourn, drops, marks), `"transitions"`
-                (each change of state, with its reason) or, where a flow's application asks,
-                `"responses"` (start and end of each, its bytes). Where flows arrive, `"workloads"`
-                (how many are under way) and `"transfers"` (a row an arrival: its start, bytes, RTT,
-                the time it took, and would have taken alone).
+                `<algorithm>.<field>`), `"links"` (queue, sojourn, drops, marks), or
+                `"transitions"` (each change of state, with its reason). With flows that send
+                requests also `"responses"` (start, end and bytes of each response). With workloads
+                also `"workloads"` (number of active flows) and `"transfers"` (one row per arrival:
+                its start, bytes, RTT, completion time, and completion time alone on the path).
 
         Raises:
-            ValueError: When nothing was recorded, or no such table.
+            ValueError: When no trace was recorded, or it has no such table.
         """
         if table not in self._frames:
             from fullpipe.frame import frame
@@ -108,7 +109,7 @@ class RunData:
         return self._frames[table]
 
     def columns(self, table: str = "flows") -> dict[str, Numbers | Labels]:
-        """The recorded trace as NumPy arrays: read-only views of what was recorded, nothing is copied.
+        """Returns the recorded trace as NumPy arrays: read-only views without a copy.
 
         Each array has the shape (rows,), in the order of :meth:`trace`'s rows. By dtype:
 
@@ -118,22 +119,22 @@ class RunData:
         - words (`limited_by`, states, reasons) are a pair (codes, labels): each code is an index into the list of
           labels, or the largest value of its dtype for "none". Codes are uint8, and uint32 from the 256th label on.
 
-        :meth:`units` has the unit of every column, but for times in nanoseconds, which are in seconds there.
+        :meth:`units` has the unit of every column; for the times, which are nanoseconds here, it says seconds.
 
         Args:
             table: As for :meth:`trace`.
 
         Raises:
-            ValueError: When nothing was recorded, or no such table.
+            ValueError: When no trace was recorded, or it has no such table.
         """
         recorded = self._result.table(self._check(table))
         return {name: _view(column) for name, column in recorded.items()}
 
     def units(self, table: str = "flows") -> dict[str, str]:
-        """The unit of each column of :meth:`trace`: `s`, `B`, `bit/s`, or empty for names, labels and counts.
+        """Returns the unit of each column of :meth:`trace`: `s`, `B`, `bit/s`, or empty for names, labels and counts.
 
         Raises:
-            ValueError: When nothing was recorded, or no such table.
+            ValueError: When no trace was recorded, or it has no such table.
         """
         units = self._result.units(self._check(table))
         return {name: "s" if unit == "ns" else unit for name, unit in units.items()}
@@ -146,7 +147,7 @@ class RunData:
         return table
 
     def _names(self) -> dict[str, list[str]]:
-        """The names behind the numbers of a trace's columns."""
+        """Returns the names behind the indices in a trace's columns."""
         named: dict[str, Sequence[Mapping[str, object]]] = {
             "flow": self.flows,
             "workload": self.workloads,
@@ -156,7 +157,7 @@ class RunData:
 
 
 def _view(column: Numbers | Labels) -> Numbers | Labels:
-    """The same memory, read-only: :meth:`Run.trace` shows it, too."""
+    """Returns a read-only view, since frames of :meth:`RunData.trace` share the memory."""
     if isinstance(column, tuple):
         codes, labels = column[0].view(), column[1]
         codes.flags.writeable = False

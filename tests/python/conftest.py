@@ -1,4 +1,4 @@
-"""What the tests share: a short scenario, and a way to call the command."""
+"""Fixtures for all tests: a short scenario, and calls of the command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ cc = "cubic"
 cc = "bbr1"
 """
 
-# What a test without it names as its reason, and what installs it.
+# Extras by name: text in the reason of a skip for want of it, and the command that installs it.
 EXTRAS = {
     "real QUIC": ("fullpipe-quic", "make quic"),
     "user-mode Linux": ("user-mode Linux", "make oracle"),
@@ -55,13 +55,13 @@ LONG = SCENARIO.replace('"2s"', '"5000s"').replace("10mbit", "10gbit")
 
 
 def _heedful() -> None:
-    """Signals as a terminal leaves them: under nohup or in the background the tests themselves would ignore some."""
+    """Resets signals to those of a terminal: under nohup or in the background some would be ignored."""
     for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sent, signal.SIG_DFL)
 
 
 def interrupt(command: list[str], directory: Path, *signals: signal.Signals) -> tuple[int, str]:
-    """Starts a command and, once it has made its directory aside, sends signals; its exit code and standard error."""
+    """Starts a command, and signals it once its temporary directory exists; returns exit code and standard error."""
     process = subprocess.Popen(
         command,
         cwd=directory,
@@ -98,7 +98,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 def _unskipped(report: _Report) -> _Report:
-    """A skip that nobody has listed is a failure where everything is installed."""
+    """Turns a skip that skips.txt does not list into a failure, where everything is installed."""
     if (
         NO_SKIP
         and report.skipped
@@ -116,7 +116,7 @@ def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for what was left out, and how it runs."""
+    """Prints a line about skipped tests, and the command that runs them."""
     reasons = [_reason(report) for report in terminalreporter.stats.get("skipped", [])]
     wants = [
         (name, fix)
@@ -127,7 +127,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if wants:
         what = ", ".join(f"{name} ({fix})" for name, fix in dict.fromkeys(wants))
         terminalreporter.write_line(
-            f"{len(wants)} tests left out, for want of {what}; `make test-all` runs all"
+            f"{len(wants)} tests skipped, since {what} is missing; `make test-all` runs all"
         )
     known = [begins for begins, _ in EXTRAS.values()]
     for reason in sorted(set(reasons)):
@@ -139,7 +139,7 @@ class Fullpipe(Protocol):
     """Calls the command with arguments, in the test's own directory."""
 
     def __call__(self, *args: str) -> subprocess.CompletedProcess[str]:
-        """Runs it to its end."""
+        """Runs the command to its end."""
 
 
 @pytest.fixture
@@ -152,13 +152,13 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def command() -> list[str]:
-    """What starts the command in a process of its own."""
+    """The words that start the command in a process of its own."""
     return [sys.executable, "-m", "fullpipe"]
 
 
 @pytest.fixture
 def fullpipe(tmp_path: Path) -> Fullpipe:
-    """The command."""
+    """Calls the command in a forked process, in the test's directory."""
 
     def call(*args: str) -> subprocess.CompletedProcess[str]:
         return served.call(list(args), tmp_path, {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"})
@@ -168,7 +168,7 @@ def fullpipe(tmp_path: Path) -> Fullpipe:
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with runners of somebody's own, in which the test is."""
+    """The test's current directory, with user-defined runners in it."""
     write_own_runners(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

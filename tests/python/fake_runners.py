@@ -1,4 +1,4 @@
-"""Runners as others write them, for tests: a module that lies in the folder of the test."""
+"""User-defined runners for tests: a module in the test's directory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-# A runner as others write one: the simulator, told apart by its name, with a machine and something
-# to complain of.
+# A user's runner: the simulator with a different name, facts about a machine and a warning.
 FAKE = """\
 import json
 import os
@@ -79,5 +78,5 @@ class Half:
 
 
 def write_own_runners(directory: Path) -> None:
-    """Writes `own_runners.py`, from which `--on own_runners:Fake` takes them."""
+    """Writes `own_runners.py`, for `--on own_runners:Fake`."""
     (directory / "own_runners.py").write_text(FAKE, encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Calls of the command, in processes that have not to import everything again: most of a short call is that.
+"""Calls of the command in forked processes, without the imports that take most of the time of a short call.
 
-Each call is a process of its own, forked off a server that has only imported. So it has its own threads, signals and
-exit code; but who tests start-up, or what the interpreter does at its end, calls the command as a user does.
+A server imports all modules, and forks a process for each call. So a call has its own threads, signals and exit code.
+Tests of the start-up, or of the interpreter's end, must call the command as a user does.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import fullpipe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# All that commands import when they need it. The server passes over what is not there, a test
-# doesn't.
+# All modules that commands import when they need them. The server ignores a missing one, a test
+# does not.
 IMPORTED = [
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_pdf",
@@ -56,11 +56,11 @@ def call(
     """Runs `fullpipe` to its end.
 
     Args:
-        args: What follows `fullpipe`.
-        directory: Where it runs.
-        environment: All that it has.
-        merged: Whether standard error goes to where standard output goes.
-        timeout: In seconds.
+        args: The arguments of `fullpipe`.
+        directory: Its current directory.
+        environment: Its complete environment.
+        merged: Whether standard error goes to standard output.
+        timeout: Time limit in seconds.
 
     Raises:
         subprocess.TimeoutExpired: When it takes longer; it is killed.
@@ -92,7 +92,7 @@ def _run(
 ) -> None:
     for number, handle in enumerate(handles, start=1):
         os.dup2(handle.detach(), number)  # type: ignore[attr-defined]
-    # As `python -m fullpipe` has it.
+    # The same value as in `python -m fullpipe`.
     sys.argv = [str(Path(fullpipe.__file__).with_name("__main__.py")), *args]
     sys.path.insert(0, directory)
     os.chdir(directory)

@@ -1,4 +1,4 @@
-"""Makes a sweep's results by hand, of real runs: what reports and tests of them read."""
+"""Makes the results of a sweep by hand from real runs, for tests of reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_sweep(
     seeds: list[int],
     trace: str | None = None,
 ) -> Path:
-    """Runs every combination with every seed and writes what a sweep keeps."""
+    """Runs every combination with every seed, and writes the files of a sweep."""
     (directory / "runs").mkdir(parents=True)
     (directory / "series").mkdir()
     rows = []

@@ -1,4 +1,4 @@
-"""Answers of a flow whose application asks: in metrics, trace, files and the terminal's table."""
+"""Responses to a flow's requests: in metrics, trace, files and the terminal's table."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def test_a_run_without_questions_has_no_table_of_answers(
 ) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(SCENARIO, encoding="utf-8")
-    assert "answers" in fullpipe("run", str(file)).stdout
+    assert "responses" in fullpipe("run", str(file)).stdout
     assert (
-        "answers" not in fullpipe("run", str(file), "--set", "flow.0.app=on 50kB off 50ms").stdout
+        "responses" not in fullpipe("run", str(file), "--set", "flow.0.app=on 50kB off 50ms").stdout
     )
     silent = package.run(SCENARIO, trace="100ms", set={"flow.0.app": "on 50kB off 50ms"})
     assert "responses" not in silent.tables

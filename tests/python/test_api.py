@@ -1,4 +1,4 @@
-"""`fullpipe.run` and what it gives."""
+"""`fullpipe.run` and the run that it returns."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_a_picture_has_four_panels(tmp_path: Path, flows: int) -> None:
     panels = [axes for axes in figure.axes if axes.get_title(loc="left") != "state"]
     assert [axes.get_ylabel() for axes in panels] == ["kB", "Mbit/s", "ms", "packets"]
     assert (len(figure.axes) > len(panels)) == (flows == 1), (
-        "many flows have no band of states each"
+        "with many flows there is no band of states"
     )
     assert (tmp_path / "picture.svg").stat().st_size > 10_000
 
@@ -232,8 +232,10 @@ def test_a_picture_shows_the_states_of_each_flow() -> None:
     for name in ("cubic", "bbr1"):
         mine = rows.filter(flow=name)
         assert mine["till"][-1] == 20.0
-        assert (mine["since"][1:] == mine["till"][:-1]).all(), "one follows on the other"
-    # The state of a stay is what the trace says of any time within it.
+        assert (mine["since"][1:] == mine["till"][:-1]).all(), (
+            "each stay begins at the end of the previous one"
+        )
+    # The state of a stay is that of all trace rows within it.
     bbr1 = (
         run.trace()
         .filter(flow="bbr1")
@@ -241,7 +243,7 @@ def test_a_picture_shows_the_states_of_each_flow() -> None:
     )
     assert (bbr1["state"] == bbr1["bbr1.state"].cast(pl.String)).all()
     (band,) = (axes for axes in run.plot().axes if axes.get_title(loc="left") == "state")
-    # from the bottom
+    # Labels from the bottom to the top.
     assert [label.get_text() for label in band.get_yticklabels()] == ["bbr1", "cubic"]
     legend = band.get_legend()
     assert legend is not None
@@ -254,7 +256,9 @@ def test_a_picture_shows_the_states_of_a_receiver_that_has_some() -> None:
     assert rows["flow"].unique(maintain_order=True).to_list() == ["update", "update's receiver"]
     receiver = rows.filter(flow="update's receiver")
     assert set(receiver["state"]) == {"slow_start", "congestion_avoidance", "slowdown", "ramp"}
-    assert (receiver["since"][1:] == receiver["till"][:-1]).all(), "one follows on the other"
+    assert (receiver["since"][1:] == receiver["till"][:-1]).all(), (
+        "each stay begins at the end of the previous one"
+    )
     slowdowns = receiver.filter(state="slowdown")["since"].to_list()
     assert slowdowns[0] < 2.0
     assert len(slowdowns) == 3
@@ -281,7 +285,7 @@ def test_a_flow_that_is_not_there_has_no_rate_in_a_picture() -> None:
         assert np.isnan(rate[outside]).all() == is_transfer
         assert np.isfinite(rate[(time > begin + 0.02) & (time < end - 0.15)]).all()
     (share,) = (patch for patch in rates.patches if isinstance(patch, StepPatch))
-    assert {5, 1} <= set(share.get_data()[0])  # Mbit/s a flow, with 2 and with 10 there
+    assert {5, 1} <= set(share.get_data()[0])  # Mbit/s per flow, with 2 and with 10 active flows
 
 
 def test_an_equal_share_is_not_drawn_beside_unresponsive_traffic() -> None:

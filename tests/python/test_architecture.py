@@ -1,4 +1,4 @@
-"""Which part of the Python package may use which."""
+"""Layers of the Python package, and the imports that they allow."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(fullpipe.__file__).parent
 
-# The layers of what lies directly in fullpipe/, modules and packages. Each imports from earlier lines
-# only, also for types alone and inside functions. Those of one line do not know each other.
+# The layers of the modules and packages directly in fullpipe/. Each imports only from earlier lines, also
+# for types and inside functions. Those of one line do not import each other.
 LAYERS = (
     {"_core"},  # Rust
     {"errors", "frame", "metrics", "progress"},
@@ -34,12 +34,12 @@ LAYERS = (
     {"batch", "link", "workload", "catalogue", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
     {"comparison", "reproduce", "gallery"},
-    {"__init__"},  # what `import fullpipe` gives
+    {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},
 )
-# Packages of one command each. They share the layers below them, batch and verdicts among them, and do
-# not use each other. Two exceptions: a study of a fleet simulates one, a comparison is two sweeps.
+# Packages of one command each. They share the layers below them, such as batch and verdicts, and do not
+# import each other, with two exceptions: a study of a fleet simulates one, a comparison is two sweeps.
 OF_COMMANDS = {"sweeps", "checks", "fleet", "validate", "comparison", "reproduce"}
 ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps")}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
@@ -51,7 +51,9 @@ def test_every_package_has_its_layer() -> None:
         for path in ROOT.iterdir()
         if path.suffix == ".py" or (path.is_dir() and (path / "__init__.py").is_file())
     }
-    assert there | {"_core"} == set(LAYER), "put a new package into LAYERS, as early as it can be"
+    assert there | {"_core"} == set(LAYER), (
+        "add a new package to LAYERS, on the earliest possible line"
+    )
 
 
 def test_no_import_goes_upward() -> None:
@@ -67,7 +69,7 @@ def test_commands_share_batches_and_verdicts_and_no_more() -> None:
 
 
 def _uses() -> Iterator[tuple[str, str, str]]:
-    """Each import of a package by another, and where it stands."""
+    """Yields each import of a package by another, with its place."""
     for file in ROOT.rglob("*.py"):
         place = file.relative_to(ROOT)
         package = place.parts[0].removesuffix(".py")
@@ -77,10 +79,10 @@ def _uses() -> Iterator[tuple[str, str, str]]:
 
 
 def _imports(file: Path) -> Iterator[tuple[int, str]]:
-    """Line and package of each import of the package's own modules, wherever it stands in the file."""
+    """Yields line and package of each import of fullpipe's modules, anywhere in a file."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file}:{node.lineno}: imports name the package"
+            assert node.level == 0, f"{file}:{node.lineno}: use an absolute import"
             names = (
                 [f"fullpipe.{alias.name}" for alias in node.names]
                 if node.module == "fullpipe"
@@ -100,6 +102,7 @@ def _imports(file: Path) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("package", [commands, fleet, workload])
 def test_a_file_of_commands_is_listed(package: ModuleType) -> None:
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
-    assert modules - {"listing", "options"} == set(package.COMMANDS)
-    for name in package.COMMANDS:
+    listed = [name for names in package.COMMANDS.values() for name in names]
+    assert modules - {"listing", "options"} == set(listed)
+    for name in listed:
         assert importlib.import_module(f"{package.__name__}.{name}").command

@@ -1,4 +1,4 @@
-"""How jobs are executed: their order, and what is handed over."""
+"""Execution of jobs: their order, and their results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_each_repetition_of_all_comes_before_the_next_of_any() -> None:
     assert first != second
     assert shuffled == list(blocks(9, [1, 2], lambda repetition: f"sweep {repetition}"))
     assert shuffled[9:] == list(blocks(9, [2], lambda repetition: f"sweep {repetition}")), (
-        "the order does not hang on what is done already"
+        "the order does not depend on the repetitions that are already done"
     )
 
 
@@ -47,7 +47,7 @@ def test_what_is_done_is_handed_over_before_a_failure() -> None:
     with pytest.raises(ValueError, match="broken"):
         for each in on_threads([broken, fine], 2):
             found.append(each)  # noqa: PERF402  (until it raises)
-    assert found in ([(1, "fine")], []), "fine was done, or was not yet"
+    assert found in ([(1, "fine")], []), "fine had finished, or not"
 
 
 def test_a_result_that_was_handed_over_is_forgotten() -> None:

@@ -1,4 +1,4 @@
-"""`fullpipe check`: what is expected, in how many repetitions it holds, and how to see again what does not."""
+"""`fullpipe check`: conditions, the repetitions that miss them, and the command that repeats such a run."""
 
 from __future__ import annotations
 
@@ -74,13 +74,14 @@ def test_what_does_not_hold_fails_and_its_command_shows_it_again(
     assert sorted(record["failed_seeds"]) == [1, 2, 3]
     words = shlex.split(record["replay"])
     assert words[:5] == ["fullpipe", "run", "base.toml", "--seed", str(record["failed_seeds"][0])]
-    # The worst repetition, with the jitter that made it one.
+    # The command repeats the worst repetition, with its jitter.
     replayed = json.loads(fullpipe(*words[1:], "--json").stdout)
     assert replayed["jain"] == record["measured"] == record["least"]
     shown = fullpipe("check", "base.toml", "--repeat", "3")
     assert shown.returncode == 1
     assert record["replay"] in shown.stdout
-    assert f"3 of 3 repetitions miss it, seed {record['failed_seeds'][0]} the most:" in shown.stdout
+    worst = record["failed_seeds"][0]
+    assert f"missed in 3 of 3 repetitions, worst with seed {worst}:" in shown.stdout
 
 
 def test_junit_has_a_suite_a_scenario_and_a_case_a_condition(
@@ -92,7 +93,9 @@ def test_junit_has_a_suite_a_scenario_and_a_case_a_condition(
     (tmp_path / "all" / "nothing.toml").write_text(BASE.replace("expect = [CONDITIONS]\n", ""))
     done = fullpipe("check", "all", "--repeat", "2", "--junit", "check.xml")
     assert done.returncode == 1
-    assert "2 of 3 conditions met in 2 scenarios, 4 runs; 1 scenario without any" in done.stdout
+    assert (
+        "2 of 3 conditions met in 2 scenarios, 4 runs; 1 scenario without conditions" in done.stdout
+    )
     suites = ET.parse(tmp_path / "check.xml").getroot().findall("testsuite")
     assert [(suite.get("name"), suite.get("tests"), suite.get("failures")) for suite in suites] == [
         ("all/base.toml", "2", "1"),
@@ -123,7 +126,7 @@ def test_a_wrong_condition_is_refused_before_any_run(
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert not (tmp_path / "check.xml").exists()
-    # Other commands say it, too: a file that is wrong is wrong.
+    # Other commands refuse the file, too.
     assert fullpipe("run", "base.toml").returncode == 2
 
 
@@ -131,7 +134,7 @@ def test_nothing_expected_and_nothing_there_are_errors(fullpipe: Fullpipe, tmp_p
     (tmp_path / "nothing.toml").write_text(BASE.replace("expect = [CONDITIONS]\n", ""))
     (tmp_path / "empty").mkdir()
     for path, said in [
-        ("nothing.toml", "nothing is expected"),
+        ("nothing.toml", "no conditions in"),
         ("empty", "no .toml file"),
         ("none.toml", "none.toml"),
     ]:
@@ -150,7 +153,7 @@ def test_a_scenario_that_wants_no_jitter_is_run_once(fullpipe: Fullpipe, tmp_pat
 
 
 def rows(values: Sequence[float | None]) -> pl.DataFrame:
-    """Goodputs of a flow by seed, from 1."""
+    """Returns rows with the goodputs of a flow, for seeds from 1 on."""
     return pl.DataFrame({"seed": range(1, len(values) + 1), "flow_index": 0, "goodput_bps": values})
 
 
@@ -167,12 +170,12 @@ def test_of_seeds_that_miss_it_alike_the_least_is_named_in_whatever_order_they_r
 
 
 def test_every_repetition_has_to_meet_it_unless_a_quantile_is_named() -> None:
-    # seed 10 has the least, 10 Mbit/s, seed 9 the most
+    # Seed 10 has the least goodput, 10 Mbit/s, seed 9 the greatest.
     ten = [10e6 + 1e6 * (seed % 10) for seed in range(1, 11)]
     assert judge("flow.a.goodput >= 10mbit", ten) == (True, 10e6, [])
     assert judge("flow.a.goodput > 10mbit", ten) == (False, 10e6, [10])
     assert judge("flow.a.goodput <= 17.5mbit", ten) == (False, 19e6, [9, 8])
-    # The least value that nine in ten do not exceed is the ninth.
+    # The ninth value is the least one that nine of ten values do not exceed.
     assert judge("p90 of flow.a.goodput <= 18mbit", ten) == (True, 18e6, [9])
     assert judge("p90 of flow.a.goodput < 18mbit", ten) == (False, 18e6, [9, 8])
     assert judge("p10 of flow.a.goodput >= 11mbit", ten) == (False, 10e6, [10])

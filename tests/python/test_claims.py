@@ -151,7 +151,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         (
             "sweep = {",
             "swep = {",
-            ["runs.buffers.swep: there is no such key", "fix: use one of like, scenario"],
+            ["runs.buffers.swep: unknown key", "fix: use one of like, scenario"],
         ),
         (
             '["1bdp", "4bdp"]',
@@ -167,7 +167,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         (
             "[runs.reno.scenario]",
             "[runs.reno.scenarios]",
-            ["runs.reno.scenarios: there is no such key"],
+            ["runs.reno.scenarios: unknown key"],
         ),
         ("seeds = 2\n[runs.reno]", "[runs.reno]\nseeds = 0", ["runs.reno.seeds = 0"]),
         (

@@ -1,4 +1,4 @@
-"""The command: what it prints, what it keeps, how it fails."""
+"""The command: its output, its files, and its errors."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_narrow_terminal_leaves_out_columns_not_names(
     assert set(" ".join(flows).split()) | {"bottleneck", "limited", "utilization", "drops"} <= set(
         words
     )
-    assert "columns without room are left out" in " ".join(words)
+    assert "some columns do not fit and are left out" in " ".join(words)
 
 
 def test_out_keeps_scenario_metrics_trace_and_picture(
@@ -137,7 +137,7 @@ def test_out_keeps_scenario_metrics_trace_and_picture(
 def test_out_without_trace_keeps_the_metrics(
     fullpipe: Fullpipe, scenario: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "kept").mkdir()  # an empty directory is as good as none
+    (tmp_path / "kept").mkdir()  # an empty directory may be used
     assert fullpipe("run", scenario.name, "--out", "kept", "--trace", "off").returncode == 0
     assert {file.name for file in (tmp_path / "kept").iterdir()} == {
         "scenario.toml",
@@ -179,7 +179,7 @@ def test_an_unwritable_directory_is_seen_before_the_run(fullpipe: Fullpipe, tmp_
         (["run", "short.toml", "--set", "rate"], "KEY=VALUE"),
         (["run", "short.toml", "--seed", "-1"], "--seed"),
         (["run", "short.toml", "--trace", "often"], '"10ms"'),
-        (["run", "short.toml", "--trace", "0ms"], "above zero"),
+        (["run", "short.toml", "--trace", "0ms"], "greater than zero"),
         (["run", "short.toml", "--out", ""], "'--out': name a directory"),
         (["reproduce", "short.toml", "--out", " "], "'--out': name a directory"),
         (["run", "short.toml", "--trace", "1ns", "--set", "duration=1000s"], "GB of memory"),
@@ -361,7 +361,7 @@ def test_a_profile_explains_itself_and_what_it_shows_runs_as_it(
     (tmp_path / "named.toml").write_text(
         f'duration = "200ms"\n[path]\nprofile = "{profile["name"]}"\n[[flow]]\ncc = "cubic"\n'
     )
-    # Here the changes of a path come too late, which only a profile's may.
+    # With this duration the changes of a path come too late, which is an error except in a profile.
     shown_run, named_run = (
         package.run(
             tmp_path / file, trace="10ms", set={"duration": "200s"} if "change" in shown else {}

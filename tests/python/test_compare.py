@@ -1,4 +1,4 @@
-"""`fullpipe compare`: algorithms alone and together, with no file."""
+"""`fullpipe compare`: algorithms alone and together, without a scenario file."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(
     )
     assert all(len(line) <= 80 for line in lines if not line.startswith("kept in"))
     assert (tmp_path / "kept" / "picture.png").stat().st_size > 10_000
-    # The same again runs nothing; more repetitions add to what there is.
+    # The same command runs nothing again; more repetitions are added to the finished ones.
     again = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "6", "--out", "kept")
     assert "nothing to run" in again.stdout
     more = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "7", "--out", "kept")
     assert "\n3 runs," in more.stdout
     other = fullpipe("compare", "cubic", "bbr3", *QUICK, "--repeat", "6", "--out", "kept")
     assert other.returncode == 2
-    assert "of another scenario or other points" in other.stderr
+    assert "of a different scenario or different points" in other.stderr
 
 
 def test_its_report_opens_and_its_numbers_are_those_of_the_runs(
@@ -87,8 +87,7 @@ def test_one_run_has_no_intervals_and_says_so(fullpipe: Fullpipe) -> None:
     done = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "1", "--out", "kept")
     assert "of one run: no intervals" in done.stdout
     assert (
-        "one run of each can't tell a difference from chance: --repeat 6 is the least"
-        in done.stdout
+        "one run of each can't show significant differences: use --repeat 6 or more" in done.stdout
     )
     assert "[" not in done.stdout
 
@@ -105,8 +104,8 @@ def test_a_profile_and_any_key_make_the_path(fullpipe: Fullpipe) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("cubic",), "one algorithm is no comparison"),
-        (("cubic", "cubic"), "cubic is there twice"),
+        (("cubic",), "a comparison needs two or more algorithms"),
+        (("cubic", "cubic"), "cubic is named twice"),
         (("cubic", "bbr9"), "no algorithm of this name"),
         (("cubic", "bbr1", "--rate", "100"), "a rate needs a unit"),
         (("cubic", "bbr1", "--set", "path.bufer=1bdp"), "did you mean path.buffer?"),

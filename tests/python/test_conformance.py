@@ -1,4 +1,4 @@
-"""`fullpipe conformance`: the BBR draft's test cases, as the command runs, prints and keeps them."""
+"""`fullpipe conformance`: the BBR draft's test cases, the printed verdicts and the files."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_table_has_the_reason_of_each_condition() -> None:
 
 
 def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # An algorithm without BBR's states has short runs.
+    # Runs of an algorithm without BBR's states are short.
     assert conformance("newreno", out=tmp_path / "kept")
     assert "0 of 22 cases met, 0 missed, 22 skipped" in capsys.readouterr().out
     kept = tmp_path / "kept"

@@ -1,4 +1,4 @@
-"""Algorithms in Python: the same runs as in Rust, everywhere a name is taken, and errors that say where."""
+"""Algorithms in Python: the same results as in Rust, in every command, and errors with their place."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ cc = "newreno"
 
 @pytest.fixture(autouse=True)
 def _example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example's module where the test runs."""
+    """Copies the example's module to the test's directory."""
     shutil.copy(EXAMPLE / "reno.py", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -44,7 +44,7 @@ def _example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def renamed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Without what the two say differently: the columns' prefix, and labels that only one of them has."""
+    """Removes the differences of the two: the columns' prefix, and labels that only one of them has."""
     frame = frame.rename({column: column.removeprefix(f"{name}.") for column in frame.columns})
     return frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
 
@@ -85,7 +85,7 @@ def test_the_command_finds_it_in_the_folder_that_it_is_started_in(
     done = fullpipe("run", "base.toml", "--cc", "reno:Reno", "--json")
     assert json.loads(done.stdout)["flows"][0]["cc"] == "reno:Reno"
     for name, said in [
-        ("reno:Rano", "it has Reno"),
+        ("reno:Rano", "name one that it has: Reno"),
         ("rano:Reno", "there is no module rano"),
         ("a b:C", "not a class of a"),
     ]:
@@ -104,7 +104,7 @@ def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(
         sweep.frame().filter(point=point).drop("point", "cc", "flow.0.cc") for point in (0, 1)
     )
     assert_frame_equal(rust, python)
-    # Another text of the module is another sweep.
+    # With a different text of the module it is a different sweep.
     (tmp_path / "reno.py").write_text((tmp_path / "reno.py").read_text().replace("beta", "part"))
     again = fullpipe(
         "sweep",
@@ -143,7 +143,7 @@ def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(
 
 
 class Broken:
-    """Fails at its tenth ACK."""
+    """An algorithm that fails at its tenth ACK."""
 
     def __init__(self, config: Config) -> None:
         self.acks = 0
@@ -166,12 +166,12 @@ def test_what_it_raises_ends_the_run_with_its_traceback() -> None:
             BASE, {"flow.0.cc": ["broken"]}, repeat=2, controllers={"broken": Broken}, out="out"
         )
     assert "the run of point 0 with seed" in str(in_sweep.value.__notes__)
-    # Nothing is broken for those that come after.
+    # Later runs are not affected.
     assert package.run(BASE).flows[0]["goodput_bps"] > 0
 
 
 class Timed:
-    """Wakes up every 10 ms, draws, and paces."""
+    """An algorithm that wakes up every 10 ms, draws a random number, and paces."""
 
     random = True
     recovery = "own"
@@ -212,7 +212,7 @@ def test_timers_pacing_and_random_numbers_are_as_in_rust() -> None:
 
 
 class Talkative:
-    """A window that stands still, with a state and a reason of its own for each of its first 300 ACKs."""
+    """An algorithm with a constant window, and a new state and reason at each of its first 300 ACKs."""
 
     fields = {"state": package.Field(labels=[f"state {n}" for n in range(300)])}
 
@@ -248,13 +248,13 @@ def test_states_and_reasons_may_be_more_than_a_byte_tells_apart(tmp_path: Path) 
     codes, labels = run.columns("transitions")["reason"]
     assert [labels[code] for code in codes] == transitions["reason"].to_list()
     columns = run.columns()
-    assert columns["limited_by"][0].dtype.itemsize == 1, "few words stay a byte each"
+    assert columns["limited_by"][0].dtype.itemsize == 1, "few labels need one byte each"
     transitions.write_parquet(tmp_path / "transitions.parquet")
     assert_frame_equal(pl.read_parquet(tmp_path / "transitions.parquet"), transitions)
 
 
 class Numbering(Talkative):
-    """Puts a number that never comes twice into its reasons."""
+    """An algorithm with a unique number in each of its reasons."""
 
     def on_ack(self, cx: Context, ack: Ack) -> None:
         for _ in range(1000):

@@ -1,4 +1,4 @@
-"""What `fullpipe doctor` says of a machine."""
+"""`fullpipe doctor`: its findings about a machine, and its report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_it_says_of_every_runner_and_need_whether_it_is_there(fullpipe: Fullpipe
 def test_the_table_is_as_wide_as_a_terminal(fullpipe: Fullpipe) -> None:
     told = fullpipe("doctor")
     assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("What a scenario can run on\n ✓ sim ")
+    assert told.stdout.startswith("Runners, for --on\n ✓ sim ")
     assert all(len(line) <= 80 for line in told.stdout.splitlines())
 
 
@@ -92,7 +92,7 @@ def test_a_report_is_no_json(fullpipe: Fullpipe) -> None:
 
 @pytest.fixture
 def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Another kernel's /proc/sys/net, and one of its modules."""
+    """The /proc/sys/net of another kernel, and its modules."""
     (tmp_path / "ipv4").mkdir()
     for name, text in (
         ("tcp_available_congestion_control", "reno cubic"),
@@ -114,11 +114,11 @@ def test_a_module_is_loaded_by_root_and_what_is_none_needs_another_kernel(
     found = {each.what: each for each in doctor.machine()}
     assert found["TCP algorithms"].found == "cubic, reno"
     assert (found["TCP bbr"].fix, found["TCP bbr"].root) == ("modprobe tcp_bbr", True)
-    assert found["TCP dctcp"].found == "not of this kernel"
-    assert found["more of them"].found == "modules: vegas"
-    assert found["for any user"].found == "root alone may use cubic"
+    assert found["TCP dctcp"].found == "not in this kernel"
+    assert found["more TCP"].found == "modules not loaded: vegas"
+    assert found["TCP for users"].found == "only root may use cubic"
     assert (
-        found["for any user"].fix
+        found["TCP for users"].fix
         == 'sysctl -w net.ipv4.tcp_allowed_congestion_control="reno cubic"'
     )
     assert found["receive buffer"].fix == 'sysctl -w net.ipv4.tcp_rmem="4096 131072 16777216"'
@@ -153,7 +153,7 @@ def test_who_has_the_capabilities_needs_no_user_namespace_but_a_network_one() ->
 
 
 def _said_by_one_without(limit: str, *how: str) -> dict[str, str]:
-    """What doctor says of namespaces to root of a user namespace of the test's own, for which a limit is set."""
+    """Returns doctor's finding about namespaces, as root of the test's own user namespace with a limit set."""
     own = ["unshare", "--user", "--map-root-user"]
     if subprocess.run([*own, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("no user namespace of the test's own")

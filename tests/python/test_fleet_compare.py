@@ -543,11 +543,11 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
         (("empty",), "empty: the directory has no rows\n  fix: name a directory that"),
         (
             ("f", "compared"),
-            "2 directories, and a report is of one\n  fix: make one of each; arms of a fleet",
+            "2 directories, but a report covers one\n  fix: make one report per directory",
         ),
         (
             ("compared",),
-            "compared: it has a comparison of a fleet's arms, with its report\n  fix: make another",
+            "compared: a comparison of a fleet's arms, which has its report already\n  fix: make a new",
         ),
     ):
         refused = CliRunner().invoke(app, ["report", *(f"{tmp_path / each}" for each in args)])

@@ -1,4 +1,4 @@
-"""The host's numbers are found again in turns that were made of them."""
+"""The fit finds the numbers of a host in turns that were made from them."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ CALL, ACK, SEND, RECEIVE = 3_000.0, 2_000.0, 1_000.0, 700.0
 
 
 def _sides(batch: int, rng: np.random.Generator) -> dict[str, Any]:
-    """A server that never sleeps and a client that sleeps before each turn; now and then a turn is interrupted."""
+    """Makes turns of a server that never sleeps and a client that sleeps before each; some turns are interrupted."""
     least, median, greatest = 8_000.0, 10_000.0, 600_000.0
     server, client, handed = [], [], []
     now = 1e6

@@ -1,4 +1,4 @@
-"""`--on kernel`: this machine's own TCP, through the command. What is claimed here holds on a busy machine, too."""
+"""`--on kernel`: this machine's own TCP, through the command. All assertions must also hold on a busy machine."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _not_allowed(folder: Path) -> str | None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Somewhere to write; tests that use it are skipped where namespaces are not allowed."""
+    """A writable directory; tests that use it are skipped where namespaces are not allowed."""
     if said := _not_allowed(tmp_path):
         if not ("does not allow" in said or "/dev/net/tun" in said):
             pytest.fail(said)
@@ -165,7 +165,7 @@ def test_more_than_can_be_under_way_at_once_is_refused(folder: Path) -> None:
     Path(file).write_text(text.replace('buffer = "20packets"', 'buffer = "2000packets"'))
     done = subprocess.run([*RUN, file, "--on", "kernel"], capture_output=True, text=True)
     assert done.returncode == 2, done.stdout
-    assert "workload.0.load = 0.9: some " in done.stderr
+    assert "workload.0.load = 0.9: about " in done.stderr
     assert "flows would be under way at once; this system allows" in done.stderr
 
 
@@ -183,7 +183,7 @@ def test_a_short_cell_is_near_what_was_recorded_of_linux(folder: Path) -> None:
     done = subprocess.run(
         [*command, "--seeds", "1", "--json"], cwd=folder, capture_output=True, text=True
     )
-    assert done.returncode in {0, 1}, done.stderr  # on a busy machine it may be missed
+    assert done.returncode in {0, 1}, done.stderr  # 1 on a busy machine, where cells may be missed
     found = {each["metric"]: (each["published"], each["ours"]) for each in json.loads(done.stdout)}
     assert found.keys() == {"goodput", "RTT", "queue p95", "resent"}
     for metric, allowed in {"goodput": 0.15, "RTT": 0.3, "queue p95": 0.3}.items():
@@ -223,7 +223,7 @@ def test_what_the_machine_cannot_pace_is_refused_before_it_begins(folder: Path) 
 
 
 def _named(file: str) -> list[str]:
-    """Processes with this file among their arguments."""
+    """Returns the processes with this file among their arguments."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit() and process.name != str(os.getpid()):
@@ -252,7 +252,7 @@ def test_nothing_is_left_of_a_run_that_is_ended(
     temporary = folder / "tmp"
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary)}
-    # Under nohup and the like SIGINT is ignored; here it is not.
+    # SIGINT is not ignored here, even if the tests run under nohup.
     command = subprocess.Popen(
         [*RUN, file, "--on", "kernel"],
         env=environment,
@@ -261,7 +261,7 @@ def test_nothing_is_left_of_a_run_that_is_ended(
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     deadline = time.monotonic() + 20
-    # the command, a keeper, its first process, two agents
+    # The command, a keeper, its first process, and two agents.
     while len(_named(file)) < 5 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert len(_named(file)) >= 5

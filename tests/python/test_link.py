@@ -1,4 +1,4 @@
-"""`fullpipe link`: real programs behind a path, in real time. Judged generously, since the machine may be busy."""
+"""`fullpipe link`: real programs behind a path, in real time. Bounds are wide, since the machine may be busy."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     assert done.returncode == 0, done.stderr
     connect_s, goodput = map(float, done.stdout.split())
     assert 0.040 <= connect_s < 0.5
-    # Never faster than the path; and not much slower, however busy the machine.
+    # Never faster than the path, and not much slower even on a busy machine.
     assert 0.3 * 20e6 < goodput < 20e6 * 1448 / 1500 * 1.05
     report = json.loads((kept / "link.json").read_text())
     assert report["down"]["bytes"] > 3_000_000
@@ -97,11 +97,11 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     assert report["timeliness"]["overflown"] == 0
     assert "Mbit/s" in done.stderr
     assert "lateness p50" in done.stderr
-    # Packets of both ends: what went in at one, less what was dropped, came out at the other.
+    # Packets of both ends: those sent at one end, minus those dropped, arrive at the other end.
     near, far = (_packets(kept / f"{end}.pcapng") for end in ("near", "far"))
     through = sum(report[way]["packets"] for way in ("down", "up"))
     dropped = {way: report[way]["dropped"] for way in ("down", "up")}
-    assert abs(len(near) - through - dropped["up"]) <= 200  # some are still under way at the end
+    assert abs(len(near) - through - dropped["up"]) <= 200  # some are still in flight at the end
     assert abs(len(far) - through - dropped["down"]) <= 200
     assert all(packet[0] >> 4 == 4 for _, packet in near + far)
     assert abs(near[0][0] / 1e9 - time.time()) < 120
@@ -123,7 +123,7 @@ def test_a_capture_that_finds_no_room_is_said_and_nothing_is_kept(
 
 
 def _packets(file: Path) -> list[tuple[int, bytes]]:
-    """(nanoseconds since 1970, packet) of a pcapng file, whose blocks are all checked."""
+    """Checks all blocks of a pcapng file; returns (nanoseconds since 1970, packet)."""
     blocks, found = file.read_bytes(), []
     while blocks:
         kind, length = struct.unpack_from("<II", blocks)
@@ -147,7 +147,7 @@ def test_a_scenarios_path_its_queue_and_its_loss(link: Link, programs: Path) -> 
     done = link(f"--scenario={programs / 'lossy.toml'}", server, f"--out={kept}", "--", *client)
     assert done.returncode == 0, done.stderr
     report = json.loads((kept / "link.json").read_text())
-    # Handshakes do not count, and the rest of 50 may not be full.
+    # Packets of handshakes are not counted, and the last group of 50 may be incomplete.
     lost, sent = report["links"][0]["losses"], report["down"]["packets"] + report["down"]["dropped"]
     assert lost in range((sent - 3) // 50 - 1, sent // 50 + 1)
     assert report["up"]["links"] == []
@@ -162,7 +162,7 @@ def test_the_exit_code_is_the_commands(link: Link) -> None:
     assert "error: no-such-program-here: No such file" in done.stderr
     done = link("--server", "false", "--", "true")
     assert done.returncode == 2
-    assert '--server "false" has ended' in done.stderr
+    assert '--server "false" ended' in done.stderr
 
 
 def test_arguments_reach_the_command_as_they_are(link: Link) -> None:
@@ -190,7 +190,7 @@ def test_live_says_each_second_how_it_is_going(link: Link) -> None:
 def test_a_link_behind_a_link_is_refused(link: Link) -> None:
     done = link("--", *LINK, "--", "echo", "it ran")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "links do not nest" in done.stderr
+    assert "links can't be nested" in done.stderr
 
 
 def test_the_command_has_no_capability_with_which_it_could_leave(link: Link) -> None:
@@ -205,8 +205,8 @@ def test_the_command_has_no_capability_with_which_it_could_leave(link: Link) -> 
         )
 
 
-# Settings of the machine, which its owner may write whatever its capabilities. None is written to,
-# only opened.
+# Settings of the machine, which root may write even without capabilities. The test opens them, but
+# writes none.
 SETTINGS = """
 import errno, os, sys
 tried, opened = 0, []
@@ -272,8 +272,8 @@ def test_nor_in_namespaces_of_its_own(link: Link, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-# Whoever traces the first process is in its namespaces, and those are the machine's for its proxy's
-# threads.
+# A process that can trace the first process gets into its namespaces, which are the machine's for the
+# threads of its proxy.
 TRACER = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -324,7 +324,7 @@ def test_nothing_is_left_after_kill_9(link: Link, tmp_path: Path, victim: str) -
     who = {"caller": process.pid, "keeper": children[0], "first": _children(children[0])[0]}[victim]
     os.kill(who, signal.SIGKILL)
     _, said = process.communicate(timeout=20)
-    assert victim == "caller" or (process.returncode == 2 and "nothing is left" in said)
+    assert victim == "caller" or (process.returncode == 2 and "left nothing behind" in said)
     _wait_for_nobody_in(namespaces)
 
 
@@ -336,7 +336,7 @@ def test_nothing_is_left_when_a_signal_ends_it(
     process.send_signal(sent)
     _, said = process.communicate(timeout=20)
     assert "Traceback" not in said
-    # SIGINT asks the command to end, which is then an end as any other.
+    # SIGINT asks the command to end; its end is then a normal one.
     assert process.returncode == (128 + sent if sent != signal.SIGINT else 128 + signal.SIGTERM)
     assert (tmp_path / "kept").exists() == (sent == signal.SIGINT)
     _wait_for_nobody_in(namespaces)
@@ -349,7 +349,7 @@ def test_nothing_is_left_of_what_the_command_has_started(link: Link, tmp_path: P
 
 
 def _begin(directory: Path, *options: str) -> tuple[subprocess.Popen[str], list[str]]:
-    """A link with a command that goes on and a daemon, and the network namespaces that it has."""
+    """Starts a link with a long-running command and a daemon; returns it with its network namespaces."""
     script = "setsid sleep 1000 & readlink /proc/self/ns/net > near.new && mv near.new near; exec sleep 1000"
     far = f"sh -c 'readlink /proc/self/ns/net > {directory}/far; exec {sys.executable} -m http.server 80'"
     process = subprocess.Popen(
@@ -376,7 +376,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _wait_for_nobody_in(namespaces: list[str]) -> None:
-    """Waits for the last process of them: with it go the namespaces, which have no name, and their devices."""
+    """Waits for the end of the last process in the namespaces: they have no names, so they vanish with it."""
 
     def inside() -> list[str]:
         found = []
@@ -384,7 +384,7 @@ def _wait_for_nobody_in(namespaces: list[str]) -> None:
             try:
                 if str(process.readlink()) in namespaces:
                     found.append(f"{process}: {(process.parent.parent / 'cmdline').read_text()}")
-            except OSError:  # it has just gone, or is not ours
+            except OSError:  # the process has just ended, or has a different owner
                 continue
         return found
 
@@ -394,8 +394,7 @@ def _wait_for_nobody_in(namespaces: list[str]) -> None:
     assert left == []
 
 
-# A host of the test's own: a namespace with an address of its own and a server, in which the link
-# is made.
+# A host of the test's own, which runs the link: a namespace with an address of its own and a server.
 HOST = """
 import socket, subprocess, sys, threading
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -451,15 +450,15 @@ def test_the_outside_is_reached_only_when_it_is_asked_for(link: Link, tmp_path: 
         on_host("--rtt=50ms", "--uplink", "--", sys.executable, "direct.py")
         == "Network is unreachable\n"
     )
-    # The outside, not its loopback; a name that there is none of; and over the path, which takes
-    # its time.
+    # The proxy reaches the outside but not its loopback, refuses an unknown name, and data take the
+    # path's RTT.
     said = on_host("--rtt=50ms", "--uplink", "--", sys.executable, "socks.py")
     assert said == "(0, b'outside') (2, b'') (4, b'') True\n"
 
 
 def test_without_root_it_works_or_says_what_to_allow(link: Link) -> None:
     if os.geteuid() != 0:
-        pytest.skip("for root, who can be somebody else; who is not root has seen it")
+        pytest.skip("needs root, to become another user; the other tests cover a user without root")
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     done = subprocess.run(
         [*nobody, *LINK, "--", "id", "-u"], capture_output=True, text=True, cwd="/"
@@ -488,11 +487,11 @@ def test_what_the_machine_cant_do_is_refused_with_the_estimate(link: Link) -> No
     [
         (["--rate", "20"], "fix: write"),
         (["--queue", "fq_coddle"], 'did you mean "fq_codel"'),
-        (["--profile", "lte", "--up", "1mbit"], "fix: set it: --set link.0.rate=1mbit"),
+        (["--profile", "lte", "--up", "1mbit"], "fix: use --set link.0.rate=1mbit"),
         (["--set", "path.ack_filter=on"], "only the simulator filters ACKs"),
         (["--scenario", "nowhere.toml"], "nowhere.toml: No such file"),
         (["--server", "iperf3 '-s"], "fix: close the quotes"),
-        (["--server", ""], "--server: no program"),
+        (["--server", ""], "--server: the program is missing"),
     ],
 )
 def test_what_a_user_gets_wrong_is_explained(args: list[str], said: str) -> None:

@@ -1,6 +1,6 @@
-"""A metric is declared once, in crates/trace/src/metrics.rs: types, pages and columns follow.
+"""Types, pages and columns of metrics agree with their declarations in crates/trace/src/metrics.rs.
 
-FULLPIPE_BLESS=1 writes what follows.
+FULLPIPE_BLESS=1 writes the types and the tables of the page.
 """
 
 import os
@@ -15,7 +15,7 @@ from fullpipe import _core, stats
 ROOT = Path(__file__).parents[2]
 TYPES = ROOT / "python/fullpipe/metrics.py"
 PAGE = ROOT / "docs/reference/metrics.md"
-MARK = "# What follows is written by tests/python/test_metrics.py"
+MARK = "# The rest is written by tests/python/test_metrics.py"
 CLASSES = {
     "flow": ("FlowMetrics", "The metrics of one flow."),
     "workload": ("WorkloadMetrics", "The metrics of one workload: of all its flows together."),
@@ -41,11 +41,11 @@ TRACE_HASH = "Fingerprint of the trace, 16 hexadecimal digits, see [below](#the-
 
 
 def blessed(file: Path, text: str) -> None:
-    """Holds the file's text against this, or writes it."""
+    """Compares the file's text with `text`, or writes it."""
     if os.environ.get("FULLPIPE_BLESS"):
         file.write_text(text, encoding="utf-8")
     assert file.read_text(encoding="utf-8") == text, (
-        f"{file.name} does not follow from the rows: FULLPIPE_BLESS=1"
+        f"{file.name} differs from the declarations; write it with FULLPIPE_BLESS=1"
     )
 
 

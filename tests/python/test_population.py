@@ -156,7 +156,7 @@ def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path
             _, said = process.communicate(timeout=20)
         assert process.returncode == code
         if sent != signal.SIGKILL:
-            assert "of 1,500 paths" in said and "the same command goes on from there" in said
+            assert "of 1,500 paths" in said and "the same command resumes there" in said
         more = len(list(shards.glob("*-*")))
         assert more >= before + 2
         before = more
@@ -213,6 +213,6 @@ def test_what_is_wrong_is_said(fleet: Path, tmp_path: Path) -> None:
         "simulate", "--set", "path.rrt=1ms", *out
     )
     assert not (tmp_path / "new").exists()
-    assert "it has cubic, bbr1" in said("path", str(fleet), "0", "--arm", "bbr2")
+    assert "choose one of cubic, bbr1" in said("path", str(fleet), "0", "--arm", "bbr2")
     assert "has 24 paths" in said("path", str(fleet), "24")
     assert "no simulate.json" in said("path", str(tmp_path), "0")

@@ -94,7 +94,7 @@ def test_another_table_costs_one_file(tmp_path: Path) -> None:
         (
             'title = "A small table"',
             "titel = 1",
-            ["titel: there is no such key", "fix: use one of name, title"],
+            ["titel: unknown key", "fix: use one of name, title"],
         ),
         ("seeds = 2", 'seeds = "two"', ['seeds = "two"', "whole number of 1 or more"]),
         ("seeds = 2", "seeds = 0", ["seeds = 0"]),
@@ -156,7 +156,7 @@ def test_another_table_costs_one_file(tmp_path: Path) -> None:
         (
             "{ factor = 3 }",
             "{ faktor = 3 }",
-            ["metrics.rtt.tolerance.faktor: there is no such key"],
+            ["metrics.rtt.tolerance.faktor: unknown key"],
         ),
         (
             "{ factor = 3 }\n",

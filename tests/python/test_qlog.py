@@ -1,4 +1,4 @@
-"""qlog 0.3: what the draft demands, what qvis needs to open it, and that nothing of the trace is lost or made up.
+"""qlog 0.3: the rules of the drafts, those of qvis, and the same data as in the trace.
 
 The rules are those of draft-ietf-quic-qlog-main-schema-03 and draft-ietf-quic-qlog-quic-events-02, and of qvis'
 FileLoader, QlogLoaderV2 and CongestionGraphD3Renderer as of October 2025.
@@ -74,7 +74,7 @@ def lossy() -> Run:
 
 
 def records(file: Path) -> list[dict[str, Any]]:
-    """The texts of a JSON text sequence (RFC 7464 §2): a record separator before each, a line feed behind it."""
+    """Splits a JSON text sequence (RFC 7464 §2): a record separator before each text, a line feed after it."""
     first, *texts = file.read_bytes().split(b"\x1e")
     assert first == b""
     assert all(text.endswith(b"\n") for text in texts)
@@ -82,7 +82,7 @@ def records(file: Path) -> list[dict[str, Any]]:
 
 
 def opened(file: Path) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Each trace with its events, as qvis takes them out of the file: groups become traces."""
+    """Yields each trace with its events, as qvis reads them: groups become traces."""
     if file.suffix == ".qlog":
         whole = json.loads(file.read_bytes())
         assert whole["qlog_format"] == "JSON"
@@ -102,7 +102,7 @@ def opened(file: Path) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
 
 
 def is_valid(event: dict[str, Any]) -> None:
-    """quic-events-02, as far as we write it."""
+    """Checks the part of quic-events-02 that fullpipe writes."""
     assert set(event) <= {"time", "name", "data", "group_id"}
     data = dict(event["data"])
     match event["name"]:
@@ -118,7 +118,7 @@ def is_valid(event: dict[str, Any]) -> None:
             assert set(data) == {"old", "new", "trigger"}
             assert all(isinstance(word, str) and word for word in data.values())
         case "transport:packet_sent":
-            # qvis complains of sizes in there
+            # qvis reports an error for sizes in there
             assert data["header"].keys() == {"packet_type", "packet_number"}
             assert data["header"]["packet_type"] == "1RTT"
             assert data["raw"]["length"] > 0
@@ -132,7 +132,7 @@ def test_both_forms_are_as_the_draft_has_them_and_as_qvis_wants_them(
 ) -> None:
     file = lossy.qlog(tmp_path / f"run.{ending}")
     traces = {trace["title"]: (trace, events) for trace, events in opened(file)}
-    # What reacts to nothing has no rows: qvis cannot open a trace without events.
+    # An unresponsive flow has no rows, and qvis cannot open a trace without events.
     assert list(traces) == ["cubic", "bbr1"]
     for trace, events in traces.values():
         assert trace["vantage_point"]["type"] == "server"  # the side that sends
@@ -198,8 +198,7 @@ def test_what_was_sent_adds_up_to_the_packets_that_were(lossy: Run, tmp_path: Pa
             for event in events
             if event["name"] == "transport:packet_sent"
         )
-        # Behind the last row some more may leave; what turns out to have arrived after all is
-        # counted with its copy.
+        # Packets may be sent after the last row, and a spurious retransmission counts only once.
         assert sent / 1448 == pytest.approx(flow["sent"], rel=0.01)
 
 
@@ -227,12 +226,12 @@ def test_form_says_what_the_ending_does_not(lossy: Run, tmp_path: Path) -> None:
 def test_what_can_not_be_written_is_refused(lossy: Run, tmp_path: Path) -> None:
     with pytest.raises(
         QlogError,
-        match=r"run\.txt: ends neither in \.qlog nor in \.sqlog\n  fix: call it run\.qlog",
+        match=r"run\.txt: the suffix is neither \.qlog nor \.sqlog\n  fix: name it run\.qlog",
     ):
         lossy.qlog(tmp_path / "run.txt")
     with pytest.raises(QlogError, match=r"no flow 'bbr2'; there are cubic, bbr1, none"):
         lossy.qlog(tmp_path / "run.qlog", flow="bbr2")
-    with pytest.raises(QlogError, match="no rows of none in the trace"):
+    with pytest.raises(QlogError, match="the trace has no rows of none"):
         lossy.qlog(tmp_path / "run.qlog", flow="none")
     with pytest.raises(ValueError, match='no trace was recorded; run with trace="10ms"'):
         run(SHORT).qlog(tmp_path / "run.qlog")
@@ -260,21 +259,21 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
     [
         (
             ("run", "s.toml", "--qlog", "x.json"),
-            "--qlog x.json: ends neither in .qlog nor in .sqlog\n  fix: call it x.qlog",
+            "--qlog x.json: the suffix is neither .qlog nor .sqlog\n  fix: name it x.qlog",
         ),
         (("run", "s.toml", "--qlog", "s.qlog"), "--qlog s.qlog exists already; name a new file"),
         (
             ("run", "s.toml", "--qlog", "x.qlog", "--trace", "off"),
-            "--qlog needs a trace, and --trace off makes none",
+            "--qlog needs a trace, and --trace off records none",
         ),
         (("run", "s.toml", "--qlog", "s.toml/x.qlog"), "--qlog s.toml/x.qlog can't be written: "),
         (
             ("qlog", "two", "x.qlog"),
-            "two: runs of several runners\n  fix: name one's folder, like two/sim",
+            "two: runs of several runners\n  fix: name the directory of one, like two/sim",
         ),
         (
             ("qlog", ".", "x.qlog"),
-            ".: no run with a trace: there is no metrics.json\n  fix: name what `fullpipe run --out`",
+            ".: no run with a trace: there is no metrics.json\n  fix: name a directory that `fullpipe run --out`",
         ),
     ],
 )

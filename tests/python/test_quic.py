@@ -1,4 +1,4 @@
-"""Real QUIC, as the command and Python see it. Skipped where `make quic` has not built it."""
+"""Real QUIC, through the command and Python. Skipped where `make quic` has not built it."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def test_virtual_time_repeats_itself(scenario: Path) -> None:
     assert first.flows[0]["goodput_bps"] > 17e6
     trace = first.trace()
     assert {"cwnd", "bbr3.state", "limited_by"} <= set(trace.columns)
-    # The emulator's queue is the simulator's: both say how long packets waited.
+    # The emulator's queue is the simulator's: both report queueing delays.
     assert first.flows[0]["queue_delay_s"]["mean"] is not None
 
 
 @cache
 def _not_allowed(folder: Path) -> str | None:
-    """Why no sandbox can be made here, if that is so."""
+    """Returns the reason if no sandbox can be made here."""
     file = folder / "short.toml"
     file.write_text(PATH)
     try:
@@ -135,7 +135,7 @@ def test_one_file_on_simulator_kernel_and_quic_gives_one_report(
     assert schema["sim"] == schema["kernel"] == schema["quic"]
     links = pl.read_parquet(out / "quic" / "links.parquet")
     assert links.height == 200, "rows of 10 ms"
-    assert links["queue_packets"].max() in range(60, 135), "of 133 for which there is room"
+    assert links["queue_packets"].max() in range(60, 135), "the queue has room for 133"
     done = subprocess.run(
         [sys.executable, "-m", "fullpipe", "report", str(out)],
         capture_output=True,
@@ -154,7 +154,9 @@ def test_behind_the_path_drops_and_waits_are_the_emulators(sandboxed: Path) -> N
     chance = {"path.loss": "10%", "path.reverse_loss": "10%", "flow.0.bytes": "200kB"}
     run = fullpipe.run(sandboxed, set=chance, on="quic")
     flow, link = run.flows[0], run.links[0]
-    assert flow["completion_s"] is not None, "also where its goodbye, sent once, may be lost"
+    assert flow["completion_s"] is not None, (
+        "even if its last packet, which is sent only once, is lost"
+    )
     assert flow["drops"] == link["drops"] + link["losses"] > 0
     assert flow["ack_drops"] > 0
     assert flow["queue_delay_s"]["mean"] is not None
@@ -196,7 +198,7 @@ def test_threads_stay_where_they_are_told_and_awake(tmp_path: Path) -> None:
     assert (
         fullpipe.run(file, on="sim", set={"flow.0.bytes": "1MB"}).flows[0]["completion_s"]
         is not None
-    ), "left alone"
+    ), "the simulator ignores [quic]"
 
 
 @built
@@ -206,9 +208,9 @@ def test_the_loopback_carries_what_was_asked_for(tmp_path: Path) -> None:
     run = fullpipe.run(file, trace="ack", on="quic")
     flow = run.flows[0]
     assert flow["completion_s"] is not None
-    assert flow["goodput_bps"] > 1e7, "slower than anything but a machine that stands still"
+    assert flow["goodput_bps"] > 1e7, "a bound that even a very busy machine meets"
     assert run.metrics["host"]["kernel"]
-    assert run.trace_hash is None, "no run on the real clock can be repeated"
+    assert run.trace_hash is None, "a run in real time can't be repeated exactly"
     assert run.trace().height > 10
 
 
@@ -309,7 +311,9 @@ def test_a_program_that_is_older_than_the_package_says_so(
     program.write_text(f"#!/bin/sh\necho '{json.dumps(said)}' >&2\nexit 2\n")
     program.chmod(0o755)
     monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
-    with pytest.raises(fullpipe.ScenarioError, match=r"another version.*\n.*run make quic again"):
+    with pytest.raises(
+        fullpipe.ScenarioError, match=r"a different version.*\n.*run make quic again"
+    ):
         fullpipe.run(scenario, on="quic-virtual")
 
 
@@ -318,7 +322,7 @@ def test_a_program_that_is_older_than_the_package_says_so(
     [
         (
             '{"outdated": "no field flows"}',
-            r"another version: no field flows\n.*run make quic again",
+            r"a different version: no field flows\n.*run make quic again",
         ),
         ('{"problem": "no room", "fix": "make some"}', r"--on quic-virtual: no room\n.*make some"),
         ('{"problem": "a socket failed"}', r"a socket failed\n.*run it again"),
@@ -344,6 +348,7 @@ def test_a_program_that_is_killed_is_said_to_be(
     program.chmod(0o755)
     monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
     with pytest.raises(
-        fullpipe.ScenarioError, match=r"was killed, as happens when memory runs out.*\n.*trace less"
+        fullpipe.ScenarioError,
+        match=r"was killed, which may mean that memory ran out\n.*longer trace",
     ):
         fullpipe.run(scenario, on="quic-virtual")

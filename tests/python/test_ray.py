@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 ray = pytest.importorskip("ray", reason="Ray is not installed; `make setup-all` installs it")
 
-# Warnings of Ray's own making are none of ours.
+# Ray's own warnings are not errors.
 pytestmark = pytest.mark.filterwarnings("default")
 
 SCENARIO = """\
-# 24 runs of it are some ten seconds of work
+# 24 runs of it are about ten seconds of work
 duration = "20s"
 [path]
 rate = "1gbit"
@@ -55,12 +55,12 @@ def cluster() -> Iterator[None]:
 
 
 def busy_workers() -> list[int]:
-    """The processes that run a task of ours; Ray puts the task's name into their title."""
+    """Returns the processes that run a task of fullpipe; Ray puts the task's name into their title."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             title = (process / "cmdline").read_bytes()
-        except OSError:  # ended meanwhile
+        except OSError:  # the process has ended
             continue
         if title.startswith(b"ray::_task"):
             found.append(int(process.name))
@@ -88,7 +88,7 @@ def test_every_row_is_there_and_the_same_though_a_worker_is_killed(tmp_path: Pat
         SCENARIO, AXES, repeat=8, engine="ray", trace="off", out=tmp_path / "ray"
     )
     killer.join()
-    assert killed, "no worker was seen at work"
+    assert killed, "no busy worker was found"
     here = package.sweep(SCENARIO, AXES, repeat=8, trace="off", out=tmp_path / "local")
     assert len(here.frame()) == 3 * 8 * 2
     assert_frame_equal(on_ray.frame(), here.frame())
@@ -144,8 +144,8 @@ def test_workloads_and_the_files_that_they_are_made_of_are_there_on_every_worker
     assert_frame_equal(on_ray.frame(), here.frame())
     drawn = here.frame().filter(flow="drawn")
     assert drawn["completed_bytes"].n_unique() == len(drawn), (
-        "each seed and load has flows of its own"
+        "each seed and load has different flows"
     )
     seen = here.frame().filter(flow="seen")
     assert seen["arrived"].unique().to_list() == [60]
-    assert seen["completion_s.mean"].n_unique() == len(seen), "no two repetitions are the same"
+    assert seen["completion_s.mean"].n_unique() == len(seen), "all repetitions differ"

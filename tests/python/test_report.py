@@ -326,7 +326,7 @@ def test_other_forms_have_every_picture(swept: Path, form: Form, tmp_path: Path)
 
 def test_a_sweep_that_has_not_ended_says_so(tmp_path: Path) -> None:
     report = build(_made_up(tmp_path / "s", _told, runs=100))
-    assert ("Runs", "32 of 100: the sweep has not ended: 4 points, seeds 1–8") in report.facts
+    assert ("Runs", "32 of 100, the sweep is incomplete: 4 points, seeds 1–8") in report.facts
 
 
 def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path: Path) -> None:
@@ -338,14 +338,17 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
     (tmp_path / "young").mkdir()
     (tmp_path / "young/sweep.json").write_text("{}", encoding="utf-8")
     for name, says in (
-        ("nothing", "error: nothing: no such directory\n  fix: name what"),
-        ("file", "error: file: is a file, not a directory\n  fix: name what"),
+        ("nothing", "error: nothing: no such directory\n  fix: name a directory that"),
+        ("file", "error: file: is a file, not a directory\n  fix: name a directory that"),
         (
             "empty",
             "error: empty: no results: there is no sweep.json, compare.json, table.json, runners.json",
         ),
-        ("broken", "error: broken: metrics.json or what belongs to it is not as fullpipe"),
-        ("young", "error: young: no run has ended yet"),
+        (
+            "broken",
+            "error: broken: metrics.json or a file that belongs to it does not have the format of",
+        ),
+        ("young", "error: young: no run has finished"),
     ):
         done = fullpipe("report", name)
         assert done.returncode == 2

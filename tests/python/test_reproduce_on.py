@@ -261,7 +261,7 @@ def test_a_study_goes_on_where_it_was_stopped(
     code, said = _stopped(call, small, unfinished / "runs.jsonl", number)
     assert code == (130 if number == signal.SIGINT else -signal.SIGKILL)
     if number == signal.SIGINT:
-        kept = f"what is finished is kept in {target}.unfinished, and the same command goes on from there\n"
+        kept = f"finished runs are kept in {target}.unfinished; the same command resumes there\n"
         assert said.endswith(f"of 8 runs; {kept}")
     first = (unfinished / "runs.jsonl").read_text()
     assert 3 <= first.count("\n") < 8
@@ -298,7 +298,9 @@ def test_what_was_begun_otherwise_is_not_mixed(
     ):
         refused = fullpipe(*call[len(command) :], *changed)
         assert refused.returncode == 2
-        assert f"--out kept: kept.unfinished holds runs of something else: {said}" in refused.stderr
+        assert (
+            f"--out kept: kept.unfinished has runs of a different study: {said}" in refused.stderr
+        )
     small.write_text(small.read_text().replace("published = 0.5", "published = 0.6"))
     refused = fullpipe(*call[len(command) :])
     assert refused.returncode == 2

@@ -1,4 +1,4 @@
-"""What a scenario runs on: the registry, and runners of one's own."""
+"""Runners: the registry, and user-defined ones."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def test_a_run_says_what_it_was_run_on() -> None:
 @pytest.mark.parametrize(
     ("on", "said"),
     [
-        ("simm", r"--on simm: no runner of this name\n  fix: did you mean sim\?"),
-        ("os", r"--on os: no runner of this name\n  fix: there (is|are) sim"),
-        ("", r"--on : no runner of this name\n  fix: there (is|are) sim"),
+        ("simm", r"--on simm: no runner has this name\n  fix: did you mean sim\?"),
+        ("os", r"--on os: no runner has this name\n  fix: there (is|are) sim"),
+        ("", r"--on : no runner has this name\n  fix: there (is|are) sim"),
         (
             "nowhere:Fake",
             r"--on nowhere:Fake: No module named 'nowhere'\n  fix: name a class that can be imported",
@@ -45,8 +45,8 @@ def test_a_run_says_what_it_was_run_on() -> None:
             "own_runners:Absent",
             r"--on own_runners:Absent: it has not been built\n  fix: run make absent",
         ),
-        ("own_runners:Nameless", r"its name has to be of small letters"),
-        ("own_runners:Half", r"own_runners:Half: it has no about"),
+        ("own_runners:Nameless", r"its name must be lower-case letters"),
+        ("own_runners:Half", r"own_runners:Half: the class has no about"),
     ],
 )
 @pytest.mark.usefixtures("fake")
@@ -58,7 +58,7 @@ def test_a_runner_that_is_not_there_is_refused_with_what_to_do(on: str, said: st
 @pytest.mark.usefixtures("fake")
 def test_runners_are_named_once_each() -> None:
     assert [each.name for each in chosen(" own_runners:Fake, sim,")] == ["fake", "sim"]
-    for names_, said in (("sim,sim", "sim is there twice"), (",", "no runner is named")):
+    for names_, said in (("sim,sim", "sim is named twice"), (",", "no runner is named")):
         with pytest.raises(RunnerError, match=said):
             chosen(names_)
 
@@ -122,20 +122,20 @@ def test_several_runners_are_shown_side_by_side(fullpipe: Fullpipe, fake: Path) 
     assert both[0]["flows"] == alone
     refused = fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--qlog", "a.qlog")
     assert refused.returncode == 2
-    assert "keep them with --out" in refused.stderr
+    assert "keep the traces with --out" in refused.stderr
 
 
 def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None:
     (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
     made = fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--out", "kept")
     assert made.returncode == 0, made.stderr
-    assert "a folder each; for a page of them: fullpipe report kept" in made.stdout
+    assert "one directory each; for a report of them: fullpipe report kept" in made.stdout
     report = build(fake / "kept")
     assert ("Machine, other", "kernel 9.9, cpu abacus") in report.facts
     beside = next(section for section in report.sections if section.title == "Runners side by side")
     (table,) = beside.blocks
     assert isinstance(table, Table)
-    assert table.columns == ("contender", "metric", "sim", "other", "other against sim")
+    assert table.columns == ("contender", "metric", "sim", "other", "other vs. sim")
     goodput = {
         name: [
             flow["goodput_bps"]
@@ -159,7 +159,7 @@ def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None
     assert isinstance(after.blocks[0], Table)
     (row,) = [row for row in after.blocks[0].rows if row[:2] == ("cubic", "Goodput, Mbit/s")]
     assert isinstance(row[-1], Number)
-    assert row[-1].text == "+0 %", "rounding of computers is no difference"
+    assert row[-1].text == "+0 %", "a rounding error is not a difference"
     (timeline,) = next(
         section for section in report.sections if section.title == "Over time"
     ).blocks

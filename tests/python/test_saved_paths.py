@@ -1,4 +1,4 @@
-"""What is kept is read from where it lies, whatever the directory is called."""
+"""Saved results are read from their directory, with any characters in its name."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from fullpipe.commands import app
 if TYPE_CHECKING:
     from typer.testing import Result
 
-# Each would be read from `run1`, if it were taken for a pattern; or from another place altogether.
+# As a pattern or a special path, each of these would mean `run1` or an entirely different place.
 NAMES = ["run[1]", "r*n1", "run?", "*", "~", "s3:run1", "{run1,run2}", "[!x]*"]
-# A name can't have the slash, and nothing else of what is printable is refused.
+# All printable characters except the slash may be in a name.
 PRINTABLE = sorted(set(string.printable) - {"/"})
 
 
@@ -33,7 +33,7 @@ def call(*arguments: str) -> Result:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory in which a run and a sweep with newreno are kept as `run1`."""
+    """A directory with a run and a sweep with newreno, each named `run1`."""
     directory = tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(directory)

@@ -1,4 +1,4 @@
-"""How the tests call the command."""
+"""The tests' calls of the command."""
 
 from __future__ import annotations
 

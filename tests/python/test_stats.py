@@ -1,4 +1,4 @@
-"""Statistics: against values worked by hand or published, and what holds of any values."""
+"""Statistics: hand-worked and published values, and properties of any values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from fullpipe import stats
 from fullpipe.stats.words import Compared, digits
 
-# A process time at random, of the size of delays: skewed, as they are.
+# Random values with the size and the skewness of delays.
 RNG = np.random.default_rng(3)
 SKEWED = [
     [float(value) for value in RNG.lognormal(3.0, 0.6, size=count)]
@@ -66,10 +66,10 @@ def test_one_run_has_no_interval_and_equal_runs_have_none_but_their_value() -> N
 def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     rng = np.random.default_rng(1)
     samples = rng.lognormal(0.0, 0.5, size=(200, 30))
-    mean, median = math.exp(0.125), 1.0  # of a lognormal
+    mean, median = math.exp(0.125), 1.0  # those of a lognormal distribution
     for statistic, truth in ((stats.mean, mean), (stats.median, median)):
         covered = sum(low <= truth <= high for _, low, high in map(statistic, samples))
-        # 0.95 ± 3 standard errors, and skew's share
+        # 0.95 ± 3 standard errors, and the effect of skewness
         assert 0.89 <= covered / 200 <= 0.99, statistic.__name__
 
 
@@ -88,7 +88,7 @@ def test_the_band_is_kolmogorovs_within_dvoretzkys_kiefers_and_wolfowitzs() -> N
 
 
 def test_a_distribution_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="no values"):
+    with pytest.raises(ValueError, match="at least one value"):
         stats.cdf([])
 
 
@@ -183,7 +183,7 @@ def test_jain_knows_no_order_and_no_unit() -> None:
 
 
 def _progress(rates: list[float], start: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """A flow with so many Mbit/s in each second."""
+    """Returns the progress of a flow with the given Mbit/s in each second."""
     time = start + np.arange(len(rates) + 1, dtype=float)
     return time, np.concatenate([[0.0], np.cumsum(np.array(rates) * 1e6 / 8)])
 
@@ -203,7 +203,7 @@ def test_flows_that_stay_apart_do_not_converge() -> None:
     found = stats.convergence([_progress([9.0] * 20), _progress([1.0] * 20)], end_s=20.0)
     assert math.isnan(found.time_s)
     assert math.isnan(found.jain)
-    with pytest.raises(ValueError, match="shares need two"):
+    with pytest.raises(ValueError, match="it needs two or more"):
         stats.convergence([_progress([9.0] * 20)], end_s=20.0)
 
 
@@ -219,16 +219,16 @@ def test_enough_looks_at_half_the_interval_over_the_mean() -> None:
     values = [100.0 + each for each in (-2, -1, 0, 1, 2) * 4]
     assert stats.enough(values, "ci(goodput) < 0.7%")
     assert not stats.enough(values, "ci(goodput) < 0.6%")
-    assert not stats.enough(values[:9], "ci(goodput) < 50%")  # too few to look at
+    assert not stats.enough(values[:9], "ci(goodput) < 50%")  # too few to judge
     assert not stats.enough([*values, math.nan], "ci(goodput) < 50%")
 
 
 @pytest.mark.parametrize(
     ("rule", "says"),
     [
-        ("goodput < 2%", "is no rule\n  fix: write it like"),
-        ("sd(goodput) < 2%", r"sd\(\) is not known; there is ci\(\)"),
-        ("ci(goodput) > 2%", "has to be <"),
+        ("goodput < 2%", "is not a rule\n  fix: write it like"),
+        ("sd(goodput) < 2%", r"unknown function sd\(\); use ci\(\)"),
+        ("ci(goodput) > 2%", "must be a < relation"),
         (
             "ci(goodput) < 2mbit",
             "'2mbit' is not relative to the mean\n  fix: write a percentage, like 2%",
@@ -325,7 +325,7 @@ def test_digits_are_two() -> None:
 def test_runs_that_have_no_seeds_in_common_are_compared_by_rank() -> None:
     from fullpipe.verdicts.estimate import mann_whitney, superiority
 
-    # Of nine pairs the first has more in eight, and one is a tie.
+    # In eight of nine pairs the first is greater, and one is a tie.
     assert superiority("mean", [3, 4, 5], [1, 2, 3]).value == pytest.approx(8.5 / 9)
-    # All four above all four: 2 of the 70 ways to share out eight ranks.
+    # All four are above the other four: 2 of the 70 ways to distribute eight ranks.
     assert mann_whitney("mean", [5, 6, 7, 8], [1, 2, 3, 4]).value == pytest.approx(2 / 70)

@@ -1,4 +1,4 @@
-"""Sweeps: points, repetitions, the data set, and what is left of one that was killed."""
+"""Sweeps: points, repetitions, the data set, and the rest of a killed one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from fullpipe.commands import main
 fullpipe.sweeps.execute.SHARD_S = 0.05
 main()
 """
-# And a slow disk, so that there is time to kill it in the middle.
+# The same with a slow disk, so that there is time to kill it.
 SLOW_DISK = """\
 import time
 from fullpipe.sweeps.store import SweepStore
@@ -123,11 +123,11 @@ def test_the_command_says_what_it_did_and_goes_on_where_it_was(
 
     first = sweep("--repeat", "2")
     assert "base.toml: 3 points × 2 seeds" in first
-    assert "set for repetitions to differ: send_jitter 1.2ms, start_jitter 20ms" in first
+    assert "jitter added so that repetitions differ: send_jitter 1.2ms, start_jitter 20ms" in first
     assert "6 runs," in first
     rows = package.Sweep(tmp_path / "out").frame()
-    assert "nothing to run; 6 runs were there already" in sweep("--repeat", "2")
-    assert "6 runs were there already" in sweep("--repeat", "4")
+    assert "nothing to run; 6 runs were already finished" in sweep("--repeat", "2")
+    assert "6 runs were already finished" in sweep("--repeat", "4")
     more = package.Sweep(tmp_path / "out")
     assert more.seeds == [1, 2, 3, 4]
     assert_frame_equal(more.frame().filter(pl.col("seed") <= 2), rows)
@@ -158,11 +158,11 @@ def test_a_row_is_replayed_by_its_command(fullpipe: Fullpipe, base: Path, tmp_pa
     assert words[0] == "fullpipe"
     done = fullpipe(*words[1:], "--json")
     assert json.loads(done.stdout)["flows"][1]["goodput_bps"] == row["goodput_bps"]
-    with pytest.raises(IndexError, match="has points 0 to 2, and none is 3"):
+    with pytest.raises(IndexError, match="has points 0 to 2, but not 3"):
         sweep.replay(3, 1)
-    assert "say which of its points, like --point 0" in fullpipe("run", "out").stderr
+    assert "choose one of its points, like --point 0" in fullpipe("run", "out").stderr
     assert (
-        "--point 1 is for the directory of a sweep"
+        "--point 1 needs the directory of a sweep"
         in fullpipe("run", base.name, "--point", "1").stderr
     )
 
@@ -196,12 +196,12 @@ def test_what_is_killed_goes_on_and_has_every_row_once(how: signal.Signals, tmp_
     before = package.Sweep(tmp_path / "out").frame()
     assert 0 < len(before) < 32
     if how != signal.SIGKILL:
-        assert "what is finished is kept in out, and the same command goes on from there" in said
+        assert "finished runs are kept in out; the same command resumes there" in said
     again = subprocess.run(
         call, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert again.returncode == 0, again.stderr
-    assert f"{len(before) // 2} runs were there already" in again.stdout
+    assert f"{len(before) // 2} runs were already finished" in again.stdout
     frame = package.Sweep(tmp_path / "out").frame()
     assert frame.select("point", "seed", "flow_index").unique().shape[0] == len(frame) == 2 * 8 * 2
     whole = package.sweep(
@@ -227,14 +227,16 @@ def test_only_one_process_fills_a_directory(
         second = fullpipe(*call)
         first.kill()
     assert second.returncode == 2
-    assert "another process is filling it" in second.stderr
+    assert "another process is adding to it" in second.stderr
 
 
 def test_another_sweep_or_build_is_not_mixed_in(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
-    with pytest.raises(FileExistsError, match="holds a sweep of another scenario or other points"):
+    with pytest.raises(
+        FileExistsError, match="holds a sweep of a different scenario or different points"
+    ):
         package.sweep(base, {"path.rtt": ["10ms", "30ms"]}, out=tmp_path / "out")
     with pytest.raises(FileExistsError, match="exists already"):
         package.sweep(base, out=tmp_path)
@@ -243,7 +245,7 @@ def test_another_sweep_or_build_is_not_mixed_in(
     package.sweep(commented, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
     for module in ("fullpipe.batch.spec", "fullpipe.batch.store"):
         monkeypatch.setattr(f"{module}.build", lambda: "0123456789abcdef")
-    with pytest.raises(FileExistsError, match="by another build of fullpipe"):
+    with pytest.raises(FileExistsError, match="by a different build of fullpipe"):
         package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
 
 
@@ -255,9 +257,9 @@ def test_a_file_that_the_scenario_names_is_part_of_it(tmp_path: Path) -> None:
     losses.write_text("12\n")
     assert sweep.frame().filter(pl.col("drops") >= 2).height > 0
     assert package.run(sweep.load(0)).flows[0]["goodput_bps"] == sweep.frame()["goodput_bps"][0], (
-        "the file is not needed"
+        "the sweep does not read the file again"
     )
-    with pytest.raises(FileExistsError, match="of another scenario"):
+    with pytest.raises(FileExistsError, match="of a different scenario"):
         package.sweep(scenario, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
 
 

@@ -1,4 +1,4 @@
-"""Sweeps, comparisons and checks on other runners than the simulator."""
+"""Sweeps, comparisons and checks on runners other than the simulator."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ def test_what_runs_in_no_time_of_its_own_has_the_rows_of_single_runs(fake: Path)
     assert frame.group_by("runner").len().sort("runner").rows() == [("other", 24), ("sim", 24)]
     for row in frame.filter(pl.col("flow_index") == 1).iter_rows(named=True):
         on = "sim" if row["runner"] == "sim" else "own_runners:Other"
-        added = {} if on == "sim" else {"send_jitter": "0s"}  # a real sender has its own
+        added = {} if on == "sim" else {"send_jitter": "0s"}  # a real sender has jitter of its own
         run = package.run(sweep.load(row["point"], seed=row["seed"], set=added), on=on)
         assert row["goodput_bps"] == run.flows[1]["goodput_bps"]
         assert row["link.bottleneck.drops"] == run.links[0]["drops"]
         assert row["host.kernel"] == ("9.9" if on != "sim" else None)
-    assert not sweep.series(2, on="other").equals(sweep.series(2)), "of the first seed on each"
+    assert not sweep.series(2, on="other").equals(sweep.series(2)), (
+        "each runner has the trace of its first seed"
+    )
 
 
 def test_on_a_clock_runs_go_one_at_a_time_and_points_take_turns(fake: Path) -> None:
@@ -55,7 +57,7 @@ def test_on_a_clock_runs_go_one_at_a_time_and_points_take_turns(fake: Path) -> N
     assert runs["began"].dtype.is_temporal()
     blocks = [runs["point"].to_list()[at : at + 4] for at in range(0, 24, 4)]
     assert all(sorted(block) == [0, 1, 2, 3] for block in blocks), "each repetition has every point"
-    assert len({tuple(block) for block in blocks}) > 2, "in an order of its own"
+    assert len({tuple(block) for block in blocks}) > 2, "in a different order"
     assert [set(runs["seed"].to_list()[at : at + 4]) for at in (0, 20)] == [{7}, {12}]
     again = package.sweep(SCENARIO, AXES, repeat=6, out=fake / "again", on=TIMED)
     assert (
@@ -107,13 +109,10 @@ def test_a_sweep_on_a_clock_goes_on_where_it_was_stopped(
         _, said = process.communicate(timeout=20)
     assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
     if number == signal.SIGINT:
-        assert (
-            "of 8 runs; what is finished is kept in out, and the same command goes on from there"
-            in said
-        )
+        assert "of 8 runs; finished runs are kept in out; the same command resumes there" in said
         assert not (fake / "busy").exists(), "the runner cleaned up"
     elif (fake / "busy").exists():
-        (fake / "busy").rmdir()  # as a real runner finds what was left
+        (fake / "busy").rmdir()  # a real runner cleans up after a killed one
     first = {file: file.stat().st_mtime_ns for file in runs.glob("[0-9]*")}
     assert 3 <= len(first) < 8
     done = subprocess.run(call, cwd=fake, capture_output=True, text=True, timeout=60, check=True)
@@ -122,7 +121,7 @@ def test_a_sweep_on_a_clock_goes_on_where_it_was_stopped(
     assert all(file.stat().st_mtime_ns == at for file, at in first.items())
     frame = package.Sweep(fake / "out").frame().filter(flow_index=0).sort("began")
     assert frame["order"].to_list() == list(range(8)), (
-        "in the order that was meant, through the stop"
+        "the order is the same as without an interruption"
     )
 
 
@@ -135,7 +134,7 @@ def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
     said: list[Step] = []
     for step in other_runners.steps(spec, todo, show=said.append):
         said.append(step)  # noqa: PERF402  (some are shown meanwhile)
-    assert {step.left_s for step in said if step.runs == 0} == {None}, "600 s are a deadline"
+    assert {step.left_s for step in said if step.runs == 0} == {None}, "600 s are only a limit"
     later = [step.left_s for step in said if step.runs == 2]
     assert all(seconds is not None and 0 <= seconds < 5 for seconds in later)
 
@@ -174,7 +173,7 @@ def test_the_table_and_the_report_tell_runners_apart(fullpipe: Fullpipe, fake: P
         section for section in report.sections if section.title == "Runners side by side"
     ).blocks
     assert isinstance(beside, Table)
-    assert beside.columns == ("buffer", "contender", "metric", "sim", "other", "other against sim")
+    assert beside.columns == ("buffer", "contender", "metric", "sim", "other", "other vs. sim")
     (timeline,) = next(
         section for section in report.sections if section.title == "Over time"
     ).blocks
@@ -232,4 +231,4 @@ def test_ray_is_the_simulators(fullpipe: Fullpipe, fake: Path) -> None:
     (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
     refused = fullpipe("sweep", "mine.toml", "--engine", "ray", "--on", BOTH)
     assert refused.returncode == 2
-    assert "--engine ray runs the simulator only" in refused.stderr
+    assert "--engine ray runs only the simulator" in refused.stderr

@@ -1,4 +1,4 @@
-"""`--until`: repetitions are added until a rule holds at every point, or there are too many."""
+"""`--until`: repetitions are added until a rule holds at every point, or their number reaches a limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from conftest import Fullpipe
 
-# One flow whose goodput differs with the packets that it loses: the more loss, the more.
+# One flow whose goodput varies with random loss: the more loss, the more it varies.
 BASE = """\
 # One lossy flow
 duration = "2s"
@@ -58,13 +58,11 @@ def test_it_repeats_until_the_rule_holds_at_every_point(fullpipe: Fullpipe, tmp_
         n for n in (10, 20, 30, 40, 50, 62, 77, 96, 120, 150, 187) if n + max(10, n // 4) >= last
     )
     assert enough(goodputs(sweep, 0, 10), rule)
-    assert not enough(goodputs(sweep, 1, before), rule), "no batch more than it takes"
-    assert (
-        f"{rule} holds with {last} repetitions; points had enough after 10 to {last}" in done.stdout
-    )
+    assert not enough(goodputs(sweep, 1, before), rule), "the last batch was necessary"
+    assert f"{rule} holds with {last} repetitions; points needed 10 to {last}" in done.stdout
     again = fullpipe("sweep", *POINTS, "--until", rule)
-    assert f"nothing to run; {2 * last} runs were there already" in again.stdout
-    assert f"points had enough after 10 to {last}" in again.stdout
+    assert f"nothing to run; {2 * last} runs were already finished" in again.stdout
+    assert f"points needed 10 to {last}" in again.stdout
 
 
 @pytest.mark.usefixtures("base")
@@ -81,7 +79,7 @@ def test_with_most_it_ends_and_says_which_points_miss_the_rule(
     assert miss.share is not None
     assert "ci(goodput) < 1% is missed at 1 of 2 points, with 13 repetitions" in done.stdout
     assert f"  point 1 (path.loss=3%): cubic ±{100 * miss.share:.2g} %" in done.stdout
-    assert "the other points had enough after 10" in done.stdout
+    assert "the other points needed 10" in done.stdout
     quiet = fullpipe(*call, "--json")
     assert quiet.returncode == 1
     assert len(json.loads(quiet.stdout)) == 2
@@ -96,7 +94,7 @@ def test_it_goes_on_from_what_is_there_and_comes_to_the_same(base: Path, tmp_pat
     )
     assert package.Sweep(tmp_path / "out").seeds == [*range(1, 21)]
     shards = sorted((tmp_path / "out/runs").iterdir())
-    shards[-1].unlink()  # as if it had been killed within its second batch
+    shards[-1].unlink()  # as if it had been killed during its second batch
     parts = package.sweep(base, axes, until="ci(goodput) < 4%", out=tmp_path / "out", trace="off")
     assert parts.seeds == whole.seeds
     assert_frame_equal(parts.frame(), whole.frame())
@@ -117,17 +115,17 @@ def test_without_out_it_shares_the_directory_of_repeat(fullpipe: Fullpipe, base:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--until", "goodput < 2%"], "is no rule fix: write it like"),
+        (["--until", "goodput < 2%"], "is not a rule fix: write it like"),
         (["--until", "ci(goodputt) < 2%"], "no metric 'goodputt' fix: did you mean goodput?"),
         (
             ["--until", "ci(goodput) < 2%", "--max-repeat", "9"],
-            "fewer than the 10 that a rule looks at fix: say --max-repeat 10",
+            "less than the 10 that a rule needs fix: use --max-repeat 10",
         ),
         (
             ["--until", "ci(goodput) < 2%", "--repeat", "30", "--max-repeat", "20"],
-            "at most 20 repetitions are fewer than the first 30 repetitions fix: say --max-repeat 30",
+            "--max-repeat 20 is less than the first batch of 30 fix: use --max-repeat 30",
         ),
-        (["--max-repeat", "20"], "--max-repeat is for --until fix: say --until"),
+        (["--max-repeat", "20"], "--max-repeat needs --until fix: add --until"),
         (
             [
                 "--until",
@@ -175,7 +173,7 @@ def test_a_flow_without_a_value_in_some_run_misses_the_rule(
     base.write_text(text.replace("SIZE", "20kB"))
     easy = package.sweep(base, until="ci(completion) < 60%", out=tmp_path / "easy", trace="off")
     assert {*easy.frame().filter(flow="endless")["completion_s"]} == {None}, (
-        "has no such metric, and is not meant"
+        "without this metric in any run, it can't miss the rule"
     )
     base.write_text(text.replace("SIZE", "1.4MB"))
     done = fullpipe(

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers in the format of tables."""
 
 from __future__ import annotations
 

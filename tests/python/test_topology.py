@@ -1,4 +1,4 @@
-"""Several links, as users see them."""
+"""Several links in metrics, traces, tables and pictures."""
 
 from __future__ import annotations
 

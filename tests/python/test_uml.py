@@ -1,4 +1,4 @@
-"""Linux's TCP in simulated time: what is refused, and, where the oracle was built, a run."""
+"""Linux's TCP in simulated time: refused scenarios, and runs where user-mode Linux was built."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_without_the_hosts_tools_the_step_that_brings_them_is_named(
     monkeypatch.setattr(_uml_boot, "SEARCHED", "/nowhere")
     missing = uml.RUNNER.missing()
     assert missing is not None
-    assert (missing.problem, missing.root) == ("there is no setpriv", True)
+    assert (missing.problem, missing.root) == ("setpriv is not installed", True)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_it_says_how_far_it_is_and_what_became_of_acks() -> None:
     assert told == sorted(told)
     assert len({round(share, 3) for share in told if 0 < share < 1}) >= 2
     (flow,) = json.loads(result.metrics_json())["flows"]
-    # Linux acknowledges nearly each segment. A lost SYN-ACK, one run in ten, leaves time for a fifth of the
-    # 2500 segments: the bounds are four standard errors of so many.
+    # Linux acknowledges nearly each segment. After a lost SYN-ACK, in one of ten runs, only a fifth of the
+    # 2500 segments are sent: the bounds are four standard errors for that number.
     assert 0.04 < flow["ack_drops"] / flow["sent"] < 0.16
     assert flow["goodput_bps"] > 9e6
 
@@ -152,7 +152,7 @@ def test_nothing_is_left_when_its_parent_is_killed() -> None:
 
 
 def _linux(parent: int) -> list[int]:
-    """The oracle's processes that come from this one."""
+    """Returns the processes of user-mode Linux that descend from this one."""
     listed = subprocess.run(
         ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
     ).stdout

@@ -264,15 +264,15 @@ def test_used_wrongly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["extract", ".", "-o", "x"], ".: is a directory"),
         (["extract", "a.pcap", "b.csv", "-o", "x"], "capture and csv files together"),
         (["extract", "a.pcap", "-o", "there"], "--out there exists already"),
-        (["extract", "a.pcap", "-o", "x", "--idle", "60"], "'60' is no time"),
+        (["extract", "a.pcap", "-o", "x", "--idle", "60"], "'60' is not a time"),
         (["extract", "a.pcap", "-o", "x", "--columns", "start=a"], "omit --columns"),
         (["extract", "b.csv", "-o", "x", "--columns", "begin=a"], "not start=NAME,bytes=NAME"),
         (["describe", "nowhere"], "nowhere: no such file"),
         (["extract", "/dev/null", "-o", "x"], "/dev/null: is a pipe or a device"),
-        (["describe", "a.pcap", "--plot", "there"], "a picture is a .png"),
+        (["describe", "a.pcap", "--plot", "there"], "a picture needs the suffix .png"),
         (["describe", "a.pcap", "--plot", "there.png"], "--plot there.png exists already"),
         (["fit", "b.csv"], "b.csv: 1 flows, all of 2 bytes: a fit needs at least 100"),
-        (["describe", "a.pcap", "--plot", "a.txt"], "a picture is a .png"),
+        (["describe", "a.pcap", "--plot", "a.txt"], "a picture needs the suffix .png"),
     ]:
         code, stderr = _told(tmp_path, monkeypatch, *arguments)
         assert code == 2 and said in stderr, stderr

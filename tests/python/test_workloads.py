@@ -98,12 +98,12 @@ def test_what_was_kept_is_run_again_with_the_same_flows_and_refused_with_others(
     ("flows", "problem"),
     [
         (pl.DataFrame({"start": [1.0]}), "no column bytes"),
-        (pl.DataFrame({"start": [1.0], "bytes": [0]}), "no flow with bytes"),
-        (pl.DataFrame({"start": [1.0], "bytes": [-5]}), "less than no bytes"),
-        (pl.DataFrame({"start": [1.0], "bytes": [1.5]}), "of Float64"),
-        (pl.DataFrame({"start": ["a"], "bytes": [1]}), "its column start is of String"),
-        (pl.DataFrame({"start": [float("nan")], "bytes": [1]}), "a start is no time"),
-        (pl.DataFrame({"start": [1.0], "bytes": [1], "chunks": [3]}), "no list of"),
+        (pl.DataFrame({"start": [1.0], "bytes": [0]}), "no flow in the file has bytes"),
+        (pl.DataFrame({"start": [1.0], "bytes": [-5]}), "negative number of bytes"),
+        (pl.DataFrame({"start": [1.0], "bytes": [1.5]}), "type Float64"),
+        (pl.DataFrame({"start": ["a"], "bytes": [1]}), "the column start has type String"),
+        (pl.DataFrame({"start": [float("nan")], "bytes": [1]}), "a start is not a finite number"),
+        (pl.DataFrame({"start": [1.0], "bytes": [1], "chunks": [3]}), "not a list of"),
     ],
 )
 def test_a_file_that_has_no_flows_is_refused_by_its_key(

@@ -12,7 +12,7 @@
 it. `checkpoint.py` stores one line per run until a study is complete. The same command resumes
 either.
 
-This package knows no command, and the packages of commands do not import each other. Two
+This package imports no command, and the packages of commands do not import each other, with two
 exceptions: `reproduce` uses `fleet`, `comparison` uses `sweeps`.
 """
 
@@ -25,5 +25,5 @@ if TYPE_CHECKING:
 
 
 def kept_in(directory: Path) -> str:
-    """What a command that is stopped says of its finished runs."""
-    return f"what is finished is kept in {directory}, and the same command goes on from there"
+    """Returns the message of an interrupted command about its finished runs."""
+    return f"finished runs are kept in {directory}; the same command resumes there"

@@ -1,7 +1,7 @@
-"""What has been run so far, beside the directory that it will be in: the same command goes on from there.
+"""Finished runs of an interrupted study, in a directory next to the final one: the same command resumes there.
 
-`DIR.unfinished` holds `study.json`, which says what is run, and `runs.jsonl`, a line a finished run. When `DIR` is
-there, it vanishes.
+`DIR.unfinished` has `study.json`, which describes the study, and `runs.jsonl`, one line per finished run. It is deleted
+when `DIR` is complete.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 _ABOUT, _RUNS = "study.json", "runs.jsonl"
 
 Key = tuple[str | int, ...]
-"""What a run is told from others by."""
+"""Identifies a run."""
 
 
 def directory(target: Path) -> Path:
-    """Where the finished runs are stored of the results that will be in `target`."""
+    """Returns the directory for finished runs while `target` is incomplete."""
     return target.with_name(f"{target.name}.unfinished")
 
 
 def begun(target: Path) -> Mapping[str, str] | None:
-    """What was begun there, if anything."""
+    """Returns the description of the incomplete study for `target`; None before the first run."""
     try:
         return read_json(directory(target) / _ABOUT)
-    except (OSError, ValueError):  # killed right at the beginning
+    except (OSError, ValueError):  # none, or its process was killed at the very beginning
         return None
 
 
 class Checkpoint:
-    """Stores finished runs while others go on, and has those of before.
+    """Stores finished runs while others execute, and has those of an interrupted process.
 
-    As a context it keeps other processes from the same runs. It vanishes when its block ends well,
-    or before the first run is done.
+    As a context it keeps other processes from the same runs. The directory is deleted when the
+    block succeeds, or when it fails before the first run is done.
 
     Raises:
-        FileExistsError: When something else was begun there.
-        BlockingIOError: When another process is at it.
+        FileExistsError: When the directory has runs of a different study.
+        BlockingIOError: When another process uses the directory.
     """
 
     def __init__(self, target: Path, about: Mapping[str, str], called: str) -> None:
@@ -59,17 +59,17 @@ class Checkpoint:
 
     @property
     def kept(self) -> str:
-        """What is kept when it is stopped, in words."""
+        """The message about finished runs for an interrupted command."""
         if not self._runs:
             return "nothing kept"
         return kept_in(self._directory)
 
     def get(self, key: Key) -> dict[str, Any] | None:
-        """What a run of before came to."""
+        """Returns the record of a finished run; None if it has not run."""
         return self._known.get(key)
 
     def add(self, key: Key, record: Mapping[str, object]) -> None:
-        """Writes what a run came to."""
+        """Writes the record of a finished run."""
         line = json.dumps({"key": key, **record})
         self._file.write(f"{line}\n")
         self._file.flush()
@@ -106,13 +106,13 @@ class Checkpoint:
         ]
         if other:
             raise FileExistsError(
-                f"{self._called}: {self._directory} holds runs of something else: {'; '.join(other)}\n"
+                f"{self._called}: {self._directory} has runs of a different study: {'; '.join(other)}\n"
                 f"  fix: name a new directory, or remove that one"
             )
 
     def _load(self, runs: Path) -> None:
         whole, _, torn = _text(runs).rpartition("\n")
-        if torn:  # of a process that was killed
+        if torn:  # a process was killed while writing
             runs.write_text(f"{whole}\n" if whole else "", encoding="utf-8")
         for line in whole.splitlines():
             record: dict[str, Any] = json.loads(line)

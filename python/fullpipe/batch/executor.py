@@ -1,4 +1,4 @@
-"""Executes jobs one after the other, or on threads; and the order in which repetitions take their turn."""
+"""Executes jobs on threads, and defines the order of repetitions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LOOK_UP_S = 0.1
 def blocks(
     size: int, repetitions: Iterable[int], key: Callable[[int], object] | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Each repetition of all items, before the next repetition of any.
+    """Yields each repetition of all items before the next repetition of any item.
 
     Args:
-        size: How many items there are.
-        repetitions: Their numbers.
-        key: Seeds the order of a repetition, which is shuffled then: a randomized block design. None to go in order.
+        size: The number of items.
+        repetitions: The numbers of the repetitions.
+        key: Returns a seed to shuffle the items of a repetition: a randomized block design. None to keep their order.
 
     Yields:
         Repetition and item.
@@ -40,20 +40,21 @@ def blocks(
 def on_threads(
     jobs: Sequence[Callable[[Progress], T]], threads: int, tick: Callable[[], object] = lambda: None
 ) -> Generator[tuple[int, T], None, None]:
-    """Executes jobs on so many threads. Closed, it ends them.
+    """Executes jobs on threads. Closing the generator ends them.
 
-    A job calls the progress that it is given now and then: that ends it when the others are interrupted.
+    A job must call the progress function that it is given from time to time: the function raises KeyboardInterrupt
+    when the jobs are to end.
 
     Args:
-        jobs: What to execute, in this order.
-        threads: How many at a time.
-        tick: Called several times a second, in this thread.
+        jobs: The jobs, in the order to begin them.
+        threads: The number of threads.
+        tick: Called several times a second, in the caller's thread.
 
     Yields:
         The number of a job and its result, when it is done.
 
     Raises:
-        What the first job that fails raises, after all results that are there.
+        The exception of the first job that fails, after the results that are available then.
     """
     ended = threading.Event()
 
@@ -66,11 +67,11 @@ def on_threads(
         numbers = {executor.submit(job, progress): number for number, job in enumerate(jobs)}
         pending: set[Future[T]] = set(numbers)
         while pending:
-            # Not without end: once polars is loaded, whose handler restarts system calls, Ctrl-C
-            # does not end a wait.
+            # With a timeout: polars' signal handler restarts system calls, so that Ctrl-C does not
+            # end a wait.
             done, pending = wait(pending, timeout=_LOOK_UP_S, return_when=FIRST_COMPLETED)
             for each in sorted(done, key=lambda job: (job.exception() is not None, numbers[job])):
-                yield numbers.pop(each), each.result()  # nothing holds a result for longer
+                yield numbers.pop(each), each.result()  # no reference to the result remains
             tick()
     finally:
         ended.set()

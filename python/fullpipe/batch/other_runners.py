@@ -1,9 +1,8 @@
-"""Runs of a sweep on other runners than the simulator: one by one, or some side by side.
+"""Runs of a sweep on runners other than the simulator: one at a time, or on threads.
 
-On the clock of a machine what happens beside a run is in its result. So such runs go on one at a
-time, and in each repetition all points (on all such runners) take their turn in an order of its
-own: what drifts meanwhile, a busy neighbor, a warm CPU, falls on all alike. That is a randomized
-block design.
+On the clock of a machine, other activity of the machine disturbs a run. So such runs execute one at
+a time. In each repetition all points on all such runners run in a new random order, so that slow
+changes (a busy neighbor, a warm CPU) affect all of them equally: a randomized block design.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class ScheduledRun(NamedTuple):
-    """A run that is to be made.
+    """A run to execute.
 
     Attributes:
-        runner: On what.
-        number: The run's.
+        runner: Its runner.
+        number: The run's number.
         order: Its place among all runs of the sweep.
     """
 
@@ -46,12 +45,12 @@ class ScheduledRun(NamedTuple):
 def schedule(
     spec: SweepSpec, missing: Mapping[str, Sequence[tuple[int, int]]], runners: Sequence[Runner]
 ) -> list[ScheduledRun]:
-    """What is to be run in which order: repetition by repetition, and in each of them shuffled by the sweep's identity.
+    """Returns the missing runs in their order: by repetition, each shuffled by the sweep's identity in real time.
 
     Args:
         spec: The sweep.
-        missing: The runs that are not there yet, of each runner, as ranges of numbers.
-        runners: All of the same kind: real-time ones, or none.
+        missing: The ranges of run numbers that are missing, by runner.
+        runners: The runners: all real-time ones, or none of them.
     """
     points, repetitions = spec.plan.points, range(spec.plan.seeds[1])
     wanted = {
@@ -72,10 +71,10 @@ def schedule(
 def refuse(
     spec: SweepSpec, runners: Sequence[Runner], level: Callable[[_core.Scenario], str]
 ) -> None:
-    """Shows every point to every runner, before the first run.
+    """Lets every runner check every point, before the first run.
 
     Raises:
-        ScenarioError: When one of them refuses it.
+        ScenarioError: When a runner refuses a point.
     """
     for point in range(spec.plan.points):
         scenario = _scenario(spec, point)
@@ -91,14 +90,14 @@ def steps(
     threads: int | None = None,
     show: Callable[[Step], object] = lambda _: None,
 ) -> Generator[Step, None, None]:
-    """Makes runs, all on runners of the same kind; each is a shard of its own. Closed, it ends them.
+    """Executes runs, all on real-time runners or on none; each is a shard of its own. Closing the generator ends them.
 
     Args:
         spec: The sweep.
-        todo: Which runs, in which order.
-        level: The trace's level, by a run's number and scenario.
-        threads: How many side by side, on runners that allow it; None for one a core.
-        show: Is shown steps between those that it yields: how far a run is.
+        todo: The runs, in their order.
+        level: Returns the trace level for a run's number and scenario.
+        threads: The number of runs at a time, on runners that allow it; None for one per core.
+        show: Called with the progress between the steps that it yields.
     """
     if any(run.runner.real_time for run in todo):
         yield from _one_by_one(spec, todo, level, show)
@@ -109,7 +108,7 @@ def steps(
 def _one_by_one(
     spec: SweepSpec, todo: Sequence[ScheduledRun], level: Level, show: Callable[[Step], object]
 ) -> Generator[Step, None, None]:
-    """In this thread."""
+    """Executes runs one at a time, in the caller's thread."""
     points = spec.plan.points
     scenarios = {point: _scenario(spec, point) for point in {run.number % points for run in todo}}
     durations = {point: scenario.duration_s for point, scenario in scenarios.items()}
@@ -118,9 +117,9 @@ def _one_by_one(
     packets, start, done_s = 0, time.monotonic(), 0.0
 
     def at(runs: int, at_s: float) -> Step:
-        # What a run takes besides its own time, or less, as those before it did.
+        # The mean difference between a run's real time and its duration, in the runs so far.
         more_s = (time.monotonic() - start - done_s) / runs if runs else 0.0
-        if unknown and not runs:  # its time is a deadline, and nobody knows how long it takes
+        if unknown and not runs:  # the duration is only a limit, so no estimate is possible
             return Step(runs, packets)
         left_s = max(rest_s - at_s + more_s * (len(todo) - runs), 0)
         return Step(runs, packets, left_s=left_s)
@@ -153,7 +152,7 @@ def _side_by_side(
 
 
 def _run(spec: SweepSpec, run: ScheduledRun, level: Level, progress: Progress) -> tuple[Shard, int]:
-    """A run as a shard, and the packets that it moved."""
+    """Executes a run; returns it as a shard, and the packets that it moved."""
     points, (seed, _) = spec.plan.points, spec.plan.seeds
     point = run.number % points
     scenario = _scenario(spec, point, seed + run.number // points)
@@ -167,12 +166,12 @@ def _run(spec: SweepSpec, run: ScheduledRun, level: Level, progress: Progress) -
 
 
 def _ends_by_itself(scenario: _core.Scenario) -> bool:
-    """Whether the run is over before its time, when all transfers are done."""
+    """Whether the run ends when all transfers are complete, possibly before its duration."""
     return all("bytes" in flow for flow in tomllib.loads(scenario.to_toml()).get("flow", [{}]))
 
 
 def _scenario(spec: SweepSpec, point: int, seed: int | None = None) -> _core.Scenario:
-    """The scenario of a run. A real sender's jitter is its own: what was added to have seeds differ is left out."""
+    """Returns the scenario of a run, without an added `send_jitter`, since a real sender has jitter of its own."""
     text = spec.plan.scenarios(point, point + 1)[0]
     added = {key: "0s" for key, _, _ in spec.plan.added_jitter if key == "send_jitter"}
     return parse(

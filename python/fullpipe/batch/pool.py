@@ -1,6 +1,6 @@
 """Executes a plan of the core: on its pool of threads in this process, or on the workers of a Ray cluster.
 
-It is a generator: each step says how far it is, and may hand over a shard. Closed, it stops.
+Execution is a generator: each step has the progress, and may have a shard. Closing the generator stops it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Shard(NamedTuple):
     """Finished runs.
 
     Attributes:
-        first: The number of the first of them.
-        end: The number behind the last.
+        first: The number of the first run.
+        end: The number after that of the last run.
         rows: Their metrics.
-        runner: What they ran on.
-        more: Further columns, of one value each.
-        run: The run itself where it is only one, not of the core's pool.
+        runner: Their runner.
+        more: Further columns, with one value each.
+        run: The run itself, for a single run outside of the core's pool.
     """
 
     first: int
@@ -51,13 +51,13 @@ class Shard(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How far an execution is.
+    """The progress of an execution.
 
     Attributes:
-        runs: How many are done.
-        packets: What they moved.
-        shard: Some of them, handed over once.
-        left_s: The seconds that the others take; None where they can't be known.
+        runs: The number of finished runs.
+        packets: The packets that they moved.
+        shard: Runs that finished since the previous shard, if any.
+        left_s: The seconds that the remaining runs take; None without an estimate.
     """
 
     runs: int
@@ -71,7 +71,7 @@ def drain(
     show: Callable[[Step], object],
     store: Callable[[Shard], object],
 ) -> tuple[int, int]:
-    """Goes through an execution to its end; gives how many runs it made, and the packets that they moved."""
+    """Executes to the end; returns the number of runs, and the packets that they moved."""
     runs = packets = 0
     with closing(steps):
         for step in steps:
@@ -83,20 +83,20 @@ def drain(
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Returns the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Planned(Protocol):
-    """What can be executed, a dataclass: it makes a plan, here and wherever it is sent to."""
+    """A dataclass that makes a plan, in this process or in a worker that it is sent to."""
 
     @property
     def file(self) -> str:
-        """What errors call its text."""
+        """The name of its text in errors."""
 
     @property
     def identity(self) -> str:
-        """A fingerprint of all that decides what comes out of a run."""
+        """A fingerprint of everything that the results of a run depend on."""
 
     @property
     def plan(self) -> _core.SweepPlan | _core.PopulationPlan:
@@ -114,11 +114,11 @@ def pooled(
     """Executes ranges of runs; a shard is about `shard_s` of work.
 
     Args:
-        spec: What makes the plan.
-        ranges: Numbers of runs, each with the one behind its last.
-        shard_s: What is lost when all is killed.
+        spec: Makes the plan.
+        ranges: Ranges of run numbers, each with the number after its last.
+        shard_s: Seconds of work in a shard, which are lost when the process is killed.
         engine: One of :data:`ENGINES`.
-        threads: Of this process; None for one a core.
+        threads: The number of threads of this process; None for one per core.
 
     Raises:
         NoRayError: When Ray is asked for and not installed.
@@ -144,9 +144,9 @@ class NoRayError(RuntimeError):
 
 
 def _on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:
-    """On a Ray cluster: the one that the program or RAY_ADDRESS names, or one that is started on this machine.
+    """Executes on a Ray cluster: that of the program or of RAY_ADDRESS, or a new one on this machine.
 
-    A task is a range of runs of about `shard_s`. One that is lost with its worker is run again by Ray.
+    A task is a range of runs of about `shard_s`. Ray repeats a task if its worker is lost.
     """
     try:
         import ray
@@ -166,8 +166,8 @@ def _on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, No
 
 def _tasks(ray, spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
     task = ray.remote(num_cpus=1, max_retries=-1)(_task)
-    # The fields alone, since a plan can't be sent; what the scenario takes from files is found from
-    # anywhere.
+    # Only the fields are sent, since a plan can't be; the absolute path lets workers find files of
+    # the scenario.
     file = os.path.abspath(spec.file)  # noqa: PTH100  (no link is followed)
     shipped = ray.put(replace(spec, file=file))  # type: ignore[type-var]
     left = [*reversed(ranges)]
@@ -175,7 +175,7 @@ def _tasks(ray, spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step
     runs, packets, seconds = 0, 0, 0.0
     try:
         while left or pending:
-            # Two a core, so that none waits for us.
+            # Two tasks per core, so that no core waits for this loop.
             while left and len(pending) < 2 * max(1, int(ray.cluster_resources().get("CPU", 1))):
                 first, end = left.pop()
                 some = min(end - first, math.ceil(shard_s * runs / seconds) if seconds else 1)
@@ -199,12 +199,12 @@ _PLANS: dict[str, _core.SweepPlan | _core.PopulationPlan] = {}
 def _task(
     spec: Planned, identity: str, expected: str, first: int, end: int
 ) -> tuple[tuple[int, int, _Rows], int, float]:
-    """Runs a range in a worker; the shard, the packets that it moved, and the seconds that it took."""
+    """Runs a range in a worker; returns the shard, the packets that it moved, and the seconds that it took."""
     if build() != expected:
         raise RuntimeError(
-            f"this worker has build {build()} of fullpipe, the sweep is one of {expected}"
+            f"this worker has build {build()} of fullpipe, but the sweep needs {expected}"
         )
-    # A worker may have the plan of a call before, with fewer repetitions.
+    # A worker may have the plan of a previous call, with fewer repetitions.
     plan = _PLANS.get(identity)
     if plan is None or plan.runs < end:
         plan = spec.plan
@@ -214,5 +214,5 @@ def _task(
     running = plan.start([(first, end)], 1, _ENDLESS_S)
     while not (shard := running.next(_LOOK_UP_S)):
         if shard is False:
-            raise RuntimeError("the threads ended without a shard")
+            raise RuntimeError("the threads ended without a result")
     return shard, running.packets, time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""Repetitions of scenarios on one runner: each run is reduced to what is wanted of it, and forgotten."""
+"""Repetitions of scenarios on one runner: each run is reduced to a result, and its memory is freed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Setup:
-    """A scenario before its seed: text, what errors call it, keys with other values, and how it is traced."""
+    """A scenario without its seed: text, name in errors, overridden keys, and trace level."""
 
     text: str
     where: str
@@ -31,7 +31,7 @@ class Setup:
     trace: str = "off"
 
     def scenario(self, seed: int) -> _core.Scenario:
-        """The checked scenario.
+        """Returns the checked scenario.
 
         Raises:
             ScenarioError: When it is refused.
@@ -45,7 +45,7 @@ class Setup:
         runner: Runner = RUNNER,
         progress: Progress | None = None,
     ) -> Run:
-        """One run, traced as said, or as `trace` says.
+        """Runs it once, with the trace level of the setup, or with `trace`.
 
         Raises:
             ScenarioError: When it is refused.
@@ -55,7 +55,7 @@ class Setup:
         return Run(scenario, runner.execute(scenario, level, progress))
 
     def written(self) -> str:
-        """TOML that runs the same: the text, or with settings all that is resolved from it."""
+        """Returns TOML with the same result: the text, or with overridden keys the resolved scenario."""
         if not self.settings:
             return self.text
         return self.scenario(1).to_toml()
@@ -63,13 +63,13 @@ class Setup:
 
 @dataclass(frozen=True)
 class Repeated(Generic[T]):
-    """A setup that is run with some seeds.
+    """A setup with seeds to run it with.
 
     Attributes:
-        setup: What is run.
-        seeds: With which seeds.
-        trace: The trace's level.
-        reduce: What is kept of a run; on threads it is called in the run's.
+        setup: The setup.
+        seeds: The seeds.
+        trace: The trace level.
+        reduce: Reduces a run to its result; called in the run's thread.
     """
 
     setup: Setup
@@ -78,7 +78,7 @@ class Repeated(Generic[T]):
     reduce: Callable[[Run], T]
 
     def run(self, seed: int, runner: Runner, progress: Progress | None = None) -> T:
-        """What is kept of the run with a seed."""
+        """Runs it with a seed and returns the reduced result."""
         return self.reduce(self.setup.run(seed, self.trace, runner, progress))
 
 
@@ -88,16 +88,16 @@ def repeat(
     runner: Runner = RUNNER,
     save: Callable[[int, int, T], object] = lambda _number, _seed, _made: None,
 ) -> list[tuple[T, ...]]:
-    """Runs each setup with all of its seeds: on all cores, or on a machine's clock one at a time, in shuffled blocks.
+    """Runs each setup with all of its seeds: on all cores, or in real time one at a time, in shuffled blocks.
 
     Args:
-        jobs: What to run.
+        jobs: The setups with their seeds.
         tick: Called after each run.
-        runner: What they run on.
-        save: Is handed what was made of each run as soon as it is there: the number of its job, its seed and that.
+        runner: The runner.
+        save: Called after each run, with the number of its job, its seed and its reduced result.
 
     Returns:
-        What was made of each job's runs, in the order of its seeds.
+        The reduced results of each job's runs, in the order of its seeds.
 
     Raises:
         ScenarioError: When a scenario is refused.
@@ -112,9 +112,9 @@ def repeat(
 
 
 def _made(jobs: Sequence[Repeated[T]], runner: Runner) -> Generator[tuple[int, int, T], None, None]:
-    """Seed by seed: of what is stored when it is stopped, each setup has about as many runs."""
+    """Yields results seed by seed, so that after an interruption all setups have about as many runs."""
     seeds = sorted({seed for job in jobs for seed in job.seeds})
-    # A block is of all jobs, so that the order is the same where some runs are there already.
+    # A block has all jobs, so that the order is the same if some runs are finished already.
     key = (lambda seed: seed) if runner.real_time else None
     order = [
         (number, seed)

@@ -1,4 +1,4 @@
-"""What is to be run, from what a command or a program asks for."""
+"""The specification of a sweep, from the arguments of a command or a function."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     Pairs = Sequence[tuple[str, str]]
 
 FORMAT = 1
-"""Of the data set; another number when its files mean something else."""
+"""The version of the data set's format; it changes with the meaning of its files."""
 _CHUNK = 1000
 
 
 @cache
 def build() -> str:
-    """A fingerprint of the program that runs: its version and its compiled core, 16 hexadecimal digits."""
+    """Returns a fingerprint of this program's version and its compiled core, 16 hexadecimal digits."""
     digest = hashlib.sha256(_core.__version__.encode())
     digest.update(Path(_core.__file__).read_bytes())
     return digest.hexdigest()[:16]
@@ -37,7 +37,7 @@ def build() -> str:
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """What :meth:`fullpipe._core.SweepPlan.make` makes a plan of: it can be sent to another process."""
+    """The arguments of :meth:`fullpipe._core.SweepPlan.make`, in a form that can be sent to another process."""
 
     text: str
     file: str
@@ -53,12 +53,12 @@ class SweepSpec:
 
     @cached_property
     def plan(self) -> _core.SweepPlan:
-        """The plan, each of its points checked.
+        """The plan, with all points checked.
 
         Raises:
-            ScenarioError: When something is wrong, in any point.
+            ScenarioError: When any point has an error.
         """
-        # all but text and file
+        # All fields except text and file.
         options = {each.name: getattr(self, each.name) for each in fields(self)[2:]}
         return _core.SweepPlan.make(
             self.text, self.file, **{**options, "controllers": self.classes}
@@ -66,7 +66,7 @@ class SweepSpec:
 
     @cached_property
     def classes(self) -> Given:
-        """The algorithms in Python that it names.
+        """The Python classes that the sweep names as algorithms.
 
         Raises:
             ScenarioError: When there is no such class.
@@ -81,9 +81,9 @@ class SweepSpec:
 
     @cached_property
     def identity(self) -> str:
-        """A fingerprint of all that decides what comes out of a run, the program among it, 16 hexadecimal digits.
+        """A fingerprint of everything that the results depend on, the program included, 16 hexadecimal digits.
 
-        Specs that differ in nothing but a larger number of repetitions have the same.
+        Specs that differ only in the number of repetitions have the same identity.
         """
         digest = hashlib.sha256(f"{FORMAT} {build()}\n".encode())
         digest.update(sources(self.classes))
@@ -92,16 +92,16 @@ class SweepSpec:
         return digest.hexdigest()[:16]
 
     def scenarios(self) -> Iterator[str]:
-        """The scenario of each point, with the first seed: all that is in it, and what it takes from files, as TOML."""
+        """Yields the complete scenario of each point as TOML, with the first seed and the contents of files."""
         for first in range(0, self.plan.points, _CHUNK):
             yield from self.plan.scenarios(first, first + _CHUNK)
 
 
 def refuse_too_large(spec: SweepSpec, threads: int) -> None:
-    """Compares what so many runs side by side may need with what is free.
+    """Compares the memory that `threads` runs may need with the free memory.
 
     Raises:
-        ScenarioError: When it is too much.
+        ScenarioError: When too little is free.
     """
     (needed, point), free = spec.plan.memory, available()
     if free is None or needed * threads <= free:
@@ -109,12 +109,12 @@ def refuse_too_large(spec: SweepSpec, threads: int) -> None:
     settings = ", ".join(f"{key}={value}" for key, value in spec.plan.settings(point))
     problem = (
         f"a run of point {point} ({settings}) may need {needed / 1e9:.1f} GB of memory, "
-        f"there are {threads} at a time, and {free / 1e9:.1f} GB are free"
+        f"{threads} run at a time, and {free / 1e9:.1f} GB are free"
     )
     fix = "use fewer threads, or lower path.rate, path.rtt, path.buffer or the number of flows"
     raise refusal(problem, fix, file=spec.file)
 
 
 def command_line() -> str:
-    """What was typed."""
+    """Returns the command line of this process."""
     return shlex.join(["fullpipe", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""A directory that grows shard by shard: the names of shards say what is missing, each appears whole or not at all."""
+"""A directory that grows shard by shard: a shard's name has its runs, and its file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 class Store(ABC):
-    """A directory of one specification, opened to be filled.
+    """A directory for one specification, opened to add shards.
 
     Attributes:
-        directory: Where it is.
-        about: What its JSON file said when it was opened.
+        directory: Its path.
+        about: The contents of its JSON file when it was opened.
     """
 
     ABOUT: ClassVar[str]
-    """The JSON file that says what is run; with it the directory is one of these."""
+    """The name of the JSON file that describes the runs, and marks the directory as a store."""
     OTHER_BUILD: ClassVar[str]
-    """What an error says that it holds when another build made it; {} is which."""
+    """Its contents in an error message if a different build made it; {} is the build."""
     OTHER_SPEC: ClassVar[str]
-    """What an error says that it holds when something else was specified."""
+    """Its contents in an error message if its specification is different."""
 
     def __init__(self, directory: Path, identity: str, called: str) -> None:
-        """Makes the directory, or opens the one that is there.
+        """Makes the directory, or opens the existing one.
 
         Raises:
-            FileExistsError: When there is something else.
+            FileExistsError: When the directory has other contents.
             OSError: When it can't be written.
         """
         self.directory = directory
@@ -60,21 +60,21 @@ class Store(ABC):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keeps other processes from filling the same directory.
+        """Keeps other processes from adding to the same directory.
 
         Raises:
-            BlockingIOError: When one does so already.
+            BlockingIOError: When another process does so already.
         """
         with alone(self.directory):
             yield
 
     @abstractmethod
     def _make(self, aside: Path) -> None:
-        """Puts into a new directory what is there before the first shard."""
+        """Writes the files of a new directory, before the first shard."""
 
     @abstractmethod
     def _description(self) -> Mapping[str, object]:
-        """What the JSON file says: `identity`, `build` and `version` among it."""
+        """Returns the contents of the JSON file, with `identity`, `build` and `version`."""
 
     def _describe(self) -> None:
         """Writes the JSON file again, for more runs."""
@@ -82,7 +82,7 @@ class Store(ABC):
 
 
 def header(identity: str, format_: int, command: str) -> dict[str, Any]:
-    """What the JSON file of every store begins with."""
+    """Returns the first entries of the JSON file of every store."""
     return {
         "format": format_,
         "version": __version__,
@@ -94,10 +94,10 @@ def header(identity: str, format_: int, command: str) -> dict[str, Any]:
 
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
-    """Keeps other processes from filling the same directory.
+    """Keeps other processes from adding to the same directory.
 
     Raises:
-        BlockingIOError: When one does so already.
+        BlockingIOError: When another process does so already.
     """
     try:
         import fcntl
@@ -109,13 +109,13 @@ def alone(directory: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise BlockingIOError(
-                f"{directory}: another process is filling it; wait for that one"
+                f"{directory}: another process is adding to it; wait until that has finished"
             ) from error
         yield
 
 
 def gaps(shards: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
-    """The ranges of run numbers that no shard has, each with the number behind its last."""
+    """Returns the ranges of run numbers that no shard has, each with the number after its last."""
     ranges, at = [], 0
     for first, end in sorted(shards):
         if first > at:
@@ -126,7 +126,7 @@ def gaps(shards: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
 
 
 def write_whole(frame: pl.DataFrame, file: Path) -> Path:
-    """Writes a Parquet file that is there whole or not at all; one of the same name is replaced.
+    """Writes a Parquet file, which appears complete or not at all; an existing one is replaced.
 
     Raises:
         OSError: When it can't be written.
@@ -141,18 +141,18 @@ def write_whole(frame: pl.DataFrame, file: Path) -> Path:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Writes a file that is the old one or the new one at any time."""
+    """Replaces a file atomically: at any time it has its old or its new contents."""
     aside = path.with_name(f".{path.name}")
     aside.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
     os.replace(aside, path)  # noqa: PTH105  (also where it exists, on every system)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Reads one.
+    """Reads a JSON file.
 
     Raises:
         OSError: When it can't be read.
-        ValueError: When it is no JSON.
+        ValueError: When it is not JSON.
     """
     read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return read

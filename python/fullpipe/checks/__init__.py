@@ -1,1 +1,1 @@
-"""`fullpipe check`: whether scenarios come to what they say in `expect`."""
+"""`fullpipe check`: tests scenarios against their `expect` conditions."""

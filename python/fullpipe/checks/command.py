@@ -26,10 +26,10 @@ def check_all(
     runners: Sequence[Runner],
     as_json: bool,
 ) -> bool:
-    """Runs what is expected of, prints what came of it, and says whether all was met.
+    """Runs the scenarios that have conditions and prints the verdicts; returns whether all conditions are met.
 
     Raises:
-        ScenarioError: When a scenario or a condition is refused; nothing has run then.
+        ScenarioError: When a scenario or a condition is refused, before the first run.
         OSError: When a file can't be read, or `junit` can't be written.
     """
     from rich.console import Console
@@ -40,7 +40,8 @@ def check_all(
     if not subjects:
         named = ", ".join(str(path) for path in paths)
         fail(
-            f'nothing is expected in {named}\n  fix: add a line like expect = ["flow.*.goodput >= 5mbit"] at the top'
+            f"no conditions in {named}\n"
+            '  fix: add a line like expect = ["flow.*.goodput >= 5mbit"] at the top of a scenario'
         )
     console = Console(highlight=False)
     done: list[Checked] = []

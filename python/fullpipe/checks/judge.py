@@ -1,4 +1,4 @@
-"""Whether what was measured in the repetitions of a scenario meets its conditions."""
+"""Judges the repetitions of a scenario by its conditions."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class Condition(NamedTuple):
     """A condition on one metric of one flow, workload or link."""
 
     text: str
-    """As it is written in the scenario."""
+    """The condition as it is written in the scenario."""
     of: str
-    """What it is about: `flow a`, `workload web`, or empty where the condition names one."""
+    """Its subject: `flow a`, `workload web`, or empty if the condition names one."""
     quantile: float | None
-    """Of the repetitions; None when each of them has to meet it."""
+    """The quantile of the repetitions that must meet it; None if every repetition must."""
     unit: str
     bound: float
 
     @property
     def name(self) -> str:
-        """What it says, and what it is about."""
+        """The condition with its subject."""
         return f"{self.text} ({self.of})" if self.of else self.text
 
 
 def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged[Condition]]:
-    """Judges each condition: ours is its quantile of the repetitions, or the one that is worst.
+    """Judges each condition by the worst repetition, or by the quantile of the repetitions that it names.
 
     Args:
-        scenario: Whose conditions they are.
-        rows: A row a flow or workload and run, as a sweep keeps them.
+        scenario: The scenario with the conditions.
+        rows: A row per flow or workload and run, as in the data set of a sweep.
     """
     names = [
         *(f"flow {name}" for name, _ in scenario.flows),
@@ -55,9 +55,9 @@ def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged[Cond
     ]
     for text, quantile, comparison, measured in scenario.expectations():
         for flow, column, bound, unit in measured:
-            # Of seeds that miss it alike, the least is named, in whatever order they ran.
+            # Of seeds that miss it equally, the least is named, in any order of the runs.
             own = rows.filter(flow_index=flow or 0).sort("seed")
-            # Slowdowns of a workload of which nothing was complete are in no row.
+            # A workload without completed flows has no column of slowdowns.
             there = (
                 own[column].cast(float).fill_null(math.nan)
                 if column in own.columns
@@ -70,7 +70,7 @@ def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged[Cond
 
 
 def _judge(condition: Condition, comparison: str, values: Mapping[int, float]) -> Judged[Condition]:
-    # A number that is not there meets no bound, so it is worse than any.
+    # A missing number meets no bound, so it is worse than any other.
     sign = 1 if comparison in (">=", ">") else -1
     worst_first = sorted(
         values, key=lambda seed: -math.inf if math.isnan(values[seed]) else sign * values[seed]

@@ -28,37 +28,37 @@ if TYPE_CHECKING:
 
 
 _SHARD_S = 1.0
-"""A shard is about so much work: progress is shown in between."""
+"""Approximate work of a shard, in seconds: progress is shown after each."""
 
 
 class Subject(NamedTuple):
-    """A scenario of which something is expected."""
+    """A scenario that has conditions."""
 
     scenario: _core.Scenario
     spec: SweepSpec
 
 
 class Checked(NamedTuple):
-    """What came of a scenario."""
+    """The verdicts on a scenario."""
 
     file: str
     title: str
     judged: Sequence[Judged[Condition]]
     settings: Sequence[str]
-    """Of `--set`, that make a plain run one of these repetitions."""
+    """Arguments of `--set` that make a plain run one of these repetitions."""
     runs: int
     wall_s: float
     runner: str
     one_of: bool
-    """Whether there are others that ran the same."""
+    """Whether other runners ran the same scenario."""
 
     @property
     def met(self) -> bool:
-        """Whether every condition was."""
+        """Whether every condition is met."""
         return all(each.met for each in self.judged)
 
     def replay(self, seed: int) -> list[str]:
-        """The command that runs a repetition again."""
+        """Returns the command that runs a repetition again."""
         return [
             "fullpipe",
             "run",
@@ -71,22 +71,22 @@ class Checked(NamedTuple):
 
 
 def find(paths: Iterable[Path]) -> list[Path]:
-    """The files among `paths`, and those below the folders among them.
+    """Returns the files in `paths`, and the scenarios in directories in `paths` and below.
 
     Raises:
-        FileNotFoundError: When one is not there, or a folder has no scenario.
+        FileNotFoundError: When a directory has no scenario.
     """
     files: list[Path] = []
     for path in paths:
         below = sorted(path.rglob("*.toml")) if path.is_dir() else [path]
         if not below:
-            raise FileNotFoundError(f"{path}: no .toml file in it")
+            raise FileNotFoundError(f"{path}: the directory has no .toml file")
         files += [file for file in below if file not in files]
     return files
 
 
 def prepare(files: Iterable[Path], repeat: int, seed: int | None) -> list[Subject]:
-    """Those of which something is expected, all checked.
+    """Returns the scenarios that have conditions, after a check of all.
 
     Raises:
         ScenarioError: When a scenario or a condition is refused.
@@ -100,14 +100,14 @@ def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
     scenario = parse(text, file)
     if not scenario.expectations():
         return None
-    # what its [sweep] varies is left as it is above
+    # Without the values of its [sweep]: keys have their values from above it.
     spec = SweepSpec(text, file, repeat=repeat, seed=seed, points=[[]])
     try:
         spec.plan  # noqa: B018  (made here, to be refused here)
     except _core.ScenarioError:
         if scenario.is_random or repeat == 1:
             raise
-        # It says that it has no jitter: one run is all there is.
+        # It sets its jitter to zero: all runs would be the same.
         spec = SweepSpec(text, file, repeat=1, seed=seed, points=[[]])
         spec.plan  # noqa: B018
     return Subject(scenario, spec)
@@ -116,10 +116,10 @@ def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
 def check(
     subjects: Sequence[Subject], runners: Sequence[Runner], counter: Counter
 ) -> Iterator[Checked]:
-    """Runs the repetitions of one after the other, each on one runner after the other.
+    """Runs the repetitions of each scenario, on each runner.
 
     Raises:
-        ScenarioError: When a runner refuses a scenario; nothing has run then.
+        ScenarioError: When a runner refuses a scenario, before the first run.
     """
     for _, spec in subjects:
         for runner in runners:
@@ -150,7 +150,7 @@ def check(
 def _measured(
     spec: SweepSpec, runner: Runner, counter: Counter, runs: int, packets: int
 ) -> tuple[pl.DataFrame, int, int]:
-    """The rows of all runs of a scenario, how many runs these are, and the packets that they moved."""
+    """Returns the rows of all runs of a scenario, the number of runs, and the packets that they moved."""
     frames: list[pl.DataFrame] = []
 
     def show(step: Step) -> None:

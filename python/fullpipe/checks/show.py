@@ -1,4 +1,4 @@
-"""What was checked, for people, programs and CI."""
+"""The results of a check, for the terminal, as JSON, and as JUnit XML for CI."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CONDITION, _MEASURED = 42, 24
 
 
 def show(checked: Checked, console: Console) -> None:
-    """Prints a line a condition, and below one that is missed how to see it again."""
+    """Prints a line per condition, and below a missed one the command that runs it again."""
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
     console.print(Text.assemble((_called(checked), "bold"), f", {how_often}"), soft_wrap=True)
     for each in checked.judged:
@@ -52,7 +52,7 @@ def _called(checked: Checked) -> str:
 
 
 def sums(all_checked: Sequence[Checked], without: int) -> str:
-    """One line: how much was met."""
+    """Returns a line with the number of conditions met."""
     judged = [each for checked in all_checked for each in checked.judged]
     missed = sum(not each.met for each in judged)
     files = {checked.file for checked in all_checked}
@@ -60,11 +60,11 @@ def sums(all_checked: Sequence[Checked], without: int) -> str:
         f"{len(judged) - missed} of {len(judged)} conditions met in {_count(len(files), 'scenario')}, "
         f"{sum(checked.runs for checked in all_checked):,} runs"
     )
-    return f"{said}; {_count(without, 'scenario')} without any" if without else said
+    return f"{said}; {_count(without, 'scenario')} without conditions" if without else said
 
 
 def measured(each: Judged[Condition]) -> str:
-    """The range of the repetitions, or the quantile of them."""
+    """Formats the range of the repetitions, or their quantile."""
     quantile, ours = each.subject.quantile, each.ours
     if quantile is not None:
         return f"{_quantile(quantile)} {_shown(each, ours.value)}"
@@ -76,18 +76,18 @@ def measured(each: Judged[Condition]) -> str:
 
 
 def reason(each: Judged[Condition]) -> str:
-    """In how many repetitions, and how far off."""
+    """Returns the number of repetitions that miss a condition, and the seed of the worst."""
     how_often = (
-        f"{len(each.failed)} of {each.runs} repetitions miss it" if each.runs > 1 else "missed"
+        f"missed in {len(each.failed)} of {each.runs} repetitions" if each.runs > 1 else "missed"
     )
     seed = each.failed[0]
     if math.isnan(each.ours.value):
-        return f"{how_often}, with seed {seed} there is no such number"
-    return f"{how_often}, seed {seed} the most"
+        return f"{how_often}, without a value for seed {seed}"
+    return f"{how_often}, worst with seed {seed}"
 
 
 def records(all_checked: Sequence[Checked]) -> str:
-    """A JSON list, one object a condition, in SI units."""
+    """Returns a JSON list, one object per condition, in SI units."""
     return json.dumps(
         [
             {
@@ -113,7 +113,7 @@ def records(all_checked: Sequence[Checked]) -> str:
 
 
 def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
-    """Writes what CI systems read: a suite a scenario, a case a condition.
+    """Writes JUnit XML, which CI systems read: a suite per scenario, a case per condition.
 
     Raises:
         OSError: When it can't be written.
@@ -160,7 +160,7 @@ def _shown(each: Judged[Condition], value: float) -> str:
 
 
 def _scale(each: Judged[Condition]) -> tuple[float, str]:
-    """What a number is shown in, by the larger of it and its bound."""
+    """Returns scale and unit of a number, by the larger of it and its bound."""
     largest = max(each.subject.bound, 0 if math.isnan(each.ours.most) else each.ours.most)
     match each.subject.unit:
         case "bit/s":

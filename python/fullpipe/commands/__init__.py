@@ -1,7 +1,7 @@
-"""The command `fullpipe`: a file a command, with what it can be told and the call of the library that does the work.
+"""The command `fullpipe`: one file per command, with its options and its call of the library.
 
-What is slow to import (numpy, polars, matplotlib, rich) is imported where it is used, so that
-`--help` is quick.
+Packages that are slow to import (numpy, polars, matplotlib, rich) are imported where they are used,
+so that `--help` is quick.
 """
 
 from typing import Annotated
@@ -9,19 +9,36 @@ from typing import Annotated
 import typer
 
 from fullpipe._core import __version__
-from fullpipe.commands.listing import add
+from fullpipe.commands.listing import Group, add, unwrapped
 from fullpipe.errors import heed_signals, printing
 
-COMMANDS = (
-    *("run", "sweep", "compare", "link", "check", "reproduce", "fleet", "validate"),
-    *("conformance", "workload", "report", "qlog", "doctor", "list", "explain", "schema"),
-)
-"""The modules here, in the order of --help."""
+COMMANDS = {
+    "Experiments": ("run", "compare", "sweep", "check", "reproduce", "conformance"),
+    "Real programs and kernels": ("link", "validate"),
+    "Results": ("report", "qlog"),
+    "Reference and setup": ("list", "explain", "doctor", "schema"),
+    "Fleets and workloads": ("fleet", "workload"),  # typer lists groups last
+}
+"""The modules of this package by the heading of `--help`, in its order."""
+
+_HELP = """A laboratory for TCP and QUIC congestion control.
+
+It simulates flows on a network path, or runs them on real TCP and QUIC, and measures goodput, delay
+and loss.
+
+Examples:
+    fullpipe compare cubic bbr3 --rate 50mbit --rtt 40ms
+    fullpipe run scenarios/cubic-vs-bbr1.toml --out results/first
+    fullpipe report results/first
+
+`fullpipe COMMAND --help` has the options and an example of each command.
+"""
 
 app = typer.Typer(
-    help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",
+    cls=Group,
+    help=unwrapped(_HELP),
     no_args_is_help=True,
-    rich_markup_mode=None,  # plain help: rich would take longer to load than all the rest
+    rich_markup_mode=None,  # plain help: loading rich takes longer than everything else
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -33,8 +50,8 @@ add(app, __name__, COMMANDS)
 def main() -> None:
     """Runs the command.
 
-    Exit codes: 0 done, 1 what was checked did not hold, 2 wrong use or input, 128 + n ended by
-    signal n (130 Ctrl-C).
+    Exit codes: 0 for success, 1 for a check that failed, 2 for wrong use or input, 128 + n after
+    signal n (130 for Ctrl-C).
     """
     heed_signals()
     with printing():

@@ -5,30 +5,48 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import ON
+from fullpipe.commands.options import FIRST_SEED, ON
 from fullpipe.errors import user_errors
 from fullpipe.runners import chosen
 
 
 def command(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="TOML files, or folders of them.")
+        list[Path],
+        typer.Argument(metavar="PATH", help="Scenarios as TOML files, or directories of them."),
     ],
     repeat: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Runs of each scenario, a seed each.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Number of runs of each scenario, each with another seed."
+        ),
     ] = 5,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="The first seed.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=2**63 - 1, metavar="N", help=f"{FIRST_SEED} (default: the scenario's seed)."
+        ),
+    ] = None,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write JUnit's XML, too, for CI.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File to also write the results to as JUnit XML, for CI."
+        ),
     ] = None,
     on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a list of the conditions, and nothing else.")
+        bool, typer.Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
-    """Run scenarios and say whether they come to what they `expect`. Exit code 1 when one does not.
+    """Test scenarios against their `expect` conditions.
 
-    For example: fullpipe check scenarios --repeat 10 --junit check.xml
+    A scenario's key `expect` lists conditions like "flow.*.goodput >= 5mbit". The command prints
+    each with the measured values, and for a missed one the command that runs it again. Exit code 1
+    when a condition is missed.
+
+    Examples:
+        fullpipe check scenarios/dualpi2.toml
+        fullpipe check scenarios --repeat 10 --junit check.xml
     """
     from fullpipe.checks.command import check_all
 

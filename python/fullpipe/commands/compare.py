@@ -5,68 +5,103 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import ON, new_directory, setting
+from fullpipe.commands.options import (
+    AS_JSON,
+    FIRST_SEED,
+    MORE_SETTINGS,
+    ON,
+    PROFILE,
+    new_directory,
+    setting,
+)
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
 def command(
     algorithms: Annotated[
-        list[str], typer.Argument(metavar="ALGORITHM...", help="Two or more; see `list`.")
+        list[str],
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="Two or more names from `fullpipe list algorithms`, or Python classes, like my.module:Mine.",
+        ),
     ],
     rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Of the bottleneck; 100mbit if not given.")
+        str | None,
+        typer.Option(metavar="RATE", help="Link capacity of the bottleneck (default: 100mbit)."),
     ] = None,
     rtt: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Without queueing; 50ms if not given.")
+        str | None,
+        typer.Option(metavar="TIME", help="Round-trip time without queueing (default: 50ms)."),
     ] = None,
     buffer: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Like 8bdp; 1bdp if not given.")
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Buffer of the bottleneck, like 8bdp or 100packets (default: 1bdp).",
+        ),
     ] = None,
     queue: Annotated[
-        str | None, typer.Option(metavar="NAME", help="See `list queues`; pfifo if not given.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Queue of the bottleneck, from `fullpipe list queues` (default: pfifo).",
+        ),
     ] = None,
-    profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A named path; see `list profiles`.")
-    ] = None,
+    profile: Annotated[str | None, typer.Option(metavar="NAME", help=PROFILE)] = None,
     duration: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Of a run; 60s, measured from 10s on; 600s at most with --bytes."
+            metavar="TIME",
+            help="Length of each run (default: 60s, whose first 10 s are not measured; with --bytes a "
+            "limit of 600s).",
         ),
     ] = None,
     size: Annotated[
         str | None,
         typer.Option(
-            "--bytes", metavar="SIZE", help="Of each transfer, like 1GB; flows do not end without."
+            "--bytes",
+            metavar="SIZE",
+            help="Bytes that each flow transfers, like 1GB (default: flows are unlimited).",
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other key of a scenario; repeatable."),
+        typer.Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
     ] = None,
     repeat: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Runs of each, a seed each.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Number of runs of each algorithm and of all together, each with another seed.",
+        ),
     ] = 10,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="The first seed.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**63 - 1, metavar="N", help=f"{FIRST_SEED} (default: 1)."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             parser=new_directory,
-            help="Keep all there, not in results/; or go on with it.",
+            help="Directory for the results (default: a name in results/). An interrupted comparison resumes there.",
         ),
     ] = None,
     on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, and nothing else.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Compare algorithms on one path: each alone, then all together; what differs is said with its interval.
+    """Compare algorithms on one path, alone and together.
 
-    With --on quic and no path it is this machine's own loopback.
+    Runs each algorithm alone, then one flow of each at the same time. Prints a table with 95 %
+    intervals, and a sentence for every significant difference. With --on quic and without a path
+    the flows use this machine's loopback.
 
-    For example: fullpipe compare cubic bbr1 bbr3 --rate 100mbit --rtt 50ms --buffer 8bdp --repeat 30
+    Examples:
+        fullpipe compare cubic bbr3
+        fullpipe compare cubic bbr1 bbr3 --rate 20mbit --rtt 80ms --buffer 8bdp
+        fullpipe compare cubic bbr3 --profile lte --repeat 30
     """
     from fullpipe.comparison.command import compare
     from fullpipe.comparison.plan import TooFewError, plan

@@ -10,31 +10,46 @@ from fullpipe.errors import fail, user_errors
 
 
 def command(
-    algorithm: Annotated[str, typer.Argument(metavar="ALGORITHM", help="See `list algorithms`.")],
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="Version of BBR, from `fullpipe list algorithms`, or a Python class, like my.module:Mine.",
+        ),
+    ],
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the algorithm; repeatable."
+            "--set",
+            metavar="NAME=VALUE",
+            help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**63 - 1, help="The seed of everything random.")
+        int,
+        typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed of everything random."),
     ] = 1,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             parser=new_directory,
-            help="Keep scenarios, traces, pictures and table in a new directory.",
+            help="New directory for scenarios, traces, pictures and the table.",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a list of the conditions, and nothing else.")
+        bool, typer.Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
-    """Run the 22 test cases of the BBR draft. Exit code 1 when a condition is missed.
+    """Run the 22 test cases of the BBR draft on an algorithm.
 
-    For example: fullpipe conformance bbr3 --set profile=linux
+    The cases are those of draft-ietf-ccwg-bbr-06, Appendix A, as simulated scenarios with numeric
+    conditions. Conditions on states or fields that the algorithm does not have are skipped. Exit
+    code 1 when a condition is missed.
+
+    Examples:
+        fullpipe conformance bbr3
+        fullpipe conformance bbr3 --set profile=linux --out results/bbr3-linux
     """
     from fullpipe.conformance import RefusedError, conformance
 

@@ -7,29 +7,34 @@ from typing import Annotated
 
 import typer
 
+from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail
 
 
 def command(
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, and nothing else.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
     report: Annotated[
         bool,
         typer.Option(
             "--report",
-            help="Print a block to paste into a bug report; it names no user, host or home.",
+            help="Print a block to paste into a bug report, without names of users, hosts and home directories.",
         ),
     ] = False,
 ) -> None:
-    """Say what this machine can run a scenario on, and how to mend what it can't. Changes nothing.
+    """Show which runners work here, with fixes for the rest.
 
-    For example: fullpipe doctor
+    Lists the runners for --on (the simulator, this kernel's TCP, real QUIC, user-mode Linux), and
+    the properties of this machine that real stacks depend on. For each problem it prints a fix. It
+    changes nothing.
+
+    Examples:
+        fullpipe doctor
+        fullpipe doctor --report
     """
     from fullpipe import doctor
 
     if as_json and report:
-        fail("--json and --report are two forms of one answer\n  fix: leave one of them out")
+        fail("--json and --report exclude each other\n  fix: omit one of them")
     if as_json:
         typer.echo(doctor.records())
         return
@@ -43,7 +48,7 @@ def command(
 
 
 def _facts() -> Iterator[tuple[str, str]]:
-    """What whoever reads a bug report asks first."""
+    """Yields the facts that the reader of a bug report needs first."""
     import platform
 
     from fullpipe import doctor
@@ -69,7 +74,7 @@ def _build() -> str:
     from fullpipe import _core
     from fullpipe.batch.spec import build
 
-    # What a core says that was compiled with checks of its arithmetic, as cargo's dev profile does.
+    # This message is in a core that was compiled with overflow checks, as cargo's dev profile has.
     checked = b"attempt to add with overflow" in Path(_core.__file__).read_bytes()
     words = [_core.__version__, f"build {build()}", "debug" if checked else "release"]
     try:
@@ -83,7 +88,7 @@ def _build() -> str:
 
 
 def _libraries() -> str:
-    """The versions of all that the package asks for, extras among them."""
+    """Returns the versions of all required packages, including those of extras."""
     from importlib.metadata import PackageNotFoundError, requires, version
 
     try:
@@ -100,7 +105,7 @@ def _libraries() -> str:
 
 
 def _extras() -> Iterator[tuple[str, str]]:
-    """What `make setup-all`, `make browser` and `make oracle` add, and libraries do not say."""
+    """Yields the tools that `make setup-all`, `make browser` and `make oracle` install."""
     from importlib.util import find_spec
     from shutil import which
 
@@ -115,12 +120,12 @@ def _extras() -> Iterator[tuple[str, str]]:
 
 
 def _anonymous(text: str) -> str:
-    """Without the names of home directories, users and the host."""
+    """Removes the names of home directories, users and the host."""
     import getpass
     import platform
     from contextlib import suppress
 
-    with suppress(RuntimeError):  # there is none
+    with suppress(RuntimeError):  # there is no home directory
         if (home := Path.home()) != Path(home.anchor):
             text = text.replace(str(home), "~")
     text = re.sub(r"/(?:home|Users)/[^/\s]+", "~", text)
@@ -128,6 +133,6 @@ def _anonymous(text: str) -> str:
     with suppress(OSError, KeyError, ImportError):  # a user without an entry
         names["user"] = getpass.getuser()
     for what, name in names.items():
-        if name and name != "root":  # who is everybody's
+        if name and name != "root":  # the same on every machine
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", f"[{what}]", text)
     return text

@@ -12,11 +12,24 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="What `list` lists, a key like path.rate, or `scenario`."
+            metavar="NAME",
+            help="Name that `fullpipe list` prints, a scenario key like path.rate, or `scenario` for all keys.",
         ),
     ],
 ) -> None:
-    """Explain an algorithm, a queue, an impairment, a profile, or the keys of a scenario."""
+    """Explain a name or key: meaning, parameters, sources.
+
+    For an algorithm it prints the specification, the parameters with their defaults, and the trace
+    fields; for a profile its values and their sources; for a scenario key its type, default and
+    examples.
+
+    Examples:
+        fullpipe explain bbr3
+        fullpipe explain fq_codel
+        fullpipe explain lte
+        fullpipe explain path.buffer
+        fullpipe explain scenario | less
+    """
     from rich.console import Console
 
     from fullpipe.catalogue import UnknownNameError, explain
@@ -29,7 +42,7 @@ def command(
     with console.capture() as printed:
         for paragraph in paragraphs:
             console.print(paragraph)
-    # no padding
+    # Without the spaces that rich pads lines with.
     typer.echo(
         re.sub(r" +((?:\x1b\[[0-9;]*m)*)$", r"\1", printed.get(), flags=re.MULTILINE), nl=False
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import new_directory, setting
+from fullpipe.commands.options import MORE_SETTINGS, PROFILE, new_directory, setting
 from fullpipe.errors import fail, user_errors
 
 
@@ -13,73 +13,102 @@ def command(
     command: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="-- COMMAND...", help="What runs behind the path; a shell if not given."
+            metavar="-- COMMAND...",
+            help="Program to run behind the path, with its arguments (default: a shell).",
         ),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Both ways; 100mbit if not given.")
+        str | None,
+        typer.Option(metavar="RATE", help="Link capacity in both directions (default: 100mbit)."),
     ] = None,
     up: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Of what COMMAND sends, if it differs.")
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Link capacity for the data that COMMAND sends (default: as --rate).",
+        ),
     ] = None,
     rtt: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Without queueing; 50ms if not given.")
+        str | None,
+        typer.Option(metavar="TIME", help="Round-trip time without queueing (default: 50ms)."),
     ] = None,
     buffer: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Like 2bdp; 1bdp if not given.")
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Buffer in each direction, like 2bdp or 100packets (default: 1bdp).",
+        ),
     ] = None,
     queue: Annotated[
-        str | None, typer.Option(metavar="NAME", help="See `list queues`; pfifo if not given.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Queue in each direction, from `fullpipe list queues` (default: pfifo).",
+        ),
     ] = None,
     loss: Annotated[
-        str | None, typer.Option(metavar="LOSS", help="Like 1%; see `list impairments`.")
+        str | None,
+        typer.Option(
+            metavar="LOSS",
+            help="Random loss, like 1%, or a pattern from `fullpipe list impairments` (default: none).",
+        ),
     ] = None,
-    profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A named path; see `list profiles`.")
-    ] = None,
+    profile: Annotated[str | None, typer.Option(metavar="NAME", help=PROFILE)] = None,
     scenario: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The path of a TOML file: the way of its first flow."),
+        typer.Option(
+            metavar="FILE",
+            help="Scenario as a TOML file; all packets take the path of its first flow.",
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other key of a scenario; repeatable."),
+        typer.Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
     ] = None,
     server: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PROGRAM",
-            help="Runs at the far end, which is 100.64.0.1, like 'iperf3 -s'; repeatable.",
+            help="Program to run at the far end of the path, address 100.64.0.1, like 'iperf3 -s'; repeatable.",
         ),
     ] = None,
     upload: Annotated[
         bool,
         typer.Option(
-            "--upload", help="The scenario's data are what COMMAND sends, not what it gets."
+            "--upload",
+            help="Let the data that COMMAND sends take the data path of --scenario, and the data that it receives "
+            "the path of the ACKs (default: the other way round).",
         ),
     ] = False,
     uplink: Annotated[
         bool,
         typer.Option(
-            "--uplink", help="The outside can be reached, by programs that heed ALL_PROXY."
+            "--uplink",
+            help="Give COMMAND access to the Internet, through a proxy that programs find in ALL_PROXY.",
         ),
     ] = False,
     live: Annotated[
-        bool, typer.Option("--live", help="Print a line a second: rate, queue, drops.")
+        bool, typer.Option("--live", help="Print rate, queue and drops every second.")
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             parser=new_directory,
-            help="Keep a report and captures (pcapng) in a new directory.",
+            help="New directory for the report and packet captures (pcapng) of both ends.",
         ),
     ] = None,
 ) -> None:
-    """Run any program behind an emulated path, in real time; its exit code is the program's.
+    r"""Run any program behind an emulated network path.
 
-    For example: fullpipe link --rate 20mbit --rtt 40ms --buffer 2bdp --server 'iperf3 -s' -- iperf3 -c
-    100.64.0.1 -R
+    Runs it in real time, in a network namespace of its own, with this machine's TCP. At the end it
+    prints the rate, the queueing delay and the drops of both directions, and how precisely packets
+    were timed. Needs Linux, but not root. The exit code is the program's.
+
+    Examples:
+        fullpipe link --profile lte --uplink -- curl -O https://example.org/
+        fullpipe link --rate 20mbit --rtt 40ms --buffer 2bdp \
+            --server 'iperf3 -s' -- iperf3 -c 100.64.0.1 -R
     """
     import shlex
 
@@ -92,7 +121,7 @@ def command(
     except ValueError as error:
         fail(f"--server: {error}\n  fix: close the quotes")
     if [] in programs:
-        fail("--server: no program\n  fix: name one, like 'iperf3 -s'")
+        fail("--server: the program is missing\n  fix: name one, like 'iperf3 -s'")
     try:
         with user_errors():
             of_path = path(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """Kinds of names that a scenario can have."""
 
     ALGORITHMS = "algorithms"
     QUEUES = "queues"
@@ -24,11 +24,23 @@ class Kind(StrEnum):
     PROFILES = "profiles"
 
 
-def command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List what a scenario can name, the exact name first."""
+def command(
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Kind of the names to list.")],
+) -> None:
+    """List algorithms, queues, impairments or profiles.
+
+    Prints one line per entry: its name, as scenarios and options take it, and its purpose. A
+    profile is a named network path, an impairment a pattern of loss, delay or rate.
+
+    Examples:
+        fullpipe list algorithms
+        fullpipe list profiles
+    """
     from fullpipe.catalogue import names
 
-    width = get_terminal_size().columns if os.isatty(1) else None  # for other programs, a line each
+    width = (
+        get_terminal_size().columns if os.isatty(1) else None
+    )  # one line per entry, for other programs
     listed: dict[Kind, Callable[[], Sequence[Entry]]] = {
         Kind.ALGORITHMS: _core.algorithms,
         Kind.QUEUES: _core.queues,

@@ -1,4 +1,4 @@
-"""What several commands ask for in the same words, and how what they are given is read."""
+"""Options that several commands share: their help texts and their parsers."""
 
 from difflib import get_close_matches
 from enum import StrEnum
@@ -6,26 +6,38 @@ from pathlib import Path
 
 import typer
 
-ON = "What it runs on: sim, the simulator, or others that `fullpipe doctor` names; several side by side."
-ON_ONE = "What it runs on, as for `run`; what that can't do is skipped."
+ON = (
+    "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
+)
+ON_ONE = (
+    "Runner to use: sim is the simulator, `fullpipe doctor` lists the others. Cases that the runner "
+    "does not support are skipped."
+)
+SETTING = "Override a scenario key, like path.rate=20mbit; repeatable."
+MORE_SETTINGS = "Set any other scenario key, like path.loss=1%; repeatable."
+PROFILE = "Named path, like lte; `fullpipe list profiles` lists them."
+ENGINE = "Where runs execute: local threads, or a Ray cluster (at RAY_ADDRESS, or a new one on this machine)."
+THREADS = "Number of runs at a time (default: one per core)."
+FIRST_SEED = "Seed of the first run; each further run uses the next number"
+AS_JSON = "Print one JSON object, and nothing else."
 
 
 class Engine(StrEnum):
-    """Where the runs of a batch go on."""
+    """Where the runs of a batch execute."""
 
     LOCAL = "local"
     RAY = "ray"
 
 
 def new_directory(text: str) -> Path:
-    """Reads the name of a directory."""
+    """Parses the name of a directory."""
     if not text.strip():
         raise typer.BadParameter("name a directory that is new or empty")
     return Path(text)
 
 
 def setting(text: str) -> tuple[str, str]:
-    """Reads KEY=VALUE."""
+    """Parses KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise typer.BadParameter(
@@ -35,17 +47,17 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def seconds(text: str, option: str) -> float:
-    """Reads a time, like 10s."""
+    """Parses a time like 10s."""
     from fullpipe import _core
 
     found = _core.quantity(text)
     if found is None or found[1] != "s" or found[0] <= 0:
-        raise typer.BadParameter(f"{text!r} is no time, like 10s or 500ms", param_hint=option)
+        raise typer.BadParameter(f"{text!r} is not a time, like 10s or 500ms", param_hint=option)
     return found[0]
 
 
 def no_such_file(path: Path) -> str:
-    """What is said of a scenario that is not there, with the nearest that is."""
+    """Returns the error for a scenario that does not exist, with the most similar name that does."""
     there = [
         str(file)
         for directory in (path.parent, Path("scenarios"))
@@ -57,6 +69,6 @@ def no_such_file(path: Path) -> str:
     fix = (
         f"did you mean {near[0]}?"
         if near
-        else "name a TOML file; `fullpipe explain scenario` says what is in one"
+        else "name a TOML file; `fullpipe explain scenario` lists its keys"
     )
     return f"{path}: no such file\n  fix: {fix}"

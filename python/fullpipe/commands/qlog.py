@@ -9,15 +9,27 @@ from fullpipe.errors import fail, user_errors
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `run --out` has kept.")],
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A new one: .qlog is JSON, .sqlog is JSON-SEQ.")
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Directory that `fullpipe run --out` wrote.")
     ],
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="This flow alone.")] = None,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="New file to write: .qlog is JSON, .sqlog is JSON-SEQ."
+        ),
+    ],
+    flow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Flow to write (default: all flows).")
+    ] = None,
 ) -> None:
-    """Write a kept trace as qlog 0.3, for qvis.
+    """Convert the trace of a run to qlog 0.3, for qvis.
 
-    For example: fullpipe qlog results/first first.qlog
+    The directory needs a trace, which `fullpipe run --out` records unless it is called with
+    --trace off. https://qvis.quictools.info shows the file.
+
+    Examples:
+        fullpipe run scenarios/cubic-vs-bbr1.toml --out results/first
+        fullpipe qlog results/first first.qlog
     """
     from fullpipe.results.qlog import QlogError, of_saved, write
 

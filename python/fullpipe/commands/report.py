@@ -13,27 +13,40 @@ def command(
     directories: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DIR", help="What a run, a sweep or reproduce has kept, or a fleet directory."
+            metavar="DIR",
+            help="Directory that run, sweep, compare or reproduce wrote, or a fleet directory.",
         ),
     ],
     form: Annotated[
-        Form, typer.Option("--format", help="A page, Markdown, a PDF, or pictures alone.")
+        Form,
+        typer.Option(
+            "--format",
+            help="Format: one HTML page with interactive charts, Markdown, PDF, or pictures alone.",
+        ),
     ] = Form.HTML,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to, instead of report.html and so on in DIR."),
+        typer.Option(
+            metavar="FILE",
+            help="File to write (default: report.html, for other formats alike, in DIR).",
+        ),
     ] = None,
 ) -> None:
-    """Make one page of kept results: summary in words, tables, charts, and the command that replays each run.
+    """Make a report of results: summary, tables and charts.
 
-    For example: fullpipe report results/first
+    The report also has the scenario, and the command that replays each run. The HTML page works
+    offline. Prints the name of the new file.
+
+    Examples:
+        fullpipe report results/first
+        fullpipe report results/first --format pdf --out first.pdf
     """
     from fullpipe.fleet.report import build, is_fleet
     from fullpipe.results.model import NoResultsError
 
     if len(directories) > 1:
-        fix = "make one of each; arms of a fleet are put side by side by one `fleet ingest`, with an --arm each"
-        fail(f"{len(directories)} directories, and a report is of one\n  fix: {fix}")
+        fix = "make one report per directory; to compare arms of a fleet, use one `fleet ingest` with an --arm for each"
+        fail(f"{len(directories)} directories, but a report covers one\n  fix: {fix}")
     (directory,) = directories
     with user_errors():
         try:

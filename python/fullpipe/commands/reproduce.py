@@ -13,36 +13,63 @@ from fullpipe.runners import runner as one_runner
 def command(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="What a file of published/ calls itself, or its path."),
+        typer.Argument(
+            metavar="NAME", help="Name of a study (see above), or the path of its TOML file."
+        ),
     ],
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each case, instead of the file's.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Number of runs of each case (default: as the study says)."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             parser=new_directory,
-            help="Keep the results in a new directory, not in results/NAME-NNN.",
+            help="New directory for the results (default: results/NAME-NNN).",
         ),
     ] = None,
     case: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PATTERN", help="Only cases that fit, like K1 or '3MB_*'; repeatable."
+            metavar="PATTERN",
+            help="Cases to run, by name or pattern, like K1 or '3MB_*' (default: all); repeatable.",
         ),
     ] = None,
     variants: Annotated[
-        bool, typer.Option("--variants", help="Count what the file's variants meet, too.")
+        bool,
+        typer.Option(
+            "--variants",
+            help="Also run the study's variants (other settings of its cases), and count the cells that each meets.",
+        ),
     ] = False,
     on: Annotated[str, typer.Option(metavar="RUNNER", help=ON_ONE)] = "sim",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a list of the cells, and nothing else.")
+        bool, typer.Option("--json", help="Print the cells as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
-    """Run what others published, and compare cell by cell, claim by claim. Exit code 1 when one is missed.
+    """Rerun a published study and compare the results.
 
-    For example: fullpipe reproduce microsoft
+    Prints for each cell of its tables and each of its claims the published value, the measured one
+    and a verdict, and keeps the results with a report. Exit code 1 when a cell or claim is missed.
+
+    Studies:
+        microsoft     Microsoft 2021: CUBIC and BBRv2 on a WAN, Windows TCP
+        kit           KIT 2025: BBRv3's performance and behavior
+        kit-whole     KIT 2025: short flows in traces of 15 minutes
+        l4s-tests     Heist and Morton 2020: Prague and CUBIC under DualPI2
+        dropbox       Dropbox 2019: BBRv2 on an edge network, as a simulated fleet
+        huitema       Huitema 2024: random loopback delays slow BBR down
+        huitema-quic  the same with real QUIC (--on quic)
+        drift         BBRv3 on such hosts: filters that outlast the noise
+        kernel        Linux in simulated time: CUBIC, Reno, BBRv1 to BBRv3
+
+    Examples:
+        fullpipe reproduce microsoft
+        fullpipe reproduce kit --case K1 --seeds 3
+        fullpipe reproduce microsoft --on uml
     """
     from fullpipe.reproduce.command import reproduce
     from fullpipe.verdicts.reader import PublishedError

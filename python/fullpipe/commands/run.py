@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fullpipe._core import Scenario
-from fullpipe.commands.options import ON, new_directory, no_such_file, setting
+from fullpipe.commands.options import ON, SETTING, new_directory, no_such_file, setting
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar
 from fullpipe.results import fresh_directory, fresh_file, save_run, save_runs, suited_interval
@@ -25,39 +25,51 @@ def command(
     scenario: Annotated[
         Path,
         typer.Argument(
-            metavar="SCENARIO", help="A TOML file; see `explain scenario`. Or a sweep's directory."
+            metavar="SCENARIO",
+            help="Scenario as a TOML file (`fullpipe explain scenario` lists its keys), or with --point the "
+            "directory of a sweep.",
         ),
     ],
     point: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Of a sweep's directory, this point.")
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of the point to run, when SCENARIO is the directory of a sweep.",
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=2**63 - 1, help="Instead of the scenario's seed.")
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**63 - 1,
+            metavar="N",
+            help="Seed of everything random (default: the scenario's seed).",
+        ),
     ] = None,
     set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Instead of a value of the scenario; repeatable."
-        ),
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SETTING)
     ] = None,
     cc: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Of the first flow: an algorithm, or a class of yours as my.module:Mine.",
+            help="Algorithm of the first flow, from `fullpipe list algorithms`, or a Python class, "
+            "like my.module:Mine.",
         ),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="A named path in the place of the scenario's; see `list profiles`."
+            metavar="NAME",
+            help="Named path that replaces the scenario's path, like lte; `fullpipe list profiles` lists them.",
         ),
     ] = None,
     trace: Annotated[
         str | None,
         typer.Option(
             metavar="off|10ms|ack",
-            help="Record every so often, or at every ACK. By itself with --out or --qlog.",
+            help="Interval between trace samples, or ack for a sample at each ACK. On by default with --out or --qlog.",
         ),
     ] = None,
     on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
@@ -66,23 +78,31 @@ def command(
         typer.Option(
             metavar="DIR",
             parser=new_directory,
-            help="Keep metrics, trace and a picture in a new directory.",
+            help="New directory for the metrics, the trace and a picture.",
         ),
     ] = None,
     qlog: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the trace for qvis: .qlog is JSON, .sqlog is JSON-SEQ."
+            metavar="FILE",
+            help="New file for the trace in qlog format, which qvis shows: .qlog is JSON, .sqlog is JSON-SEQ.",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")
+        bool,
+        typer.Option("--json", help="Print the metrics as JSON in SI units, and nothing else."),
     ] = False,
 ) -> None:
-    """Run a scenario, in virtual time if no runner is named, and print what came of it.
+    """Run one scenario and print its metrics.
 
-    For example: fullpipe run scenarios/cubic-deep-buffer.toml --set path.rate=20mbit --out
-    results/first
+    The simulator runs it, unless --on names another runner. The tables show goodput, RTT,
+    queueing delay, retransmissions and the limiting factor of each flow, and the utilization,
+    drops and marks of each link.
+
+    Examples:
+        fullpipe run scenarios/cubic-deep-buffer.toml --set path.rate=20mbit
+        fullpipe run scenarios/cubic-vs-bbr1.toml --out results/first
+        fullpipe run scenarios/cubic-vs-bbr1.toml --on sim,kernel
     """
     settings = dict(setting(text) for text in set_ or [])
     if profile is not None:
@@ -99,12 +119,12 @@ def command(
 def _loaded(
     scenario: Path, point: int | None, seed: int | None, settings: dict[str, str], simulated: bool
 ) -> Scenario:
-    """A file's scenario, or that of a sweep's point; a real sender is not given the jitter that the sweep has added."""
+    """Loads the scenario of a file or of a point of a sweep; a real sender goes without the sweep's `send_jitter`."""
     from fullpipe.sweeps.dataset import Sweep
 
     if (scenario / "sweep.json").exists():
         if point is None:
-            fail(f"{scenario} holds a sweep: say which of its points, like --point 0")
+            fail(f"{scenario} holds a sweep\n  fix: choose one of its points, like --point 0")
         try:
             sweep = Sweep(scenario)
             added = (
@@ -116,7 +136,7 @@ def _loaded(
         except IndexError as error:
             fail(error)
     if point is not None:
-        fail(f"--point {point} is for the directory of a sweep, and {scenario} is none")
+        fail(f"--point {point} needs the directory of a sweep, and {scenario} is not one")
     try:
         return load(scenario, seed=seed, set=settings)
     except FileNotFoundError:
@@ -132,11 +152,11 @@ def _run(
     qlog: Path | None,
     as_json: bool,
 ) -> None:
-    """Runs it on one after the other. What any of them refuses is refused before the first begins.
+    """Runs the scenario on one runner after the other. Every runner may refuse it before the first begins.
 
     Raises:
         ScenarioError: When a runner refuses the scenario.
-        OSError: When something can't be written.
+        OSError: When a file can't be written.
     """
     level = trace or (suited_interval(scenario) if out or qlog else "off")
     form = _form(qlog, level, runners) if qlog else None
@@ -179,11 +199,12 @@ def _form(qlog: Path, level: str, runners: Sequence[Runner]) -> "Form":
 
     if level == "off":
         fail(
-            "--qlog needs a trace, and --trace off makes none\n  fix: leave --trace out, or say how often: --trace 10ms"
+            "--qlog needs a trace, and --trace off records none\n  fix: omit --trace, or give an interval: --trace 10ms"
         )
     if len(runners) > 1:
         fail(
-            "--qlog is one file, and a run on each runner has its own\n  fix: keep them with --out, then fullpipe qlog"
+            "--qlog writes one file, and each runner has its own trace\n"
+            "  fix: keep the traces with --out, then run fullpipe qlog"
         )
     try:
         return form_of(qlog)
@@ -206,7 +227,7 @@ def _show(
         where = (
             f"{out}"
             if len(runs) == 1
-            else f"{out}, a folder each; for a page of them: fullpipe report {out}"
+            else f"{out}, one directory each; for a report of them: fullpipe report {out}"
         )
         console.print(f"{kept} kept in {where}", markup=False, soft_wrap=True)
     if qlog:

@@ -6,5 +6,11 @@ from fullpipe import _core
 
 
 def command() -> None:
-    """Print the JSON schema of a scenario, for editors."""
+    """Print the JSON schema of scenario files.
+
+    Editors use it to check and complete TOML files.
+
+    Examples:
+        fullpipe schema > scenario.schema.json
+    """
     typer.echo(_core.schema(), nl=False)

@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import ON, Engine, new_directory, no_such_file, setting
+from fullpipe.commands.options import (
+    ENGINE,
+    FIRST_SEED,
+    ON,
+    THREADS,
+    Engine,
+    new_directory,
+    no_such_file,
+    setting,
+)
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
@@ -13,48 +22,77 @@ from fullpipe.runners import chosen
 def command(
     scenario: Annotated[
         Path,
-        typer.Argument(metavar="SCENARIO", help="A TOML file; its [sweep] may say what varies."),
+        typer.Argument(
+            metavar="SCENARIO",
+            help="Scenario as a TOML file; its table [sweep] may define what varies.",
+        ),
     ],
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=A,B",
-            help="Values to run with, or one for all, or a range; repeatable.",
+            help="Values of a key to run with, like path.rtt=10ms,50ms; one value applies to every point; repeatable.",
         ),
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs of each point, a seed each.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Number of runs of each point, each with another seed (default: 1).",
+        ),
     ] = None,
     until: Annotated[
         str | None,
         typer.Option(
             metavar="RULE",
-            help='Repeat until "ci(goodput) < 2%" or so, --repeat at a time; else exit code 1.',
+            help="Add runs, --repeat at a time, until RULE holds for every flow at every point. "
+            '"ci(goodput) < 2%" asks for 95 % intervals within 2 % of the mean. '
+            "Exit code 1 if --max-repeat comes first.",
         ),
     ] = None,
     max_repeat: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="With --until: no more runs of each point; 1000."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Largest number of runs of each point with --until (default: 1000).",
+        ),
     ] = None,
     zip_: Annotated[
         str | None,
         typer.Option(
-            "--zip", metavar="KEY,KEY", help="Vary these together, not in every combination."
+            "--zip",
+            metavar="KEY,KEY",
+            help="Keys that vary together: their first values make one point, their second values another. "
+            "Without --zip every combination is a point.",
         ),
     ] = None,
     sample: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Draw so many points, from ranges like 1ms..1s log too."
+            min=1,
+            metavar="N",
+            help="Draw N random points instead of every combination; a key may have a range, "
+            'like path.rtt="1ms..1s log".',
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="The first seed.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**63 - 1,
+            metavar="N",
+            help=f"{FIRST_SEED} (default: the scenario's seed). Also the seed of --sample.",
+        ),
+    ] = None,
     trace: Annotated[
         str | None,
         typer.Option(
             metavar="off|10ms|ack",
-            help="Record each point's first seed; by itself for 12 points at most.",
+            help="Interval between trace samples of each point's first seed, or ack for a sample at each ACK. "
+            "On by default up to 12 points.",
         ),
     ] = None,
     out: Annotated[
@@ -62,24 +100,34 @@ def command(
         typer.Option(
             metavar="DIR",
             parser=new_directory,
-            help="Keep all in this directory, or go on with what it has.",
+            help="Directory for the data set (default: a name in results/). An interrupted sweep resumes there.",
         ),
     ] = None,
     engine: Annotated[
         Engine,
-        typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine."),
+        typer.Option(help=ENGINE),
     ] = Engine.LOCAL,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs side by side; a core each.")
-    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help=THREADS)] = None,
     on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the table as a list, SI units, and nothing else.")
+        bool,
+        typer.Option(
+            "--json", help="Print the table as a JSON list in SI units, and nothing else."
+        ),
     ] = False,
 ) -> None:
-    """Run a scenario at many points, with many seeds, into a data set; what is there already is not run again.
+    r"""Run a scenario with many values and seeds.
 
-    For example: fullpipe sweep scenarios/ten-cubic.toml --set path.buffer=0.25bdp,1bdp,8bdp --repeat 30
+    Prints the median and quartiles of each flow at each point (a combination of values), and keeps
+    one row per flow and run in a directory of Parquet files. The same command resumes an
+    interrupted sweep: finished runs are not repeated.
+
+    Examples:
+        fullpipe sweep scenarios/ten-cubic.toml --set path.buffer=1bdp,8bdp --repeat 30
+        fullpipe sweep scenarios/cubic-vs-bbr1.toml --set path.rate=10mbit,100mbit \
+            --set path.rtt=10ms,100ms --zip path.rate,path.rtt
+        fullpipe sweep scenarios/lossy.toml --set path.rtt='1ms..1s log' --sample 200
+        fullpipe sweep scenarios/ten-cubic.toml --until 'ci(goodput) < 2%' --repeat 10
     """
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.run import read
@@ -87,7 +135,7 @@ def command(
 
     if max_repeat is not None and until is None:
         fail(
-            '--max-repeat is for --until\n  fix: say --until "ci(goodput) < 2%" too, or --repeat instead'
+            '--max-repeat needs --until\n  fix: add --until "ci(goodput) < 2%", or use --repeat instead'
         )
     from fullpipe.stats import RuleError
     from fullpipe.sweeps.until import asked

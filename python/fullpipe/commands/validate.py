@@ -14,14 +14,15 @@ def command(
     cell: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PATTERN", help="Only cells that fit, like 'bbr-*' or '*-loss'; repeatable."
+            metavar="PATTERN",
+            help="Cells to run, by name or pattern, like 'bbr-*' or '*-loss' (default: all); repeatable.",
         ),
     ] = None,
     on: Annotated[
         str,
         typer.Option(
             metavar="RUNNER",
-            help="What is held against Linux: sim, or another; in real time a part of the cells.",
+            help="Runner to compare with Linux; `fullpipe doctor` lists them. In real time only some cells run.",
         ),
     ] = "sim",
     seeds: Annotated[
@@ -29,13 +30,14 @@ def command(
         typer.Option(
             min=1,
             metavar="N",
-            help="Runs of a cell in which chance has a part: 10 simulated, 3 on others.",
+            help="Number of runs of each cell that uses random numbers (default: 10 simulated, 3 on other runners).",
         ),
     ] = None,
     record: Annotated[
         bool,
         typer.Option(
-            "--record", help="Run Linux's own TCP first, and keep what it does (needs make oracle)."
+            "--record",
+            help="Run Linux's TCP first and record its results anew (needs user-mode Linux: make oracle).",
         ),
     ] = False,
     traces: Annotated[
@@ -43,20 +45,29 @@ def command(
         typer.Option(
             metavar="DIR",
             parser=new_directory,
-            help="Run each cell traced, on Linux, too (needs make oracle), and keep a page of each in a new directory.",
+            help="New directory for one page per cell with the traces of both sides (needs user-mode Linux: "
+            "make oracle).",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write all numbers, with intervals, as Markdown."),
+        typer.Option(metavar="FILE", help="Markdown file to write all numbers to, with intervals."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a list of the numbers, and nothing else.")
+        bool, typer.Option("--json", help="Print the numbers as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
-    """Hold the simulator against what Linux's own TCP did. Exit code 1 when less than 90 % of the cells are met.
+    """Compare the simulator with Linux's TCP.
 
-    For example: fullpipe validate --cell 'cubic-*'
+    A cell is a path with its flows. The repository has the recorded results of Linux's own TCP for
+    each cell. The command runs the cells, compares goodput, RTT, queueing delay, retransmissions
+    and shares, and prints both numbers and a verdict. Exit code 1 when fewer than 90 % of the cells
+    are met.
+
+    Examples:
+        fullpipe validate
+        fullpipe validate --cell 'cubic-*' --out cubic.md
+        fullpipe validate --on kernel
     """
     from fullpipe.validate.command import validate
     from fullpipe.verdicts.reader import PublishedError

@@ -1,1 +1,1 @@
-"""`fullpipe compare`: algorithms on one path, each alone and then together."""
+"""`fullpipe compare`: algorithms on one path, each alone, and then all together."""

@@ -1,4 +1,4 @@
-"""`fullpipe compare`: runs, and says in a table, in words and in a picture what came of it."""
+"""`fullpipe compare`: runs the comparison, and shows the results as a table, sentences and a picture."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def compare(
     comparison: Comparison, *, out: Path | None, runners: Sequence[Runner], as_json: bool
 ) -> None:
-    """Runs what is missing, and prints what came of all.
+    """Executes the missing runs, and prints all results.
 
     Raises:
-        ScenarioError: When a run would need more memory than there is.
+        ScenarioError: When a run would need more memory than is free.
         OSError: When the directory can't be written.
     """
     from rich.console import Console

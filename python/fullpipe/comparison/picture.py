@@ -1,4 +1,4 @@
-"""One picture of a comparison: what each got at which delay, alone and together, and their rates over time."""
+"""A picture of a comparison: goodput over delay of each algorithm, alone and together, and rates over time."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _PARTS = 60
 
 
 def draw(kept: Results, file: Path) -> None:
-    """Draws it.
+    """Draws the picture.
 
     Raises:
-        OSError: When it can't be written.
+        OSError: When the file can't be written.
     """
     groups = values.groups(kept)
     contenders = list(dict.fromkeys(group.named for group in groups))
     unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
     figure = Figure(figsize=(9, 6), layout="constrained")
     panels = figure.subplot_mosaic([["alone", "together"], ["time", "time"]], height_ratios=(3, 2))
-    # Where nobody says how long packets waited, as on a loopback, RTTs have to do.
+    # RTTs replace queueing delays if these are unknown, as on a loopback.
     delay, called = ("queue_delay_s.p95", "queueing delay")
     if not any(group.of(delay) for group in groups):
         delay, called = ("rtt_s.p95", "RTT")
@@ -49,7 +49,7 @@ def draw(kept: Results, file: Path) -> None:
                 _cloud(panels[place], group, delay, contenders.index(group.named), scale)
         panels[place].set(title=place, xlabel=f"p95 {called}, ms", ylabel=f"goodput, {unit}")
         panels[place].set_ylim(0, 1.1 * _most(groups, place, "goodput_bps") / scale)
-        # The same delays in both, so that they compare.
+        # The same scale in both panels.
         panels[place].set_xlim(0, 1.1e3 * max(_most(groups, part, delay) for part in PARTS))
     figure.legend(
         *panels["together"].get_legend_handles_labels(),
@@ -100,7 +100,7 @@ def _cloud(panel: Axes, group: Group, delay: str, number: int, scale: float) -> 
 
 
 def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> None:
-    """What each flow got, over a sixtieth of the run each."""
+    """Draws each flow's rate, averaged over sixtieths of the run."""
     trace = read_parquet(series.flows).select("time", "flow", "delivered")
     end = trace["time"].max()
     width = (end if isinstance(end, float) else 0.0) / _PARTS or 1.0
@@ -112,10 +112,10 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
         number = contenders.index(name) if name in contenders else len(contenders)
         dash = DASHES[number % len(DASHES)]
         style = (0, tuple(each / 2 for each in dash)) if dash else "-"
-        parts = parts.filter((pl.col("part") + 1) * width <= end)  # the last one may be a moment
-        if parts.is_empty():  # of a transfer that is over within a sixtieth, as over a loopback
+        parts = parts.filter((pl.col("part") + 1) * width <= end)  # the last part may be very short
+        if parts.is_empty():  # a transfer shorter than a part, as over a loopback
             continue
-        # A part may have no row, of a transfer that is soon over.
+        # A short transfer may have no row in a part.
         since = parts["part"].diff().fill_null(parts["part"][0] + 1) * width
         rate = parts["delivered"].diff().fill_null(parts["delivered"][0]) * 8 / since / scale
         panel.plot(

@@ -1,4 +1,4 @@
-"""What is run: one data set with each algorithm alone, one with all of them together."""
+"""The plan of a comparison: a data set with each algorithm alone, and one with all of them together."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 FILE = "compare.json"
 PARTS = ("alone", "together")
-"""Directories with a data set each."""
+"""The directories of the two data sets."""
 TIMES = {"duration": "60s", "measure_from": "10s"}
 TRANSFERS = {"duration": "600s", "measure_from": "0s"}
-"""Of flows that end by themselves: a deadline."""
+"""Times for transfers: they may end before this duration."""
 PATH = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
 LOOPBACK = {"kind": "loopback"}
 SOCKET = "3MB"
-"""The receive window on a machine's own loopback: what a socket has room for, of the 4 MB that Linux gives."""
+"""The receive window on a machine's own loopback: the room in a socket buffer of 4 MB, Linux' default."""
 
 
 class TooFewError(ValueError):
-    """Nothing to compare; the text says what is missing."""
+    """Fewer than two different algorithms; the text has the fix."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` was asked for."""
+    """The arguments of `compare` as two sweeps."""
 
     algorithms: Sequence[str]
     alone: SweepSpec
@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def usual_directory(self) -> Path:
-        """Where it goes that is told no directory: the same one when it is called again."""
+        """The directory of a comparison without `--out`: the same one for the same comparison."""
         identity = hashlib.sha256(
             "".join(spec.identity for _, spec in self.specs).encode()
         ).hexdigest()
@@ -66,30 +66,29 @@ def plan(
     size: str | None = None,
     loopback: bool = False,
 ) -> Comparison:
-    """Both parts, every point of them checked.
+    """Makes the plan of a comparison, with every point checked.
 
     Args:
-        algorithms: Their names.
-        settings: Keys with values, in the place of :data:`PATH` and times; a `path.profile`
-            replaces the whole path.
-        repeat: Runs of each.
-        seed: Of the first of them.
-        size: What each flow transfers, if it ends.
-        loopback: Whether the path is this machine's own loopback, unless settings say another.
+        algorithms: The names of the algorithms.
+        settings: Keys with values that override :data:`PATH` and times; a `path.profile` replaces
+            the whole path.
+        repeat: The number of runs of each algorithm, and of all together.
+        seed: The seed of the first run.
+        size: The bytes that each flow transfers; None for unlimited flows.
+        loopback: Whether the path is this machine's own loopback, unless settings define another.
 
     Raises:
-        TooFewError: When there are not two different algorithms.
-        ScenarioError: When something is refused.
+        TooFewError: When there are fewer than two different algorithms.
+        ScenarioError: When a setting is refused.
     """
     if len(algorithms) < 2:
         raise TooFewError(
-            "one algorithm is no comparison\n  fix: name two or more, like fullpipe compare cubic bbr3"
+            "a comparison needs two or more algorithms\n  fix: name them, like fullpipe compare cubic bbr3"
         )
     if twice := [name for name in algorithms if algorithms.count(name) > 1]:
-        raise TooFewError(f"{twice[0]} is there twice\n  fix: name each algorithm once")
+        raise TooFewError(f"{twice[0]} is named twice\n  fix: name each algorithm once")
     title = f"{', '.join(algorithms[:-1])} and {algorithms[-1]}"
-    # The flow that is alone has the same name, and so meets the same chance, whatever its
-    # algorithm.
+    # A flow alone always has the same name, and so the same random numbers for each algorithm.
     loopback = loopback and not any(key.startswith(("path.", "link.")) for key, _ in settings)
     times, path = TRANSFERS if size else TIMES, LOOPBACK if loopback else PATH
     each = {**({"bytes": size} if size else {}), **({"receive_window": SOCKET} if loopback else {})}
@@ -125,10 +124,10 @@ def _text(title: str, times: Texts, path: Texts, flows: Sequence[Texts]) -> str:
 
 
 def open_directory(directory: Path, comparison: Comparison, command: str, called: str) -> None:
-    """Makes the directory, unless it is of a comparison already: its parts see to it that it is the same one.
+    """Makes the directory, unless it has a comparison already; its parts check later that it is the same one.
 
     Raises:
-        FileExistsError: When there is something else.
+        FileExistsError: When the directory has other contents.
         OSError: When it can't be written.
     """
     if (directory / FILE).exists():

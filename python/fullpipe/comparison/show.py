@@ -1,4 +1,4 @@
-"""What came of a comparison: a table for terminals of 80 columns and more, and sentences."""
+"""The results of a comparison: a table for terminals of 80 columns and more, and sentences."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _WIDE = 110
 _COLUMNS = (
-    # heading, column, scale, whether its interval needs a wide table (the last has none), whether
-    # it does itself
+    # Header, column, scale, whether only wide tables show its interval (for the last no table does),
+    # whether only wide tables show the column.
     ("queue ms\np95", "queue_delay_s.p95", 1e3, False, False),
     ("RTT ms\nmean", "rtt_s.mean", 1e3, True, True),
     ("done\ns", "completion_s", 1, True, False),
@@ -49,7 +49,7 @@ def show(kept: Results, spec: SweepSpec, console: Console) -> None:
     wide = console.width >= _WIDE
     table = make_table("")
     table.add_column("", vertical="bottom", no_wrap=True)
-    # Where nobody says how long packets waited, as on a loopback, RTTs have to do.
+    # RTTs replace queueing delays if these are unknown, as on a loopback.
     queues = any(group.of("queue_delay_s.p95") for group in groups)
     columns = [
         (heading, column, scale, brief and not (wide and column != _COLUMNS[-1][1]))
@@ -93,7 +93,7 @@ def _say(groups: Sequence[Group], kept: Results, seeds: int, console: Console) -
         few = f"{'one run' if seeds == 1 else f'{seeds} runs'} of each"
         least = least_pairs()
         console.print(
-            f"{few} can't tell a difference from chance: --repeat {least} is the least, 30 is better"
+            f"{few} can't show significant differences: use --repeat {least} or more, 30 is better"
         )
         return
     lines = Table.grid(padding=(0, 1))
@@ -101,7 +101,7 @@ def _say(groups: Sequence[Group], kept: Results, seeds: int, console: Console) -
         lines.add_row("–", Text(sentence.text, style=_STYLES[sentence.better]))
     console.print(lines if lines.rows else "no difference is significant")
     console.print(
-        f"significant of {len(comparisons)} comparisons by seed (Wilcoxon, Benjamini-Hochberg)",
+        f"{len(comparisons)} comparisons, paired by seed (Wilcoxon test, Benjamini-Hochberg correction)",
         style="dim",
         markup=False,
     )
@@ -114,20 +114,20 @@ def _compared(groups: Sequence[Group], kept: Results) -> list[Compared]:
 
 
 def facts(kept: Results, spec: SweepSpec, runs: int, packets: int, wall_s: float) -> Iterator[str]:
-    """What was done, and where it is."""
+    """Yields lines about the runs, the added jitter, and the directory."""
     yield (
         f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s"
         if runs
-        else "nothing to run: it was there already"
+        else "nothing to run: all runs were already finished"
     )
     added = [f"{key} {jitter}" for key, jitter, _ in spec.plan.added_jitter]
     if added:
-        yield f"set for repetitions to differ: {', '.join(added)}"
-    yield f"kept in {kept.directory}, with picture.png; for a page of it: fullpipe report {kept.directory}"
+        yield f"jitter added so that repetitions differ: {', '.join(added)}"
+    yield f"kept in {kept.directory}, with picture.png; for a report: fullpipe report {kept.directory}"
 
 
 def records(kept: Results) -> str:
-    """A JSON object: means with 95 % intervals in SI units, and the sentences."""
+    """Returns a JSON object: means with 95 % intervals in SI units, and the sentences."""
     groups, metrics = values.groups(kept), values.metrics(kept)
     rows = [
         {
@@ -151,7 +151,7 @@ def records(kept: Results) -> str:
 
 
 def _path(spec: SweepSpec) -> str:
-    """Of the path what matters most."""
+    """Returns the main properties of the path."""
     written = tomllib.loads(next(spec.scenarios()))
     path, size = written["path"], written["flow"][0].get("bytes")
     times = (

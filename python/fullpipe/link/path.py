@@ -1,4 +1,4 @@
-"""The path of a link: from a scenario's file, or from options, then alike in both directions."""
+"""The path of a link: from a scenario's file, or from options, with the same values in both directions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULTS = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
-"""Those of `fullpipe compare`."""
+"""The same defaults as in `fullpipe compare`."""
 _UP = ("rate", "buffer", "queue", "loss")
-"""What a link has of its own; the RTT is the path's."""
+"""Keys that each link has; the RTT is a key of the path."""
 _FLOW = '[[flow]]\ncc = "cubic"\n'
 
 
 class OptionError(ValueError):
-    """Options that do not go together; the text says how they do."""
+    """Options exclude each other; the text has the fix."""
 
 
 def path(
@@ -30,18 +30,18 @@ def path(
     profile: str | None,
     file: Path | None,
 ) -> Scenario:
-    """The scenario whose first flow's way all packets go.
+    """Returns the scenario; all packets take the path of its first flow.
 
     Args:
-        given: What was said of the path, by its keys: rate, rtt, buffer, queue, loss.
-        settings: Keys with values that come after these.
-        up: The rate of the way up, if it differs.
-        profile: A named path.
-        file: A scenario's.
+        given: The options of the path, by their keys: rate, rtt, buffer, queue, loss.
+        settings: Keys with values that override these.
+        up: The rate of the upstream direction, if it differs.
+        profile: The name of a path.
+        file: The file of a scenario.
 
     Raises:
-        OptionError: When `up` is for a path that says itself what the way up is.
-        ScenarioError: When something is refused.
+        OptionError: When `up` is given with a path that defines its upstream direction.
+        ScenarioError: When a value is refused.
         OSError: When the file can't be read.
     """
     of_path = {f"path.{key}": value for key, value in given.items()}
@@ -50,8 +50,8 @@ def path(
     if up is not None and (profile is not None or file is not None):
         whose = f"--profile {profile}" if profile is not None else f"--scenario {file}"
         raise OptionError(
-            f"--up is for a path of options, and {whose} says itself what the way up is\n"
-            f"  fix: set it: --set link.0.rate={up}"
+            f"--up can't be used with {whose}, which defines its own upstream link\n"
+            f"  fix: use --set link.0.rate={up}"
         )
     if file is not None:
         return load(file, set={**of_path, **settings})
@@ -60,7 +60,7 @@ def path(
             f'# The path {profile}\nduration = "60min"\n\n[path]\nprofile = "{profile}"\n\n{_FLOW}'
         )
         return Scenario.parse(text, "link", list({**of_path, **settings}.items()))
-    # A queue of another kind has a limit of its own.
+    # A queue that is named has its own default limit.
     both = {
         key: value for key, value in DEFAULTS.items() if key != "buffer" or "queue" not in given
     } | dict(given)

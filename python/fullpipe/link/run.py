@@ -1,4 +1,4 @@
-"""Runs a program behind a path, and says what came of it."""
+"""Runs a program behind a path, and reports the results."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ def link(
     live: bool,
     out: Path | None,
 ) -> int:
-    """Runs `command`, or a shell, and prints a closing report on standard error.
+    """Runs `command`, or a shell, and prints a report on standard error at the end.
 
     Args:
-        scenario: The path; its first flow's way is that of all packets.
+        scenario: The scenario; all packets take the path of its first flow.
         command: The program with its arguments.
         far: Programs for the far end.
-        upload: The scenario's data are what the program sends.
-        uplink: The outside can be reached, through a proxy at the far end.
-        live: Print a line a second.
+        upload: Whether the program's sent data take the scenario's data path; otherwise its
+            received data do.
+        uplink: Whether programs can reach the Internet, through a proxy at the far end.
+        live: Whether to print a line each second.
         out: A new directory for the report, the scenario and captures.
 
     Returns:
         The exit code of the program.
 
     Raises:
-        FileExistsError: When `out` is there already.
+        FileExistsError: When `out` exists already.
         OSError: When this machine does not allow it, or `out` can't be written.
     """
     if sys.platform != "linux":
@@ -53,7 +54,9 @@ def link(
             "a link needs Linux: network namespaces and TUN devices\n  fix: run it in a virtual machine with Linux"
         )
     if "FULLPIPE_FAR" in os.environ:
-        fail("links do not nest, and this runs behind one\n  fix: give one link the whole path")
+        fail(
+            "links can't be nested, and this command runs behind one\n  fix: define the whole path in one link"
+        )
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
         program = list(command) or [os.environ.get("SHELL", "/bin/sh")]
         programs = [list(one) for one in far]
@@ -79,17 +82,17 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
         interrupts += 1
 
     before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:  # as in the background of a script
+    if before is not signal.SIG_IGN:  # ignored as in the background of a script
         signal.signal(signal.SIGINT, interrupted)
     report: dict[str, Any] | None = None
     refused = None
     run = begin()
     try:
-        with stoppable(lambda: "while the command ran", "it was ended, and nothing is left of it"):
+        with stoppable(lambda: "while the command ran", "it was ended and left nothing behind"):
             header = live
             while (heard := run.hear()) is not None:
-                # The terminal's Ctrl-C reaches the command as well, which may do as it likes with
-                # the first one.
+                # The terminal's Ctrl-C reaches the command, too. The first one is left to the
+                # command, the second one ends it.
                 if interrupts > (1 if in_front else 0):
                     run.stop()
                 said = json.loads(heard or "{}")
@@ -108,7 +111,7 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
     if report is None:
         fail(
             refused
-            or "the processes that emulate the path were killed; nothing is left of them\n  fix: run it again"
+            or "the processes that emulate the path were killed and left nothing behind\n  fix: run it again"
         )
     return report
 
@@ -143,7 +146,7 @@ def _in_foreground() -> bool:
 
 
 def _take_terminal_back(was_ours: bool) -> None:
-    """A shell makes itself the terminal's foreground, and can't give that back out of its namespace."""
+    """Takes back the terminal's foreground, which a shell takes and can't return from its namespace."""
     if was_ours:
         before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         with suppress(OSError):

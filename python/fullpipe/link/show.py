@@ -1,4 +1,4 @@
-"""What came of a link, as a table for a terminal; and how it is going."""
+"""The results of a link as a table for a terminal, and its live lines."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 WAYS = ("down", "up")
 LIVE_HEADER = "   s" + "".join(f"{way:>12}{'ms':>6}{'pkts':>5}{'drop':>5}" for way in WAYS)
-"""Of 60 columns, as the lines below it: there is no wrapping a table that has no end."""
+"""The header of the live lines, 60 columns wide: a table without an end can't adapt its columns."""
 
 
 def show(report: Report, console: Console) -> None:
-    """Prints both directions, how well time was kept, and whether that is to be trusted."""
+    """Prints both directions, the lateness of packets, and doubts about the timing."""
     links = {link["name"]: link for link in report["links"]}
     unit, scale = rate_unit([report[way]["rate_bps"] for way in WAYS])
-    table = make_table("way")
+    table = make_table("direction")
     number_columns(
         table,
         f"IP\n{unit}",
@@ -69,9 +69,9 @@ def show(report: Report, console: Console) -> None:
         )
     )
     if not any(report[way]["packets"] for way in WAYS):
-        late = "of no packet"
+        late = "–, no packets"
     console.print(
-        f"\n{report['elapsed_s']:.1f} s · lateness {late} · this machine paces up to some "
+        f"\n{report['elapsed_s']:.1f} s · lateness {late} · this machine can pace about "
         f"{rate_text(report['most_bps'])}",
         highlight=False,
         soft_wrap=True,
@@ -91,7 +91,7 @@ def _short(seconds: float) -> str:
 
 
 def live(now: Report) -> str:
-    """A line on the last second."""
+    """Returns a line about the last second."""
 
     def way(name: str) -> str:
         of = now[name]

@@ -1,4 +1,4 @@
-"""Directories of results: they appear whole or not at all, and nothing is ever overwritten."""
+"""Directories of results: they appear complete or not at all, and nothing is ever overwritten."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     import polars as pl
 
 RUNNERS = "runners.json"
-"""In a directory of one scenario on several runners: which they are, in their order; each has a folder of its name."""
+"""File with the names of the runners of one scenario, in their order; each runner has a directory of its name."""
 
 
 @contextmanager
 def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> Iterator[Path]:
-    """Gives a directory beside `path` that becomes `path` when the block ends well, and vanishes when it doesn't.
+    """Yields a temporary directory that is renamed to `path` when the block succeeds, and deleted when it fails.
 
-    Entering the block shows that `path` is free and can be written, before any work is done. Missing parents are made;
-    they vanish, too, if nothing else has been put into them.
+    Entering the block checks that `path` is free and can be written, before any work is done. Missing parents are
+    made. On failure they are deleted, too, if they are empty.
 
     Args:
-        path: What the directory shall be called in the end.
-        called: What errors call it; None for `path` itself.
+        path: The final name of the directory.
+        called: The directory's name in errors; None for `path` itself.
 
     Raises:
         FileExistsError: When `path` is anything but an empty directory.
@@ -46,44 +46,44 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
             try:
                 aside.mkdir()
                 yield aside
-                # refused by the system if something has been put there meanwhile
+                # The system refuses it if something else is there by now.
                 aside.rename(final)
             except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)
                 raise
     except OSError as error:
         raise OSError(
-            f"{called} can't be written: {error.strerror or error}; name a directory that can"
+            f"{called} can't be written: {error.strerror or error}; name a writable directory"
         ) from error
 
 
 @contextmanager
 def parents(path: Path) -> Iterator[None]:
-    """Makes the missing parents of a path. When the block fails, those vanish in which there is nothing."""
+    """Makes the missing parents of a path. When the block fails, those that are empty are deleted."""
     made: list[Path] = []
     try:
         for parent in reversed([each for each in path.parents if not each.exists()]):
-            with suppress(FileExistsError):  # made by somebody else meanwhile
+            with suppress(FileExistsError):  # another process has made it
                 parent.mkdir()
                 made.append(parent)
         yield
     except BaseException:
         for parent in reversed(made):
-            with suppress(OSError):  # used by somebody else
+            with suppress(OSError):  # another process uses it
                 parent.rmdir()
         raise
 
 
 @contextmanager
 def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Iterator[Path]:
-    """Gives a name beside `path`: what the block writes there is at `path` when it ends well, else nothing is.
+    """Yields a temporary file that is renamed to `path` when the block succeeds, and deleted when it fails.
 
     Args:
-        path: What the file shall be called in the end; its directory is made if there is none.
-        called: What errors call it; None for `path` itself.
+        path: The final name of the file; its directory is made if missing.
+        called: The file's name in errors; None for `path` itself.
 
     Raises:
-        FileExistsError: When there is something at `path`.
+        FileExistsError: When `path` exists.
         OSError: When it can't be written.
     """
     target = Path(path)
@@ -116,16 +116,16 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
     try:
         frame.write_parquet(plain_path(path))
-    except ComputeError as error:  # what polars makes of a full disk
+    except ComputeError as error:  # polars raises it for a full disk
         raise OSError(str(error).rpartition("IO error: ")[2]) from error
 
 
 def read_parquet(path: str | os.PathLike[str]) -> pl.DataFrame:
-    """Reads one file of Parquet, whatever its path is called.
+    """Reads one Parquet file, with any characters in its path.
 
     Raises:
-        FileNotFoundError: When it is not there.
-        polars.exceptions.PolarsError: When it is no Parquet.
+        FileNotFoundError: When it does not exist.
+        polars.exceptions.PolarsError: When it is not a Parquet file.
     """
     import polars as pl
 
@@ -133,10 +133,10 @@ def read_parquet(path: str | os.PathLike[str]) -> pl.DataFrame:
 
 
 def scan_parquet(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> pl.LazyFrame:
-    """The rows of one file of Parquet, or of several with the same columns, without reading them yet.
+    """Returns the rows of one Parquet file, or of several with the same columns, without reading them yet.
 
     Raises:
-        FileNotFoundError: When one is not there, raised when rows are collected.
+        FileNotFoundError: When a file does not exist; raised when the rows are collected.
     """
     import polars as pl
 
@@ -147,5 +147,5 @@ def scan_parquet(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]
 
 
 def plain_path(path: str | os.PathLike[str]) -> str:
-    """A path that polars takes as it is: a relative one that begins with `~` or `s3:` would mean another place."""
+    """Returns the absolute path, since polars would take a relative one that begins with `~` or `s3:` for another."""
     return os.path.abspath(path)  # noqa: PTH100  (resolve() would follow links)

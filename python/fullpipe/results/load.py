@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def load(directory: Path) -> Results:
-    """Reads whatever kind of results a directory has.
+    """Reads the results in a directory, of any kind.
 
     Raises:
-        NoResultsError: When it has none, or they are not whole.
+        NoResultsError: When it has none, or they are incomplete.
         OSError: When it can't be read.
     """
     if not directory.is_dir():
         what = "is a file, not a directory" if directory.exists() else "no such directory"
         raise NoResultsError(
-            f"{directory}: {what}\n  fix: name what a run, a sweep or reproduce has kept with --out"
+            f"{directory}: {what}\n  fix: name a directory that run, sweep or reproduce wrote with --out"
         )
     for file, reader in (
         ("sweep.json", load_sweep),
@@ -50,10 +50,13 @@ def load(directory: Path) -> Results:
                 ValueError,
                 pl.exceptions.PolarsError,
             ) as error:
-                problem = f"{directory}: {file} or what belongs to it is not as fullpipe {_core.__version__} writes it"
+                problem = (
+                    f"{directory}: {file} or a file that belongs to it does not have the format of "
+                    f"fullpipe {_core.__version__}"
+                )
                 raise NoResultsError(f"{problem} ({error!r})\n  fix: run it again") from error
     raise NoResultsError(
         f"{directory}: no results: there is no sweep.json, compare.json, table.json, runners.json or metrics.json,"
         " and no ingest.json of a fleet\n"
-        "  fix: name what a run, a sweep or reproduce has kept with --out, or a fleet directory"
+        "  fix: name a directory that run, sweep or reproduce wrote with --out, or a fleet directory"
     )

@@ -1,4 +1,4 @@
-"""Saved results in one form, whatever saved them."""
+"""Saved results in one form, the same for every command that saves them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 RUNNER = "runner"
-"""Among a point's settings, which else are keys of scenarios: what it was run on."""
+"""The setting of a point with its runner; the other settings are keys of scenarios."""
 
 
 class NoResultsError(ValueError):
-    """A directory that no report can be made of; the text says why and what to do."""
+    """No report can be made of a directory; the text has the reason and the fix."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Axis:
 
     @property
     def cc_of(self) -> tuple[str, int] | None:
-        """Which `[[flow]]` or `[[workload]]` it gives an algorithm; None for any other key."""
+        """The `[[flow]]` or `[[workload]]` whose algorithm the key sets; None for any other key."""
         found = re.fullmatch(r"(flow|workload)\.(\d+)\.cc", self.key)
         return (found[1], int(found[2])) if found else None
 
     @property
     def is_cc(self) -> bool:
-        """Whether it says which algorithm a flow has, or flows that arrive."""
+        """Whether it sets the algorithm of a flow or a workload."""
         return self.cc_of is not None
 
 
@@ -49,19 +49,19 @@ class Point:
     settings: Mapping[str, str]
     seeds: tuple[int, ...]
     command: str
-    """What replays its first seed."""
+    """The command that replays its first seed."""
     runner: str = ""
-    """What it was run on, where that is one of several; it is among the settings then, and not in the label."""
+    """Its runner, if there are several; then it is also one of the settings, and not in the label."""
 
     @property
     def place(self) -> tuple[tuple[str, str], ...]:
-        """The settings without the runner: points with the same are the same experiment."""
+        """The settings without the runner: equal for points of the same experiment."""
         return tuple((key, value) for key, value in self.settings.items() if key != RUNNER)
 
 
 @dataclass(frozen=True)
 class Series:
-    """Where a run's trace is."""
+    """The files of a run's trace."""
 
     point: Point
     seed: int
@@ -71,19 +71,19 @@ class Series:
 
 @dataclass(frozen=True)
 class Results:
-    """Results.
+    """The results of a run, a sweep, a comparison or a study.
 
     Attributes:
-        directory: Where they are.
-        title: What they are about.
+        directory: The directory that has them.
+        title: Their title, from the scenario's first comment line.
         about: The rest of the scenario's first comment lines.
         facts: Versions, command and sizes, in words.
-        rows: One row a flow and run: `point`, `seed`, `flow`, `flow_index`, `cc` and metrics,
+        rows: One row per flow and run: `point`, `seed`, `flow`, `flow_index`, `cc` and metrics,
             nested ones with dots.
-        axes: What was swept.
-        points: Each combination, by its number.
+        axes: The keys that were swept.
+        points: Each combination of their values, by its number.
         series: The traces that were saved.
-        scenarios: The texts that were run, by name.
+        scenarios: The texts of the scenarios, by name.
         published: The cells and claims of a reproduced study, as `table.json` has them.
     """
 
@@ -100,5 +100,5 @@ class Results:
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return self.rows.select("point", "seed").n_unique()

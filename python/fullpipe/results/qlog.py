@@ -1,8 +1,8 @@
 """Writes a trace as qlog 0.3, which qvis opens.
 
 The format is that of draft-ietf-quic-qlog-main-schema-03, the events are those of
-draft-ietf-quic-qlog-quic-events-02. `docs/reference/qlog.md` says which value stands where. The text is made
-and written slice by slice: a long trace needs no more memory for it than a short one.
+draft-ietf-quic-qlog-quic-events-02. `docs/reference/qlog.md` maps each value to its place. The text is made
+and written slice by slice, so that a long trace needs no more memory than a short one.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ Form = Literal["json", "json-seq"]
 _ENDINGS: dict[str, Form] = {".qlog": "json", ".sqlog": "json-seq"}
 
 _SLICE = 20_000
-"""Rows whose text is in memory at once."""
+"""Number of rows whose text is in memory at once."""
 
 _MODELLED = ("sim", "quic", "quic-virtual")
-"""Runners whose controllers are ours, so that they have the scenario's parameters."""
+"""Runners with fullpipe's own controllers, which have the scenario's parameters."""
 
 
 class QlogError(ValueError):
-    """What can't be written as qlog; the text says why and what to do."""
+    """A trace can't be written as qlog; the text has the reason and the fix."""
 
 
 @dataclass(frozen=True)
 class QlogRun:
-    """A traced run, finished just now or saved.
+    """A traced run, from memory or from a directory.
 
     Attributes:
         metrics: Its metrics.
         flows: The trace's rows.
         transitions: The changes of state.
-        title: What the scenario calls itself.
+        title: The scenario's title.
         resolved: The scenario with every default.
     """
 
@@ -61,12 +61,12 @@ class QlogRun:
 
     @property
     def runner(self) -> str:
-        """What ran it."""
+        """The name of its runner."""
         return self.metrics["runner"]
 
 
 def of_run(run: RunData) -> QlogRun:
-    """What a run says of itself.
+    """Takes a finished run.
 
     Raises:
         ValueError: When it has no trace.
@@ -79,10 +79,10 @@ def of_run(run: RunData) -> QlogRun:
 
 
 def of_saved(directory: Path) -> QlogRun:
-    """What `run --out` has saved.
+    """Reads a run that `fullpipe run --out` saved.
 
     Raises:
-        QlogError: When there is no run with a trace.
+        QlogError: When the directory has no run with a trace.
         OSError: When it can't be read.
     """
     files = [
@@ -92,12 +92,12 @@ def of_saved(directory: Path) -> QlogRun:
     missing = [file.name for file in files if not file.is_file()]
     if (directory / RUNNERS).is_file():
         raise QlogError(
-            f"{directory}: runs of several runners\n  fix: name one's folder, like {directory}/sim"
+            f"{directory}: runs of several runners\n  fix: name the directory of one, like {directory}/sim"
         )
     if missing:
         raise QlogError(
             f"{directory}: no run with a trace: there is no {missing[0]}\n"
-            "  fix: name what `fullpipe run --out` has kept; a point of a sweep is run again by "
+            "  fix: name a directory that `fullpipe run --out` wrote; for a point of a sweep use "
             "`fullpipe run DIR --point N --qlog FILE`"
         )
     metrics, flows, transitions, resolved = files
@@ -113,16 +113,16 @@ def of_saved(directory: Path) -> QlogRun:
 
 
 def form_of(path: Path) -> Form:
-    """The form that the ending of a file says.
+    """Returns the format for the suffix of a file.
 
     Raises:
-        QlogError: When it says none.
+        QlogError: When the suffix is unknown.
     """
     try:
         return _ENDINGS[path.suffix]
     except KeyError:
         raise QlogError(
-            f"{path}: ends neither in .qlog nor in .sqlog\n  fix: call it {path.stem}.qlog for JSON, or "
+            f"{path}: the suffix is neither .qlog nor .sqlog\n  fix: name it {path.stem}.qlog for JSON, or "
             f"{path.stem}.sqlog for JSON-SEQ"
         ) from None
 
@@ -134,11 +134,13 @@ def write(
     flow: str | None = None,
     form: Form | None = None,
 ) -> Path:
-    """:func:`write_into` a new file, which appears whole or not at all; its ending may say the form.
+    """Writes a new file as :func:`write_into` does; it appears complete or not at all.
+
+    Without `form` its suffix selects the format.
 
     Raises:
-        QlogError: When neither `form` nor the ending says a form, or there is nothing to write.
-        FileExistsError: When there is something already: nothing is overwritten.
+        QlogError: When neither `form` nor the suffix is a known format, or the trace has no rows to write.
+        FileExistsError: When the file exists: nothing is overwritten.
         OSError: When it can't be written.
     """
     target = Path(path)
@@ -153,13 +155,13 @@ def write_into(file: Path, source: QlogRun, form: Form, flow: str | None = None)
     """Writes qlog.
 
     Args:
-        file: Where to; what is there is replaced.
+        file: The file to write; an existing one is replaced.
         source: The run.
-        form: JSON has a trace a flow. JSON-SEQ can have only one, in which each flow is a group.
-        flow: This flow alone; None for all that have rows.
+        form: JSON has one trace per flow. JSON-SEQ can have only one trace, in which each flow is a group.
+        flow: The only flow to write; None for all that have rows.
 
     Raises:
-        QlogError: When there is nothing to write, or no such form.
+        QlogError: When the trace has no rows to write, or the format is unknown.
         OSError: When it can't be written.
     """
     flows = _wanted(source, flow)
@@ -175,16 +177,16 @@ def write_into(file: Path, source: QlogRun, form: Form, flow: str | None = None)
                 out.write("\n]}")
             out.write("\n]}\n")
         elif form == "json-seq":
-            # RFC 7464 §2.2: a record separator before each text, a line feed behind it.
+            # RFC 7464 §2.2: a record separator before each text, a line feed after it.
             out.write(f"\x1e{json.dumps({**header, 'trace': _trace(source, flow)})}\n")
             for text in _events(source, flows, "\n\x1e"):
                 out.write(f"\x1e{text}\n")
         else:
-            raise QlogError(f'form {form!r}: neither "json" nor "json-seq"')
+            raise QlogError(f'form {form!r}: must be "json" or "json-seq"')
 
 
 def _wanted(source: QlogRun, flow: str | None) -> list[FlowMetrics]:
-    """The flows to be written: one without rows would be a trace without events, which qvis can't open."""
+    """Returns the flows to write: without rows a flow would have a trace without events, which qvis can't open."""
     names = [each["name"] for each in source.metrics["flows"]]
     if flow is not None and flow not in names:
         raise QlogError(f"no flow {flow!r}; there are {', '.join(names)}")
@@ -195,7 +197,9 @@ def _wanted(source: QlogRun, flow: str | None) -> list[FlowMetrics]:
         if each["name"] in traced and flow in (None, each["name"])
     ]
     if not flows:
-        raise QlogError(f"no rows of {flow or 'any flow'} in the trace: qlog has nothing to show")
+        raise QlogError(
+            f"the trace has no rows of {flow or 'any flow'}, so that the qlog would be empty"
+        )
     return flows
 
 
@@ -216,7 +220,7 @@ def _trace(source: QlogRun, name: str | None) -> dict[str, Any]:
     protocol = "QUIC" if source.runner.startswith("quic") else "TCP"
     return {
         **({"title": name} if name else {}),
-        "description": "a packet_sent stands for all that was sent since the previous one",
+        "description": "a packet_sent stands for all data sent since the previous one",
         "vantage_point": {"name": name or "senders", "type": "server"},
         "common_fields": {
             "time_format": "relative",
@@ -227,7 +231,7 @@ def _trace(source: QlogRun, name: str | None) -> dict[str, Any]:
 
 
 def _events(source: QlogRun, flows: list[FlowMetrics], between: str) -> Iterator[str]:
-    """The events of some flows in order of time, slice by slice; several flows are told apart by `group_id`."""
+    """Yields the events of some flows in order of time, slice by slice; several flows differ in `group_id`."""
     names = [flow["name"] for flow in flows]
     grouped = len(names) > 1
     of_them = pl.col("flow").cast(pl.String).is_in(names)
@@ -248,15 +252,15 @@ def _events(source: QlogRun, flows: list[FlowMetrics], between: str) -> Iterator
 
 
 def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
-    """What each row has that was sent since the flow's row before, and how many rows before have some."""
-    # What has left has arrived, is in flight, or was declared lost.
+    """Adds the bytes sent since the flow's previous row, and a packet number that counts rows with such bytes."""
+    # Bytes sent have arrived, are in flight, or were declared lost.
     sent = pl.sum_horizontal("delivered", "lost", "inflight").cum_max().over("flow")
     rows = rows.with_columns(sent.diff().over("flow").fill_null(sent).alias("length"))
     return rows.with_columns(number=(pl.col("length") > 0).cum_sum().over("flow") - 1)
 
 
 def _fields(rows: pl.DataFrame) -> list[tuple[str, str, pl.Expr]]:
-    """Columns, what qlog calls them, and their text; there may be others than qlog's, which keep our name and unit."""
+    """Returns columns, their names in qlog and their text; columns unknown to qlog keep their name and unit."""
     known = {"time", "flow", "length", "number", *(column for column, *_ in _NAMED)}
     columns = [column for column in rows.columns if column not in known]
     others = [(column, column, _text(rows[column])) for column in columns]
@@ -264,7 +268,7 @@ def _fields(rows: pl.DataFrame) -> list[tuple[str, str, pl.Expr]]:
 
 
 def _text(column: pl.Series) -> pl.Expr:
-    """Its values as JSON."""
+    """Formats the values of a column as JSON."""
     if isinstance(column.dtype, pl.Enum):
         return _words(column)
     return (
@@ -275,7 +279,7 @@ def _text(column: pl.Series) -> pl.Expr:
 
 
 def _digits(number: pl.Expr) -> pl.Expr:
-    """As many digits as a measure has."""
+    """Formats a number with seven significant digits."""
     return number.cast(pl.Float64).round_sig_figs(7).cast(pl.String)
 
 
@@ -302,7 +306,7 @@ _NAMED = [
 
 
 def _metrics(rows: pl.DataFrame, fields: list[tuple[str, str, pl.Expr]]) -> pl.DataFrame:
-    """What differs from the flow's row before; a flow's first row in a slice has everything."""
+    """Returns the values that differ from the flow's previous row; a flow's first row in a slice has all values."""
     said = []
     for column, name, text in fields:
         new = pl.col(column).is_not_null() & pl.col(column).ne_missing(
@@ -328,8 +332,8 @@ def _states(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parameters(source: QlogRun, flows: list[FlowMetrics]) -> pl.DataFrame:
-    """quic-events, recovery:parameters_set: the algorithm and how it is set."""
-    # A `[[flow]]` may stand for several.
+    """Returns the events recovery:parameters_set of quic-events: the algorithm and its parameters."""
+    # One `[[flow]]` may define several flows.
     each = [one for one in tomllib.loads(source.resolved)["flow"] for _ in range(one["count"])]
     settings = dict(zip((flow["name"] for flow in source.metrics["flows"]), each, strict=True))
     said = []
@@ -352,7 +356,7 @@ def _called(events: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _lines(events: pl.DataFrame, *, grouped: bool) -> pl.Series:
-    """Each event as a line of JSON, in order of time: in milliseconds, to the nanosecond."""
+    """Returns each event as a line of JSON, in order of time: in milliseconds, to the nanosecond."""
     events = events.sort("time", maintain_order=True)
     time = (pl.col("time") * 1e3).round(6)
     group = (', "group_id": ', _words(events["flow"])) if grouped else ()

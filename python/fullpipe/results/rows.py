@@ -1,4 +1,4 @@
-"""Metrics of a run as rows, made by the core as it makes those of a sweep's data set."""
+"""Metrics of a run as rows, in the same form as a sweep's data set."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 
 def rows_of(metrics: Metrics, point: int = 0) -> pl.DataFrame:
-    """A row a flow, and behind them a row a workload; nested metrics have dots in their names."""
+    """Returns one row per flow, then one row per workload; nested metrics have dots in their names."""
     return table(_core.rows([(point, json.dumps(metrics))]))

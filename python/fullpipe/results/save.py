@@ -45,9 +45,9 @@ def save_runs(runs: Sequence[RunData], directory: Path) -> None:
 
 
 def suited_interval(scenario: Scenario) -> str:
-    """The interval between two rows of a trace that shows every round trip of a minute and stays small for an hour.
+    """Returns a trace interval that suits a scenario, from one with a duration of seconds to one of hours.
 
-    About 6000 rows a flow and at most some 3 million in all, rounded to 1, 2 or 5 times a power of ten.
+    It makes about 6000 rows per flow and at most about 3 million in all, and is 1, 2 or 5 times a power of ten.
     """
     rows = min(6_000, 3_000_000 / max(len(scenario.flows), 1))
     exact = max(scenario.duration_s / rows, 1e-6)

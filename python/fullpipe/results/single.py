@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def load_run(directory: Path) -> Results:
-    """What `run` saves: one point."""
+    """Loads what `run` saves: one point."""
     metrics: Metrics = read_json(directory / "metrics.json")
     text = (directory / "scenario.toml").read_text(encoding="utf-8")
     resolved = directory / "resolved.toml"
@@ -50,7 +50,7 @@ def load_run(directory: Path) -> Results:
 
 
 def load_runs(directory: Path) -> Results:
-    """What `run` saves of several runners: the same scenario, and a point each."""
+    """Loads what `run` saves of several runners: one scenario, and a point for each runner."""
     runners: list[str] = read_json(directory / RUNNERS)["runners"]
     parts = [load_run(directory / runner) for runner in runners]
     points = {
@@ -84,7 +84,7 @@ def load_runs(directory: Path) -> Results:
 
 
 def _ran_on(metrics: Metrics) -> list[tuple[str, str]]:
-    """The runner, its machine and what spoiled the run; nothing of a simulation."""
+    """Returns the runner, its machine and its warnings; empty for a simulation."""
     if metrics["runner"] == "sim":
         return []
     facts = [("Run on", metrics["runner"])]

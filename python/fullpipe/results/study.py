@@ -27,7 +27,7 @@ _STUDY = {
 
 
 def load_study(directory: Path) -> Results:
-    """What `reproduce` saves: a point a case; what `conformance` saves has the same table, and no `runs.parquet`."""
+    """Loads what `reproduce` saves, one point per case, or `conformance`: the same table, without `runs.parquet`."""
     if not (directory / "runs.parquet").is_file():
         return _conformance(directory)
     runs = read_parquet(directory / "runs.parquet")
@@ -59,12 +59,12 @@ def load_study(directory: Path) -> Results:
 
 
 def _conformance(directory: Path) -> Results:
-    """What `conformance` saves: a run for each scene, and a record for each condition."""
+    """Loads what `conformance` saves: a run for each scene, and a record for each condition."""
     records = read_json(directory / "table.json")
     if not all("condition" in each for each in records):
         raise NoResultsError(
-            f"{directory}: a study of fleets has no page of its own\n"
-            f"  fix: look at {directory / 'table.md'}, or name a fleet in {directory / 'fleets'}"
+            f"{directory}: a study of fleets has no report\n"
+            f"  fix: read {directory / 'table.md'}, or name a fleet in {directory / 'fleets'}"
         )
     scenes = [
         scene
@@ -107,12 +107,12 @@ def _conformance(directory: Path) -> Results:
 
 
 def _exact(side: float) -> float:
-    """A count that has to be exact is demanded to be within a millionth."""
+    """Rounds the bounds of a count that must be exact: its tolerance is a millionth on each side."""
     return round(side) + 0.0 if abs(side - round(side)) < 2e-6 else side
 
 
 def _heading(page: Path) -> tuple[str, str]:
-    """The title of a study's page, and its source."""
+    """Returns the title of a study's page, and its source."""
     lines = page.read_text(encoding="utf-8").splitlines()
     source = next(
         (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load_sweep(directory: Path) -> Results:
-    """What `sweep` saves: a point a combination of values and runner."""
+    """Loads what `sweep` saves: a point for each combination of values and each runner."""
     about = read_json(directory / "sweep.json")
     runners: list[str] = about.get("runners", ["sim"])
     rows = _rows(directory, about, runners)
@@ -39,13 +39,13 @@ def load_sweep(directory: Path) -> Results:
 
 
 def _rows(directory: Path, about: dict[str, Any], runners: list[str]) -> pl.DataFrame:
-    """The rows of all shards; a point on each runner is a point of its own."""
+    """Returns the rows of all shards; a point has a different number for each runner."""
     files = sorted(
         file for file in (directory / "runs").glob("*.parquet") if not file.name.startswith(".")
     )
     if not files:
         raise NoResultsError(
-            f"{directory}: no run has ended yet: runs/ is empty\n  fix: let the sweep go on"
+            f"{directory}: no run has finished: runs/ is empty\n  fix: resume the sweep"
         )
     rows = pl.concat([read_parquet(file) for file in files], how="diagonal_relaxed")
     if len(runners) > 1:
@@ -57,7 +57,7 @@ def _rows(directory: Path, about: dict[str, Any], runners: list[str]) -> pl.Data
 def _series(
     directory: Path, points: dict[int, Point], runners: list[str], count: int
 ) -> list[Series]:
-    """The traces, in the order of points and seeds."""
+    """Returns the traces, in the order of points and seeds."""
     found = [
         Series(points[number], int(seed), file, links if links.is_file() else None)
         for first, runner in enumerate(runners)
@@ -80,7 +80,7 @@ def _facts(about: dict[str, Any], rows: pl.DataFrame, runners: list[str]) -> lis
         ("Version", f"fullpipe {about['version']}, build {about['build']}"),
     ]
     runs = rows.select("point", "seed").n_unique()
-    whole = "" if runs == about["runs"] else f" of {about['runs']:,}: the sweep has not ended"
+    whole = "" if runs == about["runs"] else f" of {about['runs']:,}, the sweep is incomplete"
     if runners != ["sim"]:
         facts.append(("Run on", ", ".join(runners)))
     facts.append(
@@ -98,12 +98,12 @@ def _facts(about: dict[str, Any], rows: pl.DataFrame, runners: list[str]) -> lis
 
 
 def load_comparison(directory: Path) -> Results:
-    """What `compare` saves: two data sets, whose points are told apart by the part that they are of."""
+    """Loads what `compare` saves: two data sets, whose points differ in the setting `case`."""
     about = read_json(directory / "compare.json")
     if "arms" in about:
         raise NoResultsError(
-            f"{directory}: it has a comparison of a fleet's arms, with its report\n"
-            f"  fix: make another one of the fleet: fullpipe report {quote(about['directory'])}"
+            f"{directory}: a comparison of a fleet's arms, which has its report already\n"
+            f"  fix: make a new report of the fleet: fullpipe report {quote(about['directory'])}"
         )
     parts = [(part, load_sweep(directory / part)) for part in ("alone", "together")]
     rows, series = [], []
@@ -148,7 +148,7 @@ def _listed(value: str | list[str]) -> str:
 
 
 def _machines(rows: pl.DataFrame) -> Iterator[list[str]]:
-    """What the runners said of the machine: of each runner what was the same in all of its runs."""
+    """Yields the facts about the machine that are the same in all runs of a runner, for each runner."""
     names = [name for name in rows.columns if name.startswith("host.")]
     for (_,), those in rows.group_by("runner", maintain_order=True) if names else ():
         same = [(name, those[name].unique().to_list()) for name in names]

@@ -1,4 +1,4 @@
-"""What results say of themselves in words, and how their files are read."""
+"""Titles, commands and names for results in words, and the reading of JSON files."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 
 def titled(text: str, otherwise: str) -> tuple[str, str]:
-    """The title and the rest of a scenario's first comment lines."""
+    """Returns the title and the rest of a scenario's first comment lines."""
     lines = [line.strip() for line in first_comment(text)]
     return (lines[0], " ".join(lines[1:])) if lines else (otherwise, "")
 
 
 def first_comment(text: str) -> list[str]:
-    """A scenario's first comment lines: its title, then what it shows."""
+    """Returns a scenario's first comment lines: its title, then its description."""
     lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
     return [line.removeprefix("#").removeprefix(" ").rstrip() for line in lines]
 
 
 def replay(file: Path, seed: int, runner: str = "sim") -> str:
-    """The command that runs a scenario again."""
+    """Returns the command that runs a scenario again."""
     on = "" if runner == "sim" else f" --on {runner}"
     return f"fullpipe run {quote(str(file))}{on} --seed {seed}"
 
 
 def short(key: str) -> str:
-    """A key without the table that everybody knows: `buffer`, `cc` of the first flow, `flow.1.cc`."""
+    """Shortens a key: `path.buffer` to `buffer`, `flow.0.cc` to `cc`; `flow.1.cc` stays."""
     return key.removeprefix("path.").removeprefix("flow.0.")
 
 
 def spans(numbers: Iterable[int]) -> str:
-    """Whole numbers in few words: "1–30, 40"."""
+    """Formats whole numbers as ranges: "1–30, 40"."""
     parts: list[list[int]] = []
     for number in sorted(numbers):
         if parts and number == parts[-1][-1] + 1:
@@ -46,6 +46,6 @@ def spans(numbers: Iterable[int]) -> str:
     return ", ".join("–".join(map(str, part)) for part in parts)
 
 
-def read_json(file: Path) -> Any:  # noqa: ANN401  (whatever is in it)
-    """What is in a file of JSON."""
+def read_json(file: Path) -> Any:  # noqa: ANN401  (any JSON)
+    """Reads a JSON file."""
     return json.loads(file.read_text(encoding="utf-8"))

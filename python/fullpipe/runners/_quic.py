@@ -1,4 +1,4 @@
-"""Real QUIC, by the program `fullpipe-quic`, which `make quic` builds and puts beside Python."""
+"""Real QUIC, by the program `fullpipe-quic`, which `make quic` builds and installs next to Python."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PROGRAM = "fullpipe-quic"
 
 
 class Quic:
-    """One of the program's two clocks.
+    """A runner with real QUIC, on one of the program's two clocks.
 
     Attributes:
-        name: What `--on` calls it.
-        about: What it is, in one line.
-        real_time: Whether it is the machine's clock.
+        name: The name for `--on`.
+        about: A description in one line.
+        real_time: Whether it uses the machine's clock.
     """
 
     def __init__(self, name: str, about: str, *, real_time: bool) -> None:
@@ -36,16 +36,16 @@ class Quic:
         self.real_time = real_time
 
     def missing(self) -> Missing | None:
-        """The program may not have been built, or be of another version."""
+        """Returns the reason if the program has not been built."""
         if _program() is None:
             return Missing(
                 "the program fullpipe-quic has not been built",
-                "run make quic, which takes some minutes",
+                "run make quic, which takes a few minutes",
             )
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Asks the program."""
+        """Lets the program check the scenario."""
         with tempfile.TemporaryDirectory(prefix="fullpipe-quic-") as folder:
             plan = self._plan(scenario, trace, Path(folder))
             done = subprocess.run(
@@ -96,41 +96,41 @@ def _program() -> str | None:
 
 
 def program() -> str:
-    """Where it is; a runner that misses it has said so before."""
+    """Returns the program's path; `missing()` has found it before."""
     found = _program()
     if found is None:
-        raise RuntimeError("the registry asks a runner what is missing before it runs")
+        raise RuntimeError("a runner's missing() is called before it runs")
     return found
 
 
 def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
-    """What the program's exit code and its last line, JSON, mean."""
+    """Raises the error that the program's exit code and its last line, JSON, describe."""
     words = errors.strip()
     if code == 0:
         return
     if code == -signal.SIGKILL and not words:
-        problem = f"{PROGRAM} was killed, as happens when memory runs out"
-        raise refusal(problem, "trace less often, or run it with fewer flows", place=f"--on {name}")
+        problem = f"{PROGRAM} was killed, which may mean that memory ran out"
+        raise refusal(problem, "use a longer trace interval, or fewer flows", place=f"--on {name}")
     parts = _parts(words)
     if "outdated" in parts:
         raise _outdated(name, parts["outdated"])
     problem = parts.get("problem") or words
-    problem = problem or f"{PROGRAM} ended with exit code {code} and without a word"
+    problem = problem or f"{PROGRAM} ended with exit code {code} and without a message"
     if "key" in parts:
-        # The package wrote the scenario, with the keys that there are.
+        # This package wrote the scenario, so its keys are right.
         if problem in ("unknown key", "missing"):
-            raise _outdated(name, f"it does not know {parts['key']} as this package does")
+            raise _outdated(name, f"its key {parts['key']} differs from this package's")
         raise refusal(
             problem, parts["fix"], file=scenario.file, key=parts["key"], value=parts["value"]
         )
     if code == 2 and not parts:
-        raise _outdated(name, words)  # this version refuses in JSON
-    fix = "run it again, or with --on sim to see whether it is the scenario"
+        raise _outdated(name, words)  # this version writes errors as JSON
+    fix = "run it again, or with --on sim to see whether the scenario is the cause"
     raise refusal(problem, parts.get("fix", fix), place=f"--on {name}")
 
 
 def _parts(words: str) -> dict[str, str]:
-    """What the program says went wrong; nothing where it did not come to say it."""
+    """Returns the program's error message by part; empty if it ended without one."""
     try:
         parts = json.loads(words.splitlines()[-1])
     except (IndexError, ValueError):
@@ -140,5 +140,5 @@ def _parts(words: str) -> dict[str, str]:
 
 def _outdated(name: str, why: str) -> _core.ScenarioError:
     return refusal(
-        f"{PROGRAM} is of another version: {why}", "run make quic again", place=f"--on {name}"
+        f"{PROGRAM} has a different version: {why}", "run make quic again", place=f"--on {name}"
     )

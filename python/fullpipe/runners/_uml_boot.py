@@ -1,4 +1,4 @@
-"""Boots user-mode Linux with a batch of runs, and watches it until each has its records."""
+"""Boots user-mode Linux with a batch of runs, and waits until each has its records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TOOLS = ("setpriv", "unshare", "ip", "tc")
 SEARCHED = "/usr/sbin:/usr/bin:/sbin:/bin"
-"""Programs of the host that a boot needs, and where: inside, nothing else is looked at."""
+"""Directories of the programs in `TOOLS`, which a boot needs; the path inside user-mode Linux is the same."""
 
 _LOOK_S = 0.1
 _MEMORY = "2048M"
@@ -28,24 +28,24 @@ _SHOWN = 2_000
 
 
 class OracleError(RuntimeError):
-    """User-mode Linux ended early, or a run in it failed. The text has what it said."""
+    """User-mode Linux ended early, or a run in it failed. The text has its messages."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run: its nodes and their queues, and what the agents are to do, both as JSON."""
+    """A run: its nodes and their queues, and the plan for the agents, both as JSON."""
 
     topology: str
     plan: str
 
 
 def cache() -> Path:
-    """Where `make oracle` leaves the kernel."""
+    """Returns the directory that `make oracle` writes the kernel to."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / "oracle"
 
 
 def kernel() -> dict[str, str] | None:
-    """The oracle's package, version, configuration and release; None where it was not built."""
+    """Returns the kernel's package, version, configuration and release; None if it was not built."""
     file = cache() / "kernel.json"
     if not (cache() / "linux").is_file() or not file.is_file():
         return None
@@ -55,13 +55,13 @@ def kernel() -> dict[str, str] | None:
 
 @contextmanager
 def booted(jobs: Sequence[Job], tick: Callable[[float], object]) -> Iterator[list[Path]]:
-    """Runs the jobs in one boot, one after the other, and hands out the directory of each one's records.
+    """Runs the jobs in one boot, one after the other, and yields the directory of each job's records.
 
-    The directories are there until the context is left. `tick` is called ten times a second, with the seconds of
-    simulated time that the runs have behind them, all together.
+    The directories exist until the context ends. `tick` is called ten times a second with the simulated seconds that
+    are done, the sum of all runs.
 
     Raises:
-        OracleError: When one fails.
+        OracleError: When a job fails.
     """
     with tempfile.TemporaryDirectory(prefix="fullpipe-uml-") as made:
         work = Path(made)
@@ -91,16 +91,15 @@ def booted(jobs: Sequence[Job], tick: Callable[[float], object]) -> Iterator[lis
 
 
 def _boot(work: Path, tick: Callable[[], object]) -> None:
-    """Words of its command line that are no options of the kernel's go to init: behind `--`, as its arguments."""
+    """Boots the kernel and waits for its end. The arguments after `--` go to init."""
     init = Path(__file__).with_name("_uml_init.py")
     python = Path(sys.executable).resolve()
     if any(any(letter.isspace() for letter in str(path)) for path in (work, init, python)):
         raise OracleError(
-            f"a kernel's command line has no place for a space: {work}, {init}, {python}"
+            f"a kernel's command line can't have paths with spaces: {work}, {init}, {python}"
         )
     words = [
-        # However we end, nothing of it goes on: it is the first process of a namespace that ends
-        # with it.
+        # It is the first process of a PID namespace and dies with this process, so that nothing goes on after the end.
         *(
             "setpriv",
             "--pdeathsig",
@@ -145,7 +144,7 @@ def _boot(work: Path, tick: Callable[[], object]) -> None:
 def _elapsed(directory: Path) -> float:
     try:
         return float((directory / "elapsed").read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # not begun, or about to be written
+    except (OSError, ValueError):  # the run has not begun, or the file is being written
         return 0.0
 
 

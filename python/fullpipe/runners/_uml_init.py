@@ -1,8 +1,8 @@
 """The first process inside user-mode Linux: sets up each run's path, starts the agents, and powers off.
 
 It runs on the host's Python through hostfs, with the standard library and fullpipe's compiled core, which has the
-agents. Its argument is a directory with `batch.json`, whose runs have a directory each. `done` there says that the
-run's records are whole, `failed` why they are not.
+agents. Its argument is a directory with `batch.json`, and one directory per run. A file `done` there means that the
+run's records are complete; a file `failed` has the error.
 """
 
 import ctypes
@@ -27,21 +27,21 @@ from typing import Any
 _CLONE_NEWNET = 0x40000000
 _REBOOT_POWER_OFF = 0x4321FEDC
 _SIOCETHTOOL = 0x8946
-# tso, gso, gro: what is on the wire is what a router queues.
+# tso, gso, gro are off, so that a router queues packets as they are on the wire.
 _OFFLOADS = (0x1F, 0x24, 0x2C)
-# Neither end's buffers are what limits a flow.
+# Large enough that neither end's buffers limit a flow.
 _SYSCTLS = {
     "tcp_rmem": "4096 131072 67108864",
     "tcp_wmem": "4096 65536 67108864",
     "tcp_no_metrics_save": "1",
     "ip_forward": "1",
 }
-# Pages that all TCP sockets may use. By default a few full buffers are memory pressure, which
-# shrinks receive windows.
+# Pages that all TCP sockets may use. With the default a few full buffers cause memory pressure,
+# which shrinks receive windows.
 _TCP_MEMORY = "400000 400000 400000"
-# What an agent takes to get ready: simulated time, which costs nothing.
+# Time for an agent to get ready: simulated time, which costs nothing.
 _READY_S = 0.1
-# Between two looks at how far a run is, likewise.
+# Time between two updates of a run's progress, simulated too.
 _STEP_S = 0.25
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -51,7 +51,7 @@ def main(work: Path) -> None:
     """Runs the batch."""
     for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")):
         _mount(kind, place)
-    # Only this directory of the host's can be written to.
+    # The only directory of the host that can be written to.
     _mount("hostfs", str(work), str(work))
     Path("/proc/sys/net/ipv4/tcp_mem").write_text(_TCP_MEMORY)
     batch = json.loads((work / "batch.json").read_text())
@@ -82,8 +82,8 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
             return _Agent(core, node, [*words, str(directory / out)])
 
         receiver = start("receiver", "receive", str(plan), out="receive")
-        # Behind the router's queue a packet is seen when that has let it go. Without losses before,
-        # packets come to the queue as they left the sender.
+        # The tap behind the router's queue sees a packet when the queue has released it. Without
+        # random loss before the queue, packets arrive there as they left the sender.
         taps = [
             start("sender", "tap", "east", out="tap-sender"),
             start("router", "tap", "east", out="tap-out"),
@@ -108,7 +108,7 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
 
 
 class _Agent:
-    """A process of ours on a node; what it says goes into a file beside its records."""
+    """A process of fullpipe on a node; its messages go into a file next to its records."""
 
     def __init__(self, core: ModuleType, node: str, words: list[str]) -> None:
         self.said = Path(f"{words[-1]}.said")
@@ -125,10 +125,10 @@ class _Agent:
                 os._exit(code)
 
     def wait(self, meanwhile: Callable[[float], object] = lambda _: None) -> None:
-        """Until it ends; now and then calls `meanwhile` with the seconds of this kernel's time since then.
+        """Waits for its end; from time to time calls `meanwhile` with the seconds waited, of this kernel's time.
 
         Raises:
-            RuntimeError: When it didn't end well.
+            RuntimeError: When its exit code is not 0.
         """
         ended, began = os.pidfd_open(self.process), time.monotonic()
         while not select.select([ended], [], [], _STEP_S)[0]:
@@ -142,7 +142,7 @@ class _Agent:
 
 
 def _join(nodes: list[str], receiver: str) -> None:
-    """Namespaces in a row, each joined to the next: `east` leads towards the receiver, `west` towards the sender."""
+    """Makes namespaces in a row, each joined to the next: `east` leads to the receiver, `west` to the sender."""
     first, own = [], {node: ["link set lo up"] for node in nodes}
     for number, (west, east) in enumerate(pairwise(nodes)):
         first.append(
@@ -153,7 +153,7 @@ def _join(nodes: list[str], receiver: str) -> None:
                 f"address add 10.0.{number}.{host}/24 dev {device}",
                 f"link set {device} up",
             ]
-            # Nothing has to be asked for: the first packet leaves at once.
+            # Without ARP the first packet leaves at once.
             other = 3 - host
             own[node].append(
                 f"neighbor add 10.0.{number}.{other} lladdr {_mac(number, other)} dev {device}"
@@ -164,7 +164,7 @@ def _join(nodes: list[str], receiver: str) -> None:
     for number, node in enumerate(nodes[2:], 1):
         own[node].append(f"route add 10.0.0.0/24 via 10.0.{number}.1")
     _batch("ip", [*(f"netns add {node}" for node in nodes), *first])
-    # Both ends are made here, where their offloads can be switched off, and then given away.
+    # Both ends are made here, where their offloads can be switched off, and then moved.
     given = []
     for number, (west, east) in enumerate(pairwise(nodes)):
         _no_offloads(f"e{number}")
@@ -208,7 +208,7 @@ def _setns(descriptor: int) -> None:
 
 
 def _batch(program: str, lines: list[str], node: str = "") -> None:
-    """Calls ip or tc once with many lines; none of them has a word that a user has written."""
+    """Calls ip or tc once with many lines; none of them has text from a user."""
     where = ["-netns", node] if node else []
     text = "".join(f"{line}\n" for line in lines)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""This machine's own TCP, in real time, between two network namespaces with the emulated path between them."""
+"""This machine's own TCP, in real time, between two network namespaces joined by the emulated path."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TUN = Path("/dev/net/tun")
 
 
 class Kernel:
-    """Runs in namespaces of its own, of which nothing is left."""
+    """A runner in network namespaces of its own, which vanish at the end."""
 
     name = "kernel"
     about = "this machine's TCP, in real time, behind the same path"
     real_time = True
 
     def missing(self) -> Missing | None:
-        """Whether this is Linux with TUN devices; what else is needed is tried by a run, which says what to do."""
+        """Returns the reason without Linux or TUN devices; a run tries the other requirements and reports a fix."""
         if sys.platform != "linux":
             return Missing("it needs Linux", "run it on Linux")
         if not _TUN.exists():
@@ -35,13 +35,13 @@ class Kernel:
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Refuses what a kernel's TCP has not got."""
+        """Refuses features that a kernel's TCP does not have."""
         _core.check_kernel(scenario)
 
     def execute(
         self, scenario: _core.Scenario, trace: str, progress: Progress | None
     ) -> _core.RunResult:
-        """Runs it."""
+        """Runs the scenario on this machine's clock."""
         try:
             return _core.run_kernel(scenario, trace, progress)
         except _core.MachineError as error:

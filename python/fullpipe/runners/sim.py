@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class Simulator:
-    """Runs on one thread, as fast as it goes."""
+    """The simulator, on one thread, as fast as possible."""
 
     name = SIMULATOR
-    about = "the simulator: virtual time, bit for bit the same for a scenario and a seed"
+    about = "the simulator: virtual time, bit for bit the same for the same scenario and seed"
     real_time = False
 
     def missing(self) -> None:
-        """It is always there."""
+        """Returns None: the simulator always works."""
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Refuses what would need more memory than there is."""
+        """Refuses a scenario that would need more memory than is free."""
         refuse_too_large(scenario, trace)
 
     def execute(
         self, scenario: _core.Scenario, trace: str, progress: Progress | None
     ) -> _core.RunResult:
-        """Runs it."""
+        """Runs the scenario in virtual time."""
         return _core.run(scenario, trace, progress)
 
 

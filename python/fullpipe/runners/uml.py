@@ -1,4 +1,4 @@
-"""The real Linux TCP stack in simulated time: user-mode Linux, whose clock moves by timers alone (`make oracle`)."""
+"""The real Linux TCP stack in simulated time: user-mode Linux, whose clock only timers advance (`make oracle`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fullpipe.runners import Progress, Result
 
-# What oracle/config builds in.
+# Algorithms that oracle/config builds in.
 _ALGORITHMS = (
     *(
         "reno",
@@ -36,7 +36,7 @@ _ALGORITHMS = (
 )
 
 
-# What a boot tries that not every machine allows, as its message begins.
+# Steps of a boot that not every machine allows, by the beginning of their error message, with the fix.
 _NEEDED = {
     "unshare": "let root allow user namespaces (fullpipe doctor); in a container: --security-opt seccomp=unconfined",
     "ptrace": "let it trace processes of its own; in a container: --cap-add SYS_PTRACE, or a kernel from 4.8 on",
@@ -45,19 +45,19 @@ _NEEDED = {
 
 class _Uml:
     name = "uml"
-    about = "Linux's own TCP in simulated time (user-mode Linux): exact, no noise, no root."
+    about = "Linux's own TCP in simulated time (user-mode Linux): exact, no noise, no root needed"
     real_time = False
 
     def missing(self) -> Missing | None:
         if _uml_boot.kernel() is None:
             return Missing(
-                "user-mode Linux has not been built", "run make oracle (some 6 minutes, cached)"
+                "user-mode Linux has not been built", "run make oracle (about 6 minutes, cached)"
             )
         if absent := [
             tool for tool in _uml_boot.TOOLS if not shutil.which(tool, path=_uml_boot.SEARCHED)
         ]:
             return Missing(
-                f"there is no {absent[0]}", "apt-get install util-linux iproute2", root=True
+                f"{absent[0]} is not installed", "apt-get install util-linux iproute2", root=True
             )
         return None
 
@@ -77,8 +77,8 @@ def execute(
     """Runs scenarios in one boot, one after the other.
 
     Raises:
-        ScenarioError: When one asks for what Linux has not got, or user-mode Linux or an agent
-            fails.
+        ScenarioError: When a scenario needs a feature that Linux does not have, or user-mode Linux
+            or an agent fails.
     """
     jobs = [_job(scenario, trace) for scenario in scenarios]
     total = sum(scenario.duration_s for scenario in scenarios)
@@ -97,13 +97,13 @@ def execute(
         problem = str(error)
         fix = next(
             (fix for what, fix in _NEEDED.items() if f"{what}: " in problem),
-            "look at what it says, and run it again",
+            "fix the cause that it reports, and run it again",
         )
         raise refusal(f"--on {RUNNER.name}: {problem}", fix, file=scenarios[0].file) from error
 
 
 def _facts(job: _uml_boot.Job) -> str:
-    """What the records do not say of a run."""
+    """Returns the facts about a run that its records do not have, as JSON."""
     topology = json.loads(job.topology)
     departs = "first" if topology["departs_first"] else "last"
     known = {
@@ -116,7 +116,7 @@ def _facts(job: _uml_boot.Job) -> str:
 
 
 def facts() -> dict[str, str]:
-    """What a run's header says of the host."""
+    """Returns the facts about the host for a run's metrics."""
     known = _uml_boot.kernel() or {}
     return {
         "kernel": f"{known.get('release')} (user-mode Linux, {known.get('package')} {known.get('version')})",

@@ -1,4 +1,4 @@
-"""Statistics over runs, on numpy and scipy; `docs/reference/statistics.md` has each one's definition and source.
+"""Statistics over runs, on numpy and scipy; `docs/reference/statistics.md` has their definitions and sources.
 
 Importing this package is quick: scipy is loaded by the first function that needs it.
 """

@@ -1,4 +1,4 @@
-"""Comparisons where values come in clusters, as the connections of one host: what is drawn again is whole clusters."""
+"""Comparisons of values in clusters, such as the connections of one host: the bootstrap draws whole clusters."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 RESAMPLES = 400
-"""For a standard error, more than the 200 of Efron and Tibshirani (1993, §6.4)."""
+"""Resamples for a standard error: more than the 200 of Efron and Tibshirani (1993, §6.4)."""
 _POWER = 0.8
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """Who belongs together. A *cell* is a cluster in an arm; whatever is counted is counted by cell.
+    """Cells: a *cell* is the part of a cluster that is in one arm; all counts are by cell.
 
     Attributes:
-        arm: Of each cell, shape (cells,).
-        cluster: Of each cell, shape (cells,): equal numbers are one cluster, be it in several arms.
-        size: How much is in each cell, shape (cells,).
+        arm: The arm of each cell, shape (cells,).
+        cluster: The cluster of each cell, shape (cells,): equal numbers are one cluster, also in different arms.
+        size: The number of values in each cell, shape (cells,).
     """
 
     arm: NDArray[np.int64]
@@ -36,11 +36,11 @@ class Clusters:
 
     @property
     def nested(self) -> bool:
-        """Whether each cluster is in one arm: then each arm has so many of them, and chance can't change that."""
+        """Whether each cluster is in one arm: then each resample has as many clusters per arm as the data."""
         return len(set(self.cluster[self.size > 0].tolist())) == int((self.size > 0).sum())
 
     def draws(self, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
-        """How often each cell is in each resample, shape (resamples, cells).
+        """Returns the number of times that each cell is in each resample, shape (resamples, cells).
 
         Clusters are drawn with replacement: arm by arm if each is in one arm, else all together, so
         that a cluster takes its cells in all arms with it, which makes differences of arms paired.
@@ -55,37 +55,37 @@ class Clusters:
         )
         for cells in groups:
             names, at = np.unique(self.cluster[cells], return_inverse=True)
-            if not len(names):  # of an arm that has nothing, nothing can be drawn
+            if not len(names):  # an arm without values
                 continue
             times = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=resamples)
             found[:, cells] = times[:, at]
         return found
 
     def number(self, arm: int) -> int:
-        """How many clusters an arm has."""
+        """Returns the number of clusters in an arm."""
         return int(((self.arm == arm) & (self.size > 0)).sum())
 
     def effective(self, arm: int) -> float:
-        """So many clusters of one size would tell as much: (Σ n)² / Σ n², Kish's."""
+        """Returns Kish's effective number, (Σ n)² / Σ n²: clusters of equal size with the same information."""
         size = self.size[self.arm == arm]
         return float(size.sum() ** 2 / (size**2).sum()) if size.any() else 0.0
 
 
 class Spread(NamedTuple):
-    """An estimate with its standard error and the degrees of freedom that this rests on."""
+    """An estimate with its standard error and the degrees of freedom of that error."""
 
     value: float
     error: float
     freedom: float
 
     def interval(self) -> tuple[float, float]:
-        """The ends of the 95 % interval, Student's."""
+        """Returns the ends of Student's 95 % interval."""
         half = self.error * _quantile((1 + CONFIDENCE) / 2, self.freedom)
         return self.value - half, self.value + half
 
     @property
     def p(self) -> float:
-        """Of the hypothesis that the true value is 0, two-sided."""
+        """The p-value of the hypothesis that the true value is 0, two-sided."""
         if not math.isfinite(self.error):
             return math.nan
         if self.error == 0:
@@ -96,38 +96,38 @@ class Spread(NamedTuple):
 
     @property
     def detectable(self) -> float:
-        """The true value that would be told from 0 in four of five experiments like this one."""
+        """The true value that four of five such experiments would find different from 0."""
         return self.error * (
             _quantile((1 + CONFIDENCE) / 2, self.freedom) + _quantile(_POWER, self.freedom)
         )
 
 
 def difference(a: Values, b: Values, clusters: Clusters, arms: tuple[int, int]) -> Spread:
-    """A less B.
+    """Returns A minus B.
 
     Args:
-        a: The estimate of A in all the data, then in each resample: shape (1 + resamples,).
-        b: That of B.
-        clusters: What was drawn.
-        arms: Which A and B are.
+        a: The estimate of A from all data, then from each resample: shape (1 + resamples,).
+        b: The estimate of B, in the same shape.
+        clusters: The clusters that the resamples were drawn from.
+        arms: The numbers of the arms A and B.
     """
     import numpy as np
 
     known = np.isfinite(a) & np.isfinite(b)
     known[0] = False
-    # An estimate that every tenth resample can't give says nothing of the rest either.
+    # If an estimate has no value in a tenth of the resamples, the others are not reliable either.
     if known.sum() < 0.9 * (len(a) - 1) or not np.isfinite(a[0] - b[0]):
         return Spread(float(a[0] - b[0]), math.nan, math.nan)
     value, freedoms = float(a[0] - b[0]), [clusters.effective(arm) - 1 for arm in arms]
     numbers = [clusters.number(arm) for arm in arms]
     if min(numbers) < 2 or min(freedoms) <= 0:
         return Spread(value, math.nan, math.nan)
-    # A resample's variance is that of n clusters around their own mean: n / (n - 1) too small.
+    # A resample's variance is that of n clusters around their own mean: too small by n / (n - 1).
     if not clusters.nested:
         return Spread(value, _deviation(a[known] - b[known], min(numbers)), min(freedoms))
     errors = [_deviation(each[known], number) for each, number in zip((a, b), numbers, strict=True)]
     error = math.hypot(*errors)
-    # Welch's and Satterthwaite's
+    # Welch's and Satterthwaite's degrees of freedom.
     shares = [
         (each / error) ** 4 / freedom if error else 0.0
         for each, freedom in zip(errors, freedoms, strict=True)
@@ -136,7 +136,7 @@ def difference(a: Values, b: Values, clusters: Clusters, arms: tuple[int, int]) 
 
 
 def alone(a: Values, clusters: Clusters, arm: int) -> Spread:
-    """The estimate of one arm, with its resamples."""
+    """Returns the estimate of one arm, with its error from the resamples."""
     import numpy as np
 
     number, freedom = clusters.number(arm), clusters.effective(arm) - 1
@@ -149,15 +149,15 @@ def alone(a: Values, clusters: Clusters, arm: int) -> Spread:
 def sample_ratio(
     clusters: Clusters, draws: NDArray[np.float32], expected: Values
 ) -> tuple[float, float]:
-    """Whether the arms have the shares that they should have: p of the chi-squared test, plain and of clusters.
+    """Tests whether the arms have the expected shares: p of the chi-squared test, plain and for clusters.
 
-    What is plain takes each connection for independent. The other divides the statistic by the design effect (Rao and
-    Scott 1984, first order), which comes from the same resamples as every interval.
+    The plain test takes each connection as independent. The other divides the statistic by the design effect (Rao and
+    Scott 1984, first order), from the same resamples as every interval.
 
     Args:
-        clusters: With the sizes that are tested.
-        draws: Of :meth:`Clusters.draws`.
-        expected: The share that each arm should have, shape (arms,); they add up to 1.
+        clusters: The clusters, with the sizes to test.
+        draws: The result of :meth:`Clusters.draws`.
+        expected: The expected share of each arm, shape (arms,); they add up to 1.
     """
     import numpy as np
     from scipy.stats import chisquare, f

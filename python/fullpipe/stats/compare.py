@@ -1,4 +1,4 @@
-"""Two kinds of runs, compared seed by seed."""
+"""Comparisons of two kinds of runs, seed by seed."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVEL = 1 - CONFIDENCE
-"""Of the differences that are called significant, so many may be expected to be none."""
+"""The share of significant differences that may be expected to be due to chance."""
 _RESAMPLES = 9999
 
 
 class Comparison(NamedTuple):
-    """What A has that B has not, over the seeds that both ran with."""
+    """The difference of A and B, over the seeds that both ran with."""
 
     pairs: int
-    """How many seeds."""
+    """The number of seeds."""
     a: float
     """The mean of A."""
     b: float
     """The mean of B."""
     difference: Interval
-    """Mean of A less mean of B."""
+    """The mean of A minus the mean of B."""
     ratio: Interval
-    """Mean of A over mean of B; NaN when B's is zero, or the two have different signs."""
+    """The mean of A divided by the mean of B; NaN when B's is zero, or any value is negative."""
     p: float
-    """Of the test that the difference of a pair is as likely the one way as the other; 1 where nothing differs."""
+    """The p-value of the hypothesis that differences of either sign are equally likely; 1 if all pairs are equal."""
 
 
 def paired(
@@ -41,19 +41,19 @@ def paired(
     b: Mapping[int, float],
     test: Literal["wilcoxon", "permutation"] = "wilcoxon",
 ) -> Comparison:
-    """Compares two kinds of runs, each a number a seed. Seeds that only one of them has do not count.
+    """Compares two kinds of runs, with one number per seed. Seeds that only one of them has do not count.
 
     Args:
         a: The numbers of A by seed.
-        b: Those of B.
-        test: Wilcoxon's signed ranks, or the permutation test of the mean difference, which flips signs.
+        b: The numbers of B by seed.
+        test: Wilcoxon's signed-rank test, or the permutation test of the mean difference, which flips signs.
 
     Raises:
         ValueError: When no seed is in both.
     """
     seeds = sorted(a.keys() & b.keys())
     if not seeds:
-        raise ValueError("no seed is in both: nothing can be compared pair by pair")
+        raise ValueError("no seed is in both: pairs need runs with the same seed")
     one, other = [a[seed] for seed in seeds], [b[seed] for seed in seeds]
     mean_a, mean_b = fmean(one), fmean(other)
     differences = [x - y for x, y in zip(one, other, strict=True)]
@@ -66,10 +66,9 @@ def paired(
 
 
 def adjusted(p: Sequence[float]) -> list[float]:
-    """The p-values after Benjamini's and Hochberg's correction, in their order.
+    """Returns the p-values after Benjamini's and Hochberg's correction, in their order.
 
-    Those of at most 0.05 are significant: at most 5 % of them are expected to be differences that
-    are none.
+    Those of at most 0.05 are significant: at most 5 % of them are expected to be due to chance.
     """
     if not p:
         return []
@@ -79,7 +78,7 @@ def adjusted(p: Sequence[float]) -> list[float]:
 
 
 def least_pairs() -> int:
-    """With fewer pairs than these Wilcoxon's least p, 2 / 2^n, is above the level: nothing can be significant."""
+    """Returns the least number of pairs for a significant result: Wilcoxon's least p with n pairs is 2 / 2^n."""
     return math.ceil(math.log2(2 / LEVEL))
 
 

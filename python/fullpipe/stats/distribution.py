@@ -1,4 +1,4 @@
-"""How values are spread: cumulative distribution, and the ellipse of two that go together."""
+"""Distributions of values: the cumulative distribution, and the covariance ellipse of two quantities."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ class Cdf(NamedTuple):
     """An empirical cumulative distribution; all arrays have the shape (distinct values,)."""
 
     values: NDArray[np.float64]
-    """The distinct values, rising."""
+    """The distinct values, in ascending order."""
     shares: NDArray[np.float64]
     """The share of values up to each, 0 to 1."""
     low: NDArray[np.float64]
-    """The 95 % band's lower edge: the whole true distribution is in the band with that confidence."""
+    """The lower edge of the 95 % band: the whole true distribution is in the band with that confidence."""
     high: NDArray[np.float64]
-    """Its upper edge."""
+    """The upper edge of the band."""
 
 
 class Ellipse(NamedTuple):
-    """One standard deviation around the mean of two quantities."""
+    """The ellipse of one standard deviation around the mean of two quantities."""
 
     x: float
-    """The mean of the first."""
+    """The mean of the first quantity."""
     y: float
-    """The mean of the second."""
+    """The mean of the second quantity."""
     major: float
     """Half the length of the longer axis."""
     minor: float
-    """Half that of the shorter."""
+    """Half the length of the shorter axis."""
     angle: float
-    """From the first quantity's axis to the longer one, in radians, -π/2 to π/2."""
+    """The angle from the first quantity's axis to the longer axis, in radians, -π/2 to π/2."""
 
 
 def cdf(values: Sequence[float] | NDArray[np.float64]) -> Cdf:
-    """The empirical distribution with Kolmogorov's band, exact for the number of values.
+    """Returns the empirical distribution with Kolmogorov's band, exact for the number of values.
 
-    It is what the Dvoretzky-Kiefer-Wolfowitz inequality bounds from above.
+    The Dvoretzky-Kiefer-Wolfowitz inequality is an upper bound of its width.
 
     Raises:
         ValueError: When there is no value.
     """
     if len(values) == 0:
-        raise ValueError("a distribution of no values")
+        raise ValueError("a distribution needs at least one value")
     import numpy as np
     from scipy.stats import ecdf, kstwo
 
@@ -67,10 +67,10 @@ def cdf(values: Sequence[float] | NDArray[np.float64]) -> Cdf:
 
 
 def ellipse(x: Sequence[float], y: Sequence[float]) -> Ellipse | None:
-    """The ellipse of the sample covariance, as congestion-control papers draw throughput against delay.
+    """Returns the ellipse of the sample covariance, as congestion-control papers draw throughput against delay.
 
     Returns:
-        None for fewer than three points, which have no area.
+        The ellipse; None for fewer than three points.
     """
     if len(x) < 3:
         return None
@@ -79,6 +79,6 @@ def ellipse(x: Sequence[float], y: Sequence[float]) -> Ellipse | None:
     lengths, axes = np.linalg.eigh(np.cov(x, y))
     minor, major = np.sqrt(np.maximum(lengths, 0.0))
     angle = math.atan2(axes[1, 1], axes[0, 1])
-    if abs(angle) > math.pi / 2:  # an axis has no direction
+    if abs(angle) > math.pi / 2:  # an axis is the same after half a turn
         angle -= math.copysign(math.pi, angle)
     return Ellipse(float(np.mean(x)), float(np.mean(y)), float(major), float(minor), angle)

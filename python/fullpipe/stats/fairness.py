@@ -1,4 +1,4 @@
-"""Who gets how much, and how soon."""
+"""Fairness: shares of flows, and the time until they are equal."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# The windows of PCC (Dong et al., NSDI 2015, §4.2.2): each second for five, within 25 % of the
-# equal rate.
+# The definition of PCC (Dong et al., NSDI 2015, §4.2.2): in each of five seconds, within 25 % of
+# the equal rate.
 WINDOW_S = 1.0
 HELD_S = 5.0
 WITHIN = 0.25
 
 
 class Convergence(NamedTuple):
-    """How flows came to equal shares."""
+    """Convergence of flows to equal shares."""
 
     time_s: float
-    """From the last flow's start until the shares are equal and stay so for a while; NaN when they never do."""
+    """Time from the last flow's start until the shares are equal for five seconds; NaN without convergence."""
     jain: float
-    """The mean of Jain's index per window from then on; NaN when they never do."""
+    """The mean of Jain's index per window from then on; NaN without convergence."""
 
 
 def jain(rates: Sequence[float] | Values) -> float:
-    """Jain's index: (Σ x)² / (n · Σ x²). 1 when all are equal, as when all are zero; NaN of none."""
+    """Returns Jain's index, (Σ x)² / (n · Σ x²): 1 when all rates are equal, even if zero; NaN without rates."""
     squares = math.fsum(float(rate) ** 2 for rate in rates)
     if len(rates) == 0:
         return math.nan
@@ -38,7 +38,7 @@ def jain(rates: Sequence[float] | Values) -> float:
 
 
 def min_max(rates: Sequence[float] | Values) -> float:
-    """The least over the most; 1 when all are zero, NaN of none."""
+    """Returns the least rate divided by the greatest; 1 when all are zero, NaN without rates."""
     if len(rates) == 0:
         return math.nan
     most = float(max(rates))
@@ -51,14 +51,14 @@ def rates_per_window(
     end_s: float,
     window_s: float = WINDOW_S,
 ) -> tuple[Values, Values]:
-    """Each flow's rate in each whole window.
+    """Returns each flow's rate in each complete window.
 
     Args:
-        progress: Of each flow the times of its samples, in s, and the bytes delivered by then;
+        progress: For each flow the times of its samples, in s, and the bytes delivered by then;
             shape (samples,) each.
-        start_s: Where the first window begins.
-        end_s: Where the last one ends, at the latest.
-        window_s: How long a window is.
+        start_s: Start of the first window.
+        end_s: Latest end of the last window.
+        window_s: Length of a window.
 
     Returns:
         The windows' ends in s, shape (windows,), and rates in bit/s, shape (flows, windows).
@@ -74,7 +74,7 @@ def rates_per_window(
 
 
 def jain_over_time(rates: Values) -> Values:
-    """Jain's index of each window; `rates` and the result as in :func:`rates_per_window`."""
+    """Returns Jain's index of each window; `rates` has the shape of :func:`rates_per_window`."""
     import numpy as np
 
     return np.array([jain(column) for column in rates.T])
@@ -86,17 +86,17 @@ def convergence(
     within: float = WITHIN,
     held_s: float = HELD_S,
 ) -> Convergence:
-    """When flows that share a path come to equal shares.
+    """Returns the time until flows that share a path have equal shares.
 
-    The least time t, from the first sample of the flow that starts last, such that in each second
-    from t to t + 5 s every flow has between 75 % and 125 % of an equal share of what all of them
-    got in that second.
+    This is the least time t, from the first sample of the flow that starts last, such that in each
+    second from t to t + 5 s every flow has between 75 % and 125 % of the mean rate of all flows in
+    that second.
 
     Args:
         progress: As in :func:`rates_per_window`, of at least two flows.
         end_s: The end of the run.
-        within: How far from the equal share is equal.
-        held_s: How long it has to stay so.
+        within: Accepted relative distance from the equal share.
+        held_s: Time for which all shares must stay within that distance.
 
     Raises:
         ValueError: When there are fewer than two flows.
@@ -104,7 +104,7 @@ def convergence(
     import numpy as np
 
     if len(progress) < 2:
-        raise ValueError(f"convergence of {len(progress)} flow: shares need two")
+        raise ValueError(f"convergence of {len(progress)} flow: it needs two or more")
     if any(len(time) == 0 for time, _ in progress):
         return Convergence(math.nan, math.nan)
     start_s = max(float(time[0]) for time, _ in progress)

@@ -1,4 +1,4 @@
-"""One number that many runs come to, with its 95 % confidence interval."""
+"""Statistics of many runs, with their 95 % confidence intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 _RESAMPLES = 2000
 _LEAST_FOR_MEDIAN = 6
-_AT_ONCE = 100  # rows, so that their resamples fit into memory
+_AT_ONCE = 100  # samples whose resamples fit into memory together
 
 
 class Interval(NamedTuple):
@@ -26,28 +26,28 @@ class Interval(NamedTuple):
 
     value: float
     low: float = math.nan
-    """The lower end; NaN where there is no interval, as for a single run."""
+    """The lower end; NaN without an interval, as for a single run."""
     high: float = math.nan
     """The upper end."""
 
 
 def mean(values: Values) -> Interval:
-    """The mean with the BCa bootstrap's interval (Efron 1987)."""
+    """Returns the mean with the BCa bootstrap's interval (Efron 1987)."""
     return Interval(_of(values, fmean), *bootstrap(_mean, values, method="BCa", vectorized=True))
 
 
 def median(values: Values) -> Interval:
-    """The median with the percentile bootstrap's interval; none of fewer than six values.
+    """Returns the median with the percentile bootstrap's interval; without one for fewer than six values.
 
-    Not BCa: its acceleration comes from the jackknife, which is not consistent for a median. Least
-    and greatest of five values have the median between them with 94 %, so that no interval of
-    theirs has 95 %.
+    BCa is no option: its acceleration comes from the jackknife, which is not consistent for a
+    median. The median is between the least and the greatest of five values with a probability of
+    only 94 %, so that five values have no 95 % interval.
     """
     return medians([values])[0]
 
 
 def medians(samples: Sequence[Values]) -> list[Interval]:
-    """The same of many samples, at once where they have the same size: much faster, and to the bit the same."""
+    """Returns :func:`median` of many samples; those of equal size at once, which is faster with the same result."""
     import numpy as np
 
     ends = [(math.nan, math.nan)] * len(samples)
@@ -69,9 +69,9 @@ def medians(samples: Sequence[Values]) -> list[Interval]:
 
 
 def _percentile(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ends of each row's interval."""
+    """Returns the ends of each row's interval."""
     import numpy as np
-    from scipy.stats import bootstrap as resampled  # it takes a second
+    from scipy.stats import bootstrap as resampled  # the import takes a second
 
     found = resampled(
         (rows,),
@@ -86,19 +86,19 @@ def _percentile(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 
 
 def student(values: Values) -> tuple[float, float]:
-    """The ends of Student's interval of the mean, right for few runs where these are nearly normal."""
+    """Returns the ends of Student's interval of the mean, valid for few runs if they are nearly normal."""
     if not _usable(values):
         return math.nan, math.nan
     if min(values) == max(values):
         return float(values[0]), float(values[0])
-    from scipy.stats import sem, t  # it takes a second
+    from scipy.stats import sem, t  # the import takes a second
 
     low, high = t.interval(CONFIDENCE, len(values) - 1, loc=fmean(values), scale=sem(values))
     return float(low), float(high)
 
 
 def share(hits: int, of: int) -> Interval:
-    """A share of so many, with Clopper's and Pearson's exact interval."""
+    """Returns the share of `hits` in `of` trials, with Clopper's and Pearson's exact interval."""
     from scipy.stats import binomtest
 
     interval = binomtest(hits, of).proportion_ci(CONFIDENCE)
@@ -112,26 +112,25 @@ def bootstrap(
     paired: bool = False,
     vectorized: bool = False,
 ) -> tuple[float, float]:
-    """The ends of the bootstrap's interval, the same in each call for the same samples.
+    """Returns the ends of the bootstrap's interval, the same in each call for the same samples.
 
     Args:
-        statistic: Takes as many samples; with `vectorized` it reduces the axis that it is told as
-            `axis`.
+        statistic: The function of the samples; with `vectorized` it reduces the axis `axis`.
         *samples: The numbers of each kind of runs.
-        method: As scipy calls it. Where BCa is not defined (the resamples are all alike) it is the
-            percentile's.
+        method: The method, by scipy's name. If BCa is not defined (all resamples are equal), the
+            percentile method is used.
         paired: Whether the samples are drawn together, pair by pair.
         vectorized: Whether `statistic` takes an axis.
 
     Returns:
-        NaN twice for a single run or values that are not finite.
+        The ends; NaN twice for a single run or values that are not finite.
     """
     if not all(map(_usable, samples)):
         return math.nan, math.nan
     import warnings
 
     import numpy as np
-    from scipy.stats import DegenerateDataWarning  # it takes a second
+    from scipy.stats import DegenerateDataWarning  # the import takes a second
     from scipy.stats import bootstrap as resampled
 
     arrays: list[NDArray[np.float64]] = [np.asarray(values, dtype=float) for values in samples]
@@ -139,7 +138,7 @@ def bootstrap(
         value = float(np.asarray(statistic(*arrays, axis=-1) if vectorized else statistic(*arrays)))
         return value, value
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
-        warnings.simplefilter("ignore", DegenerateDataWarning)  # seen as NaN below
+        warnings.simplefilter("ignore", DegenerateDataWarning)  # handled below, as NaN
         for each in dict.fromkeys((method, "percentile")):
             found = resampled(
                 arrays,

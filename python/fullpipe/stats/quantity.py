@@ -1,4 +1,4 @@
-"""What each metric is called in words, its unit, and whether more of it is better."""
+"""Metrics in words, with their unit, and whether more or less is better."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Quantity(NamedTuple):
 
     column: str
     words: str
-    """As in a sentence."""
+    """The name in sentences."""
     unit: str
-    """In which it is shown."""
+    """The unit in which it is shown."""
     scale: float
-    """What is shown is the value times this."""
+    """The factor from the value to the shown number."""
     better: int
-    """1 when more is better, -1 when less is, 0 when neither is."""
+    """1 when more is better, -1 when less is better, otherwise 0."""
 
 
 _STATISTICS = {
@@ -42,18 +42,18 @@ _SHOWN_IN = {
     "volume": ("B", 1.0),
     "share": ("%", 100.0),
 }
-"""Unit and scale by dimension; others are plain numbers."""
+"""Unit and scale by dimension; metrics of other dimensions are plain numbers."""
 
 _OF_SEVERAL = {
     "min_max": ("least over most goodput", "", 1.0, 1),
     "convergence_s": ("convergence time", "s", 1.0, -1),
 }
-"""What `stats.fairness` computes from a run's flows: no metric of a run."""
+"""Columns that `stats.fairness` computes from several flows; they are not metrics of a run."""
 
 
 @functools.cache
 def _quantities() -> Mapping[tuple[bool, str], Quantity]:
-    """By whether it is of a link, and the column."""
+    """Returns the quantities by whether they belong to a link, and by column."""
     found: dict[tuple[bool, str], Quantity] = {
         (False, column): Quantity(column, *rest) for column, rest in _OF_SEVERAL.items()
     }
@@ -71,7 +71,7 @@ def _quantities() -> Mapping[tuple[bool, str], Quantity]:
 
 
 def _columns(metric: _core.Metric) -> Iterator[tuple[str, str]]:
-    """Each column of a data set that it has, with the statistic."""
+    """Yields each column of a metric in a data set, with the statistic."""
     name, form = metric["name"], metric["form"]
     inner = f"{name}.all.flows" if form == "slowdowns" else name
     if form == "one":
@@ -81,7 +81,7 @@ def _columns(metric: _core.Metric) -> Iterator[tuple[str, str]]:
 
 
 def quantity(column: str) -> Quantity | None:
-    """What a column is: `goodput_bps`, `rtt_s.p95`, `link.bottleneck.utilization`; None when it is no metric."""
+    """Returns the quantity of a column like `rtt_s.p95` or `link.bottleneck.utilization`; None if it is no metric."""
     base, _, limit = column.partition(".")
     if base == "limited_by" and limit:
         return Quantity(
@@ -100,7 +100,7 @@ def quantity(column: str) -> Quantity | None:
 
 @functools.cache
 def columns_shown(view: str, *, links: bool = False) -> tuple[str, ...]:
-    """The columns that a view shows by default: of flows and runs, or of a link (without its name).
+    """Returns the columns that a view shows by default: of flows and runs, or of a link (without its name).
 
     Views: `report`, `spread`, `maps`, `differences`, `compare`, `sweep`.
     """
@@ -127,7 +127,7 @@ def is_shown(column: str, view: str) -> bool:
 
 @functools.cache
 def short_names() -> Mapping[str, str]:
-    """Names without units, for those who type them, and the columns that they stand for."""
+    """Returns the columns by their short names, which have no units, for users to type."""
     found: dict[str, str] = {}
     metrics = [metric for of in ("flow", "run") for metric in _core.metrics() if metric["of"] == of]
     for one in (True, False):

@@ -1,4 +1,4 @@
-"""Repeating until an interval is small enough: `--until "ci(goodput) < 2%"`."""
+"""Rules that end repetitions when an interval is narrow enough: `--until "ci(goodput) < 2%"`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LEAST = 10
-"""No fewer runs are looked at: the fewer, the more often an interval is small by luck."""
+"""Least number of runs that a rule judges: the fewer runs, the more often an interval is narrow by chance."""
 _RULE = re.compile(r"\s*(\w+)\s*\(\s*([^()]*?)\s*\)\s*(<=?|>=?|=+)\s*(\S.*?)\s*")
 
 
 class RuleError(ValueError):
-    """A rule that can't be understood; the text says why and how to mend it."""
+    """A rule has an error; the text has the problem and the fix."""
 
 
 class Rule(NamedTuple):
-    """When there are runs enough.
+    """The condition for a sufficient number of runs.
 
     Attributes:
-        text: As it was written.
+        text: The rule as it was written.
         metric: The column of a data set that it is about, like `goodput_bps`.
-        within: Half the 95 % interval of the mean over the mean has to be less, like 0.02.
+        within: The limit for half the 95 % interval of the mean, divided by the mean, like 0.02.
     """
 
     text: str
@@ -37,23 +37,23 @@ class Rule(NamedTuple):
 
 
 def parse_rule(text: str) -> Rule:
-    """Reads `ci(METRIC) < N%`; a metric is a column like `rtt_s.p95`, or short: `goodput`, `queue_delay.p95`.
+    """Parses `ci(METRIC) < N%`; a metric is a column like `rtt_s.p95`, or a short name like `goodput`.
 
     Raises:
-        RuleError: When it is anything else.
+        RuleError: When the text is not a rule.
     """
     example = 'write it like "ci(goodput) < 2%"'
     found = _RULE.fullmatch(text)
     if not found:
-        raise RuleError(f"{text!r} is no rule\n  fix: {example}")
+        raise RuleError(f"{text!r} is not a rule\n  fix: {example}")
     function, name, relation, limit = found.groups()
     if function != "ci":
         raise RuleError(
-            f"{text!r}: {function}() is not known; there is ci(), half the 95 % interval\n  fix: {example}"
+            f"{text!r}: unknown function {function}(); use ci(), half the 95 % interval\n  fix: {example}"
         )
     if relation not in ("<", "<="):
         raise RuleError(
-            f"{text!r}: an interval gets smaller with every run, so it has to be <\n  fix: {example}"
+            f"{text!r}: must be a < relation, since more runs make the interval narrower\n  fix: {example}"
         )
     percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", limit)
     if not percent:
@@ -75,17 +75,17 @@ def parse_rule(text: str) -> Rule:
 
 
 def enough(values: Sequence[float], rule: Rule | str) -> bool:
-    """Whether the interval of the mean is as small as the rule demands. Never with fewer than ten runs.
+    """Whether the interval of the mean is as narrow as the rule asks for; never with fewer than ten runs.
 
-    Student's interval; whoever looks after each run and stops at the first yes gets intervals that cover the truth
-    somewhat less often than 95 %: `docs/reference/statistics.md` says how much.
+    It is Student's interval. If repetitions end at the first narrow interval, the intervals cover the true value
+    slightly less often than 95 %; `docs/reference/statistics.md` has the numbers.
 
     Args:
-        values: The metric, a number a run.
-        rule: What :func:`parse_rule` gave, or its text.
+        values: The metric, one number per run.
+        rule: The result of :func:`parse_rule`, or the text of a rule.
 
     Raises:
-        RuleError: When the text is no rule.
+        RuleError: When the text is not a rule.
     """
     rule = parse_rule(rule) if isinstance(rule, str) else rule
     if len(values) < LEAST or not all(map(math.isfinite, values)):

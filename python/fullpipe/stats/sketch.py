@@ -1,4 +1,4 @@
-"""Quantiles of so many values that only counts are kept: buckets of equal ratio, and those below them as zero."""
+"""Quantiles from counts in logarithmic buckets, for more values than can be kept."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _A_DECADE = 100
 
 @dataclass(frozen=True)
 class Buckets:
-    """Where values go: 0 for what is less than `least`, then 100 buckets a decade; the last has all that is above.
+    """Buckets: number 0 for values below `least`, then 100 per decade; the last also has all greater values.
 
     A bucket is 2.3 % wide. Within one, values count as spread evenly on a logarithmic scale, so that a quantile of many
-    is off by much less; one of whole numbers, which do not lie like that, by up to 1.2 %.
+    values has a much smaller error; a quantile of whole numbers, which are not spread like that, has up to 1.2 %.
     """
 
     least: float
@@ -29,11 +29,11 @@ class Buckets:
 
     @property
     def number(self) -> int:
-        """How many there are, with that for zero."""
+        """The number of buckets, including that for zero."""
         return self.decades * _A_DECADE + 1
 
     def of(self, values: Values) -> NDArray[np.int64]:
-        """The bucket of each value; none may be NaN."""
+        """Returns the bucket of each value; values must not be NaN."""
         import numpy as np
 
         with np.errstate(divide="ignore"):
@@ -48,13 +48,13 @@ class Buckets:
         return self.least * 10.0 ** (np.arange(self.number) / _A_DECADE)
 
     def quantile(self, counts: Counts, share: float, first: int = 0) -> Values:
-        """The value below which a share of them lies.
+        """Returns the value below which a share of the values lies.
 
         Args:
-            counts: Of each bucket, shape (..., buckets); weights are counts, too. Both ends may be
-                left out if empty.
+            counts: The count or weight of each bucket, shape (..., buckets). Empty buckets at both
+                ends may be left out.
             share: 0 to 1.
-            first: How many were left out in front.
+            first: The number of buckets left out at the beginning.
 
         Returns:
             Shape (...); NaN where nothing was counted.
@@ -74,7 +74,7 @@ class Buckets:
         return np.asarray(np.where(total > 0, value, math.nan))[..., 0]
 
     def upto(self, counts: Counts) -> tuple[Values, Values]:
-        """The cumulative distribution: at the edges, the share of values below each; both of shape (edges,)."""
+        """Returns the cumulative distribution: the edges, and the share of values below each, of shape (edges,)."""
         import numpy as np
 
         whole = np.cumsum(counts, dtype=np.float64)
@@ -82,20 +82,20 @@ class Buckets:
 
 
 def rank_correlation(counts: Counts) -> Values:
-    """Spearman's, of pairs of which only is known in which buckets they are; ties have their mean rank.
+    """Returns Spearman's rank correlation of pairs that are counted in buckets; ties have their mean rank.
 
     Args:
-        counts: Shape (..., x, y).
+        counts: The number of pairs in each bucket of x and y, shape (..., x, y).
 
     Returns:
-        Shape (...); NaN where all are in one row or column.
+        Shape (...); NaN where all pairs are in one row or column.
     """
     import numpy as np
 
     whole = np.asarray(counts, dtype=np.float64)
     total = whole.sum(axis=(-2, -1))
     x, y = whole.sum(axis=-1), whole.sum(axis=-2)
-    # Ranks as shares less a half: their mean is 0.
+    # Ranks as shares minus a half, so that their mean is 0.
     with np.errstate(invalid="ignore", divide="ignore"):
         rank_x = (np.cumsum(x, axis=-1) - x / 2) / total[..., None] - 0.5
         rank_y = (np.cumsum(y, axis=-1) - y / 2) / total[..., None] - 0.5

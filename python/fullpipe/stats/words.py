@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Compared(NamedTuple):
-    """A comparison with what it is about."""
+    """A comparison with its subjects and its quantity."""
 
     a: str
     b: str
     quantity: Quantity
     comparison: Comparison
     where: str = ""
-    """At which point, in words; empty where there is but one."""
+    """The point in words; empty if there is only one."""
 
 
 class Sentence(NamedTuple):
@@ -30,18 +30,18 @@ class Sentence(NamedTuple):
 
     text: str
     better: int
-    """1 when A is better, -1 when it is worse, 0 when neither can be said."""
+    """1 when A is better, -1 when it is worse, otherwise 0."""
     p: float
-    """After correction."""
+    """The corrected p-value."""
     about: Compared
 
 
 def sentences(compared: Sequence[Compared]) -> list[Sentence]:
-    """A sentence for each difference that is significant, in their order.
+    """Returns a sentence for each significant difference, in their order.
 
-    Significant is: p of at most 0.05 after Benjamini's and Hochberg's correction over all that are
-    given, and a 95 % interval of the difference without zero. Where delay and goodput both differ,
-    they share a sentence.
+    A difference is significant if p is at most 0.05 after Benjamini's and Hochberg's correction over
+    all comparisons, and the 95 % interval of the difference excludes zero. If delay and goodput both
+    differ, they share a sentence.
     """
     found: list[Sentence] = []
     for each, p in zip(compared, adjusted([one.comparison.p for one in compared]), strict=True):
@@ -53,7 +53,7 @@ def sentences(compared: Sequence[Compared]) -> list[Sentence]:
 
 
 def _joined(found: Sequence[Sentence]) -> list[Sentence]:
-    """The same, with the goodput's in that of the first delay of the same two at the same place."""
+    """Joins the sentence about goodput with the first about a delay, for the same two at the same point."""
     prices = {_place(each): each for each in found if each.about.quantity.column == "goodput_bps"}
     joined: list[Sentence] = []
     taken = set()
@@ -101,7 +101,7 @@ def _whole(each: Compared) -> str:
 
 
 def _more(each: Compared) -> str:
-    """The same as a price: "2 % less goodput"."""
+    """Returns the difference as a price: "2 % less goodput"."""
     words, up = each.quantity.words, each.comparison.difference.value > 0
     match _kind(each):
         case "percent":
@@ -113,7 +113,7 @@ def _more(each: Compared) -> str:
 
 
 def _kind(each: Compared) -> str:
-    """How a difference is told: of shares and indices as such, the double and more as a factor, else in percent."""
+    """Returns the form of a difference: an amount for shares and indices, a factor from 2 on, else a percentage."""
     ratio = each.comparison.ratio
     if each.quantity.unit in ("", "%") or not all(map(math.isfinite, ratio)):
         return "amount"
@@ -133,7 +133,7 @@ def _amount(each: Compared) -> str:
 
 
 def _unit(each: Compared) -> str:
-    """Shares differ by points: "3 % lower" would be 3 % of the share."""
+    """Returns the unit of an amount. Shares differ by points: "3 % lower" would mean 3 % of the share."""
     return {"%": " points", "": ""}.get(each.quantity.unit, f" {each.quantity.unit}")
 
 
@@ -155,7 +155,7 @@ def _interval(each: Compared) -> str:
 
 
 def digits(value: float) -> str:
-    """Two digits that count, three of what is in the hundreds: nobody remembers more."""
+    """Formats a number with two significant digits, from 99.5 on as a whole number."""
     if not math.isfinite(value):
         return "–"
     size = abs(value)

@@ -39,47 +39,49 @@ def sweep(
     controllers: Controllers | None = None,
     on: str | Sequence[str] = SIMULATOR,
 ) -> Sweep:
-    """Runs a scenario at many points, each with many seeds, on all cores; what is there already is not run again.
+    """Runs a scenario at many points, each with many seeds, on all cores; finished runs are not repeated.
 
     Args:
-        scenario: The path of a TOML file, or its text: whatever has a line break is text. Its `[sweep]` holds where an
-            argument says nothing else.
+        scenario: The path of a TOML file, or its text (any string with a line break). Arguments override its `[sweep]`.
         axes: Keys with their values, `{"path.buffer": ["1bdp", "8bdp"], "flow.0.cc": ["cubic", "bbr1"]}`, or with a
-            range to draw from, `"1ms..1s log"`. Or a function that gives the points, each a mapping of keys to values.
-        repeat: Runs of each point, with a seed each. Above one, `start_jitter` and `send_jitter` are set to one RTT and
-            one packet's time where the scenario does not say how much: without noise every seed would give the same.
-        until: A rule like `"ci(goodput) < 2%"`: repetitions are added until it holds of every flow at every point.
-            `repeat` is how many at a time then. :meth:`Sweep.misses` says what misses it where `max_repeat` came first.
-        max_repeat: No more repetitions than so many; None for 1000.
-        zip: Keys that are varied together instead of in every combination.
-        sample: How many points are drawn at random, instead of every combination.
-        seed: Of the first run of each point, and of what is drawn; that of the others follow.
+            range to draw from, `"1ms..1s log"`. Or a function that returns the points, each a mapping of keys to
+            values.
+        repeat: Runs of each point, each with another seed. Above one, `start_jitter` and `send_jitter` are set to one
+            RTT and one packet's time unless the scenario sets them: without noise every seed would give the same
+            result.
+        until: A rule like `"ci(goodput) < 2%"`: repetitions are added until it holds for every flow at every point;
+            `repeat` is the number to add at a time. :meth:`Sweep.misses` lists the flows that miss the rule if
+            `max_repeat` came first.
+        max_repeat: The largest number of repetitions; None for 1000.
+        zip: Keys that vary together instead of in every combination.
+        sample: The number of points to draw at random, instead of every combination.
+        seed: The seed of the first run of each point, and of the drawn points; further runs use the next numbers.
         set: Keys with one value, for every point.
         out: The directory; None for one in `results/`, named after scenario and points.
-        trace: Records the first seed of each point over time: `"10ms"`, `"ack"`, or `"off"`; None for an interval that
-            suits the run when there are 12 points at most.
+        trace: Records the first seed of each point over time: `"10ms"`, `"ack"`, or `"off"`; None for a suitable
+            interval with up to 12 points, and no trace with more.
         engine: `"local"`, or `"ray"`.
-        threads: How many runs go on side by side; None for as many as there are cores.
+        threads: The number of runs at a time; None for one per core.
         controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.
-        on: What they run on: `"sim"`, or others of :func:`fullpipe.runners.names`, as `"sim,kernel"` or a list. Runs
-            that take a machine's own time go on one at a time, in an order that is shuffled in each repetition.
+        on: The runners: `"sim"`, or others of :func:`fullpipe.runners.names`, as `"sim,kernel"` or a list. In real
+            time runs execute one at a time, in an order that is shuffled in each repetition.
 
     Returns:
         The data set.
 
     Raises:
-        ScenarioError: When any point is refused; nothing has been run then.
-        RunnerError: When a runner is not there.
-        RuleError: When `until` is no rule, or names what the runs do not have.
-        FileExistsError: When `out` holds something else.
+        ScenarioError: When a point is refused, before the first run.
+        RunnerError: When a runner is not installed.
+        RuleError: When `until` is not a rule, or the runs do not have its metric.
+        FileExistsError: When `out` has other contents.
         OSError: When the scenario can't be read or `out` can't be written.
-        KeyboardInterrupt: On Ctrl-C; what is finished stays, and the same call goes on from there.
+        KeyboardInterrupt: On Ctrl-C; finished runs are kept, and the same call resumes.
     """
     from fullpipe.progress import Counter
     from fullpipe.sweeps.until import asked
 
     if max_repeat is not None and until is None:
-        raise ValueError("max_repeat is for until")
+        raise ValueError("max_repeat needs until")
     runners = chosen(on)
     text, file = read(scenario)
     points = None
@@ -117,7 +119,7 @@ def sweep(
 
 
 def usual_directory(spec: SweepSpec) -> Path:
-    """Where a sweep goes that is told no directory: the same one when it is called again."""
+    """Returns the directory of a sweep without `out`: the same one for the same sweep."""
     name = "text" if spec.file == "<text>" else Path(spec.file).stem
     return Path("results") / f"{name}-{spec.identity[:8]}"
 

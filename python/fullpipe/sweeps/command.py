@@ -1,4 +1,4 @@
-"""`fullpipe sweep`: runs, says how far it is, and prints a line a point and flow."""
+"""`fullpipe sweep`: runs the sweep with a progress bar, and prints a line per point and flow."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def sweep(
     runners: Sequence[Runner],
     as_json: bool = False,
 ) -> bool:
-    """Runs what is missing, and prints what came of all; gives whether the rule holds, if there is one.
+    """Executes the missing runs and prints all results; returns whether the rule holds, True without one.
 
     Raises:
         ScenarioError: When a point is refused.
-        RuleError: When the runs do not have what the rule names.
+        RuleError: When the runs do not have the rule's metric.
         OSError: When the directory can't be written.
     """
     from rich.console import Console

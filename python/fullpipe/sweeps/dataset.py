@@ -1,4 +1,4 @@
-"""A sweep's directory, opened to be read."""
+"""The directory of a sweep, opened for reading."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Sweep:
     """The data set of a sweep.
 
     Attributes:
-        directory: Where it is.
-        about: What `sweep.json` says: `axes`, `mode`, `seeds`, `points`, `runs`, `added_jitter`,
-            `version` and more.
+        directory: Its path.
+        about: The contents of `sweep.json`: `axes`, `mode`, `seeds`, `points`, `runs`,
+            `added_jitter`, `version` and more.
     """
 
     directory: Path
@@ -38,7 +38,7 @@ class Sweep:
         """Opens the directory of a sweep.
 
         Raises:
-            OSError: When there is none, or it can't be read.
+            OSError: When it is not the directory of a sweep, or can't be read.
         """
         self.directory = Path(directory)
         self.about = json.loads((self.directory / "sweep.json").read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ class Sweep:
 
     @property
     def axes(self) -> dict[str, list[str]]:
-        """The keys that are varied, with their values."""
+        """The keys that vary, with their values."""
         return {axis["key"]: axis["values"] for axis in self.about["axes"]}
 
     @property
@@ -59,49 +59,49 @@ class Sweep:
 
     @property
     def runners(self) -> list[str]:
-        """What it was run on; `runner` in the rows."""
+        """The names of its runners; the column `runner` of the rows."""
         return list(self.about.get("runners", [SIMULATOR]))
 
     @property
     def points(self) -> pl.DataFrame:
-        """A row a point: `point`, each varied key as written and as `<key>.value`, and its `scenario`."""
+        """One row per point: `point`, each varied key as written and as `<key>.value`, and its `scenario`."""
         if self._points is None:
             self._points = read_parquet(self.directory / "points.parquet")
         return self._points
 
     def scan(self) -> pl.LazyFrame:
-        """The rows, one a flow and run, without reading them yet.
+        """Returns the rows, one per flow and run, without reading them yet.
 
         Raises:
-            FileNotFoundError: When no shard is done yet.
+            FileNotFoundError: When no run has finished.
         """
         import polars as pl
 
         shards = sorted((self.directory / "runs").glob("*.parquet"))
         if not shards:
-            raise FileNotFoundError(f"{self.directory}: no run is done yet")
+            raise FileNotFoundError(f"{self.directory}: no run has finished")
         return pl.concat([scan_parquet(shard) for shard in shards], how="diagonal_relaxed")
 
     def frame(self) -> pl.DataFrame:
-        """The rows, one a flow and run, by point, seed and flow; of several runners, in the order of their names.
+        """Returns the rows, one per flow and run, sorted by point, seed, runner and flow.
 
         Raises:
-            FileNotFoundError: When no shard is done yet.
+            FileNotFoundError: When no run has finished.
         """
         return self.scan().collect().sort("point", "seed", "runner", "flow_index")
 
     def misses(self, rule: str) -> list[Miss]:
-        """The flows of which a rule like `"ci(goodput) < 2%"` does not hold, with half their interval over their mean.
+        """Returns the flows that miss a rule like `"ci(goodput) < 2%"`, with half their interval over their mean.
 
         Raises:
-            RuleError: When it is no rule, or no run has its metric.
+            RuleError: When it is not a rule, or no run has its metric.
         """
         from fullpipe.sweeps.until import misses
 
         return misses(self, rule)
 
     def replay(self, point: int, seed: int, on: str = SIMULATOR) -> str:
-        """The command that makes one of the runs again, or on a machine's clock another like it.
+        """Returns the command that repeats a run; in real time the result will differ.
 
         Raises:
             IndexError: When there is no such point.
@@ -111,7 +111,7 @@ class Sweep:
         return shlex.join(["fullpipe", "run", str(self.directory), *option(on), *where])
 
     def scenario(self, point: int) -> str:
-        """The whole scenario of a point as TOML, with the first seed.
+        """Returns the complete scenario of a point as TOML, with the first seed.
 
         Raises:
             IndexError: When there is no such point.
@@ -126,7 +126,7 @@ class Sweep:
         seed: int | None = None,
         set: Mapping[str, Setting] | None = None,  # noqa: A002
     ) -> Scenario:
-        """The scenario of a point, ready for :func:`fullpipe.run`; `seed` and `set` are those of :func:`fullpipe.load`.
+        """Loads the scenario of a point for :func:`fullpipe.run`; `seed` and `set` are as for :func:`fullpipe.load`.
 
         Raises:
             IndexError: When there is no such point.
@@ -137,19 +137,19 @@ class Sweep:
     def _check(self, point: int) -> None:
         if not 0 <= point < self.about["points"]:
             raise IndexError(
-                f"{self.directory} has points 0 to {self.about['points'] - 1}, and none is {point}"
+                f"{self.directory} has points 0 to {self.about['points'] - 1}, but not {point}"
             )
 
     def series(self, point: int, table: str = "flows", on: str | None = None) -> pl.DataFrame:
-        """What was recorded over time of the first seed of a point: the columns of :meth:`fullpipe.Run.trace`.
+        """Returns the trace of the first seed of a point, with the columns of :meth:`fullpipe.Run.trace`.
 
         Args:
-            point: Its number.
+            point: The point's number.
             table: `"flows"` or `"links"`.
             on: The runner; None for the first.
 
         Raises:
-            FileNotFoundError: When nothing was recorded.
+            FileNotFoundError: When no trace was recorded.
         """
         return read_parquet(
             series_file(self.directory, point, self.seeds[0], table, on or self.runners[0])
@@ -157,7 +157,7 @@ class Sweep:
 
 
 def series_file(directory: Path, point: int, seed: int, table: str, runner: str) -> Path:
-    """Where a table of a recorded run is."""
+    """Returns the file with a table of a recorded run."""
     folder = directory / "series" / ("" if runner == SIMULATOR else runner)
     return folder / (
         f"{point}-{seed}.parquet" if table == "flows" else f"{point}-{seed}.{table}.parquet"

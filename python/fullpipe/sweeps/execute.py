@@ -1,4 +1,4 @@
-"""Executes what is missing in the directory of a sweep, on the runners that are asked for."""
+"""Executes the runs that are missing in the directory of a sweep, on one or several runners."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from fullpipe.sweeps.until import Until
 
 SHARD_S = 1.0
-"""What is lost when all is killed: about so much work."""
+"""Approximate seconds of work in a shard, which are lost when the process is killed."""
 
 
 @dataclass(frozen=True)
 class Execution:
-    """How a sweep is executed.
+    """The execution of a sweep.
 
     Attributes:
-        directory: Where its shards are stored.
-        counter: Shows how far it is.
-        command: What was typed or called, for the directory's `sweep.json`.
-        called: What errors call the directory.
-        trace: The level of the runs of the first seed; None for one that suits when there are few points.
+        directory: The directory for its shards.
+        counter: Shows the progress.
+        command: The command or call, for the directory's `sweep.json`.
+        called: The directory's name in errors.
+        trace: The trace level of the first seed; None for a suitable interval if there are few points.
         engine: One of :data:`fullpipe.batch.pool.ENGINES`.
-        threads: How many runs go on side by side; None for one a core.
+        threads: The number of runs at a time; None for one per core.
         until: A rule; repetitions are added, batch by batch, until it holds.
-        runners: What it runs on.
+        runners: The runners.
     """
 
     directory: Path
@@ -58,10 +58,10 @@ class Execution:
     runners: Sequence[Runner] = (RUNNER,)
 
     def run(self, spec: SweepSpec) -> tuple[int, int]:
-        """Executes what is missing; gives how many runs that were, and how many packets they moved.
+        """Executes the missing runs; returns their number, and the packets that they moved.
 
         Raises:
-            What :func:`fullpipe.sweep` raises; NoRayError when Ray is asked for and not installed.
+            The errors of :func:`fullpipe.sweep`; NoRayError when Ray is asked for and not installed.
         """
         runs = packets = 0
         for step in self.until.steps(spec, self.directory) if self.until else [spec]:
@@ -70,21 +70,21 @@ class Execution:
         return runs, packets
 
     def _batch(self, spec: SweepSpec) -> tuple[int, int]:
-        """All of a sweep, or one batch of repetitions."""
+        """Executes a sweep, or one batch of its repetitions."""
         from fullpipe.sweeps.series import FEW, record
         from fullpipe.sweeps.store import SweepStore
 
         if self.engine not in ENGINES:
-            raise ValueError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}")
+            raise ValueError(f"no engine {self.engine!r}; the engines are {', '.join(ENGINES)}")
         simulator = any(map(is_simulator, self.runners))
-        # Those on a machine's clock last, when nothing else goes on.
+        # Real-time runners at the end, when no other run can disturb them.
         others = [
             [each for each in self.runners if not is_simulator(each) and each.real_time is clock]
             for clock in (False, True)
         ]
         if any(others) and self.engine != "local":
             raise RunnerError(
-                f"--engine {self.engine} runs the simulator only\n  fix: leave --engine out, or --on"
+                f"--engine {self.engine} runs only the simulator\n  fix: omit --engine or --on"
             )
         recorded = self.trace or ("auto" if spec.plan.points <= FEW else "off")
         if simulator:
@@ -120,7 +120,7 @@ class Execution:
         return drain(steps, self._show, lambda shard: self._add(store, shard))
 
     def _run(self, store: SweepStore, runners: Sequence[Runner], recorded: str) -> tuple[int, int]:
-        """The runs on others than the simulator, all of them on a machine's clock or none."""
+        """Executes runs on runners other than the simulator, all real-time ones or none of them."""
         spec = store.spec
         missing = {runner.name: store.missing(runner.name) for runner in runners}
         todo = other_runners.schedule(spec, missing, runners)
@@ -145,10 +145,10 @@ class Execution:
     def _add(self, store: SweepStore, shard: Shard) -> None:
         from fullpipe.sweeps.series import save
 
-        if shard.run and shard.run.has_trace:  # before the row, with which the run is done
+        if shard.run and shard.run.has_trace:  # before the row, which marks the run as finished
             save(shard.run, self.directory, shard.first % store.spec.plan.points)
         store.add(shard)
-        if self.until:  # soon, not behind the whole batch
+        if self.until:  # at once, not after the whole batch
             self.until.refuse_unknown(list(shard.rows))
 
 

@@ -1,4 +1,4 @@
-"""What is recorded over time: a run of each point, the one of the first seed."""
+"""Recorded traces of a sweep: one run of each point, that of the first seed."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from fullpipe.runners import Progress
 
 FEW = 12
-"""Of so many points at most a run each is recorded without being asked."""
+"""Largest number of points whose first seed is traced by default."""
 _TABLES = ("links", "flows")
 
 
 def record(
     spec: SweepSpec, directory: Path, level: str, threads: int, tick: Callable[[], object]
 ) -> None:
-    """Records what is not there yet; `level` is that of :func:`fullpipe.run`, or `auto`.
+    """Records the missing traces; `level` is that of :func:`fullpipe.run`, or `auto`.
 
     Raises:
-        ScenarioError: When `level` is none.
+        ScenarioError: When `level` is not a trace level.
         OSError: When it can't be written.
     """
     seed, _ = spec.plan.seeds
@@ -53,12 +53,12 @@ def record(
 
 
 def save(run: Run, directory: Path, point: int) -> None:
-    """Writes what was recorded of a run.
+    """Writes the trace of a run.
 
     Raises:
         OSError: When it can't be written.
     """
-    for table in _TABLES:  # the flows last: with them the point is done
+    for table in _TABLES:  # the flows last: they mark the point as finished
         final = series_file(directory, point, run.seed, table, run.runner)
         final.parent.mkdir(exist_ok=True, parents=True)
         write_whole(run.trace(table), final)

@@ -1,4 +1,4 @@
-"""What came of a sweep, as a table for a terminal of 80 columns: a line a point and flow."""
+"""The results of a sweep as a table for a terminal of 80 columns: a line per point and flow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_LINES = 60
 
 
 def summary(sweep: Sweep) -> pl.DataFrame:
-    """A row a point, flow and runner: the varied keys, `runs`, and of each metric shown median and quartiles."""
+    """Returns a row per point, flow and runner: the varied keys, `runs`, and median and quartiles of shown metrics."""
     keys = [key for key in sweep.axes if key in sweep.points.columns]
     statistics = [
         pl.col(metric).quantile(at, "linear").alias(f"{metric}{name}")
@@ -41,12 +41,12 @@ def summary(sweep: Sweep) -> pl.DataFrame:
 
 
 def records(sweep: Sweep) -> str:
-    """:func:`summary` as a JSON list."""
+    """Returns :func:`summary` as a JSON list."""
     return json.dumps(summary(sweep).to_dicts())
 
 
 def show(sweep: Sweep, console: Console) -> None:
-    """Prints the table: medians over the seeds, with quartiles where there are several."""
+    """Prints the table: medians over the seeds, with quartiles if there are several seeds."""
     rows = summary(sweep)
     keys = list(sweep.axes)
     several = len(sweep.seeds) > 1
@@ -79,29 +79,29 @@ def show(sweep: Sweep, console: Console) -> None:
         console.print("median [quartiles] of the seeds", style="dim", markup=False)
     if len(rows) > _MOST_LINES:
         console.print(
-            f"{len(rows) - _MOST_LINES:,} more lines are left out; see the data set", style="dim"
+            f"{len(rows) - _MOST_LINES:,} further lines are left out; see the data set", style="dim"
         )
     if narrowed:
-        console.print("columns without room are left out; see the data set", style="dim")
+        console.print("some columns do not fit and are left out; see the data set", style="dim")
     console.print("")
 
 
 def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float) -> Iterator[str]:
-    """What was done, what was added, and where it is."""
+    """Yields lines about the runs, the added jitter, and the directory."""
     before = plan.runs * len(sweep.runners) - runs
     done = f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s" if runs else "nothing to run"
-    yield f"{done}; {before:,} runs were there already" if before else done
+    yield f"{done}; {before:,} runs were already finished" if before else done
     added = [
         f"{key} {least}" if least == most else f"{key} {least} to {most}"
         for key, least, most in plan.added_jitter
     ]
     if added:
-        yield f"set for repetitions to differ: {', '.join(added)}"
+        yield f"jitter added so that repetitions differ: {', '.join(added)}"
     yield f"kept in {sweep.directory}"
 
 
 def warnings(sweep: Sweep) -> Iterator[str]:
-    """What spoiled how many runs."""
+    """Yields each warning, with the number of runs that have it."""
     rows = sweep.scan()
     if "warnings" not in rows.collect_schema():
         return
@@ -119,7 +119,7 @@ def warnings(sweep: Sweep) -> Iterator[str]:
 
 
 def _header(key: str) -> str:
-    """A key on two lines, so that columns stay narrow."""
+    """Splits a key into two lines, so that columns stay narrow."""
     table, _, name = key.rpartition(".")
     return f"{table}\n{name}" if table else name
 

@@ -1,6 +1,6 @@
-"""The directory of a sweep: what is in it, and how it grows shard by shard.
+"""The directory of a sweep, which grows shard by shard.
 
-A shard's file is named after the numbers of its runs, the sweep's identity and, but for the
+A shard's file is named after the numbers of its runs, the sweep's identity and, except for the
 simulator, the runner.
 """
 
@@ -32,11 +32,11 @@ _SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})(?:-([a-z0-9-]+))?\.parquet")
 
 
 class SweepStore(Store):
-    """The directory of one sweep, opened to be filled."""
+    """The directory of one sweep, opened to add shards."""
 
     ABOUT = "sweep.json"
-    OTHER_BUILD = "a sweep by another build of fullpipe ({}), whose runs may differ"
-    OTHER_SPEC = "a sweep of another scenario or other points"
+    OTHER_BUILD = "a sweep by a different build of fullpipe ({}), whose runs may differ"
+    OTHER_SPEC = "a sweep of a different scenario or different points"
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class SweepStore(Store):
         called: str,
         runners: Sequence[str] = (SIMULATOR,),
     ) -> None:
-        """Makes the directory, or opens the one that is there, where runners may be added.
+        """Makes the directory, or opens the existing one and adds runners to it.
 
         Raises:
-            FileExistsError: When there is something else.
+            FileExistsError: When the directory has other contents.
             OSError: When it can't be written.
         """
         self.spec, self.runners, self._command = spec, list(runners), command
@@ -61,18 +61,18 @@ class SweepStore(Store):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keeps other processes from filling the same directory.
+        """Keeps other processes from adding to the same directory.
 
         Raises:
-            BlockingIOError: When one does so already.
+            BlockingIOError: When another process does so already.
         """
         with super().alone():
-            for leftover in (self.directory / "runs").glob(".*"):  # of a process that was killed
+            for leftover in (self.directory / "runs").glob(".*"):  # from a killed process
                 leftover.unlink()
             yield
 
     def missing(self, runner: str = SIMULATOR) -> list[tuple[int, int]]:
-        """Ranges of run numbers that no shard of a runner has, each with the number behind its last."""
+        """Returns ranges of run numbers that no shard of a runner has, each with the number after its last."""
         return gaps(self._shards(runner), self.spec.plan.runs)
 
     def add(self, shard: Shard) -> None:
@@ -92,7 +92,7 @@ class SweepStore(Store):
                 yield int(found[1]), int(found[2])
 
     def _frame(self, rows: _Rows) -> pl.DataFrame:
-        """A shard's rows, with what was varied behind point and seed."""
+        """Returns a shard's rows, with the varied keys after point and seed."""
         frame = table(rows)
         varied = self._points.drop("point")[frame["point"]]
         return pl.concat(
@@ -130,19 +130,19 @@ class SweepStore(Store):
 
 
 def plain(value: str) -> str:
-    """A value as it is meant: without the quotes that a `--set` may need."""
+    """Returns a value without the quotes that `--set` may need."""
     return str(tomllib.loads(f"value = {value}")["value"]) if value[:1] in ('"', "'") else value
 
 
 def unit(values: Sequence[str]) -> str | None:
-    """The base unit of all values; empty for plain numbers and shares, None where they have not one in common."""
+    """Returns the base unit of all values; empty for plain numbers and shares, None without a common unit."""
     quantities = [_core.quantity(plain(value)) for value in values]
     units = {quantity[1] if quantity else None for quantity in quantities}
     return units.pop() if len(units) == 1 else None
 
 
 def _points(spec: SweepSpec) -> pl.DataFrame:
-    """A row a point: its number, each varied key as written, and as a number where its values have one unit."""
+    """Returns a row per point: its number, each varied key as written, and as a number if its values have one unit."""
     plan = spec.plan
     columns = [pl.Series("point", range(plan.points), dtype=pl.Int64)]
     for axis, (key, values) in enumerate(plan.axes):

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from fullpipe.sweeps.dataset import Sweep
 
 MOST = 1000
-"""Repetitions of each point, when nothing else is said."""
+"""Largest number of repetitions of each point by default."""
 _MOST_LINES = 5
 
 
 class Miss(NamedTuple):
-    """A flow that is not precise enough at a point.
+    """A flow that misses a rule at a point.
 
     Attributes:
         point: The number of the point.
         flow: The name of the flow.
-        share: Half the interval over the mean; None where a run has no value, or the mean is 0.
-        runner: What the flow was run on.
+        share: Half the interval divided by the mean; None if a run has no value, or the mean is 0.
+        runner: The runner.
     """
 
     point: int
@@ -43,13 +43,13 @@ class Miss(NamedTuple):
 
 
 class Until(NamedTuple):
-    """What is asked for.
+    """A rule with its numbers of repetitions.
 
     Attributes:
-        rule: What has to hold of each flow that has the metric, at every point.
-        batch: So many repetitions are added at a time, or a quarter of what is there when that is
-            more.
-        most: No more than so many.
+        rule: The rule, which must hold for each flow that has the metric, at every point.
+        batch: The least number of repetitions to add at a time; a quarter of the existing ones if
+            that is more.
+        most: The largest number of repetitions.
     """
 
     rule: Rule
@@ -57,24 +57,24 @@ class Until(NamedTuple):
     most: int
 
     def first(self, spec: SweepSpec) -> SweepSpec:
-        """The spec with the repetitions that are looked at first."""
+        """Returns the spec with the repetitions before the first test of the rule."""
         return replace(spec, repeat=max(self.batch, LEAST))
 
     def more(self, repeat: int) -> int:
-        """How many repetitions come behind so many."""
+        """Returns the number of repetitions after `repeat`."""
         return min(repeat + max(self.batch, repeat // 4), self.most)
 
     def steps(self, spec: SweepSpec, directory: Path) -> Iterator[SweepSpec]:
-        """The specs to fill a directory with, one after the other; each has been filled when the next is asked for.
+        """Yields the specs to execute, one after the other; each must be complete when the next is asked for.
 
-        What is in the directory already is looked at as it is: so the same command goes on where it was.
+        The repetitions that the directory already has are tested first, so that the same command resumes.
         """
         from fullpipe.sweeps.dataset import Sweep
 
         step = self.first(spec)
         if (directory / "sweep.json").exists():
             about = json.loads((directory / "sweep.json").read_text(encoding="utf-8"))
-            if about.get("identity") == step.identity:  # else filling it is refused
+            if about.get("identity") == step.identity:  # else the store refuses it
                 step = replace(step, repeat=max(len(about["seeds"]), step.plan.seeds[1]))
         while True:
             yield step
@@ -84,15 +84,15 @@ class Until(NamedTuple):
             step = replace(step, repeat=self.more(repeat))
 
     def refuse_unknown(self, columns: list[str]) -> None:
-        """Compares the rule with the columns of a data set.
+        """Checks that the data set has the rule's metric.
 
         Raises:
-            RuleError: When its metric is none of them.
+            RuleError: When no column has it.
         """
         _refuse_unknown(self.rule, columns)
 
     def taken(self, sweep: Sweep, late: set[int]) -> list[int]:
-        """Of each point but those that are still late, with how many repetitions it was precise enough first."""
+        """Returns the number of repetitions that each point needed, except for those in `late`, which miss the rule."""
         left = {*range(sweep.about["points"])} - late
         taken, repeat, last = [], max(self.batch, LEAST), len(sweep.seeds)
         while left and repeat < last:
@@ -104,10 +104,10 @@ class Until(NamedTuple):
 
 
 def asked(text: str, spec: SweepSpec, most: int | None) -> Until:
-    """Reads what a command or a program asks for.
+    """Parses the rule of a command or a call.
 
     Raises:
-        RuleError: When it can't be met.
+        RuleError: When the rule has an error, or `most` is too small.
         ScenarioError: When the spec is refused.
     """
     rule = parse_rule(text)
@@ -117,27 +117,23 @@ def asked(text: str, spec: SweepSpec, most: int | None) -> Until:
     most = MOST if most is None else most
     least = max(batch, LEAST)
     if most < least:
-        why = (
-            f"the first {batch} repetitions"
-            if batch > LEAST
-            else f"the {LEAST} that a rule looks at"
-        )
+        why = f"the first batch of {batch}" if batch > LEAST else f"the {LEAST} that a rule needs"
         raise RuleError(
-            f"at most {most} repetitions are fewer than {why}\n  fix: say --max-repeat {least} or more"
+            f"--max-repeat {most} is less than {why}\n  fix: use --max-repeat {least} or more"
         )
     return Until(rule, batch, most)
 
 
 def misses(sweep: Sweep, rule: Rule | str, repeat: int | None = None) -> list[Miss]:
-    """The flows that are not precise enough, of those that have the metric in any run.
+    """Returns the flows that miss a rule, of those that have the metric in any run.
 
     Args:
         sweep: The data set.
-        rule: What has to hold.
-        repeat: Only the first so many seeds are looked at.
+        rule: The rule.
+        repeat: The number of seeds to use, the first ones; None for all.
 
     Raises:
-        RuleError: When the rule can't be read, or no run has its metric.
+        RuleError: When the rule has an error, or no run has its metric.
     """
     rule = parse_rule(rule) if isinstance(rule, str) else rule
     rows = sweep.scan()
@@ -158,7 +154,7 @@ def misses(sweep: Sweep, rule: Rule | str, repeat: int | None = None) -> list[Mi
     }
     if not named:
         raise RuleError(
-            f"{rule.text!r}: no run has a value of {rule.metric}\n  fix: name a metric that the flows have"
+            f"{rule.text!r}: no run has a value of {rule.metric}\n  fix: choose a metric that the flows have"
         )
     return [
         Miss(row["point"], row["flow"], _share(row["values"]), row["runner"])
@@ -177,7 +173,9 @@ def _refuse_unknown(rule: Rule, columns: list[str]) -> None:
             ),
             None,
         )
-        fix = f"did you mean {near}?" if near else "name a column of the data set, like goodput_bps"
+        fix = (
+            f"did you mean {near}?" if near else "choose a column of the data set, like goodput_bps"
+        )
         raise RuleError(
             f"{rule.text!r}: the runs of this scenario have no {rule.metric}\n  fix: {fix}"
         )
@@ -191,7 +189,7 @@ def _share(values: list[float]) -> float | None:
 
 
 def verdict(until: Until, sweep: Sweep) -> tuple[bool, list[str]]:
-    """Whether the rule holds, and that in words."""
+    """Returns whether the rule holds, and lines about it."""
     rule, repeat, points = until.rule.text.strip(), len(sweep.seeds), sweep.about["points"]
     by_point: dict[int, list[str]] = {}
     for miss in misses(sweep, until.rule):
@@ -201,7 +199,7 @@ def verdict(until: Until, sweep: Sweep) -> tuple[bool, list[str]]:
     taken = until.taken(sweep, {*by_point})
     each = f"{min(taken)} to {max(taken)}" if len({*taken}) > 1 else f"{max(taken, default=0)}"
     if not by_point:
-        return True, [f"{rule} holds with {repeat} repetitions; points had enough after {each}"]
+        return True, [f"{rule} holds with {repeat} repetitions; points needed {each}"]
     lines = [
         f"{rule} is missed at {len(by_point)} of {points} point{'s' * (points > 1)}, with {repeat} repetitions"
     ]
@@ -211,4 +209,4 @@ def verdict(until: Until, sweep: Sweep) -> tuple[bool, list[str]]:
         lines.append(f"  point {point}{f' ({settings})' if settings else ''}: {', '.join(flows)}")
     if len(by_point) > _MOST_LINES:
         lines.append(f"  and {len(by_point) - _MOST_LINES:,} more")
-    return False, [*lines, *([f"the other points had enough after {each}"] if taken else [])]
+    return False, [*lines, *([f"the other points needed {each}"] if taken else [])]

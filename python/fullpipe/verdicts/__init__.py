@@ -1,6 +1,6 @@
-"""Our numbers against their references: estimated, judged, shown and stored.
+"""Measured numbers and their references: estimated, judged, shown and stored.
 
-`judged.Judged` is a number of ours with its reference and its verdict. `show.py` prints it,
+`judged.Judged` is a measured number with its reference and its verdict. `show.py` prints it,
 `estimate.py` reduces many runs to one number, and `reader.py` reads files of expected numbers. Rust
 judges the conditions of `conformance`; they become `Judged`, too, for display and storage.
 """

@@ -1,4 +1,4 @@
-"""What the numbers of many runs come to, as published files ask for it: one number, its range and its interval."""
+"""Reduces the numbers of many runs to one number with its range and its interval, as a published file asks for."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ class Estimate(NamedTuple):
     """A quantity over many runs, in the measure's unit."""
 
     value: float
-    """What is compared."""
+    """The value that is compared with a reference."""
     least: float = math.nan
-    """The least of any run; NaN where the value is not of one kind of runs."""
+    """The least value of any run; NaN if `value` compares two kinds of runs."""
     most: float = math.nan
-    """The most of any run."""
+    """The greatest value of any run."""
     low: float = math.nan
-    """The lower end of the 95 % confidence interval; NaN where there is none, as for a single run."""
+    """The lower end of the 95 % confidence interval; NaN without one, as for a single run."""
     high: float = math.nan
-    """The upper end."""
+    """The upper end of the interval."""
 
 
 def mean(values: Values) -> float:
-    """The mean."""
+    """Returns the mean."""
     return fmean(values)
 
 
 def truncated_mean(values: Values) -> float:
-    """The mean without what follows the point."""
+    """Returns the mean without its decimal places."""
     return float(math.trunc(fmean(values)))
 
 
 def spread(values: Values) -> float:
-    """The most over the least; infinite when the least is zero."""
+    """Returns the greatest value divided by the least; infinite when the least is zero."""
     return max(values) / min(values) if min(values) else math.inf
 
 
 def variation(values: Values) -> float:
-    """The coefficient of variation: the standard deviation over the mean. NaN of a single run."""
+    """Returns the coefficient of variation, the standard deviation divided by the mean; NaN for a single run."""
     from scipy.stats import variation
 
     return float(variation(values, ddof=1)) if len(values) > 1 else math.nan
 
 
 def least(values: Values) -> float:
-    """The least of the runs."""
+    """Returns the least value."""
     return float(min(values))
 
 
 def most(values: Values) -> float:
-    """The most of the runs."""
+    """Returns the greatest value."""
     return float(max(values))
 
 
@@ -71,15 +71,15 @@ OVER_RUNS: dict[str, Callable[[Values], float]] = {
     "least": least,
     "most": most,
 }
-"""What runs with different seeds come to."""
+"""Functions that reduce runs with different seeds to one number."""
 
 _EXTREMES = ("least", "most")
 
 
 def estimate(over: str, values: Sequence[float]) -> Estimate:
-    """One number for the runs of one kind.
+    """Reduces the runs of one kind to one number.
 
-    A mean has Student's interval, an extreme none, everything else the bootstrap's.
+    A mean has Student's interval, an extreme has no interval, everything else has the bootstrap's.
     """
     value = OVER_RUNS[over](values)
     if over == "mean":
@@ -92,17 +92,17 @@ def estimate(over: str, values: Sequence[float]) -> Estimate:
 
 
 def ratio(over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """That of the first over that of the second."""
+    """Returns the number of the first kind of runs divided by that of the second."""
     return _two(lambda one, other: one / other if other else math.nan, over, first, second)
 
 
 def difference(over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """That of the first less that of the second."""
+    """Returns the number of the first kind of runs minus that of the second."""
     return _two(lambda one, other: one - other, over, first, second)
 
 
 def paired_ratio(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """The mean of the first over that of the second, with the interval of pairs: runs of one seed."""
+    """Returns the mean of the first divided by that of the second, with the interval of pairs with the same seed."""
     from fullpipe.stats import paired
 
     if len(first) < 2:
@@ -112,13 +112,13 @@ def paired_ratio(_over: str, first: Sequence[float], second: Sequence[float]) ->
 
 
 def wins(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """The share of seeds for which the first is greater, with Clopper's and Pearson's interval."""
+    """Returns the share of seeds for which the first is greater, with Clopper's and Pearson's interval."""
     won = share(sum(one > other for one, other in zip(first, second, strict=True)), len(first))
     return Estimate(won.value, low=won.low, high=won.high)
 
 
 def superiority(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """How often a run of the first has more than one of the second, ties by half, with the bootstrap's interval."""
+    """Returns the share of pairs of runs in which the first is greater; ties count half; bootstrap interval."""
 
     def above(one: Values, other: Values) -> float:
         return fmean(float(a > b) + float(a == b) / 2 for a in one for b in other)
@@ -128,7 +128,7 @@ def superiority(_over: str, first: Sequence[float], second: Sequence[float]) -> 
 
 
 def mann_whitney(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """The p-value of Mann's and Whitney's test, two-sided: how likely ranks so far apart are by chance."""
+    """Returns the p-value of Mann's and Whitney's test, two-sided: the probability of such ranks by chance."""
     from scipy.stats import mannwhitneyu
 
     return Estimate(float(mannwhitneyu(first, second, alternative="two-sided").pvalue))
@@ -142,11 +142,11 @@ COMPARE: dict[str, Callable[[str, Sequence[float], Sequence[float]], Estimate]] 
     "superiority": superiority,
     "mann_whitney": mann_whitney,
 }
-"""How the runs of two kinds are compared."""
+"""Functions that compare two kinds of runs."""
 
 
 def rise(over: str, points: Sequence[Sequence[float]]) -> Estimate:
-    """The least step from one point of a sweep to the next: negative when one falls."""
+    """Returns the least step from one point of a sweep to the next: negative if any step goes down."""
     values = [OVER_RUNS[over](values) for values in points]
     return Estimate(min(after - before for before, after in pairwise(values)))
 

@@ -1,4 +1,4 @@
-"""What came of a cell, a claim or a condition, and how it is stored."""
+"""Verdicts on cells, claims and conditions, and their storage."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 Within = tuple[float, float]
-"""The least and the greatest value that is close enough; infinite where a side is open."""
+"""The least and the greatest accepted value; infinite for an open side."""
 
 CameTo = tuple["Verdict", "bool | None", str]
-"""A verdict, whether ours is close enough (None where nothing says), and the reason."""
+"""A verdict, whether the number is within its tolerance (None without one), and the reason."""
 
 
 class Verdict(StrEnum):
-    """What came of a cell."""
+    """The verdict on a cell."""
 
     MET = "met"
     MISSED = "missed"
@@ -35,13 +35,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far from a value ours may be, in its unit: whichever of its rules allows more.
+    """The accepted distance from a value: that of the rule that allows more.
 
     Attributes:
-        absolute: So far.
-        relative: So many times the value.
-        factor: Between the value over it and times it.
-        zero: So much where the value is zero.
+        absolute: The distance in the value's unit.
+        relative: The distance as a share of the value.
+        factor: The accepted range is from the value divided by `factor` to the value times `factor`.
+        zero: The greatest accepted number if the value is zero.
     """
 
     absolute: float = 0.0
@@ -50,7 +50,7 @@ class Tolerance:
     zero: float = 0.0
 
     def interval(self, value: float) -> Within:
-        """The least and the greatest value that is close enough, both included."""
+        """Returns the least and the greatest accepted number, both included."""
         distance = max(self.absolute, self.relative * abs(value))
         low, high = min(value - distance, value / self.factor), value + distance
         return low, max(high, value * self.factor, self.zero if value == 0 else high)
@@ -59,9 +59,9 @@ class Tolerance:
 class Record(TypedDict):
     """A judged number as `--json` prints it, in the units of the published value.
 
-    `published` is text where the source has no number. `tolerance` is the least and the greatest
-    value that is close enough, None for a side that is open; `ours` is None when the case was not
-    run, or gave no sample.
+    `published` is text if the source has no number. `tolerance` is the least and the greatest
+    accepted number, None for an open side. `ours` has None if the case was not run, or gave no
+    sample.
     """
 
     case: str
@@ -74,20 +74,20 @@ class Record(TypedDict):
 
 @dataclass(frozen=True)
 class Judged(Generic[S]):
-    """A number of ours with what came of it.
+    """A measured number with its reference and its verdict.
 
     Attributes:
-        subject: What is judged: a cell of a table, a claim, a condition.
-        case: What it belongs to.
-        metric: What it is about.
-        reference: What it is held against: published, measured elsewhere, or demanded.
-        ours: Our number; NaN when nothing was run, or gave no sample.
-        within: What is close enough.
-        verdict: What came of it.
-        inside: Whether ours is close enough; None where it was not run, or nothing says what is.
-        reason: Why it is not met, or not judged.
-        runs: How many repetitions it rests on, where each of them is judged.
-        failed: The seeds of those that miss it, the worst first.
+        subject: The cell of a table, the claim or the condition that is judged.
+        case: The case that it belongs to.
+        metric: Its metric.
+        reference: The published, measured or required value to compare with.
+        ours: The measured number; NaN when nothing was run, or gave no sample.
+        within: The accepted range.
+        verdict: The verdict.
+        inside: Whether the number is in the accepted range; None if it was not run, or has no range.
+        reason: The reason why it is not met, or not judged.
+        runs: The number of repetitions, if each of them is judged.
+        failed: The seeds of the repetitions that miss it, the worst first.
     """
 
     subject: S
@@ -109,7 +109,7 @@ class Judged(Generic[S]):
 
     @property
     def sure(self) -> bool:
-        """Whether all of the interval agrees with the verdict."""
+        """Whether the whole confidence interval agrees with the verdict."""
         low, high = self.within
         if self.verdict is Verdict.MET:
             return all(low <= end <= high for end in (self.ours.low, self.ours.high))
@@ -117,7 +117,7 @@ class Judged(Generic[S]):
         return self.verdict is Verdict.MISSED and beside
 
     def record(self) -> Record:
-        """As `--json` prints it."""
+        """Returns the record for `--json`."""
         return Record(
             case=self.case,
             metric=self.metric,
@@ -129,7 +129,7 @@ class Judged(Generic[S]):
 
 
 def held(ours: Estimate, within: Within, report: str | None = None) -> CameTo:
-    """What comes of a number of ours; `report` is why it is not judged."""
+    """Judges a measured number; `report` is the reason to report it without a verdict."""
     low, high = within
     inside = low <= ours.value <= high  # False for NaN
     if report is not None:
@@ -140,7 +140,7 @@ def held(ours: Estimate, within: Within, report: str | None = None) -> CameTo:
 
 
 def records(judged: Iterable[Judged[S]]) -> list[Record]:
-    """All of them, as `--json` prints them."""
+    """Returns the records for `--json`."""
     return [each.record() for each in judged]
 
 
@@ -155,12 +155,12 @@ def write_table(directory: Path, markdown: str, records: Sequence[Mapping[str, o
 
 
 def finite(value: float) -> float | None:
-    """`value`, None when JSON can't have it."""
+    """Returns `value`; None for NaN and infinity, which JSON can't have."""
     return value if math.isfinite(value) else None
 
 
 def distance(ours: float, low: float, high: float) -> str:
-    """How far outside it is, in words."""
+    """Returns the distance of a number outside of the range, in words."""
     if math.isnan(ours):
         return "no sample"
     return f"{low - ours:.3g} too low" if ours < low else f"{ours - high:.3g} too high"

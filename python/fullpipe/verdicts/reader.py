@@ -1,4 +1,4 @@
-"""Values out of a TOML file: taken if they are as they should be, else refused with file, key, value and fix."""
+"""Checked values from a TOML file; a wrong one is refused with file, key, value and fix."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Table = dict[str, Json]
 
 
 class PublishedError(ValueError):
-    """A published table that was refused. Its text names the file, the key, the value and the fix."""
+    """A published table has an error. The text has the file, the key, the value and the fix."""
 
 
 class Reader:
-    """Takes values out of TOML, and refuses what is not as it should be."""
+    """Takes values from TOML, and refuses wrong ones."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -29,53 +29,51 @@ class Reader:
         raise PublishedError(f"{self.file}: {key}{shown}: {problem}\n  fix: {fix}")
 
     def only(self, table: Table, where: str, known: Iterable[str]) -> None:
-        """Refuses a key that is not known."""
+        """Refuses unknown keys."""
         for key in table:
             if key not in known:
-                self.refuse(
-                    f"{where}{key}", None, "there is no such key", f"use one of {', '.join(known)}"
-                )
+                self.refuse(f"{where}{key}", None, "unknown key", f"use one of {', '.join(known)}")
 
     def table(self, value: Json | None, key: str) -> Table:
-        """A table."""
+        """Takes a table."""
         if not isinstance(value, dict):
             self.refuse(
                 key,
                 value,
-                "is missing" if value is None else "is no table",
+                "is missing" if value is None else "is not a table",
                 f"write a table [{key}]",
             )
         return value
 
     def tables(self, value: Json | None, key: str) -> list[Table]:
-        """A list of tables."""
+        """Takes a list of tables."""
         if not isinstance(value, list):
-            self.refuse(key, value, "is no list of tables", f"write [[{key}]] before each")
+            self.refuse(key, value, "is not a list of tables", f"write [[{key}]] before each")
         return [self.table(each, f"{key}[{number}]") for number, each in enumerate(value)]
 
     def text(self, value: Json | None, key: str) -> str:
-        """A text that is not blank."""
+        """Takes a text that is not blank."""
         if not isinstance(value, str) or not value.strip():
-            problem = "is missing" if value is None else "is no text"
+            problem = "is missing" if value is None else "is not a text"
             self.refuse(key, value, problem, f'write {key.rpartition(".")[2]} = "…"')
         return value
 
     def one_of(self, value: Json | None, key: str, known: Iterable[str]) -> str:
-        """One of some words."""
+        """Takes one of the words in `known`."""
         text = self.text(value, key)
         if text not in known:
             self.refuse(key, text, "is unknown", f"use one of {', '.join(known)}")
         return text
 
     def texts(self, value: Json | None, key: str) -> list[str]:
-        """One text or more."""
+        """Takes a list of one or more texts."""
         if not isinstance(value, list) or not value:
-            problem = "is missing" if value is None else "is no list of texts"
+            problem = "is missing" if value is None else "is not a list of texts"
             self.refuse(key, value, problem, f'write {key.rpartition(".")[2]} = ["…", "…"]')
         return [self.text(each, f"{key}[{number}]") for number, each in enumerate(value)]
 
     def number(self, value: Json | None, key: str, least: float) -> float:
-        """A finite number, `least` or more."""
+        """Takes a finite number, `least` or more."""
         if (
             not isinstance(value, int | float)
             or isinstance(value, bool)
@@ -84,22 +82,22 @@ class Reader:
             self.refuse(
                 key,
                 value,
-                "is no number that fits",
+                "is not a number in the allowed range",
                 f"write a number of {least:g} or more, without quotes",
             )
         return float(value)
 
     def whole(self, value: Json | None, key: str) -> int:
-        """A whole number, 1 or more."""
+        """Takes a whole number, 1 or more."""
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             self.refuse(
-                key, value, "is no whole number that fits", "write a whole number of 1 or more"
+                key, value, "is not a whole number of 1 or more", "write one, without quotes"
             )
         return value
 
 
 def merged(base: Table, changes: Table) -> Table:
-    """`base` with `changes`, table by table."""
+    """Returns `base` with `changes`, table by table."""
     both = dict(base)
     for key, value in changes.items():
         old = both.get(key)

@@ -1,4 +1,4 @@
-"""How verdicts look in a terminal and in Markdown."""
+"""Verdicts in a terminal and in Markdown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WIDTH = 80
 
 
 def line(text: str, verdict: Verdict, behind: str = "") -> Text:
-    """A line that ends with a verdict in its color, and what stands behind it."""
+    """Returns a line with a verdict in its color, followed by `behind`."""
     return Text(text).append(verdict.value, style=STYLES[verdict]).append(behind)
 
 
@@ -40,12 +40,12 @@ def wrapped(text: str, indent: int, console: Console, style: str = "") -> None:
 
 
 def row(cells: Iterable[str]) -> str:
-    """A row of a table in Markdown."""
+    """Returns a row of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
 
 
 def sums(judged: Iterable[Judged[Any]]) -> str:
-    """One line: how many came to which verdict, and how many of those only reported are close enough."""
+    """Returns a line with the number of cells for each verdict, and of reported ones within their tolerance."""
     judged = list(judged)
     count = Counter(each.verdict for each in judged)
     met, missed, reported, skipped = (count[verdict] for verdict in Verdict)
@@ -57,7 +57,7 @@ def sums(judged: Iterable[Judged[Any]]) -> str:
 
 
 def digits(value: float) -> str:
-    """Three digits that count; – for none, and 0 for what is one in a million."""
+    """Formats a number with three significant digits; – for NaN, and 0 below a millionth."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -68,7 +68,7 @@ def digits(value: float) -> str:
 
 
 def interval(within: Within) -> str:
-    """What is close enough; empty where nothing says what is."""
+    """Formats the accepted range; empty without one."""
     low, high = within
     if math.isinf(low) and math.isinf(high):
         return ""
@@ -78,5 +78,5 @@ def interval(within: Within) -> str:
 
 
 def confidence(ours: Estimate) -> str:
-    """The confidence interval in brackets; empty where there is none."""
+    """Formats the confidence interval in brackets; empty without one."""
     return "" if math.isnan(ours.low) else f"[{digits(ours.low)}, {digits(ours.high)}]"

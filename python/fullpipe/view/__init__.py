@@ -1,1 +1,1 @@
-"""A run as tables on a terminal and as a picture over time."""
+"""Views of a run: tables on a terminal, and a picture over time."""

@@ -1,4 +1,4 @@
-"""Parts of a picture that every panel has: its look, its lines, and columns as numbers."""
+"""Parts of every panel of a picture: its look, its lines, and columns as numbers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# Okabe and Ito's colors, which differ for every kind of color vision; without yellow, too pale on
-# white. https://jfly.uni-koeln.de/color/
+# Okabe and Ito's colors, which differ for every kind of color vision; without yellow, which is too
+# pale on white. https://jfly.uni-koeln.de/color/
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 GREY = "#666666"
 _POINTS = 800
-# Where a legend lies: above its panel, beside the title.
+# Place of a legend: above its panel, to the right of the title.
 ABOVE: dict[str, Any] = {
     "loc": "lower right",
     "bbox_to_anchor": (1, 1),
@@ -45,12 +45,12 @@ def draw_line(
     pale: bool = False,
     style: str = "-",
 ) -> None:
-    """A line; one of too many points is that of their means, in a band from the least to the most."""
+    """Draws a line; with many points that of their means, in a band from the least to the greatest."""
     known = np.isfinite(values)
     time, values = time[known], values[known]
     size = len(values) // _POINTS
     if size >= 4:
-        whole = len(values) // size * size  # the last few points, less than a bucket, are left out
+        whole = len(values) // size * size  # without the last few points, less than a bucket
         buckets = values[:whole].reshape(-1, size)
         time, values = time[:whole].reshape(-1, size).mean(axis=1), buckets.mean(axis=1)
         if not pale:
@@ -76,6 +76,6 @@ def draw_line(
 
 
 def numbers(rows: pl.DataFrame, name: str) -> Values:
-    """A column as floats, NaN for none and for "without limit" (2^62 and more)."""
+    """Returns a column as floats, with NaN for null and for "no limit" (2^62 and more)."""
     values = rows[name].cast(pl.Float64).to_numpy()
     return np.where(values < 2.0**62, values, np.nan)

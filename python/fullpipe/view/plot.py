@@ -1,4 +1,4 @@
-"""A run over time in one picture: window, rate, states, RTT, queue."""
+"""A picture of a run over time: window, rate, states, RTT, queue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# Characters in a line of the title.
+# Characters per line of the title.
 _TITLE = 95
 
 
@@ -35,17 +35,17 @@ class _Panels(NamedTuple):
     rate: Axes
     rtt: Axes
     queue: Axes | None
-    """There is none where there are no links, as on a machine's own loopback."""
+    """None for a run without links, as on a machine's own loopback."""
     active: Axes | None
-    """There is one where flows arrive."""
+    """None for a run without workloads."""
 
     def shown(self) -> list[Axes]:
-        """Those that there are, from the top."""
+        """Returns the panels that exist, from the top."""
         return [panel for panel in self if panel is not None]
 
 
 def picture(run: RunData) -> Figure:
-    """Draws a run. Up to seven flows are a line each; of more, each algorithm is a median and a band.
+    """Draws a run: a line for each flow up to seven flows, else a median and a band for each algorithm.
 
     Raises:
         ValueError: When the run has no trace.
@@ -78,14 +78,14 @@ def picture(run: RunData) -> Figure:
         states.draw(band, stays)
     _fit(panels.shown(), until)
     handles, labels = panels.rtt.get_legend_handles_labels()
-    # Beside the first panel's title, which is short, and so below that of the picture, which may be
-    # long.
+    # To the right of the first panel's title, which is short, and so below the picture's title,
+    # which may be long.
     panels.window.legend(handles, labels, **ABOVE, ncols=4)
     return figure
 
 
 def _workloads_alone(run: RunData) -> Figure:
-    """Where all flows arrive: how many are under way, and the queue."""
+    """Draws a run of workloads alone: the number of active flows, and the queue."""
     until = run.metrics["duration_s"]
     figure = Figure(figsize=(10, 5.4), dpi=110, layout="constrained")
     active, queue = figure.subplots(2, 1, sharex=True)
@@ -100,7 +100,7 @@ def _workloads_alone(run: RunData) -> Figure:
 
 
 def _draw_active(panel: Axes, run: RunData, until: float) -> None:
-    dress(panel, "flows under way", "flows")
+    dress(panel, "active flows", "flows")
     rows = run.trace("workloads").filter(pl.col("time") <= until)
     for workload, color in zip(run.workloads, COLORS, strict=False):
         own = rows.filter(pl.col("workload") == workload["name"])
@@ -116,7 +116,7 @@ def _fit(panels: list[Axes], until: float) -> None:
 
 
 def _layout(bands: int, run: RunData) -> tuple[Figure, _Panels, Axes | None]:
-    """The panels, and under the rates one for so many flows' states, if there are any; last those that arrive."""
+    """Makes the panels; below that of the rates one for the states of `bands` flows; at the end that of workloads."""
     queue, arriving = bool(run.links), bool(run.workloads)
     heights = [1.0] * (3 + queue + arriving)
     if bands:
@@ -147,7 +147,7 @@ def _dress(figure: Figure, panels: _Panels, run: RunData, few: bool, size: str) 
     _title(figure, run)
     whose = "" if few else ": median, and 10 % to 90 % of the flows"
     titles = {
-        panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", size),
+        panels.window: ("cwnd, and inflight (pale)" if few else f"cwnd{whose}", size),
         panels.rate: (f"delivery rate{whose}", "Mbit/s"),
         panels.rtt: (f"round-trip time{whose}", "ms"),
     }
@@ -170,7 +170,7 @@ def _draw_flows(
     rates: dict[str, Values],
     size: float,
 ) -> None:
-    """A color a flow."""
+    """Draws each flow in its color."""
     for flow, color in zip(run.flows, COLORS, strict=False):
         rows = trace.filter(pl.col("flow") == flow["name"])
         if rows.is_empty():
@@ -197,7 +197,7 @@ def _draw_algorithms(
     rates: dict[str, Values],
     size: float,
 ) -> None:
-    """A color an algorithm."""
+    """Draws each algorithm in its color."""
     middles = (edges[:-1] + edges[1:]) / 2
     for cc, color in zip(sorted({flow["cc"] for flow in run.flows}), COLORS, strict=False):
         flows = [flow["name"] for flow in run.flows if flow["cc"] == cc]
@@ -216,7 +216,7 @@ def _draw_band(panel: Axes, time: Values, quantiles: Values, color: str, label: 
 
 
 def _binned(rows: pl.DataFrame, column: str, edges: Values) -> Values:
-    """The 10 %, 50 % and 90 % quantiles of a column in each bin; shape (3, bins), NaN where nothing is."""
+    """Returns the 10 %, 50 % and 90 % quantiles of a column in each bin; shape (3, bins), NaN in empty bins."""
     quantiles = np.full((3, len(edges) - 1), np.nan)
     spots = (
         rows.select(
@@ -236,7 +236,7 @@ def _binned(rows: pl.DataFrame, column: str, edges: Values) -> Values:
 
 
 def _quantiles(values: list[Values]) -> Values:
-    """The same across arrays of the shape (bins,), of those that are not NaN there."""
+    """Returns these quantiles of arrays of the shape (bins,), bin by bin and without NaN."""
     rows = np.stack(values)
     known = np.isfinite(rows).any(axis=0)
     quantiles = np.full((3, rows.shape[1]), np.nan)
@@ -245,14 +245,14 @@ def _quantiles(values: list[Values]) -> Values:
 
 
 def _mark_changes(panels: list[Axes], run: RunData) -> None:
-    """A thin line wherever the path changes."""
+    """Draws a thin line at each change of the path."""
     for time, _ in run.scenario.changes:
         for panel in panels:
             panel.axvline(time, color=GREY, linestyle=":", linewidth=0.9, zorder=1)
 
 
 def _while_active(run: RunData) -> pl.DataFrame:
-    """The flows' trace without what follows the last byte of a transfer."""
+    """Returns the flows' trace without the rows after the last byte of a transfer."""
     trace = run.trace()
     ended = [flow["name"] for flow in run.flows if flow["completion_s"] is not None]
     if not ended:
@@ -263,7 +263,7 @@ def _while_active(run: RunData) -> pl.DataFrame:
 
 
 def _until(run: RunData, trace: pl.DataFrame) -> float:
-    """Where the picture ends: with the run, or soon after the last of its flows."""
+    """Returns the end of the picture: that of the run, or shortly after the end of its last flow."""
     duration_s = run.metrics["duration_s"]
     if trace.is_empty() or any(flow["completion_s"] is None for flow in run.flows):
         return duration_s
@@ -271,14 +271,14 @@ def _until(run: RunData, trace: pl.DataFrame) -> float:
 
 
 def _edges(run: RunData, until: float) -> Values:
-    """The edges of the bins that rates are averaged over: of two round trips at least."""
+    """Returns the edges of the bins that rates are averaged over: each at least two round trips long."""
     round_trips = [flow["rtt_s"]["min"] or 0.0 for flow in run.flows]
     bins = int(min(BINS, max(until / max(2 * max(round_trips), 1e-6), 1)))
     return np.linspace(0, until, bins + 1)
 
 
 def _rates(run: RunData, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
-    """Each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
+    """Returns each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
     last = (
         float(numbers(run.trace("links"), "time")[-1]) if run.links else run.metrics["duration_s"]
     )

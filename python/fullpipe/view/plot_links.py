@@ -1,4 +1,4 @@
-"""What a picture shows of links: their queues, and the rate of the bottleneck."""
+"""The parts of a picture about links: their queues, and the rate of the bottleneck."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from fullpipe.run_data import RunData
     from fullpipe.view.axes import Values
 
-# Lines of the links' queues.
+# Color and style of the lines of the links' queues.
 _QUEUES = ((GREY, "-"), ("#000000", "--"), ("#999999", "-"), ("#000000", ":"))
 BINS = 200
-"""Of a picture's time, over which rates are averaged."""
+"""The number of parts of a picture's time over which rates are averaged."""
 
 
 def draw_queue(panel: Axes, run: RunData, until: float) -> None:
-    """Draws how many packets wait at the links, with a tick wherever one was dropped or marked."""
+    """Draws the queue lengths of the links, with a tick at each time when a packet was dropped or marked."""
     rows = run.trace("links").filter(pl.col("time") <= until)
     longest = sorted(run.links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[
         -len(_QUEUES) :
@@ -45,10 +45,10 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
         whose = (
             "at each link"
             if len(longest) == len(run.links)
-            else f"at the {len(longest)} links that wait longest"
+            else f"at the {len(longest)} links with the longest queues"
         )
         panel.legend(**ABOVE, ncols=len(longest), fontsize="small")
-    # Of all links together.
+    # Sums of all links.
     sums = rows.group_by("time", maintain_order=True).agg(pl.col("drops", "marks").sum())
     time = numbers(sums, "time")
     for column, height, color in (("drops", 0.965, "#D55E00"), ("marks", 0.905, "#0072B2")):
@@ -64,10 +64,8 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
         if any(link["marks"] for link in run.links)
         else "dropped"
     )
-    it = "it" if len(run.links) == 1 else "one of them"
-    panel.set_title(
-        f"queue {whose}; ticks: when {it} {befell} packets", loc="left", fontsize="medium"
-    )
+    it = "" if len(run.links) == 1 else " at any link"
+    panel.set_title(f"queue {whose}; ticks: packets {befell}{it}", loc="left", fontsize="medium")
 
 
 def draw_link_rate(panel: Axes, run: RunData) -> None:
@@ -80,7 +78,7 @@ def draw_link_rate(panel: Axes, run: RunData) -> None:
     further = run.scenario.links[1:]
     if further:
         names = {heights[-1]: [run.links[0]["name"]]}
-        # Those that are much faster would make all else small.
+        # The scale would not show the others if it had to include much faster links.
         for name, rate in further:
             if rate / 1e6 <= 1.5 * max(heights) and name not in run.scenario.varying_links:
                 names.setdefault(rate / 1e6, []).append(name)
@@ -104,23 +102,23 @@ def _name_rate(panel: Axes, name: str, height: float) -> None:
 
 
 def _link_rate(run: RunData) -> list[tuple[float, int]]:
-    """The rate at which the bottleneck can send, from each of these times on."""
+    """Returns the times at which the bottleneck's rate changes, with the rate from then on."""
     return run.scenario.rate_over_time(BINS)
 
 
 def draw_equal_share(panel: Axes, run: RunData, edges: Values, rates: dict[str, Values]) -> None:
-    """What each flow would get of the link, were it shared equally by those that are there."""
+    """Draws the equal share: the link's rate divided by the number of active flows."""
     if len(run.links) > 1:
-        return  # which flows share which link is not told
+        return  # the run's data do not say which flows share a link
     if any(flow["cc"] == "none" for flow in run.flows):
-        return  # the trace does not say when it is there, and it does not share
+        return  # an unresponsive flow has no trace, and takes no equal share
     there = np.isfinite(np.stack(list(rates.values()))).sum(axis=0)
     times, bps = zip(*_link_rate(run), strict=True)
     capacity = np.array(bps)[np.searchsorted(times, edges[:-1], side="right") - 1] / 1e6
     shares = np.where(there > 0, capacity / np.maximum(there, 1), np.nan)
     panel.stairs(shares, edges, baseline=None, color=GREY, linestyle="--", linewidth=1, zorder=3)
     panel.set_title(
-        f"{panel.get_title(loc='left')}; dashed: link rate / flows there",
+        f"{panel.get_title(loc='left')}; dashed: link rate / active flows",
         loc="left",
         fontsize="medium",
     )

@@ -1,4 +1,4 @@
-"""The metrics of a run as tables on a terminal."""
+"""Tables of a run's metrics for a terminal."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from fullpipe.run_data import RunData
 
 _MOST_FLOWS = 20
-# Limits whose names are too long for a column.
+# Short names of limits, for a column.
 _SHORT = {"receive_window": "rwnd", "application": "app"}
 
 
 def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float]) -> None:
-    """Prints the tables, with a line a runner of each flow, and a line about each run, with the real time it took."""
+    """Prints the tables, with a line per flow and runner, then a line about each run, with the real time it took."""
     narrowed = _tables(runs, console)
     console.print("")
     for run, wall_s in zip(runs, walls_s, strict=True):
@@ -49,11 +49,11 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float]) ->
                 f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True
             )
     if narrowed:
-        console.print("columns without room are left out; see --json", style="dim")
+        console.print("some columns do not fit and are left out; see --json", style="dim")
 
 
 def show_scenario(scenario: Scenario, console: Console) -> None:
-    """Prints what is run."""
+    """Prints the scenario's name, profile and links."""
     title = f": {scenario.title}" if scenario.title else ""
     console.print(f"{scenario.file}{title}", style="bold", markup=False)
     if scenario.profile:
@@ -72,7 +72,7 @@ def show_scenario(scenario: Scenario, console: Console) -> None:
 
 
 def text(run: RunData) -> str:
-    """The tables as plain text."""
+    """Returns the tables as plain text."""
     from rich.console import Console
 
     console = Console(width=80, file=StringIO(), highlight=False, color_system=None)
@@ -82,7 +82,7 @@ def text(run: RunData) -> str:
 
 
 def _tables(runs: Sequence[RunData], console: Console) -> bool:
-    """Prints them; whether columns had to be left out."""
+    """Prints the tables; returns whether columns were left out."""
     each = len(runs[0].flows) <= _MOST_FLOWS
     narrowed = False
     answered = any(flow["responses"] for run in runs for flow in run.flows)
@@ -96,7 +96,7 @@ def _tables(runs: Sequence[RunData], console: Console) -> bool:
             if any(each["slowdown"]["all"] for run in runs for each in run.workloads)
             else []
         ),
-        # a loopback has none
+        # A loopback has no links.
         *([_links(linked, runs)] if (linked := [run for run in runs if run.links]) else []),
     ):
         narrowed |= narrow(table, console)
@@ -106,7 +106,7 @@ def _tables(runs: Sequence[RunData], console: Console) -> bool:
 
 
 def _table_of(what: str, runs: Sequence[RunData]) -> Table:
-    """With a column that tells the runs apart, if there are several."""
+    """Returns a table, with a column for the runner if there are several runs."""
     table = make_table(what)
     if len(runs) > 1:
         table.add_column("on", vertical="bottom", no_wrap=True)
@@ -114,7 +114,7 @@ def _table_of(what: str, runs: Sequence[RunData]) -> Table:
 
 
 def _heads(name: str, runs: Sequence[RunData]) -> Iterator[tuple[RunData, list[Text]]]:
-    """Of the rows of one flow or link, one a run: what stands in front of the numbers; the name at the first one."""
+    """Yields the first cells of the rows of one flow or link, one row per run, with the name in the first row."""
     for number, run in enumerate(runs):
         yield (
             run,
@@ -123,7 +123,7 @@ def _heads(name: str, runs: Sequence[RunData]) -> Iterator[tuple[RunData, list[T
 
 
 def _flows(runs: Sequence[RunData]) -> Table:
-    """A line a flow and run."""
+    """Returns a table with a line per flow and run."""
     flows = [flow for run in runs for flow in run.flows]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
@@ -171,7 +171,7 @@ def _flows(runs: Sequence[RunData]) -> Table:
 
 
 def _algorithms(runs: Sequence[RunData]) -> Table:
-    """A line an algorithm and run, for runs with more flows than fit; delays are medians of the flows' means."""
+    """Returns a table with a line per algorithm and run, for many flows; delays are medians of the flows' means."""
     flows = [flow for run in runs for flow in run.flows]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
@@ -202,9 +202,9 @@ def _algorithms(runs: Sequence[RunData]) -> Table:
 
 
 def _responses(runs: Sequence[RunData]) -> Table:
-    """A line a flow whose application asks, and run."""
+    """Returns a table with a line per run and flow that sends requests."""
     table = _table_of("flow", runs)
-    number_columns(table, "answers", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
+    number_columns(table, "responses", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
     for number, named in enumerate(runs[0].flows):
         if not any(run.flows[number]["responses"] for run in runs):
             continue
@@ -217,10 +217,10 @@ def _responses(runs: Sequence[RunData]) -> Table:
 
 
 def _workloads(runs: Sequence[RunData]) -> Table:
-    """A line a workload and run: how many flows, how long they took, and what all of them met."""
+    """Returns a table with a line per workload and run: numbers of flows, completion times, delay and loss."""
     unit, scale = rate_unit(each["goodput_bps"] for run in runs for each in run.workloads)
     table = _table_of("flows", runs)
-    number_columns(table, f"goodput\n{unit}", "\nbegun", "\nended", "at once\nmean", "\nmost")
+    number_columns(table, f"goodput\n{unit}", "\nstarted", "\nended", "active\nmean", "\nmost")
     number_columns(table, "done ms\np50", "\np95", "\np99", "queue\nms", "loss\n%")
     for number, named in enumerate(runs[0].workloads):
         called = (
@@ -253,7 +253,7 @@ def _workloads(runs: Sequence[RunData]) -> Table:
 
 
 def _slowdowns(runs: Sequence[RunData]) -> Table:
-    """A line a decade of sizes, workload and run: by how much longer the flows took than alone."""
+    """Returns a table of slowdowns, with a line per decade of sizes, workload and run."""
     table = _table_of("slowdown of flows", runs)
     number_columns(table, "\nflows", "\nmean", "\np50", "\np95", "\np99", "SRPT\nmean", "PS\nmean")
     for number, named in enumerate(runs[0].workloads):
@@ -281,10 +281,10 @@ def _decades(run: RunData, number: int) -> list[DecadeMetrics]:
 
 
 def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
-    """A line a link and run that has it; of which run, if that is one of several."""
+    """Returns a table with a line per link and run."""
     table = _table_of(f"link, {runs[0].runner}" if len(runs) == 1 < len(every) else "link", runs)
     links = [link for run in runs for link in run.links]
-    # Columns of what happens only to some.
+    # Columns that are shown only if one of their counts is not 0.
     rare: tuple[tuple[str, Callable[[LinkMetrics], int], bool], ...] = (
         ("policed", lambda link: link["policed"], False),
         ("copies", lambda link: link["duplicates"], False),
@@ -334,7 +334,7 @@ def _last(table: Table) -> None:
 
 
 def _limit(shares: dict[str, float]) -> str:
-    """What held for longest, and for how much of the time."""
+    """Returns the most frequent limit, with its share of the time."""
     if not any(shares.values()):
         return NONE
     name = max(shares, key=lambda limit: shares[limit])
@@ -342,7 +342,7 @@ def _limit(shares: dict[str, float]) -> str:
 
 
 def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, str]:
-    """How many transfers ended, and the median time that they took."""
+    """Returns the number of completed transfers, and their median completion time."""
     times = [flow["completion_s"] for flow in flows if flow["completion_s"] is not None]
     return f"{len(times)}", digits(_median(times))
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from fullpipe.run_data import RunData
 
-# One color for what states have in common: growing green, steady grey, probing for more red,
-# draining blue, a look at the empty path black, repair purple.
+# Colors by purpose: growth is green, steady state grey, probing for bandwidth red, draining blue,
+# measuring the empty path black, loss recovery purple.
 _COLORS = {
     "startup": "#009E73",
     "slow_start": "#009E73",
@@ -35,18 +35,19 @@ _COLORS = {
     "ramp": "#E69F00",
     "recovery": "#CC79A7",
 }
-# Letters of names that fit beside the title, handles and gaps apart.
+# Letters of state names that fit on one line with the title, without handles and gaps.
 _LEGEND_LINE = 110
 _OTHERS = ("#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#969696")
 
 
 def stays(run: RunData, until: float) -> pl.DataFrame:
-    """How long each flow was in which state, and the algorithm of its receiver, if it has one.
+    """Returns the times that each flow spent in each state, also for the algorithm of its receiver.
 
     Returns:
-        A row a stay: `flow`, `state`, and `since` and `till` in seconds from the start of the run,
-        `till` at most `until`; flows in the run's order, none that never changed its state. A
-        receiver's stays are those of "<flow>'s receiver", as exact as the trace has rows.
+        A row per stay in a state: `flow`, `state`, and `since` and `till` in seconds from the start
+        of the run, `till` at most `until`; flows in the run's order, without flows that never
+        changed their state. A receiver's stays have the name "<flow>'s receiver", and the
+        resolution of the trace's rows.
     """
     changes = run.trace("transitions").filter(pl.col("time") <= until)
     words = pl.col("from", "to").cast(pl.String)
@@ -69,7 +70,7 @@ def stays(run: RunData, until: float) -> pl.DataFrame:
 
 
 def _rows(whose: str, states: Sequence[str], since: Sequence[object], until: float) -> pl.DataFrame:
-    """States from their beginnings to the next."""
+    """Returns rows for states, each from its beginning to the beginning of the next one."""
     return (
         pl.DataFrame({"flow": [whose] * len(states), "state": states, "since": since})
         .with_columns(till=pl.col("since").shift(-1, fill_value=until))
@@ -78,7 +79,7 @@ def _rows(whose: str, states: Sequence[str], since: Sequence[object], until: flo
 
 
 def _receivers(seen: pl.DataFrame) -> list[str]:
-    """The columns of a flow's rows that have the state of an algorithm in its receiver."""
+    """Returns the columns of a flow's rows that have the state of an algorithm in its receiver."""
     columns = (
         f"{each['name']}.state" for each in _core.algorithms() if each["recovery"] == "sender"
     )
@@ -90,7 +91,7 @@ def _receivers(seen: pl.DataFrame) -> list[str]:
 
 
 def draw(panel: Axes, rows: pl.DataFrame) -> None:
-    """Draws :func:`stays`: a line a flow, a color a state, with a legend of the states."""
+    """Draws :func:`stays`: a line for each flow, a color for each state, with a legend of the states."""
     flows = rows["flow"].unique(maintain_order=True).to_list()
     colors = _colors(rows["state"].unique(maintain_order=True).to_list())
     for (flow, state), each in rows.group_by("flow", "state", maintain_order=True):
@@ -114,7 +115,7 @@ def draw(panel: Axes, rows: pl.DataFrame) -> None:
 
 
 def _colors(states: Sequence[str]) -> dict[str, str]:
-    """A color a state: those with a meaning of its own first, in the order above."""
+    """Returns a color for each state: first the states with a fixed color, in the order of `_COLORS`."""
     known = {state: color for state, color in _COLORS.items() if state in states}
     new = [state for state in states if state not in known]
     return known | {state: _OTHERS[number % len(_OTHERS)] for number, state in enumerate(new)}

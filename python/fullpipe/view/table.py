@@ -1,4 +1,4 @@
-"""Tables for a terminal of 80 columns: their columns, and how numbers are written in them."""
+"""Tables for a terminal of 80 columns: their columns, and the format of numbers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 NONE = "–"
-# The widest that a column of names is, and what narrow terminals leave of it at least, if a word is
-# that long.
+# Greatest width of a column of names, and its least width on narrow terminals, if a word is that
+# long.
 _NAME, _SHORT_NAME = 14, 10
-# Columns that narrow terminals do without, the first one first.
+# Columns that narrow terminals leave out, in this order.
 _SPARE = (
     *(
         "\np99",
@@ -35,14 +35,14 @@ _SPARE = (
 
 
 def make_table(what: str) -> Table:
-    """A table whose first column, the name of `what`, is the one that shrinks where room is short."""
+    """Returns a table whose first column has the header `what`, and shrinks on narrow terminals."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
     table.add_column(what, vertical="bottom", overflow="fold", max_width=_NAME)
     return table
 
 
 def narrow(table: Table, console: Console) -> bool:
-    """Leaves out columns, the least telling first, until the words of the names have room; whether it had to."""
+    """Leaves out columns, the least important first, until the words of names fit; returns whether it left out any."""
     wide = console.options.update(max_width=1000)
     columns = {column.header: column for column in table.columns}
     spare = [columns[header] for header in _SPARE if header in columns]
@@ -63,13 +63,13 @@ def number_columns(table: Table, *headers: str) -> None:
 
 
 def rate_text(bps: float) -> str:
-    """A rate as it is said: 2.5 Mbit/s."""
+    """Formats a rate: 2.5 Mbit/s."""
     unit, scale = rate_unit([bps])
     return f"{bps / scale:.3g} {unit}"
 
 
 def rate_unit(rates: Iterable[float]) -> tuple[str, float]:
-    """The unit for a column of rates in bit/s, and what it is worth."""
+    """Returns the unit for a column of rates in bit/s, and its value in bit/s."""
     most = max(rates, default=0.0)
     return next(
         (
@@ -82,7 +82,7 @@ def rate_unit(rates: Iterable[float]) -> tuple[str, float]:
 
 
 def digits(value: float | None) -> str:
-    """Three digits that count, or all before the point."""
+    """Formats a number with three significant digits, or all before the decimal point."""
     if value is None:
         return NONE
     if value == 0:
@@ -91,10 +91,10 @@ def digits(value: float | None) -> str:
 
 
 def ms(seconds: float | None) -> str:
-    """A time in milliseconds."""
+    """Formats a time in milliseconds."""
     return NONE if seconds is None else digits(seconds * 1e3)
 
 
 def percent(share: float) -> str:
-    """A share in percent."""
+    """Formats a share as a percentage."""
     return "0" if share == 0 else f"{share * 100:.2g}" if share < 0.01 else f"{share * 100:.1f}"

@@ -5,62 +5,78 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import new_directory
+from fullpipe.commands.options import AS_JSON, new_directory
 from fullpipe.errors import user_errors
 from fullpipe.report import Form
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A fleet directory.")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Fleet directory, from `fullpipe fleet ingest` or `simulate`."
+        ),
+    ],
     min_bytes: Annotated[
         str,
         typer.Option(
-            metavar="SIZE", help="Leave out connections and requests that transferred less."
+            metavar="SIZE",
+            help="Smallest transfer to count; connections and requests with fewer bytes are left out.",
         ),
     ] = "1MB",
     by: Annotated[
         str,
         typer.Option(
-            metavar="COLUMN", help="Look at its values one by one, too: country, mss_bytes …"
+            metavar="COLUMN",
+            help="Column to also compare by, value by value: rtt, or another one, like country or mss_bytes.",
         ),
     ] = "rtt",
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="ARM", help="Compare the others with it; cubic, or the first, if not given."
+            metavar="ARM",
+            help="Arm that the others are compared with (default: the one named cubic, or the first one).",
         ),
     ] = None,
     cluster: Annotated[
         str,
         typer.Option(
             metavar="UNIT",
-            help="What is independent of each other: auto, pair, host, net, client, connection.",
+            help="Unit of independent observation: auto, pair, host, net, client or connection.",
         ),
     ] = "auto",
     effect: Annotated[
-        str, typer.Option(metavar="SHARE", help="The difference that matters.")
+        str,
+        typer.Option(metavar="SHARE", help="Smallest relative difference that matters."),
     ] = "5%",
     ratio: Annotated[
         str | None,
         typer.Option(
             metavar="ARM=PART,…",
-            help="How connections should be divided; as hosts are, if not given.",
+            help="Intended division of connections among the arms, like cubic=1,bbr=1 (default: as the hosts are "
+            "divided); a deviation is reported.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", parser=new_directory, help="Make a report there, and compare.json."
+            metavar="DIR",
+            parser=new_directory,
+            help="New directory for a report and compare.json.",
         ),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="Of the report.")] = Form.HTML,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, and nothing else.")
-    ] = False,
+    form: Annotated[Form, typer.Option("--format", help="Format of the report.")] = Form.HTML,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Compare the arms of a fleet: effects with intervals, what may be wrong with them, and a verdict in words.
+    """Compare the arms of a fleet and print a verdict.
 
-    For example: fullpipe fleet compare fleet/ --by country --out results/fleet
+    Prints for each metric its value in both arms, the effect with its 95 % interval, and a verdict:
+    better, worse, same or undecided. It also prints what may be wrong with the comparison, such as
+    arms that were observed at different times.
+
+    Examples:
+        fullpipe fleet compare fleet
+        fullpipe fleet compare fleet --by country --out results/fleet
     """
     from fullpipe.fleet.compare.command import compare
     from fullpipe.fleet.compare.options import read

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import new_directory
+from fullpipe.commands.options import AS_JSON, new_directory
 from fullpipe.errors import user_errors
 
 
@@ -13,7 +13,11 @@ def command(
     out: Annotated[
         Path,
         typer.Option(
-            "-o", "--out", metavar="DIR", parser=new_directory, help="A new one, or go on with it."
+            "-o",
+            "--out",
+            metavar="DIR",
+            parser=new_directory,
+            help="Fleet directory to make. An interrupted command resumes there.",
         ),
     ],
     arm: Annotated[
@@ -21,54 +25,66 @@ def command(
         typer.Option(
             "--arm",
             metavar="ARM=FILES",
-            help="Outputs of ss, like 'cubic=hosts/{host}/*.ss.gz'; repeatable.",
+            help="Outputs of ss on the hosts of an arm, like 'cubic=hosts/{host}/*.ss.gz'; {host} stands for the "
+            "host's name; repeatable.",
         ),
     ] = None,
     nginx: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[ARM=]FILES", help="Access logs of nginx. Without ARM, that of the host."
+            metavar="[ARM=]FILES",
+            help="Access logs of nginx; repeatable. Without ARM= they belong to the arm of their host.",
         ),
     ] = None,
     log_format: Annotated[
         str | None,
         typer.Option(
             metavar="FORMAT",
-            help="The log_format as in nginx.conf, or `json`; combined if not given.",
+            help="Format of the access logs, as log_format in nginx.conf, or json (default: combined).",
         ),
     ] = None,
     keep: Annotated[
-        str | None, typer.Option(metavar="VAR,VAR", help="Further variables of the logs to keep.")
+        str | None,
+        typer.Option(
+            metavar="VAR,VAR", help="Further variables of the access logs to keep, like request_id."
+        ),
     ] = None,
     snmp: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[ARM=]FILES",
-            help="Series of /proc/net/snmp, netstat, /proc/stat; or of netstat -s.",
+            help="Counters over time: /proc/net/snmp, /proc/net/netstat and /proc/stat, or outputs of netstat -s; "
+            "repeatable.",
         ),
     ] = None,
     hist: Annotated[
         list[str] | None,
-        typer.Option(metavar="[ARM=]FILES", help="Histograms that bpftrace has printed."),
+        typer.Option(metavar="[ARM=]FILES", help="Histograms that bpftrace printed; repeatable."),
     ] = None,
     samples: Annotated[
-        bool, typer.Option("--samples", help="Keep each sample of a connection, too.")
+        bool,
+        typer.Option(
+            "--samples",
+            help="Also keep each sample of each connection, in addition to one row per connection.",
+        ),
     ] = False,
     anonymize: Annotated[
         Path | None,
         typer.Option(
             metavar="KEYFILE",
-            help="Addresses become tokens by this key, which is made if it isn't there.",
+            help="File with the key that replaces addresses by tokens; a missing file is created.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, and nothing else.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Read what hosts wrote into tables. Exit code 1 when a file could not be read to its end.
+    r"""Read the outputs and logs of hosts into tables.
 
-    For example: fullpipe fleet ingest --arm 'cubic=a/{host}/*.ss' --arm 'bbr=b/{host}/*.ss' -o
-    fleet
+    The tables are Parquet files in a fleet directory, which `fullpipe fleet compare` reads. Exit
+    code 1 when a file could not be read to its end.
+
+    Examples:
+        fullpipe fleet ingest --arm 'cubic=a/{host}/*.ss.gz' \
+            --arm 'bbr=b/{host}/*.ss.gz' --out fleet
     """
     from fullpipe.fleet.command import ingest
 

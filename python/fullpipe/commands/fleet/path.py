@@ -10,18 +10,25 @@ from fullpipe.errors import fail, user_errors
 
 def command(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `fleet simulate` has made.")
+        Path,
+        typer.Argument(metavar="DIR", help="Fleet directory that `fullpipe fleet simulate` made."),
     ],
     number: Annotated[
-        int, typer.Argument(min=0, metavar="N", help="The path's number: `pair` in the tables.")
+        int,
+        typer.Argument(
+            min=0, metavar="N", help="Number of the path: the column `pair` of the tables."
+        ),
     ],
     arm: Annotated[
-        str | None, typer.Option(metavar="ARM", help="Under which arm; the first, if not given.")
+        str | None,
+        typer.Option(metavar="ARM", help="Arm of the scenario (default: the first one)."),
     ] = None,
 ) -> None:
-    """Print a path of a simulated fleet as a scenario, to run it by itself.
+    """Print one path of a simulated fleet as a scenario.
 
-    For example: fullpipe fleet path fleet 17 --arm bbr1 > path.toml; fullpipe run path.toml
+    Examples:
+        fullpipe fleet path fleet 17 --arm bbr1 > path.toml
+        fullpipe run path.toml
     """
     from fullpipe.fleet.population.store import opened
 
@@ -31,7 +38,9 @@ def command(
         except FileNotFoundError as error:
             fail(error)
         if arm is not None and arm not in spec.arms:
-            fail(f"--arm {arm}: not in {directory}\n  fix: it has {', '.join(spec.arms)}")
+            fail(f"--arm {arm}: not in {directory}\n  fix: choose one of {', '.join(spec.arms)}")
         if number >= spec.paths:
-            fail(f"{number}: {directory} has {spec.paths:,} paths\n  fix: count from 0")
+            fail(
+                f"{number}: {directory} has {spec.paths:,} paths\n  fix: choose 0 to {spec.paths - 1:,}"
+            )
         print(spec.plan.scenario(number, spec.arms.index(arm) if arm else 0), end="")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import Engine, new_directory, setting
+from fullpipe.commands.options import ENGINE, Engine, new_directory, setting
 from fullpipe.errors import fail, user_errors
 
 
@@ -17,19 +17,24 @@ def command(
             "-o",
             metavar="DIR",
             parser=new_directory,
-            help="Keep all there, or go on with what it has.",
+            help="Fleet directory to make. An interrupted command resumes there.",
         ),
     ],
     paths: Annotated[
-        int, typer.Option(min=1, max=100_000_000, metavar="N", help="How many.")
+        int,
+        typer.Option(
+            min=1, max=100_000_000, metavar="N", help="Number of paths to draw from the population."
+        ),
     ] = 10_000,
     cc: Annotated[
-        str, typer.Option(metavar="ARM,ARM", help="Algorithms, or arms of the population.")
+        str,
+        typer.Option(metavar="ARM,ARM", help="Algorithms, or arms that the population defines."),
     ] = "cubic,bbr1,bbr2,bbr3",
     preset: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="A population that comes with the program, or a TOML file."
+            metavar="NAME",
+            help="Population of paths: edge-2019, which is built in, or a TOML file.",
         ),
     ] = "edge-2019",
     set_: Annotated[
@@ -37,23 +42,32 @@ def command(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Draw a key from this on all paths: 'path.rtt={5ms..50ms log}'.",
+            help="Override a scenario key on every path, with a value or a range to draw from, like "
+            "'path.rtt={5ms..50ms log}'; repeatable.",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**63 - 1, help="The seed of everything random.")
+        int,
+        typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed of everything random."),
     ] = 1,
     engine: Annotated[
         Engine,
-        typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine."),
+        typer.Option(help=ENGINE),
     ] = Engine.LOCAL,
     threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Paths side by side; a core each.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of paths at a time (default: one per core)."),
     ] = None,
 ) -> None:
-    """Download over each path of a population under each algorithm; what is there already is not run again.
+    """Simulate downloads on many random paths.
 
-    For example: fullpipe fleet simulate --paths 10000 --cc cubic,bbr1,bbr3 --out fleet
+    Draws paths from a population of users and simulates a download over each path with each
+    algorithm. `fullpipe fleet compare` reads the result. The same command resumes an interrupted
+    one: finished paths are not repeated.
+
+    Examples:
+        fullpipe fleet simulate --paths 10000 --cc cubic,bbr1,bbr3 --out fleet
+        fullpipe fleet compare fleet
     """
     from fullpipe.fleet.population.command import simulate
     from fullpipe.fleet.population.spec import PopulationSpec, population

@@ -10,18 +10,23 @@ from fullpipe.errors import fail, user_errors
 
 def command(
     flows: Annotated[
-        Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")
+        Path,
+        typer.Argument(
+            metavar="FLOWS", help="File that `extract` wrote, or a capture or log to extract first."
+        ),
     ],
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option(metavar="FILE", help="New file for a picture: .png, .svg or .pdf."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")
+        bool, typer.Option("--json", help="Print one JSON object in SI units, and nothing else.")
     ] = False,
 ) -> None:
-    """Print what flows are like: sizes, arrivals, load, pauses.
+    """Print sizes, durations, arrivals and load of flows.
 
-    For example: fullpipe workload describe monday.parquet --plot monday.png
+    Examples:
+        fullpipe workload describe monday.parquet --plot monday.png
     """
     from rich.console import Console
 
@@ -47,9 +52,9 @@ def command(
 
 
 def _check(plot: Path) -> None:
-    """Fails before anything is read where the picture could not be written."""
+    """Fails before any file is read if the picture could not be written."""
     if plot.suffix not in (".png", ".svg", ".pdf"):
         fix = f"--plot {plot.with_suffix('.png')}"
-        fail(f"--plot {plot}: a picture is a .png, .svg or .pdf\n  fix: {fix}")
+        fail(f"--plot {plot}: a picture needs the suffix .png, .svg or .pdf\n  fix: {fix}")
     if plot.exists():
         fail(f"--plot {plot} exists already; name a new file, results are never overwritten")

@@ -12,7 +12,7 @@ from fullpipe.errors import fail, user_errors
 def _span(text: str) -> float:
     quantity = _core.quantity(text)
     if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
-        raise typer.BadParameter(f'{text!r} is no time; write "100ms" or "60s"')
+        raise typer.BadParameter(f'{text!r} is not a time; write "100ms" or "60s"')
     return quantity[0]
 
 
@@ -20,35 +20,49 @@ def command(
     captures: Annotated[
         list[Path],
         typer.Argument(
-            metavar="CAPTURE…", help="pcap or pcapng, in order of time; Zeek's conn.log; CSV."
+            metavar="CAPTURE",
+            help="Captures (pcap or pcapng) in order of time, Zeek's conn.log, or CSV files.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The Parquet file to make.")
+        Path, typer.Option("--out", "-o", metavar="FILE", help="New Parquet file for the flows.")
     ],
     idle: Annotated[
-        str, typer.Option(metavar="TIME", help="A flow without a packet for longer is over.")
+        str,
+        typer.Option(metavar="TIME", help="Time without a packet after which a flow has ended."),
     ] = "60s",
     pause: Annotated[
-        str, typer.Option(metavar="TIME", help="Payload after a longer pause begins a new chunk.")
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Time without payload after which a flow's next payload begins a new chunk.",
+        ),
     ] = "100ms",
     udp: Annotated[
-        bool, typer.Option("--udp", help="Make flows of UDP's datagrams (QUIC), too.")
+        bool, typer.Option("--udp", help="Also extract flows of UDP datagrams, such as QUIC.")
     ] = False,
     addresses: Annotated[
-        bool, typer.Option("--addresses", help="Keep the ends' addresses, too.")
+        bool,
+        typer.Option("--addresses", help="Also keep the addresses of client and server."),
     ] = False,
     columns: Annotated[
         str | None,
         typer.Option(
             metavar="start=NAME,bytes=NAME",
-            help="Of a CSV file, what the two columns are called there.",
+            help="Names of the columns of a CSV file that have the start and the bytes of a flow (default: start and "
+            "bytes).",
         ),
     ] = None,
 ) -> None:
-    """Extract the flows of captures into a file that a scenario's [[workload]] can name.
+    r"""Extract the flows of captures or logs to a file.
 
-    For example: fullpipe workload extract monday.pcap.gz -o monday.parquet
+    A scenario replays them with source = "monday.parquet" in a [[workload]]. Exit code 1 when a
+    capture could not be read completely.
+
+    Examples:
+        fullpipe workload extract monday.pcap.gz --out monday.parquet
+        fullpipe workload extract tuesday.csv --columns start=ts,bytes=size \
+            --out tuesday.parquet
     """
     from rich.console import Console
 
@@ -60,7 +74,8 @@ def command(
         key, equals, value = part.partition("=")
         if not equals or key.strip() not in ("start", "bytes") or not value:
             fail(
-                f"--columns {columns}: not start=NAME,bytes=NAME\n  fix: --columns start=ts,bytes=size, or one of them"
+                f"--columns {columns}: not start=NAME,bytes=NAME\n"
+                "  fix: write --columns start=ts,bytes=size, or one of them"
             )
         named[key.strip()] = value
     with user_errors():

@@ -5,20 +5,26 @@ from typing import Annotated
 
 import typer
 
+from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail, user_errors
 
 
 def command(
     flows: Annotated[
-        Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")
+        Path,
+        typer.Argument(
+            metavar="FLOWS", help="File that `extract` wrote, or a capture or log to extract first."
+        ),
     ],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, and nothing else.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Fit laws to the sizes of flows, and print how near they come and how a scenario has them.
+    """Fit distributions to the sizes of flows.
 
-    For example: fullpipe workload fit monday.parquet
+    Prints each fitted distribution with its goodness of fit, and as a line for a scenario's
+    [[workload]].
+
+    Examples:
+        fullpipe workload fit monday.parquet
     """
     from rich.console import Console
 
@@ -33,7 +39,9 @@ def command(
         try:
             found = fits(sizes)
         except TooFewFlowsError as error:
-            fail(f"{flows}: {error}\n  fix: name a file of more flows, or write a law by hand")
+            fail(
+                f"{flows}: {error}\n  fix: name a file with more flows, or choose a distribution by hand"
+            )
         if as_json:
             print(record(found, len(sizes)))
         else:

@@ -1,15 +1,15 @@
-//! The runs that `docs/notebook/performance.md` gives figures of.
+//! The runs measured in `docs/notebook/performance.md`.
 
 use fullpipe_scenario::Scenario;
 
-/// One of them.
+/// A run.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What it is called on the command line and in the page.
+    /// Name on the command line and on the page.
     pub name: &'static str,
     path: &'static str,
     flows: &'static str,
-    /// Length, seconds of virtual time.
+    /// Length in seconds of virtual time.
     pub seconds: u32,
 }
 
@@ -32,10 +32,10 @@ const VARYING: &str =
 const SHAPED: &str =
     "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nshaper = \"1gbit burst 100kB\"";
 const WIFI: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nwifi = \"frames 32 overhead 300us backoff 150us\"";
-/// A backbone's trace of 15 minutes, made up from what is published of it: 890,000 flows.
+/// A backbone's trace of 15 minutes, synthesized from its published statistics: 890,000 flows.
 const BACKBONE: &str = "rate = \"3gbit\"\nrtt = \"20ms\"\nbuffer = \"8bdp\"";
 
-/// All of it, by one algorithm.
+/// All flows of the trace, with one algorithm.
 macro_rules! trace {
     ($cc:literal) => {
         concat!("[[workload]]\nsource = \"mawi-2020-06-10\"\nmodel = \"collapsed\"\nload = 0.73\ncc = \"", $cc, "\"")
@@ -44,7 +44,7 @@ macro_rules! trace {
 
 const TEN: &str = "[[flow]]\ncc = \"cubic\"\ncount = 10";
 
-/// All of them.
+/// All runs.
 pub static CASES: &[Case] = &[
     Case {
         name: "cubic-1g",
@@ -217,10 +217,9 @@ pub static CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// Its scenario, of that many seconds.
+    /// The scenario, with a length of `seconds`.
     ///
-    /// # Panics
-    /// When the scenario is not valid: a bug of this table.
+    /// # Panics If the scenario is not valid, which is a bug in this table.
     pub fn scenario(&self, seconds: u32) -> Scenario {
         let text = format!(
             "duration = \"{seconds}s\"\n[path]\n{}\n{}\n",

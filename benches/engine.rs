@@ -1,5 +1,5 @@
-//! Criterion's view of the runs of `docs/notebook/performance.md`: a second of virtual time each, per data
-//! packet.
+//! Criterion benchmark of the runs in `docs/notebook/performance.md`: one second of virtual time each, per
+//! data packet.
 //!
 //! `cargo bench -p fullpipe-benches --bench engine`
 
@@ -13,7 +13,7 @@ use fullpipe_units::Span;
 fn seconds(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("second");
     group.sampling_mode(SamplingMode::Flat).sample_size(10);
-    // Ten thousand flows spend their first second on starting: `speed` measures them.
+    // Ten thousand flows spend their first second starting: `speed` measures them instead.
     for case in CASES.iter().filter(|case| !case.name.contains("10000")) {
         let scenario = case.scenario(1);
         for (name, level) in [

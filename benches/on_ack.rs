@@ -1,8 +1,8 @@
-//! What a controller costs: its part of a flow at 1 Gbit/s and 10 ms, recorded in a simulation and
+//! The cost of a controller: its part of a flow at 1 Gbit/s and 10 ms, recorded in a simulation and
 //! replayed through the contract.
 //!
-//! `on_ack` is that call alone, `ack` all that an ACK brings with it: the call, the packets that it
-//! lets go, and the decision after each. Time per ACK, which covers two packets.
+//! `on_ack` is that call alone. `ack` is everything that follows from an ACK: the call, the packets
+//! that it releases, and the decision after each. Times are per ACK, which covers two packets.
 //!
 //! `cargo bench -p fullpipe-benches --bench on_ack`
 
@@ -21,20 +21,20 @@ use fullpipe_cc::{
 use fullpipe_trace::TraceLevel;
 use fullpipe_units::Rng;
 
-/// The controllers, in the order of their age.
+/// The controllers, from the oldest to the newest.
 const CONTROLLERS: [&str; 4] = ["cubic", "bbr1", "bbr2", "bbr3"];
-/// A replay starts at the beginning, so that the controller is in its steady state when its time is
-/// taken.
+/// Length of the recording. A replay starts at the beginning, so that the controller is in its
+/// steady state when it is timed.
 const SECONDS: u32 = 1;
-/// The last ACKs of that time are what is measured: few enough to lie in the cache.
+/// Number of ACKs measured, the last ones of the recording: few enough to fit in the cache.
 const ACKS: usize = 500;
 
 thread_local! {
-    /// What the next recording is made of.
+    /// The recording being made.
     static RECORDED: RefCell<Option<Recording>> = const { RefCell::new(None) };
 }
 
-/// A controller's life.
+/// All calls of a controller in one run.
 #[derive(Clone, Debug)]
 struct Recording {
     descriptor: &'static Descriptor,
@@ -43,7 +43,7 @@ struct Recording {
     events: Vec<Event>,
 }
 
-/// A controller that writes down its calls.
+/// A controller that records its calls.
 #[derive(Debug)]
 struct Recorder(AnyController);
 
@@ -98,7 +98,7 @@ impl Controller for Recorder {
     }
 }
 
-/// Runs the controller's case for a second and gives all its calls.
+/// Runs the controller's case for a second and returns all its calls.
 fn record(name: &str) -> Recording {
     let registry = Registry::default();
     let descriptor = registry.get(name).expect("it is built in");
@@ -116,7 +116,7 @@ fn record(name: &str) -> Recording {
     let case = CASES
         .iter()
         .find(|case| case.name == format!("{name}-1g"))
-        .expect("it has a case");
+        .expect("every controller has a case");
     fullpipe_sim::run(
         &case.scenario(SECONDS),
         &registry.with(recorder),
@@ -126,7 +126,7 @@ fn record(name: &str) -> Recording {
     RECORDED.take().expect("the recording")
 }
 
-/// What is played untimed, and the last ACKs, with everything between them or without.
+/// The events replayed untimed, and the last ACKs, with or without the events between them.
 fn split(recording: &Recording, alone: bool) -> (&[Event], Vec<Event>) {
     let is_ack = |event: &Event| matches!(event.call, Call::Ack(_));
     let acks: Vec<usize> = (0..recording.events.len())
@@ -143,7 +143,7 @@ fn split(recording: &Recording, alone: bool) -> (&[Event], Vec<Event>) {
     )
 }
 
-/// Time of so many ACKs.
+/// Time that `acks` ACKs take.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn time(recording: &Recording, before: &[Event], measured: &[Event], acks: u64) -> Duration {
     let mut spent = Duration::ZERO;
@@ -170,7 +170,7 @@ fn time(recording: &Recording, before: &[Event], measured: &[Event], acks: u64) 
 fn on_ack(criterion: &mut Criterion) {
     for (group, alone) in [("on_ack", true), ("ack", false)] {
         let mut group = criterion.benchmark_group(group);
-        // Most of a replay is not timed, so little time that is takes long.
+        // Most of a replay is not timed, so a short measured time takes long.
         let (warm_up, measurement) = (Duration::from_millis(1), Duration::from_millis(30));
         group
             .sampling_mode(SamplingMode::Flat)

@@ -1,11 +1,11 @@
-//! What a path of a synthetic edge costs: drawing it, reading its scenario, building its
-//! simulations, its downloads.
+//! The cost of a path of a synthetic edge: drawing it, reading its scenario, building its
+//! simulations, running its downloads.
 //!
 //! `cargo bench -p fullpipe-benches --bench population -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3]
 //! [--whole] [--test] [KEY=VALUE …]`
 //!
-//! `--whole` leaves the parts out, to count instructions; `KEY=VALUE` draws a key of the scenario
-//! from something else, as `fullpipe fleet simulate --set` does.
+//! `--whole` omits the parts, to count instructions; `KEY=VALUE` draws a key of the scenario from
+//! another distribution, as `fullpipe fleet simulate --set` does.
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ use fullpipe_sim::Simulation;
 use fullpipe_trace::TraceLevel;
 use nix::time::{ClockId, clock_gettime};
 
-/// What may befall packets on a path: what it is called, its key, and the value that is none of it.
+/// Kinds of impairment on a path: name, key, and the value without the impairment.
 const KINDS: [(&str, &str, &str); 6] = [
     ("with random loss", "path.loss", "0%"),
     ("with a policer", "path.policer", "off"),
@@ -72,7 +72,7 @@ fn fleet(arms: &[String], set: &[(String, String)]) -> PopulationRun {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A path in parts.
+/// Measures the parts of a path separately.
 fn parts(paths: u64, arms: &[String], set: &[(String, String)]) {
     let (from, registry) = (population(set), Registry::default());
     let each = |seconds: f64| 1e6 * seconds / paths as f64;
@@ -94,12 +94,12 @@ fn parts(paths: u64, arms: &[String], set: &[(String, String)]) {
     };
     let (building, _) = measured(|| scenarios.iter().map(build).sum());
     println!(
-        "CPU us a path: {:.1} to draw it, {:.1} to read its scenario",
+        "CPU us per path: {:.1} to draw it, {:.1} to read its scenario",
         each(drawing),
         each(made - drawing)
     );
     println!(
-        "{:.1} to build and drop a simulation, of which it has one an arm",
+        "{:.1} to build and drop a simulation, one per arm",
         each(building)
     );
     for arm in arms {
@@ -107,17 +107,17 @@ fn parts(paths: u64, arms: &[String], set: &[(String, String)]) {
         let (seconds, packets) = measured(|| (0..paths).map(|path| run(&fleet, path)).sum());
         let seconds = seconds - made;
         println!(
-            "{:.0} to download under {arm}, {:.0} ns a packet",
+            "{:.0} to download with {arm}, {:.0} ns per packet",
             each(seconds),
             each_packet(seconds, packets)
         );
     }
 }
 
-/// What paths of some kind cost under all arms.
+/// Measures paths by kind of impairment, with all arms.
 fn kinds(paths: u64, arms: &[String], set: &[(String, String)]) {
     let (from, fleet) = (population(set), fleet(arms, set));
-    // The last two are those with none of it, and all.
+    // The last two sums are for paths with no impairment, and for all paths.
     let mut sums = [(0, 0.0, 0); KINDS.len() + 2];
     for path in 0..paths {
         let (seconds, packets) = measured(|| run(&fleet, path));
@@ -142,7 +142,7 @@ fn kinds(paths: u64, arms: &[String], set: &[(String, String)]) {
     let names = KINDS
         .iter()
         .map(|(name, ..)| *name)
-        .chain(["with none of these", "in all"]);
+        .chain(["with none of these", "in total"]);
     for (name, (number, seconds, packets)) in
         names.zip(sums).filter(|(_, (number, ..))| *number > 0)
     {
@@ -157,7 +157,7 @@ fn kinds(paths: u64, arms: &[String], set: &[(String, String)]) {
 fn run(fleet: &PopulationRun, path: u64) -> u64 {
     fleet
         .run(path, &AtomicBool::new(false))
-        .expect("nobody stops it")
+        .expect("the run is not stopped")
         .1
 }
 
@@ -165,7 +165,7 @@ fn each_packet(seconds: f64, packets: u64) -> f64 {
     1e9 * seconds / packets.max(1) as f64
 }
 
-/// CPU seconds, and what came of it.
+/// CPU seconds of `run`, and its result.
 fn measured(run: impl FnOnce() -> u64) -> (f64, u64) {
     let before = cpu_seconds();
     let made = run();

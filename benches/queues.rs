@@ -1,5 +1,5 @@
-//! Criterion's view of the queues alone: a packet in and a packet out, of a hundred flows, fifty
-//! packets waiting.
+//! Criterion benchmark of the queues alone: enqueues and dequeues packets of a hundred flows, with
+//! fifty packets waiting.
 //!
 //! `cargo bench -p fullpipe-benches --bench queues`
 
@@ -34,7 +34,7 @@ fn queues(criterion: &mut Criterion) {
                 Packet::new(number % 100, Bytes::new(1_500), ecn, now, [0_u64; 5]),
                 &mut |_| (),
             );
-            // A packet's time at the link's rate.
+            // Transmission time of a packet at the link's rate.
             now += Span::from_micros(10);
             if send {
                 black_box(queue.dequeue(now, &mut |_| ()));

@@ -1,11 +1,11 @@
-//! Data packets per CPU second of the runs of `docs/notebook/performance.md`: whole runs, set-up and metrics
-//! included.
+//! Data packets per CPU second in the runs of `docs/notebook/performance.md`: whole runs, including set-up
+//! and metrics.
 //!
 //! `cargo bench -p fullpipe-benches --bench speed -- [--repeat=5] [--trace=10ms|ack] [--test]
 //! [NAME…]`
 //!
-//! With `--repeat` figures are medians. With `--trace` each run is made without and with a trace,
-//! in turn, and the CPU time of the second over that of the first is printed as well.
+//! With `--repeat`, figures are medians. With `--trace`, each run alternates between no trace and a
+//! trace, and the ratio of CPU time with and without trace is printed as well.
 
 use std::{fs, process};
 
@@ -23,7 +23,7 @@ fn main() {
             "--trace=10ms" => level = TraceLevel::Every(Span::from_millis(10)),
             "--trace=ack" => level = TraceLevel::Acks,
             "--test" => smoke = true,
-            "--bench" => {} // cargo's own
+            "--bench" => {} // passed by cargo
             name if CASES.iter().any(|case| case.name == name) => names.push(name.to_owned()),
             other => match other
                 .strip_prefix("--repeat=")
@@ -33,7 +33,7 @@ fn main() {
                 _ => {
                     let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
                     eprintln!(
-                        "{other:?} is neither an option nor a run; there are {}",
+                        "{other:?} is neither an option nor a run; runs are {}",
                         known.join(", ")
                     );
                     process::exit(2);
@@ -60,7 +60,7 @@ fn main() {
     }
 }
 
-/// Runs a case so many times, and prints a line.
+/// Runs a case `repeat` times and prints a line.
 fn measure(case: &Case, level: TraceLevel, seconds: u32, repeat: usize) {
     let (mut plain, mut traced) = (Vec::new(), Vec::new());
     let mut summary = None;
@@ -111,7 +111,7 @@ fn run(case: &Case, level: TraceLevel, seconds: u32) -> (f64, Summary) {
     (cpu_seconds() - before, run.summary)
 }
 
-/// Sorts, and gives the middle one.
+/// Sorts the values and returns the middle one.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -119,8 +119,7 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// CPU time of this process so far.
 fn cpu_seconds() -> f64 {
-    let account = fs::read_to_string("/proc/self/schedstat")
-        .expect("Linux keeps an account of CPU time here");
+    let account = fs::read_to_string("/proc/self/schedstat").expect("Linux reports CPU time here");
     let ns = account
         .split(' ')
         .next()

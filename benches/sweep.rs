@@ -1,5 +1,5 @@
-//! What a sweep costs beyond its runs: CPU seconds of 1,000 runs of 10 s at 100 Mbit/s (80 million
-//! packets) in a plain loop, and of the same as a sweep on all cores, in turn.
+//! The cost of a sweep beyond its runs: CPU seconds of 1,000 runs of 10 s at 100 Mbit/s (80 million
+//! packets) in a plain loop and, alternating with it, as a sweep on all cores.
 //!
 //! `cargo bench -p fullpipe-benches --bench sweep -- [--test]`
 
@@ -45,7 +45,7 @@ fn main() {
         packets.1 += moved;
         wall += took;
     }
-    assert_eq!(packets.0, packets.1, "the same runs");
+    assert_eq!(packets.0, packets.1, "both make the same runs");
     println!(
         "{} runs, {} packets: {bare:.2} CPU s in a loop, {swept:.2} CPU s as a sweep ({:+.1} %), which took {wall:.2} s",
         rounds * repeat,
@@ -54,7 +54,7 @@ fn main() {
     );
 }
 
-/// The runs one after the other, and nothing else.
+/// Makes the runs one after the other, without anything else.
 fn in_a_loop(plan: &Plan) -> u64 {
     let registry = Registry::default();
     let mut scenario = plan.scenario(0);
@@ -82,7 +82,7 @@ fn as_a_sweep(plan: &Arc<Plan>) -> u64 {
     running.packets()
 }
 
-/// CPU seconds, packets, and seconds by the wall's clock.
+/// CPU seconds, packets, and seconds of wall-clock time.
 #[expect(clippy::disallowed_methods, reason = "it measures")]
 fn measured(run: impl FnOnce() -> u64) -> (f64, u64, f64) {
     let (begun, before) = (Instant::now(), cpu_seconds());
@@ -94,10 +94,9 @@ fn measured(run: impl FnOnce() -> u64) -> (f64, u64, f64) {
     )
 }
 
-/// CPU time of all threads of this process so far, those that ended too.
+/// CPU time of all threads of this process so far, including threads that have ended.
 fn cpu_seconds() -> f64 {
-    let account =
-        fs::read_to_string("/proc/self/stat").expect("Linux keeps an account of CPU time here");
+    let account = fs::read_to_string("/proc/self/stat").expect("Linux reports CPU time here");
     let fields: Vec<&str> = account
         .rsplit(") ")
         .next()

@@ -1,4 +1,4 @@
-"""NewReno in Python, the same to the bit as the built-in one: docs/tutorial/python-algorithm.md explains it."""
+"""NewReno in Python, bit-identical to the built-in one; docs/tutorial/python-algorithm.md explains it."""
 
 import fullpipe
 
@@ -11,19 +11,19 @@ class Reno:
     """Additive increase and multiplicative decrease, in Python."""
 
     params = {
-        "beta": fullpipe.Param(0.5, 0.1, 0.9, purpose="what a loss leaves of the flight"),
+        "beta": fullpipe.Param(0.5, 0.1, 0.9, purpose="factor applied to the flight at a loss"),
         "abc_limit": fullpipe.Param(
-            2.0, 1.0, 100.0, unit="segments", purpose="what one ACK counts at most in slow start"
+            2.0, 1.0, 100.0, unit="segments", purpose="limit of the growth per ACK in slow start"
         ),
     }
     fields = {
-        "state": fullpipe.Field(purpose="what governs the window", labels=STATES),
-        "bytes_acked": fullpipe.Field("B", "counted towards the next segment"),
+        "state": fullpipe.Field(purpose="phase of the algorithm", labels=STATES),
+        "bytes_acked": fullpipe.Field("B", "acknowledged since the window last grew"),
     }
-    recovery = "prr"  # between "enter" and "exit" the transport runs the window down to ssthresh
+    recovery = "prr"  # between "enter" and "exit" the transport reduces the window to ssthresh
 
     def __init__(self, config):
-        """For one connection."""
+        """Initializes the state of one connection."""
         self.smss = config.smss
         self.beta = config.params["beta"]
         self.limit = int(config.smss * config.params["abc_limit"])
@@ -35,11 +35,11 @@ class Reno:
         self.saved = None
 
     def on_lost(self, cx, lost):
-        """What was just declared lost is no longer in flight, and was part of it."""
+        """Counts a lost packet, which is no longer in flight but was part of the flight."""
         self.just_lost += lost.packet.size
 
     def on_ack(self, cx, ack):
-        """Grows the window, outside of recovery, if it was the limit."""
+        """Grows the window, outside of recovery, if the window was the limit."""
         self.just_lost = 0
         conn = cx.conn
         if conn.in_recovery or not conn.cwnd_limited:
@@ -56,7 +56,7 @@ class Reno:
             self.cwnd += self.smss
 
     def on_recovery(self, cx, change):
-        """Reduces the window once an episode, and gives it back where there was no loss."""
+        """Reduces the window once per episode, and restores it if the loss was spurious."""
         before = self.state()
         if change.kind == "enter":
             self.reduce(cx)
@@ -75,7 +75,7 @@ class Reno:
             cx.transition(STATES[before], STATES[after], REASONS.get(change.kind, "loss"))
 
     def reduce(self, cx):
-        """RFC 5681 §3.1, equation 4."""
+        """Sets ssthresh and the window (RFC 5681 §3.1, equation 4)."""
         self.saved = (self.cwnd, self.ssthresh)
         flight = (
             self.cwnd if cx.conn.cwnd_limited else min(self.cwnd, cx.conn.inflight + self.just_lost)
@@ -85,20 +85,20 @@ class Reno:
         self.collapse(self.ssthresh)
 
     def collapse(self, cwnd):
-        """From now on the window is so much."""
+        """Sets the window and restarts the count of acknowledged bytes."""
         self.cwnd = cwnd
         self.bytes_acked = 0
 
     def state(self):
-        """A number of STATES."""
+        """Returns the index of the state in STATES."""
         if self.recovering:
             return RECOVERY
         return SLOW_START if self.ssthresh is None or self.cwnd < self.ssthresh else AVOIDANCE
 
     def decision(self):
-        """Read after each event."""
+        """Returns the window and ssthresh; read after each event."""
         return fullpipe.Decision(self.cwnd, self.ssthresh)
 
     def observe(self):
-        """The values of `fields`, when a trace is recorded."""
+        """Returns the values of `fields`, when a trace is recorded."""
         return [self.state(), self.bytes_acked]

@@ -1,6 +1,6 @@
-"""The compiled core: bindings of the Rust crates, with no logic of their own.
+"""The compiled core: bindings of the Rust crates, without logic of their own.
 
-Users call :mod:`fullpipe`; this module is what it stands on.
+Users call :mod:`fullpipe`, which is built on this module.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,26 +69,26 @@ _Rows: TypeAlias = dict[
     str, NDArray[np.float64] | NDArray[np.uint64] | tuple[NDArray[np.uint32], list[str]]
 ]
 
-# Name, unit, purpose, default, least, most, choices.
+# Name, unit, purpose, default, minimum, maximum, choices.
 _ParamAbout: TypeAlias = tuple[str, str, str, float | bool | str, float, float, list[str]]
-# Purpose, parameters, fields (name, unit, purpose, labels), whether it owns the window in recovery,
-# whether it draws.
+# Purpose, parameters, fields (name, unit, purpose, labels), whether the algorithm sets the window
+# during recovery itself, whether it uses random numbers.
 _About: TypeAlias = tuple[str, list[_ParamAbout], list[tuple[str, str, str, list[str]]], bool, bool]
-# An algorithm in Python: its name, its class, and what the class says of itself.
+# An algorithm in Python: its name, its class, and the description of the class.
 _GivenController: TypeAlias = tuple[str, type, _About]
 
 @type_check_only
 class Specification(TypedDict):
-    """A document that an algorithm follows, with what of it is followed or departed from."""
+    """A document that an algorithm follows; `note` describes the parts followed and the deviations."""
 
     name: str
     note: str
 
 @type_check_only
 class Param(TypedDict):
-    """A parameter of an algorithm; `range` is that of a number, both ends included, `choices` are those of a word.
+    """A parameter of an algorithm. `range` is for a number, with both ends included; `choices` is for a word.
 
-    `profiles` has the defaults that are others with another `profile`.
+    `profiles` has the defaults that differ in another `profile`.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Param(TypedDict):
 
 @type_check_only
 class Field(TypedDict):
-    """A column that an algorithm adds to the trace; `labels` are a state's names, empty for a number."""
+    """A column that an algorithm adds to the trace. `labels` are the names of a state; empty for a number."""
 
     name: str
     unit: str
@@ -111,10 +111,10 @@ class Field(TypedDict):
 
 @type_check_only
 class Algorithm(TypedDict):
-    """What an algorithm says of itself.
+    """An algorithm as described by its descriptor.
 
-    `recovery` is who moves the window in recovery, "sender" for one that runs in the receiver;
-    `needs` names signals.
+    `recovery` is the owner of the window during recovery, "sender" for an algorithm of the receiver;
+    `needs` names the required signals.
     """
 
     name: str
@@ -127,7 +127,7 @@ class Algorithm(TypedDict):
 
 @type_check_only
 class QueueOption(TypedDict):
-    """An option of a queue. `default` is as one writes it, or in words."""
+    """An option of a queue. `default` is as written in a scenario, or a description."""
 
     name: str
     default: str
@@ -137,7 +137,7 @@ class QueueOption(TypedDict):
 
 @type_check_only
 class Queue(TypedDict):
-    """A queue that a link may have. `limit` is tc's default in packets, if it has one."""
+    """A queue that a link may have. `limit` is tc's default in packets, if any."""
 
     name: str
     purpose: str
@@ -148,9 +148,9 @@ class Queue(TypedDict):
 
 @type_check_only
 class Part(TypedDict):
-    """A part of what is written for an impairment. `named` is whether its name stands in front of it.
+    """A part of an impairment's value. `named` tells whether its name is written before it.
 
-    `default` is as one writes it, or in words; None for what must be given.
+    `default` is as written in a scenario, or a description; None for a required part.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Part(TypedDict):
 
 @type_check_only
 class Impairment(TypedDict):
-    """What a path may do to packets: a value of one of `keys`, which begins with the name if `named`."""
+    """An impairment of a path: a value of one of `keys`, which begins with the name if `named`."""
 
     name: str
     purpose: str
@@ -173,7 +173,7 @@ class Impairment(TypedDict):
 
 @type_check_only
 class Given(TypedDict):
-    """A value of a profile, as TOML, with its source and what that says; `declared` is the key as in :class:`Key`."""
+    """A value of a profile, as TOML, with its source and the reason; `declared` is the key as in :class:`Key`."""
 
     key: str
     declared: str
@@ -183,9 +183,9 @@ class Given(TypedDict):
 
 @type_check_only
 class Profile(TypedDict):
-    """A path that has a name. `references` are the short names of sources and what they stand for.
+    """A named path. `references` are the short names of sources, each with its full form.
 
-    `toml` is what the profile stands for, as a scenario without its duration.
+    `toml` is the profile written out as a scenario without its duration.
     """
 
     name: str
@@ -197,7 +197,7 @@ class Profile(TypedDict):
 
 @type_check_only
 class Key(TypedDict):
-    """A key of a scenario, dotted; N stands for the number of a `[[flow]]`. `default` and `examples` are TOML."""
+    """A dotted key of a scenario; N is the number of a `[[flow]]`. `default` and `examples` are TOML."""
 
     key: str
     kind: str
@@ -210,9 +210,9 @@ class Key(TypedDict):
 class Metric(TypedDict):
     """A metric of a `run`, a `flow`, a `workload` or a `link`.
 
-    `kind` is its type in Rust; `form` is `fact`, `one`, `distribution`, `slowdowns` or `shares`, with
-    the names of its values in `statistics`; `better` is 1 where more is better, -1 where less is,
-    else 0; `shown` has each view that shows it by default, with the statistic.
+    `kind` is its type in Rust; `form` is `fact`, `one`, `distribution`, `slowdowns` or `shares`;
+    `statistics` names its values; `better` is 1 if more is better, -1 if less is better, otherwise 0;
+    `shown` lists the views that show it by default, each with the statistic.
     """
 
     of: str
@@ -229,9 +229,9 @@ class Metric(TypedDict):
 
 @type_check_only
 class Condition(TypedDict):
-    """A condition of a test case, in its unit; `because` is where it comes from, `why` why nothing could be measured.
+    """A condition of a test case, in its unit. `because` is its source, `why` the reason for a missing value.
 
-    `least` and `most` are what is allowed, None without such a bound; `shown` and `demanded` are short texts.
+    `least` and `most` are the bounds, None without such a bound; `shown` and `demanded` are short texts.
     """
 
     condition: str
@@ -247,7 +247,7 @@ class Condition(TypedDict):
 
 @type_check_only
 class Scene(TypedDict):
-    """A run of a test case: a name fit for files, its scenario as TOML, and what is demanded of it."""
+    """A run of a test case: a name usable as a file name, its scenario as TOML, and its conditions."""
 
     name: str
     scenario: str
@@ -255,7 +255,7 @@ class Scene(TypedDict):
 
 @type_check_only
 class ConformanceCase(TypedDict):
-    """A test case of the BBR draft that was run."""
+    """The result of a test case of the BBR draft."""
 
     case: str
     title: str
@@ -264,13 +264,13 @@ class ConformanceCase(TypedDict):
     scenes: list[Scene]
 
 class MachineError(OSError):
-    """What this machine does not allow, or what failed on it. Its text names the fix."""
+    """An operation that this machine does not permit, or that failed. The text names the fix."""
 
     problem: str
     fix: str
 
 class ScenarioError(ValueError):
-    """A scenario, or a setting of a run, that was refused. Its text names the file, the key, the value and the fix."""
+    """An invalid scenario or run setting. The text names the file, the key, the value and the fix."""
 
     file: str
     line: int | None
@@ -281,14 +281,14 @@ class ScenarioError(ValueError):
 
 @final
 class Conn:
-    """The connection, as the transport keeps it."""
+    """The state of the connection, as the transport keeps it."""
 
     @property
     def smss(self) -> int:
         """Payload of a full segment."""
     @property
     def initial_cwnd(self) -> int:
-        """The initial window."""
+        """Initial congestion window."""
     @property
     def inflight(self) -> int:
         """Bytes sent and neither acknowledged nor declared lost."""
@@ -297,7 +297,7 @@ class Conn:
         """Bytes acknowledged so far."""
     @property
     def delivered_ce(self) -> int:
-        """Of these, bytes that arrived with a CE mark."""
+        """Acknowledged bytes that arrived with a CE mark."""
     @property
     def lost(self) -> int:
         """Bytes declared lost so far."""
@@ -309,22 +309,22 @@ class Conn:
         """Smallest RTT; None before the first sample."""
     @property
     def app_limited(self) -> bool:
-        """There was too little to send."""
+        """Whether the application has too little data to fill the window."""
     @property
     def cwnd_limited(self) -> bool:
-        """The window was fully used by the flight that is being acknowledged."""
+        """Whether the window was fully used by the flight that is being acknowledged."""
     @property
     def in_recovery(self) -> bool:
-        """Fast recovery is under way."""
+        """Whether fast recovery is in progress."""
     @property
     def next_departure(self) -> float:
-        """When the pacer will let the next packet go."""
+        """Time at which the pacer allows the next packet."""
     @property
     def paced(self) -> bool:
-        """Packets are paced."""
+        """Whether packets are paced."""
     @property
     def pacing_rate(self) -> int | None:
-        """The pacing rate in force."""
+        """Current pacing rate; None if unpaced."""
 
 @final
 class Snapshot:
@@ -332,34 +332,34 @@ class Snapshot:
 
     @property
     def sent(self) -> float:
-        """When the packet left."""
+        """Time at which the packet left."""
     @property
     def first_sent(self) -> float:
-        """Send time of the packet that started the flight sampled."""
+        """Sending time of the packet that started the sampled flight."""
     @property
     def delivered_at(self) -> float:
-        """When `delivered` last grew."""
+        """Time at which `delivered` last grew."""
     @property
     def delivered(self) -> int:
-        """Bytes that were acknowledged then."""
+        """Bytes acknowledged by then."""
     @property
     def delivered_ce(self) -> int:
-        """Of these, bytes with a CE mark."""
+        """Bytes acknowledged with a CE mark by then."""
     @property
     def lost(self) -> int:
-        """Bytes that were declared lost then."""
+        """Bytes declared lost by then."""
     @property
     def inflight(self) -> int:
-        """Bytes in flight with this packet."""
+        """Bytes in flight, including this packet."""
     @property
     def size(self) -> int:
-        """Its payload."""
+        """Size of the payload in bytes."""
     @property
     def app_limited(self) -> bool:
-        """Sent in an application-limited phase."""
+        """Whether the connection was application-limited."""
     @property
     def retransmit(self) -> bool:
-        """A retransmission."""
+        """Whether the packet is a retransmission."""
 
 @final
 class Lost:
@@ -367,16 +367,16 @@ class Lost:
 
     @property
     def packet(self) -> Snapshot:
-        """The state when it was sent."""
+        """State of the connection when the packet was sent."""
     @property
     def lost_since_sent(self) -> int:
-        """Bytes lost since it was sent, itself included."""
+        """Bytes lost since the packet was sent, including the packet."""
     @property
     def new_range(self) -> bool:
-        """A new hole begins."""
+        """Whether the packet begins a new range of lost packets."""
     @property
     def cause(self) -> str:
-        """Why: "rack" or "rto"."""
+        """Cause of the loss: "rack" or "rto"."""
 
 @final
 class Ack:
@@ -384,7 +384,7 @@ class Ack:
 
     @property
     def newest(self) -> Snapshot:
-        """The most recently sent of the packets newly acknowledged."""
+        """The most recently sent of the newly acknowledged packets."""
     @property
     def newly_acked(self) -> int:
         """Bytes newly acknowledged."""
@@ -399,49 +399,49 @@ class Ack:
         """The RTT sample; None without one."""
     @property
     def one_way(self) -> float | None:
-        """From sending to the peer's sending of this ACK: only differences mean something."""
+        """Time from sending the packet to the peer's sending of this ACK; only differences are meaningful."""
     @property
     def rate(self) -> int | None:
         """The delivery-rate sample; None without one."""
     @property
     def rate_interval(self) -> float:
-        """The interval that it covers."""
+        """Interval that the rate sample covers."""
     @property
     def rate_delivered(self) -> int:
-        """Bytes delivered over it."""
+        """Bytes delivered during the rate sample."""
     @property
     def rate_lost(self) -> int:
         """Bytes lost since the newest acknowledged packet was sent."""
     @property
     def rate_delivered_ce(self) -> int:
-        """Bytes delivered with a CE mark over it."""
+        """Bytes delivered with a CE mark during the rate sample."""
     @property
     def rate_app_limited(self) -> bool:
-        """It may understate the path."""
+        """Whether the rate sample may understate the path, since the application limited it."""
     @property
     def ce_packets(self) -> int:
         """Packets newly reported as marked."""
     @property
     def tlp_repair(self) -> bool:
-        """This ACK shows that a tail loss probe repaired a loss."""
+        """Whether this ACK shows that a tail loss probe repaired a loss."""
 
 @final
 class Recovery:
-    """A change of the transport's recovery."""
+    """A change in the transport's recovery."""
 
     @property
     def kind(self) -> str:
         """One of "enter", "exit", "spurious", "timeout" or "persistent"."""
     @property
     def cause(self) -> str | None:
-        """Of "enter": "loss" or "ecn"; else None."""
+        """Cause of an "enter": "loss" or "ecn"; None for other kinds."""
     @property
     def again(self) -> bool:
-        """Of "timeout": nothing was acknowledged since the last one."""
+        """Whether this "timeout" follows another one without an acknowledgment in between."""
 
 @final
 class Config:
-    """What an algorithm is made for: the connection's constants, and every parameter."""
+    """Arguments of an algorithm's constructor: the connection's constants, and every parameter."""
 
     @property
     def smss(self) -> int: ...
@@ -452,22 +452,22 @@ class Config:
 
 @final
 class Context:
-    """What comes with every call. The same object each time: it is true during the call."""
+    """The context of a call. It is the same object for every call, and valid only during the call."""
 
     @property
     def now(self) -> float:
-        """The time of this event, in seconds since the run began."""
+        """Time of this event, in seconds since the run began."""
     @property
     def conn(self) -> Conn:
-        """The connection as it stands at this event."""
+        """The connection at this event."""
     def random(self) -> float:
-        """Uniform in [0, 1), from the flow's own stream: the same seed gives the same numbers."""
+        """Returns a uniform random number in [0, 1), from the flow's own stream, which the seed determines."""
     def transition(self, from_: str, to: str, reason: str) -> None:
-        """Says that the algorithm went from one state to another, and why."""
+        """Reports a transition from one state to another, with its reason."""
 
 @final
 class Decision:
-    """What the transport shall do from now on."""
+    """The algorithm's instructions to the transport, until the next decision."""
 
     def __new__(
         cls,
@@ -480,20 +480,21 @@ class Decision:
         mark_app_limited: bool = False,
         wake_at: float | None = None,
     ) -> Decision:
-        """A window, and what else there is to decide.
+        """Creates a decision from a window and further limits.
 
         Args:
-            cwnd: A packet may leave iff what is in flight and it are at most so many bytes.
-            ssthresh: Bytes; where PRR runs the window to in recovery. None before the first
+            cwnd: Congestion window in bytes: a packet may leave only if the data in flight,
+                including it, do not exceed this.
+            ssthresh: Bytes to which PRR reduces the window in recovery. None before the first
                 congestion.
             pacing_rate: In bit/s; None for no pacing.
             send_quantum: Bytes that may leave back to back; 0 leaves it to the transport.
             ecn: "off", "ect0" or "ect1".
-            mark_app_limited: The connection counts as limited by the application.
-            wake_at: When `on_timer` shall be called, in seconds.
+            mark_app_limited: Whether to treat the connection as limited by the application.
+            wake_at: Time at which to call `on_timer`, in seconds.
 
         Raises:
-            ValueError: When one of them can't be meant.
+            ValueError: When an argument is invalid.
         """
 
 @final
@@ -512,101 +513,102 @@ class Scenario:
 
         Args:
             text: TOML.
-            file: What errors call it.
-            overrides: Dotted keys with values that count as written in the file: `("path.rate",
-                "20mbit")`.
-            seed: Counts as the file's seed.
+            file: Name of the file in error messages.
+            overrides: Dotted keys with values that override the file's: `("path.rate", "20mbit")`.
+            seed: Overrides the file's seed.
             controllers: Algorithms in Python.
 
         Raises:
-            ScenarioError: When something is wrong with it.
+            ScenarioError: When the scenario is invalid.
         """
     @property
     def source(self) -> str:
-        """The text that it was read from."""
+        """The text from which it was read."""
     @property
     def file(self) -> str:
-        """What errors call it."""
+        """Name of the file in error messages."""
     @property
     def title(self) -> str | None:
-        """The first comment line, or None."""
+        """The first comment line; None without a comment."""
     @property
     def profile(self) -> tuple[str, list[tuple[str, str]]] | None:
-        """The name of its path's profile, and (key, value as TOML) of what it gave; or None."""
+        """Name of the path's profile and the (key, value as TOML) pairs that it provides; None without one."""
 
     @property
     def seed(self) -> int:
-        """The seed of the run."""
+        """Seed of the run."""
     @property
     def duration_s(self) -> float:
-        """How long the run lasts, in seconds of virtual time."""
+        """Duration of the run, in seconds of virtual time."""
     @property
     def rate_bps(self) -> int:
-        """The rate of the bottleneck, in bit/s; that of the start, if it changes."""
+        """Rate of the bottleneck in bit/s, at the start if it changes."""
     @property
     def links(self) -> list[tuple[str, int]]:
         """(name, rate in bit/s at the start) of every link, the bottleneck first."""
     @property
     def varying_links(self) -> list[str]:
-        """The links whose rate varies by a pattern: the rate of `links` is its mean."""
+        """Links whose rate follows a pattern; their rate in `links` is the mean."""
     @property
     def changes(self) -> list[tuple[float, int]]:
         """(time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path."""
     def rate_over_time(self, bins: int) -> list[tuple[float, int]]:
-        """(time in seconds, rate in bit/s at which the bottleneck can send from then on).
+        """Returns (time in seconds, rate in bit/s at which the bottleneck can send from then on).
 
-        At every change of the path, and of a rate that varies by a pattern the mean of each of
-        `bins` equal parts of the run. A shaper counts.
+        There is one entry for every change of the path. A rate that follows a pattern is the mean of
+        each of `bins` equal parts of the run. A shaper's rate is included.
         """
     @property
     def rtt_s(self) -> float:
-        """The path's two-way propagation delay, in seconds."""
+        """Two-way propagation delay of the path, in seconds."""
     @property
     def flows(self) -> list[tuple[str, str]]:
-        """(name, cc) of every flow, in the order of the trace's flow numbers. No two have the same name."""
+        """(name, cc) of every flow, in the order of the trace's flow numbers. Names are unique."""
     @property
     def workloads(self) -> list[tuple[str, str]]:
         """(name, cc) of every workload, in the order of the trace's workload numbers."""
     @property
     def is_random(self) -> bool:
-        """Whether another seed can give another result."""
+        """Whether another seed can change the result of the run."""
     def expectations(
         self,
     ) -> list[tuple[str, float | None, str, list[tuple[int | None, str, float, str]]]]:
-        """What its runs shall come to, each as (text, quantile, comparison, [(flow, column, bound, unit)]).
+        """Returns the conditions that its runs must meet.
 
-        `quantile` is None for every repetition, `flow` None for what is no flow's.
+        Each is (text, quantile, comparison, [(flow, column, bound, unit)]). A quantile of None means
+        that every repetition must meet the condition, a flow of None that the value does not belong
+        to a flow.
 
         Raises:
-            ScenarioError: When a condition is none, or is about something that is not there.
+            ScenarioError: When a condition is invalid, or refers to something that does not exist.
         """
     def to_toml(self) -> str:
-        """The scenario as TOML, with every default, those of the algorithms too, and every flow written out."""
+        """Returns the scenario as TOML, with all flows and all defaults, including those of the algorithms."""
 
 @final
 class RunResult:
     """A finished run: its metrics, and its trace if one was recorded."""
 
     def metrics_json(self) -> str:
-        """The metrics as one JSON object."""
+        """Returns the metrics as one JSON object."""
     @property
     def trace_hash(self) -> str | None:
         """A fingerprint of every value of the trace, 16 hexadecimal digits; None without a trace."""
     @property
     def tables(self) -> list[str]:
-        """The names of the recorded tables."""
+        """Names of the recorded tables."""
     def table(self, name: str) -> dict[str, _Numbers | _Labels]:
-        """The columns of a table, all of one length.
+        """Returns the columns of a table, all of the same length.
 
-        A column of labels is the pair (codes, labels); codes are bytes, four of them from the 256th
-        label on, and the largest stands for none. A float's none is NaN. The arrays own the memory
-        that the recorder filled: nothing is copied, and each call gives the same arrays.
+        A column of labels is the pair (codes, labels). Codes are `uint8`, or `uint32` with 256 or more
+        labels; the largest code means no label. A missing float is NaN. The arrays own the memory that
+        the recorder filled: nothing is copied, and each call returns the same arrays.
 
         Raises:
             KeyError: When no table of that name was recorded.
         """
     def units(self, name: str) -> dict[str, str]:
-        """The unit of each column of a table; empty for names, labels and counts.
+        """Returns the unit of each column of a table; empty for names, labels and counts.
 
         Raises:
             KeyError: When no table of that name was recorded.
@@ -617,11 +619,11 @@ class LinkRun:
     """A program that runs behind a path. Linux only."""
 
     def hear(self) -> str | None:
-        """What is said next, one JSON object; empty when a signal came meanwhile, None when all has been said."""
+        """Returns the next message, one JSON object; empty if a signal arrived first, None at the end."""
     def stop(self) -> None:
-        """Asks the program to end."""
+        """Asks the program to terminate."""
     def end(self) -> None:
-        """Waits until nothing is left of it."""
+        """Waits until all its processes have ended."""
 
 def link(
     scenario: Scenario,
@@ -633,30 +635,30 @@ def link(
     live: bool = False,
     captures: str | PathLike[str] | None = None,
 ) -> LinkRun:
-    """Begins to run a program behind a scenario's path, in namespaces of its own. Linux only.
+    """Starts a program behind a scenario's path, in its own namespaces. Linux only.
 
     Args:
-        scenario: Its first flow's way is that of all packets.
+        scenario: Its path; all packets take the path of its first flow.
         command: The program with its arguments.
-        far: Programs that run at the far end until the first one ends.
-        upload: The scenario's data are what the program sends, not what it gets.
-        uplink: The outside can be reached, through a proxy at the far end.
-        live: Say every second how it is going.
+        far: Programs that run at the far end until the first program ends.
+        upload: The program sends the scenario's data instead of receiving them.
+        uplink: Gives access to the outside, through a proxy at the far end.
+        live: Report the progress every second.
         captures: A directory for captures of both ends.
 
     Raises:
-        ScenarioError: When the scenario asks for what needs a look into the endpoints.
-        OSError: When no process can be started.
+        ScenarioError: When the scenario requires control over the endpoints.
+        OSError: When a process can't be started.
     """
 
 def namespaces_refused() -> tuple[str, str] | None:
-    """Tries whether network namespaces may be made here. Linux only.
+    """Tests whether network namespaces can be created here. Linux only.
 
     Returns:
-        What is refused, and who may allow it how; None when nothing is.
+        The problem and its fix; None if namespaces can be created.
 
     Raises:
-        OSError: When no process can be started.
+        OSError: When a process can't be started.
     """
 
 def run(
@@ -665,20 +667,20 @@ def run(
     """Runs a scenario with the GIL released.
 
     Args:
-        scenario: What to run.
+        scenario: The scenario to run.
         trace: `off`, `ack` for a row at every ACK, or the interval between two rows, like `10ms`.
-        progress: Called some hundred times a second with seconds done, seconds in all, and events
-            done. What it raises ends the run.
+        progress: Called about a hundred times a second with the seconds completed, the total
+            seconds, and the events processed. An exception that it raises ends the run.
 
     Raises:
         ScenarioError: When the scenario can't run (an algorithm's parameter, memory) or `trace` is
-            neither.
-        KeyboardInterrupt: On Ctrl-C, within some ten milliseconds.
+            neither a level nor an interval.
+        KeyboardInterrupt: On Ctrl-C, within about ten milliseconds.
     """
 
 @final
 class SweepPlan:
-    """The points of a sweep, all checked. A run's number is (seed - first seed) x points + point."""
+    """The checked points of a sweep. The number of a run is (seed - first seed) x points + point."""
 
     @staticmethod
     def make(
@@ -695,58 +697,66 @@ class SweepPlan:
         points: Sequence[Sequence[tuple[str, str]]] | None,
         controllers: Sequence[_GivenController] = ...,
     ) -> SweepPlan:
-        """Makes the points of a scenario's text, and checks each.
+        """Creates the points of a scenario's text, and checks each.
 
         Args:
-            text: TOML, in which `[sweep]` may say what is varied.
-            file: What errors call it.
+            text: TOML; its `[sweep]` may declare the varied keys.
+            file: Name of the file in error messages.
             fixed: Keys with one value each, for every point.
             axes: Keys with their values, or with one range each.
-            given: Keys with what stands behind the `=` of a `--set`: several values have commas
-                between.
-            together: Keys that are varied together; empty for those of the file.
-            sample: How many points are drawn.
+            given: Keys with the text after the `=` of a `--set`; commas separate several values.
+            together: Keys that vary together; empty for those of the file.
+            sample: Number of points to draw.
             repeat: Runs of each point.
-            seed: Of the first run of each point.
-            points: The points themselves, in the place of axes.
+            seed: Seed of the first run of each point.
+            points: The points themselves, instead of axes.
             controllers: Algorithms in Python.
 
         Raises:
-            ScenarioError: When something is wrong, in any point.
+            ScenarioError: When a point is invalid.
         """
     @property
     def axes(self) -> list[tuple[str, list[str]]]:
-        """(key, its values) of what is varied; those of a range have been drawn."""
+        """(key, values) of the varied keys; values of a range are already drawn."""
     @property
     def mode(self) -> Literal["cartesian", "zip", "sample", "callable"]:
-        """How the axes come to points."""
+        """Way in which the axes combine into points."""
     @property
     def points(self) -> int:
-        """How many points there are."""
+        """Number of points."""
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
     @property
     def seeds(self) -> tuple[int, int]:
-        """The seed of the first run of each point, and how many seeds follow each other."""
+        """Seed of each point's first run, and the number of consecutive seeds."""
     @property
     def added_jitter(self) -> list[tuple[str, str, str]]:
-        """(key, least, most) of what was added so that repetitions differ."""
+        """(key, minimum, maximum) of the jitter added so that repetitions differ."""
     @property
     def memory(self) -> tuple[int, int]:
-        """The most memory that one run needs, in bytes, and the point that it is a run of."""
+        """Memory in bytes of the run that needs the most, and the point of that run."""
     def settings(self, point: int) -> list[tuple[str, str]]:
-        """(key, value) of what a point sets, as `--set` takes it."""
+        """Returns the (key, value) pairs that a point sets, as `--set` takes them."""
     def places(self, axis: int) -> list[int | None]:
-        """Of each point the number of its value on an axis, or None where it does not set that key."""
+        """Returns, for each point, the index of its value on an axis; None if it does not set that key."""
     def scenarios(self, first: int, last: int) -> list[str]:
-        """The scenario of each of some points as TOML, every default written out, with the first seed."""
+        """Returns the scenarios of a range of points as TOML, with every default and the first seed."""
     def start(self, ranges: Sequence[tuple[int, int]], threads: int, shard_s: float) -> SweepRun:
-        """Begins to run ranges of run numbers, each with the number behind its last, in shards of about so long."""
+        """Starts running ranges of run numbers on `threads` threads, in shards of about `shard_s` seconds.
+
+        Args:
+            ranges: First run of each range, and one past its last.
+            threads: Number of threads.
+            shard_s: Duration of a shard in seconds.
+        """
 
 @final
 class PopulationPlan:
-    """So many paths of a population, under each arm. A run is a path, under all arms; its number is the path's."""
+    """A number of paths of a population, under each arm.
+
+    A run is one path under all arms; its number is that of the path.
+    """
 
     @staticmethod
     def make(
@@ -762,54 +772,60 @@ class PopulationPlan:
 
         Args:
             text: TOML.
-            file: What errors call it.
+            file: Name of the file in error messages.
             arms: Arms of the file, or algorithms.
-            paths: How many.
-            seed: Of all that is drawn.
-            changes: Keys of the scenario with what is drawn instead, in all classes.
+            paths: Number of paths.
+            seed: Seed of everything that is drawn.
+            changes: Keys of the scenario with the distribution that replaces theirs, in all classes.
 
         Raises:
-            ScenarioError: When something is wrong.
+            ScenarioError: When the population is invalid.
         """
     @property
     def title(self) -> str:
-        """What the population is, in one line."""
+        """Title of the population, in one line."""
     @property
     def runs(self) -> int:
-        """How many paths there are."""
+        """Number of paths."""
     def scenario(self, path: int, arm: int) -> str:
-        """The scenario of a path under an arm, by their numbers, as TOML with every default written out."""
+        """Returns the scenario of a path under an arm, both given by number, as TOML with every default."""
     def paths(self, first: int, last: int) -> _Rows:
-        """A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn."""
+        """Returns one row per path: its number as `pair`, its class, the seed of its runs, and the drawn values."""
     def start(self, ranges: Sequence[tuple[int, int]], threads: int, shard_s: float) -> SweepRun:
-        """Begins to run ranges of path numbers, each with the number behind its last, in shards of about so long."""
+        """Starts running ranges of path numbers on `threads` threads, in shards of about `shard_s` seconds.
+
+        Args:
+            ranges: First path of each range, and one past its last.
+            threads: Number of threads.
+            shard_s: Duration of a shard in seconds.
+        """
 
 def populations() -> list[tuple[str, str]]:
-    """(name, text) of the populations that come with the program."""
+    """Returns (name, text) of the populations included in the program."""
 
 @final
 class SweepRun:
     """Threads that run parts of a plan."""
 
     def next(self, patience_s: float) -> tuple[int, int, _Rows] | Literal[False] | None:
-        """Waits for the next shard with the GIL released, for some seconds at most.
+        """Waits for the next shard with the GIL released, for at most `patience_s` seconds.
 
         Returns:
-            (number of its first run, that behind its last, columns); None when it took longer;
-            False when all is done. A column of words is the pair (codes, labels); a measure's none
-            is NaN.
+            (number of its first run, one past the number of its last run, columns); None after a
+            timeout; False when all runs are done. A column of words is the pair (codes, labels); a
+            missing measure is NaN.
 
         Raises:
             RuntimeError: When a run panicked.
         """
     @property
     def runs(self) -> int:
-        """How many runs are done."""
+        """Number of completed runs."""
     @property
     def packets(self) -> int:
-        """How many data packets they have moved."""
+        """Number of data packets that the runs have moved."""
     def stop(self) -> None:
-        """Ends all runs, within some ten milliseconds."""
+        """Stops all runs, within about ten milliseconds."""
 
 _FleetTables: TypeAlias = list[
     tuple[
@@ -826,28 +842,27 @@ _FleetTables: TypeAlias = list[
 
 @final
 class FleetReader:
-    """Reads the files of one host, one after the other, and gives rows of a fleet directory's tables.
+    """Reads the files of one host, one after the other, and returns rows of a fleet directory's tables.
 
-    `key` is of 16 bytes: with it, addresses become tokens, and bad lines are not quoted.
+    `key` has 16 bytes: with it, addresses become tokens, and the text of bad lines is omitted.
     """
 
     @staticmethod
     def ss(host: str, samples: bool, key: bytes | None) -> FleetReader:
-        """Of `ss`: connections, and each sample if asked for."""
+        """Creates a reader of `ss` output: connections, and each sample if requested."""
     @staticmethod
     def nginx(format: str, keep: Sequence[str], key: bytes | None) -> FleetReader:  # noqa: A002
-        """Of nginx's logs in a format, with further variables to keep.
+        """Creates a reader of nginx logs in a format, with further variables to keep.
 
         Raises:
-            ValueError: When the format can't be read; its arguments are what is wrong, and what
-                helps.
+            ValueError: When the format can't be parsed; its arguments are the problem and the fix.
         """
     @staticmethod
     def counters(silent: bool) -> FleetReader:
-        """Of /proc/net/snmp and the like; bad lines are not quoted when `silent`."""
+        """Creates a reader of /proc/net/snmp and similar files; `silent` omits the text of bad lines."""
     @staticmethod
     def histograms(silent: bool) -> FleetReader:
-        """Of bpftrace's histograms."""
+        """Creates a reader of bpftrace histograms."""
     def begin(self, path: str | PathLike[str]) -> None:
         """Opens the next file: plain, gzip or zstd.
 
@@ -855,43 +870,42 @@ class FleetReader:
             OSError: When it can't be read.
         """
     def read(self, rows: int, bytes: int) -> bool:  # noqa: A002
-        """Reads on until so many rows can be taken or so many bytes of text are read, with the GIL released.
+        """Reads on until `rows` rows are complete or `bytes` bytes of text are read, with the GIL released.
 
         Returns:
-            False when the file has ended.
+            False at the end of the file.
 
         Raises:
-            OSError: When it can't be read on; what was read until there counts, and the file has ended.
+            OSError: When reading fails; the data read so far are kept, and the file is closed.
         """
     @property
     def position(self) -> int:
-        """How many bytes of the open file, as it lies there, have been read."""
+        """Bytes read of the last opened file, before decompression."""
     @property
     def rows(self) -> int:
-        """How many rows can be taken."""
+        """Number of complete rows."""
     def take(self) -> _FleetTables:
-        """Takes the rows that are complete.
+        """Takes the complete rows.
 
         Returns:
-            Tables by name, with their columns. Numbers have NaN where there is none, times are in
-            microseconds, a column of words is the pair (codes, labels), and a text that is not
-            there is empty.
+            Tables by name, with their columns. A missing number is NaN, times are in microseconds, a
+            column of words is the pair (codes, labels), and a missing text is empty.
         """
     def open(self) -> _FleetTables:
-        """Rows of what may go on in a further file."""
+        """Returns the rows that may continue in a further file."""
     def take_bad(self) -> list[tuple[int, str, str]]:
-        """Takes the bad lines since the last call: (number, what is wrong, its beginning)."""
+        """Takes the bad lines since the last call: (line number, problem, beginning of the line)."""
     @property
     def counts(self) -> list[tuple[str, int]]:
-        """How many of what have been read."""
+        """Number of items read, by kind."""
     def state(self) -> str:
-        """What is needed to go on with a further file."""
+        """Returns the state needed to continue with a further file."""
     def resume(self, state: str) -> bool:
-        """Goes on from a state; false when that is of another version."""
+        """Continues from a state; false if the state is of another version."""
 
 @final
 class FleetSampler:
-    """A live host's connections; Linux only."""
+    """The connections of a live host; Linux only."""
 
     def __new__(
         cls,
@@ -901,31 +915,40 @@ class FleetSampler:
         src: tuple[IPv4Address | IPv6Address, int] | None = None,
         dst: tuple[IPv4Address | IPv6Address, int] | None = None,
     ) -> FleetSampler:
-        """Of connections in some states (else all that may carry data), with ports in ranges, addresses in networks.
+        """Creates a sampler of connections with the given states, ports and addresses.
+
+        Args:
+            states: States of the connections; by default all that may carry data.
+            sport: Range of source ports.
+            dport: Range of destination ports.
+            src: Network of the source address, with its prefix length.
+            dst: Network of the destination address, with its prefix length.
 
         Raises:
-            ValueError: When there is no such state; those that there are are its argument.
+            ValueError: When a state does not exist; its argument lists the existing ones.
             OSError: When the kernel has no sock_diag.
         """
     def list(self) -> tuple[bytes, int, bool]:
-        """The connections that there are now.
+        """Lists the current connections.
 
         Returns:
-            Lines as ss prints them, how many, and whether the table changed meanwhile.
+            Lines as printed by ss, the number of connections, and whether the table changed meanwhile.
 
         Raises:
-            OSError: When the kernel refuses.
+            OSError: When the kernel refuses the request.
         """
 
 def fleet_begin(path: str | PathLike[str]) -> int:
-    """When a file begins, in microseconds since 1970, by what is in it, its name, or when it was written.
+    """Returns the time at which a file begins, in microseconds since 1970.
+
+    The time comes from the file's content, its name, or its modification time.
 
     Raises:
-        OSError: When it can't be read.
+        OSError: When the file can't be read.
     """
 
 def fleet_variables(format: str) -> list[str]:  # noqa: A002
-    """The variables of a log's format.
+    """Returns the variables of a log format.
 
     Raises:
         ValueError: As for :meth:`FleetReader.nginx`.
@@ -936,17 +959,16 @@ class CaptureRun:
     """Captures that are being read."""
 
     def next(self, patience_s: float) -> dict[str, Any] | str | None:
-        """Waits for flows with the GIL released, for some seconds at most.
+        """Waits for flows with the GIL released, for at most `patience_s` seconds.
 
         Returns:
-            Columns of flows that are over; None when it took longer; the report as JSON when all is
-            read.
+            Columns of finished flows; None after a timeout; the report as JSON at the end.
         """
     @property
     def progress(self) -> tuple[int, int, int, int]:
-        """Bytes read of the files, packets seen, flows that are over, flows that are open."""
+        """Bytes of the files read, packets read, finished flows, and open flows."""
     def stop(self) -> None:
-        """Ends it soon."""
+        """Stops reading soon."""
 
 def capture(
     files: Sequence[str | PathLike[str]],
@@ -956,78 +978,82 @@ def capture(
     udp: bool,
     addresses: bool,
 ) -> CaptureRun:
-    """Begins to read captures, one after the other.
+    """Starts reading captures, one after the other.
 
     Args:
-        files: Pcap or pcapng, perhaps compressed.
-        idle_s: A flow without a packet for longer is over.
-        pause_s: Payload after a longer pause begins a new chunk.
-        udp: Datagrams make flows, too.
-        addresses: Columns `client` and `server`.
+        files: Pcap or pcapng files, plain or compressed.
+        idle_s: Seconds without a packet after which a flow is over.
+        pause_s: Seconds of pause after which payload begins a new chunk.
+        udp: Whether UDP datagrams make flows, too.
+        addresses: Whether to return the columns `client` and `server`.
     """
 
 def capture_head(file: str | PathLike[str], most: int) -> bytes:
-    """The first bytes of a file's content, at most so many, decompressed.
+    """Returns the first bytes of a file's content, at most `most`, decompressed.
 
     Raises:
-        OSError: When it can't be read.
+        OSError: When the file can't be read.
     """
 
 def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packets", ""]] | None:
-    """(number, unit) of a value as `--set` takes it, or None for a word."""
+    """Returns (number, unit) of a value as `--set` takes it; None for a word."""
 
 def rows(runs: Sequence[tuple[int, str]]) -> _Rows:
-    """Rows of runs, named and typed as those of a sweep's shards.
+    """Returns rows of runs, with the names and types of a sweep's shards.
 
     Args:
-        runs: The point and :meth:`RunResult.metrics_json` of each.
+        runs: The point and the :meth:`RunResult.metrics_json` of each run.
 
     Raises:
-        ValueError: When one is not the metrics of a run.
+        ValueError: When an element is not the metrics of a run.
     """
 
 def memory_needed(scenario: Scenario, trace: str) -> int:
-    """An upper estimate of the memory that a run holds at once, in bytes; `trace` is that of :func:`run`.
+    """Returns an upper estimate of the memory that a run uses at once, in bytes.
+
+    Args:
+        scenario: The scenario of the run.
+        trace: As for :func:`run`.
 
     Raises:
-        ScenarioError: When `trace` is no level.
+        ScenarioError: When `trace` is neither a level nor an interval.
     """
 
 def handed_over(path: str | PathLike[str], repeatable: bool) -> RunResult:
-    """The results that a runner in another process wrote to a file.
+    """Reads the results that a runner in another process wrote to a file.
 
     Args:
         path: The file.
-        repeatable: The same scenario and seed give the same trace, so that its fingerprint means
-            something.
+        repeatable: Whether the same scenario and seed give the same trace; only such a trace has a
+            fingerprint.
 
     Raises:
-        OSError: When it can't be read, or has no results.
+        OSError: When the file can't be read, or has no results.
     """
 
 def algorithms() -> list[Algorithm]:
-    """The congestion-control algorithms, sorted by name."""
+    """Returns the congestion-control algorithms, sorted by name."""
 
 def impairments() -> list[Impairment]:
-    """What a path may do to packets, besides queueing and carrying them."""
+    """Returns the impairments of a path."""
 
 def metrics() -> list[Metric]:
-    """The metrics of a run, of flows, workloads and links, in the order of `docs/reference/metrics.md`."""
+    """Returns the metrics of a run, of flows, workloads and links, in the order of `docs/reference/metrics.md`."""
 
 def profiles() -> list[Profile]:
-    """The paths that have a name."""
+    """Returns the named paths."""
 
 def queues() -> list[Queue]:
-    """The queues that a link may have."""
+    """Returns the queues that a link may have."""
 
 def scenario_keys() -> list[Key]:
-    """Every key of a scenario, in the order in which one writes them."""
+    """Returns every key of a scenario, in the order of writing."""
 
 def schema() -> str:
-    """The JSON schema of a scenario, as text."""
+    """Returns the JSON schema of a scenario, as text."""
 
 def conformance_cases() -> list[str]:
-    """The numbers of the BBR draft's test cases: A.1 to A.22."""
+    """Returns the numbers of the BBR draft's test cases: A.1 to A.22."""
 
 def conformance_case(
     case: str,
@@ -1039,15 +1065,15 @@ def conformance_case(
     """Runs a test case of the BBR draft with the GIL released.
 
     Args:
-        case: Its number.
-        cc: The algorithm.
-        params: Parameters of it, with values as `--set` takes them.
-        seed: The seed of everything random.
+        case: Number of the test case.
+        cc: Name of the algorithm.
+        params: Parameters of the algorithm, with values as `--set` takes them.
+        seed: Seed of everything random.
         controllers: Algorithms in Python.
 
     Raises:
-        KeyError: When there is no such case.
-        ScenarioError: When there is no such algorithm or parameter.
+        KeyError: When the test case does not exist.
+        ScenarioError: When the algorithm or a parameter does not exist.
     """
 
 def agent_plan(
@@ -1058,27 +1084,34 @@ def agent_plan(
     runner: str,
     offered: Sequence[str] | None = None,
 ) -> str:
-    """What agents do in a run of a scenario, as JSON; refuses by its key what a kernel has not got."""
-
-def measured(scenario: Scenario, trace: str, folder: str | PathLike[str], facts: str) -> RunResult:
-    """Metrics and trace of what agents wrote down in a folder: `send`, `receive`, `tap-sender`, `tap-in`, `tap-out`.
-
-    Args:
-        scenario: What was run.
-        trace: `off`, or the interval between two rows of a link; `ack` is 1 ms.
-        folder: Where the files are.
-        facts: JSON: `runner`; `first_port`; `paced`, whether the sender's device paces every flow; `departs`, which
-            bit of a packet is out when `tap-out` sees it, `first` or `last`; `host` and `warnings` of the metrics.
+    """Returns the agents' plan for a run of a scenario, as JSON.
 
     Raises:
-        RuntimeError: When a file is missing or breaks off, or a flow failed.
+        ScenarioError: When the scenario has a key that a kernel does not support.
+    """
+
+def measured(scenario: Scenario, trace: str, folder: str | PathLike[str], facts: str) -> RunResult:
+    """Reconstructs metrics and trace from the files that agents wrote to a folder.
+
+    The files are `send`, `receive`, `tap-sender`, `tap-in` and `tap-out`.
+
+    Args:
+        scenario: The scenario of the run.
+        trace: `off`, or the interval between two rows of a link; `ack` means 1 ms.
+        folder: The folder with the files.
+        facts: JSON: `runner`; `first_port`; `paced`, whether the sender's device paces every flow;
+            `departs`, `first` or `last`, the bit of a packet that leaves when `tap-out` records it;
+            `host` and `warnings` of the metrics.
+
+    Raises:
+        RuntimeError: When a file is missing or incomplete, or a flow failed.
     """
 
 def check_kernel(scenario: Scenario) -> None:
-    """Refuses by its key what a run on this machine's TCP can't be given.
+    """Refuses a scenario with a key that a run on this machine's TCP does not support.
 
     Raises:
-        ScenarioError: When there is something of the kind.
+        ScenarioError: When the scenario has such a key.
     """
 
 def run_kernel(
@@ -1087,24 +1120,24 @@ def run_kernel(
     """Runs a scenario on this machine's TCP, in real time.
 
     Args:
-        scenario: What to run.
-        trace: `off`, or the interval between two rows; `ack` is 1 ms.
-        progress: Called some ten times a second with the seconds done, the seconds in all, and 0.
+        scenario: The scenario to run.
+        trace: `off`, or the interval between two rows; `ack` means 1 ms.
+        progress: Called about ten times a second with the seconds completed, the total seconds, and 0.
 
     Raises:
-        ScenarioError: When it asks for what a kernel has not got, or for more than this machine can
-            pace.
-        OSError: When this machine does not allow it; the text says what to do.
-        RuntimeError: When it was ended from outside, or a recording breaks off.
-        KeyboardInterrupt: On Ctrl-C; nothing is left of the run.
+        ScenarioError: When the scenario has a key that a kernel does not support, or exceeds the rate
+            that this machine can pace.
+        OSError: When this machine does not permit the run; the text names the fix.
+        RuntimeError: When the run was ended from outside, or a recording is incomplete.
+        KeyboardInterrupt: On Ctrl-C, after removing everything that the run created.
     """
 
 def agent(arguments: Sequence[str]) -> int:
-    """Runs the program `fullpipe-agent` with these arguments; gives its exit code."""
+    """Runs the program `fullpipe-agent` with these arguments. Returns its exit code."""
 
 def uml_topology(scenario: Scenario) -> str:
-    """The path of a scenario as Linux's queueing disciplines, as JSON: `nodes`, `tc`, `departs_first`.
+    """Returns the path of a scenario as Linux's queueing disciplines, as JSON: `nodes`, `tc`, `departs_first`.
 
     Raises:
-        ScenarioError: When it asks for what they do not do.
+        ScenarioError: When the path has a feature that the disciplines lack.
     """

@@ -140,7 +140,7 @@ def _syntax(impairment: Impairment) -> str:
 
 
 def _part(part: Part) -> str:
-    alone = part["unit"] == "a word by itself"
+    alone = part["unit"] == "keyword without a value"
     words = [part["name"]] if part["named"] or alone else []
     if not alone:
         words.append(

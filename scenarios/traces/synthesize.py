@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the traces of this folder. The numbers are drawn, not measured: nobody's network is in them.
+"""Writes the traces of this folder. The numbers are drawn at random, not measured in a network.
 
-cellular.trace: 30 s of a made-up cellular link, in mahimahi's format. The model is Sprout's (Winstein et al., NSDI
-2013): a rate that is a Brownian motion of 200 packets/s per root second, from 0 to 1000 packets/s, and opportunities
-at random (Poisson) with it; at zero it stays for some time: an outage.
+cellular.trace: 30 s of a synthetic cellular link, in mahimahi's format. The model is Sprout's (Winstein et al., NSDI
+2013): the rate is a Brownian motion of 200 packets/s per root second, from 0 to 1000 packets/s, and delivery
+opportunities are a Poisson process with this rate. When the rate reaches zero, it stays there for some time: an outage.
 
-satellite-forward.csv, satellite-reverse.csv: 60 s of made-up one-way delays over low satellites, a step each 100 ms.
-Each 15 s the path leads over another one, whose delay is 18 to 36 ms and drifts by up to 0.3 ms a second.
+satellite-forward.csv, satellite-reverse.csv: 60 s of synthetic one-way delays over low-orbit satellites, with a step
+every 100 ms. Every 15 s the path changes to another satellite, with a delay of 18 to 36 ms that drifts by up to 0.3 ms
+per second.
 """
 
 import math
@@ -20,14 +21,14 @@ PASS, PASSES, STEP_MS = 15, 4, 100
 
 
 def main() -> None:
-    """Writes the traces beside itself."""
+    """Writes the traces to the folder of this program."""
     cellular()
     for direction, seed in (("forward", 1), ("reverse", 2)):
         satellite(direction, random.Random(seed))
 
 
 def satellite(direction: str, draw: random.Random) -> None:
-    """A step a line: when, and the delay from then on."""
+    """Writes one step per line: a time, and the delay from then on."""
     lines = ["# time, one-way delay\n"]
     for satellite in range(PASSES):
         delay, drift = draw.uniform(18, 36), draw.uniform(-0.3, 0.3)
@@ -40,7 +41,7 @@ def satellite(direction: str, draw: random.Random) -> None:
 
 
 def cellular() -> None:
-    """A millisecond a line: when an opportunity comes."""
+    """Writes the millisecond of one delivery opportunity per line."""
     draw = random.Random(30)
     rate, times = 500.0, []
     for ms in range(1, SECONDS * 1000 + 1):

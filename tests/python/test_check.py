@@ -108,7 +108,7 @@ def test_junit_has_a_suite_a_scenario_and_a_case_a_condition(
     [
         (
             "flow.c.goodput >= 1mbit",
-            'base.toml:3: expect.0 = "flow.c.goodput >= 1mbit": no flow is called "c"',
+            'base.toml:3: expect.0 = "flow.c.goodput >= 1mbit": there is no flow "c"',
         ),
         ("flow.a.goodputs >= 1mbit", 'did you mean "goodput"?'),
         ("flow.a.goodput >= 1", "a rate needs a unit"),

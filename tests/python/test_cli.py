@@ -380,7 +380,7 @@ def test_a_profile_of_the_command_line_is_the_path(
     assert done.returncode == 0, done.stderr
     assert "profile dsl: rate 50mbit, buffer 250ms, flow.reverse_route" in done.stdout
     resolved = (tmp_path / "kept" / "resolved.toml").read_text()
-    assert "# The path is that of the profile dsl." in resolved
+    assert "# The path is the profile dsl." in resolved
     assert 'rate = "50mbit"' in resolved
     assert 'rtt = "30ms"' in resolved
     again = fullpipe("run", "kept/resolved.toml", "--json", "--trace", "10ms")

@@ -149,7 +149,7 @@ def test_who_has_the_capabilities_needs_no_user_namespace_but_a_network_one() ->
     assert _said_by_one_without("echo 0 > /proc/sys/user/max_user_namespaces")["state"] == "ok"
     told = _said_by_one_without("echo 0 > /proc/sys/user/max_net_namespaces")
     assert "does not allow a network namespace" in told["found"]
-    assert told["fix"] == "let root allow it: sysctl user.max_net_namespaces=10000"
+    assert told["fix"] == "as root, allow it: sysctl user.max_net_namespaces=10000"
 
 
 def _said_by_one_without(limit: str, *how: str) -> dict[str, str]:

@@ -237,7 +237,7 @@ def test_other_compression_is_refused_with_what_to_do(
     result = fleet("--arm", "a=a.xz", "-o", "out")
     assert result.exit_code == 2
     assert (
-        "error: a.xz: compressed with xz, which is not read here\n  fix: xz -dk FILE"
+        "error: a.xz: compressed with xz, which is not supported\n  fix: xz -dk FILE"
         in result.stderr
     )
     assert not Path("out").exists()
@@ -337,7 +337,7 @@ def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:
         file.write("ESTAB 0 many 10.0.0.1:443 192.0.2.9:3\n")
     result = fleet(*ARMS, "-o", "out")
     assert result.exit_code == 0
-    said = "cubic/x/day-0.ss:9: Send-Q is no number: ESTAB 0 many 10.0.0.1:443 192.0.2.9:3"
+    said = "cubic/x/day-0.ss:9: Send-Q is not a number: ESTAB 0 many 10.0.0.1:443 192.0.2.9:3"
     assert said in result.output
     assert rows().height == 12
 

@@ -118,7 +118,7 @@ def test_a_capture_that_finds_no_room_is_said_and_nothing_is_kept(
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2, done.stderr
     assert "pcapng: File too large" in done.stderr
-    assert "fix: look for room where --out is" in done.stderr
+    assert "fix: free some space where --out is" in done.stderr
     assert not list(programs.glob("kept*"))
 
 
@@ -471,7 +471,7 @@ def test_without_root_it_works_or_says_what_to_allow(link: Link) -> None:
         return
     assert done.returncode == 2
     assert (
-        "fix: let root allow it: chmod 666 /dev/net/tun" in done.stderr
+        "fix: as root, allow access: chmod 666 /dev/net/tun" in done.stderr
         or "fix: run it as root" in done.stderr
     )
 
@@ -479,7 +479,7 @@ def test_without_root_it_works_or_says_what_to_allow(link: Link) -> None:
 def test_what_the_machine_cant_do_is_refused_with_the_estimate(link: Link) -> None:
     done = link("--rate=900gbit", "--", "echo", "it ran")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "faster than this machine can pace packet by packet, some" in done.stderr
+    assert "faster than this machine can pace packet by packet, about" in done.stderr
     assert "fix: ask for at most" in done.stderr
 
 

@@ -206,7 +206,7 @@ def test_what_is_wrong_is_said(fleet: Path, tmp_path: Path) -> None:
         'neither an arm of this population nor an algorithm\n  fix: did you mean "cubic"?'
         in said("simulate", "--cc", "cubik", *out)
     )
-    assert "{1ms..2mbit}: 1ms and 2mbit are not of one kind" in said(
+    assert "{1ms..2mbit}: 1ms and 2mbit have different units" in said(
         "simulate", "--set", "path.rtt={1ms..2mbit}", *out
     )
     assert "unknown key\n  fix: did you mean path.rtt?" in said(

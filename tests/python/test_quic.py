@@ -174,7 +174,7 @@ def test_a_cpu_that_is_not_there_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "loopback.toml"
     file.write_text(LOOPBACK)
     with pytest.raises(
-        fullpipe.ScenarioError, match="this process may not use such a CPU"
+        fullpipe.ScenarioError, match="this process may not use this CPU"
     ) as refused:
         fullpipe.run(file, set={"quic.client_cpu": "1023"}, on="quic")
     assert refused.value.key == "quic.client_cpu"
@@ -190,7 +190,8 @@ def test_threads_stay_where_they_are_told_and_awake(tmp_path: Path) -> None:
     assert run.flows[0]["completion_s"] is not None
     said = run.metrics["host"]["threads"]
     assert (
-        said == f"a thread a side, servers on CPU {server}, clients on CPU {client}, never asleep"
+        said
+        == f"one thread per side, servers on CPU {server}, clients on CPU {client}, busy polling"
     )
     assert (
         fullpipe.run(file, on="sim", set={"flow.0.bytes": "1MB"}).flows[0]["completion_s"]
@@ -262,17 +263,17 @@ def test_what_has_no_links_has_no_table_of_them_and_a_picture_without_a_queue(
 @pytest.mark.parametrize(
     ("change", "on", "message"),
     [
-        ({"flow.0.cc": "prague"}, "quic-virtual", "prague can't do without ECN counts and ECT"),
-        ({"flow.0.cc": "ledbat"}, "quic-virtual", "ledbat can't do without timestamps"),
-        ({"flow.0.cc": "rledbat"}, "quic-virtual", "needs timestamps, which QUIC has not got"),
+        ({"flow.0.cc": "prague"}, "quic-virtual", "prague needs ECN counts and ECT"),
+        ({"flow.0.cc": "ledbat"}, "quic-virtual", "ledbat needs timestamps"),
+        ({"flow.0.cc": "rledbat"}, "quic-virtual", "needs timestamps, which QUIC does not have"),
         ({"flow.0.ecn": "ect1"}, "quic-virtual", "noq sends with ECT"),
         ({"path.ack_filter": "on"}, "quic", "only the simulator filters ACKs"),
-        ({"host.send": "1us"}, "quic", "behind a path the machine is what hosts are"),
+        ({"host.send": "1us"}, "quic", "behind a path, the host is this machine itself"),
         ({"path.kind": "loopback"}, "quic-virtual", "has no virtual time"),
         (
             {"path.kind": "loopback", "path.loss": "1%"},
             "quic",
-            "path.loss.*own loopback is no such path",
+            "path.loss.*own loopback can't emulate this",
         ),
     ],
 )

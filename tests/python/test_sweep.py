@@ -268,7 +268,7 @@ def test_a_file_that_the_scenario_names_is_part_of_it(tmp_path: Path) -> None:
             ["--set", "flow.0.cc=cubic,qubic"],
             "point 1 of 2 (flow.0.cc=qubic): no algorithm of this name",
         ),
-        (["--set", "path.rtt=1ms..10ms"], "a range is drawn from"),
+        (["--set", "path.rtt=1ms..10ms"], "a range needs --sample"),
         (
             [
                 "--set",
@@ -284,7 +284,7 @@ def test_a_file_that_the_scenario_names_is_part_of_it(tmp_path: Path) -> None:
         ),
         (
             ["--zip", "path.rate,path.rtt", "--set", "path.rate=1mbit,2mbit"],
-            "to be varied with others, and has no values",
+            "is zipped with other keys, but has no values",
         ),
         (["--set", "path.buffer"], "is not KEY=VALUE"),
         (["--trace", "often"], "neither a level nor an interval"),

@@ -236,10 +236,10 @@ def test_what_was_readable_is_kept_and_the_rest_said(tmp_path: Path, fullpipe: F
     (tmp_path / "none.pcap").write_bytes(noise)
     (tmp_path / "zip.pcap.gz").write_bytes(gzip.compress(whole)[:-3000])
     for name, said, least in [
-        ("cut.pcap", "breaks off within a packet, at byte 23992", 40_000),
+        ("cut.pcap", "ends within a packet, at byte 23992", 40_000),
         (
             "noisy.pcap",
-            "50000 bytes in one place, first at byte 28024, are no packets and were passed over",
+            "50000 bytes in one place, first at byte 28024, are not packets and were skipped",
             100_000,
         ),
         ("zip.pcap.gz", "it can't be decompressed", 1),

@@ -90,7 +90,7 @@ def test_what_was_kept_is_run_again_with_the_same_flows_and_refused_with_others(
     }
     assert json.loads((tmp_path / "kept/metrics.json").read_text())["workloads"][0]["arrived"] == 2
     _scenario(tmp_path, _seen().head(1))
-    with pytest.raises(fullpipe.ScenarioError, match="the source is another one"):
+    with pytest.raises(fullpipe.ScenarioError, match="the fingerprint of the source differs"):
         fullpipe.run(tmp_path / "kept" / "resolved.toml")
 
 
@@ -134,6 +134,6 @@ def test_other_runners_refuse_it_by_its_key(tmp_path: Path) -> None:
     scenario = fullpipe.load(_scenario(tmp_path, _seen()))
     with pytest.raises(
         fullpipe.ScenarioError,
-        match=r"workload\.0\.cc = \"cubic\": --on uml has no flows that arrive",
+        match=r"workload\.0\.cc = \"cubic\": --on uml does not support flows that arrive",
     ):
         _core.agent_plan(scenario, "off", "10.0.0.2", 5001, "uml")

@@ -1,8 +1,8 @@
-//! Threads that make ranges of numbered runs, and hand rows back in shards of about a second.
+//! Threads that run ranges of numbered runs and return rows in shards of about a second.
 //!
 //! All threads work on one shard, run by run, so that none is idle while another has a shard to
-//! finish. A shard is cut when it has lasted long enough; where it is cut is a matter of the
-//! machine, what is in its rows is not.
+//! finish. A shard is cut when it has lasted long enough. The place of the cut depends on the
+//! machine, the contents of the rows do not.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -17,13 +17,14 @@ use std::time::{Duration, Instant};
 
 use crate::rows::Column;
 
-/// Numbered runs, each of which can be made by itself.
+/// Numbered runs that are independent of each other.
 pub trait Work: Debug + Send + Sync + 'static {
-    /// What is kept of a run until its shard is cut.
+    /// Result of a run, kept until its shard is cut.
     type Outcome: Debug + Send;
 
-    /// One run to its end, and how many packets it moved; none when `stop` was set meanwhile, which
-    /// is to be looked at every ten milliseconds or so.
+    /// Makes one run to its end; returns its result and the number of packets that it moved.
+    /// Returns `None` if `stop` is set meanwhile, which must be checked about every ten
+    /// milliseconds.
     fn run(&self, run: u64, stop: &AtomicBool) -> Option<(Self::Outcome, u64)>;
 
     /// The rows of runs, in the order of their numbers.
@@ -33,27 +34,27 @@ pub trait Work: Debug + Send + Sync + 'static {
     fn place(&self, run: u64) -> (usize, u64);
 }
 
-/// A shard that is done.
+/// A finished shard.
 #[derive(Debug)]
 pub struct Finished {
-    /// The numbers of its runs.
+    /// Numbers of its runs.
     pub runs: Range<u64>,
-    /// A row a flow and run, in the order of the runs' numbers.
+    /// One row per flow and run, in the order of the runs' numbers.
     pub columns: Vec<Column>,
 }
 
-/// A run that did not come to its end.
+/// A run that panicked.
 #[derive(Debug)]
 pub struct Panicked {
-    /// The point that it was a run of.
+    /// Point of the run.
     pub point: usize,
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// What it panicked with.
+    /// Payload of the panic.
     pub payload: Box<dyn Any + Send>,
 }
 
-/// Threads at work. Dropped, they stop.
+/// Threads at work. They stop when this is dropped.
 #[derive(Debug)]
 pub struct Running {
     progress: Arc<Progress>,
@@ -76,7 +77,7 @@ struct Shared<W: Work> {
     progress: Arc<Progress>,
 }
 
-/// What is still to be run, and the shards that are being run, by the number of their first run.
+/// Runs still to be made, and shards in progress, by the number of their first run.
 #[derive(Debug)]
 struct Queue<T> {
     left: VecDeque<Range<u64>>,
@@ -87,13 +88,13 @@ struct Queue<T> {
 #[derive(Debug)]
 struct Shard<T> {
     begun: Instant,
-    /// One a run that was given out; none while it runs.
+    /// Result of each run that was given out; `None` while it runs.
     runs: Vec<Option<T>>,
     missing: usize,
     closed: bool,
 }
 
-/// Makes ranges of runs on so many threads, in shards of about so long.
+/// Makes ranges of runs on `threads` threads, in shards that last about `shard`.
 pub fn start<W: Work>(
     work: &Arc<W>,
     ranges: &[Range<u64>],
@@ -130,11 +131,10 @@ pub fn start<W: Work>(
 }
 
 impl Running {
-    /// Waits for the next shard, for so long at most: none when that is over, or, with `true`, when
-    /// all is done.
+    /// Waits for the next shard, for at most `patience`: returns `None` after that time or, with
+    /// `true`, when all runs are done.
     ///
-    /// # Errors
-    /// When a run panicked, which is a broken invariant, ours or of a user's algorithm.
+    /// # Errors If a run panicked: an invariant is broken, ours or that of a user's algorithm.
     pub fn next(&self, patience: Duration) -> Result<(Option<Finished>, bool), Panicked> {
         let finished = locked(&self.finished).recv_timeout(patience);
         match finished {
@@ -145,21 +145,21 @@ impl Running {
         }
     }
 
-    /// How many runs are done.
+    /// Number of finished runs.
     pub fn runs(&self) -> u64 {
         self.progress.runs.load(Ordering::Relaxed)
     }
 
-    /// How many data packets they have moved.
+    /// Number of data packets moved so far.
     pub fn packets(&self) -> u64 {
         self.progress.packets.load(Ordering::Relaxed)
     }
 
-    /// Ends all runs, and waits for the threads.
+    /// Stops all runs and waits for the threads.
     pub fn stop(&self) {
         self.progress.stop.store(true, Ordering::Relaxed);
         for thread in locked(&self.threads).drain(..) {
-            drop(thread.join()); // what it panicked of was told
+            drop(thread.join()); // a panic was already reported
         }
     }
 }
@@ -192,10 +192,10 @@ impl<W: Work> Shared<W> {
         }
     }
 
-    /// The next run and the shard that it belongs to. Where one ends, the next shard begins.
+    /// Returns the next run and its shard. The next shard begins where this one ends.
     #[expect(
         clippy::disallowed_methods,
-        reason = "where shards are cut changes no row of them"
+        reason = "the place of a cut changes no row"
     )]
     fn take(&self, tell: &Sender<Result<Finished, Panicked>>) -> Option<(u64, u64)> {
         if self.progress.stop.load(Ordering::Relaxed) {
@@ -206,7 +206,7 @@ impl<W: Work> Shared<W> {
         let Queue { left, shards, open } = &mut *queue;
         let mut full = None;
         if let Some(first) = *open {
-            let shard = shards.get_mut(&first).expect("an open shard is there");
+            let shard = shards.get_mut(&first).expect("an open shard is in the map");
             let next = first + shard.runs.len() as u64;
             if left.front().is_none_or(|range| range.start != next)
                 || now - shard.begun >= self.long_enough
@@ -282,13 +282,13 @@ impl<W: Work> Shared<W> {
         let outcomes = shard
             .runs
             .into_iter()
-            .map(|outcome| outcome.expect("none is missing"));
+            .map(|outcome| outcome.expect("no result is missing"));
         let columns = self.work.columns(runs.clone().zip(outcomes));
-        drop(tell.send(Ok(Finished { runs, columns }))); // nobody waits any more after a stop
+        drop(tell.send(Ok(Finished { runs, columns }))); // after a stop, there is no receiver
     }
 }
 
-/// A panic in another thread has ended the sweep; what it held is in order.
+/// A panic in another thread has ended the sweep; the guarded data is still consistent.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,19 +1,18 @@
-//! What a value of an axis is worth: a number with its unit, from the text that stands in a
-//! scenario.
+//! The value of an axis as a number with a unit, read from the text in a scenario.
 
 use fullpipe_units::{Bytes, Rate, Span, percent};
 
 /// A number in the base unit of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// How many.
+    /// The number.
     pub value: f64,
-    /// Of what: `s`, `B`, `bit/s`, `bdp`, `packets`, or nothing for plain numbers and shares.
+    /// The unit: `s`, `B`, `bit/s`, `bdp`, `packets`, or empty for plain numbers and shares.
     pub unit: &'static str,
 }
 
-/// Reads `50ms`, `+20ms`, `100mbit`, `1500B`, `1%`, `8bdp`, `400packets`, `0.7`, `true`; none for a
-/// word.
+/// Reads `50ms`, `+20ms`, `100mbit`, `1500B`, `1%`, `8bdp`, `400packets`, `0.7`, `true`; `None` for
+/// a word.
 pub fn quantity(text: &str) -> Option<Quantity> {
     let text = text.trim();
     let of = |value: f64, unit| Some(Quantity { value, unit });
@@ -52,8 +51,8 @@ pub fn quantity(text: &str) -> Option<Quantity> {
 }
 
 impl Quantity {
-    /// As a scenario has it, to six digits that count, in whole base units where the unit has no
-    /// smaller ones.
+    /// The text for a scenario, with six significant digits, in whole base units where the unit has
+    /// no smaller ones.
     pub fn written(self) -> String {
         let Quantity { value, unit } = self;
         match unit {
@@ -66,7 +65,7 @@ impl Quantity {
     }
 }
 
-/// The nearest number that six decimal digits can write.
+/// The nearest number with six significant digits.
 fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().expect("a float's own text")
 }

@@ -1,4 +1,4 @@
-//! What is kept of runs: a row a flow and run, by the names of the metrics.
+//! Rows of runs: one row per flow and run, with columns named after the metrics.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use serde_json::Value as Json;
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name: that of the metric, with points where metrics lie in each other: `rtt_s.mean`,
-    /// `link.bottleneck.drops`.
+    /// Name of the metric, with dots for nested metrics: `rtt_s.mean`, `link.bottleneck.drops`.
     pub name: String,
     /// Its values.
     pub values: Values,
@@ -19,13 +18,13 @@ pub struct Column {
 pub enum Values {
     /// Counts.
     Counts(Vec<u64>),
-    /// Measures; NaN is "none".
+    /// Measures; NaN stands for a missing value.
     Measures(Vec<f64>),
-    /// Words: an index into `labels` each.
+    /// Words, each an index into `labels`.
     Words {
-        /// One a row.
+        /// One code per row.
         codes: Vec<u32>,
-        /// The words.
+        /// The distinct words.
         labels: Vec<String>,
     },
 }
@@ -38,15 +37,14 @@ pub(crate) struct Rows {
     index: BTreeMap<String, usize>,
 }
 
-/// What was given is not a run's metrics.
+/// The error that a value is not a run's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotMetrics;
 
-/// Rows of runs that were made elsewhere, or saved: the point of each, and its metrics as
-/// they are serialized.
+/// Rows of runs that were made elsewhere, or saved. Each item is a point and the serialized metrics
+/// of one of its runs.
 ///
-/// # Errors
-/// When one of them is not a run's metrics.
+/// # Errors If an item is not a run's metrics.
 pub fn rows(runs: impl IntoIterator<Item = (usize, Json)>) -> Result<Vec<Column>, NotMetrics> {
     let mut rows = Rows::default();
     for (point, metrics) in runs {
@@ -64,7 +62,7 @@ enum Cell {
 }
 
 impl Rows {
-    /// Adds a row for each flow and each workload of a run, of its metrics as they are serialized.
+    /// Adds a row for each flow and each workload of a run, from its serialized metrics.
     pub(crate) fn add(&mut self, point: usize, metrics: Json) -> Result<(), NotMetrics> {
         let Json::Object(mut whole) = metrics else {
             return Err(NotMetrics);
@@ -78,7 +76,7 @@ impl Rows {
         else {
             return Err(NotMetrics);
         };
-        // All flows of a workload are one row, behind those of the others.
+        // All flows of a workload share one row, behind those of the other flows.
         if let Some(Json::Array(workloads)) = whole.remove("workloads") {
             flows.extend(workloads);
         }
@@ -120,7 +118,7 @@ impl Rows {
                 }
             };
             let cells = &mut self.columns[column].1;
-            cells.resize(self.rows, Cell::None); // it was not in earlier rows
+            cells.resize(self.rows, Cell::None); // earlier rows lack this column
             cells.push(cell);
         }
         self.rows += 1;
@@ -140,7 +138,7 @@ impl Rows {
     }
 }
 
-/// Words if there is one, measures if one is none or a fraction, else counts.
+/// Words if any cell is a word; measures if any cell is missing or a fraction; otherwise counts.
 fn values(cells: Vec<Cell>) -> Values {
     if cells.iter().all(|cell| matches!(cell, Cell::Count(_))) {
         return Values::Counts(
@@ -174,7 +172,7 @@ fn values(cells: Vec<Cell>) -> Values {
     Values::Words { codes, labels }
 }
 
-/// The metrics of a flow or a link, and its name.
+/// A flow or a link: its name, and its metrics.
 fn named(metrics: Json) -> Result<(String, Json), NotMetrics> {
     let Json::Object(mut metrics) = metrics else {
         return Err(NotMetrics);
@@ -185,8 +183,8 @@ fn named(metrics: Json) -> Result<(String, Json), NotMetrics> {
     Ok((name, Json::Object(metrics)))
 }
 
-/// The numbers and words in `value`, each by its path below `at`. Of lists there are those of
-/// decades, each by where it begins.
+/// The numbers and words in `value`, each with its path below `at`. Of lists, only those of decades
+/// are included, with the start of each decade in the path.
 fn cells(at: &str, value: Json) -> Vec<(String, Cell)> {
     let join = |name: String| {
         if at.is_empty() {

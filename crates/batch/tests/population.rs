@@ -1,4 +1,4 @@
-//! Paths are drawn by number, run as any scenario is, and said in the words of `ss`.
+//! Paths are drawn by number, run like any scenario, and reported with the fields of `ss`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 const SMALL: &str = r#"
 title = "A few paths"
 about = "for tests"
-references = { somebody = "their paper" }
+references = { study = "their paper" }
 scenario = """
 duration = "100s"
 path = { rate = "10mbit", rtt = "20ms", buffer = "1bdp" }
@@ -23,7 +23,7 @@ flow = [{ name = "download", cc = "cubic", bytes = "300kB" }]
 
 [draw.path.rtt]
 value = [[0.5, "{5ms..50ms log}"], [0.5, "{lognormal 60ms spread 1.5 in 20ms..200ms}"]]
-source = "somebody"
+source = "study"
 why = "it is so"
 
 [draw.path.buffer]
@@ -34,12 +34,12 @@ why = "it may be so"
 
 [class.near]
 share = 0.75
-source = "somebody; our choice"
+source = "study; our choice"
 why = "most are"
 
 [class.far]
 share = 0.25
-source = "somebody"
+source = "study"
 why = "some are"
 [class.far.draw.path.loss]
 value = "{0.1%..2%}"
@@ -61,7 +61,7 @@ fn population(set: &[(&str, &str)]) -> Population {
 
 fn fleet(arms: &[&str]) -> PopulationRun {
     let arms: Vec<String> = arms.iter().map(|name| (*name).to_owned()).collect();
-    PopulationRun::new(population(&[]), &arms, 1, Registry::default()).expect("arms that there are")
+    PopulationRun::new(population(&[]), &arms, 1, Registry::default()).expect("the arms exist")
 }
 
 fn error(text: &str) -> String {
@@ -70,7 +70,7 @@ fn error(text: &str) -> String {
         .to_string()
 }
 
-/// The columns of a shard of all paths.
+/// The columns of one shard with all paths.
 fn run(fleet: PopulationRun, paths: u64, threads: usize) -> BTreeMap<String, Values> {
     let running = fullpipe_batch::start(
         &Arc::new(fleet),
@@ -95,19 +95,19 @@ fn run(fleet: PopulationRun, paths: u64, threads: usize) -> BTreeMap<String, Val
 
 fn counts<'a>(columns: &'a BTreeMap<String, Values>, name: &str) -> &'a [u64] {
     let Values::Counts(values) = &columns[name] else {
-        panic!("{name} is none of counts")
+        panic!("{name} has no counts")
     };
     values
 }
 
 fn measures<'a>(columns: &'a BTreeMap<String, Values>, name: &str) -> &'a [f64] {
     let Values::Measures(values) = &columns[name] else {
-        panic!("{name} is none of measures")
+        panic!("{name} has no measures")
     };
     values
 }
 
-/// What `fullpipe run` makes of a path's text is what the fleet has made of the path.
+/// `fullpipe run` with a path's text gives the same result as the fleet with that path.
 #[test]
 fn a_path_by_itself_is_the_same_to_the_bit() {
     let arms = ["cubic", "bbr1", "old"];
@@ -133,13 +133,13 @@ fn a_path_by_itself_is_the_same_to_the_bit() {
                 counts(&columns, "bytes_sent")[row],
                 300_000 + 1448 * flow.retransmits
             );
-            // The request comes with the handshake's end, an RTT behind the SYN; ACKs and SYNs take
-            // a moment on the access link.
+            // The request arrives with the end of the handshake, an RTT after the SYN; ACKs and
+            // SYNs take a moment on the access link.
             let handshake = flow.completion_s.unwrap() - measures(&columns, "request_time_s")[row];
             let rtt = scenario.path.rtt.as_secs_f64();
             assert!(
                 (rtt..rtt + 1e-3).contains(&handshake),
-                "{handshake} against {rtt}"
+                "{handshake}, expected {rtt}"
             );
             assert!((rtt..rtt + 2e-3).contains(&measures(&columns, "minrtt_s")[row]));
         }
@@ -148,7 +148,7 @@ fn a_path_by_itself_is_the_same_to_the_bit() {
 
 #[test]
 fn threads_change_nothing() {
-    // As text, since what is none is no number, and none of those is equal to another.
+    // Compared as text, since missing values are NaN, which equals nothing.
     let [one, three] =
         [1, 3].map(|threads| format!("{:?}", run(fleet(&["cubic", "bbr3"]), 20, threads)));
     assert!(one == three);
@@ -169,7 +169,7 @@ fn means_lie_between_what_they_are_means_of() {
         assert!(measure("unacked_packets_mean") >= 1.0);
         assert!(
             measure("busy_s") >= measure("request_time_s"),
-            "the last ACK comes behind the last byte"
+            "the last ACK follows the last byte"
         );
         assert!(counts(&columns, "busy_samples")[row] <= counts(&columns, "samples")[row]);
         let is_bbr = row % 2 == 1;
@@ -178,7 +178,7 @@ fn means_lie_between_what_they_are_means_of() {
     }
 }
 
-/// Another key, or another distribution of one, changes nothing of what others draw.
+/// Another key, or another distribution of one, does not change the draws of the others.
 #[test]
 fn each_key_has_a_stream_of_its_own() {
     let plain = population(&[]);
@@ -227,7 +227,7 @@ fn classes_have_their_shares_and_what_is_theirs() {
 
 #[test]
 fn a_small_buffer_holds_something() {
-    // At 10 Mbit/s and 5 ms a BDP is four packets.
+    // At 10 Mbit/s and 5 ms, a BDP is four packets.
     let population = population(&[("path.rtt", "5ms"), ("path.rate", "10mbit")]);
     for path in 0..100 {
         let drawn = population.draw(1, path);
@@ -250,7 +250,7 @@ fn tables_of_paths_have_the_same_columns_whatever_their_classes() {
     let all = names(0..50);
     assert!(
         all.contains(&"path.loss.value".to_owned()),
-        "of the far ones alone: {all:?}"
+        "a column of the far class alone: {all:?}"
     );
     for path in 0..50 {
         assert_eq!(names(path..path + 1), all);
@@ -282,8 +282,8 @@ fn what_is_wrong_is_said_with_its_place() {
         without("title = \"A few paths\"\n", ""),
         without("about =", "abuot ="),
         without(
-            "\"somebody\"\nwhy = \"it is so\"",
-            "\"nobody\"\nwhy = \"it is so\"",
+            "\"study\"\nwhy = \"it is so\"",
+            "\"unknown\"\nwhy = \"it is so\"",
         ),
         without("why = \"it is so\"", ""),
         without("[[0.5, \"{5ms", "[[0.6, \"{5ms"),
@@ -295,15 +295,15 @@ fn what_is_wrong_is_said_with_its_place() {
         without("[arm.old]\ncc", "[arm.old]\nccc"),
     ];
     let expected = [
-        "small.toml: title: this has to be there\n  fix: add title = \"…\"",
+        "small.toml: title: this key is required\n  fix: add title = \"…\"",
         "small.toml:3: abuot = \"for tests\": unknown key\n  fix: did you mean about?",
-        "small.toml:13: draw.path.rtt.source = \"nobody\": \"nobody\" is not among the references\n  fix: add it to [references], or write \"our choice\"",
-        "small.toml:11: draw.path.rtt.why: this has to be there\n  fix: add why = \"…\"",
-        "small.toml:12: draw.path.rtt.value = […]: the shares come to 1.1, not to 1\n  fix: write \"TEXT\", or [[SHARE, \"TEXT\"], …], with ranges in braces: \"{1ms..20ms log}\"",
-        "small.toml:12: draw.path.rtt.value = […]: {5ms..50mbit log}: 5ms and 50mbit are not of one kind\n  fix: write \"TEXT\", or [[SHARE, \"TEXT\"], …], with ranges in braces: \"{1ms..20ms log}\"",
+        "small.toml:13: draw.path.rtt.source = \"unknown\": \"unknown\" is not among the references\n  fix: add it to [references], or write \"our choice\"",
+        "small.toml:11: draw.path.rtt.why: this key is required\n  fix: add why = \"…\"",
+        "small.toml:12: draw.path.rtt.value = […]: the shares add up to 1.1, not to 1\n  fix: write \"TEXT\", or [[SHARE, \"TEXT\"], …], with ranges in braces: \"{1ms..20ms log}\"",
+        "small.toml:12: draw.path.rtt.value = […]: {5ms..50mbit log}: 5ms and 50mbit have different units\n  fix: write \"TEXT\", or [[SHARE, \"TEXT\"], …], with ranges in braces: \"{1ms..20ms log}\"",
         "small.toml, scenario with --set path.rrt=35.4422ms, a path of class far: unknown key\n  fix: did you mean path.rtt?",
-        "small.toml:22: class: the shares of the classes come to 1.05, not to 1\n  fix: let share of all classes together be 1",
-        "small.toml:18: draw.path.buffer.least = \"5ms\": no number of packets\n  fix: write \"10packets\" or so",
+        "small.toml:22: class: the shares of the classes add up to 1.05, not to 1\n  fix: make the shares of all classes add up to 1",
+        "small.toml:18: draw.path.buffer.least = \"5ms\": not a number of packets\n  fix: write a number of packets, like \"10packets\"",
         "small.toml, scenario with --set path.loss=200%, a path of class far: not below 100%\n  fix: give less than \"100%\"",
         "small.toml:37: arm.old.ccc = \"cubic\": unknown key\n  fix: did you mean cc?",
     ];

@@ -1,4 +1,4 @@
-//! Plans and the threads that run them, through the public door.
+//! Plans and the threads that run them, through the public interface.
 
 use std::slice;
 use std::sync::Arc;
@@ -69,11 +69,7 @@ fn rows(plan: Plan, threads: usize, shard: Duration) -> Vec<Vec<Column>> {
     let ends: Vec<u64> = shards.iter().map(|shard| shard.runs.end).collect();
     let starts: Vec<u64> = shards.iter().map(|shard| shard.runs.start).collect();
     assert_eq!((starts[0], ends[ends.len() - 1]), (0, runs));
-    assert_eq!(
-        starts[1..],
-        ends[..ends.len() - 1],
-        "shards are side by side"
-    );
+    assert_eq!(starts[1..], ends[..ends.len() - 1], "shards are adjacent");
     shards.into_iter().map(|shard| shard.columns).collect()
 }
 
@@ -149,7 +145,7 @@ fn zipped_keys_have_as_many_values_each() {
         },
     );
     assert!(
-        error.contains("path.rtt = \"20ms\"") || error.contains("path.rtt: to be varied"),
+        error.contains("path.rtt = \"20ms\"") || error.contains("path.rtt: is zipped"),
         "{error}"
     );
 }
@@ -183,7 +179,7 @@ fn samples_are_drawn_from_ranges_and_lists_and_another_axis_changes_nothing_of_t
             ..request(&[("path.rtt", "5ms..1s log")])
         },
     );
-    assert_ne!(one.axes(), other.axes(), "another seed draws others");
+    assert_ne!(one.axes(), other.axes(), "another seed draws other values");
 }
 
 #[test]
@@ -209,7 +205,7 @@ fn a_file_says_what_is_varied_and_the_command_line_has_the_last_word() {
     );
     assert_eq!((less.points(), less.runs()), (6, 6));
     assert_eq!(points(&less)[5], "8bdp 0.8");
-    // What runs one scenario does without.
+    // A run of one scenario ignores the sweep.
     assert_eq!(
         Scenario::parse(&text, "base.toml").unwrap(),
         Scenario::parse(BASE, "base.toml").unwrap()
@@ -228,17 +224,14 @@ fn a_wrong_value_is_refused_before_anything_runs_naming_its_point() {
     );
     for (set, words) in [
         (("path.buffer", "1bdp,"), "point 1 of 2 (path.buffer=)"),
-        (
-            ("path.buffer", "1bdp,1bdp"),
-            "this value is here a second time",
-        ),
-        (("path.rtt", "1ms..1s"), "a range is drawn from"),
+        (("path.buffer", "1bdp,1bdp"), "this value is given twice"),
+        (("path.rtt", "1ms..1s"), "a range needs --sample"),
         (
             ("path.rtt", "1ms..2ms,5ms"),
-            "a range takes no other values",
+            "a range allows no other values",
         ),
         (("path.rtt", "9ms..1ms"), "9ms is not below 1ms"),
-        (("seed", "1,2"), "seeds are counted up"),
+        (("seed", "1,2"), "seeds cannot be swept"),
         (("path.rat", "1mbit,2mbit"), "did you mean path.rate?"),
     ] {
         let error = refusal(BASE, &request(&[set]));
@@ -303,7 +296,7 @@ fn rows_are_those_of_single_runs_whatever_the_threads_and_shards() {
     let whole = rows(make(), 1, Duration::from_secs(600));
     assert_eq!(whole.len(), 1);
     let cut = rows(make(), 3, Duration::ZERO);
-    assert!(cut.len() > 1, "a shard of no time ends with each run");
+    assert!(cut.len() > 1, "a shard of zero length ends with each run");
     for Column { name, values } in &whole[0] {
         let numbers: Vec<f64> = cut.iter().flat_map(|shard| numbers(shard, name)).collect();
         if !matches!(values, Values::Words { .. }) {
@@ -388,7 +381,7 @@ fn what_stops_leaves_whole_shards() {
     ));
     let running = plan.start(slice::from_ref(&(0..100)), 2, Duration::from_secs(1));
     running.stop();
-    assert_eq!(running.runs(), 0, "within a slice");
+    assert_eq!(running.runs(), 0, "stops within a slice");
     assert!(
         running
             .next(Duration::ZERO)

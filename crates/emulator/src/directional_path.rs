@@ -1,4 +1,4 @@
-//! A flow's way in one direction.
+//! A flow's path in one direction.
 
 use fullpipe_network::Impairments;
 use fullpipe_path::{DelayLine, Losses};
@@ -7,15 +7,16 @@ use fullpipe_setup::elements;
 
 use crate::Direction;
 
-/// Links and what is between them.
+/// The links of a path, with impairments and delay.
 #[derive(Debug)]
 pub(crate) struct DirectionalPath {
-    /// In front of all: of data that is the first link's loss, of ACKs their receiver's.
+    /// Impairments in front of all hops: for data the loss of the first link, for ACKs that of
+    /// their receiver.
     pub(crate) entry: Option<Box<Impairments>>,
     pub(crate) hops: Vec<Hop>,
-    /// Behind the last link.
+    /// Delay behind the last link.
     pub(crate) line: DelayLine,
-    /// The link that counts what befalls packets at the entry.
+    /// Link whose metrics count the effects of `entry`.
     pub(crate) counted_at: Option<usize>,
 }
 

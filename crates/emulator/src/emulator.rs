@@ -1,4 +1,4 @@
-//! The path at work.
+//! The emulated path.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,26 +16,27 @@ use crate::{Direction, EmulatedPacket, Observer};
 #[derive(Debug)]
 pub struct Emulator<P> {
     links: Vec<EmulatedLink>,
-    /// Of each flow, there and back.
+    /// Paths of each flow, forward and reverse.
     paths: Vec<[DirectionalPath; 2]>,
     slab: Slab<PacketInTransit<P>>,
     events: BinaryHeap<Reverse<Event>>,
-    /// Events so far: what is due at one time comes in the order in which it became known.
+    /// Number of events scheduled so far. Events at one time run in the order in which they were
+    /// scheduled.
     scheduled: u64,
     window: MeasuredTime,
 }
 
-/// What is due.
+/// A scheduled event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     at: Time,
     kind: EventKind,
     order: u64,
-    /// A link, or a place on the slab.
+    /// Index of a link, or of a packet in the slab.
     number: u32,
 }
 
-/// A link sends before another packet comes.
+/// Kind of event. At one time, a link sends before another packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum EventKind {
     Send,
@@ -43,12 +44,12 @@ enum EventKind {
     Delivery,
 }
 
-/// The whole of a scenario's run, from `measure_from` on, for [`Emulator::new`].
+/// The whole run of a scenario from `measure_from` on, for [`Emulator::new`].
 pub fn whole(scenario: &Scenario) -> MeasuredTime {
     MeasuredTime::of_run(scenario.measure_from, scenario.duration)
 }
 
-/// Refuses what needs a look into the endpoints.
+/// Refuses features that require access to the endpoints.
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
     match scenario.links().find(|link| link.ack_filter) {
         None => Ok(()),
@@ -56,13 +57,13 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
             &link.key("ack_filter"),
             "\"on\"",
             "only the simulator filters ACKs",
-            "leave it out here; \"off\" is the default",
+            "omit it here; \"off\" is the default",
         )),
     }
 }
 
 impl<P: Clone> Emulator<P> {
-    /// An idle path, whose metrics count what happens within `window`.
+    /// An idle path, whose metrics cover `window`.
     pub fn new(scenario: &Scenario, window: MeasuredTime) -> Emulator<P> {
         let paths = |flow| {
             [Direction::Forward, Direction::Reverse]
@@ -82,13 +83,13 @@ impl<P: Clone> Emulator<P> {
         }
     }
 
-    /// When something happens next, if nothing else arrives.
+    /// Time of the next event, if no packet arrives before.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
         self.events.peek().map(|Reverse(event)| event.at)
     }
 
-    /// Lets everything happen that is due until `now`.
+    /// Runs all events due until `now`.
     pub fn advance(&mut self, now: Time, observer: &mut impl Observer<P>) {
         while let Some(Reverse(event)) = self
             .events
@@ -108,8 +109,8 @@ impl<P: Clone> Emulator<P> {
         }
     }
 
-    /// A packet leaves one end at `now`. Times are told in order; what was due before happens
-    /// first.
+    /// Handles a packet that leaves one end at `now`, after all events due before. `now` must not
+    /// decrease from call to call.
     pub fn arrive(
         &mut self,
         now: Time,
@@ -140,7 +141,7 @@ impl<P: Clone> Emulator<P> {
             }
         }
         self.enter(now, packet, observer);
-        // A queue that decides may send at once.
+        // An AQM queue may send at once.
         self.advance(now, observer);
     }
 
@@ -153,7 +154,7 @@ impl<P: Clone> Emulator<P> {
         self.arrive_at_hop(now, place, observer);
     }
 
-    /// A packet is where its next hop begins: at a link, or behind the last one.
+    /// Handles a packet at the beginning of its next hop: at a link, or behind the last one.
     fn arrive_at_hop(&mut self, now: Time, place: u32, observer: &mut impl Observer<P>) {
         let PacketInTransit { packet, hop, .. } = self.slab.at(place);
         let kind = packet.kind;
@@ -188,7 +189,7 @@ impl<P: Clone> Emulator<P> {
         }
     }
 
-    /// A packet is at the far end of its link at `at`.
+    /// Sends a packet on that is at the far end of its link at `at`.
     fn go_on(&mut self, at: Time, place: u32) {
         let PacketInTransit { packet, hop, .. } = self.slab.at(place);
         *hop += 1;
@@ -203,7 +204,7 @@ impl<P: Clone> Emulator<P> {
         }
     }
 
-    /// A packet goes on its line to the other end at `at`.
+    /// Puts a packet on its delay line to the other end at `at`.
     fn leave(&mut self, at: Time, place: u32) {
         let EmulatedPacket {
             flow, direction, ..
@@ -224,19 +225,19 @@ impl<P: Clone> Emulator<P> {
         self.scheduled += 1;
     }
 
-    /// Of a link: packets and bytes that wait at `now`, and how long the one that left last had
-    /// waited.
+    /// Packets and bytes that wait in a link at `now`, and the waiting time of the packet that left
+    /// last.
     pub fn backlog(&mut self, link: usize, now: Time) -> (u64, Bytes, Span) {
         self.links[link].backlog(now)
     }
 
-    /// Packets on their way.
+    /// Number of packets in transit.
     pub fn in_flight(&self) -> usize {
         self.slab.len()
     }
 
-    /// The links' metrics until `end`, which is that of the window, or before it when that was left
-    /// open.
+    /// Metrics of the links until `end`, which is the end of the window, or earlier if the window
+    /// was left open.
     pub fn summaries(&self, end: Time) -> Vec<LinkSummary> {
         let window = MeasuredTime {
             from: self.window.from,

@@ -1,6 +1,6 @@
-//! A scenario's path for packets that come from outside: told of each arrival, it answers with
-//! departures, deliveries and drops. Sans-IO; who runs it has the clock. The same elements as in
-//! the simulator, with the same random streams.
+//! A scenario's path for packets from outside. The caller reports each arrival and receives
+//! departures, deliveries and drops. Sans-IO: the caller has the clock. The path consists of the
+//! same elements as in the simulator, with the same random streams.
 //!
 //! ```
 //! # use fullpipe_emulator::{Direction, EmulatedPacket, Emulator, Observer, PacketKind};

@@ -1,4 +1,4 @@
-//! A link, as its packets meet it.
+//! A link of the emulated path.
 
 use fullpipe_network::{Admission, Counted, Departure, DropCause, MeteredLink, PacketKind, Slab};
 use fullpipe_path::{EcnCodepoint, Packet};
@@ -9,17 +9,17 @@ use fullpipe_units::{Bytes, Span, Time};
 
 use crate::{EmulatedPacket, LinkTransit, Observer};
 
-/// A packet on its way.
+/// A packet in transit.
 #[derive(Debug)]
 pub(crate) struct PacketInTransit<P> {
     pub(crate) packet: EmulatedPacket<P>,
-    /// The hop of its route that it is at, or goes to.
+    /// Index of the hop where the packet is, or to which it travels.
     pub(crate) hop: usize,
-    /// How long it has waited in queues.
+    /// Time spent in queues so far.
     pub(crate) waited: Span,
 }
 
-/// A packet in a queue: its place on the slab, and what it counts as.
+/// A packet in a queue: its index in the slab, and its kind for the counters.
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     place: u32,
@@ -36,18 +36,18 @@ impl Counted for Queued {
 pub(crate) struct EmulatedLink {
     number: usize,
     link: MeteredLink<Queued>,
-    /// It clears ECN fields.
+    /// Whether the link clears ECN fields.
     strips: bool,
 }
 
-/// What became of a packet that came to a link.
+/// Outcome for a packet that arrives at a link.
 pub(crate) enum Arrival {
-    /// It is at the far end then.
+    /// The packet is at the far end at this time.
     Leaves(Time),
-    /// It lies in the queue, or was dropped there; the link is to be called then, if a time is
+    /// The packet waits in the queue, or was dropped there; the link must be called at the time, if
     /// given.
     Queued(Option<Time>),
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped,
 }
 
@@ -67,7 +67,7 @@ impl EmulatedLink {
         }
     }
 
-    /// The packet on that place of the slab arrives.
+    /// Handles the arrival of the packet at an index of the slab.
     pub(crate) fn arrive<P>(
         &mut self,
         now: Time,
@@ -95,7 +95,7 @@ impl EmulatedLink {
         }
     }
 
-    /// The same behind a queue that decides.
+    /// Handles an arrival at an AQM queue.
     fn offer<P>(
         &mut self,
         now: Time,
@@ -129,8 +129,8 @@ impl EmulatedLink {
         }
     }
 
-    /// A link whose queue decides can send: what it sends, by its place, and when that is at the
-    /// far end; and when it is to be called again.
+    /// Lets a link with an AQM queue send. Returns the index of the packet sent and the time at
+    /// which it is at the far end, and the time of the next call.
     pub(crate) fn send<P>(
         &mut self,
         now: Time,
@@ -153,7 +153,7 @@ impl EmulatedLink {
         (sent, self.link.call_again_at())
     }
 
-    /// A packet leaves; when it is at the far end.
+    /// Reports a departure; returns the time at which the packet is at the far end.
     fn passes<P>(
         &self,
         arrived: Time,
@@ -174,22 +174,22 @@ impl EmulatedLink {
         at
     }
 
-    /// Chance drops a packet in front of it.
+    /// Counts the loss of a packet in front of the link.
     pub(crate) fn lose(&mut self, now: Time, kind: PacketKind) {
         self.link.lose(now, kind);
     }
 
-    /// A packet comes twice.
+    /// Counts the duplication of a packet.
     pub(crate) fn duplicate(&mut self, now: Time, kind: PacketKind) {
         self.link.duplicate(now, kind);
     }
 
-    /// Packets and bytes that wait, and how long the one that left last had waited.
+    /// Packets and bytes that wait, and the waiting time of the packet that left last.
     pub(crate) fn backlog(&mut self, now: Time) -> (u64, Bytes, Span) {
         self.link.backlog(now)
     }
 
-    /// Its metrics within `window`.
+    /// Metrics of the link within `window`.
     pub(crate) fn summary(&self, window: MeasuredTime) -> LinkSummary {
         self.link.summary(window)
     }

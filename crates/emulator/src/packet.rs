@@ -1,41 +1,41 @@
-//! What travels, and who is told what becomes of it.
+//! Packets, and the observer of what happens to them.
 
 use fullpipe_network::{DropCause, PacketKind};
 use fullpipe_path::EcnCodepoint;
 use fullpipe_units::{Bytes, Span, Time};
 
-/// Which way a packet goes.
+/// Direction in which a packet travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
-    /// As the flow's data: over its `route`.
+    /// The direction of the flow's data, along its `route`.
     Forward,
-    /// As its ACKs: over its `reverse_route`.
+    /// The direction of the ACKs, along its `reverse_route`.
     Reverse,
 }
 
 /// A packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmulatedPacket<P> {
-    /// The scenario's flow whose way it goes.
+    /// Flow of the scenario whose path the packet takes.
     pub flow: u32,
-    /// There or back.
+    /// Direction of travel.
     pub direction: Direction,
-    /// What it counts as.
+    /// Kind of packet for the counters.
     pub kind: PacketKind,
-    /// What queues that tell flows apart know it by: stands for the hash of its addresses and
+    /// Key by which flow queues know the packet's flow; stands for the hash of its addresses and
     /// ports.
     pub key: u32,
     /// Bytes on the wire, from the IP header on.
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: EcnCodepoint,
-    /// Carried along.
+    /// The caller's data, passed through unchanged.
     pub payload: P,
 }
 
 impl<P> EmulatedPacket<P> {
-    /// A packet that is not ECN-capable. Queues know it by its flow; as in the simulator, ACKs are
-    /// another flow there than data.
+    /// A packet that is not ECN-capable, with a key that depends on flow and direction: in flow
+    /// queues, data and ACKs are separate flows, as in the simulator.
     pub fn new(
         flow: u32,
         direction: Direction,
@@ -56,26 +56,26 @@ impl<P> EmulatedPacket<P> {
     }
 }
 
-/// How a packet passed a link.
+/// A packet's passage of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkTransit {
-    /// Its link, as numbered by the scenario.
+    /// Index of the link, as numbered by the scenario.
     pub link: usize,
-    /// When it came.
+    /// Time of arrival.
     pub arrived: Time,
     /// First bit out.
     pub start: Time,
-    /// Last bit out; may lie ahead.
+    /// Last bit out; may be in the future.
     pub end: Time,
-    /// The queue set its ECN field to CE.
+    /// Whether the queue set the packet's ECN field to CE.
     pub marked: bool,
 }
 
-/// Is told of packets, in order of time but for [`LinkTransit`]s, which are told of as soon as they
-/// are known.
+/// Callbacks for packets, in order of time, except for [`LinkTransit`]s, which are reported as soon
+/// as they are known.
 pub trait Observer<P> {
-    /// A packet was dropped, in front of a link or, by its receiver's own loss, in front of all of
-    /// them.
+    /// A packet was dropped: in front of a link, or, by its receiver's own loss, in front of all
+    /// links.
     fn dropped(
         &mut self,
         _at: Time,
@@ -88,6 +88,7 @@ pub trait Observer<P> {
     /// A packet passes a link.
     fn passed(&mut self, _transit: &LinkTransit, _packet: &EmulatedPacket<P>) {}
 
-    /// A packet is at its other end, its ECN field as it is there, after waiting so long in queues.
+    /// A packet arrives at the other end, with its ECN field at that point, after `waited` in
+    /// queues.
     fn delivered(&mut self, at: Time, waited: Span, packet: EmulatedPacket<P>);
 }

@@ -1,4 +1,4 @@
-//! The same arrivals come to the same as in the simulator: drops, waits and departures, to the
+//! The same arrivals give the same drops, waits and departures as in the simulator, to the
 //! nanosecond.
 
 use fullpipe_cc::Registry;
@@ -12,7 +12,7 @@ use fullpipe_trace::{Distribution, Histogram};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-/// What befell each flow's packets.
+/// Outcomes of each flow's packets.
 #[derive(Default)]
 struct Ends {
     waits: Vec<Histogram>,
@@ -33,7 +33,7 @@ impl Observer<Time> for Ends {
     }
 }
 
-/// Two floods, behind their access links as in the simulator.
+/// Compares two floods, behind access links as in the simulator.
 fn compare(path: &str, more: &str) {
     let route = if more.is_empty() {
         ""
@@ -75,7 +75,7 @@ fn compare(path: &str, more: &str) {
         dropped: vec![0; 2],
         end,
     };
-    // Deliveries before `measure_from` do not count there.
+    // The simulator does not count deliveries before `measure_from`.
     let from = Time::ZERO + scenario.measure_from;
     let mut begun = false;
     for (at, flow) in arrivals.into_iter().filter(|(at, _)| *at <= end) {
@@ -169,11 +169,7 @@ fn a_copy_of_an_ack_is_none_of_data() {
             &mut Ignore,
         );
     }
-    assert_eq!(
-        path.in_flight(),
-        5,
-        "two of data, two ACKs, one that begins a connection"
-    );
+    assert_eq!(path.in_flight(), 5, "two data packets, two ACKs, one SYN");
     assert_eq!(
         path.summaries(Time::ZERO + scenario.duration)[0].duplicates,
         1
@@ -193,7 +189,7 @@ proptest! {
         impl Observer<()> for Count {
             fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, _: &EmulatedPacket<()>) { self.dropped += 1; }
             fn delivered(&mut self, at: Time, _: Span, _: EmulatedPacket<()>) {
-                assert!(at >= self.last, "deliveries are told in order");
+                assert!(at >= self.last, "deliveries are reported in order");
                 self.last = at;
                 self.delivered += 1;
             }

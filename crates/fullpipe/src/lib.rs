@@ -39,7 +39,7 @@
 //! `fullpipe explain` on the command line lists every key of a scenario, and the command accepts
 //! the same files.
 //!
-//! # Look at a run while it goes on, and at its trace
+//! # Inspect a run in progress, and its trace
 //!
 //! ```
 //! # use fullpipe::prelude::*;
@@ -60,9 +60,9 @@
 //!
 //! # Write a controller
 //!
-//! A controller is told of ACKs and losses and answers [`Controller::decision`]. Its
-//! [`Descriptor`](cc::Descriptor) declares its name, its parameters and its trace columns; the
-//! [`Registry`] knows it from there on, and a scenario can name it.
+//! A controller receives ACKs and losses and answers [`Controller::decision`]. Its
+//! [`Descriptor`](cc::Descriptor) declares its name, its parameters and its trace columns. Once the
+//! [`Registry`] knows it, a scenario can name it.
 //!
 //! ```
 //! use fullpipe::cc::{AnyController, Config, RecoveryOwner, Signals};
@@ -105,8 +105,8 @@
 //! # Ok::<(), fullpipe::Error>(())
 //! ```
 //!
-//! `examples/custom-controller` in the repository is a crate with a complete one: parameters, state
-//! transitions, recovery, tests.
+//! `examples/custom-controller` in the repository is a crate with a complete example: parameters,
+//! state transitions, recovery, tests.
 //!
 //! # Sweep, and check conformance
 //!
@@ -141,7 +141,7 @@ pub use fullpipe_scenario::{Error, Scenario};
 pub use fullpipe_sim::{Simulation, memory_needed, run};
 pub use fullpipe_trace::{Run, Summary, Trace, TraceLevel};
 
-/// What most programs need: `use fullpipe::prelude::*`.
+/// Common imports for most programs: `use fullpipe::prelude::*`.
 pub mod prelude {
     pub use fullpipe_cc::{
         Ack, Conn, Context, Controller, Decision, Descriptor, Lost, Recovery, Registry,

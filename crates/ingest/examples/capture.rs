@@ -1,4 +1,5 @@
-//! How fast a capture is read: `cargo run --release -p fullpipe-ingest --example capture FILE`.
+//! Measures how fast a capture is read: `cargo run --release -p fullpipe-ingest --example capture
+//! FILE`.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! What a sample costs: `cargo run --release -p fullpipe-ingest --example sampler CONNECTIONS
-//! [HOLD_S]`.
+//! Measures the cost of a sample: `cargo run --release -p fullpipe-ingest --example sampler
+//! CONNECTIONS [HOLD_S]`.
 //!
-//! Opens so many connections on the loopback, lists one end of each, and holds them for so many
+//! Opens CONNECTIONS connections on the loopback, lists one end of each, and holds them for HOLD_S
 //! seconds, so that the whole command can be measured: `time fullpipe fleet sample --sport PORT
 //! --interval 1s --count 20 -o DIR`.
 
@@ -51,7 +51,7 @@ fn main() -> std::io::Result<()> {
     took.sort();
     let (median, sockets) = took[took.len() / 2];
     println!(
-        "{sockets} of {} sockets: {median:.1?} of processor time a sample, {} bytes",
+        "{sockets} of {} sockets: {median:.1?} of CPU time per sample, {} bytes",
         ends.len(),
         text.len()
     );
@@ -64,5 +64,5 @@ fn main() -> std::io::Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    eprintln!("the sampler is Linux's");
+    eprintln!("the sampler needs Linux");
 }

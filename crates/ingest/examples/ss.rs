@@ -1,4 +1,4 @@
-//! How fast outputs of `ss` are read and joined, without tables: `cargo run --release -p
+//! Measures how fast outputs of `ss` are read and joined, without tables: `cargo run --release -p
 //! fullpipe-ingest --example ss FILE…`.
 
 use std::path::Path;

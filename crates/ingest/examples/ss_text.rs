@@ -1,12 +1,13 @@
-//! What `ss -tineH` says of a busy host, to measure with: `cargo run --release -p fullpipe-ingest
-//! --example ss_text MB CONNECTIONS SAMPLES SEED`.
+//! Writes output of `ss -tineH` on a busy host, for measurements: `cargo run --release -p
+//! fullpipe-ingest --example ss_text MB CONNECTIONS SAMPLES SEED`.
 //!
-//! So many connections at a time, each in about so many samples, 10 s apart, half under CUBIC and
-//! half under BBR.
+//! The text has about MB megabytes, and samples 10 s apart. Each sample has CONNECTIONS
+//! connections, half under CUBIC and half under BBR; a connection appears in SAMPLES samples on
+//! average.
 
 use std::io::{self, BufWriter, Write};
 
-/// Xorshift (G. Marsaglia, 2003): nobody needs more here.
+/// Xorshift (G. Marsaglia, 2003), which is good enough here.
 struct Chance(u64);
 
 impl Chance {
@@ -54,7 +55,7 @@ fn main() -> io::Result<()> {
         .filter_map(|word| word.parse().ok())
         .collect();
     let &[megabytes, connections, samples, seed] = &numbers[..] else {
-        eprintln!("text MB CONNECTIONS SAMPLES SEED");
+        eprintln!("ss_text MB CONNECTIONS SAMPLES SEED");
         std::process::exit(2);
     };
     let mut chance = Chance(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);

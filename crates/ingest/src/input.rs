@@ -1,5 +1,5 @@
-//! What is in a file: plain, gzip or zstd, as its content says, not its name; read and decompressed
-//! on a thread of its own.
+//! Content of a file: plain, gzip or zstd, as detected by content, not by name. A separate thread
+//! reads and decompresses it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,19 +12,19 @@ use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// The pieces of a file's content, and perhaps the error that ends them.
+/// Pieces of a file's content, and perhaps an error that ends them.
 #[derive(Debug)]
 pub struct Input {
-    /// An empty one is the end.
+    /// An empty piece is the end.
     pieces: Receiver<io::Result<Vec<u8>>>,
     ended: bool,
     read: Arc<AtomicU64>,
 }
 
-/// So small that memory is used again, where a larger piece would be got from the system page by
+/// Small enough that memory is reused; larger pieces would be requested from the system page by
 /// page.
 const PIECE: usize = 64 << 10;
-/// Pieces that wait: enough that neither side waits for each of the other's.
+/// Pieces that may wait, so that neither thread waits for each single piece of the other.
 const AHEAD: usize = 32;
 
 impl Input {
@@ -37,7 +37,7 @@ impl Input {
         Input::counting(path, Arc::default())
     }
 
-    /// Opens a file; `read` counts its bytes as they lie on the disk.
+    /// Opens a file; `read` counts its bytes before decompression.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Input {
                     let mut piece = vec![0; PIECE];
                     let (filled, end) = fill(&mut content, &mut piece);
                     piece.truncate(filled);
-                    // Whoever receives may have stopped.
+                    // The receiver may have stopped.
                     let gone = filled > 0 && to.send(Ok(piece)).is_err();
                     if gone {
                         return;
@@ -73,17 +73,17 @@ impl Input {
         })
     }
 
-    /// The next piece; `None` at the end.
+    /// Returns the next piece; `None` at the end.
     ///
     /// # Errors
     ///
-    /// When it can't be read, or is cut off in the middle of what is compressed; what is before
-    /// that has come.
+    /// When the file can't be read, or ends within compressed data. The pieces before have been
+    /// returned.
     pub fn next_piece(&mut self) -> io::Result<Option<Vec<u8>>> {
         if self.ended {
             return Ok(None);
         }
-        // The thread that sends has no other end than those two, unless a decoder panics.
+        // The sending thread always sends one of the two ends, unless a decoder panics.
         let piece = self
             .pieces
             .recv()
@@ -92,19 +92,19 @@ impl Input {
         piece.map(|piece| Some(piece).filter(|piece| !piece.is_empty()))
     }
 
-    /// How many bytes of the file have been read, as they lie on the disk: some pieces more than
-    /// have been taken.
+    /// Returns how many bytes of the file have been read, before decompression: several pieces more
+    /// than have been taken.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 }
 
-/// The first bytes of a file's content, at most so many: what kind of a file it is.
+/// Returns the first bytes of a file's content, at most `bytes`, to detect the kind of file.
 ///
 /// # Errors
 ///
-/// When it can't be read, or nothing of it can be decompressed.
+/// When the file can't be read, or its beginning can't be decompressed.
 pub fn head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     let mut piece = vec![0; bytes];
     let mut content = decompressed(Counted {
@@ -120,7 +120,7 @@ pub fn head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Fills a buffer as far as there is content; what came before an error is kept, and the end said.
+/// Fills a buffer from the content; returns the number of bytes, and the end or error after them.
 fn fill(content: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Result<()>>) {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -154,7 +154,7 @@ fn decompressed(file: Counted) -> io::Result<Box<dyn Read + Send>> {
     ] {
         if magic.starts_with(start) {
             let text = format!(
-                "compressed with {name}, which is not read here\n  fix: {tool} -dk FILE, and name what comes out"
+                "compressed with {name}, which is not supported\n  fix: {tool} -dk FILE, and name the result"
             );
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
@@ -162,22 +162,22 @@ fn decompressed(file: Counted) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(file))
 }
 
-/// RFC 8878 §3.1.1, and the skippable frames of §3.1.2.
+/// Recognizes frames (RFC 8878 §3.1.1) and skippable frames (§3.1.2).
 fn is_zstd(magic: &[u8]) -> bool {
     magic.starts_with(b"\x28\xb5\x2f\xfd")
         || (magic.len() >= 4 && magic[0] & 0xf0 == 0x50 && magic[1..4] == *b"\x2a\x4d\x18")
 }
 
-/// Frame after frame, as `zstd` writes them when files are put together, or when it works on
-/// several threads.
+/// Decodes frame after frame; `zstd` writes several when files are joined, or when it runs several
+/// threads.
 struct Zstd<R> {
     decoder: FrameDecoder,
     rest: R,
-    /// Said when all that was before it has been read.
+    /// Reported after all content before it has been read.
     damage: Option<io::Error>,
 }
 
-/// A last block of nothing (RFC 8878 §3.1.1.2), and room for a checksum.
+/// An empty last block (RFC 8878 §3.1.1.2), and room for a checksum.
 const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 impl<R: BufRead> Read for Zstd<R> {
@@ -193,8 +193,8 @@ impl<R: BufRead> Read for Zstd<R> {
                 let some = BlockDecodingStrategy::UptoBytes(PIECE);
                 if let Err(error) = self.decoder.decode_blocks(&mut self.rest, some) {
                     self.damage = Some(damaged(error));
-                    // The decoder keeps a window of up to some MB for what may refer to it, until
-                    // the frame ends: so it ends.
+                    // Until the frame ends, the decoder retains a window of several MB that later
+                    // blocks may refer to. So the frame is ended.
                     self.decoder
                         .decode_blocks(&END[..], BlockDecodingStrategy::All)
                         .map_err(damaged)?;
@@ -224,7 +224,7 @@ fn damaged(error: FrameDecoderError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// Counts what is read of a file.
+/// Counts the bytes read from a file.
 struct Counted {
     inner: File,
     read: Arc<AtomicU64>,

@@ -1,8 +1,8 @@
-//! Reads what was measured elsewhere into columns: packet captures, and the statistics and logs of
+//! Reads measurements from elsewhere into columns: packet captures, and the statistics and logs of
 //! a fleet's hosts.
 //!
-//! Nothing here depends on the simulator, and the simulator on nothing here: a parser of foreign
-//! bytes has no place under it. Columns go to a file, and a scenario reads that.
+//! Nothing here depends on the simulator, and the simulator depends on nothing here, so that it
+//! contains no parser of foreign bytes. Columns go to a file, which a scenario reads.
 
 pub mod capture;
 pub mod fleet;

@@ -1,4 +1,4 @@
-//! What a file has in it comes out, whatever compresses it, and however it is damaged.
+//! The content of a file is read, whatever compresses it, and however it is damaged.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn file(name: &str, content: &[u8]) -> PathBuf {
     path
 }
 
-/// All pieces, and the error that ends them.
+/// Returns all pieces, and the error that ends them.
 fn content(path: &Path) -> (Vec<u8>, Option<std::io::Error>, u64) {
     let mut source = Input::open(path).unwrap();
     let mut all = Vec::new();
@@ -34,7 +34,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-/// Larger than a piece, than what is read at once, and than a block.
+/// Larger than a piece, than a single read, and than a block.
 fn text() -> Vec<u8> {
     (0..60_000u32)
         .flat_map(|line| {
@@ -86,7 +86,7 @@ fn what_is_not_read_is_refused_with_what_to_do() {
     let said = Input::open(&path).unwrap_err().to_string();
     assert_eq!(
         said,
-        "compressed with xz, which is not read here\n  fix: xz -dk FILE, and name what comes out"
+        "compressed with xz, which is not supported\n  fix: xz -dk FILE, and name the result"
     );
     std::fs::remove_file(&path).unwrap();
     assert_eq!(
@@ -95,7 +95,8 @@ fn what_is_not_read_is_refused_with_what_to_do() {
     );
 }
 
-/// Whatever is damaged in it, it ends: well, or with an error after which nothing comes.
+/// However a file is damaged, reading it ends: regularly, or with an error after which nothing
+/// follows.
 #[test]
 fn damage_anywhere_is_an_end() {
     let text = text();
@@ -117,7 +118,7 @@ fn damage_anywhere_is_an_end() {
     }
 }
 
-/// Whoever wants no more lets go, and the thread that reads ahead ends.
+/// A caller may drop the input early, and the thread that reads ahead ends.
 #[test]
 fn nobody_has_to_read_to_the_end() {
     let path = file("long", &text().repeat(20));

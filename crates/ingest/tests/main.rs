@@ -1,4 +1,4 @@
-//! Foreign bytes in, columns out.
+//! Tests of foreign bytes as input, and columns as output.
 
 mod capture;
 mod fleet;

@@ -6,27 +6,27 @@ use fullpipe_units::Time;
 /// Loss in front of links and duplication in front of the first of them.
 #[derive(Debug)]
 pub struct Impairments {
-    /// One a link.
+    /// Loss in front of each link.
     losses: Box<[Option<Losses>]>,
-    /// Of what is not lost.
+    /// Duplication of packets that are not lost.
     duplicator: Option<Duplicator>,
-    /// The next packet is the first copy of one that was duplicated.
+    /// Whether the next packet is the first copy of one that was duplicated.
     is_copy: bool,
 }
 
-/// What befalls a packet.
+/// Effect of the impairments on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing.
+    /// The packet passes unchanged.
     Passes,
-    /// It is lost.
+    /// The packet is lost.
     Lost,
-    /// It comes twice.
+    /// The packet is duplicated.
     Duplicated,
 }
 
 impl Impairments {
-    /// None if nothing ever happens.
+    /// The impairments of a path; `None` if there are never any.
     pub fn new(
         losses: Box<[Option<Losses>]>,
         duplicator: Option<Duplicator>,
@@ -41,8 +41,8 @@ impl Impairments {
         })
     }
 
-    /// What befalls a packet that comes to hop `hop`, where each copy of a duplicated one comes
-    /// here, too.
+    /// Draws the outcome for a packet that arrives at hop `hop`, where the caller passes each copy
+    /// of a duplicated packet here as well.
     pub fn next(&mut self, hop: usize, now: Time, counted: bool) -> Outcome {
         if std::mem::take(&mut self.is_copy) {
             return Outcome::Passes;
@@ -52,8 +52,8 @@ impl Impairments {
         outcome
     }
 
-    /// What befalls a packet that comes here once. What is not `counted`, like a SYN, may be lost,
-    /// but is never duplicated.
+    /// Draws the outcome for a packet that is passed here only once. A packet that is not
+    /// `counted`, like a SYN, may be lost but is never duplicated.
     #[inline(never)] // few paths have impairments
     pub fn draw(&mut self, hop: usize, now: Time, counted: bool) -> Outcome {
         let lost = |loss: &mut Losses| loss.takes(now, counted);

@@ -1,8 +1,8 @@
-//! A packet at a link, once for the simulator and the emulator: links with what is measured on
-//! them, impairments in front of them, and places for packets that wait. Sans-IO.
+//! Packets at links, for the simulator and the emulator alike: metered links, impairments in front
+//! of them, and storage for waiting packets. Sans-IO.
 //!
-//! What comes between two links, and when, is the caller's: the simulator has an event queue and
-//! short cuts, the emulator the arrivals of somebody else's clock.
+//! The caller decides what happens between two links, and when: the simulator with an event queue
+//! and shortcuts, the emulator with arrivals on an external clock.
 
 mod impairments;
 mod link;

@@ -1,56 +1,56 @@
-//! A link with what is measured on it.
+//! A link with meters for its metrics.
 
 use fullpipe_path::{AnyLink, Measured, Packet, Verdict};
 use fullpipe_trace::{LinkMeter, LinkSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
-/// What a packet counts as.
+/// Kind of packet for the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
-    /// Data.
+    /// A data packet.
     Data,
-    /// An ACK without data.
+    /// A pure ACK.
     Ack,
-    /// Neither: what begins or ends a connection. It takes its time and its place, but no part in
-    /// the counts.
+    /// Neither: a packet that opens or closes a connection. It takes time and queue space but is
+    /// not counted.
     Other,
 }
 
-/// Why a packet was dropped.
+/// The reason why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
-    /// By chance, or by a list.
+    /// Random or scheduled loss.
     Loss,
-    /// The queue had no room, or decided it.
+    /// A full queue, or the decision of an AQM.
     Queue,
-    /// The policer had no tokens.
+    /// A policer without tokens.
     Policer,
 }
 
-/// What a queue holds of a packet.
+/// A packet as a queue holds it.
 pub trait Counted: Copy {
-    /// What it counts as.
+    /// Kind of packet for the counters.
     fn kind(&self) -> PacketKind;
 }
 
-/// How a packet passes a link.
+/// Departure of a packet from a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// How long it waits until its first bit leaves.
+    /// Waiting time until its first bit leaves.
     pub waited: Span,
-    /// When its last bit is at the far end.
+    /// Time at which its last bit is at the far end.
     pub at: Time,
 }
 
-/// What becomes of a packet that arrives at a link whose queue decides.
+/// Outcome for a packet that arrives at a link with an AQM queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// The policer dropped it.
     Policed,
-    /// The queue has it, and the link can [send](MeteredLink::send) at once.
+    /// The queue holds the packet, and the link can [send](MeteredLink::send) at once.
     Ready,
-    /// The queue has it, or dropped it. The link is to be called to send at that time, unless it
-    /// was to be called before.
+    /// The queue holds the packet or has dropped it. The caller must call the link to send at the
+    /// given time; with `None` it already has to, or nothing waits.
     Queued(Option<Time>),
 }
 
@@ -61,7 +61,7 @@ pub struct MeteredLink<P> {
     link: AnyLink<P>,
     meter: LinkMeter,
     propagation: Span,
-    /// Its caller knows when to call it to send.
+    /// Whether the caller knows when to call the link to send.
     armed: bool,
     last_wait: Span,
     drops: u64,
@@ -69,8 +69,8 @@ pub struct MeteredLink<P> {
 }
 
 impl<P: Counted> MeteredLink<P> {
-    /// An idle link on a path of `rtt`, whose packets are at the far end `propagation` after their
-    /// last bit was sent.
+    /// An idle link on a path of `rtt`, with packets at the far end `propagation` after their last
+    /// bit was sent.
     pub fn new(
         name: String,
         link: AnyLink<P>,
@@ -81,7 +81,7 @@ impl<P: Counted> MeteredLink<P> {
         MeteredLink {
             name,
             link,
-            // What it could send is known at the end.
+            // The time in which it could have sent is known only at the end.
             meter: LinkMeter::new(window, Span::ZERO, rtt),
             propagation,
             armed: false,
@@ -91,21 +91,21 @@ impl<P: Counted> MeteredLink<P> {
         }
     }
 
-    /// Whether its queue decides: then packets are [offered](MeteredLink::offer) to it.
+    /// Whether it has an AQM queue, to which packets are [offered](MeteredLink::offer).
     #[inline]
     pub fn is_managed(&self) -> bool {
         matches!(self.link, AnyLink::Managed(_))
     }
 
-    /// When the last bit left of a packet that is at the far end at `at`.
+    /// Time at which the last bit left of a packet that is at the far end at `at`.
     pub fn left_at(&self, at: Time) -> Time {
         at - self.propagation
     }
 
-    /// A packet arrives: when it is sent, which is known at once, or why it was dropped.
+    /// Handles the arrival of a packet; returns its departure, which is known at once, or the
+    /// reason why it was dropped.
     ///
-    /// # Panics
-    /// If the queue decides.
+    /// # Panics If the link has an AQM queue.
     #[inline]
     pub fn arrive(
         &mut self,
@@ -119,11 +119,11 @@ impl<P: Counted> MeteredLink<P> {
                 self.conclude(now, verdict, None, kind)
             }
             AnyLink::Varying(_) => self.arrive_varying(now, size, kind),
-            AnyLink::Managed(_) => unreachable!("a link whose queue decides is offered packets"),
+            AnyLink::Managed(_) => unreachable!("packets are offered to a link with an AQM queue"),
         }
     }
 
-    /// Apart from the usual case, which it must not slow down.
+    /// Separate from the common case, which it must not slow down.
     #[inline(never)]
     fn arrive_varying(
         &mut self,
@@ -139,9 +139,8 @@ impl<P: Counted> MeteredLink<P> {
         self.conclude(now, verdict, Some(measured), kind)
     }
 
-    /// Counts what a verdict means. If nothing else is measured, a packet counts from its first bit
-    /// to its last.
-    // both callers are worth it: a verdict that goes through memory costs them a percent of a run
+    /// Counts a verdict. Without `measured`, a packet counts from its first bit to its last.
+    // inline in both callers: a verdict that goes through memory costs them a percent of a run
     #[inline(always)]
     fn conclude(
         &mut self,
@@ -190,11 +189,10 @@ impl<P: Counted> MeteredLink<P> {
         }
     }
 
-    /// A packet arrives at a queue that decides. `dropped` is told of each packet that the queue
-    /// drops.
+    /// Handles the arrival of a packet at an AQM queue. Calls `dropped` for each packet that the
+    /// queue drops.
     ///
-    /// # Panics
-    /// If the queue does not decide.
+    /// # Panics If the link has no AQM queue.
     #[inline]
     pub fn offer(&mut self, packet: Packet<P>, dropped: &mut impl FnMut(P)) -> Admission {
         let MeteredLink {
@@ -205,7 +203,7 @@ impl<P: Counted> MeteredLink<P> {
             ..
         } = self
         else {
-            unreachable!("only a link whose queue decides is offered packets")
+            unreachable!("packets are offered only to a link with an AQM queue")
         };
         let (now, kind) = (packet.arrived, packet.payload.kind());
         let mut on_drop = |packet: Packet<P>| {
@@ -228,11 +226,10 @@ impl<P: Counted> MeteredLink<P> {
         }
     }
 
-    /// The queue chooses a packet to send, and this is how it passes the link; none if what waited
-    /// was dropped, or may not leave yet.
+    /// Sends a packet that the queue chooses, and returns it with its departure; `None` if the
+    /// waiting packets were dropped, or may not leave yet.
     ///
-    /// # Panics
-    /// If the queue does not decide.
+    /// # Panics If the link has no AQM queue.
     #[inline]
     pub fn send(
         &mut self,
@@ -246,7 +243,7 @@ impl<P: Counted> MeteredLink<P> {
             ..
         } = self
         else {
-            unreachable!("only a link whose queue decides is called to send")
+            unreachable!("only a link with an AQM queue is called to send")
         };
         let mut on_drop = |packet: Packet<P>| {
             count_drop(now, packet.payload.kind(), DropCause::Queue, meter, drops);
@@ -262,7 +259,7 @@ impl<P: Counted> MeteredLink<P> {
         Some((packet, departure))
     }
 
-    /// When it is to be called again after it was called to send, if something waits.
+    /// Time at which the caller must call `send` again after it has called it, if packets wait.
     #[inline]
     pub fn call_again_at(&mut self) -> Option<Time> {
         let AnyLink::Managed(link) = &self.link else {
@@ -273,19 +270,19 @@ impl<P: Counted> MeteredLink<P> {
         at
     }
 
-    /// Chance drops a packet in front of it.
+    /// Counts the loss of a packet in front of the link.
     pub fn lose(&mut self, now: Time, kind: PacketKind) {
         self.count_drop(now, kind, DropCause::Loss);
     }
 
-    /// A packet comes twice.
+    /// Counts the duplication of a packet.
     pub fn duplicate(&mut self, now: Time, kind: PacketKind) {
         if kind == PacketKind::Data {
             self.meter.on_duplicate(now);
         }
     }
 
-    /// An ACK took the place of one that waited.
+    /// Counts the replacement of a waiting ACK by a new one.
     pub fn filter_ack(&mut self, now: Time) {
         self.meter.on_ack_filtered(now);
     }
@@ -295,12 +292,12 @@ impl<P: Counted> MeteredLink<P> {
         count_drop(now, kind, cause, &mut self.meter, &mut self.drops);
     }
 
-    /// Its metrics count nothing of what comes but packets.
+    /// Stops the metrics; from now on the link only counts packets.
     pub fn stop_counting(&mut self) {
         self.meter.stop();
     }
 
-    /// Packets and bytes that wait, and how long the one that left last had waited.
+    /// Packets and bytes that wait, and the waiting time of the packet that left last.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes, Span) {
         let (packets, bytes) = self.link.backlog(now);
         let sojourn = if packets == 0 {
@@ -311,17 +308,17 @@ impl<P: Counted> MeteredLink<P> {
         (packets, bytes, sojourn)
     }
 
-    /// Data packets that its queue or policer dropped, and that its queue marked, in the whole run.
+    /// Data packets dropped by queue or policer, and those marked by the queue, over the whole run.
     pub fn drops_and_marks(&self) -> (u64, u64) {
         (self.drops, self.marks)
     }
 
-    /// Data packets that left in the whole run.
+    /// Data packets that left, over the whole run.
     pub fn packets(&self) -> u64 {
         self.meter.packets()
     }
 
-    /// Its metrics within `window`.
+    /// Metrics of the link within `window`.
     pub fn summary(&self, window: MeasuredTime) -> LinkSummary {
         let offered = self.link.offered(window.from, window.to);
         LinkSummary::new(self.name.clone(), &self.meter.clone().with_offered(offered))

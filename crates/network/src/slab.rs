@@ -1,6 +1,6 @@
-//! Places for packets that are on their way.
+//! Storage for packets in transit.
 
-/// Items by place; a place that is free is used again.
+/// Items by index; a free index is reused.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     places: Vec<Option<T>>,
@@ -17,31 +17,29 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Keeps an item; gives its place.
+    /// Stores an item and returns its index.
     pub fn put(&mut self, item: T) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
-            u32::try_from(self.places.len() - 1).expect("nobody keeps 2^32 packets")
+            u32::try_from(self.places.len() - 1).expect("fewer than 2^32 packets are stored")
         });
         self.places[place as usize] = Some(item);
         place
     }
 
-    /// Takes the item at `place`.
+    /// Removes the item at `place`.
     ///
-    /// # Panics
-    /// If there is none.
+    /// # Panics If there is no item.
     pub fn take(&mut self, place: u32) -> T {
         self.free.push(place);
         self.places[place as usize]
             .take()
-            .expect("a packet is taken once")
+            .expect("a packet is removed once")
     }
 
     /// The item at `place`.
     ///
-    /// # Panics
-    /// If there is none.
+    /// # Panics If there is no item.
     pub fn at(&mut self, place: u32) -> &mut T {
         self.get(place).expect("a packet that waits")
     }
@@ -51,7 +49,7 @@ impl<T> Slab<T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
-    /// Items.
+    /// Number of items.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

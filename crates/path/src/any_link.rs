@@ -9,14 +9,14 @@ use crate::{Link, ManagedLink, VaryingLink};
 pub enum AnyLink<P> {
     /// Drop-tail at a constant rate.
     Constant(Link),
-    /// Drop-tail, of which something changes or is added.
+    /// Drop-tail, with a schedule of changes, a policer, a shaper or a varying rate.
     Varying(Box<VaryingLink>),
-    /// Behind a queue that decides.
+    /// Behind an AQM queue, which chooses the next packet.
     Managed(Box<ManagedLink<P>>),
 }
 
 impl<P: Copy> AnyLink<P> {
-    /// Packets and bytes that wait at `now`, without the one being sent.
+    /// Packets and bytes waiting at `now`, excluding the packet being sent.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
         match self {
             AnyLink::Constant(link) => link.backlog(now),
@@ -25,7 +25,7 @@ impl<P: Copy> AnyLink<P> {
         }
     }
 
-    /// For how long it could have sent from `from` to `to`.
+    /// Time from `from` to `to` during which the link could have sent.
     pub fn offered(&self, from: Time, to: Time) -> Span {
         match self {
             AnyLink::Constant(_) => to - from,

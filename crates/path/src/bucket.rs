@@ -1,9 +1,9 @@
-//! A token bucket, which policers and shapers are made of.
+//! A token bucket, the basis of policers and shapers.
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-/// Tokens come at `rate` up to `burst`; it begins full. Counted in bit·ns/s, so that no rounding
-/// drifts.
+/// Receives tokens at `rate` up to `burst`, and begins full. Tokens are counted in bit·ns/s, so
+/// that no rounding error accumulates.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
     rate: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Bucket {
 pub(crate) const BYTE: u128 = 8_000_000_000;
 
 impl Bucket {
-    /// A full one.
+    /// A full bucket.
     pub(crate) fn full(rate: Rate, burst: Bytes) -> Bucket {
         let burst = u128::from(burst.get()) * BYTE;
         Bucket {
@@ -27,14 +27,14 @@ impl Bucket {
         }
     }
 
-    /// Adds what has come until `now`. Times must be told in order.
+    /// Adds the tokens earned until `now`. `now` must not decrease from call to call.
     pub(crate) fn fill(&mut self, now: Time) {
         let earned = u128::from((now - self.updated).as_nanos()) * u128::from(self.rate);
         self.updated = now;
         self.tokens = self.burst.min(self.tokens + earned);
     }
 
-    /// Takes the tokens for a packet of `size` if they are there.
+    /// Takes the tokens for a packet of `size` if the bucket holds enough.
     pub(crate) fn take(&mut self, size: Bytes) -> bool {
         let price = price(size);
         let pays = price <= self.tokens;
@@ -44,8 +44,8 @@ impl Bucket {
         pays
     }
 
-    /// The first nanosecond at which the tokens for a packet of `size`, at most the burst, are
-    /// there.
+    /// First nanosecond at which the bucket holds the tokens for a packet of `size`, which is at
+    /// most the burst.
     pub(crate) fn holds_at(&self, size: Bytes) -> Time {
         let lacking = price(size).saturating_sub(self.tokens);
         let ns = lacking.div_ceil(u128::from(self.rate));

@@ -1,19 +1,18 @@
-//! The way behind the last link, or back from the receiver: a propagation delay, and what makes it
-//! vary.
+//! The path behind the last link, or back from the receiver: a propagation delay and its variation.
 
 use fullpipe_units::{Rng, Span, Time};
 
 use crate::{Delay, Jitter, OutageSchedule, Timeline};
 
-/// A line: first in, first out, unless its jitter reorders.
+/// A delay line: first in, first out, unless its jitter reorders.
 ///
-/// Delay and jitter are those of the moment at which a packet departs. A packet that would overtake
-/// the one before it, because the delay has become shorter or by jitter, arrives together with it.
+/// A packet gets the delay and jitter of its departure time. A packet that would overtake the one
+/// before it, because of jitter or a shorter delay, arrives together with it.
 #[derive(Clone, Debug)]
 pub enum DelayLine {
-    /// Of one delay for all.
+    /// The same delay for every packet.
     Constant(Span),
-    /// Any other.
+    /// A delay that changes over time, jitter, or outages.
     Varying(Box<Varying>),
 }
 
@@ -22,26 +21,26 @@ pub enum DelayLine {
 pub struct Varying {
     delay: Delay,
     jitter: Timeline<Jitter>,
-    /// Nothing enters it then.
+    /// Times at which no packet enters the line.
     outage: Option<OutageSchedule>,
     rng: Rng,
-    /// What was drawn last, for what is correlated.
+    /// Normal score drawn last, for correlated jitter.
     score: Option<f64>,
-    /// The latest arrival so far.
+    /// Latest arrival so far.
     last: Time,
-    /// Packets may have overtaken each other.
+    /// Whether packets may have overtaken each other.
     reordered: bool,
-    /// The latest arrival of those of which it was said that none overtakes them.
+    /// Latest arrival among the packets reported as not overtaken.
     promised: Time,
 }
 
 impl DelayLine {
-    /// A line of that delay and jitter; `rng` is drawn from for random jitter alone.
+    /// A line with this delay and jitter; only random jitter draws from `rng`.
     pub fn new(delay: impl Into<Delay>, jitter: Timeline<Jitter>, rng: Rng) -> DelayLine {
         DelayLine::suspended(delay, jitter, OutageSchedule::default(), rng)
     }
 
-    /// The same, but what departs in the silence enters the line at its end.
+    /// A line with outages as well: a packet that departs during one enters the line at its end.
     pub fn suspended(
         delay: impl Into<Delay>,
         jitter: Timeline<Jitter>,
@@ -64,10 +63,13 @@ impl DelayLine {
         }
     }
 
-    /// When a packet that departs at `departure` arrives, and whether what is told of later may
-    /// arrive before it, or what was told of before after it: true from the first that may be
-    /// overtaken on. Those before it never are, so that who was told of them may deal with them at
-    /// once. Departures must be told in order of time.
+    /// Returns the arrival time of a packet that departs at `departure`, and whether packets may
+    /// overtake each other from here on: a later one may arrive before it, or it before an earlier
+    /// one.
+    ///
+    /// The flag is true from the first packet that may be overtaken on. No later packet overtakes
+    /// the packets before that one, so the caller may handle those at once. `departure` must not
+    /// decrease from call to call.
     #[inline]
     pub fn arrival(&mut self, departure: Time) -> (Time, bool) {
         match self {
@@ -78,7 +80,7 @@ impl DelayLine {
 }
 
 impl Varying {
-    #[inline(never)] // a constant line is the usual one, and should not carry this along
+    #[inline(never)] // a constant line is the common case and should stay small
     fn arrival(&mut self, departure: Time) -> (Time, bool) {
         let mut overtakes = false;
         let departure = self
@@ -269,7 +271,7 @@ mod tests {
                 let (at, out_of_order) = ours.arrival(now);
                 prop_assert_eq!((at, out_of_order), again.arrival(now));
                 prop_assert!(at >= now + Span::from_millis(least) && at >= promised);
-                prop_assert!(out_of_order || !was_out_of_order, "what follows goes the same way");
+                prop_assert!(out_of_order || !was_out_of_order, "the flag stays true once set");
                 prop_assert!(reorders || !out_of_order);
                 was_out_of_order = out_of_order;
                 if !out_of_order {

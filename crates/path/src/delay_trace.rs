@@ -1,4 +1,4 @@
-//! A one-way delay over time, as it was measured.
+//! A one-way delay over time, as measured.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ pub(crate) static DELAY_TRACE: Impairment = Impairment {
     name: "delay-trace",
     keys: &["delay_trace", "reverse_delay_trace"],
     named: false,
-    purpose: "The one-way delay follows a trace, in steps, instead of being half of the RTT; nobody overtakes.",
+    purpose: "The one-way delay follows a trace, in steps, instead of being half of the RTT; packets keep their order.",
     arguments: &[
         Argument::first(
             "delays",
             Unit::Delays,
-            "Times with one-way delays, the first at 0s.",
+            "Times with the one-way delay from then on, the first at 0s.",
         ),
         Argument::optional(
             "every",
             Unit::Time,
             "never",
-            "When the trace begins again; without it the last delay stays.",
+            "The period after which the trace repeats; without it the last delay stays.",
         ),
     ],
     example: "0s 23ms, 15s 31ms every 30s",
@@ -32,10 +32,10 @@ pub(crate) static DELAY_TRACE: Impairment = Impairment {
 /// A one-way delay over time, in steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelayTrace {
-    /// From each of these times on another delay; the first is zero, and each is later than the one
-    /// before.
+    /// Times, each with the delay from then on; the first time is zero, and they increase.
     pub steps: Arc<[(Span, Span)]>,
-    /// When it begins again: later than the last step.
+    /// Period after which the trace repeats, longer than the last step's time; `None` for no
+    /// repetition.
     pub every: Option<Span>,
 }
 
@@ -46,7 +46,7 @@ impl DelayTrace {
         delays.max().unwrap_or(Span::ZERO)
     }
 
-    /// The delay at `now`, and from when to when it holds.
+    /// The delay at `now`, and the times from which and until which it holds.
     fn step(&self, now: Time) -> (Span, Time, Time) {
         let start = match self.every {
             None => Time::ZERO,
@@ -67,20 +67,20 @@ impl DelayTrace {
 /// A propagation delay over time.
 #[derive(Clone, Debug)]
 pub enum Delay {
-    /// With changes that are few.
+    /// A delay with few changes.
     Timeline(Timeline<Span>),
-    /// By a trace, which all lines share.
+    /// A delay trace, shared by all lines.
     Trace(Follower),
 }
 
-/// Where in a trace a line is.
+/// Position of a line in a trace.
 #[derive(Clone, Debug)]
 pub struct Follower {
     trace: DelayTrace,
-    /// What the line has on top.
+    /// Constant delay of the line, added to that of the trace.
     more: Span,
     delay: Span,
-    /// From when to when this delay holds.
+    /// The current delay holds from `from` until `until`.
     from: Time,
     until: Time,
 }
@@ -92,7 +92,7 @@ impl From<Timeline<Span>> for Delay {
 }
 
 impl Delay {
-    /// The delay of a trace, and `more` on top.
+    /// A delay of the trace plus `more`.
     pub fn of_trace(trace: DelayTrace, more: Span) -> Delay {
         let (delay, from, until) = trace.step(Time::ZERO);
         Delay::Trace(Follower {
@@ -112,7 +112,7 @@ impl Delay {
         }
     }
 
-    /// The delay at `now`. Times must be asked in order.
+    /// The delay at `now`, which must not decrease from call to call.
     #[inline]
     pub(crate) fn at(&mut self, now: Time) -> Span {
         match self {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition, step by step.
+        /// Compares with the definition, step by step.
         #[test]
         fn asked_at_any_times_it_is_the_last_step_before(
             gaps in prop::collection::vec((1_u64..50, 0_u64..200), 1..20),

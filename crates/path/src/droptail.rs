@@ -4,24 +4,24 @@ use std::collections::VecDeque;
 
 use fullpipe_units::{Bytes, Time};
 
-/// What a queue may hold, without the packet being sent.
+/// Capacity of a queue, excluding the packet being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Packets of whatever size.
+    /// A number of packets of any size.
     Packets(u64),
     /// Bytes.
     Bytes(Bytes),
 }
 
 impl Default for Limit {
-    /// Nothing.
+    /// No room at all.
     fn default() -> Limit {
         Limit::Packets(0)
     }
 }
 
 impl Limit {
-    /// Whether a packet of `size` may wait beside so many packets and bytes.
+    /// Whether a packet of `size` may wait in addition to `packets` and `bytes`.
     #[inline]
     pub(crate) fn has_room(self, packets: u64, bytes: Bytes, size: Bytes) -> bool {
         match self {
@@ -30,7 +30,7 @@ impl Limit {
         }
     }
 
-    /// Whether so many packets and bytes are more than it.
+    /// Whether `packets` or `bytes` exceed the limit.
     #[inline]
     pub(crate) fn is_passed(self, packets: u64, bytes: Bytes) -> bool {
         match self {
@@ -39,7 +39,7 @@ impl Limit {
         }
     }
 
-    /// What is left of it beside a packet of `size` that waits; all of it beside none.
+    /// The limit less a packet of `size` that waits outside the queue; unchanged for size zero.
     pub(crate) fn without(self, size: Bytes) -> Limit {
         match self {
             Limit::Packets(most) => {
@@ -49,7 +49,7 @@ impl Limit {
         }
     }
 
-    /// The bytes of it, when all packets are of size `packet`.
+    /// The limit in bytes, if all packets have the size `packet`.
     pub fn bytes(self, packet: Bytes) -> Bytes {
         match self {
             Limit::Packets(packets) => packet * packets,
@@ -58,7 +58,7 @@ impl Limit {
     }
 }
 
-/// The packets that wait, each known by when its transmission will begin.
+/// The waiting packets, each known by the time at which its transmission begins.
 #[derive(Clone, Debug)]
 pub struct DropTail {
     limit: Limit,
@@ -76,12 +76,12 @@ impl DropTail {
         }
     }
 
-    /// From now on it may hold so much; what waits already stays.
+    /// Changes the limit; packets that already wait stay.
     pub(crate) fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }
 
-    /// Lets go of the packets whose transmission has begun.
+    /// Removes the packets whose transmission has begun by `now`.
     #[inline]
     pub(crate) fn release(&mut self, now: Time) {
         while let Some(&(start, size)) = self.waiting.front() {
@@ -100,7 +100,7 @@ impl DropTail {
             .has_room(self.waiting.len() as u64, self.bytes, size)
     }
 
-    /// A packet waits until `start`.
+    /// Adds a packet that waits until `start`.
     #[inline]
     pub(crate) fn push(&mut self, start: Time, size: Bytes) {
         self.bytes += size;

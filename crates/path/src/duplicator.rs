@@ -9,28 +9,29 @@ pub(crate) static DUPLICATE: Impairment = Impairment {
     name: "duplicate",
     keys: &["duplicate", "reverse_duplicate"],
     named: false,
-    purpose: "A copy follows right behind the packet, and takes room, tokens and time as every packet does.",
+    purpose: "A copy directly follows the packet and, like any packet, takes up queue space, tokens and sending time.",
     arguments: &[Argument::first(
         "probability",
         Unit::Share,
-        "The probability, below 100%.",
+        "The probability of duplication, below 100%.",
     )],
     example: "0.1%",
     source: "tc-netem(8), duplicate",
 };
 
-/// Which packets come twice.
+/// Chooses the packets that are duplicated.
 #[derive(Clone, Debug)]
 pub struct Duplicator(Losses);
 
 impl Duplicator {
-    /// Doubles each packet with the probability, 0 to 1, of its time; nothing to be asked if that
+    /// Duplicates each packet with the probability, 0 to 1, that holds at its time; `None` if that
     /// is zero throughout.
     pub fn new(p: Timeline<f64>, rng: Rng) -> Option<Duplicator> {
         Losses::new(p.map(Loss::Random), rng).map(Duplicator)
     }
 
-    /// Whether a packet that comes at `now` comes twice. Times must be told in order.
+    /// Whether a packet that arrives at `now` is duplicated. `now` must not decrease from call to
+    /// call.
     pub fn doubles(&mut self, now: Time) -> bool {
         self.0.takes(now, true)
     }

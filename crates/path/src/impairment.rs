@@ -1,43 +1,44 @@
-//! What an impairment says of itself, once: reading, schema, help and documentation come from it.
+//! Descriptions of the impairments, from which parser, schema, help and documentation are derived.
 
 use crate::{delay_trace, duplicator, jitter, loss, outage, pattern, policer, radio, shaper};
 
-/// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
+/// An impairment: a kind of value of a path key, written in words, like `normal 10ms sigma 2ms`.
+/// Each impairment has one static.
 #[derive(Debug)]
 pub struct Impairment {
-    /// Its name in lists.
+    /// Name in lists.
     pub name: &'static str,
-    /// The keys of a path of which it is a value.
+    /// Keys of a path that accept it.
     pub keys: &'static [&'static str],
-    /// Whether what is written begins with the name.
+    /// Whether its text begins with the name.
     pub named: bool,
-    /// What it does, in one sentence.
+    /// Purpose, in one sentence.
     pub purpose: &'static str,
-    /// What is written behind the name, in any order but for one that has no word of its own and
-    /// comes first.
+    /// Parts written after the name. An argument without a name of its own comes first, the others
+    /// in any order.
     pub arguments: &'static [Argument],
-    /// As it may be written.
+    /// An example of its text.
     pub example: &'static str,
-    /// What it follows.
+    /// Source or specification.
     pub source: &'static str,
 }
 
-/// A part of what is written.
+/// A part of an impairment's text.
 #[derive(Debug)]
 pub struct Argument {
-    /// Its name.
+    /// Name of the argument.
     pub name: &'static str,
-    /// Whether the name is written in front of it.
+    /// Whether the name is written in front of the value.
     pub named: bool,
-    /// What it is.
+    /// Kind of value.
     pub unit: Unit,
-    /// What holds when it is left out, as written or in words; none for what must be there.
+    /// Value if the argument is left out, as written or in words; `None` for a required argument.
     pub default: Option<&'static str>,
-    /// What it does, in one sentence.
+    /// Purpose, in one sentence.
     pub purpose: &'static str,
 }
 
-/// What an argument is.
+/// Kind of value of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A duration.
@@ -46,39 +47,42 @@ pub enum Unit {
     Size,
     /// A rate.
     Rate,
-    /// A part of all, 0% to 100%.
+    /// A percentage, 0% to 100%.
     Share,
-    /// A whole number from 1 on.
+    /// A whole number, at least 1.
     Count,
-    /// Whole numbers from 1 on with commas between, or `file` and the name of a file of them.
+    /// Whole numbers of at least 1, separated by commas, or `file` and the name of a file with
+    /// them.
     Counts,
-    /// Durations, each with a count, with commas between, or `file` and the name of a file of them.
+    /// Durations, each with a count, separated by commas, or `file` and the name of a file with
+    /// them.
     Bins,
     /// Two rates with `..` between, the lower first.
     Rates,
-    /// Times, each with a rate, with commas between, or `file` and the name of a file of them.
+    /// Times, each with a rate, separated by commas, or `file` and the name of a file with them.
     Schedule,
-    /// Times, each with a duration, with commas between, or `file` and the name of a file of them.
+    /// Times, each with a duration, separated by commas, or `file` and the name of a file with
+    /// them.
     Delays,
-    /// Whole numbers in order with commas between, or `file` and the name of a file of them.
+    /// Ascending whole numbers, separated by commas, or `file` and the name of a file with them.
     Milliseconds,
-    /// Nothing but its name.
+    /// The name alone, without a value.
     Flag,
 }
 
-/// What is said of a unit.
+/// Description of a unit.
 #[derive(Debug)]
 pub struct Described {
-    /// What it is called.
+    /// Name.
     pub name: &'static str,
-    /// The same in short.
+    /// Short name.
     pub short: &'static str,
-    /// What may be written, as a regular expression.
+    /// Regular expression of the accepted text.
     pub pattern: String,
 }
 
 impl Unit {
-    /// What is said of it.
+    /// The unit's name, short name and pattern.
     pub fn described(self) -> Described {
         const TIME: &str = "[0-9.]+ *(ns|us|µs|ms|s|min)";
         const RATE: &str = "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])";
@@ -107,7 +111,7 @@ impl Unit {
                 ("times with delays", "times with delays", list(&step))
             }
             Unit::Milliseconds => ("milliseconds", "milliseconds", list("[0-9]+")),
-            Unit::Flag => ("a word by itself", "", String::new()),
+            Unit::Flag => ("keyword without a value", "", String::new()),
         };
         Described {
             name,
@@ -116,14 +120,14 @@ impl Unit {
         }
     }
 
-    /// What it is called.
+    /// The unit's name.
     pub fn name(self) -> &'static str {
         self.described().name
     }
 }
 
 impl Argument {
-    /// What comes first, without a word.
+    /// A required argument that comes first, without its name.
     pub(crate) const fn first(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {
         Argument {
             name,
@@ -134,7 +138,7 @@ impl Argument {
         }
     }
 
-    /// What must be there.
+    /// A required argument behind its name.
     pub(crate) const fn needed(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {
         Argument {
             name,
@@ -145,7 +149,7 @@ impl Argument {
         }
     }
 
-    /// What may be left out.
+    /// An optional argument behind its name.
     pub(crate) const fn optional(
         name: &'static str,
         unit: Unit,
@@ -161,43 +165,43 @@ impl Argument {
         }
     }
 
-    /// A word that may be there.
+    /// An optional keyword.
     pub(crate) const fn flag(name: &'static str, purpose: &'static str) -> Argument {
         Argument::optional(name, Unit::Flag, "off", purpose)
     }
 }
 
-/// What a link does to the ECN field, in the engine.
+/// ECN stripping, implemented by the engine.
 static ECN_STRIP: Impairment = Impairment {
     name: "ecn-strip",
     keys: &["ecn"],
     named: false,
-    purpose: "The link clears the ECN field, so that queues from there on drop where they would mark.",
+    purpose: "The link clears the ECN field, so that later queues drop packets that they would have marked.",
     arguments: &[Argument::first(
         "strip",
         Unit::Flag,
-        "\"keep\" leaves the field as it is, the default.",
+        "Clears the field; \"keep\" leaves it unchanged (the default).",
     )],
     example: "strip",
-    source: "RFC 3168 §18: what a middlebox must not do",
+    source: "RFC 3168 §18: forbidden to middleboxes",
 };
 
-/// What a link does to ACKs that wait, in the engine.
+/// ACK filtering, implemented by the engine.
 static ACK_FILTER: Impairment = Impairment {
     name: "ack-filter",
     keys: &["ack_filter"],
     named: false,
-    purpose: "An ACK takes the place of an older one of its flow that waits and says nothing more: ACKs are thinned.",
+    purpose: "A new ACK replaces a waiting ACK of its flow that it supersedes, which reduces the number of ACKs.",
     arguments: &[Argument::first(
         "on",
         Unit::Flag,
-        "\"off\" lets every ACK wait by itself, the default.",
+        "Filters ACKs; \"off\" keeps every ACK (the default).",
     )],
     example: "on",
     source: "RFC 3449 §5.2.1; tc-cake(8), ack-filter",
 };
 
-/// The impairments that a path may have.
+/// All impairments that a path may have.
 pub static IMPAIRMENTS: &[&Impairment] = &[
     &loss::RANDOM,
     &loss::GILBERT_ELLIOTT,

@@ -1,8 +1,8 @@
-//! What a packet meets on its way, sans-IO: the same elements stand in the simulator and on the real
-//! clock.
+//! Elements of a network path (links, queues, impairments), sans-IO: the simulator and the
+//! real-clock emulator use the same ones.
 //!
-//! An element is told the time and answers with times. It holds no packet: who asks keeps them.
-//! Only the queues that decide do.
+//! An element is passed the current time and returns times. It holds no packets, which stay with
+//! the caller; only AQM queues hold theirs.
 
 mod any_link;
 mod bucket;

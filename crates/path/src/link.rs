@@ -5,10 +5,10 @@ use fullpipe_units::{Bytes, Rate, Span, Time};
 use crate::shaper::Gate;
 use crate::{DropTail, Limit, Measured, Policer, Serializer, Shaper, Timeline, Transmitter};
 
-/// What became of a packet that arrived at a link.
+/// Outcome for a packet that arrives at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its transmission runs from `start` to `end`; it waited `start` - arrival.
+    /// The packet is sent from `start` to `end`; it waited for `start` - arrival.
     Departs {
         /// First bit out.
         start: Time,
@@ -17,14 +17,14 @@ pub enum Verdict {
     },
     /// The queue had no room.
     Dropped,
-    /// The policer had no tokens for it.
+    /// The policer had no tokens for the packet.
     Policed,
 }
 
 /// A link: a drop-tail queue, then a transmitter of constant rate.
 ///
-/// Since nothing but arrivals changes such a link, the departure of a packet is known when it is
-/// accepted: no event is needed for it. Arrivals must be told in order of time.
+/// Only arrivals change such a link, so a packet's departure is known when the link accepts it and
+/// needs no event. Arrival times must not decrease from call to call.
 #[derive(Clone, Debug)]
 pub struct Link {
     serializer: Serializer,
@@ -40,7 +40,7 @@ impl Link {
         }
     }
 
-    /// A packet of `size` bytes arrives.
+    /// Handles the arrival of a packet of `size` bytes.
     #[inline]
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
         let Link { serializer, queue } = self;
@@ -49,17 +49,17 @@ impl Link {
         })
     }
 
-    /// Packets and bytes that wait at `now`, without the one being sent.
+    /// Packets and bytes waiting at `now`, excluding the packet being sent.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
         self.queue.release(now);
         self.queue.backlog()
     }
 }
 
-/// The same with a policer in front and a shaper behind the queue, and all of it may change at
-/// known times: departures are still known.
+/// A drop-tail link with an optional policer in front and an optional shaper behind the queue. All
+/// of these may change at known times, so departures are still known in advance.
 ///
-/// A type of its own, so that other links pay nothing for it.
+/// It is a separate type, so that other links pay nothing for it.
 #[derive(Clone, Debug)]
 pub struct VaryingLink {
     transmitter: Transmitter,
@@ -71,7 +71,7 @@ pub struct VaryingLink {
 }
 
 impl VaryingLink {
-    /// An idle link. A limit that shrinks drops nothing that waits already.
+    /// An idle link. When a limit shrinks, packets that already wait stay.
     pub fn new(
         transmitter: Transmitter,
         mut limits: Timeline<Limit>,
@@ -89,7 +89,7 @@ impl VaryingLink {
         }
     }
 
-    /// A packet of `size` bytes arrives.
+    /// Handles the arrival of a packet of `size` bytes.
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
         let VaryingLink {
             transmitter,
@@ -108,8 +108,8 @@ impl VaryingLink {
         }
         queue.set_limit(*limits.at(now));
         queue.release(now);
-        // What leaves at once needs no room. Nothing waits then: what came before has begun to
-        // leave.
+        // A packet that leaves at once needs no room. Nothing waits then: earlier packets have
+        // begun to leave.
         let leaves =
             transmitter.is_free(now) && gate.as_mut().is_none_or(|gate| gate.is_open(now, size));
         if !leaves && !queue.has_room(size) {
@@ -130,25 +130,25 @@ impl VaryingLink {
         Verdict::Departs { start, end }
     }
 
-    /// How long the packet that it accepted last counts in metrics.
+    /// Time that the packet accepted last counts in metrics.
     pub fn measured(&self) -> Measured {
         self.measured
     }
 
-    /// For how long it could have sent from `from` to `to`, in the measure of
+    /// Time from `from` to `to` during which the link could have sent, in the unit of
     /// [`measured`](VaryingLink::measured).
     pub fn offered(&self, from: Time, to: Time) -> Span {
         self.transmitter.offered(from, to)
     }
 
-    /// Packets and bytes that wait at `now`, without the one being sent.
+    /// Packets and bytes waiting at `now`, excluding the packet being sent.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
         self.queue.release(now);
         self.queue.backlog()
     }
 }
 
-/// Sends a packet, lets it wait, or drops it.
+/// Sends a packet, queues it, or drops it.
 #[inline]
 fn accept(
     queue: &mut DropTail,
@@ -176,18 +176,18 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// The same link stepped event by event, departure or change: slow, obvious, in exact rational
+    /// A link stepped event by event (departures and changes): slow, obvious, in exact rational
     /// time.
     struct Stepped {
         rate: u128,
         limit: u64,
-        /// Changes to come: (at, rate, limit).
+        /// Changes to come: (time, rate, limit).
         changes: VecDeque<(u64, u128, u64)>,
         queue: VecDeque<u128>,
-        /// When the packet being sent began, and its work left at `clock`.
+        /// Start of the packet being sent, and its work left at `clock`.
         sending: Option<(u64, u128)>,
         clock: u64,
-        /// When the last packet ended, and what its division left over.
+        /// End of the last packet, and the remainder of its division.
         ended: (u64, u128),
     }
 
@@ -207,7 +207,10 @@ mod tests {
                         self.changes.pop_front();
                     }
                     (_, Some(end)) => {
-                        let (start, work) = self.sending.take().expect("what ends was being sent");
+                        let (start, work) = self
+                            .sending
+                            .take()
+                            .expect("the packet that ends was being sent");
                         done.push((start, end));
                         self.ended = (end, work % self.rate);
                         if let Some(size) = self.queue.pop_front() {
@@ -310,7 +313,7 @@ mod tests {
                     Verdict::Dropped | Verdict::Policed => dropped += 1,
                 }
                 let (packets, bytes) = link.backlog(Time::from_nanos(now));
-                // What waits when the limit shrinks stays.
+                // Packets that wait when the limit shrinks stay.
                 let allowed = if Time::from_nanos(now) < half { 50 } else { limit.max(before_change) };
                 prop_assert!(packets <= allowed);
                 before_change = packets;

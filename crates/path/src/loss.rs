@@ -1,4 +1,4 @@
-//! Loss by chance or by plan.
+//! Random and scheduled loss.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ pub(crate) static RANDOM: Impairment = Impairment {
     name: "random",
     keys: KEYS,
     named: false,
-    purpose: "Each packet is lost by itself, with one probability.",
+    purpose: "Each packet is lost with the same probability, independently of the others.",
     arguments: &[Argument::first(
         "probability",
         Unit::Share,
-        "The probability, below 100%.",
+        "The loss probability, below 100%.",
     )],
     example: "1%",
     source: "tc-netem(8), loss random",
@@ -27,26 +27,30 @@ pub(crate) static GILBERT_ELLIOTT: Impairment = Impairment {
     name: "gilbert-elliott",
     keys: KEYS,
     named: true,
-    purpose: "Losses come in bursts: a good and a bad state, each with its own loss, that change from packet to packet.",
+    purpose: "Losses come in bursts: a good and a bad state, each with its own loss probability; the state may change with each packet.",
     arguments: &[
-        Argument::needed("p", Unit::Share, "From the good to the bad state."),
+        Argument::needed(
+            "p",
+            Unit::Share,
+            "The probability of a change from the good to the bad state, per packet.",
+        ),
         Argument::optional(
             "r",
             Unit::Share,
             "100% - p",
-            "From the bad to the good state: 1/r packets is a bad stretch.",
+            "The probability of a change from the bad to the good state, per packet; a bad period lasts 1/r packets on average.",
         ),
         Argument::optional(
             "loss-bad",
             Unit::Share,
             "100%",
-            "The probability of a loss in the bad state, netem's 1-h.",
+            "The loss probability in the bad state (netem's 1-h).",
         ),
         Argument::optional(
             "loss-good",
             Unit::Share,
             "0%",
-            "The probability of a loss in the good state, netem's 1-k.",
+            "The loss probability in the good state (netem's 1-k).",
         ),
     ],
     example: "gilbert-elliott p 1% r 30% loss-bad 100% loss-good 0%",
@@ -57,11 +61,11 @@ pub(crate) static EVERY: Impairment = Impairment {
     name: "every",
     keys: KEYS,
     named: true,
-    purpose: "Each n-th packet of a flow is lost.",
+    purpose: "Every n-th packet of a flow is lost.",
     arguments: &[Argument::first(
         "n",
         Unit::Count,
-        "The n-th, the 2n-th and so on.",
+        "n: the n-th packet is lost, the 2n-th, and so on.",
     )],
     example: "every 100",
     source: "",
@@ -71,43 +75,43 @@ pub(crate) static LIST: Impairment = Impairment {
     name: "list",
     keys: KEYS,
     named: true,
-    purpose: "Given packets of a flow are lost, by their number from 1 on.",
+    purpose: "Listed packets of a flow are lost, numbered from 1.",
     arguments: &[Argument::first(
         "packets",
         Unit::Counts,
-        "Their numbers, or \"file\" and the name of a file with one a line.",
+        "The packets' numbers, or \"file\" and the name of a file with one number per line.",
     )],
     example: "list 10, 11, 57",
     source: "",
 };
 
-/// What is lost.
+/// A loss process.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loss {
-    /// Each packet by itself (i.i.d., Bernoulli), with this probability.
+    /// Independent loss of each packet (i.i.d., Bernoulli) with this probability.
     Random(f64),
-    /// What two states lose, between which each packet may change.
+    /// Loss in two states, between which each packet may change.
     GilbertElliott {
-        /// The probability of a change from the good to the bad state.
+        /// Probability of a change from the good to the bad state.
         p: f64,
-        /// And back.
+        /// Probability of a change from the bad to the good state.
         r: f64,
-        /// The probability of a loss in the bad state.
+        /// Loss probability in the bad state.
         bad: f64,
-        /// And in the good one.
+        /// Loss probability in the good state.
         good: f64,
     },
-    /// Each n-th.
+    /// Loss of every n-th packet.
     Every(u64),
-    /// Those of these numbers, counted from 1, in order.
+    /// Loss of the packets with these numbers, which count from 1 and ascend.
     List(Arc<[u64]>),
 }
 
 impl Loss {
-    /// None at all.
+    /// No loss.
     pub const NONE: Loss = Loss::Random(0.0);
 
-    /// Whether it draws.
+    /// Whether it uses random numbers.
     pub fn is_random(&self) -> bool {
         match self {
             Loss::Random(p) => *p > 0.0,
@@ -117,14 +121,15 @@ impl Loss {
     }
 }
 
-/// Takes packets of one flow, drawing from a stream of its own.
+/// Loses packets of one flow; draws from a random stream of its own.
 #[derive(Clone, Debug)]
 pub struct Losses {
     rng: Rng,
     process: Timeline<Process>,
 }
 
-/// A [`Loss`] at work. A probability is a threshold: it comes true iff a draw of 64 bits is below.
+/// A [`Loss`] in operation. A probability is a threshold: an event happens iff a 64-bit draw is
+/// below.
 #[derive(Clone, Debug, PartialEq)]
 enum Process {
     Random(u64),
@@ -147,20 +152,20 @@ enum Process {
 }
 
 impl Losses {
-    /// Takes what the loss of the time says, each beginning anew at its time; nothing to be asked
-    /// if that is none throughout.
+    /// Applies the loss process that is in force at each time; each begins in its initial state.
+    /// `None` if there is never any loss.
     pub fn new(loss: Timeline<Loss>, rng: Rng) -> Option<Losses> {
         let process = loss.map(Process::new);
         (process.constant() != Some(&Process::Random(0))).then_some(Losses { rng, process })
     }
 
-    /// Whether a packet that comes at `now` is lost. Times must be told in order. What is not data
-    /// (a SYN) may be lost by chance, but has no number.
+    /// Whether a packet that arrives at `now` is lost; `now` must not decrease from call to call.
+    /// Packets without data (a SYN) can be lost at random, but are not numbered.
     #[inline]
     pub fn takes(&mut self, now: Time, data: bool) -> bool {
         match self.process.at(now) {
             Process::Random(threshold) => *threshold > 0 && self.rng.next_u64() < *threshold,
-            // As sch_netem's loss_gilb_ell does: the state before the change decides on the loss.
+            // As in sch_netem's loss_gilb_ell, the state before the change decides on the loss.
             Process::GilbertElliott {
                 p,
                 r,
@@ -200,7 +205,7 @@ impl Losses {
 
 impl Process {
     fn new(loss: Loss) -> Process {
-        // The cast saturates: p = 1 comes true but once in 2^64.
+        // The cast saturates: p = 1 fails once in 2^64 draws.
         let threshold = |p: f64| (p * 18_446_744_073_709_551_616.0) as u64;
         match loss {
             Loss::Random(p) => Process::Random(threshold(p)),
@@ -228,10 +233,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn losses(loss: impl Into<Timeline<Loss>>) -> Losses {
-        Losses::new(loss.into(), Rng::stream(1, "link", "loss")).expect("it loses some")
+        Losses::new(loss.into(), Rng::stream(1, "link", "loss")).expect("there is some loss")
     }
 
-    /// Which of so many packets are lost, from 1 on.
+    /// Numbers, from 1 on, of the packets lost among the first `packets`.
     fn lost(loss: Loss, packets: u64) -> Vec<u64> {
         let mut element = losses(loss);
         (1..=packets)
@@ -308,7 +313,7 @@ mod tests {
                 "{share}, expected {expected} within {sigma}"
             );
             if (bad, good) == (1.0, 0.0) {
-                // A burst is a bad stretch: geometric with mean 1/r and variance (1 - r)/r².
+                // A burst is a bad period: geometric with mean 1/r and variance (1 - r)/r².
                 let bursts = bursts(&lost);
                 let mean = bursts.iter().sum::<u64>() as f64 / bursts.len() as f64;
                 let sigma = ((1.0 - r) / (r * r) / bursts.len() as f64).sqrt();
@@ -323,7 +328,7 @@ mod tests {
 
     #[test]
     fn with_the_default_r_gilbert_elliott_is_independent_loss() {
-        // r = 1 - p: whether the last packet was lost tells nothing of the next.
+        // r = 1 - p: the loss of one packet does not depend on that of the packet before.
         let lost = lost(
             Loss::GilbertElliott {
                 p: 0.1,
@@ -338,7 +343,7 @@ mod tests {
             .filter(|pair| pair[0] + 1 == pair[1])
             .count() as f64;
         let share = pairs / lost.len() as f64;
-        // Of 10^5 losses a tenth is followed by another: sigma is 0.001.
+        // A tenth of 10^5 losses is followed by another: sigma is 0.001.
         assert!((share - 0.1).abs() < 0.004, "{share}");
     }
 

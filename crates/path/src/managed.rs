@@ -5,9 +5,10 @@ use fullpipe_units::{Bytes, Span, Time};
 use crate::shaper::Gate;
 use crate::{Dropped, Limit, Measured, Packet, Policer, Queue, Shaper, Timeline, Transmitter};
 
-/// A link whose queue chooses, when the transmitter is free, what is sent next. So its departures
-/// are not known before: who runs it calls [`send`](ManagedLink::send) at
-/// [`ready_at`](ManagedLink::ready_at). As with a [`VaryingLink`](crate::VaryingLink) there may be
+/// A link whose AQM queue chooses the next packet when the transmitter is free.
+///
+/// Departures are therefore not known in advance: the caller calls [`send`](ManagedLink::send) at
+/// [`ready_at`](ManagedLink::ready_at). As with a [`VaryingLink`](crate::VaryingLink), there may be
 /// a policer in front and a shaper behind the queue, and all of it may change at known times.
 #[derive(Clone, Debug)]
 pub struct ManagedLink<P> {
@@ -16,17 +17,17 @@ pub struct ManagedLink<P> {
     policer: Timeline<Option<Policer>>,
     shaped: Option<Box<Shaped<P>>>,
     queue: Queue<P>,
-    /// From when on the packet that the queue chooses may leave; the transmitter may be free only
-    /// later.
+    /// Earliest time at which the packet that the queue chooses may leave; the transmitter may
+    /// become free later.
     earliest: Time,
-    /// Since when something waits.
+    /// Time since which packets wait.
     waiting_since: Time,
     measured: Measured,
-    /// The queue knows that nothing is being sent.
+    /// Whether the queue knows that nothing is being sent.
     idle: bool,
 }
 
-/// A shaper, and the packet that the queue has chosen and that it does not let go yet.
+/// A shaper, with the packet that the queue has chosen and the shaper still holds back.
 #[derive(Clone, Debug)]
 struct Shaped<P> {
     gate: Box<Gate>,
@@ -56,8 +57,9 @@ impl<P: Copy> ManagedLink<P> {
         }
     }
 
-    /// A packet arrives; false when the policer has no tokens for it. Arrivals and departures are
-    /// told in order of time, a departure before an arrival of the same time.
+    /// Handles the arrival of a packet; returns false if the policer has no tokens for it. The
+    /// caller reports arrivals and departures in order of time, a departure before an arrival at
+    /// the same time.
     #[inline]
     pub fn arrive(&mut self, packet: Packet<P>, dropped: &mut impl Dropped<P>) -> bool {
         let now = packet.arrived;
@@ -70,14 +72,14 @@ impl<P: Copy> ManagedLink<P> {
             return false;
         }
         if self.backlog().0 == 0 {
-            // It was idle from when the last packet had left.
+            // The link has been idle since the last packet left.
             if !self.idle && now >= self.transmitter.free_at() {
                 self.note_idle(dropped);
             }
             (self.earliest, self.waiting_since) = (self.transmitter.after(now), now);
         }
         if let Some(shaped) = &self.shaped {
-            // What is held counts against the limit, as with tbf.
+            // A held packet counts toward the limit, as in tbf.
             let held = shaped.held.map_or(Bytes::ZERO, |held| held.size);
             self.queue.set_limit(self.limits.at(now).without(held));
         } else if now >= self.limits.next_change() {
@@ -87,14 +89,15 @@ impl<P: Copy> ManagedLink<P> {
         true
     }
 
-    /// Asked when it is empty, the queue notes that the link is idle.
-    #[inline(never)] // the other call is the one to be inlined
+    /// Lets the queue note that the link is idle, which `dequeue` on an empty queue does.
+    #[inline(never)] // inline the other call
     fn note_idle(&mut self, dropped: &mut impl Dropped<P>) {
         self.queue.dequeue(self.transmitter.free_at(), dropped);
         self.idle = true;
     }
 
-    /// When the next packet can be sent, or the shaper be asked for it; none when nothing waits.
+    /// Time at which the next packet can be sent, or the shaper be asked for it; `None` when
+    /// nothing waits.
     #[inline]
     pub fn ready_at(&self) -> Option<Time> {
         (self.backlog().0 > 0).then(|| {
@@ -103,8 +106,8 @@ impl<P: Copy> ManagedLink<P> {
         })
     }
 
-    /// Sends the next packet at `now`; when its last bit leaves. None when what waited was dropped,
-    /// or the shaper does not let it go yet.
+    /// Sends the next packet at `now`; returns it with the time at which its last bit leaves.
+    /// `None` if the waiting packets were dropped, or the shaper still holds the packet back.
     #[inline]
     pub fn send(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<(Packet<P>, Time)> {
         self.earliest = now;
@@ -128,9 +131,9 @@ impl<P: Copy> ManagedLink<P> {
         Some((packet, end))
     }
 
-    /// Whether the shaper lets the packet pass that the queue has chosen; else it is held. So does
-    /// Linux's tbf, which peeks: the inner qdisc dequeues, and the packet waits for its tokens in
-    /// front of it.
+    /// Whether the shaper lets the packet chosen by the queue pass; otherwise the packet is held.
+    /// Linux's tbf peeks in the same way: the inner qdisc dequeues, and the packet waits in front
+    /// of it for tokens.
     #[cold]
     fn passes(&mut self, now: Time, packet: Packet<P>) -> bool {
         let Some(shaped) = &mut self.shaped else {
@@ -145,19 +148,19 @@ impl<P: Copy> ManagedLink<P> {
         passes
     }
 
-    /// How long the packet that it sent last counts in metrics.
+    /// Time that the packet sent last counts in metrics.
     #[inline]
     pub fn measured(&self) -> Measured {
         self.measured
     }
 
-    /// For how long it could have sent from `from` to `to`, in the measure of
+    /// Time from `from` to `to` during which the link could have sent, in the unit of
     /// [`measured`](ManagedLink::measured).
     pub fn offered(&self, from: Time, to: Time) -> Span {
         self.transmitter.offered(from, to)
     }
 
-    /// Packets and bytes that wait, without the one being sent.
+    /// Packets and bytes that wait, excluding the packet being sent.
     #[inline]
     pub fn backlog(&self) -> (u64, Bytes) {
         let (packets, bytes) = self.queue.backlog();
@@ -178,7 +181,7 @@ mod tests {
     use fullpipe_units::{Rate, Rng};
     use proptest::prelude::*;
 
-    /// Sends what is due from `from` to `to`; (start, end) of each, and how it counts.
+    /// Sends all packets due from `from` to `to`; collects (start, end) of each, and how it counts.
     fn run(
         link: &mut ManagedLink<()>,
         from: Time,
@@ -193,8 +196,8 @@ mod tests {
         }
     }
 
-    /// Transmitters of every kind, on the scale of some microseconds a packet; a trace's is that of
-    /// milliseconds.
+    /// Transmitters of every kind, with time scales of microseconds per packet, or milliseconds for
+    /// a trace.
     fn transmitter() -> impl Strategy<Value = (Transmitter, u64)> {
         let rate = || (1_000_u64..10_000_000_000).prop_map(Rate::from_bps);
         let steps = (
@@ -269,8 +272,8 @@ mod tests {
     }
 
     proptest! {
-        /// A queue that never marks or drops early is a drop-tail queue, and the link the one of
-        /// known departures.
+        /// A queue that never marks or drops early behaves as a drop-tail queue, so its link must
+        /// match the link with known departures.
         #[test]
         fn a_queue_that_lets_all_pass_equals_drop_tail(
             (transmitter, scale) in transmitter(),

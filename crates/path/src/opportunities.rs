@@ -1,21 +1,22 @@
-//! A transmitter that sends only at given instants: a trace of mahimahi's.
+//! A transmitter that sends only at the given instants of a mahimahi trace.
 
 use std::sync::Arc;
 
 use fullpipe_units::{Bytes, Span, Time};
 
-/// Delivery opportunities at the milliseconds of a trace, which repeats: the rules of mahimahi's
+/// Delivery opportunities at the milliseconds of a repeating trace, by the rules of mahimahi's
 /// `LinkQueue`.
 ///
-/// Each carries [`SIZE`](Opportunities::SIZE) bytes, of one packet or of several. A packet that
-/// finds too few goes on with the next. What no packet can use that came before it is lost.
+/// Each opportunity carries [`SIZE`](Opportunities::SIZE) bytes, of one packet or of several. A
+/// packet larger than the bytes left continues in the next opportunity. Bytes of an opportunity
+/// are lost if no packet that arrived before it can use them.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
-    /// In order; the last is the length of the trace, and above zero.
+    /// Times in ascending order; the last is the length of the trace, and above zero.
     times: Arc<[u32]>,
-    /// The next one: its place in `times`, and how often the trace has ended before it.
+    /// The next opportunity: its index in `times`, and the number of repetitions before it.
     next: (usize, u64),
-    /// The one used last, and the bytes that it has left.
+    /// Time of the opportunity used last, and the bytes left of it.
     at: Time,
     left: u64,
 }
@@ -23,18 +24,18 @@ pub struct Opportunities {
 const MILLISECOND: u64 = 1_000_000;
 
 impl Opportunities {
-    /// The bytes of one: a packet of 1500 bytes as it comes from a TUN device, with 4 bytes in
-    /// front.
+    /// Bytes of one opportunity: a packet of 1500 bytes as it comes from a TUN device, with a
+    /// header of 4 bytes.
     pub const SIZE: Bytes = Bytes::new(1_504);
-    /// The IP packet that fills one.
+    /// Size of the IP packet that fills one opportunity.
     pub(crate) const PACKET: Bytes = Bytes::new(1_500);
     const HEADER: Bytes = Bytes::new(4);
 
-    /// Those at `times`, in milliseconds. When the last is over, the trace begins again at its
-    /// time.
+    /// Opportunities at `times`, in milliseconds. The trace repeats, shifted by the time of its
+    /// last opportunity.
     ///
     /// # Panics
-    /// When there is none, or the last is at zero, which scenarios refuse.
+    /// If `times` is empty, or the last is zero, which scenarios refuse.
     pub fn new(times: Arc<[u32]>) -> Opportunities {
         assert!(
             times.last().is_some_and(|last| *last > 0),
@@ -49,13 +50,13 @@ impl Opportunities {
         }
     }
 
-    /// When the last bit of all that it has taken leaves.
+    /// Time at which the last bit of all accepted packets leaves.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.at
     }
 
-    /// When the first byte of a packet leaves that may leave from `earliest` on.
+    /// Time at which the first byte of a packet leaves that may leave from `earliest` on.
     pub fn start(&self, earliest: Time) -> Time {
         if self.left > 0 && self.at >= earliest {
             self.at
@@ -64,8 +65,8 @@ impl Opportunities {
         }
     }
 
-    /// Takes a packet that may leave from `earliest` on, behind those taken before: (first byte
-    /// out, last byte out).
+    /// Accepts a packet that may leave from `earliest` on, behind those accepted before; returns
+    /// (first byte out, last byte out).
     pub fn transmit(&mut self, earliest: Time, size: Bytes) -> (Time, Time) {
         if self.left == 0 || self.at < earliest {
             self.next = self.find(earliest);
@@ -81,19 +82,19 @@ impl Opportunities {
         (start, self.at)
     }
 
-    /// What a packet of `size` takes of the opportunities.
+    /// Bytes of the opportunities that a packet of `size` uses.
     #[inline]
     pub fn charged(size: Bytes) -> Bytes {
         size + Opportunities::HEADER
     }
 
-    /// How many there are before `time`.
+    /// Number of opportunities before `time`.
     pub fn before(&self, time: Time) -> u64 {
         let (place, round) = Opportunities::first_from(&self.times, time);
         round * self.times.len() as u64 + place as u64
     }
 
-    /// Goes to the next one.
+    /// Moves on to the next opportunity.
     fn open(&mut self) {
         (self.at, self.left) = (self.time(self.next), Opportunities::SIZE.get());
         self.next.0 += 1;
@@ -102,7 +103,7 @@ impl Opportunities {
         }
     }
 
-    /// The first one that is left from `earliest` on.
+    /// The first unused opportunity from `earliest` on.
     #[inline]
     fn find(&self, earliest: Time) -> (usize, u64) {
         if self.time(self.next) >= earliest {
@@ -114,7 +115,7 @@ impl Opportunities {
 
     fn first_from(times: &[u32], earliest: Time) -> (usize, u64) {
         let ms = earliest.as_nanos().div_ceil(MILLISECOND);
-        // One at the very end of a round comes before those at the start of the next.
+        // An opportunity at the very end of a round comes before those at the start of the next.
         let round = ms.saturating_sub(1) / Opportunities::length(times);
         let within = ms - round * Opportunities::length(times);
         (
@@ -145,7 +146,7 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// When packets that are there from the start leave, in ms.
+    /// Departure times in ms of packets that all wait at the start.
     fn departures(times: &[u32], sizes: &[u64]) -> Vec<(u64, u64)> {
         let mut link = Opportunities::new(times.into());
         let earliest = Time::from_nanos(1);
@@ -168,13 +169,13 @@ mod tests {
             departures(&[1, 3], &[372, 372, 372, 372, 372]),
             [(1, 1), (1, 1), (1, 1), (1, 1), (3, 3)]
         );
-        // 1004 of 1504 are left 500, to which the next adds: 1004 − 500 = 504 are used of the
-        // second.
+        // Of 1504 bytes 1004 are used and 500 are left; the next packet needs those and 1004 − 500
+        // = 504 of the second opportunity.
         assert_eq!(
             departures(&[2, 5, 9], &[1_000, 1_000, 1_000, 500]),
             [(2, 2), (2, 5), (5, 9), (9, 9)]
         );
-        // Several in one millisecond.
+        // Several opportunities in one millisecond.
         assert_eq!(
             departures(&[7, 7, 7, 8], &[1_500, 1_400, 1_500, 1_500]),
             [(7, 7), (7, 7), (7, 7), (7, 8)]
@@ -187,7 +188,7 @@ mod tests {
             departures(&[2, 5], &[1_500; 5]),
             [(2, 2), (5, 5), (7, 7), (10, 10), (12, 12)]
         );
-        // The first of the next round is at the same time as the last of this.
+        // The first opportunity of the next round is at the same time as the last of this one.
         assert_eq!(
             departures(&[0, 3], &[1_500; 4]),
             [(3, 3), (3, 3), (6, 6), (6, 6)]
@@ -202,9 +203,13 @@ mod tests {
         assert_eq!(
             link.start(after(ms(1))),
             ms(2),
-            "it came with the opportunity, too late for what that has left"
+            "it arrived at the opportunity's time, too late for the bytes left"
         );
-        assert_eq!(link.start(ms(1)), ms(1), "had it come before, it would go");
+        assert_eq!(
+            link.start(ms(1)),
+            ms(1),
+            "had it arrived earlier, it would leave"
+        );
         assert_eq!(
             link.transmit(after(ms(1_000_000)), Bytes::new(1_500)),
             (ms(1_000_001), ms(1_000_001))
@@ -214,8 +219,8 @@ mod tests {
         assert_eq!(link.before(after(ms(6))), 6);
     }
 
-    /// mahimahi's loop, opportunity by opportunity in integer milliseconds: (when it came, when it
-    /// left) of each packet.
+    /// mahimahi's loop, opportunity by opportunity in integer milliseconds; returns (arrival,
+    /// departure) of each packet.
     fn reference(times: &[u32], arrivals: &[(u64, u64)], until: u64) -> Vec<(u64, u64)> {
         let (mut base, mut place, mut departed) = (0, 0, Vec::new());
         let mut waiting: std::collections::VecDeque<(u64, u64)> = [].into();

@@ -1,4 +1,4 @@
-//! When a radio is silent: it sleeps, or looks for other channels.
+//! Times at which a radio is silent, because it sleeps or scans other channels.
 
 use fullpipe_units::{Span, Time};
 
@@ -8,36 +8,36 @@ pub(crate) static SUSPEND: Impairment = Impairment {
     name: "suspend",
     keys: &["suspend"],
     named: false,
-    purpose: "The radio is silent for a time now and then: data wait in the queue, ACKs at their end.",
+    purpose: "The radio is periodically silent: data packets wait in the queue, ACKs at the receiver.",
     arguments: &[
-        Argument::first("for", Unit::Time, "How long."),
+        Argument::first("for", Unit::Time, "The length of each silence."),
         Argument::needed(
             "every",
             Unit::Time,
-            "Once in each such period, at its start.",
+            "The period; the radio is silent once in each, at its start by default.",
         ),
         Argument::flag(
             "random",
-            "Not at the period's start, but anywhere within it.",
+            "Places each silence at a random time within its period.",
         ),
     ],
     example: "200ms every 2s",
     source: "IEEE 802.11: power save, scanning; picoquic's simulated link",
 };
 
-/// Once in each period.
+/// A silence that occurs once in each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspension {
-    /// How long it is silent, less than `every`.
+    /// Length of the silence, less than `every`.
     pub hold: Span,
     /// The period.
     pub every: Span,
-    /// Of what the place within each period is drawn; at its start if there is none.
+    /// Seed for the place of the silence within each period; `None` for its start.
     pub salt: Option<u64>,
 }
 
 impl Suspension {
-    /// The end of the silence that holds at `at`; `at` if none does.
+    /// The end of the silence in force at `at`; `at` itself outside any silence.
     fn end(&self, at: Time) -> Time {
         let period = at.as_nanos() / self.every.as_nanos();
         let spare = self.every.saturating_sub(self.hold).as_nanos();
@@ -51,13 +51,13 @@ impl Suspension {
     }
 }
 
-/// Suspensions over time: at each of the times another one, or none. Since they draw no stream but
-/// their salt's, everyone who has the same finds the same silence.
+/// Suspensions over time. They depend on no random stream, only on their salt, so equal schedules
+/// give equal silences.
 #[derive(Clone, Debug, Default)]
 pub struct OutageSchedule(Vec<(Time, Option<Suspension>)>);
 
 impl OutageSchedule {
-    /// `first`, and from each of the given times on another. The times are in order.
+    /// `first`, and the suspension or none from each of the given times on. The times ascend.
     pub fn new(
         first: Option<Suspension>,
         changes: impl IntoIterator<Item = (Time, Option<Suspension>)>,
@@ -65,12 +65,12 @@ impl OutageSchedule {
         OutageSchedule([(Time::ZERO, first)].into_iter().chain(changes).collect())
     }
 
-    /// Whether there is none ever.
+    /// Whether there is never a suspension.
     pub fn is_none(&self) -> bool {
         self.0.iter().all(|(_, suspension)| suspension.is_none())
     }
 
-    /// The first time from `at` on at which it is not silent.
+    /// The first time from `at` on outside any silence.
     pub fn resumes(&self, mut at: Time) -> Time {
         loop {
             let later = self.0.partition_point(|(from, _)| *from <= at);
@@ -84,7 +84,7 @@ impl OutageSchedule {
     }
 }
 
-/// SplitMix64's next number after `x`.
+/// The SplitMix64 output for state `x`.
 fn mixed(x: u64) -> u64 {
     let mut x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -92,7 +92,7 @@ fn mixed(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// 64 uniform bits as a number in 0..n.
+/// Scales 64 uniform bits to a number in 0..n.
 fn scaled(bits: u64, n: u64) -> u64 {
     ((u128::from(bits) * u128::from(n)) >> 64) as u64
 }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against each nanosecond's membership.
+        /// Compares with a check of every nanosecond.
         #[test]
         fn it_resumes_at_the_first_instant_that_is_not_silent(
             pieces in prop::collection::vec((1_u64..60, prop::option::of((1_u64..9, 1_u64..20, prop::option::of(any::<u64>())))), 1..5),
@@ -168,7 +168,7 @@ mod tests {
                 let current = pieces.iter().rev().find(|(from, _)| *from <= ns(at)).and_then(|(_, suspension)| *suspension);
                 current.is_some_and(|suspension| suspension.end(ns(at)) > ns(at))
             };
-            let expected = (at..).find(|at| !is_silent(*at)).expect("no silence is without end");
+            let expected = (at..).find(|at| !is_silent(*at)).expect("every silence ends");
             prop_assert_eq!(outage.resumes(ns(at)), ns(expected));
         }
     }

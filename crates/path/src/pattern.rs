@@ -1,4 +1,4 @@
-//! How the rate of a link varies, as a scenario says it.
+//! Rate patterns of a link, as scenarios define them.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use fullpipe_units::{Rate, Rng, Span, Time};
 use crate::impairment::{Argument, Impairment, Unit};
 use crate::{Opportunities, Rates, Timeline, Transmitter};
 
-/// How the rate of a link varies.
+/// A variation of a link's rate over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RatePattern {
-    /// A sine between two rates, of that period.
+    /// A sine between two rates, with this period.
     Sine(Rate, Rate, Span),
-    /// From the lower rate up to the higher, of that period.
+    /// A sawtooth from the lower rate up to the higher one, with this period.
     Saw(Rate, Rate, Span),
-    /// A random walk between two rates, with a step so often.
+    /// A random walk between two rates, with this step interval.
     Walk(Rate, Rate, Span),
-    /// From each of these times on another rate; the first is zero.
+    /// Times, each with the rate from then on; the first is zero.
     Schedule(Arc<[(Span, Rate)]>),
-    /// A trace of delivery opportunities, in milliseconds, which repeats.
+    /// A repeating trace of delivery opportunities, in milliseconds.
     Mahimahi(Arc<[u32]>),
 }
 
@@ -28,7 +28,7 @@ pub(crate) static SINE: Impairment = Impairment {
     name: "sine",
     keys: &["rate_pattern"],
     named: true,
-    purpose: "The link's rate swings as a sine, in 256 steps a period; it begins in the middle, rising.",
+    purpose: "The link's rate follows a sine, in 256 steps per period; it begins in the middle, rising.",
     arguments: &[RANGE, Argument::needed("every", Unit::Time, "The period.")],
     example: "sine 20mbit..100mbit every 10s",
     source: "",
@@ -38,7 +38,7 @@ pub(crate) static SAW: Impairment = Impairment {
     name: "saw",
     keys: &["rate_pattern"],
     named: true,
-    purpose: "The link's rate rises evenly, in 256 steps a period, and falls at once.",
+    purpose: "The link's rate rises linearly, in 256 steps per period, then drops at once.",
     arguments: &[RANGE, Argument::needed("every", Unit::Time, "The period.")],
     example: "saw 20mbit..100mbit every 10s",
     source: "",
@@ -48,10 +48,10 @@ pub(crate) static WALK: Impairment = Impairment {
     name: "walk",
     keys: &["rate_pattern"],
     named: true,
-    purpose: "The link's rate walks at random, by some 20 % of its range in a second; its ends reflect it.",
+    purpose: "The link's rate follows a random walk, by about 20 % of its range in a second, reflected at its ends.",
     arguments: &[
         RANGE,
-        Argument::needed("step", Unit::Time, "How often it takes a step."),
+        Argument::needed("step", Unit::Time, "The time between two steps."),
     ],
     example: "walk 20mbit..100mbit step 200ms",
     source: "Winstein, Sivaraman, Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular \
@@ -62,11 +62,11 @@ pub(crate) static SCHEDULE: Impairment = Impairment {
     name: "schedule",
     keys: &["rate_pattern"],
     named: true,
-    purpose: "The link's rate changes at given times; the last one stays.",
+    purpose: "The link's rate changes at given times; the last rate stays.",
     arguments: &[Argument::first(
         "rates",
         Unit::Schedule,
-        "Times with rates, the first at 0s.",
+        "Times with the rate from then on, the first at 0s.",
     )],
     example: "schedule 0s 20mbit, 5s 50mbit",
     source: "",
@@ -76,18 +76,18 @@ pub(crate) static MAHIMAHI: Impairment = Impairment {
     name: "mahimahi",
     keys: &["rate_pattern"],
     named: true,
-    purpose: "The link sends at the milliseconds of a trace, each time 1504 bytes: a packet of 1500 with a header of 4.",
+    purpose: "The link sends only at the times of a mahimahi trace, 1504 bytes each time: a packet of 1500 bytes and a header of 4 bytes.",
     arguments: &[Argument::first(
         "trace",
         Unit::Milliseconds,
-        "The opportunities, in order; the last is the trace's length.",
+        "The delivery opportunities in ms, ascending; the last one is the trace's length.",
     )],
     example: "mahimahi 2, 3, 5, 10",
     source: "mm-link(1) of mahimahi, Netravali et al., USENIX ATC 2015",
 };
 
 impl RatePattern {
-    /// The mean rate: of a trace in packets of 1500 bytes, of a schedule until its last change.
+    /// The mean rate; of a trace, in packets of 1500 bytes; of a schedule, until its last change.
     pub fn mean(&self) -> Rate {
         let mean = match self {
             RatePattern::Sine(low, high, _)
@@ -108,11 +108,11 @@ impl RatePattern {
                 per_second(times.len() as u64, times.last().copied().unwrap_or(1))
             }
         };
-        // Of a trace of years with one opportunity, too.
+        // At least 1 bit/s, even for a trace of years with one opportunity.
         Rate::from_bps(mean.max(1))
     }
 
-    /// The fastest rate of any time: of a trace that of its fullest millisecond.
+    /// The highest rate at any time; of a trace, that of its fullest millisecond.
     pub fn fastest(&self) -> Rate {
         match self {
             RatePattern::Sine(_, high, _)
@@ -134,12 +134,12 @@ impl RatePattern {
         }
     }
 
-    /// Whether it draws.
+    /// Whether it uses random numbers.
     pub fn is_random(&self) -> bool {
         matches!(self, RatePattern::Walk(..))
     }
 
-    /// What sends so.
+    /// A transmitter that follows the pattern.
     pub fn transmitter(&self, rng: Rng) -> Transmitter {
         Transmitter::serial(match self {
             RatePattern::Sine(low, high, every) => Rates::sine(*low, *high, *every),
@@ -163,7 +163,7 @@ impl RatePattern {
     }
 }
 
-/// The bits per second of so many opportunities in so many milliseconds.
+/// Bits per second of `opportunities` in `ms` milliseconds.
 fn per_second(opportunities: u64, ms: u32) -> u64 {
     let bits = u128::from(opportunities) * u128::from(Opportunities::PACKET.get()) * 8 * 1_000;
     u64::try_from(bits / u128::from(ms)).unwrap_or(u64::MAX)
@@ -177,7 +177,7 @@ mod tests {
         rates.iter().map(|rate| Rate::from_mbps(*rate)).collect()
     }
 
-    /// The mean rates of four parts of `s` seconds.
+    /// Mean rates of four consecutive parts of `s` seconds in total.
     fn parts(pattern: &RatePattern, s: u64) -> Vec<Rate> {
         let edges = (0..=4).map(|part| Time::ZERO + Span::from_secs(s) / 4 * part);
         pattern
@@ -194,7 +194,7 @@ mod tests {
         );
         let sine = RatePattern::Sine(low, high, every);
         assert_eq!([sine.mean(), sine.fastest()], mbps(&[60, 100])[..]);
-        // In the mean of a quarter a saw has its middle: 20 + 80 · (1/8, 3/8, 5/8, 7/8).
+        // A saw's mean over a quarter is the value in its middle: 20 + 80 · (1/8, 3/8, 5/8, 7/8).
         assert_eq!(
             parts(&RatePattern::Saw(low, high, every), 4),
             mbps(&[30, 50, 70, 90])
@@ -208,7 +208,7 @@ mod tests {
             "(20 + 2 · 50) / 3"
         );
         assert_eq!(parts(&schedule, 4), mbps(&[20, 50, 50, 10]));
-        // 5 packets of 12000 bit in 10 ms, at most 3 of them in one.
+        // 5 packets of 12000 bit in 10 ms, at most 3 of them in one millisecond.
         let trace = RatePattern::Mahimahi(vec![2, 5, 5, 5, 10].into());
         assert_eq!([trace.mean(), trace.fastest()], mbps(&[6, 36])[..]);
         assert_eq!(parts(&trace, 1), mbps(&[6, 6, 6, 6]));

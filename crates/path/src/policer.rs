@@ -9,24 +9,23 @@ pub(crate) static POLICER: Impairment = Impairment {
     name: "policer",
     keys: &["policer"],
     named: false,
-    purpose: "A token bucket in front of the queue drops what does not conform.",
+    purpose: "A token bucket in front of the queue drops packets that exceed it.",
     arguments: &[
-        Argument::first("rate", Unit::Rate, "The rate at which tokens come."),
+        Argument::first("rate", Unit::Rate, "The rate at which tokens arrive."),
         Argument::needed(
             "burst",
             Unit::Size,
-            "The most that the bucket holds; it begins full.",
+            "The size of the bucket, which begins full.",
         ),
     ],
     example: "10mbit burst 60kB",
     source: "tc-police(8)",
 };
 
-/// Lets a packet pass iff the bucket has tokens for all of it, and drops it otherwise: nothing
+/// Lets a packet pass iff the bucket has tokens for all of it, and drops it otherwise: no packet
 /// waits.
 ///
-/// A single-rate meter as in RFC 2697 with an excess burst of zero, of which the red packets are
-/// dropped.
+/// A single-rate meter as in RFC 2697 with an excess burst of zero, whose red packets are dropped.
 #[derive(Clone, Debug)]
 pub struct Policer(Bucket);
 
@@ -36,8 +35,8 @@ impl Policer {
         Policer(Bucket::full(rate, burst))
     }
 
-    /// Whether a packet of `size` that arrives at `now` passes. Arrivals must be told in order of
-    /// time.
+    /// Whether a packet of `size` that arrives at `now` passes. `now` must not decrease from call
+    /// to call.
     pub fn admits(&mut self, now: Time, size: Bytes) -> bool {
         self.0.fill(now);
         self.0.take(size)
@@ -53,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_one_packet_for_each_of_its_times() {
-        // 12 Mbit/s: a packet of 1500 bytes a millisecond.
+        // 12 Mbit/s: one packet of 1500 bytes per millisecond.
         let mut policer = Policer::new(Rate::from_mbps(12), Bytes::new(4_500));
         let packet = Bytes::new(1_500);
         let at_once = (0..10)
@@ -64,7 +63,7 @@ mod tests {
         assert!(!policer.admits(just_before, packet));
         assert!(
             policer.admits(Time::ZERO + Span::from_millis(1), packet),
-            "what was dropped costs no tokens"
+            "a dropped packet costs no tokens"
         );
     }
 
@@ -84,7 +83,7 @@ mod tests {
                 });
                 let tokens = refilled(level.0, now - level.1, rate, burst);
                 let passes = policer.admits(Time::from_nanos(now), Bytes::new(size));
-                prop_assert_eq!(passes, u128::from(size) * BYTE <= tokens, "exactly what conforms");
+                prop_assert_eq!(passes, u128::from(size) * BYTE <= tokens, "exactly the packets that conform pass");
                 if passes {
                     passed.push((now, size));
                 }

@@ -1,4 +1,4 @@
-//! A transmitter that has to win the medium for what it sends, as in 802.11.
+//! A transmitter that has to win the medium for each transmission, as in 802.11.
 
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
@@ -9,53 +9,54 @@ pub(crate) static WIFI: Impairment = Impairment {
     name: "aggregation",
     keys: &["wifi"],
     named: false,
-    purpose: "Each transmission costs a fixed time, and takes what waits when it begins, up to so many frames: A-MPDU aggregation.",
+    purpose: "A-MPDU aggregation: each transmission has a fixed overhead and carries the packets that wait when it begins, up to a limit.",
     arguments: &[
         Argument::needed(
             "frames",
             Unit::Count,
-            "The most packets of one transmission.",
+            "The maximum number of packets in one transmission.",
         ),
         Argument::needed(
             "overhead",
             Unit::Time,
-            "What each costs: access, preamble, block ACK.",
+            "The time that each transmission costs besides its data: medium access, preamble, block ACK.",
         ),
         Argument::optional(
             "bytes",
             Unit::Size,
             "65535B",
-            "The most bytes of one transmission.",
+            "The maximum number of bytes in one transmission.",
         ),
         Argument::optional(
             "backoff",
             Unit::Time,
             "0s",
-            "Up to so much more, uniformly: contention.",
+            "The maximum random addition to the overhead (contention), uniformly distributed.",
         ),
     ],
     example: "frames 32 overhead 200us",
     source: "IEEE 802.11n: A-MPDU; Høiland-Jørgensen et al., Ending the Anomaly, USENIX ATC 2017",
 };
 
-/// How packets are gathered into transmissions.
+/// Rules by which packets are aggregated into transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
-    /// The most packets of one.
+    /// Most packets in one transmission.
     pub frames: u64,
-    /// The most bytes of one.
+    /// Most bytes in one transmission.
     pub bytes: Bytes,
-    /// What each costs besides its bits.
+    /// Time that each transmission costs besides its bits.
     pub overhead: Span,
-    /// It costs up to so much more, uniformly.
+    /// Maximum of the additional, uniformly distributed time.
     pub backoff: Span,
 }
 
-/// A transmitter that aggregates, or is silent at times, or both.
+/// A transmitter that aggregates, is silent at times, or both.
 ///
-/// A transmission takes what waits when it begins, so those that wait form the next one while the
-/// medium is busy: the more waits, the larger it is. On air each packet follows the one before it.
-/// That nothing which comes later joins makes departures known on arrival behind a drop-tail queue.
+/// A transmission carries the packets that wait when it begins. Packets that arrive while the
+/// medium is busy form the next one, so the longer the queue, the larger the transmission. On air,
+/// packets follow each other directly. Later packets cannot join a transmission, so behind a
+/// drop-tail queue departures are known on arrival.
 #[derive(Clone, Debug)]
 pub struct Radio {
     serializer: Serializer,
@@ -66,7 +67,7 @@ pub struct Radio {
     latest: Option<Transmission>,
 }
 
-/// The transmission begun last, or about to begin.
+/// The transmission that has begun last or is about to begin.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     begins: Time,
@@ -75,7 +76,7 @@ struct Transmission {
 }
 
 impl Radio {
-    /// An idle one at `rates`, which draws backoffs from `rng`.
+    /// An idle transmitter at `rates`, which draws backoffs from `rng`.
     pub fn new(
         mut rates: Rates,
         aggregation: Timeline<Option<Aggregation>>,
@@ -93,24 +94,24 @@ impl Radio {
         }
     }
 
-    /// The rates of what it sends, without what a transmission costs.
+    /// The rates at which packets are sent, without the overhead of transmissions.
     pub(crate) fn rates(&mut self) -> &mut Rates {
         &mut self.rates
     }
 
-    /// When the last bit of all that it has taken leaves.
+    /// Time at which the last bit of all accepted packets leaves.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.serializer.free_at()
     }
 
-    /// When the medium is tried for a packet that may leave from `earliest` on.
+    /// Time at which a packet that may leave from `earliest` on begins to contend for the medium.
     pub fn start(&self, earliest: Time) -> Time {
         self.outage.resumes(earliest.max(self.free_at()))
     }
 
-    /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those
-    /// taken before: (when it begins to occupy the medium, last bit out).
+    /// Accepts a packet that arrived at `arrived` and may leave from `earliest` on, behind those
+    /// accepted before; returns (time at which it begins to occupy the medium, last bit out).
     pub fn transmit(&mut self, arrived: Time, earliest: Time, size: Bytes) -> (Time, Time) {
         let begins = self.start(earliest);
         let is_continued = begins == self.free_at();
@@ -161,7 +162,7 @@ mod tests {
         Time::ZERO + Span::from_micros(n)
     }
 
-    /// At 120 Mbit/s: a packet of 1500 bytes each 100 us.
+    /// A radio at 120 Mbit/s: one packet of 1500 bytes per 100 us.
     fn radio(aggregation: Option<Aggregation>, outage: OutageSchedule) -> Radio {
         radio_of(Rate::from_mbps(120), aggregation, outage)
     }
@@ -186,15 +187,15 @@ mod tests {
         })
     }
 
-    /// When packets that arrive at these times have left.
+    /// Departure times of packets that arrive at these times.
     fn ends<const N: usize>(mut radio: Radio, arrivals: [u64; N]) -> [Time; N] {
         arrivals.map(|at| radio.transmit(us(at), us(at), PACKET).1)
     }
 
     #[test]
     fn what_waits_when_a_transmission_begins_is_sent_in_it() {
-        // The first goes alone, though the second comes while it is sent; of those that wait then,
-        // three go together.
+        // The first packet is sent alone, although the second arrives meanwhile; three of the
+        // packets that wait then are sent together.
         let arrivals = [0, 10, 20, 30, 40, 900];
         let expected = [300, 600, 700, 800, 1_100, 1_400];
         assert_eq!(
@@ -204,7 +205,7 @@ mod tests {
             ),
             expected.map(us)
         );
-        // Two fit into 3000 bytes.
+        // Two packets fit into 3000 bytes.
         let expected = [300, 600, 700, 1_000, 1_100, 1_400];
         assert_eq!(
             ends(
@@ -213,7 +214,7 @@ mod tests {
             ),
             expected.map(us)
         );
-        // One that is larger than allowed goes alone.
+        // A packet larger than the limit is sent alone.
         let expected = [300, 600, 900, 1_200, 1_500, 1_800];
         assert_eq!(
             ends(
@@ -232,7 +233,7 @@ mod tests {
             salt: None,
         };
         let outage = || OutageSchedule::new(Some(suspension), []);
-        // The packet that is being sent when the silence begins, at 1 ms, is sent to its end.
+        // A packet that is being sent when the silence begins, at 1 ms, is completed.
         assert_eq!(
             ends(radio(None, outage()), [0, 0, 950, 950]),
             [600, 700, 1_050, 1_600].map(us)
@@ -267,8 +268,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a station that is stepped from transmission to transmission, with the packets
-        /// that wait at each.
+        /// Compares with a station stepped from transmission to transmission, with the packets that
+        /// wait at each.
         #[test]
         fn departures_known_on_arrival_are_those_of_a_station_that_gathers_what_waits(
             frames in 1_u64..6, bytes in 1_500_u64..9_000,
@@ -283,7 +284,7 @@ mod tests {
             let outage = OutageSchedule::new(suspension, []);
             let mut now = 0;
             let arrivals: Vec<_> = arrivals.into_iter().map(|(gap, size)| { now += gap; (us(now), Bytes::new(size)) }).collect();
-            // A byte each 100 ns: nothing is rounded.
+            // One byte per 100 ns: nothing is rounded.
             let mut known = radio_of(Rate::from_mbps(80), aggregation(frames, bytes), outage.clone());
             let ours: Vec<Time> = arrivals.iter().map(|(at, size)| known.transmit(*at, *at, *size).1).collect();
 
@@ -293,8 +294,8 @@ mod tests {
                 free = begins + Span::from_micros(200);
                 let (mut count, mut left) = (0, bytes);
                 while let Some((at, size)) = waiting.front().copied() {
-                    // No frame begins in the silence either: what is left of the transmission then
-                    // is another.
+                    // No frame begins during the silence either: the rest becomes another
+                    // transmission.
                     let is_silent = count > 0 && outage.resumes(free) > free;
                     if at > begins || count == frames || (count > 0 && size.get() > left) || is_silent {
                         break;

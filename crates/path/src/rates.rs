@@ -1,27 +1,26 @@
-//! The rate of a link over time: by schedule, periodic, or a random walk.
+//! The rate of a link over time: scheduled, periodic, or a random walk.
 
 use fullpipe_units::{Rate, Rng, Span, Time};
 
 use crate::Timeline;
 
-/// A rate that is constant between the times at which it changes, which are known or drawn in
-/// advance.
+/// A piecewise constant rate, whose changes are known or drawn in advance.
 ///
-/// Times must be asked in order.
+/// Times passed in must not decrease from call to call.
 #[derive(Clone, Debug)]
 pub enum Rates {
-    /// By schedule, or constant.
+    /// Scheduled changes, or a constant rate.
     Steps(Timeline<Rate>),
-    /// Again and again the same.
+    /// A repeated period.
     Cycle(Box<Cycle>),
-    /// At random.
+    /// A random walk.
     Walk(Box<Walk>),
 }
 
-/// The steps of a period, all of one length.
+/// Number of steps in a period, all of equal length.
 const STEPS: usize = 256;
 
-/// A period in [`STEPS`] steps, repeated.
+/// A period of [`STEPS`] steps, repeated.
 #[derive(Clone, Debug)]
 pub struct Cycle {
     period: u64,
@@ -30,27 +29,27 @@ pub struct Cycle {
     next: Time,
 }
 
-/// A random walk between two rates, which reflect it.
+/// A random walk between two rates, at which it is reflected.
 #[derive(Clone, Debug)]
 pub struct Walk {
     low: f64,
     range: f64,
-    /// Where it is, above `low`.
+    /// Current rate, as a distance from `low`.
     place: f64,
-    /// The longest step.
+    /// Longest step.
     most: f64,
     every: Span,
     next: Time,
     rng: Rng,
 }
 
-/// The standard deviation of a walk's difference after one second, as a part of its range: that of
-/// the link model of Sprout (Winstein et al., NSDI 2013, §3.1), whose rate is a Brownian motion of
-/// 200 packets/s per √s within 0 to 1000.
+/// Standard deviation of a walk's change over one second, as a fraction of its range. The value is
+/// that of the link model of Sprout (Winstein et al., NSDI 2013, §3.1), whose rate is a Brownian
+/// motion of 200 packets/s per √s within 0 to 1000.
 const DEVIATION: f64 = 0.2;
 
 impl Rates {
-    /// A sine from `low` to `high`; it begins in their middle, rising. Each step has the value of
+    /// A sine from `low` to `high` that begins in the middle, rising. Each step has the value at
     /// its middle, so that a period's mean is the middle.
     pub fn sine(low: Rate, high: Rate, period: Span) -> Rates {
         let (middle, swing) = (
@@ -62,16 +61,16 @@ impl Rates {
         })
     }
 
-    /// A line from `low` up to `high`, again and again. Each step has the value of its middle.
+    /// A repeated line from `low` up to `high`. Each step has the value at its middle.
     pub fn saw(low: Rate, high: Rate, period: Span) -> Rates {
         Rates::cycle(period, |phase| {
             low.as_f64() + (high.as_f64() - low.as_f64()) * phase
         })
     }
 
-    /// A random walk: `every` so often it goes up or down by a uniformly drawn difference, of the
-    /// variance that a Brownian motion of `DEVIATION` has over that time. It begins anywhere from
-    /// `low` to `high`, as it is at any later time.
+    /// A random walk: after each `every` it goes up or down by a uniformly drawn difference, with
+    /// the variance of a Brownian motion of `DEVIATION` over that time. Its start is uniform
+    /// between `low` and `high`, which is its distribution at any later time.
     pub fn walk(low: Rate, high: Rate, every: Span, mut rng: Rng) -> Rates {
         let range = high.as_f64() - low.as_f64();
         // Uniform in ±a has the variance a²/3.
@@ -124,7 +123,7 @@ impl Rates {
         }
     }
 
-    /// When it changes next after the time asked last; never is [`Time::MAX`].
+    /// Time of the next change after the last time asked for; [`Time::MAX`] for none.
     #[inline]
     pub fn next_change(&self) -> Time {
         match self {
@@ -150,8 +149,8 @@ impl From<Timeline<Rate>> for Rates {
 }
 
 impl Cycle {
-    /// Goes to the step of `now`: of those that begin at ⌊step · period / [`STEPS`]⌋ the last one
-    /// not after it.
+    /// Moves to the step of `now`: the last one that begins no later. Steps begin at
+    /// ⌊step · period / [`STEPS`]⌋.
     fn locate(&mut self, now: Time) {
         let (now, period, steps) = (
             u128::from(now.as_nanos()),
@@ -169,7 +168,7 @@ impl Cycle {
 impl Walk {
     fn go(&mut self) {
         let moved = self.place + (2.0 * self.rng.unit() - 1.0) * self.most;
-        // Reflected at both ends, however far it went.
+        // Reflected at both ends, however far the step went.
         let folded = moved.rem_euclid(2.0 * self.range);
         self.place = if folded > self.range {
             2.0 * self.range - folded
@@ -193,12 +192,12 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// Mbit/s at a time of a fresh one.
+    /// Rate in Mbit/s at a time, from a fresh copy.
     fn mbps(rates: &Rates, time: Time) -> f64 {
         rates.clone().at(time).as_f64() / 1e6
     }
 
-    /// What is carried until `to`, in bit·ns/s.
+    /// Work done until `to`, in bit·ns/s.
     fn integral(mut rates: Rates, to: Time) -> u128 {
         let (mut now, mut sum) = (Time::ZERO, 0);
         while now < to {
@@ -213,13 +212,13 @@ mod tests {
     #[test]
     fn a_sine_begins_in_its_middle_and_reaches_both_ends() {
         let sine = Rates::sine(LOW, HIGH, Span::from_secs(10));
-        // Of 256 steps the first has the value at 1/512 of the period: 60 + 40 sin(2π/512) = 60.49.
+        // The first of 256 steps has the value at 1/512 of the period: 60 + 40 sin(2π/512) = 60.49.
         assert!((mbps(&sine, at(0)) - 60.4909).abs() < 1e-4);
         assert!((mbps(&sine, at(2_500)) - 100.0).abs() < 0.01);
         assert!((mbps(&sine, at(7_500)) - 20.0).abs() < 0.01);
         assert!((mbps(&sine, at(12_500)) - 100.0).abs() < 0.01);
-        // 60 Mbit/s in the mean of each period; rounding to bit/s moves it by less than half of
-        // one.
+        // 60 Mbit/s is the mean of each period; rounding to bit/s changes it by less than half a
+        // bit/s.
         let carried = integral(sine, at(30_000)) / 1_000_000_000;
         assert!(carried.abs_diff(30 * 60_000_000) < 15, "{carried}");
     }
@@ -227,7 +226,7 @@ mod tests {
     #[test]
     fn a_saw_rises_evenly_and_falls_at_once() {
         let saw = Rates::saw(LOW, HIGH, Span::from_millis(256));
-        // Each of 256 steps is 1 ms, and 80 / 256 = 0.3125 Mbit/s above the one before.
+        // Each of 256 steps lasts 1 ms and is 80 / 256 = 0.3125 Mbit/s above the one before.
         for (ms, expected) in [
             (0, 20.15625),
             (1, 20.46875),
@@ -247,9 +246,9 @@ mod tests {
             .map(|step| walk.at(at(200 * step)).as_f64() / 1e6)
             .collect();
         assert!(places.iter().all(|place| (20.0..=100.0).contains(place)));
-        // Uniform: mean 60, deviation 80/√12 = 23.09. It forgets its place within some (80/π/16)² ·
-        // 2 = 5 s or 25 steps, so that there are some 4000 independent ones: standard errors of 0.4
-        // and less.
+        // Uniform: mean 60, deviation 80/√12 = 23.09. The walk forgets its place within about
+        // (80/π/16)² · 2 = 5 s or 25 steps, so there are about 4000 independent ones: standard
+        // errors of 0.4 and less.
         let mean = places.iter().sum::<f64>() / places.len() as f64;
         let variance = places
             .iter()
@@ -258,7 +257,7 @@ mod tests {
             / places.len() as f64;
         assert!((mean - 60.0).abs() < 1.6, "{mean}");
         assert!((variance.sqrt() - 23.09).abs() < 0.8, "{}", variance.sqrt());
-        // Far from the ends: 0.2 · 80 · √0.2 = 7.155 Mbit/s.
+        // Far from the ends, the deviation of a step is 0.2 · 80 · √0.2 = 7.155 Mbit/s.
         let steps: Vec<f64> = places
             .windows(2)
             .filter(|w| (40.0..80.0).contains(&w[0]))

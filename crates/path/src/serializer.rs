@@ -4,28 +4,28 @@ use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::Rates;
 
-/// How long each packet takes, with no rounding drift.
+/// Transmission times of packets, without rounding drift.
 ///
-/// What a division leaves over is carried to the next packet of the same busy period, so that n
-/// packets of s bytes take exactly floor(n·s·8·10⁹ / rate) ns.
+/// The remainder of each division is carried over to the next packet of the same busy period, so
+/// that n packets of s bytes take exactly floor(n·s·8·10⁹ / rate) ns.
 #[derive(Clone, Debug)]
 pub struct Serializer {
     rate: u64,
-    /// Carried over, in units of 1/rate ns; always less than `rate`.
+    /// Remainder carried over, in units of 1/rate ns; always less than `rate`.
     carry: u64,
     free_at: Time,
-    /// Quotient and remainder of the last size seen: nearly all packets have one size, and
+    /// Quotient and remainder of the last packet size: nearly all packets have one size, and
     /// divisions are slow.
     last: (u64, u64, u64),
 }
 
 impl Serializer {
-    /// A transmitter of `rate`, idle.
+    /// An idle transmitter of `rate`.
     ///
     /// # Panics
-    /// At rate zero, which scenarios refuse.
+    /// If the rate is zero, which scenarios refuse.
     pub fn new(rate: Rate) -> Serializer {
-        assert!(rate > Rate::ZERO, "a link needs a rate");
+        assert!(rate > Rate::ZERO, "a link needs a rate above zero");
         Serializer {
             rate: rate.as_bps(),
             carry: 0,
@@ -34,23 +34,24 @@ impl Serializer {
         }
     }
 
-    /// When the transmitter has nothing to send.
+    /// Time at which the transmitter has nothing left to send.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.free_at
     }
 
-    /// Takes a packet that arrives at `now`, behind those taken before: (first bit out, last bit
-    /// out). The nanosecond in which the last bit leaves is still of the busy period.
+    /// Accepts a packet that arrives at `now`, behind those accepted before; returns (first bit
+    /// out, last bit out). The nanosecond in which the last bit leaves still belongs to the busy
+    /// period.
     #[inline]
     pub fn transmit(&mut self, now: Time, size: Bytes) -> (Time, Time) {
         let start = self.begin(now);
         (start, self.send(start, size))
     }
 
-    /// The same at a rate that changes, for the packet being sent, too: its last bit leaves when
-    /// the rates' integral since `start` has reached what was to be sent. What is carried over is
-    /// work (bit·ns/s), which no change of rate alters.
+    /// Accepts a packet at a rate that may change even while it is sent: its last bit leaves when
+    /// the integral of the rate since `start` reaches the packet's bits. The amount carried over is
+    /// work (bit·ns/s), which a change of the rate does not alter.
     pub fn transmit_at(&mut self, now: Time, size: Bytes, rates: &mut Rates) -> (Time, Time) {
         let start = self.begin(now);
         self.set_rate(rates.at(start));
@@ -76,7 +77,7 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// When the first bit of a packet leaves that arrives at `now`.
+    /// Time at which the first bit of a packet that arrives at `now` leaves.
     #[inline]
     fn begin(&mut self, now: Time) -> Time {
         if now > self.free_at {
@@ -87,7 +88,7 @@ impl Serializer {
         }
     }
 
-    /// Sends from `start` on at the present rate; when the last bit leaves.
+    /// Sends from `start` on at the current rate; returns the time at which the last bit leaves.
     #[inline]
     fn send(&mut self, start: Time, size: Bytes) -> Time {
         if self.last.0 != size.get() {
@@ -113,7 +114,7 @@ impl Serializer {
     }
 }
 
-/// The work of one byte, in bit·ns/s.
+/// Work of one byte, in bit·ns/s.
 const BYTE: u128 = 8_000_000_000;
 
 #[cfg(test)]
@@ -136,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_billion_packets_do_not_drift() {
-        // 1500 B at 7 Mbit/s take 1714285.714… ns each: no integer. The busy period is walked in
-        // one sum.
+        // 1500 B at 7 Mbit/s take 1714285.714… ns each, not an integer. One sum covers the busy
+        // period.
         let mut serializer = Serializer::new(Rate::from_mbps(7));
         let mut end = Time::ZERO;
         for n in 1..=1_000_000_u128 {
@@ -149,7 +150,7 @@ mod tests {
                 );
             }
         }
-        // The carry after 7 packets is the carry after none: what holds for 10^6 packets holds for
+        // The carry after 7 packets equals that after none, so a result for 10^6 packets holds for
         // 10^9.
         let (carry, before) = (serializer.carry, end);
         for _ in 0..7 {
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_packet_being_sent_goes_on_at_the_new_rate() {
-        // 1500 B at 12 Mbit/s take 1 ms. After a quarter of it the rate falls to a tenth.
+        // 1500 B at 12 Mbit/s take 1 ms. After a quarter of that time the rate falls to a tenth.
         let at = |us: u64| Time::from_nanos(us * 1_000);
         let mut rates = Rates::from(Timeline::new(
             Rate::from_mbps(12),
@@ -180,8 +181,9 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition: of a busy period's packets the n-th ends in the last nanosecond
-        /// at which the integral of the rate has not exceeded the work of the first n.
+        /// Compares with the definition: the n-th packet of a busy period ends in the last
+        /// nanosecond at which the integral of the rate does not exceed the work of the first n
+        /// packets.
         #[test]
         fn departures_follow_the_integral_of_the_rate(
             first in 1_000_u64..100_000_000_000,
@@ -193,7 +195,7 @@ mod tests {
             let timed = steps.iter().map(|(at, rate)| (Time::from_nanos(*at), Rate::from_bps(*rate)));
             let mut rates = Rates::from(Timeline::new(Rate::from_bps(first), timed));
             let mut serializer = Serializer::new(Rate::from_bps(first));
-            // What is sent from the start of the run until `to`.
+            // Work from the start of the run until `to`.
             let integral = |to: u64| {
                 let (mut sum, mut from, mut rate) = (0_u128, 0, first);
                 for (at, next) in &steps {

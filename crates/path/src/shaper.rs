@@ -10,22 +10,23 @@ pub(crate) static SHAPER: Impairment = Impairment {
     name: "shaper",
     keys: &["shaper"],
     named: false,
-    purpose: "A token bucket holds the head of the queue back until it conforms.",
+    purpose: "A token bucket holds back the packet at the head of the queue until it conforms.",
     arguments: &[
-        Argument::first("rate", Unit::Rate, "The rate at which tokens come."),
+        Argument::first("rate", Unit::Rate, "The rate at which tokens arrive."),
         Argument::needed(
             "burst",
             Unit::Size,
-            "The most that the bucket holds; it begins full.",
+            "The size of the bucket, which begins full.",
         ),
     ],
     example: "20mbit burst 30kB",
     source: "tc-tbf(8)",
 };
 
-/// Holds the packet at the head of the queue until the bucket has tokens for all of it: tc-tbf(8).
+/// Holds the packet at the head of the queue back until the bucket has tokens for all of it, as
+/// tc-tbf(8) does.
 ///
-/// What waits is the queue's (tbf's inner qdisc, with its limit); how fast a burst leaves is the
+/// Packets wait in the link's queue (tbf's inner qdisc, with its limit); a burst leaves at the
 /// link's rate (tbf's peakrate).
 #[derive(Clone, Debug)]
 pub struct Shaper(Bucket);
@@ -42,13 +43,13 @@ impl Shaper {
 pub(crate) struct Gate(Timeline<Option<Shaper>>);
 
 impl Gate {
-    /// Nothing if there never is a shaper.
+    /// The gate of `shapers`; `None` if there never is a shaper.
     pub(crate) fn new(shapers: Timeline<Option<Shaper>>) -> Option<Box<Gate>> {
         (!matches!(shapers.constant(), Some(None))).then(|| Box::new(Gate(shapers)))
     }
 
-    /// When a packet of `size` that is at the head since `now` may leave. It is the next to leave:
-    /// times are told in order.
+    /// Time at which a packet of `size`, at the head of the queue since `now`, may leave. It must
+    /// be the next packet to leave, and `now` must not decrease from call to call.
     pub(crate) fn opens_at(&mut self, now: Time, size: Bytes) -> Time {
         let mut at = now;
         loop {
@@ -64,7 +65,7 @@ impl Gate {
         }
     }
 
-    /// Whether a packet of `size` that comes at `now` may leave at once.
+    /// Whether a packet of `size` that arrives at `now` may leave at once.
     pub(crate) fn is_open(&mut self, now: Time, size: Bytes) -> bool {
         self.0.at(now).as_mut().is_none_or(|shaper| {
             shaper.0.fill(now);
@@ -72,7 +73,7 @@ impl Gate {
         })
     }
 
-    /// A packet of `size` leaves.
+    /// Records the departure of a packet of `size`.
     pub(crate) fn pass(&mut self, now: Time, size: Bytes) {
         if let Some(shaper) = self.0.at(now) {
             shaper.0.fill(now);
@@ -114,21 +115,21 @@ mod tests {
         assert_eq!(
             start(at(0)),
             Some(at(100)),
-            "tokens are there, the link is busy"
+            "there are tokens, but the link is busy"
         );
         assert_eq!(
             start(at(0)),
             Some(at(200)),
-            "1500 + 300 bytes of tokens are left"
+            "tokens for 1500 + 300 bytes are left"
         );
         assert_eq!(
             start(at(0)),
             Some(at(1_000)),
-            "the first since the start was earned in 1 ms"
+            "1 ms earned the first packet's tokens"
         );
         assert_eq!(start(at(0)), None, "three wait");
         assert_eq!(start(at(100)), Some(at(2_000)), "one has left the queue");
-        // All is earned again after 3 ms without a packet.
+        // All tokens are earned again after 3 ms without a packet.
         assert_eq!(start(at(5_000)), Some(at(5_000)));
         assert_eq!(start(at(5_000)), Some(at(5_100)));
     }
@@ -160,7 +161,7 @@ mod tests {
                 end: at(1_100)
             }
         );
-        // At the head when the first had left.
+        // It was at the head of the queue from when the first packet had left.
         assert_eq!(
             link.measured(),
             Measured {
@@ -172,8 +173,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each packet leaves in the first nanosecond, after its arrival and its predecessor, at
-        /// which it conforms.
+        /// Each packet leaves in the first nanosecond, after its arrival and its predecessor's
+        /// departure, at which it conforms.
         #[test]
         fn each_packet_leaves_as_soon_as_it_conforms(
             rate in 1_000_u64..10_000_000_000,
@@ -183,8 +184,8 @@ mod tests {
             let shaper = Shaper::new(Rate::from_bps(rate), Bytes::new(burst));
             let mut gate = Gate::new(Some(shaper).into()).expect("a gate");
             let most = u128::from(burst) * BYTE;
-            // From the start by the definition: what is in the bucket at `now`, when these packets
-            // have left.
+            // Level of the bucket at `now` after these packets have left, computed from the start
+            // by the definition.
             let level = |left: &[(u64, u64)], now: u64| {
                 let refilled = |level: u128, ns: u64| most.min(level + u128::from(ns) * u128::from(rate));
                 let after = left.iter().fold((most, 0), |(level, last), (at, size)| {

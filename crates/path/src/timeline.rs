@@ -1,23 +1,23 @@
-//! A property of the path that changes at times known in advance: a scenario's schedule.
+//! A property of the path that changes at the known times of a scenario's schedule.
 
 use fullpipe_units::Time;
 
 /// A value over time, constant between its changes.
 ///
-/// Since the changes are known, no event is needed for them: who computes ahead (a link its
-/// departures, a line its arrivals) asks for the value at the time that it computes. Times must be
-/// asked in order.
+/// The changes are known and need no events: an element that computes ahead (a link its departures,
+/// a delay line its arrivals) asks for the value at the time in question. Times must not decrease
+/// from call to call.
 #[derive(Clone, Debug)]
 pub struct Timeline<T> {
     value: T,
-    /// When the first of `later` comes.
+    /// Time of the next change, the last one in `later`.
     next: Time,
-    /// Latest first.
+    /// Remaining changes, latest first.
     later: Vec<(Time, T)>,
 }
 
 impl<T> Timeline<T> {
-    /// `first`, and from each of the given times on another value. The times are in order.
+    /// `first`, and another value from each of the given times on. The times ascend.
     pub fn new(first: T, changes: impl IntoIterator<Item = (Time, T)>) -> Timeline<T> {
         let mut later: Vec<(Time, T)> = changes.into_iter().collect();
         debug_assert!(
@@ -49,7 +49,7 @@ impl<T> Timeline<T> {
         self.next = self.later.last().map_or(Time::MAX, |(at, _)| *at);
     }
 
-    /// When it changes next after the time asked last; never is [`Time::MAX`].
+    /// Time of the next change after the last time asked for; [`Time::MAX`] for none.
     #[inline]
     pub fn next_change(&self) -> Time {
         self.next
@@ -60,7 +60,7 @@ impl<T> Timeline<T> {
         self.later.is_empty().then_some(&self.value)
     }
 
-    /// The same times with other values.
+    /// A timeline with the same times and other values.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Timeline<U> {
         let later = self
             .later

@@ -1,29 +1,30 @@
-//! What sends, behind a queue: bit by bit at a rate, or at given instants.
+//! Transmitters behind a queue, which send bit by bit at a rate, or at given instants.
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::{Opportunities, Radio, Rates, Serializer};
 
-/// How a link's packets leave.
+/// The way in which a link's packets leave.
 #[derive(Clone, Debug)]
 pub enum Transmitter {
     /// Bit by bit, at a rate that may change.
     Serial(Serializer, Rates),
-    /// At the instants of a trace.
+    /// At the times of a trace.
     Trace(Opportunities),
-    /// In transmissions that each cost some time, or not while it is silent.
+    /// In transmissions with a fixed overhead, with silences, or both.
     Radio(Box<Radio>),
 }
 
-/// How long a packet counts in the metrics that are weighted by time.
+/// Times that define how long a packet counts in time-weighted metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// A shaper held it back at the head of the queue from then on,
+    /// Start of the time in which a shaper held the packet back at the head of the queue.
     pub held_since: Time,
-    /// to then: that is how long it kept the link from sending.
+    /// Start of the transmission; from `held_since` until then, a shaper kept the link from
+    /// sending.
     pub start: Time,
-    /// From then on it was being sent. With a trace that is a nanosecond for each byte of the
-    /// opportunities.
+    /// Start of the time that counts as sending. With a trace, that time is one nanosecond for each
+    /// byte of the opportunities.
     pub sent_from: Time,
 }
 
@@ -33,7 +34,7 @@ impl Transmitter {
         Transmitter::Serial(Serializer::new(rates.at(Time::ZERO)), rates)
     }
 
-    /// Its rate, if that never changes.
+    /// The rate, if it never changes.
     pub fn constant(&self) -> Option<Rate> {
         match self {
             Transmitter::Serial(_, rates) => rates.constant(),
@@ -41,7 +42,7 @@ impl Transmitter {
         }
     }
 
-    /// When the last bit of all that it has taken leaves.
+    /// Time at which the last bit of all accepted packets leaves.
     #[inline]
     pub(crate) fn free_at(&self) -> Time {
         match self {
@@ -61,8 +62,8 @@ impl Transmitter {
         }
     }
 
-    /// From when on a packet may leave that arrived at `now`: not with an opportunity of that
-    /// instant.
+    /// Earliest time at which a packet that arrived at `now` may leave: with a trace after `now`,
+    /// since it cannot use an opportunity of that instant.
     #[inline]
     pub(crate) fn after(&self, now: Time) -> Time {
         match self {
@@ -71,7 +72,7 @@ impl Transmitter {
         }
     }
 
-    /// When the first bit leaves of a packet that may leave from `earliest` on.
+    /// Time at which the first bit of a packet that may leave from `earliest` on leaves.
     #[inline]
     pub(crate) fn start(&self, earliest: Time) -> Time {
         match self {
@@ -81,8 +82,8 @@ impl Transmitter {
         }
     }
 
-    /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those
-    /// taken before: (first bit out, last bit out).
+    /// Accepts a packet that arrived at `arrived` and may leave from `earliest` on, behind those
+    /// accepted before; returns (first bit out, last bit out).
     #[inline]
     pub(crate) fn transmit(&mut self, arrived: Time, earliest: Time, size: Bytes) -> (Time, Time) {
         match self {
@@ -92,8 +93,8 @@ impl Transmitter {
         }
     }
 
-    /// What a packet of `size` that was at the head of the queue from `at_head` on, and left from
-    /// `start` to `end`, is in the metrics that are weighted by time.
+    /// Times for the time-weighted metrics of a packet of `size` that was at the head of the queue
+    /// from `at_head` on and was sent from `start` to `end`.
     #[inline]
     pub(crate) fn measured(&self, at_head: Time, start: Time, end: Time, size: Bytes) -> Measured {
         match self {
@@ -113,7 +114,7 @@ impl Transmitter {
         }
     }
 
-    /// The rate from each of these times to the next, in the mean; of a trace in packets of 1500
+    /// Mean rates between each two consecutive times of `edges`; of a trace, in packets of 1500
     /// bytes.
     pub fn mean_rates(mut self, edges: &[Time]) -> Vec<Rate> {
         edges
@@ -127,7 +128,7 @@ impl Transmitter {
             Transmitter::Serial(_, rates) => bits(rates, from, to),
             Transmitter::Radio(radio) => bits(radio.rates(), from, to),
             Transmitter::Trace(opportunities) => {
-                // One stands at the end of its time.
+                // An opportunity counts in the interval at whose end it lies.
                 let number = opportunities.before(after(to)) - opportunities.before(after(from));
                 u128::from(number) * u128::from(Opportunities::PACKET.get()) * 8_000_000_000
             }
@@ -136,7 +137,7 @@ impl Transmitter {
         Rate::from_bps(u64::try_from(sent / ns).unwrap_or(u64::MAX))
     }
 
-    /// For how long it could have sent from `from` to `to`, in the measure of
+    /// Time from `from` to `to` during which the transmitter could have sent, in the unit of
     /// [`Measured::sent_from`].
     pub fn offered(&self, from: Time, to: Time) -> Span {
         match self {
@@ -149,12 +150,12 @@ impl Transmitter {
     }
 }
 
-/// The next nanosecond: the first whose opportunities a packet of `now` can use.
+/// The next nanosecond: the first whose opportunities a packet that arrives at `now` can use.
 fn after(now: Time) -> Time {
     now + Span::from_nanos(1)
 }
 
-/// The rates' integral, in bit·ns/s.
+/// The integral of the rate, in bit·ns/s.
 fn bits(rates: &mut Rates, from: Time, to: Time) -> u128 {
     let (mut now, mut sent) = (from, 0);
     while now < to {

@@ -1,9 +1,9 @@
-//! Every queue has its page, with the options that it declares; the page on the path has every
-//! impairment.
+//! Compares the queues with their pages, which contain their declared options, and the impairments
+//! with the page on the path.
 
 use fullpipe_path::{Descriptor, IMPAIRMENTS, QUEUES};
 
-/// The page's table, as the queue declares it.
+/// The queue's option table, generated from its descriptor.
 fn table(queue: &Descriptor) -> String {
     let mut table =
         String::from("| Option | Default | Range | Purpose | Section |\n|---|---|---|---|---|\n");
@@ -16,7 +16,7 @@ fn table(queue: &Descriptor) -> String {
         "packets or bytes"
     };
     table += &format!(
-        "| limit: `path.buffer` | {limit} | {unit} | what may wait, besides the packet being sent | tc(8) |\n"
+        "| limit: `path.buffer` | {limit} | {unit} | capacity of the queue, excluding the packet being sent | tc(8) |\n"
     );
     for param in queue.params {
         let default = param
@@ -59,8 +59,8 @@ fn every_queue_has_its_page_with_its_table() {
     }
 }
 
-/// Requires the table in the page; with `FULLPIPE_BLESS=1` writes it instead of the one with the same
-/// header.
+/// Requires the table in the page; with `FULLPIPE_BLESS=1` writes it instead of the one with the
+/// same header.
 fn check_table(page: &str, text: &str, table: &str) {
     if std::env::var_os("FULLPIPE_BLESS").is_none() {
         assert!(
@@ -85,10 +85,10 @@ fn check_table(page: &str, text: &str, table: &str) {
     std::fs::write(page, written).expect("the page can be written");
 }
 
-/// The table of what may be written, as the impairments declare it.
+/// The table of impairments, generated from their descriptions.
 fn impairments() -> String {
     let mut table = String::from(
-        "| Impairment | Keys | Part | What | Default | Purpose |\n|---|---|---|---|---|---|\n",
+        "| Impairment | Keys | Part | Value | Default | Purpose |\n|---|---|---|---|---|---|\n",
     );
     for impairment in IMPAIRMENTS {
         let keys: Vec<String> = impairment

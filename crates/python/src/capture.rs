@@ -1,4 +1,4 @@
-//! Flows of captures, as columns.
+//! Flows of packet captures, as columns.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -11,14 +11,14 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// Files that are being read.
+/// Captures that are being read.
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct CaptureRun {
     inner: Mutex<Running>,
 }
 
-/// Begins to read captures, one after the other.
+/// Starts reading captures, one after the other.
 #[pyfunction]
 #[pyo3(signature = (files, *, idle_s, pause_s, udp, addresses))]
 pub(crate) fn capture(
@@ -39,7 +39,7 @@ pub(crate) fn capture(
     }
 }
 
-/// The first bytes of a file's content, decompressed.
+/// Returns the first bytes of a file's content, decompressed.
 #[pyfunction]
 pub(crate) fn capture_head<'py>(
     py: Python<'py>,
@@ -54,8 +54,8 @@ pub(crate) fn capture_head<'py>(
 
 #[pymethods]
 impl CaptureRun {
-    /// Waits for flows with the GIL released: their columns, None when it took longer, the report
-    /// as JSON at the end.
+    /// Waits for flows with the GIL released. Returns their columns, None after a timeout, or the
+    /// report as JSON at the end.
     fn next<'py>(&self, py: Python<'py>, patience_s: f64) -> PyResult<Bound<'py, PyAny>> {
         let patience = Duration::from_secs_f64(patience_s);
         let heard = py.detach(|| {
@@ -74,7 +74,7 @@ impl CaptureRun {
         }
     }
 
-    /// Bytes read of the files, packets seen, flows that are over, flows that are open.
+    /// Bytes of the files read, packets read, finished flows, and open flows.
     #[getter]
     fn progress(&self) -> PyResult<(u64, u64, u64, u64)> {
         let running = self
@@ -90,7 +90,7 @@ impl CaptureRun {
         ))
     }
 
-    /// Ends it soon.
+    /// Stops reading soon.
     fn stop(&self) {
         if let Ok(running) = self.inner.lock() {
             running.stop();

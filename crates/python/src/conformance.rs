@@ -1,4 +1,4 @@
-//! The test cases of the BBR draft, one by one, so that Python may interrupt between two.
+//! The test cases of the BBR draft, run one at a time, so that Python may interrupt between two.
 
 use fullpipe_conformance::{Played, Subject, demanded, digits};
 use pyo3::exceptions::PyKeyError;
@@ -37,7 +37,7 @@ struct Condition {
     why: String,
 }
 
-/// The numbers of the cases, in the appendix's order.
+/// Returns the numbers of the cases, in the order of the draft's appendix.
 #[pyfunction]
 pub(crate) fn conformance_cases() -> Vec<&'static str> {
     fullpipe_conformance::CASES

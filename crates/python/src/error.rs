@@ -1,4 +1,4 @@
-//! What was refused, as a Python exception.
+//! Refused scenarios and failures of the machine, as Python exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -8,17 +8,17 @@ create_exception!(
     fullpipe._core,
     ScenarioError,
     PyValueError,
-    "A scenario, or a setting of a run, that was refused. Its text names the file, the key, the value and the fix."
+    "An invalid scenario or run setting. The text names the file, the key, the value and the fix."
 );
 
 create_exception!(
     fullpipe._core,
     MachineError,
     PyOSError,
-    "What this machine does not allow, or what failed on it. Its text names the fix."
+    "An operation that this machine does not permit, or that failed. The text names the fix."
 );
 
-/// A [`MachineError`] with its parts as attributes.
+/// Returns a [`MachineError`] with its parts as attributes.
 #[cfg(target_os = "linux")]
 pub(crate) fn of_machine(py: Python<'_>, problem: &str, fix: &str) -> PyErr {
     let error = MachineError::new_err(format!("{problem}\n  fix: {fix}"));
@@ -29,12 +29,12 @@ pub(crate) fn of_machine(py: Python<'_>, problem: &str, fix: &str) -> PyErr {
     set.map_or_else(|failed| failed, |()| error)
 }
 
-/// A [`ScenarioError`] with the parts of `error` as attributes.
+/// Returns a [`ScenarioError`] with the parts of `error` as attributes.
 pub(crate) fn refused(py: Python<'_>, error: &fullpipe_scenario::Error) -> PyErr {
     raise(py, error.to_string(), error.line(), &error.parts())
 }
 
-/// The same for `trace`, which is no key of the scenario.
+/// Returns a [`ScenarioError`] about `trace`, which is not a key of the scenario.
 pub(crate) fn refused_trace(py: Python<'_>, value: &str, problem: &str) -> PyErr {
     let fix = "give \"off\", \"ack\" for a row at every ACK, or an interval like \"10ms\"";
     let text = format!("trace = {value:?}: {problem}\n  fix: {fix}");

@@ -1,4 +1,4 @@
-//! What a fleet's hosts say: files in, columns out.
+//! Records of a fleet's hosts: files in, columns out.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use pyo3::types::PyDict;
 #[derive(Debug)]
 pub(crate) struct FleetReader {
     parser: Box<dyn Parse>,
-    /// Never locked, but reached by `get_mut`: what Python holds has to be `Sync`.
+    /// Accessed only by `get_mut`; the mutex makes it `Sync`, as Python requires.
     source: Option<Mutex<Input>>,
     position: u64,
 }
@@ -39,7 +39,7 @@ fn reader(parser: impl Parse + 'static) -> FleetReader {
     }
 }
 
-/// With the file's name, which errors of the system do not have.
+/// Adds the file's name, which system errors lack.
 fn of_file(error: &io::Error, path: &Path) -> PyErr {
     match error.raw_os_error() {
         Some(number) => {
@@ -61,7 +61,7 @@ fn refused(error: nginx::FormatError) -> PyErr {
 
 #[pymethods]
 impl FleetReader {
-    /// Of `ss`: connections, and each sample if asked for.
+    /// Creates a reader of `ss` output: connections, and each sample if requested.
     #[staticmethod]
     fn ss(host: String, samples: bool, key: Key) -> FleetReader {
         reader(ss::Reader::new(ss::Options {
@@ -71,7 +71,7 @@ impl FleetReader {
         }))
     }
 
-    /// Of nginx's logs in a format, with further variables to keep.
+    /// Creates a reader of nginx logs in a format, with further variables to keep.
     #[staticmethod]
     fn nginx(format: &str, keep: Vec<String>, key: Key) -> PyResult<FleetReader> {
         let format = nginx::Format::parse(format).map_err(refused)?;
@@ -82,13 +82,13 @@ impl FleetReader {
         })))
     }
 
-    /// Of /proc/net/snmp and the like; bad lines are not quoted when `silent`.
+    /// Creates a reader of /proc/net/snmp and similar files; `silent` omits the text of bad lines.
     #[staticmethod]
     fn counters(silent: bool) -> FleetReader {
         reader(counters::Reader::new(silent))
     }
 
-    /// Of bpftrace's histograms.
+    /// Creates a reader of bpftrace histograms.
     #[staticmethod]
     fn histograms(silent: bool) -> FleetReader {
         reader(histogram::Reader::new(silent))
@@ -109,8 +109,8 @@ impl FleetReader {
         Ok(())
     }
 
-    /// Reads on until so many rows can be taken or so many bytes of text are read; false when the
-    /// file has ended.
+    /// Reads on until `rows` rows are complete or `bytes` bytes of text are read; false at the end
+    /// of the file.
     fn read(&mut self, py: Python<'_>, rows: usize, bytes: usize) -> PyResult<bool> {
         let Some(Ok(source)) = self.source.as_mut().map(Mutex::get_mut) else {
             return Err(PyRuntimeError::new_err("no file is open"));
@@ -130,31 +130,31 @@ impl FleetReader {
         more.map_err(|error| PyOSError::new_err(error.to_string()))
     }
 
-    /// How many bytes of the last file that was opened, as it lies there, have been read.
+    /// Bytes read of the last opened file, before decompression.
     #[getter]
     fn position(&self) -> u64 {
         self.position
     }
 
-    /// How many rows can be taken.
+    /// Number of complete rows.
     #[getter]
     fn rows(&self) -> usize {
         self.parser.rows()
     }
 
-    /// Takes the rows that are complete: (table, {column: array}).
+    /// Takes the complete rows: (table, {column: array}).
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Tables<'py>> {
         let parser = &mut self.parser;
         tables(py, py.detach(|| parser.take()))
     }
 
-    /// Rows of what may go on in a further file.
+    /// Returns the rows that may continue in a further file.
     fn open<'py>(&self, py: Python<'py>) -> PyResult<Tables<'py>> {
         let parser = &self.parser;
         tables(py, py.detach(|| parser.open()))
     }
 
-    /// Takes the bad lines since the last call: (number, what is wrong, its beginning).
+    /// Takes the bad lines since the last call: (line number, problem, beginning of the line).
     fn take_bad(&mut self) -> Vec<(u64, String, String)> {
         self.parser
             .take_bad()
@@ -163,34 +163,34 @@ impl FleetReader {
             .collect()
     }
 
-    /// How many of what have been read.
+    /// Number of items read, by kind.
     #[getter]
     fn counts(&self) -> Vec<(&'static str, u64)> {
         self.parser.counts()
     }
 
-    /// What is needed to go on with a further file.
+    /// Returns the state needed to continue with a further file.
     fn state(&self, py: Python<'_>) -> String {
         let parser = &self.parser;
         py.detach(|| parser.state())
     }
 
-    /// Goes on from a state; false when that is of another version.
+    /// Continues from a state; false if the state is of another version.
     fn resume(&mut self, py: Python<'_>, state: &str) -> bool {
         let parser = &mut self.parser;
         py.detach(|| parser.resume(state))
     }
 }
 
-/// When a file begins, in microseconds since 1970, by what is in it, its name, or when it was
-/// written.
+/// Returns the time at which a file begins, in microseconds since 1970, from its content, its name,
+/// or its modification time.
 #[pyfunction]
 pub(crate) fn fleet_begin(py: Python<'_>, path: PathBuf) -> PyResult<i64> {
     py.detach(|| fullpipe_ingest::fleet::begin_of(&path))
         .map_err(|error| of_file(&error, &path))
 }
 
-/// The variables of a log's format.
+/// Returns the variables of a log format.
 #[pyfunction]
 pub(crate) fn fleet_variables(format: &str) -> PyResult<Vec<String>> {
     let format = nginx::Format::parse(format).map_err(refused)?;
@@ -218,7 +218,7 @@ fn tables<'py>(py: Python<'py>, tables: Vec<(&'static str, Columns)>) -> PyResul
     Ok(all)
 }
 
-/// A live host's connections.
+/// The connections of a live host.
 #[cfg(target_os = "linux")]
 #[pyclass(module = "fullpipe._core")]
 #[derive(Debug)]
@@ -232,8 +232,8 @@ type Net = (std::net::IpAddr, u8);
 #[cfg(target_os = "linux")]
 #[pymethods]
 impl FleetSampler {
-    /// Of connections in some states (else all that may carry data), with ports in ranges, and
-    /// addresses in networks.
+    /// Creates a sampler of connections in the given states (by default all that may carry data),
+    /// with ports in ranges, and addresses in networks.
     #[new]
     #[pyo3(signature = (states, sport=None, dport=None, src=None, dst=None))]
     fn new(
@@ -262,8 +262,8 @@ impl FleetSampler {
         })
     }
 
-    /// The connections that there are now: (lines of ss, how many, whether the table changed
-    /// meanwhile).
+    /// Lists the current connections: (lines as printed by ss, number of connections, whether the
+    /// table changed meanwhile).
     fn list<'py>(
         &mut self,
         py: Python<'py>,

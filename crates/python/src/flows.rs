@@ -1,5 +1,4 @@
-//! Files of flows for the workloads of scenarios: Python reads them, as polars can, and hands over
-//! columns.
+//! Files of flows for the workloads of scenarios: Python reads them with polars and passes columns.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +11,11 @@ use fullpipe_workload::{Chunk, Flows};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-/// Whoever reads scenarios here reads such files.
+/// The library of flow files for scenarios that are read from Python.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files;
 
-/// A file that was read, as it was then.
+/// A file that was read, with its state at that time.
 struct Known {
     path: PathBuf,
     length: u64,
@@ -24,11 +23,12 @@ struct Known {
     flows: Arc<Flows>,
 }
 
-/// The files that were read last: each of many runs asks for its own.
+/// The most recently read files, cached because each run requests its own.
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 const MOST: usize = 4;
 
-/// Starts and bytes; then where each flow's chunks begin, their offsets and bytes.
+/// Starts and bytes of the flows; the index of each flow's first chunk; offsets and bytes of the
+/// chunks.
 type Columns<'py> = (
     PyReadonlyArray1<'py, u64>,
     PyReadonlyArray1<'py, u64>,
@@ -53,7 +53,7 @@ impl Library for Files {
         {
             return Ok(known.flows.clone());
         }
-        // Not locked: Python may wait for somebody who waits for the lock.
+        // Without the lock: Python may wait for a thread that waits for the lock.
         let flows = Arc::new(Python::attach(|py| read(py, path))?);
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() == MOST {
@@ -108,7 +108,7 @@ fn read(py: Python<'_>, path: &Path) -> Result<Flows, (String, String)> {
     Flows::with_chunks(starts, bytes, firsts, chunks).map_err(|error| {
         (
             error.to_string(),
-            "give flows as fullpipe workload extract writes them".to_owned(),
+            "give flows in the format of fullpipe workload extract".to_owned(),
         )
     })
 }

@@ -1,7 +1,7 @@
-//! The Python extension `fullpipe._core`: it carries values across, and decides nothing.
+//! The Python extension `fullpipe._core`: it converts values and contains no logic.
 //!
-//! Its Python face is written out in `python/fullpipe/_core.pyi`, which CI compares with the module
-//! that is built here.
+//! `python/fullpipe/_core.pyi` declares its Python interface; CI compares that file with the built
+//! module.
 
 mod capture;
 mod catalogue;

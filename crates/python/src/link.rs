@@ -1,4 +1,4 @@
-//! A program behind a path, as Python sees it: what is said by those who run it.
+//! A program behind a path: starting it from Python and receiving its messages.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(crate) struct LinkRun {
     sandbox: Sandbox,
 }
 
-/// Begins to run `command` behind a scenario's path, in namespaces of its own.
+/// Starts `command` behind a scenario's path, in its own namespaces.
 #[pyfunction]
 #[pyo3(signature = (scenario, command, far, *, upload=false, uplink=false, live=false, captures=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
@@ -42,17 +42,16 @@ pub(crate) fn link(
         live,
         captures,
     };
-    // The interpreter is not released: what is forked off has nothing that another thread is
-    // changing.
+    // The GIL stays held: the forked child must not inherit data that another thread is changing.
     let sandbox = fullpipe_testbed::start(scenario, link)
         .map_err(|error| of_machine(py, &error.problem, &error.fix))?;
     Ok(LinkRun { sandbox })
 }
 
-/// Tries whether network namespaces may be made here: what is refused and its fix, if it is.
+/// Tests whether network namespaces can be created here. Returns the problem and its fix if not.
 #[pyfunction]
 pub(crate) fn namespaces_refused() -> Option<(String, String)> {
-    // The interpreter is not released, as above.
+    // The GIL stays held, as above.
     fullpipe_testbed::allowed()
         .err()
         .map(|trouble| (trouble.problem, trouble.fix))
@@ -60,8 +59,7 @@ pub(crate) fn namespaces_refused() -> Option<(String, String)> {
 
 #[pymethods]
 impl LinkRun {
-    /// What is said next, one JSON object; empty when a signal came meanwhile, None when all has
-    /// been said.
+    /// Returns the next message, one JSON object; empty if a signal arrived first, None at the end.
     fn hear(&mut self, py: Python<'_>) -> PyResult<Option<String>> {
         let sandbox = &mut self.sandbox;
         match py.detach(|| sandbox.hear()) {
@@ -71,12 +69,12 @@ impl LinkRun {
         }
     }
 
-    /// Asks the program to end.
+    /// Asks the program to terminate.
     fn stop(&mut self) {
         self.sandbox.stop();
     }
 
-    /// Waits until nothing is left of it.
+    /// Waits until all its processes have ended.
     fn end(&mut self, py: Python<'_>) {
         let sandbox = &mut self.sandbox;
         py.detach(|| sandbox.end());

@@ -1,4 +1,4 @@
-//! A population of paths, downloaded over under several algorithms.
+//! A population of paths, each with a download under several algorithms.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use crate::error::refused;
 use crate::sweep::{SweepRun, columns};
 
-/// So many paths of a population, under each arm.
+/// A number of paths of a population, under each arm.
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct PopulationPlan {
@@ -21,7 +21,8 @@ pub(crate) struct PopulationPlan {
 
 #[pymethods]
 impl PopulationPlan {
-    /// Reads a population; `changes` has keys of the scenario with what is drawn instead.
+    /// Reads a population; `changes` has keys of the scenario with the distribution that replaces
+    /// theirs.
     #[staticmethod]
     #[pyo3(signature = (text, file, *, arms, paths, seed, changes))]
     fn make(
@@ -45,20 +46,20 @@ impl PopulationPlan {
             .map_err(|error| refused(py, &error))
     }
 
-    /// What the population is, in one line.
+    /// Title of the population, in one line.
     #[getter]
     fn title(&self) -> &str {
         self.inner.population().title()
     }
 
-    /// How many paths there are: a run is a path, under all arms.
+    /// Number of paths; a run is one path under all arms.
     #[getter]
     fn runs(&self) -> u64 {
         self.paths
     }
 
-    /// The scenario of a path under an arm, by their numbers, as TOML with every default written
-    /// out.
+    /// Returns the scenario of a path under an arm, both given by number, as TOML with every
+    /// default.
     fn scenario(&self, py: Python<'_>, path: u64, arm: usize) -> PyResult<String> {
         let scenario = self
             .inner
@@ -67,7 +68,7 @@ impl PopulationPlan {
         Ok(scenario.to_toml())
     }
 
-    /// A row a path: what was drawn.
+    /// Returns one row per path: the drawn values.
     fn paths<'py>(&self, py: Python<'py>, first: u64, last: u64) -> PyResult<Bound<'py, PyDict>> {
         columns(
             py,
@@ -75,7 +76,8 @@ impl PopulationPlan {
         )
     }
 
-    /// Begins to run ranges of path numbers on so many threads, in shards of about so many seconds.
+    /// Starts running ranges of path numbers on `threads` threads, in shards of about `shard_s`
+    /// seconds.
     fn start(&self, ranges: Vec<(u64, u64)>, threads: usize, shard_s: f64) -> SweepRun {
         let ranges: Vec<_> = ranges
             .into_iter()
@@ -90,7 +92,7 @@ impl PopulationPlan {
     }
 }
 
-/// (name, text) of the populations that come with the program.
+/// Returns (name, text) of the populations included in the program.
 #[pyfunction]
 pub(crate) fn populations() -> Vec<(&'static str, &'static str)> {
     PRESETS.to_vec()

@@ -1,5 +1,5 @@
-//! One run in virtual time, in slices between which Python may interrupt it; and results from
-//! elsewhere.
+//! One run in virtual time, in slices between which Python may interrupt it; and results of other
+//! runners.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -19,7 +19,7 @@ use crate::error::{refused, refused_trace};
 use crate::scenario_file::Scenario;
 use crate::table;
 
-/// Events between two looks at Python's signals: some ten milliseconds.
+/// Number of events between two checks of Python's signals: about ten milliseconds.
 const SLICE: u64 = 200_000;
 
 /// A finished run: its metrics, and its trace if one was recorded.
@@ -31,7 +31,7 @@ pub(crate) struct RunResult {
     tables: Vec<(&'static str, Py<PyDict>, Py<PyDict>)>,
 }
 
-/// Runs a scenario with the GIL released; Ctrl-C raises KeyboardInterrupt within some ten
+/// Runs a scenario with the GIL released; Ctrl-C raises KeyboardInterrupt within about ten
 /// milliseconds.
 #[pyfunction]
 #[pyo3(signature = (scenario, trace, progress=None))]
@@ -69,8 +69,8 @@ pub(crate) fn run(
     RunResult::of(py, &run.summary, run.trace, trace_hash)
 }
 
-/// The results that a runner in another process wrote to a file. Its trace has no fingerprint
-/// unless it is `repeatable`.
+/// Reads the results that a runner in another process wrote to a file. Its trace has a fingerprint
+/// only if it is `repeatable`.
 #[pyfunction]
 pub(crate) fn handed_over(py: Python<'_>, path: PathBuf, repeatable: bool) -> PyResult<RunResult> {
     let read = || handover::read(&mut BufReader::new(File::open(path)?));
@@ -79,7 +79,7 @@ pub(crate) fn handed_over(py: Python<'_>, path: PathBuf, repeatable: bool) -> Py
     RunResult::made(py, summary, trace, trace_hash)
 }
 
-/// An upper estimate of the memory that a run holds at once, in bytes.
+/// Returns an upper estimate of the memory that a run uses at once, in bytes.
 #[pyfunction]
 pub(crate) fn memory_needed(
     py: Python<'_>,
@@ -92,7 +92,7 @@ pub(crate) fn memory_needed(
 
 #[pymethods]
 impl RunResult {
-    /// The metrics as one JSON object.
+    /// Returns the metrics as one JSON object.
     fn metrics_json(&self) -> &str {
         &self.metrics
     }
@@ -103,25 +103,25 @@ impl RunResult {
         self.trace_hash.map(|hash| format!("{hash:016x}"))
     }
 
-    /// The names of the recorded tables.
+    /// Names of the recorded tables.
     #[getter]
     fn tables(&self) -> Vec<&'static str> {
         self.tables.iter().map(|(name, ..)| *name).collect()
     }
 
-    /// The columns of a table; a column of labels is the pair (codes, labels).
+    /// Returns the columns of a table; a column of labels is the pair (codes, labels).
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyDict>> {
         self.find(name).map(|(_, columns, _)| columns.clone_ref(py))
     }
 
-    /// The unit of each column of a table.
+    /// Returns the unit of each column of a table.
     fn units(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyDict>> {
         self.find(name).map(|(.., units)| units.clone_ref(py))
     }
 }
 
 impl RunResult {
-    /// What a runner gives, as Python sees it.
+    /// Converts the result of a runner for Python.
     pub(crate) fn of(
         py: Python<'_>,
         summary: &fullpipe_trace::Summary,
@@ -133,7 +133,7 @@ impl RunResult {
         RunResult::made(py, metrics, trace, trace_hash)
     }
 
-    /// The same with the metrics as JSON.
+    /// Converts a result whose metrics are already JSON.
     fn made(
         py: Python<'_>,
         metrics: String,
@@ -160,13 +160,13 @@ impl RunResult {
     }
 }
 
-/// `off`, `ack`, or the interval between two rows; else what is wrong with it.
+/// Parses `off`, `ack`, or the interval between two rows; otherwise returns the problem.
 fn level(text: &str) -> Result<TraceLevel, &'static str> {
     match text {
         "off" => Ok(TraceLevel::Off),
         "ack" => Ok(TraceLevel::Acks),
         interval => match interval.parse() {
-            Ok(Span::ZERO) => Err("an interval has to be above zero"),
+            Ok(Span::ZERO) => Err("an interval must be greater than zero"),
             Ok(span) => Ok(TraceLevel::Every(span)),
             Err(_) => Err("neither a level nor an interval"),
         },

@@ -1,4 +1,4 @@
-//! A scenario as Python sees it: checked, ready to run.
+//! A checked scenario, ready to run, for Python.
 
 use std::sync::Arc;
 
@@ -50,25 +50,26 @@ impl Scenario {
         }
     }
 
-    /// The text that it was read from.
+    /// The text from which it was read.
     #[getter]
     fn source(&self) -> &str {
         &self.source
     }
 
-    /// What errors call it.
+    /// Name of the file in error messages.
     #[getter]
     fn file(&self) -> &str {
         &self.file
     }
 
-    /// The first comment line, or None.
+    /// The first comment line; None without a comment.
     #[getter]
     fn title(&self) -> Option<&str> {
         self.inner.title.as_deref()
     }
 
-    /// The name of its path's profile, and (key, value as TOML) of what it gave; or None.
+    /// Name of the path's profile and the (key, value as TOML) pairs that it provides; None without
+    /// one.
     #[getter]
     fn profile(&self) -> Option<(&str, Vec<(String, String)>)> {
         self.inner
@@ -77,25 +78,25 @@ impl Scenario {
             .map(|profile| (profile.name, profile.values.clone()))
     }
 
-    /// The seed of the run.
+    /// Seed of the run.
     #[getter]
     fn seed(&self) -> u64 {
         self.inner.seed
     }
 
-    /// How long the run lasts, in seconds of virtual time.
+    /// Duration of the run, in seconds of virtual time.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.inner.duration.as_secs_f64()
     }
 
-    /// The rate of the bottleneck, in bit/s; that of the start, if it changes.
+    /// Rate of the bottleneck in bit/s, at the start if it changes.
     #[getter]
     fn rate_bps(&self) -> u64 {
         self.inner.path.link.rate.as_bps()
     }
 
-    /// The path's two-way propagation delay, in seconds.
+    /// Two-way propagation delay of the path, in seconds.
     #[getter]
     fn rtt_s(&self) -> f64 {
         self.inner.path.rtt.as_secs_f64()
@@ -110,7 +111,7 @@ impl Scenario {
             .collect()
     }
 
-    /// The links whose rate varies by a pattern: the rate of `links` is its mean.
+    /// Links whose rate follows a pattern; their rate in `links` is the mean.
     #[getter]
     fn varying_links(&self) -> Vec<&str> {
         self.inner
@@ -131,9 +132,9 @@ impl Scenario {
         after.collect()
     }
 
-    /// (time in seconds, rate in bit/s at which the bottleneck can send from then on): at every
-    /// change of the path, and of a rate that varies by a pattern the mean of each of `bins` equal
-    /// parts of the run. A shaper counts.
+    /// Returns (time in seconds, rate in bit/s at which the bottleneck can send from then on) for
+    /// every change of the path. A rate that follows a pattern is the mean of each of `bins` equal
+    /// parts of the run. A shaper's rate is included.
     fn rate_over_time(&self, bins: u64) -> Vec<(f64, u64)> {
         let rates = fullpipe_setup::rate_over_time(&self.inner, bins);
         rates
@@ -162,14 +163,15 @@ impl Scenario {
             .collect()
     }
 
-    /// Whether another seed can give another run.
+    /// Whether another seed can change the result of the run.
     #[getter]
     fn is_random(&self) -> bool {
         fullpipe_setup::is_random(&self.inner, &self.registry)
     }
 
-    /// What its runs shall come to, each as `(text, quantile, comparison, [(flow, column, bound,
-    /// unit)])`: `quantile` is None for every repetition, `flow` None for what is no flow's.
+    /// Returns the conditions that its runs must meet, each as `(text, quantile, comparison,
+    /// [(flow, column, bound, unit)])`. A quantile of None means that every repetition must meet
+    /// the condition, a flow of None that the value does not belong to a flow.
     fn expectations(&self, py: Python<'_>) -> PyResult<Vec<Expectation>> {
         let expectations = self
             .inner
@@ -178,8 +180,8 @@ impl Scenario {
         Ok(expectations.into_iter().map(as_tuple).collect())
     }
 
-    /// The scenario with every default written out, those of the algorithms too, and every flow by
-    /// itself, as TOML.
+    /// Returns the scenario as TOML, with every default, including those of the algorithms, and
+    /// every flow written out.
     fn to_toml(&self) -> String {
         fullpipe_setup::resolved(&self.inner, &self.registry).to_toml()
     }

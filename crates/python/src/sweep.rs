@@ -1,4 +1,4 @@
-//! Many runs: a plan of them, and the threads that run it.
+//! Sweeps of many runs: the plan, and the threads that run it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::controller::{Given, guarded, is_raised, raised, registry};
 use crate::error::refused;
 use crate::flows::Files;
 
-/// The points of a sweep, all checked.
+/// The checked points of a sweep.
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct SweepPlan {
@@ -33,7 +33,7 @@ type Pairs = Vec<(String, String)>;
 
 #[pymethods]
 impl SweepPlan {
-    /// Makes the points of a scenario's text, and checks each.
+    /// Creates the points of a scenario's text, and checks each.
     #[staticmethod]
     #[pyo3(signature = (text, file, *, fixed, axes, given, together, sample, repeat, seed, points, controllers=vec![]))]
     #[expect(clippy::too_many_arguments, reason = "each by its name")]
@@ -71,7 +71,7 @@ impl SweepPlan {
         .map_err(|error| refused(py, &error))
     }
 
-    /// (key, its values) of what is varied; those of a range have been drawn.
+    /// (key, values) of the varied keys; values of a range are already drawn.
     #[getter]
     fn axes(&self) -> Vec<(String, Vec<String>)> {
         self.inner
@@ -81,37 +81,38 @@ impl SweepPlan {
             .collect()
     }
 
-    /// `cartesian`, `zip`, `sample` or `callable`.
+    /// Way in which the axes combine into points: `cartesian`, `zip`, `sample` or `callable`.
     #[getter]
     fn mode(&self) -> &'static str {
         self.inner.mode().word()
     }
 
-    /// Of each point the number of its value on an axis, or None where it does not set that key.
+    /// Returns, for each point, the index of its value on an axis; None if it does not set that
+    /// key.
     fn places(&self, axis: usize) -> Vec<Option<u32>> {
         self.inner.places(axis).collect()
     }
 
-    /// How many points there are.
+    /// Number of points.
     #[getter]
     fn points(&self) -> usize {
         self.inner.points()
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     #[getter]
     fn runs(&self) -> u64 {
         self.inner.runs()
     }
 
-    /// The seed of the first run of each point, and how many seeds follow each other.
+    /// Seed of each point's first run, and the number of consecutive seeds.
     #[getter]
     fn seeds(&self) -> (u64, u64) {
         let seeds = self.inner.seeds();
         (seeds.start, seeds.end - seeds.start)
     }
 
-    /// (key, least, most) of what was added so that repetitions differ.
+    /// (key, minimum, maximum) of the jitter added so that repetitions differ.
     #[getter]
     fn added_jitter(&self) -> Vec<(&'static str, String, String)> {
         let added = self.inner.added_jitter().iter();
@@ -120,20 +121,19 @@ impl SweepPlan {
             .collect()
     }
 
-    /// The most memory that one run needs, in bytes, and the point that it is a run of.
+    /// Memory in bytes of the run that needs the most, and the point of that run.
     #[getter]
     fn memory(&self) -> (u64, usize) {
         let (bytes, point) = self.inner.memory();
         (bytes.get(), point)
     }
 
-    /// (key, value) of what a point sets, as `--set` takes it.
+    /// Returns the (key, value) pairs that a point sets, as `--set` takes them.
     fn settings(&self, point: usize) -> Vec<(&str, &str)> {
         self.inner.settings(point).collect()
     }
 
-    /// The scenario of each of some points, every default written out, with the first seed, as
-    /// TOML.
+    /// Returns the scenarios of a range of points as TOML, with every default and the first seed.
     fn scenarios(&self, py: Python<'_>, first: usize, last: usize) -> Vec<String> {
         py.detach(|| {
             let text = |point| {
@@ -144,7 +144,8 @@ impl SweepPlan {
         })
     }
 
-    /// Begins to run ranges of run numbers on so many threads, in shards of about so many seconds.
+    /// Starts running ranges of run numbers on `threads` threads, in shards of about `shard_s`
+    /// seconds.
     fn start(&self, ranges: Vec<(u64, u64)>, threads: usize, shard_s: f64) -> SweepRun {
         let ranges: Vec<_> = ranges
             .into_iter()
@@ -166,10 +167,10 @@ impl SweepRun {
 
 #[pymethods]
 impl SweepRun {
-    /// Waits for the next shard with the GIL released, for some seconds at most.
+    /// Waits for the next shard with the GIL released, for at most `patience_s` seconds.
     ///
-    /// Gives (number of its first run, that behind its last, columns), None when it took longer,
-    /// and False when all is done.
+    /// Returns (number of its first run, one past the number of its last run, columns), None after
+    /// a timeout, or False when all runs are done.
     #[pyo3(name = "next")]
     fn next_shard<'py>(&self, py: Python<'py>, patience_s: f64) -> PyResult<Bound<'py, PyAny>> {
         let next = py.detach(|| self.inner.next(Duration::from_secs_f64(patience_s)));
@@ -185,25 +186,26 @@ impl SweepRun {
         }
     }
 
-    /// How many runs are done.
+    /// Number of completed runs.
     #[getter]
     fn runs(&self) -> u64 {
         self.inner.runs()
     }
 
-    /// How many data packets they have moved.
+    /// Number of data packets that the runs have moved.
     #[getter]
     fn packets(&self) -> u64 {
         self.inner.packets()
     }
 
-    /// Ends all runs, within some ten milliseconds.
+    /// Stops all runs, within about ten milliseconds.
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.inner.stop());
     }
 }
 
-/// What a user's algorithm raised, with the run that it was; or that we have panicked.
+/// Converts a panic in a run: returns the exception of a user's algorithm with a note about the
+/// run, or a RuntimeError if fullpipe panicked.
 fn told(py: Python<'_>, panicked: Panicked) -> PyErr {
     let Panicked {
         point,
@@ -215,7 +217,7 @@ fn told(py: Python<'_>, panicked: Panicked) -> PyErr {
         return PyRuntimeError::new_err(format!("{run} panicked"));
     }
     let error = raised(payload);
-    // Without it the error is the same, and only says less.
+    // If the note can't be added, the error is raised without it.
     drop(
         error
             .value(py)
@@ -225,14 +227,14 @@ fn told(py: Python<'_>, panicked: Panicked) -> PyErr {
 }
 
 impl Drop for SweepRun {
-    /// Waits for the threads without the GIL, which an algorithm in Python needs to come to an end.
+    /// Waits for the threads without the GIL, which an algorithm in Python needs to finish.
     fn drop(&mut self) {
         Python::attach(|py| py.detach(|| self.inner.stop()));
     }
 }
 
-/// Rows of runs, named and typed as those of a sweep's shards: the point and the
-/// metrics of each.
+/// Returns rows of runs, with the names and types of a sweep's shards, from the point and the
+/// metrics of each run.
 #[pyfunction]
 pub(crate) fn rows<'py>(
     py: Python<'py>,
@@ -252,13 +254,13 @@ pub(crate) fn rows<'py>(
     )
 }
 
-/// (number, unit) of a value as `--set` takes it, or None for a word.
+/// Returns (number, unit) of a value as `--set` takes it; None for a word.
 #[pyfunction]
 pub(crate) fn quantity(text: &str) -> Option<(f64, &'static str)> {
     fullpipe_batch::quantity(text).map(|quantity| (quantity.value, quantity.unit))
 }
 
-/// `{column: array}`; a column of words is the pair `(codes, labels)`.
+/// Returns `{column: array}`; a column of words is the pair `(codes, labels)`.
 pub(crate) fn columns(py: Python<'_>, columns: Vec<Column>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     for Column { name, values } in columns {

@@ -1,4 +1,4 @@
-//! A trace's columns as NumPy arrays, with no copy: each array owns the memory that the recorder
+//! A trace's columns as NumPy arrays without a copy: each array owns the memory that the recorder
 //! filled.
 
 use fullpipe_trace::{Codes, Column, Data, Table};
@@ -6,7 +6,7 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// `{column: array}`; a column of labels is the pair `(codes, labels)`.
+/// Returns `{column: array}`; a column of labels is the pair `(codes, labels)`.
 pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for Column { name, data, .. } in table.columns {
@@ -27,7 +27,7 @@ pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict
     Ok(columns)
 }
 
-/// `{column: unit}`; a column without a unit has the empty string.
+/// Returns `{column: unit}`; a column without a unit has the empty string.
 pub(crate) fn units<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     let units = PyDict::new(py);
     for column in &table.columns {

@@ -1,4 +1,4 @@
-//! Real TCP: the agents, and what they are told.
+//! Real TCP: the agents, and their plans and results.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +14,8 @@ use crate::error::{ScenarioError, of_machine, refused};
 use crate::run::RunResult;
 use crate::scenario_file::Scenario;
 
-/// Between two samples, for each level of a trace: at an ACK nobody can be asked.
+/// Returns the sampling interval for a trace level. A kernel can't be sampled at each ACK, so `ack`
+/// means 1 ms.
 fn interval(trace: &str) -> PyResult<fullpipe_units::Span> {
     match trace {
         "off" => Ok(fullpipe_units::Span::from_millis(10)),
@@ -25,7 +26,8 @@ fn interval(trace: &str) -> PyResult<fullpipe_units::Span> {
     }
 }
 
-/// What agents do in a run of a scenario, as JSON; refuses by its key what a kernel has not got.
+/// Returns the agents' plan for a run of a scenario, as JSON; refuses a key that a kernel does not
+/// support.
 #[pyfunction]
 #[pyo3(signature = (scenario, trace, receiver, first_port, runner, offered=None))]
 pub(crate) fn agent_plan(
@@ -53,8 +55,8 @@ pub(crate) fn agent_plan(
     Ok(plan.to_json())
 }
 
-/// Metrics and trace of what agents wrote down in a folder: `send`, `receive`, `tap-sender`,
-/// `tap-in`, `tap-out`.
+/// Reconstructs metrics and trace from the files that agents wrote to a folder: `send`, `receive`,
+/// `tap-sender`, `tap-in`, `tap-out`.
 #[pyfunction]
 pub(crate) fn measured(
     py: Python<'_>,
@@ -85,14 +87,14 @@ pub(crate) fn measured(
     RunResult::of(py, &summary, trace, hash)
 }
 
-/// Refuses by its key what a run on this machine's TCP can't be given.
+/// Refuses a scenario with a key that a run on this machine's TCP does not support.
 #[pyfunction]
 pub(crate) fn check_kernel(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> PyResult<()> {
     kernel::check(&scenario.get().inner).map_err(|error| refused(py, &error))
 }
 
-/// Runs a scenario on this machine's TCP, in real time; Ctrl-C raises KeyboardInterrupt, and
-/// nothing is left.
+/// Runs a scenario on this machine's TCP, in real time; Ctrl-C raises KeyboardInterrupt and removes
+/// everything that the run created.
 #[pyfunction]
 #[pyo3(signature = (scenario, trace, progress=None))]
 pub(crate) fn run_kernel(
@@ -102,8 +104,7 @@ pub(crate) fn run_kernel(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let (scenario, interval) = (&scenario.get().inner, interval(trace)?);
-    // The interpreter is not released: what is forked off has nothing that another thread is
-    // changing.
+    // The GIL stays held: the forked child must not inherit data that another thread is changing.
     let begun =
         kernel::start(scenario, interval, trace != "off").map_err(|error| refused(py, &error))?;
     let mut run = begun.map_err(|error| of_machine(py, &error.problem, &error.fix))?;
@@ -141,7 +142,7 @@ pub(crate) fn run_kernel(
     }
 }
 
-/// Runs the program `fullpipe-agent` with these arguments; gives its exit code.
+/// Runs the program `fullpipe-agent` with these arguments. Returns its exit code.
 #[pyfunction]
 pub(crate) fn agent(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| fullpipe_testbed::agent::run(arguments))

@@ -1,4 +1,4 @@
-//! What user-mode Linux is told of a scenario.
+//! The configuration of user-mode Linux for a scenario.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use crate::error::refused;
 use crate::scenario_file::Scenario;
 
-/// The path of a scenario as Linux's queueing disciplines, as JSON: nodes, tc's arguments, when
-/// packets depart.
+/// Returns the path of a scenario as Linux's queueing disciplines, as JSON: nodes, arguments of tc,
+/// and when packets depart.
 #[pyfunction]
 pub(crate) fn uml_topology(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> PyResult<String> {
     let topology = fullpipe_testbed::uml::topology(&scenario.get().inner)

@@ -1,4 +1,4 @@
-//! What this runner can't do is refused, by its key.
+//! Refuses scenarios that this runner does not support, by their key.
 
 use fullpipe_cc::{Config, Descriptor, Registry};
 use fullpipe_scenario::{EcnSetting, Error, Flow, ReceiveWindow, Scenario};
@@ -9,17 +9,17 @@ use nix::unistd::Pid;
 use crate::congestion_driver::PROVIDES;
 use crate::endpoint_metrics::MTU;
 
-/// Which clock runs it.
+/// The clock of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runner {
-    /// Virtual time, over the scenario's path.
+    /// Virtual time over the scenario's path.
     Virtual,
     /// The machine's clock, over its loopback or behind the scenario's path.
     Real,
 }
 
 impl Runner {
-    /// As `--on` has it.
+    /// Returns the runner's name for `--on`.
     pub fn name(self) -> &'static str {
         match self {
             Runner::Virtual => "quic-virtual",
@@ -28,19 +28,19 @@ impl Runner {
     }
 }
 
-/// Whether this runner can do it, with no run.
+/// Checks whether this runner supports the scenario, without running it.
 ///
 /// # Errors
-/// When it can't.
+/// When it does not.
 pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
     if !scenario.path.loopback {
         fullpipe_emulator::check(scenario)?;
         if scenario.host.is_some() {
             let problem = match runner {
-                Runner::Virtual => "in virtual time QUIC's programs take no time",
-                Runner::Real => "behind a path the machine is what hosts are",
+                Runner::Virtual => "in virtual time QUIC's endpoints use no CPU time",
+                Runner::Real => "behind a path, the host is this machine itself",
             };
-            let fix = "leave [host] out, or run over this machine's loopback: [path] kind = \"loopback\" and --on quic";
+            let fix = "omit [host], or run over this machine's loopback: [path] kind = \"loopback\" and --on quic";
             return Err(scenario.error("host", "{ … }", problem, fix));
         }
     } else if runner == Runner::Virtual {
@@ -55,12 +55,12 @@ pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
         check_loopback(scenario)?;
     }
     if let Some(workload) = scenario.workloads.first() {
-        let problem = "QUIC's runners have no flows that arrive";
+        let problem = "QUIC's runners do not support workloads";
         return Err(scenario.error(
             &workload.key("cc"),
             "…",
             problem,
-            "remove [[workload]], or run it on sim",
+            "remove [[workload]], or use --on sim",
         ));
     }
     if runner == Runner::Real {
@@ -73,7 +73,7 @@ pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
         .try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
 }
 
-/// Refuses CPUs that are not there, or not for this process.
+/// Refuses CPUs that do not exist or that this process may not use.
 fn check_cpus(scenario: &Scenario) -> Result<(), Error> {
     let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
     let there = |cpu: u32| allowed.is_set(cpu as usize).unwrap_or(false);
@@ -91,11 +91,11 @@ fn check_cpus(scenario: &Scenario) -> Result<(), Error> {
         .filter(|cpu| there(*cpu))
         .map(|cpu| cpu.to_string())
         .collect();
-    let fix = format!("give one of {}, or leave it out", cpus.join(", "));
-    Err(scenario.error(key, cpu, "this process may not use such a CPU", fix))
+    let fix = format!("give one of {}, or omit the key", cpus.join(", "));
+    Err(scenario.error(key, cpu, "this process may not use this CPU", fix))
 }
 
-/// The machine's loopback is what it is: refuses what a scenario says to be in the way.
+/// Refuses properties of a path, which the machine's loopback does not have.
 fn check_loopback(scenario: &Scenario) -> Result<(), Error> {
     let way = &scenario.path;
     let link = &way.link;
@@ -107,23 +107,23 @@ fn check_loopback(scenario: &Scenario) -> Result<(), Error> {
         ("link", scenario.links().count() > 1),
     ];
     let own = in_the_way.into_iter().find(|(_, is)| *is);
-    // These have no effect where nothing waits.
+    // These keys have no effect without a queue.
     let mut altered = way.altered_keys();
     let altered =
         altered.find(|key| !["path.queue", "path.ecn", "path.ack_filter"].contains(&key.as_str()));
     let Some(key) = own.map(|(key, _)| key.to_owned()).or(altered) else {
         return Ok(());
     };
-    let fix = "leave it out, or path.kind, and then it runs behind the path";
+    let fix = "omit the key, or omit path.kind to run behind the path";
     Err(scenario.error(
         &key,
         "…",
-        "this machine's own loopback is no such path",
+        "this machine's own loopback can't emulate this",
         fix,
     ))
 }
 
-/// Refuses a flow that is not for QUIC; gives its algorithm, with its parameters.
+/// Refuses a flow that QUIC does not support. Returns its algorithm with the parameters.
 pub(crate) fn check_flow(
     scenario: &Scenario,
     spec: &Flow,
@@ -140,14 +140,14 @@ pub(crate) fn check_flow(
     fullpipe_setup::controller(scenario, spec, registry, &runner)
 }
 
-/// Refuses what is not the congestion control of a sender.
+/// Refuses a flow without a sender-side congestion control.
 fn check_algorithm(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<(), Error> {
     if spec.is_unresponsive() {
         return Err(scenario.error(
             &spec.key("cc"),
             "\"none\"",
-            "QUIC's flows have a congestion control",
-            "name one, like \"cubic\"",
+            "QUIC's flows require a congestion control",
+            "give an algorithm, like \"cubic\"",
         ));
     }
     if registry.window(&spec.cc).is_some() || spec.receiver.is_some() {
@@ -160,14 +160,14 @@ fn check_algorithm(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Res
         return Err(scenario.error(
             &spec.key(key),
             format_args!("{name:?}"),
-            "an algorithm of the receiver needs timestamps, which QUIC has not got",
+            "an algorithm of the receiver needs timestamps, which QUIC does not have",
             "use an algorithm of the sender, like \"cubic\"",
         ));
     }
     Ok(())
 }
 
-/// Refuses applications other than a transfer or a rate.
+/// Refuses applications other than a transfer or a constant rate.
 fn check_app(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
     if spec.app.is_none() && spec.app_schedule.is_empty() {
         return Ok(());
@@ -180,12 +180,12 @@ fn check_app(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
     Err(scenario.error(
         &spec.key(key),
         "…",
-        "under QUIC there are transfers alone",
-        "leave it out, or give bytes or app_rate",
+        "QUIC's runners support only transfers and constant rates",
+        "omit the key, or give bytes or app_rate instead",
     ))
 }
 
-/// Refuses what neither noq nor its sockets have.
+/// Refuses options that neither noq nor its sockets support.
 fn check_socket(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
     let refuse = |key: &str, value: &str, problem: &str, fix: &str| {
         Err(scenario.error(&spec.key(key), value, problem, fix))
@@ -194,7 +194,7 @@ fn check_socket(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
         return refuse(
             "receive_window",
             "\"auto\"",
-            "QUIC's window is not tuned here",
+            "QUIC's runners have no auto-tuning of the window",
             "give a size",
         );
     }
@@ -202,16 +202,16 @@ fn check_socket(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
         return refuse(
             "ecn",
             "\"ect1\"",
-            "noq sends with ECT(0) or without",
-            "write \"ect0\", or leave it out",
+            "noq sends with ECT(0) or without ECN",
+            "give \"ect0\", or omit the key",
         );
     }
     if spec.gro > Span::ZERO {
         return refuse(
             "gro",
             &format!("\"{}\"", spec.gro),
-            "QUIC's receiver takes what the socket gives",
-            "leave it out",
+            "the socket determines how QUIC's datagrams are coalesced",
+            "omit the key",
         );
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! A connection's congestion control: the contract's calls, in the contract's order, out of what
-//! noq tells.
+//! The congestion control of a connection: converts noq's events into calls to the controller, in
+//! the order that the contract requires.
 
 mod feedback;
 mod recovery;
@@ -17,35 +17,35 @@ use crate::event_buffer::BufferedEvent;
 use crate::ring::Ring;
 use recovery::Episode;
 
-/// The signals that noq gives a controller, by way of [`CongestionDriver`]. Of marks it says only
-/// that there were more of them, it sends with ECT(0) or not at all, and QUIC has no timestamps.
+/// The signals that [`CongestionDriver`] derives from noq. For marks, noq reports only that their
+/// number has grown; it sends with ECT(0) or without ECN, and QUIC has no timestamps.
 pub const PROVIDES: Signals = Signals::RATE_SAMPLE
     .and(Signals::LOST_EACH)
     .and(Signals::TX_INFLIGHT)
     .and(Signals::SPURIOUS)
     .and(Signals::PACING);
 
-/// What a [`CongestionDriver`] is made of.
+/// The parts and options of a [`CongestionDriver`].
 #[derive(Debug)]
 pub struct CongestionDriverConfig {
     /// The congestion controller.
     pub controller: AnyController,
-    /// Who moves the window in recovery.
+    /// The component that sets the window during recovery.
     pub owner: RecoveryOwner,
-    /// Whether to pace.
+    /// When to pace.
     pub pacing: Pacing,
-    /// A delivery-rate sample covers this much time at least.
+    /// Minimum time that a delivery-rate sample covers.
     pub rate_interval: Span,
-    /// The controller's random stream.
+    /// Random stream of the controller.
     pub rng: Rng,
-    /// The largest QUIC packet, which is what windows are counted in (RFC 9002 §2: bytes with all
-    /// of QUIC's overhead).
+    /// The largest QUIC packet. Windows are counted in bytes of QUIC packets with all overhead (RFC
+    /// 9002 §2).
     pub smss: Bytes,
-    /// Metrics leave out what is before.
+    /// Start of the metrics; earlier data is excluded as warm-up.
     pub measure_from: Time,
 }
 
-/// Congestion control of one connection, from when its data begins.
+/// Congestion control of one connection, from the beginning of its data.
 #[derive(Debug)]
 pub struct CongestionDriver {
     controller: AnyController,
@@ -55,37 +55,37 @@ pub struct CongestionDriver {
     decision: Decision,
     ring: Ring,
     flight: Flight,
-    /// The window was fully used when this packet was the next.
+    /// Number of the next packet when the window was last fully used.
     cwnd_limited_until: u64,
     largest_acked: Option<u64>,
     episode: Option<Episode>,
-    /// The latest episode can still turn out to have been spurious.
+    /// Whether the latest episode can still be undone as spurious.
     undo: bool,
     prr: Option<Prr>,
     pacer: Pacer,
     joined: RateAggregator,
     limits: LimitClock,
-    /// What noq counts in flight and we don't: packets from before our first.
+    /// Bytes that noq counts in flight and this driver does not: packets sent before its first one.
     uncounted: i64,
-    /// Packets that were lost, and not yet sent again.
+    /// Number of lost packets whose data was not yet sent again.
     to_repair: u64,
     last: (Option<Span>, Option<Rate>),
     meter: FlowMeter,
-    /// Every call, for a replay.
+    /// Record of all calls, for a replay.
     record: Option<Box<Record>>,
 }
 
-/// What a controller was told, and what it decided.
+/// The calls to a controller, and its decisions.
 #[derive(Debug, Default)]
 pub struct Record {
     /// Every call.
     pub events: Vec<Event>,
-    /// Each decision that was read, and after how many calls.
+    /// Each decision, with the number of calls before it.
     pub decisions: Vec<(usize, Decision)>,
 }
 
 impl CongestionDriver {
-    /// Nothing was sent yet.
+    /// Creates a driver that has sent nothing.
     pub fn new(config: CongestionDriverConfig, now: Time, meter: FlowMeter) -> CongestionDriver {
         let CongestionDriverConfig {
             controller,
@@ -103,7 +103,8 @@ impl CongestionDriver {
             controller,
             owner,
             rng,
-            // draft-ietf-ccwg-bbr-06 §5.6.4.2: QUIC's send quantum is all that its offload holds.
+            // draft-ietf-ccwg-bbr-06 §5.6.4.2: QUIC's send quantum is the whole capacity of its
+            // offload.
             conn: Conn::new(now, smss, 1),
             decision,
             ring: Ring::default(),
@@ -126,18 +127,18 @@ impl CongestionDriver {
         driver
     }
 
-    /// Keeps every call from now on, for a replay.
+    /// Records every call from now on, for a replay.
     pub fn record(&mut self) {
         self.record = Some(Box::default());
     }
 
-    /// What was kept.
+    /// Returns the recorded calls.
     pub fn take_record(&mut self) -> Record {
         self.record.take().map(|record| *record).unwrap_or_default()
     }
 
-    /// All that one event told, and noq's smoothed RTT after it. True if it was an ACK of our
-    /// packets.
+    /// Processes one event of noq, with noq's smoothed RTT after it. Returns true if the event was
+    /// an ACK of packets that the driver counts.
     pub fn on_event(
         &mut self,
         now: Time,
@@ -169,7 +170,7 @@ impl CongestionDriver {
         acked
     }
 
-    /// A packet left.
+    /// Processes a packet that leaves.
     fn on_sent(&mut self, now: Time, pn: u64, size: u16, observer: &mut dyn Observer) {
         let bytes = Bytes::new(size.into());
         self.flight.on_send(now, &self.conn);
@@ -178,7 +179,7 @@ impl CongestionDriver {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
-        // QUIC sends data again, but no packet (RFC 9000 §13.3).
+        // QUIC sends data again in new packets, never the same packet (RFC 9000 §13.3).
         let snapshot = self
             .flight
             .snapshot(now, &self.conn, size, self.decision.ecn, false);
@@ -190,7 +191,7 @@ impl CongestionDriver {
         self.call(now, Call::Sent(snapshot), observer);
     }
 
-    /// The time that the controller asked for may have come.
+    /// Calls the controller's timer if it is due.
     pub fn on_time(&mut self, now: Time, observer: &mut dyn Observer) {
         if self.decision.wake_at.is_some_and(|at| now >= at) {
             self.call(now, Call::Timer, observer);
@@ -198,13 +199,13 @@ impl CongestionDriver {
         }
     }
 
-    /// Datagrams leave at `now`: until something else holds it back, what does is how long that
-    /// takes.
+    /// Notes that datagrams leave at `now`: the host is the limit while it sends them, until
+    /// another limit applies.
     pub fn on_burst(&mut self, now: Time) {
         self.limits.set(now, Limit::Host);
     }
 
-    /// Nothing more leaves at `now`, because of `limit`.
+    /// Notes that no more datagrams can leave at `now`, because of `limit`.
     pub fn on_limit(&mut self, now: Time, limit: Limit) {
         self.pacer.end_burst(now);
         self.conn.next_departure = self.pacer.next.max(now);
@@ -225,7 +226,7 @@ impl CongestionDriver {
         self.limits.set(now, limit);
     }
 
-    /// Makes one call of the contract.
+    /// Calls the controller once, with the current connection state.
     fn call(&mut self, now: Time, call: Call, observer: &mut dyn Observer) {
         self.conn.next_departure = self.pacer.next.max(now);
         let cx = &mut Context {
@@ -251,7 +252,7 @@ impl CongestionDriver {
         }
     }
 
-    /// Reads the controller's decision, after the calls of one event.
+    /// Reads the controller's decision after the calls of one event.
     fn decide(&mut self) {
         self.decision = self.controller.decision();
         if let Some(record) = &mut self.record {
@@ -279,57 +280,57 @@ impl CongestionDriver {
         self.conn.paced = self.pacer.rate.is_some();
     }
 
-    /// The window in force.
+    /// Returns the current congestion window.
     pub fn cwnd(&self) -> Bytes {
         self.prr.as_ref().map_or(self.decision.cwnd, |prr| prr.cwnd)
     }
 
-    /// The same as noq counts: with what it has in flight from before.
+    /// Returns the window in noq's count, which includes packets from before the driver began.
     pub fn window(&self) -> u64 {
         self.cwnd().get().saturating_add_signed(self.uncounted)
     }
 
-    /// Bytes that may leave at once at `now`, as far as pacing goes.
+    /// Returns the bytes that pacing allows to leave back to back at `now`.
     pub fn allowance(&self, now: Time) -> Bytes {
         self.pacer.allowance(now)
     }
 
-    /// When pacing lets the next burst go.
+    /// Returns the time at which pacing allows the next burst.
     pub fn next_departure(&self) -> Time {
         self.pacer.next
     }
 
-    /// When the controller wants its timer called.
+    /// Returns the time at which the controller requested a timer call.
     pub fn wake_at(&self) -> Option<Time> {
         self.decision.wake_at
     }
 
-    /// What it decided last.
+    /// Returns the latest decision.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// The connection, as the controller is told of it.
+    /// Returns the state of the connection, as passed to the controller.
     pub fn conn(&self) -> &Conn {
         &self.conn
     }
 
-    /// What noq counts in flight beyond what is counted here.
+    /// Returns the bytes that noq counts in flight and the driver does not.
     pub fn uncounted(&self) -> i64 {
         self.uncounted
     }
 
-    /// The controller.
+    /// Returns the controller.
     pub fn controller(&self) -> &AnyController {
         &self.controller
     }
 
-    /// What was measured, and how long each limit held until `now`.
+    /// Returns the measurements, and the time during which each limit applied until `now`.
     pub fn finish(&mut self, now: Time) -> (FlowMeter, Vec<Span>) {
         (self.meter.clone(), self.limits.held(now).to_vec())
     }
 
-    /// The row of the trace after an ACK.
+    /// Returns the row of the trace after an ACK.
     pub fn row(&self, time: Time, flow: u32) -> FlowRow {
         FlowRow {
             time,

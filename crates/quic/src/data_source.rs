@@ -1,4 +1,4 @@
-//! The server of a flow: it sends what its client asks for.
+//! The server of a flow: it sends the data that its client requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::peer::{Burst, Peer};
 use crate::tls::Identity;
 use crate::trace_buffer::TraceBuffer;
 
-/// What a server is made of besides its connection.
+/// The parts of a server besides its connection.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) driver: CongestionDriverConfig,
     pub(crate) meter: FlowMeter,
-    /// At which the application writes, if not all the time.
+    /// Write rate of the application; `None` if it always has data.
     pub(crate) rate: Option<Rate>,
-    /// Its packets are ECN-capable.
+    /// Whether its packets are ECN-capable.
     pub(crate) ecn: bool,
-    /// Datagrams of one system call at most.
+    /// Maximum datagrams per system call.
     pub(crate) batch: usize,
     pub(crate) buffer: TraceBuffer,
 }
@@ -37,17 +37,17 @@ pub struct DataSource {
     endpoint: EndpointMetrics,
     event_buffer: Arc<EventBuffer>,
     event: BufferedEvent,
-    /// What the driver is made of, until the request is there.
+    /// Configuration of the driver, until the request arrives.
     config: Option<(CongestionDriverConfig, FlowMeter)>,
     driver: Option<CongestionDriver>,
     output: Option<Output>,
     rate: Option<Rate>,
-    /// The request's stream, and what is read of it.
+    /// The request's stream, and the part of the request read so far.
     request: (Option<StreamId>, Vec<u8>),
     ecn: bool,
     batch: usize,
     record: bool,
-    /// What holds it back since the last burst.
+    /// The limit that has applied since the last burst.
     limit: Limit,
     buffer: TraceBuffer,
 }
@@ -88,17 +88,17 @@ impl DataSource {
         }
     }
 
-    /// Keeps what its controller is told, from the first call on.
+    /// Records the calls to the controller from the first one on.
     pub fn record(&mut self) {
         self.record = true;
     }
 
-    /// Its congestion control, once there is something to send.
+    /// Returns the congestion control, which exists once there is data to send.
     pub fn driver(&mut self) -> Option<&mut CongestionDriver> {
         self.driver.as_mut()
     }
 
-    /// What was taken down.
+    /// Returns the driver, the meter of a flow without a driver, and the trace.
     pub(crate) fn into_parts(self) -> (Option<CongestionDriver>, Option<FlowMeter>, TraceBuffer) {
         (
             self.driver,
@@ -107,7 +107,7 @@ impl DataSource {
         )
     }
 
-    /// Hands what noq told to the driver, and the driver's window to noq.
+    /// Passes noq's events to the driver, and the driver's window to noq.
     fn take_event(&mut self, now: Time) {
         self.event_buffer.take(&mut self.event);
         let Some(driver) = self.driver.as_mut().filter(|_| !self.event.is_empty()) else {
@@ -136,8 +136,8 @@ impl DataSource {
         }
     }
 
-    /// The request is the number of bytes that are wanted; with it begins the data, and congestion
-    /// control.
+    /// Reads the request, which is the number of bytes to send; the data and the congestion control
+    /// begin with it.
     fn read_request(&mut self, now: Time) {
         let (Some(id), text) = &mut self.request else {
             return;
@@ -155,7 +155,8 @@ impl DataSource {
         let _ = chunks.finalize();
         let wanted = text.as_slice().try_into().map(u64::from_be_bytes);
         if let (Ok(wanted), Some((config, meter))) = (wanted, self.config.take()) {
-            // What was told of the handshake's packets has numbers of other spaces.
+            // Drop events of the handshake's packets: their numbers belong to other packet number
+            // spaces.
             self.event_buffer.take(&mut self.event);
             let mut driver = CongestionDriver::new(config, now, meter);
             if self.record {
@@ -167,7 +168,8 @@ impl DataSource {
         }
     }
 
-    /// What stops it at `now` before noq is asked; else how many datagrams may leave.
+    /// Returns the limit that stops the server at `now` before noq is asked, or the number of
+    /// datagrams that may leave.
     fn may_send(&mut self, now: Time) -> Result<(usize, Stopped), Limit> {
         let Some(driver) = &mut self.driver else {
             return Ok((self.batch, Stopped::Application));

@@ -1,4 +1,4 @@
-//! One end of one connection: noq's endpoint and connection, told the time.
+//! One end of one connection: noq's endpoint and connection, driven by an explicit clock.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -16,27 +16,27 @@ use noq_proto::{
 use crate::event_buffer::{Deliver, EventBuffer};
 use crate::tls::{Identity, SERVER_NAME};
 
-/// The largest UDP payload in an IP packet of 1500 bytes: headers of 20 and 8 bytes.
+/// The largest UDP payload in an IP packet of 1500 bytes: headers take 20 and 8 bytes.
 pub const MTU: u16 = 1472;
 
-/// What IP and UDP put in front of a datagram.
+/// Size of the IP and UDP headers of a datagram.
 pub const HEADERS: Bytes = Bytes::new(28);
 
-/// Data is spread over streams of this length, one after the other. noq's reassembly gives up at
-/// 1024 gaps in a stream, and with some 700 packets one can't have as many.
+/// Length of the streams over which data is spread, one after the other. noq's reassembly fails at
+/// 1024 gaps in a stream; a stream of about 700 packets can't have that many.
 pub(crate) const STREAM: u64 = 1_000_000;
 
-/// Times of a run as noq wants them.
+/// Conversion between a run's times and noq's.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: Instant,
 }
 
 impl Clock {
-    /// Time zero is now.
+    /// Creates a clock whose time zero is now.
     #[expect(
         clippy::disallowed_methods,
-        reason = "noq counts from some instant; which one makes no difference"
+        reason = "noq counts from any instant; the choice has no effect"
     )]
     pub fn start() -> Clock {
         Clock {
@@ -44,10 +44,10 @@ impl Clock {
         }
     }
 
-    /// The time by the machine's clock.
+    /// Returns the current time of the machine's clock.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the real clock is read here, and nowhere else"
+        reason = "the real clock is read only here"
     )]
     pub fn now(&self) -> Time {
         self.time(Instant::now())
@@ -62,20 +62,20 @@ impl Clock {
     }
 }
 
-/// What both ends are set to.
+/// Settings of both ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// What the receiver takes that the application has not read.
+    /// Data that the receiver accepts before the application reads it.
     pub(crate) receive_window: Bytes,
-    /// Packets an ACK, and the longest that one waits, if not QUIC's own.
+    /// Packets per ACK and the longest delay of an ACK; `None` for QUIC's defaults.
     pub(crate) delayed_ack: Option<(u32, Span)>,
-    /// An end that hears nothing for so long gives up, if ever.
+    /// Silence after which an end gives up; `None` for never.
     pub(crate) patience: Option<Span>,
-    /// noq's random numbers.
+    /// Seed of noq's random numbers.
     pub(crate) seed: u64,
 }
 
-/// One end.
+/// One end of a connection.
 pub(crate) struct EndpointMetrics {
     pub(crate) clock: Clock,
     endpoint: Endpoint,
@@ -95,7 +95,7 @@ impl std::fmt::Debug for EndpointMetrics {
 }
 
 impl EndpointMetrics {
-    /// The end that answers.
+    /// Creates the server's end, which waits for a connection.
     pub(crate) fn server(
         clock: Clock,
         identity: &Identity,
@@ -120,7 +120,7 @@ impl EndpointMetrics {
         }
     }
 
-    /// The end that asks; it begins at once.
+    /// Creates the client's end, which connects at once.
     pub(crate) fn client(
         clock: Clock,
         identity: &Identity,
@@ -144,7 +144,7 @@ impl EndpointMetrics {
         }
     }
 
-    /// A datagram arrives.
+    /// Processes a datagram that arrives.
     pub(crate) fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut) {
         let at = self.clock.instant(now);
         let path = FourTuple::new(self.peer, None);
@@ -162,13 +162,13 @@ impl EndpointMetrics {
                 },
                 Some(_) => self.endpoint.ignore(incoming),
             },
-            // To a stranger: none is known here.
+            // A response to an unknown peer; there are no such peers here.
             Some(DatagramEvent::Response(_)) | None => {}
         }
         self.exchange();
     }
 
-    /// A timer may be due.
+    /// Processes the timer if it is due.
     pub(crate) fn on_time(&mut self, now: Time) {
         if self.timer_at().is_some_and(|at| now >= at) {
             let at = self.clock.instant(now);
@@ -179,9 +179,9 @@ impl EndpointMetrics {
         }
     }
 
-    /// When the next timer is due.
+    /// Returns the time at which the next timer is due.
     pub(crate) fn timer_at(&self) -> Option<Time> {
-        // A fraction of a nanosecond makes no difference to noq, whose times are whole ones.
+        // Rounding to whole nanoseconds is exact, since noq's times have no fractions.
         self.conn
             .as_ref()?
             .1
@@ -189,7 +189,7 @@ impl EndpointMetrics {
             .map(|at| self.clock.time(at))
     }
 
-    /// The next datagrams to leave, `most` at once.
+    /// Writes the next datagrams to send, at most `most`.
     pub(crate) fn transmit(&mut self, now: Time, most: usize) -> Option<Transmit> {
         let at = self.clock.instant(now);
         self.buf.clear();
@@ -197,12 +197,12 @@ impl EndpointMetrics {
         self.conn.as_mut()?.1.poll_transmit(at, most, &mut self.buf)
     }
 
-    /// What [`transmit`](Half::transmit) wrote.
+    /// Returns the datagrams that [`transmit`](EndpointMetrics::transmit) wrote.
     pub(crate) fn datagrams(&self) -> &[u8] {
         &self.buf
     }
 
-    /// The next event for the application. The end of the connection is noted.
+    /// Returns the next event for the application, and records the end of the connection.
     pub(crate) fn poll(&mut self) -> Option<Event> {
         let event = self.conn.as_mut()?.1.poll()?;
         if let Event::ConnectionLost { reason } = &event {
@@ -218,7 +218,7 @@ impl EndpointMetrics {
         Some(event)
     }
 
-    /// Says goodbye.
+    /// Closes the connection.
     pub(crate) fn close(&mut self, now: Time) {
         let at = self.clock.instant(now);
         if let Some((_, conn)) = &mut self.conn {
@@ -227,7 +227,7 @@ impl EndpointMetrics {
         self.ended.get_or_insert(Ok(()));
     }
 
-    /// Whether and how the connection came to its end.
+    /// Returns how the connection ended, once it has.
     pub(crate) fn ended(&self) -> Option<&Result<(), String>> {
         self.ended.as_ref()
     }
@@ -236,7 +236,7 @@ impl EndpointMetrics {
         self.conn.as_mut().map(|(_, conn)| conn)
     }
 
-    /// noq's smoothed RTT.
+    /// Returns noq's smoothed RTT.
     pub(crate) fn srtt(&self) -> Span {
         let rtt = self
             .conn
@@ -245,7 +245,7 @@ impl EndpointMetrics {
         Span::from_nanos(rtt.unwrap_or_default().as_nanos() as u64)
     }
 
-    /// noq's endpoint and connection tell each other what they must.
+    /// Passes pending events between noq's endpoint and its connection.
     fn exchange(&mut self) {
         let Some((handle, conn)) = &mut self.conn else {
             return;
@@ -278,12 +278,12 @@ fn transport(settings: &Settings, event_buffer: Arc<EventBuffer>) -> TransportCo
     let mut transport = TransportConfig::default();
     transport
         .congestion_controller_factory(Arc::new(Deliver(event_buffer)))
-        // Packets have one size, as TCP's have: no probes, which may be lost without a word. It
-        // falls if nothing that large gets through (RFC 8899 §4.3).
+        // Packets have one size, as TCP's have: no MTU probes, whose loss noq does not report. The
+        // size falls if packets that large do not get through (RFC 8899 §4.3).
         .mtu_discovery_config(None)
         .initial_mtu(MTU)
         .receive_window(window)
-        // The connection's window is the one that limits.
+        // The connection's window is the limit, not the streams'.
         .stream_receive_window(VarInt::from_u32(2 * STREAM as u32))
         .max_concurrent_uni_streams(VarInt::from_u32(4096))
         .send_window(
@@ -305,7 +305,7 @@ fn transport(settings: &Settings, event_buffer: Arc<EventBuffer>) -> TransportCo
     transport
 }
 
-/// The two ends' addresses, where nothing routes by them.
+/// Returns the addresses of the two ends, where nothing is routed by address.
 pub(crate) fn addresses() -> (SocketAddr, SocketAddr) {
     let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     (at(4433), at(4434))

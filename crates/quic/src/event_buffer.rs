@@ -1,8 +1,7 @@
-//! What stands in noq as its congestion controller: it writes down what noq tells, and answers with
-//! the window.
+//! The congestion controller that noq sees: it records noq's events and returns the window.
 //!
-//! noq tells of an ACK packet by packet, then updates its RTT, and only then tells of losses and
-//! marks. So nothing is decided here: after each event the driver takes the [`BufferedEvent`] and
+//! noq reports an ACK packet by packet, then updates its RTT, and only then reports losses and
+//! marks. So nothing is decided here: after each event the driver takes the [`BufferedEvent`], and
 //! [`CongestionDriver`](crate::CongestionDriver) makes one ordered ACK of it.
 
 use std::any::Any;
@@ -13,37 +12,38 @@ use std::time::Instant;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 
-/// What noq told of one event.
+/// The reports of noq about one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferedEvent {
-    /// Packets that left: number, and size in flight.
+    /// Packets that left: number, and size counted in flight.
     pub sent: Vec<(u64, u16)>,
     /// Packets newly acknowledged.
     pub acked: Vec<u64>,
     /// Packets declared lost.
     pub lost: Vec<u64>,
-    /// All packets that were declared lost, and are still remembered, were acknowledged.
+    /// Whether all remembered packets that were declared lost have been acknowledged.
     pub spurious: bool,
-    /// The latest ACK reports more marks than the one before.
+    /// Whether the latest ACK reports more marks than the one before.
     pub marked: bool,
-    /// Nothing came through for several timeouts (RFC 9002 §7.6).
+    /// Whether persistent congestion was detected: no packet got through for several timeouts (RFC
+    /// 9002 §7.6).
     pub persistent: bool,
-    /// There was something to send, and no room in the window.
+    /// Whether the window blocked data that was ready to send.
     pub cwnd_limited: bool,
-    /// The largest datagram has another size now.
+    /// New maximum size of datagrams, if it changed.
     pub mtu: Option<u16>,
-    /// What noq has in flight, after the acknowledged packets and before the lost ones were taken
-    /// off.
+    /// Bytes that noq has in flight, without the acknowledged packets and before it subtracts the
+    /// lost ones.
     pub in_flight: Option<u64>,
 }
 
 impl BufferedEvent {
-    /// Nothing was told.
+    /// Returns whether noq reported nothing.
     pub fn is_empty(&self) -> bool {
         *self == BufferedEvent::default()
     }
 
-    /// For the next event; keeps what is allocated.
+    /// Clears the event but keeps its allocations.
     pub fn clear(&mut self) {
         let BufferedEvent {
             mut sent,
@@ -63,16 +63,16 @@ impl BufferedEvent {
     }
 }
 
-/// Between noq and the driver. Both run on one thread: the lock is there since noq's trait demands
-/// `Sync`, and never waited for.
+/// Connects noq and the driver. Both run on one thread: the lock exists only because noq's trait
+/// requires `Sync`, and is never contended.
 #[derive(Debug)]
 pub struct EventBuffer {
     window: AtomicU64,
     event: Mutex<BufferedEvent>,
 }
 
-/// Before a [`CongestionDriver`](crate::CongestionDriver) decides: during the handshake, and at the side
-/// that only asks.
+/// The window until a [`CongestionDriver`](crate::CongestionDriver) decides: during the handshake,
+/// and on the client's side.
 const UNLIMITED: u64 = u64::MAX / 2;
 
 impl Default for EventBuffer {
@@ -85,12 +85,12 @@ impl Default for EventBuffer {
 }
 
 impl EventBuffer {
-    /// The window from now on, as noq counts what is in flight.
+    /// Sets the window, in noq's count of bytes in flight.
     pub fn set_window(&self, bytes: u64) {
         self.window.store(bytes, Ordering::Relaxed);
     }
 
-    /// Swaps what was told for `empty`.
+    /// Swaps the recorded event with `empty`, which it clears first.
     pub fn take(&self, empty: &mut BufferedEvent) {
         empty.clear();
         std::mem::swap(&mut *self.event(), empty);
@@ -99,11 +99,11 @@ impl EventBuffer {
     fn event(&self) -> MutexGuard<'_, BufferedEvent> {
         self.event
             .lock()
-            .expect("nothing panics while it holds the event")
+            .expect("no thread panics while it holds the event")
     }
 }
 
-/// noq's side of a [`EventBuffer`].
+/// noq's side of an [`EventBuffer`].
 #[derive(Debug)]
 struct Writer(Arc<EventBuffer>);
 
@@ -155,8 +155,8 @@ impl Controller for Writer {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        // noq's pacer lets bursts of ten packets and more through; a window without bound switches
-        // it off, and ours paces instead.
+        // noq's pacer permits bursts of ten packets and more. An unlimited window disables it, and
+        // the driver's pacer is used instead.
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = u64::MAX;
         metrics
@@ -175,7 +175,7 @@ impl Controller for Writer {
     }
 }
 
-/// Gives the one connection of an endpoint its event buffer.
+/// Creates the controller of an endpoint's only connection, which writes to the event buffer.
 #[derive(Debug)]
 pub(crate) struct Deliver(pub(crate) Arc<EventBuffer>);
 

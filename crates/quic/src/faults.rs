@@ -1,4 +1,4 @@
-//! What goes wrong on purpose: each has its words, and none hangs.
+//! Deliberate failures: each has a clear error message, and none hangs.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -35,7 +35,7 @@ fn plan(scenario: &Scenario) -> Plan {
         .remove(0)
 }
 
-/// The two ends of a flow, with the identities that the server has and the client believes in.
+/// Returns the two ends of a flow, with the server's identity and the one that the client trusts.
 fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (DataSource, Sink) {
     let clock = Clock::start();
     let Plan {
@@ -77,11 +77,11 @@ fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (DataSourc
     )
 }
 
-/// What is on its way: when it arrives, whether at the client, and what.
+/// Datagrams in flight: arrival time, whether it goes to the client, and data.
 type Wire = VecDeque<(Time, bool, Vec<u8>)>;
 
-/// Carries datagrams for 5 ms each way, those that `passes` lets, until both ends are done or for a
-/// minute of virtual time.
+/// Carries the datagrams that `passes` accepts, with a delay of 5 ms each way, until both ends are
+/// done or for one minute of virtual time.
 fn carry(source: &mut DataSource, sink: &mut Sink, mut passes: impl FnMut(&[u8]) -> bool) -> Time {
     let (mut now, mut wire) = (Time::ZERO, Wire::new());
     let mut send = |peer: &mut dyn Peer, now: Time, to_client: bool, wire: &mut Wire| {
@@ -105,7 +105,7 @@ fn carry(source: &mut DataSource, sink: &mut Sink, mut passes: impl FnMut(&[u8])
         };
         now = next.max(now);
         while wire.front().is_some_and(|(at, ..)| *at <= now) {
-            let (_, to_client, data) = wire.pop_front().expect("there is a first one");
+            let (_, to_client, data) = wire.pop_front().expect("the queue is not empty");
             let peer: &mut dyn Peer = if to_client { sink } else { source };
             peer.receive(now, None::<EcnCodepoint>, BytesMut::from(&data[..]));
             peer.on_received(now);
@@ -118,9 +118,9 @@ fn carry(source: &mut DataSource, sink: &mut Sink, mut passes: impl FnMut(&[u8])
 
 fn words(ended: Option<&Result<(), String>>) -> &str {
     ended
-        .expect("it has ended")
+        .expect("the connection has ended")
         .as_ref()
-        .expect_err("and not well")
+        .expect_err("with an error")
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_path_that_loses_every_third_packet_is_crossed() {
     let (mut source, mut sink) = ends(&scenario("bytes = \"300kB\""), &identity, &identity);
     let mut count = 0_u64;
     carry(&mut source, &mut sink, |_| {
-        // Not in step with anything that has a period.
+        // A pseudorandom pattern, to avoid synchronization with anything periodic.
         count += 1;
         (count.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 10 >= 3
     });
@@ -194,11 +194,11 @@ fn a_port_that_is_taken_is_named() {
     let (socket, _) = real::loopback(0).expect("some port is free");
     let port = socket.local_addr().expect("it is bound").port();
     let Err(why) = real::loopback(port) else {
-        panic!("it was taken")
+        panic!("the port is in use")
     };
     let why = why.to_string();
     assert!(
-        why.contains(&port.to_string()) && why.contains("take another port"),
+        why.contains(&port.to_string()) && why.contains("use another port"),
         "{why}"
     );
 }
@@ -206,13 +206,13 @@ fn a_port_that_is_taken_is_named() {
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is about the machine's clock"
+    reason = "the test measures the machine's clock"
 )]
 fn a_side_whose_socket_fails_does_not_keep_the_other_waiting() {
     let scenario = scenario("");
     let nowhere: SocketAddr = "[::1]:9"
         .parse()
-        .expect("an address, and none for a socket of IPv4");
+        .expect("an IPv6 address, which an IPv4 socket can't reach");
     for server in [false, true] {
         let begun = Instant::now();
         let (mut source, mut sink, clock) = real::pair(&scenario).expect("the loopback works");
@@ -226,7 +226,7 @@ fn a_side_whose_socket_fails_does_not_keep_the_other_waiting() {
             |_, _| (),
         );
         assert!(ended.is_err(), "{server}: {ended:?}");
-        // Less than the patience of whoever is left.
+        // Less than the idle timeout of the other side.
         assert!(
             begun.elapsed() < Duration::from_secs(4),
             "{server}: {:?}",
@@ -242,7 +242,7 @@ fn a_trace_that_does_not_fit_is_refused_before_it_begins() {
     assert!(why.contains("memory"), "{why}");
     assert!(
         trace_buffer::reserve(0, TraceLevel::Off, 20, u64::MAX, 0).is_ok(),
-        "nothing is no trace"
+        "without a trace no memory is needed"
     );
 }
 
@@ -277,7 +277,7 @@ fn a_trace_buffer_that_is_full_keeps_the_newest_rows_and_says_so() {
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is about the machine's clock"
+    reason = "the test measures the machine's clock"
 )]
 fn a_run_whose_time_is_up_ends_and_leaves_nothing_behind() {
     let begun = Instant::now();
@@ -294,6 +294,6 @@ fn a_run_whose_time_is_up_ends_and_leaves_nothing_behind() {
         flow.goodput_bps > 1e6 && flow.completion_s.is_none(),
         "{flow:?}"
     );
-    // Both threads are joined by then, or this would not be reached.
+    // The run returns only after both threads are joined.
     assert_eq!(run.summary.runner, "quic");
 }

@@ -1,15 +1,15 @@
-//! Runner 3: real QUIC (noq-proto) with the lab's controllers, in virtual time and on the real
+//! Runner 3: real QUIC (noq-proto) with fullpipe's controllers, in virtual time and on the real
 //! clock.
 //!
-//! - [`EventBuffer`] stands in noq as its congestion controller; [`CongestionDriver`] turns
-//!   its events into calls of the contract.
-//! - [`DataSource`] and [`Sink`] are the two ends, sans-IO: a server that sends what a client asks
-//!   for.
+//! - [`EventBuffer`] is noq's congestion controller; [`CongestionDriver`] converts its events into
+//! calls to a fullpipe controller.
+//! - [`DataSource`] and [`Sink`] are the two ends, sans-IO: a server sends the data that a client
+//! requests.
 //! - [`wakeups`] records the duration of each turn of a program, for the host model.
 //! - [`virtual_time`] runs both over the path's elements; [`real`] runs them on sockets, over this
 //!   machine's loopback or behind the path.
 //!
-//! The crate is a workspace of its own, with its own `Cargo.lock`. The program `fullpipe-quic`
+//! The crate is a separate workspace with its own `Cargo.lock`. The program `fullpipe-quic`
 //! reads a plan and writes its results to a file (`fullpipe_trace::handover`), which
 //! `_core.handed_over` reads. So the Python wheel contains no TLS, and a crash here does not end
 //! the command.
@@ -23,16 +23,16 @@
 //!
 //! # Settings of noq
 //!
-//! - Its pacer is off, by an unbounded window in its metrics: it lets bursts of ten packets and
-//!   more through.
+//! - Its pacer is disabled by an unlimited window in its metrics, since it permits bursts of ten
+//! packets and more.
 //! - MTU probes are off, since noq does not report a lost one.
 //! - Data goes over streams of 1 MB, so that none reaches noq's limit of 1024 gaps.
 //!
-//! # Where the sockets are
+//! # Location of the sockets
 //!
-//! On the loopback, or at both ends of a bed with `fullpipe_testbed::between`'s forwarder between
-//! them, as for kernel TCP; a tap (`tap.rs`) counts packets. The trace goes into a [`TraceBuffer`],
-//! allocated before the run begins.
+//! The sockets are on the loopback, or at both ends of a bed with the forwarder of
+//! `fullpipe_testbed::between` between them, as for kernel TCP; a tap (`tap.rs`) counts packets.
+//! The trace is written to a [`TraceBuffer`], which is allocated before the run begins.
 
 mod check;
 mod congestion_driver;

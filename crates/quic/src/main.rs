@@ -1,10 +1,10 @@
-//! `fullpipe-quic`: runs what a plan says, for `fullpipe run --on quic`.
+//! `fullpipe-quic`: executes a plan, for `fullpipe run --on quic`.
 //!
-//! `fullpipe-quic check PLAN` says whether this runner can do it, `fullpipe-quic run PLAN OUT` does
-//! it. `OUT` is written whole or not at all; `turns PLAN OUT` takes down what each turn of the
-//! programs took, for `python -m fullpipe.hostfit`. While it goes on, standard output has a line
-//! `progress SECONDS OF EVENTS` now and then. Exit codes: 1 when a run went wrong, 2 when it was
-//! refused, with the reason on standard error.
+//! `fullpipe-quic check PLAN` checks whether this runner supports the plan; `fullpipe-quic run PLAN
+//! OUT` executes it and writes `OUT` as a whole or not at all; `turns PLAN OUT` records the
+//! duration of each turn of the programs, for `python -m fullpipe.hostfit`. During a run, standard
+//! output has occasional lines `progress SECONDS OF EVENTS`. Exit codes: 1 if a run failed, 2 if it
+//! was refused, with the reason on standard error.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -21,13 +21,13 @@ use fullpipe_units::{Span, Time};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Deserialize;
 
-/// What is to be run.
+/// A request to run a scenario.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Plan {
     /// The scenario, as TOML.
     scenario: String,
-    /// What errors call it.
+    /// Name of the scenario's file in error messages.
     file: String,
     /// `quic` or `quic-virtual`.
     on: String,
@@ -65,8 +65,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints what went wrong as one line of JSON, which the caller reads: exit code 2 for what was
-/// refused, 1 for what failed.
+/// Prints the error as one line of JSON for the caller. Returns exit code 2 for a refused plan, 1
+/// for a failure.
 fn failed(error: RunError) -> ExitCode {
     let (code, parts) = match &error {
         RunError::Refused(error) => (2, error.parts().to_vec()),
@@ -109,10 +109,10 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
         ),
     };
     let broken = |error: io::Error| RunError::Broken(format!("{}: {error}", out.display()));
-    // Two sockets a flow; what is not given is seen when they are made.
+    // Two sockets per flow are needed; if the limit is still too low, creating them fails.
     let _ = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
-    // Made aside and renamed.
+    // Written to a temporary file, which is then renamed.
     let aside = out.with_extension("part");
     let file = File::create(&aside).map_err(broken)?;
     let progress = |now, got| progress(now, scenario.duration, got);
@@ -141,7 +141,7 @@ fn in_virtual_time(scenario: &Scenario, level: TraceLevel) -> Result<Run, RunErr
 }
 
 fn progress(now: Time, duration: Span, events: u64) {
-    // Whoever does not read it any more will end us.
+    // If the caller has stopped reading, it is about to end this process.
     let _ = writeln!(
         io::stdout(),
         "progress {} {} {events}",

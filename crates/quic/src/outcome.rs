@@ -1,4 +1,4 @@
-//! What a run leaves behind: the summary and the trace, as every runner's.
+//! The results of a run: the summary and the trace, in the format of all runners.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -20,17 +20,17 @@ use crate::data_source::DataSource;
 use crate::sink::Sink;
 use crate::trace_buffer::TraceBuffer;
 
-/// A flow that is over.
+/// A flow that has ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) source: DataSource,
     pub(crate) sink: Sink,
     pub(crate) descriptor: &'static Descriptor,
-    /// What the path dropped and marked of it.
+    /// Drops and marks of the flow on the path.
     pub(crate) tallied: FlowCounters,
 }
 
-/// What there is besides the flows.
+/// The results other than those of the flows.
 #[derive(Debug)]
 pub(crate) struct Rest {
     pub(crate) runner: Runner,
@@ -42,7 +42,7 @@ pub(crate) struct Rest {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Everything in its place.
+/// Assembles the results of a run.
 pub(crate) fn run(
     scenario: &Scenario,
     level: TraceLevel,
@@ -59,7 +59,7 @@ pub(crate) fn run(
         meters.push(meter);
         if buffer.overwritten() > 0 {
             warnings.push(format!(
-                "the trace of {} was full: its first {} rows are gone",
+                "the trace of {} was full: its first {} rows were overwritten",
                 spec.name,
                 buffer.overwritten()
             ));
@@ -94,24 +94,28 @@ pub(crate) fn run(
     Run { summary, trace }
 }
 
-/// What both ends of a flow measured, how long each limit held, and its rows.
+/// Returns the measurements of both ends of a flow, the time during which each limit applied, and
+/// the flow's trace.
 fn measured(flow: Finished, end: Time) -> (FlowMeter, Vec<Span>, TraceBuffer) {
     let (driver, unused, buffer) = flow.source.into_parts();
     let (meter, held) = match (driver, unused) {
         (Some(mut driver), _) => driver.finish(end),
-        (None, meter) => (meter.expect("a meter waits for its driver"), Vec::new()),
+        (None, meter) => (
+            meter.expect("the meter is kept until a driver takes it"),
+            Vec::new(),
+        ),
     };
     let mut meter = meter.with_receiver(flow.sink.meter().clone());
     meter.on_tally(flow.tallied);
     (meter, held, buffer)
 }
 
-/// The trace of all flows, with the links' rows.
+/// Returns the trace of all flows, with the links' rows.
 fn trace(flows: &[(&'static Descriptor, TraceBuffer)], links: Vec<LinkRow>) -> Trace {
     let mut recorder = Recorder::new(&LIMITS);
     let groups = declare(&mut recorder, flows);
-    // Each buffer is in order; no copy of them all, which may be half of the memory that there
-    // is.
+    // Each buffer is in order of time. Merge them without a copy, since they may use half of the
+    // memory.
     let mut rows: Vec<_> = groups
         .into_iter()
         .zip(flows)
@@ -124,7 +128,7 @@ fn trace(flows: &[(&'static Descriptor, TraceBuffer)], links: Vec<LinkRow>) -> T
         .collect();
     while let Some(Reverse((_, index))) = first.pop() {
         let (group, rows) = &mut rows[index];
-        let (row, values) = rows.next().expect("it was looked at");
+        let (row, values) = rows.next().expect("the row was peeked");
         recorder.flow(row, *group, |to| to.extend_from_slice(values));
         first.extend(next(rows, index));
     }
@@ -140,7 +144,7 @@ fn trace(flows: &[(&'static Descriptor, TraceBuffer)], links: Vec<LinkRow>) -> T
     recorder.finish()
 }
 
-/// The group of trace columns of each flow's algorithm, declared once.
+/// Returns the group of trace columns of each flow's algorithm; each group is declared once.
 fn declare(recorder: &mut Recorder, flows: &[(&'static Descriptor, TraceBuffer)]) -> Vec<usize> {
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     let group = |(descriptor, _): &(&'static Descriptor, TraceBuffer)| {
@@ -155,7 +159,7 @@ fn declare(recorder: &mut Recorder, flows: &[(&'static Descriptor, TraceBuffer)]
     flows.iter().map(group).collect()
 }
 
-/// When the next row of a buffer is due, and whose it is.
+/// Returns the time of the next row of a buffer, with the buffer's index.
 fn next<'a>(
     rows: &mut Peekable<impl Iterator<Item = (FlowRow, &'a [f64])>>,
     buffer: usize,

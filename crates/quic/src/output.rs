@@ -1,4 +1,4 @@
-//! What the server has to send: as many bytes as were asked for, at the application's pace.
+//! Data to send: the requested number of bytes, at the application's rate.
 
 use bytes::Bytes as Data;
 use fullpipe_units::{Rate, Span, Time};
@@ -6,38 +6,38 @@ use noq_proto::{Connection, Dir, StreamId, WriteError};
 
 use crate::endpoint_metrics::STREAM;
 
-/// What is sent: zeros, never copied.
+/// Source of the data: zeros, never copied.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
-/// The rest of an answer.
+/// The remaining part of an answer.
 #[derive(Debug)]
 pub(crate) struct Output {
-    /// Asked for and not written yet.
+    /// Bytes requested and not yet written.
     left: u64,
     written: u64,
-    /// The application writes at this rate, since then.
+    /// Write rate of the application, and the time at which it began.
     pace: Option<(Rate, Time)>,
-    /// The stream that is being written, and how much more it takes.
+    /// The current stream, and the bytes that it still takes.
     stream: Option<(StreamId, u64)>,
-    /// The priority of the next stream. An earlier one goes first, so that what was lost of it is
-    /// not sent again behind all that is written already.
+    /// Priority of the next stream. Earlier streams have precedence, so that their lost data is
+    /// sent again before all data that is already written.
     priority: i32,
 }
 
-/// Why no more was written.
+/// Reason why writing stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stopped {
-    /// There is no more, or not yet.
+    /// No data, or none yet.
     Application,
-    /// The peer takes no more.
+    /// The peer's window is full.
     ReceiveWindow,
 }
 
-/// What there is at least before the application writes it.
+/// Minimum number of bytes that the application writes at once.
 const LEAST: u64 = 1_200;
 
 impl Output {
-    /// An answer of `bytes`; `u64::MAX` has no end.
+    /// Creates an answer of `bytes`; `u64::MAX` for an unlimited one.
     pub(crate) fn new(bytes: u64, rate: Option<Rate>, now: Time) -> Output {
         Output {
             left: bytes,
@@ -48,7 +48,7 @@ impl Output {
         }
     }
 
-    /// Writes what it may.
+    /// Writes as much as possible. Returns the reason why it stopped.
     pub(crate) fn fill(&mut self, now: Time, conn: &mut Connection) -> Stopped {
         loop {
             let due = self.due(now);
@@ -63,7 +63,7 @@ impl Output {
             let written = match conn.send_stream(id).write_chunks(&mut &mut data[..]) {
                 Ok(written) => written as u64,
                 Err(WriteError::Blocked) => return Stopped::ReceiveWindow,
-                // The connection is about to end.
+                // The connection is about to close.
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
                     return Stopped::Application;
                 }
@@ -72,7 +72,7 @@ impl Output {
             self.left -= if self.left == u64::MAX { 0 } else { written };
             self.stream = (room > written).then_some((id, room - written));
             if self.stream.is_none() || self.left == 0 {
-                // It can fail only when the stream was stopped.
+                // This fails only if the peer stopped the stream.
                 let _ = conn.send_stream(id).finish();
             }
         }
@@ -86,7 +86,7 @@ impl Output {
         self.stream
     }
 
-    /// What the application has for us by now: whole packets, but for the last.
+    /// Returns the bytes that the application has ready: whole packets, except for the last.
     fn due(&self, now: Time) -> u64 {
         let Some((rate, since)) = self.pace else {
             return self.left;
@@ -99,7 +99,7 @@ impl Output {
         if due < LEAST.min(self.left) { 0 } else { due }
     }
 
-    /// When the application has more, if it is what is waited for.
+    /// Returns the time at which the application has more data, if it writes at a rate.
     pub(crate) fn next_at(&self) -> Option<Time> {
         let (rate, since) = self.pace.filter(|_| self.left > 0)?;
         let next = fullpipe_units::Bytes::new(self.written + LEAST.min(self.left));

@@ -1,4 +1,4 @@
-//! An end of a flow, sans-IO, as both clocks drive it.
+//! One end of a flow, sans-IO, driven by either clock.
 
 use bytes::BytesMut;
 use fullpipe_units::Time;
@@ -6,39 +6,40 @@ use noq_proto::EcnCodepoint;
 
 use crate::endpoint_metrics::MTU;
 
-/// Datagrams that one system call takes: what fits into 64 KiB.
+/// Maximum datagrams per system call: 64 KiB.
 pub(crate) const BATCH: usize = 65_507 / MTU as usize;
 
 /// Datagrams that leave together.
 #[derive(Clone, Copy, Debug)]
 pub struct Burst<'a> {
-    /// One behind the other.
+    /// The datagrams, one after the other.
     pub data: &'a [u8],
-    /// The size of each but the last.
+    /// Size of each datagram except the last.
     pub segment: usize,
-    /// Their codepoint.
+    /// ECN codepoint of the datagrams.
     pub ecn: Option<EcnCodepoint>,
 }
 
 impl<'a> Burst<'a> {
-    /// Each datagram.
+    /// Returns an iterator over the datagrams.
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> {
         self.data.chunks(self.segment)
     }
 }
 
-/// One end, as a clock drives it. Times never go back.
+/// One end of a flow, driven by a clock. Times never go back.
 pub trait Peer {
-    /// A datagram arrives.
+    /// Processes a datagram that arrives.
     fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut);
-    /// The last of those that arrived together: the application looks at what they brought.
+    /// Processes the application's events, after the last of the datagrams that arrived together.
     fn on_received(&mut self, now: Time);
-    /// What [`wake_at`](Peer::wake_at) said may be due.
+    /// Processes timers that may be due at the time of [`wake_at`](Peer::wake_at).
     fn on_time(&mut self, now: Time);
-    /// What leaves next; to be asked after each of the above until there is nothing.
+    /// Returns the next datagrams to send. Call it after each of the above, until it returns
+    /// `None`.
     fn burst(&mut self, now: Time) -> Option<Burst<'_>>;
-    /// When it wants to be called, if nothing arrives.
+    /// Returns the time at which to call [`on_time`](Peer::on_time), if nothing arrives first.
     fn wake_at(&self) -> Option<Time>;
-    /// How the connection came to its end, once it has.
+    /// Returns how the connection ended, once it has.
     fn ended(&self) -> Option<&Result<(), String>>;
 }

@@ -1,4 +1,4 @@
-//! From a scenario to the ends of its flows.
+//! Plans: from a scenario to the ends of its flows.
 
 use std::net::SocketAddr;
 
@@ -18,14 +18,15 @@ use crate::sink::Sink;
 use crate::tls::Identity;
 use crate::trace_buffer::{self, TraceBuffer};
 
-/// What QUIC does by itself (RFC 9000 §13.2.1, §18.2), and a scenario by default: two packets an
-/// ACK. The longest that one waits is 25 ms there and 40 ms here.
+/// The ACK behavior of QUIC (RFC 9000 §13.2.1, §18.2) and of a scenario by default: two packets per
+/// ACK. The maximum delay is 25 ms in QUIC and 40 ms in a scenario.
 const USUAL_ACKS: (u32, Span) = (2, Span::from_millis(40));
 
-/// On the loopback silence is no outage of the path: the other end is gone.
+/// Idle timeout on the loopback, where silence means that the other end is gone, not an outage of
+/// the path.
 const PATIENCE: Span = Span::from_secs(5);
 
-/// What one flow's two ends are made of.
+/// The parts and settings of a flow's two ends.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) index: u32,
@@ -34,14 +35,14 @@ pub(crate) struct Plan {
     pub(crate) driver: CongestionDriverConfig,
     pub(crate) meter: FlowMeter,
     pub(crate) ecn: bool,
-    /// Datagrams of one system call at most.
+    /// Maximum datagrams per system call.
     pub(crate) batch: usize,
     pub(crate) buffer: TraceBuffer,
     pub(crate) descriptor: &'static Descriptor,
 }
 
 impl Plan {
-    /// The two ends of the flow, with the server's and the client's address.
+    /// Creates the two ends of the flow, with the server's and the client's address.
     pub(crate) fn ends(
         self,
         scenario: &Scenario,
@@ -72,10 +73,10 @@ impl Plan {
     }
 }
 
-/// The plans of all flows.
+/// Returns the plans of all flows.
 ///
 /// # Errors
-/// When the scenario has what this runner does not do.
+/// When this runner does not support the scenario.
 pub(crate) fn plans(
     scenario: &Scenario,
     runner: Runner,
@@ -127,7 +128,7 @@ fn plan(
     })
 }
 
-/// What noq is set to.
+/// Returns noq's settings.
 fn settings(scenario: &Scenario, runner: Runner, spec: &Flow) -> Settings {
     let delayed_ack = (spec.delayed_ack, spec.ack_delay);
     Settings {
@@ -138,7 +139,7 @@ fn settings(scenario: &Scenario, runner: Runner, spec: &Flow) -> Settings {
     }
 }
 
-/// Whether data packets are ECN-capable, which the controller says if the scenario does not.
+/// Returns whether data packets are ECN-capable; the controller decides if the scenario does not.
 fn is_ecn_capable(spec: &Flow, controller: &AnyController) -> bool {
     match spec.ecn {
         EcnSetting::Auto => controller.decision().ecn != EcnCodepoint::NotEct,
@@ -154,7 +155,7 @@ fn pacing(spec: &Flow) -> Pacing {
     }
 }
 
-/// Memory for the rows that a flow can write at most.
+/// Allocates memory for the maximum number of rows of a flow.
 fn trace_buffer(
     scenario: &Scenario,
     index: u32,
@@ -162,7 +163,7 @@ fn trace_buffer(
     descriptor: &Descriptor,
     level: TraceLevel,
 ) -> Result<TraceBuffer, Error> {
-    // An ACK answers a packet at least; with all packets that the path and its time can carry.
+    // Each ACK answers at least one packet; the path and the duration bound the number of packets.
     let bytes = spec
         .bytes
         .map_or(u64::MAX, Bytes::get)
@@ -177,11 +178,11 @@ fn trace_buffer(
     let fields = descriptor.fields.len();
     trace_buffer::reserve(index, level, fields, rows, available()).map_err(|problem| {
         let duration = format!("\"{}\"", scenario.duration);
-        scenario.error("duration", duration, problem, "trace less often")
+        scenario.error("duration", duration, problem, "use a longer trace interval")
     })
 }
 
-/// Memory that is there to be had, as Linux estimates it.
+/// Returns the available memory, as estimated by Linux.
 fn available() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text

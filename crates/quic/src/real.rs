@@ -29,16 +29,16 @@ use socket::{Socket, bind};
 
 pub(crate) use socket::loopback;
 
-/// Why there is no result.
+/// Reason why there is no result.
 #[derive(Debug)]
 pub enum RunError {
-    /// The scenario is not for this runner.
+    /// This runner does not support the scenario.
     Refused(Box<Error>),
-    /// This machine does not allow it, or the run failed on it.
+    /// The machine does not permit the run, or the run failed on it.
     Machine(SandboxError),
-    /// The plan is not of this version.
+    /// The plan is of another version.
     Outdated(String),
-    /// The run went wrong.
+    /// The run failed.
     Broken(String),
 }
 
@@ -54,13 +54,14 @@ impl From<SandboxError> for RunError {
     }
 }
 
-/// The first flow's port, at both ends of a bed; the next has the next.
+/// Port of the first flow, at both ends of a bed; further flows use the following ports.
 const FIRST_PORT: u16 = 4433;
 
-/// Runs a scenario on the loopback; `progress` is told of the time and the bytes that have arrived.
+/// Runs a scenario on the loopback; `progress` is called with the time and the bytes that have
+/// arrived.
 ///
 /// # Errors
-/// When the scenario is not for this runner, or the run goes wrong.
+/// When this runner does not support the scenario, or the run fails.
 pub fn on_loopback(
     scenario: &Scenario,
     level: TraceLevel,
@@ -82,7 +83,8 @@ pub fn on_loopback(
     )?)
 }
 
-/// The two ends of a scenario's first flow on the loopback, for who drives them otherwise.
+/// Returns the two ends of a scenario's first flow on the loopback, for callers with their own
+/// loop.
 pub(crate) fn pair(
     scenario: &Scenario,
 ) -> Result<(UdpEndpoint<DataSource>, UdpEndpoint<Sink>, Clock), RunError> {
@@ -95,14 +97,14 @@ pub(crate) fn pair(
         Clock::start(),
     )?;
     let both = ends.sources.pop().zip(ends.sinks.pop());
-    let (source, sink) = both.expect("a scenario has a flow at least");
+    let (source, sink) = both.expect("a scenario has at least one flow");
     Ok((source, sink, ends.clock))
 }
 
-/// Runs a scenario behind its path, and writes its results to `out` as [`handover`] has them.
+/// Runs a scenario behind its path, and writes its results to `out` in the format of [`handover`].
 ///
 /// # Errors
-/// When the scenario is not for this runner, or the run goes wrong.
+/// When this runner does not support the scenario, or the run fails.
 pub fn behind_path(
     scenario: &Scenario,
     level: TraceLevel,
@@ -134,7 +136,7 @@ pub fn behind_path(
     }
 }
 
-/// In the sandbox.
+/// Executes the run inside the sandbox.
 fn within(
     scenario: &Scenario,
     level: TraceLevel,
@@ -183,16 +185,19 @@ fn within(
     };
     let run = ends.finish(scenario, level, turns?, facts, path)?;
     write(&run, out).map_err(|error| {
-        SandboxError::new(format!("the results: {error}"), "look for room in $TMPDIR")
+        SandboxError::new(
+            format!("writing the results: {error}"),
+            "free space in $TMPDIR",
+        )
     })?;
     Ok(Value::Null)
 }
 
-/// Two sockets a flow, each at its end of the bed.
+/// Creates two sockets per flow, one at each end of the bed.
 fn sockets(bed: &Bed, plans: &[Plan]) -> Result<Vec<[Socket; 2]>, SandboxError> {
     let cant = |errno: Errno| SandboxError::new(format!("an end of the bed: {errno}"), "try again");
     let ports = || plans.iter().map(|plan| FIRST_PORT + plan.index as u16);
-    // A socket stays in the network namespace in which it was made.
+    // A socket stays in the network namespace in which it was created.
     bed.near.enter().map_err(cant)?;
     let servers = ports()
         .map(|port| bind((bed.near.address, port).into()))

@@ -4,19 +4,20 @@ use std::collections::VecDeque;
 
 use fullpipe_cc::Snapshot;
 
-/// What is known of a packet.
+/// State of a packet number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slot {
-    /// No packet that counts in flight has this number: skipped, or a mere ACK.
+    /// No packet that counts in flight has this number: it was skipped, or the packet contained
+    /// only ACKs.
     Unused,
     Outstanding(Snapshot),
     Acked,
     Lost,
 }
 
-/// Snapshots of the Data space, from the oldest packet outstanding to the newest. Numbers from
-/// before it began are unknown to it: those of the handshake's packets, which count from 0 in each
-/// of their own spaces.
+/// Snapshots of the Data space, from the oldest outstanding packet to the newest. Earlier numbers
+/// are unknown, in particular those of the handshake's packets, which count from 0 in their own
+/// packet number spaces.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     base: u64,
@@ -24,17 +25,17 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// The number behind the newest packet.
+    /// Returns one past the number of the newest packet.
     pub(crate) fn next(&self) -> u64 {
         self.base + self.slots.len() as u64
     }
 
-    /// The oldest packet outstanding, or the next one.
+    /// Returns the number of the oldest outstanding packet, or of the next packet.
     pub(crate) fn oldest(&self) -> u64 {
         self.base
     }
 
-    /// Packet `pn` left, with a higher number than any before.
+    /// Records that packet `pn` left; its number is higher than all earlier ones.
     pub(crate) fn push(&mut self, pn: u64, snapshot: Snapshot) {
         if self.slots.is_empty() {
             self.base = pn;
@@ -46,13 +47,13 @@ impl Ring {
         self.slots.push_back(Slot::Outstanding(snapshot));
     }
 
-    /// Packet `pn` is acknowledged: what it was sent with, if it is outstanding.
+    /// Marks packet `pn` as acknowledged. Returns its snapshot if it was outstanding.
     pub(crate) fn acknowledge(&mut self, pn: u64) -> Option<Snapshot> {
         self.settle(pn, Slot::Acked)
     }
 
-    /// Packet `pn` is lost: what it was sent with, if it is outstanding, and whether it begins a
-    /// hole.
+    /// Marks packet `pn` as lost. If it was outstanding, returns its snapshot, and whether it
+    /// begins a new range of lost packets.
     pub(crate) fn lose(&mut self, pn: u64) -> Option<(Snapshot, bool)> {
         let snapshot = self.settle(pn, Slot::Lost)?;
         let before = (self.base..pn)
@@ -62,8 +63,8 @@ impl Ring {
         Some((snapshot, before != Some(&Slot::Lost)))
     }
 
-    /// Forgets what is settled, from the oldest on; the latest settled stays, for
-    /// [`lose`](Ring::lose) to look at.
+    /// Removes the oldest packets that are acknowledged or lost. Keeps the latest lost one, which
+    /// [`lose`](Ring::lose) needs.
     pub(crate) fn trim(&mut self) {
         while self.slots.len() > 1 && !matches!(self.slots[0], Slot::Outstanding(_)) {
             if matches!(self.slots[1], Slot::Outstanding(_)) && self.slots[0] == Slot::Lost {

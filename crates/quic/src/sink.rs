@@ -1,4 +1,4 @@
-//! The client of a flow: it asks for data and measures what arrives.
+//! The client of a flow: it requests data and measures its arrival.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::tls::Identity;
 #[derive(Debug)]
 pub struct Sink {
     endpoint: EndpointMetrics,
-    /// What it asks for; `u64::MAX` for data without end.
+    /// Bytes to request; `u64::MAX` for unlimited data.
     wanted: u64,
     got: u64,
     meter: FlowMeter,
@@ -42,22 +42,22 @@ impl Sink {
         }
     }
 
-    /// Bytes that arrived so far, each stream's in order.
+    /// Returns the bytes that have arrived, in the order of each stream.
     pub fn got(&self) -> u64 {
         self.got
     }
 
-    /// What it measured.
+    /// Returns the measurements.
     pub(crate) fn meter(&self) -> &FlowMeter {
         &self.meter
     }
 
-    /// The same, to add a queue's wait to.
+    /// Returns the measurements, to add a queue's waiting times.
     pub(crate) fn meter_mut(&mut self) -> &mut FlowMeter {
         &mut self.meter
     }
 
-    /// The run is over: says so to the server.
+    /// Ends the run: closes the connection.
     pub(crate) fn stop(&mut self, now: Time) {
         self.endpoint.close(now);
     }
@@ -89,7 +89,7 @@ impl Sink {
         let id = conn
             .streams()
             .open(Dir::Bi)
-            .expect("a server takes a hundred of these");
+            .expect("a server permits a hundred of these");
         let mut stream = conn.send_stream(id);
         let written = stream.write(&wanted);
         debug_assert_eq!(
@@ -112,8 +112,7 @@ impl Sink {
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             self.got += chunk.bytes.len() as u64;
         }
-        // Whether a window's update is due noq finds out by itself when it is asked for what to
-        // send.
+        // noq determines whether a window update is due when it is asked for datagrams to send.
         let _ = chunks.finalize();
         self.meter.on_received(now, Bytes::new(self.got - before));
         if self.got >= self.wanted {
@@ -140,7 +139,7 @@ impl Peer for Sink {
     fn burst(&mut self, now: Time) -> Option<Burst<'_>> {
         let transmit = self.endpoint.transmit(now, BATCH)?;
         let data = &self.endpoint.datagrams()[..transmit.size];
-        // ACKs are not ECN-capable, as TCP's are not.
+        // As in TCP, ACKs are not ECN-capable.
         Some(Burst {
             data,
             segment: transmit.segment_size.unwrap_or(transmit.size),

@@ -1,4 +1,4 @@
-//! What the path does with packets, as whoever carries them is told.
+//! Observation of packets on the path, as reported by the forwarder.
 
 use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, LinkTransit, PacketKind};
 use fullpipe_scenario::Scenario;
@@ -8,10 +8,10 @@ use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{FlowCounters, FlowMeter, LinkRow, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
-/// Links are sampled this often when flows are at every ACK.
+/// Sampling interval of links if the flows' rows are at every ACK.
 const LINK_INTERVAL: Span = Span::from_millis(1);
 
-/// How often links are sampled, if there is a trace.
+/// Returns the sampling interval of links, if there is a trace.
 pub(crate) fn link_interval(level: TraceLevel) -> Option<Span> {
     match level {
         TraceLevel::Off => None,
@@ -57,8 +57,8 @@ impl Tallies {
     }
 }
 
-/// The way of a packet between two ends whose flows have ports from `first` on, each the same one
-/// at both.
+/// Returns the route of packets between two ends whose flows have ports from `first` on, the same
+/// at both ends.
 pub(crate) fn route(first: u16, flows: usize) -> impl Route {
     move |side: Side, header: &Header, packet: &[u8]| {
         let flow = header
@@ -75,8 +75,8 @@ pub(crate) fn route(first: u16, flows: usize) -> impl Route {
     }
 }
 
-/// A long header is a handshake's (RFC 9000 §17.2): what goes with it counts as little as TCP's
-/// SYN.
+/// Returns whether a packet counts as data or as an ACK. Packets with a long header belong to the
+/// handshake (RFC 9000 §17.2) and count as neither, like TCP's SYN.
 fn counts(direction: Direction, packet: &[u8]) -> PacketKind {
     const UDP_HEADER: usize = 8;
     let first = packet.get(usize::from(packet[0] & 0x0f) * 4 + UDP_HEADER);
@@ -87,13 +87,13 @@ fn counts(direction: Direction, packet: &[u8]) -> PacketKind {
     }
 }
 
-/// What a forwarder told.
+/// The forwarder's observations.
 #[derive(Debug)]
 pub(crate) struct Seen {
     tallies: Tallies,
-    /// How long each flow's data waited.
+    /// Queueing delays of each flow's data.
     waits: Vec<FlowMeter>,
-    /// What each link did, if there is a trace, and how often that is sampled.
+    /// Events of each link, with the sampling interval, if there is a trace.
     links: Option<(Links, Span)>,
 }
 
@@ -119,7 +119,7 @@ impl Seen {
         &self.waits[flow]
     }
 
-    /// The links' rows until `end`.
+    /// Returns the links' rows until `end`.
     pub(crate) fn rows(&self, links: usize, end: Time) -> Vec<LinkRow> {
         let Some((seen, interval)) = &self.links else {
             return Vec::new();

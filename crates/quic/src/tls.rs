@@ -1,4 +1,4 @@
-//! TLS 1.3 with certificates made on the spot: each run its own, trusted by its own client alone.
+//! TLS 1.3 with generated certificates: each run has its own, which only its own client trusts.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A new one. Ed25519's signatures have one size whatever is signed, so all handshakes have the
-    /// same sizes.
+    /// Creates a certificate. Ed25519 signatures have a constant size, so all handshakes have the
+    /// same size.
     ///
     /// # Panics
-    /// Never: all that goes into it is constant.
+    /// Never: all inputs are constant.
     pub fn new() -> Identity {
         let key = KeyPair::generate_for(&PKCS_ED25519).expect("ring makes Ed25519 keys");
         let params =
@@ -49,27 +49,23 @@ impl Identity {
             .with_single_cert(vec![self.certificate.clone()], key)
             .expect("the key is the certificate's");
         config.alpn_protocols = vec![ALPN.to_vec()];
-        // Nobody comes again.
+        // No client resumes a session.
         config.send_tls13_tickets = 0;
-        Arc::new(
-            QuicServerConfig::try_from(config).expect("the suite is there that QUIC begins with"),
-        )
+        Arc::new(QuicServerConfig::try_from(config).expect("the suite of Initial packets exists"))
     }
 
     pub(crate) fn client(&self) -> Arc<QuicClientConfig> {
         let mut roots = RootCertStore::empty();
         roots
             .add(self.certificate.clone())
-            .expect("the certificate is whole");
+            .expect("the certificate is valid");
         let mut config = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .expect("ring has TLS 1.3")
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.alpn_protocols = vec![ALPN.to_vec()];
-        Arc::new(
-            QuicClientConfig::try_from(config).expect("the suite is there that QUIC begins with"),
-        )
+        Arc::new(QuicClientConfig::try_from(config).expect("the suite of Initial packets exists"))
     }
 }
 
@@ -79,7 +75,7 @@ impl Default for Identity {
     }
 }
 
-/// AES-128, as picoquic has it, and as QUIC demands it.
+/// Returns a provider of AES-128 only: used by picoquic, and required by QUIC.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider {
         cipher_suites: vec![cipher_suite::TLS13_AES_128_GCM_SHA256],

@@ -1,5 +1,6 @@
-//! The trace while a run goes on: rows in memory that is there before the run begins, written
-//! without a lock or a system call. When it is full the oldest rows give way, and it says how many.
+//! The trace during a run: rows in memory that is allocated before the run begins, written without
+//! locks or system calls. When the buffer is full, new rows overwrite the oldest, and their number
+//! is counted.
 
 use std::collections::TryReserveError;
 
@@ -10,37 +11,38 @@ use fullpipe_units::{Bytes, Span, Time};
 
 use crate::congestion_driver::CongestionDriver;
 
-/// What one flow's rows may take at most.
+/// Maximum memory of one flow's rows.
 const MOST: usize = 512 << 20;
 
-/// State transitions that are kept at most.
+/// Maximum number of state transitions.
 const TRANSITIONS: usize = 1 << 20;
 
-/// At the end rows become columns, which double as they grow, while the buffer is still there.
+/// Copies of the rows at the end: they become columns, which double as they grow, while the buffer
+/// still exists.
 const PASSES: usize = 3;
 
-/// A flow's rows.
+/// The trace rows of a flow.
 #[derive(Debug)]
 pub struct TraceBuffer {
     flow: u32,
-    /// The least time between two rows; none for no rows at all.
+    /// Minimum time between two rows; `None` for no rows.
     every: Option<Span>,
     due: Time,
-    /// Fields of the algorithm in each row.
+    /// Number of the algorithm's fields in each row.
     fields: usize,
     rows: Vec<FlowRow>,
     values: Vec<f64>,
-    /// Rows that were written, in all.
+    /// Total number of rows written.
     written: usize,
     scratch: Vec<f64>,
     transitions: Vec<TransitionRow>,
     transitions_written: usize,
 }
 
-/// A buffer for so many rows, if `available` bytes are enough for it.
+/// Allocates a buffer for `rows` rows, if `available` bytes suffice.
 ///
 /// # Errors
-/// When they are not.
+/// When they do not suffice.
 pub(crate) fn reserve(
     flow: u32,
     level: TraceLevel,
@@ -69,12 +71,12 @@ pub(crate) fn reserve(
     let needed = (PASSES * count * row) as u64;
     if needed > available {
         return Err(format!(
-            "its trace takes {} MB of memory, and there are {} MB",
+            "its trace needs {} MB of memory, and {} MB are available",
             needed / 1_000_000,
             available / 1_000_000
         ));
     }
-    let refused = |_| format!("there is no memory for {count} rows of {row} bytes");
+    let refused = |_| format!("can't allocate memory for {count} rows of {row} bytes");
     let mut buffer = TraceBuffer {
         flow,
         every,
@@ -87,14 +89,14 @@ pub(crate) fn reserve(
         transitions: reserved(transitions).map_err(refused)?,
         transitions_written: 0,
     };
-    // Written to once, so that the pages are there.
+    // Written once, so that the pages are mapped.
     buffer.rows.resize(count, blank());
     buffer.values.resize(count * fields, 0.0);
     buffer.transitions.resize(transitions, blank_transition());
     Ok(buffer)
 }
 
-/// Room for exactly so many values.
+/// Allocates memory for exactly `length` values.
 fn reserved<T>(length: usize) -> Result<Vec<T>, TryReserveError> {
     let mut memory = Vec::new();
     memory.try_reserve_exact(length)?;
@@ -130,7 +132,7 @@ fn blank() -> FlowRow {
 }
 
 impl TraceBuffer {
-    /// An ACK was handled.
+    /// Records a row after an ACK, if one is due.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Time, driver: &CongestionDriver) {
         let Some(every) = self.every else { return };
@@ -147,12 +149,12 @@ impl TraceBuffer {
         self.written += 1;
     }
 
-    /// Rows that had to give way.
+    /// Returns the number of overwritten rows.
     pub(crate) fn overwritten(&self) -> usize {
         self.written.saturating_sub(self.rows.len())
     }
 
-    /// The rows that are left, in order of time, each with its algorithm's values.
+    /// Returns the remaining rows in order of time, each with its algorithm's values.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (FlowRow, &[f64])> {
         (self.overwritten()..self.written).map(|row| {
             let place = row % self.rows.len();
@@ -163,7 +165,7 @@ impl TraceBuffer {
         })
     }
 
-    /// The transitions that are left.
+    /// Returns the remaining transitions.
     pub(crate) fn transitions(&self) -> impl Iterator<Item = TransitionRow> {
         let written = self.transitions_written;
         (written.saturating_sub(self.transitions.len())..written)

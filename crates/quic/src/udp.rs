@@ -1,4 +1,4 @@
-//! QUIC on the real clock: a thread a side, each with its flows' sockets.
+//! QUIC on the real clock: one thread per side, which serves the sockets of all flows.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -21,48 +21,48 @@ use crate::endpoint_metrics::Clock;
 use crate::peer::Peer;
 use crate::sink::Sink;
 
-/// Bursts of a turn at most, before it is looked what has come.
+/// Maximum bursts per turn, before the side reads again.
 const BURSTS: usize = 8;
 
-/// Receiving calls of a turn at most: what a turn reads is acknowledged by one ACK.
+/// Maximum receive calls per turn: the packets read in a turn are acknowledged by one ACK.
 pub(crate) const READS: usize = 8;
 
-/// Receive buffers of a call.
+/// Receive buffers per call.
 pub(crate) const BUFFERS: usize = 4;
 
-/// A buffer's size: as much as the kernel joins.
+/// Size of a buffer: the most that the kernel coalesces.
 pub(crate) const BUFFER: usize = 65_536;
 
-/// No wait is longer: the flags are looked at.
+/// Maximum wait, after which the shared flags are checked.
 const NAP: Span = Span::from_millis(20);
 
-/// How long a side waits for the other one's goodbye, once the run is over.
+/// Time that a side waits for the other one's close, after the run is over.
 const FAREWELL: Span = Span::from_millis(500);
 
-/// An end of a flow, and its socket.
+/// One end of a flow, with its socket.
 #[derive(Debug)]
 pub(crate) struct UdpEndpoint<P> {
     pub(crate) socket: UdpSocket,
     pub(crate) state: UdpSocketState,
     pub(crate) peer: P,
     pub(crate) to: SocketAddr,
-    /// What the kernel had no room for: data, segment size, codepoint.
+    /// A burst that the kernel had no buffer space for: data, segment size, codepoint.
     pub(crate) waiting: Option<(Vec<u8>, usize, Option<EcnCodepoint>)>,
-    /// Not before.
+    /// Time before which the end is inactive.
     pub(crate) start: Time,
 }
 
-/// What both sides look at.
+/// State shared by both sides.
 #[derive(Debug, Default)]
 struct Shared {
-    /// One side is done, or broken.
+    /// Whether one side is done or has failed.
     over: AtomicBool,
-    /// Bytes that arrived.
+    /// Bytes that have arrived.
     got: AtomicU64,
 }
 
-/// Tells the other side that this one is gone, whatever it ended by: behind a path nobody else
-/// would.
+/// Notifies the other side that this one has ended, for whatever reason; behind a path, no other
+/// signal would reach it.
 struct Leaving<'a>(&'a Shared);
 
 impl Drop for Leaving<'_> {
@@ -71,8 +71,8 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Runs both sides, a thread each, to their end; `progress` is told of the time and the bytes that
-/// have arrived. Gives the number of their turns.
+/// Runs both sides to their end, with one thread each; `progress` is called with the time and the
+/// bytes that have arrived. Returns the number of turns.
 pub(crate) fn run(
     (sources, sinks): (&mut [UdpEndpoint<DataSource>], &mut [UdpEndpoint<Sink>]),
     clock: Clock,
@@ -113,7 +113,7 @@ pub(crate) fn run(
     })
 }
 
-/// A side's loop, until `done` says so. Gives the number of its turns.
+/// Runs the loop of a side until `done` returns true. Returns the number of turns.
 fn side<P: Peer>(
     (cpu, busy_poll): (Option<u32>, bool),
     stations: &mut [UdpEndpoint<P>],
@@ -125,7 +125,7 @@ fn side<P: Peer>(
         set.set(cpu as usize)?;
         sched_setaffinity(Pid::from_raw(0), &set)?;
     }
-    // Linux wakes a sleeper up to 50 us late, to save power, unless told not to.
+    // By default, Linux wakes sleeping threads up to 50 us late to save power.
     set_timerslack(1)?;
     let mut buffers = vec![BytesMut::zeroed(BUFFER); BUFFERS];
     let mut turns = 0;
@@ -139,7 +139,7 @@ fn side<P: Peer>(
         }
         let now = clock.now();
         if done(now, stations) {
-            // The goodbyes leave.
+            // Send the closes.
             for station in stations.iter_mut() {
                 station.send(clock)?;
             }
@@ -151,8 +151,8 @@ fn side<P: Peer>(
     }
 }
 
-/// Whether the server's side is done: all clients said goodbye, or it waited long enough for that
-/// since they did.
+/// Returns whether the server's side is done: all clients have closed, or it has waited long enough
+/// for their closes.
 fn serve(
     now: Time,
     stations: &mut [UdpEndpoint<DataSource>],
@@ -174,7 +174,7 @@ fn serve(
     ended || broken || over_since.is_some_and(|since| now > since + FAREWELL)
 }
 
-/// Whether the client's side is done: everything arrived, or the time is up.
+/// Returns whether the client's side is done: everything has arrived, or the time is up.
 fn fetch(now: Time, stations: &mut [UdpEndpoint<Sink>], end: Time, shared: &Shared) -> bool {
     shared.got.store(
         stations.iter().map(|station| station.peer.got()).sum(),
@@ -214,7 +214,8 @@ impl<P: Peer> UdpEndpoint<P> {
         }
     }
 
-    /// Reads what has come, and sends what may leave; true if there was anything.
+    /// Reads the datagrams that have arrived, and sends those that may leave. Returns whether there
+    /// were any.
     fn turn(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
         let mut received = false;
         for _ in 0..READS {
@@ -232,7 +233,7 @@ impl<P: Peer> UdpEndpoint<P> {
         Ok(received || due || sent)
     }
 
-    /// One call; false when nothing was there.
+    /// Makes one receive call. Returns false if no datagram was there.
     pub(crate) fn receive(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
         let mut meta = [RecvMeta::default(); BUFFERS];
         let mut slices: Vec<IoSliceMut<'_>> = buffers
@@ -245,7 +246,7 @@ impl<P: Peer> UdpEndpoint<P> {
         {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-            // What an earlier datagram met: nobody at the other port. The timers see to it.
+            // An earlier datagram met a closed port; timers handle that.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(true),
             Err(error) => return Err(error),
         };
@@ -264,8 +265,8 @@ impl<P: Peer> UdpEndpoint<P> {
         Ok(true)
     }
 
-    /// Sends until nothing may leave, the kernel has no room, or it was enough for a turn; true if
-    /// anything left.
+    /// Sends until nothing may leave, the kernel's buffer is full, or the turn's maximum is
+    /// reached. Returns whether anything left.
     pub(crate) fn send(&mut self, clock: Clock) -> io::Result<bool> {
         let UdpEndpoint {
             socket,
@@ -295,8 +296,8 @@ impl<P: Peer> UdpEndpoint<P> {
     }
 }
 
-/// What was read into a buffer: a copy, or, since clearing a new one is the cheaper, the buffer
-/// itself.
+/// Takes the data read into a buffer: as a copy if it is short, otherwise the buffer itself, since
+/// clearing a new one is cheaper.
 fn take(buffer: &mut BytesMut, length: usize) -> BytesMut {
     if length < BUFFER / 4 {
         return BytesMut::from(&buffer[..length]);
@@ -306,7 +307,7 @@ fn take(buffer: &mut BytesMut, length: usize) -> BytesMut {
     data
 }
 
-/// Whether the kernel took it.
+/// Passes datagrams to the kernel. Returns whether it accepted them.
 fn offer(
     socket: &UdpSocket,
     state: &UdpSocketState,
@@ -326,13 +327,13 @@ fn offer(
     match state.try_send(socket.into(), &transmit) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-        // As lost on the way: the other end is gone, which its silence will tell.
+        // Treated as lost on the way: the other end is gone, and its silence will be noticed.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(true),
         Err(error) => Err(error),
     }
 }
 
-/// Sleeps until something arrives, or the next thing is due.
+/// Sleeps until a datagram arrives or the next timer is due.
 pub(crate) fn sleep<P: Peer>(stations: &[UdpEndpoint<P>], clock: Clock) -> io::Result<()> {
     let now = clock.now();
     let due = |station: &UdpEndpoint<P>| {

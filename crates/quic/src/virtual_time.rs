@@ -1,5 +1,5 @@
-//! QUIC in virtual time: both ends of every flow over the scenario's path, one thread, the same run
-//! for the same seed.
+//! QUIC in virtual time: both ends of every flow over the scenario's path, on one thread. The same
+//! seed gives the same run.
 
 mod flow;
 mod watcher;
@@ -52,10 +52,10 @@ impl std::fmt::Debug for Virtual {
 }
 
 impl Virtual {
-    /// A run about to begin.
+    /// Prepares a run.
     ///
     /// # Errors
-    /// When the scenario has what this runner does not do.
+    /// When this runner does not support the scenario.
     pub fn new(scenario: &Scenario, level: TraceLevel) -> Result<Virtual, Error> {
         let (clock, identity) = (Clock::start(), Identity::new());
         let window = fullpipe_emulator::whole(scenario);
@@ -78,7 +78,7 @@ impl Virtual {
         })
     }
 
-    /// Goes on for about `steps` steps; true when the run is over.
+    /// Advances by about `steps` steps. Returns true when the run is over.
     pub fn advance(&mut self, steps: u64) -> bool {
         let until = self.events.saturating_add(steps);
         while self.events < until {
@@ -96,22 +96,22 @@ impl Virtual {
         false
     }
 
-    /// The time reached.
+    /// Returns the current time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Steps taken.
+    /// Returns the number of steps so far.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// The server of a flow.
+    /// Returns the server of a flow.
     pub fn source(&mut self, flow: usize) -> &mut DataSource {
         &mut self.flows[flow].source
     }
 
-    /// The connections that came to an end other than by their client's goodbye: (flow, why).
+    /// Returns the connections that ended other than by the client's close: (flow, reason).
     pub fn failures(&self) -> Vec<(String, String)> {
         let names = self.scenario.flows.iter().map(|spec| spec.name.clone());
         let ends = |flow: &Flow| [flow.sink.ended().cloned(), flow.source.ended().cloned()];
@@ -135,12 +135,12 @@ impl Virtual {
             .min()
     }
 
-    /// Every connection is over.
+    /// Returns whether every connection has ended.
     fn is_idle(&self) -> bool {
         self.flows.iter().all(Flow::is_over)
     }
 
-    /// Everything that is due now: first on the path, then flow by flow.
+    /// Processes everything that is due: first on the path, then flow by flow.
     fn happen(&mut self) {
         self.events += 1;
         let now = self.now;
@@ -152,7 +152,7 @@ impl Virtual {
         for index in 0..self.flows.len() {
             let entering = &mut self.flows[index].entering;
             while entering.front().is_some_and(|(at, _)| *at <= now) {
-                let (_, packet) = entering.pop_front().expect("there is a first one");
+                let (_, packet) = entering.pop_front().expect("the queue is not empty");
                 self.path.arrive(now, packet, &mut self.watcher);
             }
         }
@@ -181,7 +181,7 @@ impl Virtual {
         }
     }
 
-    /// A packet is at its other end.
+    /// Delivers a packet to its other end.
     fn deliver(&mut self, waited: Span, packet: EmulatedPacket<Payload>) {
         let (now, index) = (self.now, packet.flow as usize);
         let flow = &mut self.flows[index];
@@ -211,7 +211,7 @@ impl Virtual {
         }
     }
 
-    /// An end of a flow says what leaves, in that direction, and when it wants to be called.
+    /// Lets one end of a flow send, in the given direction, and notes when to call it again.
     fn call(&mut self, index: usize, direction: Direction) {
         let now = self.now;
         let flow = &mut self.flows[index];
@@ -274,7 +274,7 @@ impl Virtual {
         }
     }
 
-    /// The run's results.
+    /// Returns the results of the run.
     pub fn finish(self) -> Run {
         let links = self.path.summaries(self.end);
         let finished = self
@@ -303,7 +303,7 @@ impl Virtual {
 /// Runs a scenario to its end.
 ///
 /// # Errors
-/// When the scenario has what this runner does not do.
+/// When this runner does not support the scenario.
 pub fn run(scenario: &Scenario, level: TraceLevel) -> Result<Run, Error> {
     let mut run = Virtual::new(scenario, level)?;
     while !run.advance(u64::MAX) {}

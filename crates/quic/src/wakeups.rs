@@ -1,5 +1,5 @@
-//! What a program's turns cost on this machine, and how late it wakes: what the simulator's host
-//! model is fitted to.
+//! Measures the cost of a program's turns on this machine, and its wake-up latency, to fit the
+//! simulator's host model.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,47 +17,47 @@ use crate::peer::{Burst, Peer};
 use crate::real::{self, RunError};
 use crate::udp::{BUFFER, BUFFERS, READS, UdpEndpoint, sleep};
 
-/// A turn that did something; times are nanoseconds of the run's clock.
+/// A turn with activity; times are in nanoseconds of the run's clock.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Wakeup {
-    /// When it fell asleep before this turn; 0 if it did not.
+    /// Time at which it fell asleep before this turn; 0 if it did not sleep.
     pub slept: u64,
-    /// The turn's beginning: when it woke.
+    /// Beginning of the turn: the time at which it woke.
     pub began: u64,
-    /// When all of its work was done.
+    /// Time at which all its work was done.
     pub done: u64,
-    /// System calls that brought something, and datagrams of them.
+    /// Number of system calls that received datagrams.
     pub reads: u64,
-    /// Datagrams that came.
+    /// Number of datagrams received.
     pub received: u64,
-    /// System calls that sent something.
+    /// Number of system calls that sent datagrams.
     pub bursts: u64,
-    /// Datagrams that left.
+    /// Number of datagrams sent.
     pub sent: u64,
 }
 
-/// What one end did.
+/// The activity of one end.
 #[derive(Debug, Default, Serialize)]
 pub struct Side {
     /// Its turns.
     pub turns: Vec<Wakeup>,
-    /// When each of its sending calls was done, in nanoseconds: what may wake the other end.
+    /// Completion time of each send call in nanoseconds; each may wake the other end.
     pub handed_over: Vec<u64>,
 }
 
 /// Both ends of a flow.
 #[derive(Debug, Serialize)]
 pub struct Sides {
-    /// Who sends data.
+    /// The end that sends data.
     pub server: Side,
-    /// Who sends ACKs.
+    /// The end that sends ACKs.
     pub client: Side,
 }
 
-/// Runs a scenario's first flow on the loopback as [`real`] does, and takes down each turn.
+/// Runs a scenario's first flow on the loopback, as [`real`] does, and records each turn.
 ///
 /// # Errors
-/// When the scenario is not for this runner, or the run goes wrong.
+/// When this runner does not support the scenario, or the run fails.
 pub fn measure(scenario: &Scenario) -> Result<Sides, RunError> {
     let (source, sink, clock) = real::pair(scenario)?;
     let (end, over) = (Time::ZERO + scenario.duration, &AtomicBool::new(false));
@@ -75,14 +75,14 @@ pub fn measure(scenario: &Scenario) -> Result<Sides, RunError> {
     Ok(joined)
 }
 
-/// An end whose datagrams are counted.
+/// An end of a flow with counters.
 #[derive(Debug)]
 struct Counted<P> {
     peer: P,
     received: u64,
     bursts: u64,
     sent: u64,
-    /// A call's datagrams are on their way to the kernel.
+    /// Whether the datagrams of a call are being passed to the kernel.
     sending: bool,
     handed_over: Vec<u64>,
 }
@@ -127,7 +127,7 @@ impl<P: Peer> Peer for Counted<P> {
     }
 }
 
-/// A side's loop, as `udp` has it, for one flow.
+/// Runs the loop of a side as `udp` does, for one flow.
 fn watch<P: Peer>(
     station: UdpEndpoint<P>,
     clock: Clock,
@@ -165,7 +165,7 @@ fn watch<P: Peer>(
     }
 }
 
-/// The same end, counting from nothing.
+/// Wraps an end with counters that start at zero.
 fn counted<P: Peer>(station: UdpEndpoint<P>) -> UdpEndpoint<Counted<P>> {
     let UdpEndpoint {
         socket,
@@ -193,7 +193,8 @@ fn counted<P: Peer>(station: UdpEndpoint<P>) -> UdpEndpoint<Counted<P>> {
     }
 }
 
-/// One turn: reads what has come, and sends what may leave. Gives when the reading was over, too.
+/// Executes one turn: reads the datagrams that have arrived, and sends those that may leave. Also
+/// returns the time at which reading was done.
 fn turn<P: Peer>(
     station: &mut UdpEndpoint<Counted<P>>,
     clock: Clock,
@@ -240,7 +241,7 @@ mod tests {
         let text = "duration = \"20s\"\n[path]\nkind = \"loopback\"\nrate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"16MB\"\n[host]\nbatch = 4\n[[flow]]\n\
                     name = \"download\"\ncc = \"cubic\"\nbytes = \"3MB\"\nreceive_window = \"1MB\"\n";
         let sides = measure(&Scenario::parse(text, "test.toml").expect("a valid scenario"))
-            .expect("the loopback is there");
+            .expect("the loopback works");
         let sent: u64 = sides.server.turns.iter().map(|turn| turn.sent).sum();
         let received: u64 = sides.client.turns.iter().map(|turn| turn.received).sum();
         assert!(sent >= 3_000_000 / 1472, "{sent} packets");

@@ -1,5 +1,5 @@
-//! The contract under QUIC: whatever the path does, controllers are told in order and decide
-//! sanely; transfers complete; a recorded run replays to the same decisions.
+//! The controller's contract under QUIC: whatever the path does, the calls are in order and the
+//! decisions are valid; transfers complete; a recorded run replays to the same decisions.
 
 use fullpipe_cc::replay::{Call, Event, replay};
 use fullpipe_cc::{Config, Decision, Recovery, RecoveryCause, RecoveryOwner, Registry};
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const SMSS: Bytes = Bytes::new(1472);
 
-/// The algorithms that QUIC has the signals for.
+/// The algorithms whose signals QUIC provides.
 const ALGORITHMS: [&str; 8] = [
     "newreno",
     "cubic",
@@ -24,8 +24,8 @@ const ALGORITHMS: [&str; 8] = [
     "ledbat++",
 ];
 
-/// Runs a scenario; gives what the controller of its one flow was told, after looking at what noq
-/// has in flight all the way.
+/// Runs a scenario and compares the driver's data in flight with noq's at every step. Returns the
+/// calls to the controller of its only flow.
 fn record(scenario: &Scenario) -> Record {
     let mut run = Virtual::new(scenario, TraceLevel::Off).expect("a scenario for QUIC");
     run.source(0).record();
@@ -34,14 +34,14 @@ fn record(scenario: &Scenario) -> Record {
         let Some(driver) = run.source(0).driver() else {
             continue;
         };
-        // Two counts of the same, kept by noq and by us: apart from a few packets that left before
-        // ours began, they agree.
+        // noq and the driver count the data in flight independently. The counts agree except for a
+        // few packets that left before the driver began.
         let apart = driver.uncounted();
         assert!(
             (0..=3 * 1472).contains(&apart),
             "noq has {apart} bytes more in flight"
         );
-        assert!(!settled || apart == 0, "and no fewer again: {apart}");
+        assert!(!settled || apart == 0, "noq never has more again: {apart}");
         settled |= apart == 0 && driver.conn().delivered > SMSS * 10;
     }
     assert_eq!(run.failures(), []);
@@ -51,7 +51,7 @@ fn record(scenario: &Scenario) -> Record {
 fn check_order(owner: RecoveryOwner, events: &[Event]) {
     let mut in_recovery = None;
     for pair in events.windows(2) {
-        assert!(pair[0].now <= pair[1].now, "time goes on");
+        assert!(pair[0].now <= pair[1].now, "time never goes back");
         if let Call::Lost(_) = pair[0].call {
             let follows = matches!(
                 pair[1].call,
@@ -71,7 +71,7 @@ fn check_order(owner: RecoveryOwner, events: &[Event]) {
             Call::Recovery(Recovery::Exit) => {
                 assert!(
                     in_recovery.take().is_some(),
-                    "nothing ends that did not begin"
+                    "an episode ends only after it began"
                 );
                 assert!(!event.conn.in_recovery);
             }
@@ -82,7 +82,7 @@ fn check_order(owner: RecoveryOwner, events: &[Event]) {
                 assert_eq!(
                     event.conn.inflight + settled,
                     ack.prior_inflight,
-                    "in flight before and after"
+                    "data in flight before and after"
                 );
                 assert!(ack.rtt.is_none_or(|rtt| rtt.raw >= event.conn.min_rtt));
             }
@@ -111,7 +111,7 @@ fn check_replay(cc: &str, seed: u64, record: &Record) {
         &mut Rng::stream(seed, "flow", "controller"),
         &record.events,
     );
-    assert!(record.decisions.len() > 1, "there was something to decide");
+    assert!(record.decisions.len() > 1, "at least one decision");
     for (calls, decision) in record.decisions.iter().filter(|(calls, _)| *calls > 0) {
         assert_eq!(decisions[*calls - 1], *decision, "{cc} after {calls} calls");
     }
@@ -167,7 +167,7 @@ fn a_transfer_completes_whatever_is_lost() {
         .expect("for QUIC");
         let flow = &run.summary.flows[0];
         assert!(flow.completion_s.is_some(), "{cc}");
-        // Losses that happened are losses that were declared, and few beside.
+        // The number of losses declared is about that of actual losses, with few others.
         let (drops, again) = (flow.drops as f64, flow.retransmits as f64);
         assert!(
             (0.9 * drops..1.3 * drops + 5.0).contains(&again),
@@ -178,8 +178,8 @@ fn a_transfer_completes_whatever_is_lost() {
 
 #[test]
 fn episodes_that_were_spurious_are_undone() {
-    // Packets overtake each other by more than three, and none is lost: the window never fills the
-    // buffer.
+    // Packets overtake each other by more than three places, and none is lost: the window never
+    // fills the buffer.
     let path =
         "rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\njitter = \"4ms reorder\"";
     for cc in ["cubic", "bbr3"] {
@@ -207,13 +207,13 @@ fn samples_are_of_the_path() {
         _ => None,
     });
     let (conn, rate) = last.expect("an ACK");
-    // 40 ms, the packet's own time on the links, and nothing of the programs.
+    // 40 ms plus the packet's serialization time on the links; the endpoints add no time.
     assert!(
         (Span::from_millis(40)..Span::from_micros(41_500)).contains(&conn.min_rtt),
         "{:?}",
         conn.min_rtt
     );
-    // Of 1500 bytes 1472 are QUIC's.
+    // QUIC has 1472 of the 1500 bytes.
     let expected = 20e6 * 1472.0 / 1500.0;
     let rate = rate.rate.expect("a sample").as_f64();
     assert!((0.97 * expected..1.03 * expected).contains(&rate), "{rate}");

@@ -1,4 +1,4 @@
-//! QUIC in virtual time, by its results.
+//! Results of QUIC runs in virtual time.
 
 use fullpipe_quic::virtual_time;
 use fullpipe_scenario::Scenario;
@@ -32,7 +32,7 @@ fn one_flow_of_each_kind_fills_the_link() {
                 run.summary.events
             )
         );
-        // Of a packet of 1500 bytes some 1440 are the application's.
+        // The application has about 1440 of a packet's 1500 bytes.
         assert!(
             (17.5e6..19.3e6).contains(&flow.goodput_bps),
             "{cc}: {} Mbit/s",
@@ -59,7 +59,7 @@ fn several_connections_at_once_share_the_link() {
         "{goodputs:?}"
     );
     assert!(run.summary.jain > Some(0.8), "{goodputs:?}");
-    // One trace of four buffers, in order of time.
+    // One trace of four buffers, merged in order of time.
     let flows = run.trace.expect("a trace").tables.remove(0);
     let [Data::U64(times), Data::U32(numbers)] = [0, 1].map(|column| &flows.columns[column].data)
     else {

@@ -1,4 +1,4 @@
-//! What a flow's application does over time: `"on 2s off exp 1s"`, `"request 100kB think 1s"`.
+//! The application of a flow over time: `"on 2s off exp 1s"`, `"request 100kB think 1s"`.
 
 use fullpipe_units::{Bytes, Draw, Span};
 use schemars::{Schema, json_schema};
@@ -7,32 +7,32 @@ use toml::Value as Toml;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::text_of;
 
-/// An application that does not write all the time.
+/// An application that writes with pauses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum App {
-    /// Writes, and pauses, in turn.
+    /// Writing and pausing, in turn.
     OnOff {
-        /// For how long, or how much.
+        /// Duration or size of the writing.
         on: On,
-        /// For how long.
+        /// Duration of the pause.
         off: Draw<Span>,
     },
-    /// A client asks, the server answers at once, and when the answer has arrived the client thinks
-    /// and asks again.
+    /// A client sends a request, and the server answers immediately. After the answer has arrived,
+    /// the client thinks and sends the next request.
     Request {
-        /// How long an answer is.
+        /// Size of an answer.
         size: Draw<Bytes>,
-        /// For how long the client thinks.
+        /// Time that the client thinks.
         think: Draw<Span>,
     },
 }
 
-/// What an application writes before it pauses.
+/// The data that an application writes before it pauses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum On {
-    /// Whatever it may, or at `app_rate`, for so long.
+    /// Data at `app_rate` or without limit, for this time.
     Time(Draw<Span>),
-    /// So much at once; the pause begins when it was acknowledged.
+    /// This amount at once; the pause begins when it has been acknowledged.
     Size(Draw<Bytes>),
 }
 
@@ -40,7 +40,7 @@ const EXAMPLE: &str =
     "write it like \"on 2s off 1s\", \"on 500kB off exp 1s\" or \"request 100kB think 1s\"";
 
 impl App {
-    /// Whether it does not do the same in every run.
+    /// Returns whether a time or a size is random, so that another seed changes the run.
     pub fn is_random(&self) -> bool {
         match self {
             App::OnOff {
@@ -63,7 +63,7 @@ impl ReadValue for App {
             .strip_prefix("on ")
             .and_then(|rest| rest.split_once(" off "))
         {
-            // A size ends with its B.
+            // The unit of a size ends with B.
             let size = on
                 .split(" shape ")
                 .next()
@@ -114,7 +114,7 @@ impl ReadValue for App {
         };
         let (time, size) = (drawn("(ns|us|µs|ms|s|min)"), drawn("([kKmMgG][iI]?)?[bB]"));
         json_schema!({
-            "title": "\"on\" time or size \"off\" time, or \"request\" size \"think\" time; each may be drawn: \"exp\" mean, \"pareto\" mean \"shape\" number",
+            "title": "\"on\" time or size \"off\" time, or \"request\" size \"think\" time; each may be random: \"exp\" mean, \"pareto\" mean \"shape\" number",
             "type": "string",
             "pattern": format!("^(on +({time}|{size}) +off +{time}|request +{size}( +think +{time})?)$"),
             "examples": ["on 2s off exp 1s", "on 500kB off 1s", "request pareto 100kB shape 1.2 think exp 1s"],
@@ -122,7 +122,7 @@ impl ReadValue for App {
     }
 }
 
-/// `1s`, `exp 1s` or `pareto 1s shape 1.5`.
+/// Reads `1s`, `exp 1s` or `pareto 1s shape 1.5`.
 fn draw<T: ReadValue>(text: &str) -> Result<Draw<T>, Refusal> {
     let read = |text: &str| T::read(&Toml::String(text.trim().to_owned()));
     let text = text.trim();
@@ -139,7 +139,7 @@ fn draw<T: ReadValue>(text: &str) -> Result<Draw<T>, Refusal> {
             shape,
         }),
         _ => {
-            let problem = "a Pareto distribution with a mean has a shape above 1, at most 100";
+            let problem = "the shape of a Pareto distribution must be above 1 and at most 100";
             Err(Refusal::new(
                 problem,
                 format!("write it like \"pareto {} shape 1.5\"", mean.trim()),
@@ -148,20 +148,20 @@ fn draw<T: ReadValue>(text: &str) -> Result<Draw<T>, Refusal> {
     }
 }
 
-/// Refuses a time of zero, or one that is always drawn as next to nothing.
+/// Refuses a time of zero, or one too short to have an effect.
 fn some_time(draw: Draw<Span>) -> Result<Draw<Span>, Refusal> {
     let (Draw::Constant(mean) | Draw::Exponential { mean } | Draw::Pareto { mean, .. }) = draw;
     if mean < SHORTEST {
-        let problem = format!("on and off for less than {SHORTEST}");
+        let problem = format!("the times of on and off must be at least {SHORTEST}");
         return Err(Refusal::new(
             problem,
-            format!("give at least \"{SHORTEST}\", or leave app out"),
+            format!("give at least \"{SHORTEST}\", or omit app"),
         ));
     }
     Ok(draw)
 }
 
-/// Nothing that a run could show is shorter.
+/// Shortest time of on or off: a shorter one would not show in a run.
 const SHORTEST: Span = Span::from_micros(1);
 
 fn shown<T: ReadValue + Copy>(draw: &Draw<T>) -> String {

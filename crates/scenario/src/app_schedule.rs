@@ -1,4 +1,4 @@
-//! When the rate of an application changes: `"2s 5mbit, 6s pause, 8s unlimited"`.
+//! Changes of an application's rate during the run: `"2s 5mbit, 6s pause, 8s unlimited"`.
 
 use fullpipe_units::{Rate, Span};
 use schemars::{Schema, json_schema};
@@ -7,17 +7,17 @@ use toml::Value as Toml;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::text_of;
 
-/// The rates of an application from given times of the run on, in order; none for no limit.
+/// Times of the run, in order, each with the application's rate from then on; `None` for unlimited.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AppSchedule(pub(crate) Vec<(Span, Option<Rate>)>);
 
 const EXAMPLE: &str = "write it like \"2s 5mbit, 6s pause, 8s unlimited\"";
 
-/// `6s pause`.
+/// Reads one change: `6s pause`.
 fn change(text: &str) -> Result<(Span, Option<Rate>), Refusal> {
     let refuse = |problem: String| Err(Refusal::new(problem, EXAMPLE));
     let Some((time, rate)) = text.split_once(char::is_whitespace) else {
-        return refuse(format!("\"{text}\" is not a time and a rate"));
+        return refuse(format!("\"{text}\" is not a time followed by a rate"));
     };
     let at = Span::read(&Toml::String(time.to_owned()))?;
     match rate.trim() {
@@ -40,7 +40,7 @@ impl ReadValue for AppSchedule {
             .map(|text| change(text.trim()))
             .collect::<Result<_, Refusal>>()?;
         if let Some(pair) = changes.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
-            let problem = format!("{} does not come after {}", pair[1].0, pair[0].0);
+            let problem = format!("{} is not after {}", pair[1].0, pair[0].0);
             return Err(Refusal::new(problem, "write the changes in order of time"));
         }
         Ok(AppSchedule(changes))

@@ -1,4 +1,4 @@
-//! The bottleneck's buffer: four ways to say its size, two ways to limit a queue.
+//! The buffer of a link: four units of its size, and the limit of the queue that results.
 
 use fullpipe_path::Limit;
 use fullpipe_units::{Bytes, Rate, Span};
@@ -8,29 +8,29 @@ use toml::Value as Toml;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::{is_decimal, quantity, text_of, unit_fix};
 
-/// How large a buffer is, as it was given.
+/// The size of a buffer, as written in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
-    /// That many packets.
+    /// A number of packets.
     Packets(u64),
-    /// That many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
-    /// What the link sends in that time.
+    /// The data that the link sends in this time.
     Time(Span),
-    /// That many times rate x RTT.
+    /// A multiple of the BDP, rate x RTT.
     Bdp(f64),
 }
 
 impl Default for Buffer {
-    /// Nothing.
+    /// No buffer.
     fn default() -> Buffer {
         Buffer::Packets(0)
     }
 }
 
 impl Buffer {
-    /// The limit behind a link of `rate` on a path of `rtt`, rounded down to whole `packet`s unless
-    /// given in bytes.
+    /// Returns the limit of the queue in front of a link of `rate` on a path of `rtt`, rounded down
+    /// to whole `packet`s unless the buffer is given in bytes.
     pub fn limit(&self, rate: Rate, rtt: Span, packet: Bytes) -> Limit {
         match *self {
             Buffer::Packets(n) => Limit::Packets(n),
@@ -40,7 +40,7 @@ impl Buffer {
         }
     }
 
-    /// The same in bytes, rounded to no packet.
+    /// Returns the limit in bytes, not rounded to packets.
     pub fn limit_in_bytes(&self, rate: Rate, rtt: Span, packet: Bytes) -> Limit {
         Limit::Bytes(match *self {
             Buffer::Packets(n) => packet * n,
@@ -49,12 +49,12 @@ impl Buffer {
     }
 }
 
-/// The whole packets in `factor` times what `rate` moves in `span`.
+/// Returns the number of whole packets in `factor` times the bytes that `rate` moves in `span`.
 fn packets(rate: Rate, span: Span, factor: f64, packet: Bytes) -> u64 {
     let bits = rate.as_f64() * (span.as_nanos() as f64 / 1e9) * factor;
     let exact = bits / (8.0 * packet.as_f64());
-    // A decimal factor is seldom exact in binary: what is short of a whole packet by rounding alone
-    // counts as whole.
+    // A decimal factor is seldom exact in binary: a result that is short of a whole packet only by
+    // a rounding error counts as whole.
     (exact * (1.0 + 1e-12)) as u64
 }
 
@@ -71,7 +71,7 @@ impl ReadValue for Buffer {
         let countable = if text.contains('.') { "MB" } else { "packets" };
         let fix = || unit_fix(&text, ["bdp", countable, "ms"], "1bdp");
         match unit.as_str() {
-            _ if !is_decimal(number) => Err(Refusal::new("not a size of a buffer", fix())),
+            _ if !is_decimal(number) => Err(Refusal::new("not a buffer size", fix())),
             "" => Err(Refusal::new("a buffer needs a unit, like \"1bdp\"", fix())),
             "packets" | "packet" => number.parse().map(Buffer::Packets).map_err(|_| {
                 Refusal::new(
@@ -79,8 +79,8 @@ impl ReadValue for Buffer {
                     "write it like \"400packets\"",
                 )
             }),
-            // Digits and a point always parse; too many of them parse as infinity, which the upper
-            // bound refuses.
+            // Digits with a point always parse; too many digits parse as infinity, which the upper
+            // limit refuses.
             "bdp" => Ok(Buffer::Bdp(number.parse().unwrap_or(f64::INFINITY))),
             unit if SIZES.contains(&unit) => {
                 quantity(value, ["B", "kB", "MB"], "1.5MB").map(Buffer::Bytes)

@@ -1,4 +1,4 @@
-//! Values that are one of some words.
+//! Values that are one word of a list.
 
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
@@ -7,7 +7,7 @@ use crate::model::{EcnFeedback, EcnField, EcnSetting, Pacing};
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::text_of;
 
-/// Whether something is done: `"on"`, `"off"`.
+/// A switch: `"on"` or `"off"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Switch(pub(crate) bool);
 
@@ -23,16 +23,16 @@ impl From<Switch> for bool {
     }
 }
 
-/// What a path is, if it is not links.
+/// The kind of a path that does not consist of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathKind {
-    /// Memory: the machine's own loopback.
+    /// The machine's own loopback: memory.
     Loopback,
 }
 
-/// A kind whose every value has a word of its own.
+/// A type each of whose values is written as one word.
 pub(crate) trait Word: Copy + PartialEq + 'static {
-    /// The words, in the order in which they are told.
+    /// The words with their values, in the order in which errors and the schema list them.
     const WORDS: &'static [(&'static str, Self)];
 }
 
@@ -94,7 +94,7 @@ impl<T: Word> ReadValue for T {
     }
 }
 
-/// Reads one of some words.
+/// Reads a value that must be one of the words in `choices`.
 pub(crate) fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Result<T, Refusal> {
     let text = text_of(value);
     if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == text) {
@@ -103,7 +103,7 @@ pub(crate) fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Re
     let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
     let fix = match fullpipe_units::nearest(&text, &words) {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("write one of them, like \"{}\"", words[0]),
+        None => format!("write one of these, like \"{}\"", words[0]),
     };
     Err(Refusal::new(
         format!("not one of \"{}\"", words.join("\", \"")),

@@ -1,23 +1,23 @@
-//! The one error of scenarios: it names the file, the place, the key, the bad value and the fix.
+//! The error type of scenarios: it names the file, the place, the key, the bad value and the fix.
 
 use std::fmt;
 
-/// Where something was written.
+/// The place where a key was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Somewhere in the file.
+    /// The file as a whole.
     File,
-    /// On that line, counted from 1.
+    /// A line of the file, counted from 1.
     Line(usize),
-    /// On that line and column, counted from 1.
+    /// A line and column of the file, both counted from 1.
     Column(usize, usize),
-    /// On the command line, as this text.
+    /// The command line, with the text of the option.
     Override(String),
-    /// In the profile of that name.
+    /// The profile of this name.
     Profile(&'static str),
 }
 
-/// Why a scenario was refused.
+/// The reason why a scenario was refused.
 ///
 /// Displayed as two lines: `scenario.toml:7: path.rate = "100": a rate needs a unit, like
 /// "100mbit"` and `  fix: …`.
@@ -28,7 +28,7 @@ pub struct Error(Box<Parts>);
 pub(crate) struct Parts {
     pub(crate) file: String,
     pub(crate) place: Place,
-    /// Which of several scenarios it is, in words; empty for the only one.
+    /// Description of the scenario among several; empty for a single one.
     pub(crate) within: String,
     pub(crate) key: String,
     pub(crate) value: String,
@@ -43,19 +43,20 @@ impl From<Parts> for Error {
 }
 
 impl Error {
-    /// The same about one of several scenarios, which `which` names.
+    /// Returns the error as one about the scenario that `which` names among several.
     #[must_use]
     pub fn within(mut self, which: impl Into<String>) -> Error {
         self.0.within = which.into();
         self
     }
 
-    /// The file, as the caller named it.
+    /// Returns the name of the file, as the caller gave it.
     pub fn file(&self) -> &str {
         &self.0.file
     }
 
-    /// The line, from 1; none for what is missing altogether or came from an override.
+    /// Returns the line, counted from 1; `None` for a missing key or one from the command line or a
+    /// profile.
     pub fn line(&self) -> Option<usize> {
         match self.0.place {
             Place::Line(line) | Place::Column(line, _) => Some(line),
@@ -63,27 +64,27 @@ impl Error {
         }
     }
 
-    /// The dotted key (`flow.0.cc`), or empty when the text is no TOML at all.
+    /// Returns the dotted key (`flow.0.cc`), empty if the text is not TOML.
     pub fn key(&self) -> &str {
         &self.0.key
     }
 
-    /// The bad value as TOML, or empty when there is none.
+    /// Returns the bad value as TOML, empty if the key has no value.
     pub fn value(&self) -> &str {
         &self.0.value
     }
 
-    /// What is wrong.
+    /// Returns the description of the problem.
     pub fn problem(&self) -> &str {
         &self.0.problem
     }
 
-    /// What to do about it.
+    /// Returns the proposed fix.
     pub fn fix(&self) -> &str {
         &self.0.fix
     }
 
-    /// Its texts by name, as programs hand them on.
+    /// Returns the texts of the error by name, for programs.
     pub fn parts(&self) -> [(&'static str, &str); 5] {
         [
             ("file", self.file()),
@@ -121,7 +122,7 @@ impl fmt::Display for Error {
             format!("{place}, {within}")
         };
         let subject = match (key.as_str(), value.as_str()) {
-            // There is none, or the override has named it already.
+            // No key, or the place already contains it as `--set key=value`.
             (key, _) if key.is_empty() || said => String::new(),
             (key, "") => format!("{key}: "),
             (key, value) => format!("{key} = {value}: "),
@@ -135,8 +136,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// `text` with what the user put into it escaped, as far as it would break the line or the
-/// terminal.
+/// Escapes control characters in `text`, which may come from the user and would break the line or
+/// the terminal.
 fn one_line(text: &str) -> String {
     let escape = |c: char| {
         if c.is_control() {
@@ -148,7 +149,7 @@ fn one_line(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// As displayed, so that `unwrap` and a test's `Result` read well.
+/// The same text as `Display`, so that `unwrap` and the `Result` of a test print it readably.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

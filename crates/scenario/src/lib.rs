@@ -1,12 +1,13 @@
-//! Scenarios: TOML text becomes a [`Scenario`] in which every value is valid and every default
-//! filled in, or an [`Error`] that names the file, the key, the bad value and the fix.
+//! Scenarios: this crate turns TOML text into a [`Scenario`] in which every value is valid and
+//! every default filled in, or into an [`Error`] that names the file, the key, the bad value and
+//! the fix.
 //!
-//! Every key is declared once, as a field of the structs in `raw/`, or of a path in `path_keys`: what
-//! it is called, its kind, its default and its meaning. Reading, writing, [`explain`] and the JSON
-//! [`schema`] all follow from there.
+//! Every key is declared once, as a field of the structs in `raw/`, or in `path_keys` for a path:
+//! its name, kind, default and meaning. Reading, writing, [`explain`] and the JSON [`schema`] are
+//! all derived from that declaration.
 //!
-//! Algorithms and their parameters are only kept, not judged: this crate does not know them. Who
-//! does raises the same kind of error with [`Scenario::error`].
+//! This crate does not know algorithms and their parameters; it keeps them without checking them.
+//! The crates that know them report errors in the same form, with [`Scenario::error`].
 
 mod app;
 mod app_schedule;

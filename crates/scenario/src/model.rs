@@ -1,5 +1,5 @@
-//! What a scenario is once it is read: quantities with their units, defaults filled in, flows
-//! counted out.
+//! The model of a scenario after it is read: quantities with units, defaults filled in, one entry
+//! per flow.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,163 +14,165 @@ use crate::profile::Applied;
 use crate::source::Source;
 use crate::workload::Workload;
 
-/// An IP packet with a full segment in it: what buffers are counted in.
+/// Size of an IP packet with a full segment, in which buffers are counted.
 pub const PACKET: Bytes = Bytes::new(1500);
-/// What a full packet carries of a TCP.
+/// TCP payload of a full packet.
 pub const PAYLOAD: Bytes = Bytes::new(1448);
 
 /// The name of the link in `[path]`.
 pub(crate) const BOTTLENECK: &str = "bottleneck";
 
-/// The `cc` of a flow that sends at its `app_rate` whatever happens to its packets.
+/// The `cc` of a flow that sends at its `app_rate` and does not react to losses or marks.
 pub const UNRESPONSIVE: &str = "none";
 
-/// One experiment, valid throughout.
+/// One experiment, with all values valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// The first comment line of the file.
+    /// First comment line of the file.
     pub title: Option<String>,
-    /// The profile that its path has, if any; it is written out in what follows.
+    /// Profile of the path, if any; the other fields contain its values.
     pub profile: Option<Applied>,
-    /// How long the run lasts.
+    /// Length of the run.
     pub duration: Span,
-    /// Metrics leave out what is before.
+    /// End of the warm-up, which metrics exclude.
     pub measure_from: Span,
-    /// The seed of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Each flow of [`Scenario::flows`] starts up to this much later, uniformly.
+    /// Longest random delay of the start of each of [`Scenario::flows`], drawn uniformly.
     pub start_jitter: Span,
-    /// Each packet reaches the first link up to this much later, uniformly and in order.
+    /// Longest random delay of each data packet before the first link, drawn uniformly; packets
+    /// stay in order.
     pub send_jitter: Span,
-    /// What its runs shall come to, as it is written; see [`Scenario::expectations`].
+    /// Conditions that every run must meet, as written; see [`Scenario::expectations`].
     pub expect: Vec<String>,
-    /// What the flows share.
+    /// Bottleneck and path that the flows share.
     pub path: Path,
     /// Further links; see [`Scenario::links`].
     pub(crate) more_links: Vec<Link>,
-    /// The machines at the flows' ends, if they take time.
+    /// CPU costs and wake-up times of the endpoints; `None` if they take no time.
     pub host: Option<Host>,
-    /// How real QUIC is run in real time.
+    /// Settings of real QUIC in real time.
     pub quic: Quic,
-    /// The flows, each `count` expanded.
+    /// Flows, one entry each: every `count` is expanded.
     pub flows: Vec<Flow>,
-    /// Flows that arrive.
+    /// Workloads, whose flows arrive during the run.
     pub workloads: Vec<Workload>,
     pub(crate) written: Written<Source>,
 }
 
-/// What a link does to the ECN field of packets.
+/// A link's treatment of the ECN field of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnField {
-    /// Nothing.
+    /// Leaves the field unchanged.
     Keep,
-    /// Clears it: not ECN-capable, not marked.
+    /// Clears the field: the packet is neither ECN-capable nor marked.
     Strip,
 }
 
 /// A machine at a flow's end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// CPU time of sending a data packet.
+    /// CPU time to send a data packet.
     pub send: Span,
-    /// CPU time of receiving a data packet.
+    /// CPU time to receive a data packet.
     pub receive: Span,
-    /// CPU time of sending or receiving an ACK.
+    /// CPU time to send or receive an ACK.
     pub ack: Span,
-    /// CPU time of a system call, which sends or receives a batch.
+    /// CPU time of a system call, which sends or receives one batch of packets.
     pub call: Span,
-    /// Packets in a batch, at most.
+    /// Largest number of packets in a batch.
     pub batch: u32,
-    /// The least time that a delivery-rate sample covers.
+    /// Shortest time that a delivery-rate sample covers.
     pub rate_interval: Span,
-    /// How long it takes to wake up, if it takes any time.
+    /// Wake-up time of a sleeping program; `None` if it wakes at once.
     pub wake: Option<Wake>,
-    /// How much a run's CPU times may differ from these, as a part of them.
+    /// Largest relative deviation of a run's CPU times from these.
     pub variation: f64,
 }
 
-/// How this machine runs real QUIC in real time, a thread a side.
+/// Settings of real QUIC in real time, which runs one thread per side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quic {
-    /// The CPU that the servers' thread stays on, if it is told to.
+    /// CPU that the servers' thread is pinned to, if any.
     pub server_cpu: Option<u32>,
-    /// The CPU that the clients' thread stays on.
+    /// CPU that the clients' thread is pinned to, if any.
     pub client_cpu: Option<u32>,
-    /// The threads never sleep.
+    /// Whether the threads poll without ever sleeping.
     pub busy_poll: bool,
 }
 
-/// How long it takes to wake up: a bounded Pareto distribution.
+/// The wake-up time of a program: a bounded Pareto distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wake {
-    /// Shortest.
+    /// Shortest wake-up time.
     pub min: Span,
-    /// Half of them are shorter.
+    /// Median wake-up time.
     pub median: Span,
-    /// Longest.
+    /// Longest wake-up time.
     pub max: Span,
 }
 
 /// One sender and its receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Its name, unlike that of any other flow.
+    /// Unique name.
     pub name: String,
-    /// Its congestion control, by name, or [`UNRESPONSIVE`].
+    /// Name of the congestion control, or [`UNRESPONSIVE`].
     pub cc: String,
-    /// What is set of the congestion control's parameters.
+    /// Parameters of the congestion control that are set.
     pub params: BTreeMap<String, ParamValue>,
-    /// When it starts.
+    /// Time at which the flow starts.
     pub start: Span,
-    /// How much it transfers; without end if not given.
+    /// Bytes to transfer; `None` for an unlimited flow.
     pub bytes: Option<Bytes>,
-    /// What the application does over time, if it does not write all the time.
+    /// Application that writes with pauses; `None` if it writes all the time.
     pub app: Option<App>,
-    /// The rate at which the application provides data; without limit if not given.
+    /// Rate at which the application writes data; `None` for unlimited.
     pub app_rate: Option<Rate>,
-    /// That rate from given times of the run on, in order; none for no limit.
+    /// Changes of `app_rate`: times of the run, in order, each with the rate from then on, `None`
+    /// for unlimited.
     pub app_schedule: Vec<(Span, Option<Rate>)>,
-    /// The ECN codepoint of its packets.
+    /// ECN codepoint of the data packets.
     pub ecn: EcnSetting,
-    /// How its receiver reports marks.
+    /// Feedback of the receiver on ECN marks.
     pub ecn_feedback: EcnFeedback,
-    /// The links that its data packets meet, in order, by their number in [`Scenario::links`]; at
-    /// least one.
+    /// Links that data packets cross, in order, as indices into [`Scenario::links`]; at least one.
     pub route: Vec<usize>,
-    /// The same for its ACKs; may be none.
+    /// Links that ACKs cross, in order, as indices into [`Scenario::links`]; may be empty.
     pub reverse_route: Vec<usize>,
-    /// What its RTT has on top of the path's and of the links' delays.
+    /// Two-way propagation delay in addition to those of the path and the links.
     pub extra_rtt: Span,
-    /// Whether its packets are spread over time.
+    /// Whether packets are paced.
     pub pacing: Pacing,
-    /// The receiver's algorithm, by name, if it has one.
+    /// Name of the receiver's algorithm, if it has one.
     pub receiver: Option<String>,
-    /// What is set of its parameters.
+    /// Parameters of the receiver's algorithm that are set.
     pub receiver_params: BTreeMap<String, ParamValue>,
-    /// The receive window, if not the default; see [`Scenario::receive_window`].
+    /// Receive window; `None` for the default, see [`Scenario::receive_window`].
     pub receive_window: Option<ReceiveWindow>,
-    /// Segments per ACK.
+    /// Number of segments that the receiver acknowledges with one ACK.
     pub delayed_ack: u32,
-    /// How many of the first ACKs are for one segment each.
+    /// Number of ACKs at the start of the connection that acknowledge one segment each.
     pub quick_acks: u32,
-    /// The longest that an ACK waits for more segments.
+    /// Longest time that an ACK waits for more segments.
     pub ack_delay: Span,
-    /// Segments that arrive within this much of each other reach the receiver as one; zero is off.
+    /// Time within which arriving segments are merged into one before they reach the receiver;
+    /// zero turns merging off.
     pub gro: Span,
     pub(crate) table: Written<Table>,
 }
 
-/// The table that a flow was written in.
+/// The table in which a flow was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Table {
-    /// `[[flow]]` number so much.
+    /// The `[[flow]]` of this index.
     Flow(usize),
-    /// `[[workload]]` number so much.
+    /// The `[[workload]]` of this index.
     Workload(usize),
 }
 
 impl Table {
-    /// The dotted key of `name` in it.
+    /// Returns the dotted key of `name` in the table.
     pub(crate) fn key(self, name: &str) -> String {
         match self {
             Table::Flow(i) => format!("flow.{i}.{name}"),
@@ -179,21 +181,21 @@ impl Table {
     }
 }
 
-/// What a receiver offers.
+/// The window that a receiver offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveWindow {
-    /// Always the same.
+    /// A constant window.
     Fixed(Bytes),
-    /// What Linux's auto-tuning makes of it.
+    /// A window tuned as Linux does.
     Auto {
-        /// The most that the buffer becomes (Linux: tcp_rmem\[2\]).
+        /// Largest size of the buffer (Linux: tcp_rmem\[2\]).
         max: Bytes,
     },
 }
 
 impl ReceiveWindow {
-    /// The most that is offered: of a buffer that is tuned, half (Linux: tcp_adv_win_scale = 1),
-    /// since the rest is for what a kernel needs beside the data.
+    /// Returns the largest window offered. With auto-tuning it is half of the buffer (Linux:
+    /// tcp_adv_win_scale = 1), since a kernel needs the rest for its overhead.
     pub fn most(self) -> Bytes {
         match self {
             ReceiveWindow::Fixed(window) => window,
@@ -202,23 +204,23 @@ impl ReceiveWindow {
     }
 }
 
-/// How the receiver reports marks.
+/// The feedback of a receiver on ECN marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnFeedback {
     /// Exact counts, as with AccECN (RFC 9768).
     Accurate,
     /// The ECE flag until the sender has reduced its window (RFC 3168).
     Classic,
-    /// The ECE flag for what is marked (RFC 8257).
+    /// The ECE flag for marked packets only (RFC 8257).
     Dctcp,
 }
 
-/// Whether packets are ECN-capable.
+/// The ECN codepoint of data packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnSetting {
-    /// As the congestion control wants it; without one they are not.
+    /// The choice of the congestion control; without one, packets are not ECN-capable.
     Auto,
-    /// They are not.
+    /// Not ECN-capable.
     Off,
     /// ECT(0), classic (RFC 3168).
     Ect0,
@@ -226,10 +228,10 @@ pub enum EcnSetting {
     Ect1,
 }
 
-/// Whether packets are spread over time.
+/// Whether packets are paced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// When the congestion control gives a rate.
+    /// If the congestion control sets a pacing rate.
     Auto,
     /// Always.
     On,
@@ -237,7 +239,7 @@ pub enum Pacing {
     Off,
 }
 
-/// Where something was written, which is no part of what it says: all are equal.
+/// The place where a value was written. It is not part of the value, so all places are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Written<T>(pub(crate) T);
 
@@ -248,10 +250,10 @@ impl<T> PartialEq for Written<T> {
 }
 
 impl Scenario {
-    /// An error about `key`, such as `path.queue` or a [`Flow::key`], at the place where it was
-    /// written.
+    /// Returns an error about `key`, such as `path.queue` or a [`Flow::key`], at the place where it
+    /// was written.
     ///
-    /// `value` is shown as it is: quote text (`format_args!("{text:?}")`).
+    /// `value` is shown unchanged; put text in quotes (`format_args!("{text:?}")`).
     pub fn error(
         &self,
         key: &str,
@@ -262,12 +264,12 @@ impl Scenario {
         self.written.0.error(key, value, problem, fix)
     }
 
-    /// Every link, the bottleneck first.
+    /// Returns all links, the bottleneck first.
     pub fn links(&self) -> impl Iterator<Item = &Link> + Clone {
         std::iter::once(&self.path.link).chain(&self.more_links)
     }
 
-    /// The links of a route.
+    /// Returns the links of a route.
     pub fn route(&self, route: &[usize]) -> impl Iterator<Item = &Link> {
         route.iter().map(|link| match link {
             0 => &self.path.link,
@@ -275,7 +277,7 @@ impl Scenario {
         })
     }
 
-    /// The fastest rate of any link at any time.
+    /// Returns the fastest rate of any link at any time.
     pub fn fastest(&self) -> Rate {
         self.more_links
             .iter()
@@ -283,7 +285,7 @@ impl Scenario {
             .fold(self.path.fastest(), Rate::max)
     }
 
-    /// When `flow` starts in a run of this seed, jitter included.
+    /// Returns the time at which `flow` starts in a run with this seed, including jitter.
     pub fn start(&self, flow: &Flow) -> Span {
         let jitter = match self.start_jitter.as_nanos() {
             0 => 0,
@@ -292,7 +294,7 @@ impl Scenario {
         flow.start + Span::from_nanos(jitter)
     }
 
-    /// The two-way propagation delay of `flow` at the start.
+    /// Returns the two-way propagation delay of `flow` at the start of the run.
     pub fn rtt(&self, flow: &Flow) -> Span {
         let delays = self
             .route(&flow.route)
@@ -301,9 +303,9 @@ impl Scenario {
         delays.fold(self.path.rtt + flow.extra_rtt, |sum, delay| sum + delay)
     }
 
-    /// The receive window of `flow`, at its largest: given, or 2 x (BDP + buffers of its route) of
-    /// the start. The BDP is that of the slowest link of the route and the flow's own RTT, with
-    /// full queues on the way back.
+    /// Returns the largest receive window of `flow`: the given one, or 2 x (BDP + buffers of its
+    /// route) at the start of the run. The BDP uses the slowest link of the route and the flow's
+    /// own RTT with full queues on the reverse route.
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
         flow.receive_window
             .map(ReceiveWindow::most)
@@ -325,15 +327,15 @@ impl Scenario {
             })
     }
 
-    /// What a link's buffer holds at the start, at most.
+    /// Returns the capacity of a link's buffer at the start of the run.
     pub fn buffer(&self, link: &Link) -> Bytes {
         link.limit.bytes(PACKET)
     }
 }
 
 impl Path {
-    /// What one of its properties is from each of these times on: `path.schedule(|change|
-    /// change.rate)`.
+    /// Returns the changes of one property, each with its time:
+    /// `path.schedule(|change| change.rate)`.
     pub fn schedule<'a, T>(
         &'a self,
         of: impl Fn(&Change) -> Option<T> + 'a,
@@ -343,7 +345,7 @@ impl Path {
             .filter_map(move |change| Some((change.at, of(change)?)))
     }
 
-    /// The bottleneck's fastest rate at any time.
+    /// Returns the fastest rate of the bottleneck at any time.
     pub fn fastest(&self) -> Rate {
         self.schedule(|change| change.rate)
             .map(|(_, rate)| rate)
@@ -352,8 +354,7 @@ impl Path {
 }
 
 impl Link {
-    /// The dotted key of `name` in the table that this link was written in, for
-    /// [`Scenario::error`].
+    /// Returns the dotted key of `name` in the table of this link, for [`Scenario::error`].
     pub fn key(&self, name: &str) -> String {
         match self.table {
             Some(Written(i)) => format!("link.{i}.{name}"),
@@ -361,14 +362,14 @@ impl Link {
         }
     }
 
-    /// Its fastest rate at any time, but for changes of the path.
+    /// Returns the fastest rate of the link at any time, without changes of the path.
     pub fn fastest(&self) -> Rate {
         self.rate_pattern
             .as_ref()
             .map_or(self.rate, RatePattern::fastest)
     }
 
-    /// What it carries in the long run: its rate, or its shaper's if that is lower.
+    /// Returns the rate that the link sustains: its own, or the shaper's if that is lower.
     pub fn sustained(&self) -> Rate {
         self.shaper
             .map_or(self.rate, |shaper| shaper.rate.min(self.rate))
@@ -376,20 +377,19 @@ impl Link {
 }
 
 impl Host {
-    /// Whether another seed is another run by it.
+    /// Returns whether the host uses random numbers, so that another seed changes the run.
     pub fn is_random(&self) -> bool {
         self.wake.is_some() || self.variation > 0.0
     }
 }
 
 impl Flow {
-    /// Whether it ignores what happens to its packets.
+    /// Returns whether the flow ignores losses and marks.
     pub fn is_unresponsive(&self) -> bool {
         self.cc == UNRESPONSIVE
     }
 
-    /// The dotted key of `name` in the table that this flow was written in, for
-    /// [`Scenario::error`].
+    /// Returns the dotted key of `name` in the table of this flow, for [`Scenario::error`].
     pub fn key(&self, name: &str) -> String {
         self.table.0.key(name)
     }

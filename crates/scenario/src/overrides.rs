@@ -1,4 +1,4 @@
-//! `--set key=value`: changes to a scenario that count as written in its file.
+//! `--set key=value`: replaces values of a scenario as if the file contained the new ones.
 
 use toml::{Table, Value as Toml};
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::schema::{Key, keys};
 use crate::source::Source;
 
-/// Puts `text` in the place of what `key` has now.
+/// Sets `key` to the value in `text`.
 pub(crate) fn set(
     root: &mut Table,
     source: &mut Source,
@@ -19,10 +19,13 @@ pub(crate) fn set(
         Err(source.error(key, format_args!("{text:?}"), problem, fix))
     };
     if key.starts_with("sweep.") {
-        let fix = "--repeat, --sample and --zip of fullpipe sweep say the same";
-        return refuse("this stands in the file alone".to_owned(), fix.to_owned());
+        let fix = "use --repeat, --sample or --zip of fullpipe sweep instead";
+        return refuse(
+            "this key can only be set in the file".to_owned(),
+            fix.to_owned(),
+        );
     }
-    // A key of a flow is none without the flow's number.
+    // A key of a flow is valid only with the number of the flow.
     let declared_at_all =
         |known: &&Key| known.key == declared && (listed.is_some() || !declared.contains(".N."));
     let is_text = match keys().iter().find(declared_at_all) {
@@ -61,19 +64,19 @@ pub(crate) fn set(
     Ok(())
 }
 
-/// Puts `seed` in the place of the one that is there.
+/// Sets the seed.
 pub(crate) fn set_seed(root: &mut Table, source: &mut Source, seed: u64) {
     source.note_override("seed", format!("--seed {seed}"));
-    // What TOML can't represent becomes text, which is refused like any other seed that is no
-    // number in range.
+    // A seed that TOML can't represent becomes text, which is refused like any other invalid seed.
     let value = i64::try_from(seed).map_or_else(|_| Toml::String(seed.to_string()), Toml::Integer);
     root.insert("seed".to_owned(), value);
 }
 
-/// The lists of tables, of which one is chosen by its number.
+/// The lists of tables, in which keys choose a table by its number.
 const LISTS: [&str; 4] = ["flow", "workload", "link", "path.change"];
 
-/// The list and the index in `key`, if it has one, and the key as declared, with N for the index.
+/// Returns the list and the index in `key`, if it has them, and the key as declared, with N for the
+/// index.
 fn locate(key: &str) -> (Option<(&'static str, usize)>, String) {
     for list in LISTS {
         let rest = key
@@ -88,7 +91,7 @@ fn locate(key: &str) -> (Option<(&'static str, usize)>, String) {
     (None, key.to_owned())
 }
 
-/// How many tables a list has.
+/// Returns the number of tables in a list.
 fn length(root: &Table, list: &str) -> usize {
     let mut names = list.split('.');
     let first = names.next().and_then(|name| root.get(name));
@@ -99,7 +102,7 @@ fn length(root: &Table, list: &str) -> usize {
         .map_or(0, Vec::len)
 }
 
-/// A table's number as it is written in keys: no sign, no zeros in front.
+/// Reads the number of a table as keys contain it: without a sign or leading zeros.
 fn parse_index(text: &str) -> Option<usize> {
     text.parse()
         .ok()
@@ -114,7 +117,7 @@ fn is_option(declared: &str) -> bool {
     option.is_some_and(|name| !name.is_empty())
 }
 
-/// The values that may be tables with keys of their own.
+/// The keys whose values may be tables with options.
 const QUEUES: [&str; 2] = ["path.queue", "link.N.queue"];
 
 fn is_param(declared: &str) -> bool {
@@ -127,20 +130,21 @@ fn is_param(declared: &str) -> bool {
         .is_some_and(|name| !name.is_empty())
 }
 
-/// The keys that can be set inside a table, as the user would write them.
+/// Returns keys that can be set inside a table, as the user would write them.
 fn inside(key: &str, declared: &str) -> String {
     match declared {
         "flow" => "flow.0.cc, flow.0.start…".to_owned(),
         "workload" => "workload.0.load, workload.0.cc…".to_owned(),
         "path" => "path.rate, path.rtt…".to_owned(),
         "link" => "link.0.rate, link.0.delay…".to_owned(),
-        "sweep" => "path.rate, flow.0.cc…; several values are for fullpipe sweep".to_owned(),
+        "sweep" => "path.rate, flow.0.cc…; for several values use fullpipe sweep".to_owned(),
         "path.change" => "path.change.0.at, path.change.0.rate…".to_owned(),
         _ => format!("{key}.beta, for example"),
     }
 }
 
-/// The key that was meant: it lacks its table or its flow's number, or has a slip of the pen.
+/// Returns the fix for an unknown key: the key that was probably meant, which may lack its table or
+/// the flow's number, or be misspelled.
 fn unknown_fix(key: &str, index: Option<usize>, declared: &str) -> String {
     let known: Vec<&str> = keys()
         .iter()
@@ -161,8 +165,7 @@ fn unknown_fix(key: &str, index: Option<usize>, declared: &str) -> String {
     }
 }
 
-/// What `text` is in TOML: itself if it is a number, true, false, quoted text or a list, else the
-/// same in quotes.
+/// Reads `text` as TOML if it is a number, true, false, quoted text or a list, else as plain text.
 pub(crate) fn literal(text: &str, is_text: bool) -> Toml {
     match text.parse::<Toml>() {
         Ok(value @ Toml::String(_)) => value,
@@ -175,10 +178,10 @@ pub(crate) fn literal(text: &str, is_text: bool) -> Toml {
     }
 }
 
-/// Sets `key`, making tables on the way. Where something else stands in a table's place, that
-/// stays, to be refused.
+/// Sets `key`, creating tables on the way. A value that should be a table is left unchanged, so
+/// that it is refused later.
 fn insert(root: &mut Table, key: &str, value: Toml) {
-    // A parameter's name may have points in it.
+    // The name of a parameter may contain points.
     let most = if locate(key).0.is_some() { 4 } else { 3 };
     let mut parts = key.splitn(most, '.').peekable();
     let mut table = root;
@@ -199,7 +202,7 @@ fn insert(root: &mut Table, key: &str, value: Toml) {
             };
             inner = flow;
         }
-        // A queue's kind alone stands for the table of it.
+        // The name of a queue is short for a table with that kind.
         if let Toml::String(kind) = inner
             && is_option(&locate(key).1)
         {

@@ -1,21 +1,21 @@
-//! The metrics that a condition may be about, by their names in `metrics.json`.
+//! The metrics that conditions can refer to, by their names in `metrics.json`.
 
 use fullpipe_trace::metrics::{self, Form, Metric};
 
-/// The metrics of one kind of thing.
+/// The metrics of flows, workloads, links or the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Metrics(&'static [Metric]);
 
-/// Of a flow.
+/// Metrics of a flow.
 pub const FLOW: Metrics = Metrics(metrics::FLOW);
-/// Of a workload, all flows of which are measured together.
+/// Metrics of a workload, whose flows are measured together.
 pub const WORKLOAD: Metrics = Metrics(metrics::WORKLOAD);
-/// Of a link.
+/// Metrics of a link.
 pub const LINK: Metrics = Metrics(metrics::LINK);
-/// Of the run.
+/// Metrics of the run.
 pub const RUN: Metrics = Metrics(metrics::RUN);
 
-/// What a flow may be limited by.
+/// The limits of a flow's rate.
 pub const LIMITS: &[&str] = &[
     "handshake",
     "application",
@@ -27,14 +27,14 @@ pub const LIMITS: &[&str] = &[
 ];
 
 impl Metrics {
-    /// Those with a value, or with the values of a distribution.
+    /// Returns the metrics with one value or with statistics of a distribution.
     pub fn all(self) -> impl Iterator<Item = &'static Metric> {
         self.0
             .iter()
             .filter(|metric| !matches!(metric.form, Form::Fact | Form::Shares))
     }
 
-    /// What it may be limited by, as `limited_by.cwnd`.
+    /// Returns the limits that have a metric like `limited_by.cwnd`; empty except for flows.
     pub fn limits(self) -> &'static [&'static str] {
         match self.0.iter().any(|metric| metric.form == Form::Shares) {
             true => LIMITS,

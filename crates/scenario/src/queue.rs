@@ -1,4 +1,4 @@
-//! The queue: its kind, or a table of its kind and options, as the queues declare them.
+//! The queue of a link: its kind, or a table of its kind and options, as the queues declare them.
 
 use fullpipe_path::{Config, Depth, Descriptor, Domain, OptionValue, Param, QUEUES};
 use fullpipe_units::{Bytes, Rate, Span};
@@ -14,12 +14,12 @@ use crate::values::{Delay, is_decimal, text_of, unit_fix};
 
 const KIND: &str = "kind";
 
-/// The queue of that name.
+/// Returns the queue `name` with default options.
 pub(crate) fn plain(name: &str) -> Config {
     Config::new(
         choices()
             .find(|(known, _)| *known == name)
-            .expect("a queue that there is")
+            .expect("the name of a queue")
             .1,
     )
 }
@@ -36,8 +36,8 @@ impl ReadValue for Config {
         };
         let Some(kind) = table.get(KIND) else {
             return Err(Refusal::new(
-                "a table without the queue's kind",
-                "add it, like { kind = \"codel\" }",
+                "the table lacks the queue's kind",
+                "add the kind, like { kind = \"codel\" }",
             ));
         };
         let descriptor =
@@ -104,10 +104,10 @@ fn find(descriptor: &'static Descriptor, name: &str) -> Result<&'static Param, R
         .find(|param| param.name == name)
         .ok_or_else(|| {
             let fix = match fullpipe_units::nearest(name, &known) {
-                Some(near) => format!("did you mean {near}? it has {}", known.join(", ")),
-                None if name == "limit" => "its limit is the key buffer, beside queue".to_owned(),
-                None if known.is_empty() => "it has none".to_owned(),
-                None => format!("it has {}", known.join(", ")),
+                Some(near) => format!("did you mean {near}? options: {}", known.join(", ")),
+                None if name == "limit" => "set the key buffer instead".to_owned(),
+                None if known.is_empty() => "remove it; this queue has no options".to_owned(),
+                None => format!("use one of {}", known.join(", ")),
             };
             Refusal::new(format!("{} has no such option", descriptor.name), fix)
         })
@@ -142,21 +142,21 @@ fn read(param: &Param, value: &Toml) -> Result<OptionValue, Refusal> {
         }),
         Domain::Depth(_) if is_decimal(&text_of(value)) => {
             let fix = unit_fix(&text_of(value), ["packets", "kB", "ms"], "65packets");
-            Err(Refusal::new("this needs a unit, like \"65packets\"", fix))
+            Err(Refusal::new("a unit is missing, like \"65packets\"", fix))
         }
         Domain::Depth(_) => match Buffer::read(value)? {
             Buffer::Packets(n) => Ok(OptionValue::Depth(Depth::Packets(n))),
             Buffer::Bytes(bytes) => Ok(OptionValue::Depth(Depth::Bytes(bytes))),
             Buffer::Time(span) => Ok(OptionValue::Depth(Depth::Time(span))),
             Buffer::Bdp(_) => Err(Refusal::new(
-                "not in bdp",
+                "this option cannot be given in bdp",
                 "give it in packets, bytes or time",
             )),
         },
     }
 }
 
-/// What an option is, as an error shows it; nothing if it has no value.
+/// Returns the value of an option as errors show it; empty if it has none.
 pub(crate) fn shown(config: &Config, name: &str) -> String {
     let value = config.values().find(|(param, _)| param.name == name);
     value.map_or(String::new(), |(_, value)| show(&value_of(value)))

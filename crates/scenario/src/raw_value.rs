@@ -1,4 +1,4 @@
-//! A value of the file before it is read, which still knows what it should be.
+//! Values of the file before they are read, each with the type that it should have.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::Error;
 use crate::source::{Source, join, show};
 
-/// Why a value is not of its kind.
+/// The reason why a value is not of its kind.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) problem: String,
     pub(crate) fix: String,
-    /// The key inside of the value that is refused, and what was written there; none for the whole
-    /// of it.
+    /// The key inside the value that is refused, and its value as errors show it; `None` if the
+    /// whole value is refused.
     pub(crate) inside: Option<(String, String)>,
 }
 
@@ -29,7 +29,7 @@ impl Refusal {
         }
     }
 
-    /// It is about the key `name` inside of the value.
+    /// Returns the refusal as one of the key `name` inside the value, which errors show as `shown`.
     pub(crate) fn about(self, name: &str, shown: String) -> Refusal {
         Refusal {
             inside: Some((name.to_owned(), shown)),
@@ -38,23 +38,24 @@ impl Refusal {
     }
 }
 
-/// What can stand to the right of a key.
+/// A type of values that can stand to the right of a key.
 pub(crate) trait ReadValue: Sized {
-    /// Reads it from TOML.
+    /// Reads the value from TOML.
     fn read(value: &toml::Value) -> Result<Self, Refusal>;
-    /// The same for a kind whose values may name files, as seen from `folder`.
+    /// Reads the value from TOML; file names in it are relative to `folder`.
     fn read_in(value: &toml::Value, _folder: &Path) -> Result<Self, Refusal> {
         Self::read(value)
     }
-    /// Writes it so that [`ReadValue::read`] gives it back.
+    /// Writes the value so that [`ReadValue::read`] returns it.
     fn write(&self) -> toml::Value;
-    /// What an editor may know of it.
+    /// Returns the JSON schema of the values, for editors.
     fn schema() -> Schema;
 }
 
 /// Any TOML value where a `T` is expected.
 ///
-/// serde accepts all of them: it could tell neither the key nor the fix. [`RawValue::get`] does.
+/// serde accepts all of them, since its errors would contain neither the key nor the fix.
+/// [`RawValue::get`] checks the value instead.
 #[derive(Debug)]
 pub(crate) struct RawValue<T> {
     value: toml::Value,
@@ -62,14 +63,14 @@ pub(crate) struct RawValue<T> {
 }
 
 impl<T> RawValue<T> {
-    /// What was written, as an error shows it.
+    /// Returns the value as errors show it.
     pub(crate) fn show(&self) -> String {
         show(&self.value)
     }
 }
 
 impl<T: ReadValue> RawValue<T> {
-    /// The leaf that reads as `value`.
+    /// Returns the raw value that reads as `value`.
     pub(crate) fn of(value: &T) -> RawValue<T> {
         RawValue {
             value: value.write(),
@@ -77,7 +78,10 @@ impl<T: ReadValue> RawValue<T> {
         }
     }
 
-    /// What was written, or an error that names `key` in `source`.
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// An error about `key` in `source` if the value is not of its kind.
     pub(crate) fn get(&self, source: &Source, key: &str) -> Result<T, Error> {
         T::read_in(&self.value, source.folder()).map_err(
             |Refusal {

@@ -1,4 +1,4 @@
-//! The keys as declared in `raw/`, for programs (JSON schema) and for people (`explain`).
+//! The keys as declared in `raw/`: as a JSON schema for programs, and as a list for `explain`.
 
 use std::sync::LazyLock;
 
@@ -11,24 +11,23 @@ use crate::raw;
 /// A key of a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Dotted, as `--set` takes it; N stands for the number of a `[[flow]]`, `[[workload]]`,
-    /// `[[link]]` or `[[path.change]]`, from 0: `path.rate`, `flow.N.cc`.
+    /// Dotted name as `--set` takes it, with N for the number, from 0, of a `[[flow]]`,
+    /// `[[workload]]`, `[[link]]` or `[[path.change]]`: `path.rate`, `flow.N.cc`.
     pub key: String,
-    /// What can be given: `duration`, `rate`, `"auto", "on" or "off"`, `table`.
+    /// Kind of value: `duration`, `rate`, `"auto", "on" or "off"`, `table`.
     pub kind: String,
-    /// Whether the key can't be left out.
+    /// Whether the key is required.
     pub required: bool,
-    /// What holds when it is left out, as TOML or in words; none for a required key.
+    /// Default as TOML or in words; `None` for a required key.
     pub default: Option<String>,
-    /// Values as they may be written, as TOML.
+    /// Valid values as TOML.
     pub examples: Vec<String>,
-    /// What it means.
+    /// Meaning of the key, in sentences.
     pub meaning: String,
 }
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    // All in one piece: editors show it and the keys below are read from it without following
-    // references.
+    // Without references: editors show such a schema, and reading the keys from it is simple.
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings
@@ -59,12 +58,12 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     keys
 });
 
-/// The JSON schema of scenario files, for editors: pretty-printed, the same every time.
+/// Returns the JSON schema of scenario files, for editors: pretty-printed and reproducible.
 pub fn schema() -> String {
     format!("{:#}\n", SCHEMA.as_value())
 }
 
-/// Every key that a scenario file can have, in the order in which one writes them.
+/// Returns every key that a scenario file can have, in the order in which files list them.
 pub fn explain() -> Vec<Key> {
     KEYS.clone()
 }
@@ -73,8 +72,8 @@ pub(crate) fn keys() -> &'static [Key] {
     &KEYS
 }
 
-/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`,
-/// `"quic."`, `"flow.N."`, `"workload.N."` or `"link.N."`.
+/// Returns the names of the keys directly inside `table`: `""`, `"path."`, `"path.change.N."`,
+/// `"host."`, `"quic."`, `"flow.N."`, `"workload.N."` or `"link.N."`.
 pub(crate) fn names(table: &str) -> Vec<&'static str> {
     let inside = |key: &'static Key| {
         key.key

@@ -1,4 +1,4 @@
-//! Where each key of a scenario was written, for error messages.
+//! The places where the keys of a scenario were written, for error messages.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -18,7 +18,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads TOML, and notes where each key stands.
+    /// Reads TOML and records the place of each key.
     pub(crate) fn read(text: &str, file: &str) -> Result<(Source, toml::Table), Error> {
         let lines = Lines::new(text);
         let refuse = |error: &toml::de::Error, problem: String, fix: &str| {
@@ -39,7 +39,7 @@ impl Source {
                     ("text without quotes", "put quotes around it")
                 }
                 message if message.contains("duplicate key") => {
-                    ("this is here a second time", "keep one of the two")
+                    ("this key or table is defined twice", "keep one of the two")
                 }
                 message => (message, "correct this line; toml.io describes the format"),
             };
@@ -49,7 +49,7 @@ impl Source {
                 fix,
             )
         };
-        // Whatever is TOML is a table of it, but for numbers that don't fit.
+        // Of valid TOML, only numbers out of range cannot become a table.
         let too_large = |error| {
             refuse(
                 &error,
@@ -71,17 +71,17 @@ impl Source {
         ))
     }
 
-    /// The folder that the file is in: files that it names are seen from there.
+    /// Returns the folder of the file, to which file names in it are relative.
     pub(crate) fn folder(&self) -> &Path {
         Path::new(&self.file).parent().unwrap_or(Path::new(""))
     }
 
-    /// Whether `key` was written, in the file or on the command line.
+    /// Returns whether `key` has a value from the file, the command line or a profile.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.places.contains_key(key)
     }
 
-    /// The line of the file that `key` is on; zero where it is on none.
+    /// Returns the line of `key` in the file, or zero if the file does not contain it.
     pub(crate) fn line(&self, key: &str) -> usize {
         match self.places.get(key) {
             Some(Place::Line(line) | Place::Column(line, _)) => *line,
@@ -89,29 +89,29 @@ impl Source {
         }
     }
 
-    /// From now on `key` was written on the command line, as `text`.
+    /// Records that `key` has its value from the command-line option `text`.
     pub(crate) fn note_override(&mut self, key: &str, text: String) {
         self.places.insert(key.to_owned(), Place::Override(text));
     }
 
-    /// `key` has its value from a profile.
+    /// Records that `key` has its value from the profile `name`.
     pub(crate) fn note_profile(&mut self, key: &str, name: &'static str) {
         self.places.insert(key.to_owned(), Place::Profile(name));
     }
 
-    /// Whether `key` has its value from a profile.
+    /// Returns whether `key` has its value from a profile.
     pub(crate) fn is_of_profile(&self, key: &str) -> bool {
         matches!(self.places.get(key), Some(Place::Profile(_)))
     }
 
-    /// The table `key` is no longer what stood in the file.
+    /// Removes the places of `table` and its keys, which no longer come from the file.
     pub(crate) fn forget(&mut self, table: &str) {
         let inside = format!("{table}.");
         self.places
             .retain(|key, _| key != table && !key.starts_with(&inside));
     }
 
-    /// An error about `key`, at the place of it or of the nearest table around it.
+    /// Returns an error about `key`, at its place or at that of the nearest table around it.
     pub(crate) fn error(
         &self,
         key: &str,
@@ -141,7 +141,7 @@ impl Source {
     }
 }
 
-/// `table.name`, or `name` at the top level.
+/// Returns `table.name`, or `name` at the top level.
 pub(crate) fn join(table: &str, name: &str) -> String {
     if table.is_empty() {
         name.to_owned()
@@ -150,7 +150,7 @@ pub(crate) fn join(table: &str, name: &str) -> String {
     }
 }
 
-/// A value as an error shows it: on one line, text in quotes.
+/// Returns a value as errors show it: on one line, text in quotes.
 pub(crate) fn show(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => format!("{text:?}"),
@@ -193,7 +193,7 @@ fn note_value(
     }
 }
 
-/// Turns byte offsets into lines and columns.
+/// A text and its line starts, to convert byte offsets into lines and columns.
 struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -208,7 +208,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Line and column, both from 1; the column counts characters.
+    /// Returns line and column, both counted from 1; the column counts characters.
     fn position(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= offset);
         let before = self

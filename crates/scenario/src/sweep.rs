@@ -1,5 +1,5 @@
-//! `[sweep]`: what is varied, kept as it is written. What the values are is seen when they are put
-//! in.
+//! `[sweep]`: the keys to vary, with their values as text. The values are checked when they are put
+//! into the scenario.
 
 use toml::{Table, Value as Toml};
 
@@ -7,23 +7,23 @@ use crate::error::Error;
 use crate::source::{Source, join, show};
 use crate::template::as_override;
 
-/// What a file's `[sweep]` says; empty without one.
+/// The `[sweep]` table of a file; empty if the file has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
-    /// The keys that are varied, in the order of the file, each with its values or one range, as
-    /// `--set` takes them.
+    /// Keys to vary, in the order of the file, each with its values or one range, as `--set` takes
+    /// them.
     pub axes: Vec<(String, Vec<String>)>,
-    /// Keys that are varied together, the first value of each first.
+    /// Keys that are varied together instead of in every combination.
     pub zip: Vec<String>,
-    /// How many points are drawn, if it is not every combination.
+    /// Number of points to draw at random; `None` for every combination.
     pub sample: Option<u64>,
-    /// Runs of each point.
+    /// Number of runs of each point.
     pub repeat: Option<u64>,
 }
 
 const TABLE: &str = "sweep";
 
-/// Takes `[sweep]` out of `root`.
+/// Removes `[sweep]` from `root` and reads it.
 pub(crate) fn take(root: &mut Table, source: &Source) -> Result<Sweep, Error> {
     let mut sweep = Sweep::default();
     match root.remove(TABLE) {
@@ -37,7 +37,7 @@ pub(crate) fn take(root: &mut Table, source: &Source) -> Result<Sweep, Error> {
         }
         Some(other) => {
             let fix = "start it with a line [sweep]";
-            Err(source.error(TABLE, show(&other), "a table is needed here", fix))
+            Err(source.error(TABLE, show(&other), "must be a table", fix))
         }
     }
 }
@@ -81,11 +81,11 @@ fn text(value: &Toml, key: &str, source: &Source) -> Result<String, Error> {
             Ok(as_override(value))
         }
         other => {
-            let fix = "give texts, numbers, true or false, like [\"1bdp\", \"8bdp\"]";
+            let fix = "give text in quotes, numbers, true or false, like [\"1bdp\", \"8bdp\"]";
             Err(source.error(
                 &join(TABLE, key),
                 show(other),
-                "not a value that a key can have",
+                "not a valid value of a key",
                 fix,
             ))
         }
@@ -98,11 +98,11 @@ fn count(value: &Toml, key: &str, source: &Source) -> Result<u64, Error> {
         .and_then(|n| u64::try_from(n).ok())
         .filter(|n| *n > 0);
     number.ok_or_else(|| {
-        let fix = format!("write a whole number above 0, like {key} = 30");
+        let fix = format!("write a whole number greater than zero, like {key} = 30");
         source.error(
             &join(TABLE, key),
             show(value),
-            "not a number of runs or points",
+            "must be a whole number greater than zero",
             fix,
         )
     })

@@ -1,4 +1,4 @@
-//! A scenario before it is decided: read once, made into many.
+//! Scenario templates: a text that is read once and made into many scenarios.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::sweep::{self, Sweep};
 use crate::workload::{Library, NoLibrary};
 use crate::{overrides, profile, raw, resolve, validate_keys};
 
-/// The text of a scenario, read but not yet checked: whoever varies it reads it once.
+/// The text of a scenario, parsed but not yet checked, so that a sweep reads it only once.
 #[derive(Clone, Debug)]
 pub struct Template {
     title: Option<String>,
@@ -24,7 +24,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads the text. `file` is what errors call it.
+    /// Reads the text. Errors refer to it as `file`.
     pub fn read(text: &str, file: &str) -> Result<Template, Error> {
         let (source, mut table) = Source::read(text, file)?;
         let sweep = sweep::take(&mut table, &source)?;
@@ -39,28 +39,28 @@ impl Template {
         })
     }
 
-    /// The same for one who can read the files of flows that its workloads name.
+    /// Returns the template with a library to read the files of flows that its workloads name.
     #[must_use]
     pub fn with_library(self, library: Arc<dyn Library>) -> Template {
         Template { library, ..self }
     }
 
-    /// What its `[sweep]` says.
+    /// Returns its `[sweep]` table.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
 
-    /// From now on `key` has this value, as if it had been written in the file.
+    /// Sets `key` to the value in `text`, as if it had been written in the file.
     pub fn set(&mut self, key: &str, text: &str) {
         self.overrides.push((key.to_owned(), text.to_owned()));
     }
 
-    /// From now on it has this seed.
+    /// Sets the seed.
     pub fn set_seed(&mut self, seed: u64) {
         self.seed = Some(seed);
     }
 
-    /// Its seed, if it is one.
+    /// Returns the seed. Invalid values are ignored; the default is 1.
     pub fn seed(&self) -> u64 {
         let written = self
             .table
@@ -76,10 +76,10 @@ impl Template {
         self.seed.or(set).or(written).unwrap_or(1)
     }
 
-    /// The scenario.
+    /// Returns the scenario, with every value checked and every default filled in.
     pub fn scenario(&self) -> Result<Scenario, Error> {
         let (mut source, mut table) = (self.source.clone(), self.table.clone());
-        // The profile first, so that every other override is one of it.
+        // The profile comes first, so that all other overrides modify it.
         let (profiles, others): (Vec<_>, Vec<_>) = self
             .overrides
             .iter()
@@ -96,7 +96,7 @@ impl Template {
         }
         profile::trim(&mut table, &source);
         let applied = profile.map(|profile| profile::applied(profile, &mut table, &source));
-        // A path that is written out has all of its values itself.
+        // If the file sets every key itself, no value is left to the profile.
         let applied = applied.filter(|applied| !applied.values.is_empty());
         validate_keys::check(&table, &source)?;
         let raw: raw::Scenario = table
@@ -104,8 +104,7 @@ impl Template {
             .expect("a table of this shape has every field, and leaves take all");
         let mut scenario =
             resolve::resolve(&raw, source, self.title.clone(), applied, &*self.library)?;
-        // Another value may have renamed the flow that a condition is about: nothing is expected of
-        // it then.
+        // An override may have renamed the flow of a condition; such a condition is dropped.
         if !self.overrides.is_empty() && self.overrides.iter().all(|(key, _)| key != "expect") {
             scenario.forget_what_is_not_there();
         }
@@ -113,7 +112,7 @@ impl Template {
         Ok(scenario)
     }
 
-    /// An error about `key`, at the place where it was written.
+    /// Returns an error about `key`, at the place where it was written.
     pub fn error(
         &self,
         key: &str,
@@ -126,9 +125,9 @@ impl Template {
 }
 
 impl Scenario {
-    /// Gives each flow and packet what tells repetitions apart, unless the scenario says how much:
-    /// `start_jitter` of one RTT, where there are flows that do not arrive, `send_jitter` of one
-    /// packet's time at the bottleneck. What was added, by key.
+    /// Adds jitter that makes repetitions differ, unless the scenario sets it: `start_jitter` of
+    /// one RTT if there is a `[[flow]]`, and `send_jitter` of one packet's transmission time at the
+    /// bottleneck. Returns the jitter that was added, by key.
     pub fn add_jitter(&mut self) -> Vec<(&'static str, fullpipe_units::Span)> {
         let latest = self.flows.iter().map(|flow| flow.start).max();
         let start = latest.map_or(fullpipe_units::Span::ZERO, |latest| {
@@ -149,16 +148,16 @@ impl Scenario {
     }
 }
 
-/// A value of the file as `--set` would have it.
+/// Returns a value of the file as text for `--set`.
 pub(crate) fn as_override(value: &Toml) -> String {
     match value {
-        // In quotes what would be a number without.
+        // Text that would read as a number without its quotes keeps them.
         Toml::String(text) if overrides::literal(text, false) == *value => text.clone(),
         other => other.to_string(),
     }
 }
 
-/// The first line of text among the comments at the top.
+/// Returns the first non-empty comment line at the top of the file.
 fn title(text: &str) -> Option<String> {
     text.trim_start_matches('\u{feff}')
         .lines()

@@ -1,4 +1,4 @@
-//! A scenario from its text and back: each stage has a file of its own.
+//! Reading a scenario from text and writing it back. Each stage has its own module.
 
 use crate::error::Error;
 use crate::model::Scenario;
@@ -6,13 +6,13 @@ use crate::raw;
 use crate::template::Template;
 
 impl Scenario {
-    /// Reads a scenario. `file` is what errors call it.
+    /// Reads a scenario. Errors refer to the text as `file`.
     pub fn parse(text: &str, file: &str) -> Result<Scenario, Error> {
         Scenario::parse_with(text, file, &[], None)
     }
 
-    /// Reads a scenario as if each `(key, value)` of `overrides`, like `("flow.0.cc", "bbr1")`, and
-    /// then `seed` stood in it instead of what does.
+    /// Reads a scenario after replacing values in it: first with each `(key, value)` of
+    /// `overrides`, like `("flow.0.cc", "bbr1")`, then with `seed`.
     pub fn parse_with(
         text: &str,
         file: &str,
@@ -22,7 +22,8 @@ impl Scenario {
         Scenario::of(Template::read(text, file)?, overrides, seed)
     }
 
-    /// The same of a template.
+    /// Returns the scenario of a template after replacing values in it: first with each `(key,
+    /// value)` of `overrides`, then with `seed`.
     pub fn of(
         mut template: Template,
         overrides: &[(String, String)],
@@ -37,13 +38,13 @@ impl Scenario {
         template.scenario()
     }
 
-    /// The scenario as a file that reads as this one, with every default written out and every flow
-    /// by itself.
+    /// Returns the text of a file that reads back as this scenario, with every default written out
+    /// and one table per flow.
     ///
-    /// A profile is written out, too, and only named in a comment.
+    /// The values of a profile are written out, too; a comment names the profile.
     ///
-    /// Parameters and receive windows that are not given stay so: their defaults follow algorithm
-    /// and path.
+    /// Parameters and receive windows that are not given are omitted, since their defaults depend
+    /// on the algorithm and the path.
     pub fn to_toml(&self) -> String {
         let keys = toml::to_string(&raw::Scenario::from(self))
             .expect("all keys are text and all numbers fit");
@@ -51,7 +52,7 @@ impl Scenario {
         let profile = self
             .profile
             .iter()
-            .map(|profile| format!("# The path is that of the profile {}.\n", profile.name));
+            .map(|profile| format!("# The path is the profile {}.\n", profile.name));
         title.chain(profile).chain([keys]).collect()
     }
 }

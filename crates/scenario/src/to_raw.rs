@@ -1,4 +1,4 @@
-//! A scenario as its keys say it, every default written out.
+//! Conversion of a scenario back to its keys, with every default written out.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Links and the routes that lead over them.
+//! Links, and the routes of flows over them.
 
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
@@ -12,10 +12,11 @@ use crate::resolve::link;
 use crate::source::{Source, show};
 use crate::values::{Delay, Name};
 
-/// More links than this are no experiment but a slip; a hop's number is one byte.
+/// Largest number of links. The number of a hop is one byte, and a larger network is probably a
+/// mistake.
 const MOST_LINKS: usize = 100;
 
-/// Names of links in the order in which packets meet them: `["uplink", "bottleneck"]`.
+/// Names of links in the order in which packets cross them: `["uplink", "bottleneck"]`.
 #[derive(Debug)]
 pub(crate) struct Route(pub(crate) Vec<String>);
 
@@ -58,7 +59,7 @@ impl ReadValue for Route {
     }
 }
 
-/// The links of the `[[link]]` tables.
+/// Reads the `[[link]]` tables.
 pub(crate) fn links(
     raw: &[raw::NamedLink],
     path: &Path,
@@ -72,13 +73,13 @@ pub(crate) fn links(
         let refuse =
             |problem: &str, fix: &str| Err(source.error(&key, raw.name.show(), problem, fix));
         if name == BOTTLENECK {
-            return refuse("this is the name of the link in [path]", "give another one");
+            return refuse("the link of [path] has this name", "give another name");
         }
         if links.iter().any(|link| link.name == name) {
-            return refuse("another link has this name", "give each its own");
+            return refuse("another link has this name", "give each link its own name");
         }
         if i == MOST_LINKS {
-            return refuse(&format!("more than {MOST_LINKS} links"), "remove some");
+            return refuse(&format!("more than {MOST_LINKS} links"), "remove links");
         }
         let Delay(delay) = raw.delay.get(source, &format!("{at}.delay"))?;
         links.push(Link {
@@ -91,7 +92,7 @@ pub(crate) fn links(
     Ok(links)
 }
 
-/// The links, as numbers, that `leaf` leads over.
+/// Reads a route as the numbers of its links.
 pub(crate) fn route(
     leaf: &RawValue<Route>,
     key: &str,
@@ -119,7 +120,7 @@ pub(crate) fn route(
             }
             Some(link) if route.contains(&link) => {
                 return refuse(
-                    "the route leads over this link already",
+                    "the route contains this link twice",
                     "name each link once".to_owned(),
                 );
             }
@@ -129,7 +130,7 @@ pub(crate) fn route(
     Ok(route)
 }
 
-/// Refuses a link that nothing is sent over: its numbers would look like results.
+/// Refuses a link on no route, since its metrics would look like results.
 pub(crate) fn check_used<'a>(
     links: impl Iterator<Item = &'a Link>,
     flows: impl Iterator<Item = &'a Flow>,
@@ -142,10 +143,10 @@ pub(crate) fn check_used<'a>(
     match links.zip(used).find(|(_, used)| !used) {
         None => Ok(()),
         Some((Link { name, table, .. }, _)) => {
-            let problem = format!("no flow's route or reverse_route leads over the link {name:?}");
+            let problem = format!("no flow's route or reverse_route contains the link {name:?}");
             let (key, fix) = match table {
-                Some(Written(i)) => (format!("link.{i}"), "add it to one, or remove the link"),
-                None => ("path".to_owned(), "leave it in the route of a flow"),
+                Some(Written(i)) => (format!("link.{i}"), "add it to a route, or remove the link"),
+                None => ("path".to_owned(), "add it to the route of a flow"),
             };
             Err(source.error(&key, "", problem, fix))
         }

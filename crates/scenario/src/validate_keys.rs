@@ -1,4 +1,4 @@
-//! Whether a file has the right keys in the right tables, before any value is read.
+//! Checks that a file has the right keys in the right tables, before any value is read.
 
 use toml::{Table, Value as Toml};
 
@@ -16,7 +16,7 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
         let changes = tables(
             changes,
             "path.change",
-            "changes are tables in a list",
+            "changes must be a list of tables",
             fix,
             source,
         )?;
@@ -39,7 +39,7 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
     }
     if let Some(links) = root.get("link") {
         let fix = "start each link with a line [[link]], in double brackets";
-        let links = tables(links, "link", "links are tables in a list", fix, source)?;
+        let links = tables(links, "link", "links must be a list of tables", fix, source)?;
         for (i, link) in links.enumerate() {
             check_names(link, &format!("link.{i}"), "link.N.", source)?;
         }
@@ -51,13 +51,13 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
     check_flows(root, "workload", source)
 }
 
-/// The same for the tables `[[flow]]` or `[[workload]]`, if there are any.
+/// Checks the keys of the tables `[[flow]]` or `[[workload]]`, if there are any.
 fn check_flows(root: &Table, kind: &str, source: &Source) -> Result<(), Error> {
     let Some(found) = root.get(kind) else {
         return Ok(());
     };
     let fix = format!("start each {kind} with a line [[{kind}]], in double brackets");
-    let problem = format!("the {kind}s are tables in a list");
+    let problem = format!("{kind}s must be a list of tables");
     let mut found = tables(found, kind, &problem, &fix, source)?
         .enumerate()
         .peekable();
@@ -65,7 +65,7 @@ fn check_flows(root: &Table, kind: &str, source: &Source) -> Result<(), Error> {
         return Err(source.error(
             "flow",
             "[]",
-            "a scenario has at least one flow",
+            "a scenario needs at least one flow",
             "add a [[flow]] with its cc",
         ));
     }
@@ -133,14 +133,14 @@ fn table<'a>(
 ) -> Result<&'a Table, Error> {
     outer[name]
         .as_table()
-        .ok_or_else(|| source.error(key, show(&outer[name]), "a table is needed here", fix))
+        .ok_or_else(|| source.error(key, show(&outer[name]), "must be a table", fix))
 }
 
 fn is_required(declared: &str) -> bool {
     keys().iter().any(|key| key.key == declared && key.required)
 }
 
-/// What to add for a required key that is not there.
+/// Returns the fix for a missing required key.
 fn missing_fix(declared: &str) -> String {
     let example = keys()
         .iter()
@@ -152,11 +152,12 @@ fn missing_fix(declared: &str) -> String {
             "add {} = {example}",
             declared.rsplit('.').next().unwrap_or(declared)
         ),
-        (_, None) => "add it".to_owned(),
+        (_, None) => "add this key".to_owned(),
     }
 }
 
-/// The nearest known name, or the table in which this one belongs, or all that are known.
+/// Returns the fix for an unknown key: the table that it belongs in, the nearest known name, or all
+/// known names.
 fn unknown_fix(name: &str, known: &[&str]) -> String {
     let elsewhere = keys()
         .iter()

@@ -1,4 +1,4 @@
-//! Which algorithms a flow runs, in its sender and in its receiver.
+//! The algorithms of a flow, in its sender and in its receiver.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use fullpipe_scenario::{EcnFeedback, EcnField, EcnSetting, Error, Flow, ReceiveW
 use fullpipe_tcp::SMSS;
 use fullpipe_units::{Bytes, nearest};
 
-/// The signals that the simulated endpoint gives a controller, apart from those of ECN.
+/// The signals that the simulated endpoint provides to a controller, without those of ECN.
 pub const PROVIDES: Signals = Signals::RATE_SAMPLE
     .and(Signals::LOST_EACH)
     .and(Signals::TX_INFLIGHT)
@@ -15,7 +15,8 @@ pub const PROVIDES: Signals = Signals::RATE_SAMPLE
     .and(Signals::PACING)
     .and(Signals::TIMESTAMPS);
 
-/// The signals that a flow's controller gets: marks as its `ecn` and `ecn_feedback` allow.
+/// Returns the signals that a flow's controller receives; marks depend on its `ecn` and
+/// `ecn_feedback`.
 fn provides(spec: &Flow) -> Signals {
     let counts = spec.ecn != EcnSetting::Off && spec.ecn_feedback != EcnFeedback::Classic;
     let ect1 = matches!(spec.ecn, EcnSetting::Auto | EcnSetting::Ect1)
@@ -26,34 +27,34 @@ fn provides(spec: &Flow) -> Signals {
         .and(with(ect1, Signals::ECT1))
 }
 
-/// What a runner gives the controllers of its senders.
+/// The services of a runner to the controllers of its senders.
 #[derive(Clone, Copy, Debug)]
 pub struct Runner {
-    /// The signals.
+    /// Signals that the runner provides.
     pub provides: Signals,
-    /// Signals of ECN that are not among these are missing by the flow's own choice.
+    /// Whether signals of ECN are missing only because of the flow's settings.
     pub marks: bool,
-    /// Bytes of a full segment, or of a packet where windows count those.
+    /// Bytes of a full segment, or of a packet where windows count packets.
     pub smss: Bytes,
 }
 
-/// The sender of a flow whose cc is an algorithm of the receiver.
+/// The sender's algorithm of a flow whose cc is an algorithm of the receiver.
 const USUAL: &str = "cubic";
 
-/// What a flow runs, with its parameters.
+/// The algorithms of a flow, with their parameters.
 #[derive(Debug)]
 pub struct Algorithms {
-    /// Of its sender.
+    /// Algorithm of the sender.
     pub sender: (&'static Descriptor, Config),
-    /// Of its receiver, if one steers the window.
+    /// Algorithm of the receiver, if one controls the window.
     pub receiver: Option<(&'static WindowDescriptor, Config)>,
 }
 
-/// What `spec` asks for; `cc = "rledbat"` is short for that receiver over CUBIC.
+/// Returns the algorithms of `spec`. `cc = "rledbat"` is short for CUBIC with that receiver.
 ///
 /// # Errors
-/// When there is no such algorithm, it needs what the simulated endpoint does not give, or it
-/// refuses a parameter.
+/// An unknown algorithm, one that needs a signal that the simulated endpoint does not provide, or a
+/// parameter that the algorithm refuses.
 pub fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<Algorithms, Error> {
     let receiver = spec
         .receiver
@@ -67,7 +68,7 @@ pub fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<A
         });
     };
     if receiver.is_some() {
-        let problem = format!("cc = {:?} is an algorithm of the receiver already", spec.cc);
+        let problem = format!("cc = {:?} already is an algorithm of the receiver", spec.cc);
         let fix = "remove receiver, or name the sender's algorithm as cc, like \"cubic\"";
         return Err(scenario.error(
             &spec.key("receiver"),
@@ -93,11 +94,11 @@ fn sender(
     controller(scenario, spec, registry, &of_flow(spec))
 }
 
-/// What the sender of `spec` runs, under any runner.
+/// Returns the algorithm of the sender of `spec`, under any runner.
 ///
 /// # Errors
-/// When there is no such algorithm, or it needs what the runner does not give, or refuses a
-/// parameter.
+/// An unknown algorithm, one that needs a signal that the runner does not provide, or a parameter
+/// that the algorithm refuses.
 pub fn controller(
     scenario: &Scenario,
     spec: &Flow,
@@ -142,7 +143,7 @@ fn receiver(
     let Some(descriptor) = registry.window(name) else {
         let known: Vec<&str> = registry.windows().map(|known| known.name).collect();
         let fix = format!("use \"{}\"", known.join("\" or \""));
-        let problem = "no algorithm of a receiver has this name";
+        let problem = "no receiver's algorithm has this name";
         return Err(scenario.error(&spec.key("receiver"), quoted(Some(name)), problem, fix));
     };
     provided(scenario, spec, "receiver", descriptor, &of_flow(spec))?;
@@ -167,8 +168,7 @@ fn of_flow(spec: &Flow) -> Runner {
     }
 }
 
-/// Refuses an algorithm, named by `key`, that can't do without a signal which the runner does not
-/// give.
+/// Refuses an algorithm, named by `key`, that needs a signal that the runner does not provide.
 fn provided<Build>(
     scenario: &Scenario,
     spec: &Flow,
@@ -190,20 +190,20 @@ fn provided<Build>(
             .is_empty();
     let (who, fix) = match by_choice {
         true => (
-            "this flow's ecn and ecn_feedback do not give",
+            "this flow's ecn and ecn_feedback do not provide",
             "remove them, or use another algorithm",
         ),
         false => (
-            "this runner does not give",
+            "this runner does not provide",
             "use another runner or algorithm",
         ),
     };
-    let problem = format!("{name} can't do without {what}, which {who}");
+    let problem = format!("{name} needs {what}, which {who}");
     Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
 }
 
-/// Refuses an algorithm, named by `key`, that can't do without marks on a route with a link that
-/// clears ECN fields.
+/// Refuses an algorithm, named by `key`, that needs marks on a route with a link that clears ECN
+/// fields.
 fn not_stripped<Build>(
     scenario: &Scenario,
     spec: &Flow,
@@ -218,11 +218,11 @@ fn not_stripped<Build>(
         Some(link) if !missing.is_empty() => {
             let (name, what) = (descriptor.name, missing.join(" and "));
             let problem = format!(
-                "{name} can't do without {what}, and the link \"{}\" on the flow's route clears ECN fields",
+                "{name} needs {what}, but the link \"{}\" on the flow's route clears ECN fields",
                 link.name
             );
             let fix = format!(
-                "use another algorithm, lead the route around the link, or set {} = \"keep\"",
+                "use another algorithm or a route without this link, or set {} = \"keep\"",
                 link.key("ecn")
             );
             Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
@@ -249,11 +249,11 @@ fn quoted(name: Option<&str>) -> String {
     format!("{:?}", name.unwrap_or_default())
 }
 
-/// The scenario with what it leaves to others filled in: every parameter of its algorithms, and
-/// receive windows. What can't run is left as it is.
+/// Returns the scenario with every parameter of its algorithms and every receive window filled in.
+/// Flows whose algorithm is refused stay as they are.
 pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
     let mut resolved = scenario.clone();
-    // The windows of those that arrive are by the RTT of each.
+    // The window of a flow of a workload depends on its RTT, so it stays open.
     for (flow, spec) in resolved
         .flows
         .iter_mut()
@@ -319,8 +319,8 @@ mod tests {
         let error = check(Signals::RATE_SAMPLE).expect_err("it has no timestamps");
         assert_eq!(
             error.to_string(),
-            "test.toml:8: flow.0.receiver = \"rledbat\": rledbat can't do without timestamps, which this runner does not \
-             give\n  fix: use another runner or algorithm"
+            "test.toml:8: flow.0.receiver = \"rledbat\": rledbat needs timestamps, which this runner does not \
+             provide\n  fix: use another runner or algorithm"
         );
     }
 
@@ -347,8 +347,8 @@ mod tests {
             let refusal = choose(&scenario, &scenario.flows[0], &Registry::default()).err();
             let expected = missing.map(|missing| {
                 format!(
-                    "test.toml:7: flow.0.cc = \"{cc}\": {cc} can't do without {missing}, which this flow's ecn and \
-                     ecn_feedback do not give\n  fix: remove them, or use another algorithm"
+                    "test.toml:7: flow.0.cc = \"{cc}\": {cc} needs {missing}, which this flow's ecn and \
+                     ecn_feedback do not provide\n  fix: remove them, or use another algorithm"
                 )
             });
             assert_eq!(
@@ -383,8 +383,8 @@ mod tests {
             let refusal = choose(&scenario, &scenario.flows[0], &Registry::default()).err();
             let expected = missing.map(|(missing, key)| {
                 format!(
-                    "test.toml:13: flow.0.cc = \"{cc}\": {cc} can't do without {missing}, and the link \"{link}\" on the \
-                     flow's route clears ECN fields\n  fix: use another algorithm, lead the route around the link, or set \
+                    "test.toml:13: flow.0.cc = \"{cc}\": {cc} needs {missing}, but the link \"{link}\" on the \
+                     flow's route clears ECN fields\n  fix: use another algorithm or a route without this link, or set \
                      {key} = \"keep\""
                 )
             });

@@ -1,4 +1,4 @@
-//! The elements of a scenario's path, each with its random stream.
+//! The elements of a scenario's path, each with its own random stream.
 
 use fullpipe_path::{
     AnyLink, Delay, DelayLine, DelayTrace, Duplicator, Link, Losses, ManagedLink, OutageSchedule,
@@ -8,10 +8,10 @@ use fullpipe_units::{Rng, Span, Time};
 
 use fullpipe_scenario::{Change, Flow, Path, Scenario, Suspend};
 
-/// The link of `[path]` among [`Scenario::links`].
+/// The index of the link of `[path]` in [`Scenario::links`].
 pub const BOTTLENECK: usize = 0;
 
-/// The link of that number in [`Scenario::links`]. The path's schedule is the bottleneck's.
+/// Returns the link at `index` in [`Scenario::links`]. Changes of the path apply to the bottleneck.
 pub fn link<P: Copy>(scenario: &Scenario, index: usize) -> AnyLink<P> {
     let path = &scenario.path;
     let link = link_of(scenario, index);
@@ -49,7 +49,7 @@ pub fn link<P: Copy>(scenario: &Scenario, index: usize) -> AnyLink<P> {
     }
 }
 
-/// The policer of the link of that number over time.
+/// Returns the policer of the link at `index` over time.
 pub(crate) fn policers(
     scenario: &Scenario,
     index: usize,
@@ -58,7 +58,7 @@ pub(crate) fn policers(
     timeline_of(&scenario.path, index, policer, |change| change.policer)
 }
 
-/// The shaper of the link of that number over time.
+/// Returns the shaper of the link at `index` over time.
 pub(crate) fn shapers(
     scenario: &Scenario,
     index: usize,
@@ -67,7 +67,7 @@ pub(crate) fn shapers(
     timeline_of(&scenario.path, index, shaper, |change| change.shaper)
 }
 
-/// What sends on the link of that number; the bottleneck may be a radio.
+/// Returns the transmitter of the link at `index`; that of the bottleneck may be a radio.
 pub fn transmitter(scenario: &Scenario, index: usize) -> Transmitter {
     let (path, link) = (&scenario.path, link_of(scenario, index));
     let stream = |usage: &str| Rng::stream(scenario.seed, &link.name, usage);
@@ -90,17 +90,17 @@ pub fn transmitter(scenario: &Scenario, index: usize) -> Transmitter {
     }
 }
 
-/// Loss of a flow's data packets in front of the link of that number.
+/// Returns the loss of a flow's data packets in front of the link at `index`.
 pub fn loss(scenario: &Scenario, flow: &Flow, index: usize) -> Option<Losses> {
     loss_of(scenario, flow, index, "")
 }
 
-/// The same of its ACKs.
+/// Returns the loss of a flow's ACKs in front of the link at `index`.
 pub fn ack_loss(scenario: &Scenario, flow: &Flow, index: usize) -> Option<Losses> {
     loss_of(scenario, flow, index, "ack_")
 }
 
-/// Loss of a flow's ACKs at the receiver, in front of all links.
+/// Returns the loss of a flow's ACKs at the receiver, in front of all links.
 pub fn reverse_loss(scenario: &Scenario, flow: &Flow) -> Option<Losses> {
     let losses = timeline(
         &scenario.path,
@@ -110,7 +110,7 @@ pub fn reverse_loss(scenario: &Scenario, flow: &Flow) -> Option<Losses> {
     Losses::new(losses, stream(scenario, flow, "reverse_loss"))
 }
 
-/// Which of a flow's data packets come twice.
+/// Returns the duplication of a flow's data packets.
 pub fn copies(scenario: &Scenario, flow: &Flow) -> Option<Duplicator> {
     let duplicates = timeline(&scenario.path, scenario.path.duplicate, |change| {
         change.duplicate
@@ -118,7 +118,7 @@ pub fn copies(scenario: &Scenario, flow: &Flow) -> Option<Duplicator> {
     Duplicator::new(duplicates, stream(scenario, flow, "duplicate"))
 }
 
-/// Which of its ACKs do.
+/// Returns the duplication of a flow's ACKs.
 pub fn reverse_copies(scenario: &Scenario, flow: &Flow) -> Option<Duplicator> {
     let duplicates = timeline(&scenario.path, scenario.path.reverse_duplicate, |change| {
         change.reverse_duplicate
@@ -126,7 +126,7 @@ pub fn reverse_copies(scenario: &Scenario, flow: &Flow) -> Option<Duplicator> {
     Duplicator::new(duplicates, stream(scenario, flow, "reverse_duplicate"))
 }
 
-/// A flow's way from its last link to its receiver: half of the RTT.
+/// Returns the delay line of a flow from its last link to its receiver, with half of the RTT.
 pub fn line(scenario: &Scenario, flow: &Flow) -> DelayLine {
     let path = &scenario.path;
     let extra = flow.extra_rtt / 2;
@@ -136,7 +136,8 @@ pub fn line(scenario: &Scenario, flow: &Flow) -> DelayLine {
     DelayLine::new(delay, jitters, stream(scenario, flow, "path_jitter"))
 }
 
-/// The same for its ACKs; what can't be halved is on the way back.
+/// Returns the delay line of a flow's ACKs from the last link to the sender, with the other half of
+/// the RTT. The nanosecond of an odd RTT belongs to this half.
 pub fn reverse_line(scenario: &Scenario, flow: &Flow) -> DelayLine {
     let path = &scenario.path;
     let extra = flow.extra_rtt;
@@ -155,7 +156,7 @@ pub fn reverse_line(scenario: &Scenario, flow: &Flow) -> DelayLine {
     )
 }
 
-/// When the bottleneck is silent, and with it those who send ACKs to it.
+/// Returns the times at which the bottleneck is silent; receivers do not send ACKs then either.
 fn silence(scenario: &Scenario) -> OutageSchedule {
     let path = &scenario.path;
     let salt = Rng::stream(scenario.seed, &path.link.name, "suspend").next_u64();
@@ -193,20 +194,20 @@ fn link_of(scenario: &Scenario, index: usize) -> &fullpipe_scenario::Link {
     scenario
         .links()
         .nth(index)
-        .expect("a route's links are the scenario's")
+        .expect("routes contain only links of the scenario")
 }
 
 fn stream(scenario: &Scenario, flow: &Flow, usage: &str) -> Rng {
     Rng::stream(scenario.seed, &flow.name, usage)
 }
 
-/// The delay of a trace, if there is one, and what a flow has on top.
+/// Returns the delay of a trace, if any, plus the flow's additional delay.
 fn traced(trace: &Option<DelayTrace>, extra: Span) -> Option<Delay> {
     let trace = trace.clone()?;
     Some(Delay::of_trace(trace, extra))
 }
 
-/// One of a link's properties over time: that of the bottleneck has the path's schedule.
+/// Returns a property of a link over time. Changes of the path apply to the bottleneck.
 fn timeline_of<T>(
     path: &Path,
     link: usize,
@@ -220,7 +221,7 @@ fn timeline_of<T>(
     }
 }
 
-/// One of the path's properties over time.
+/// Returns a property of the path over time.
 fn timeline<T>(path: &Path, first: T, of: impl Fn(&Change) -> Option<T>) -> Timeline<T> {
     Timeline::new(
         first,

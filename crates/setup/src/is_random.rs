@@ -2,8 +2,8 @@ use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
 use fullpipe_units::Span;
 
-/// Whether another seed can give another run: by jitter, by the path, by hosts, or by an algorithm or
-/// an application that draws.
+/// Returns whether another seed can change the run: through jitter, the path, hosts, random
+/// arrivals, or an algorithm or application that uses random numbers.
 pub fn is_random(scenario: &Scenario, registry: &Registry) -> bool {
     let starts = scenario.start_jitter > Span::ZERO && !scenario.flows.is_empty();
     let jitter = starts || scenario.send_jitter > Span::ZERO;

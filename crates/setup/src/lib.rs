@@ -1,6 +1,6 @@
-//! What every runner needs of a scenario before it can begin: the elements of its path, the
-//! algorithms of its flows, and the servers that arriving flows are compared with. So no runner
-//! depends on another.
+//! The preparation of a scenario that all runners share: the elements of its path, the algorithms
+//! of its flows, and the servers that arriving flows are compared with. No runner depends on
+//! another.
 
 mod algorithms;
 pub mod elements;

@@ -1,4 +1,5 @@
-//! The max-min fair rates of a scenario's flows, and what share of its own each flow got.
+//! The max-min fair rates of a scenario's flows, and the share of its fair rate that each flow
+//! achieved.
 //!
 //! Progressive filling (Bertsekas and Gallager, Data Networks, 2nd edition, §6.5.2): the rates of
 //! all flows grow together; a flow stops at its demand, or when a link of its route is full.
@@ -11,16 +12,18 @@ use fullpipe_units::{Rate, Span, Time};
 
 use crate::elements;
 
-/// The demand of a flow that takes whatever it gets.
+/// Demand without a rate limit.
 const NO_DEMAND: f64 = f64::INFINITY;
 
-/// Sets of each flow its goodput over its max-min fair rate.
+/// Sets the max-min share of each flow: its goodput over its max-min fair rate.
 ///
-/// The fair rates are those of each stretch of time in which the same flows are active, weighted by
-/// its length: of the mean rate of each link in that stretch, counted in payload of full packets.
-/// What unresponsive flows send is served first. None for an unresponsive flow, a flow that was
-/// never active or was left nothing; for all flows where a demand or a rate is not known from the
-/// scenario (flows arrive, an `app` pauses or answers, a radio with overheads or pauses), and where
+/// The fair rate of a flow is a mean over stretches of time in which the same flows are active,
+/// weighted by their lengths. In each stretch, the capacity of a link is its mean rate, counted in
+/// payload of full packets, and unresponsive flows are served first.
+///
+/// The share stays `None` for an unresponsive flow, a flow that was never active, and a flow with a
+/// fair rate of zero. It stays `None` for all flows if the scenario does not determine a demand or
+/// a rate (workloads, an `app` with pauses or requests, a radio with overheads or silences), or if
 /// there are too many flows of different kinds.
 pub fn set_max_min_shares<'a>(
     scenario: &Scenario,
@@ -46,11 +49,11 @@ pub fn set_max_min_shares<'a>(
     }
 }
 
-/// The most steps of filling: each stretch takes as many as the square of the kinds of flow.
+/// Largest number of filling steps. Each stretch takes the square of the number of kinds of flow.
 const MOST_STEPS: usize = 100_000_000;
 
-/// The mean max-min fair rate of each flow while it is active, bit/s of payload. Flows of one route
-/// and one application have the same rate while they are active.
+/// Returns the mean max-min fair rate of each flow while it is active, in bit/s of payload. Active
+/// flows of one kind, with the same route and application, have the same rate.
 fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> {
     let times = stretches(scenario, active);
     let (kinds, kind_of) = kinds(&scenario.flows);
@@ -61,7 +64,7 @@ fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> 
         .map(|link| capacity(scenario, link, &times))
         .collect();
     let mut changes = vec![Vec::new(); times.len()];
-    let place = |at: Time| times.binary_search(&at).expect("stretches end there");
+    let place = |at: Time| times.binary_search(&at).expect("a stretch ends then");
     for (kind, (from, to)) in kind_of
         .iter()
         .zip(active)
@@ -71,7 +74,7 @@ fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> 
         changes[place(*to)].push((*kind, -1));
     }
     let mut counts = vec![0_i64; kinds.len()];
-    // Of each kind its rate times time, from the beginning to each end of a stretch.
+    // For each kind, the integral of its rate from the start to the end of each stretch.
     let mut areas = vec![vec![0.0]; kinds.len()];
     for (index, stretch) in times.windows(2).enumerate() {
         for (kind, change) in &changes[index] {
@@ -107,7 +110,7 @@ fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> 
     Some(kind_of.iter().zip(active).map(mean).collect())
 }
 
-/// One flow of each kind, and the kind of each flow.
+/// Returns one flow of each kind, and the index of the kind of each flow.
 fn kinds(flows: &[Flow]) -> (Vec<&Flow>, Vec<usize>) {
     let mut kinds: Vec<&Flow> = Vec::new();
     let mut numbers = BTreeMap::new();
@@ -128,7 +131,8 @@ fn kinds(flows: &[Flow]) -> (Vec<&Flow>, Vec<usize>) {
     (kinds, of)
 }
 
-/// When a flow comes or goes, or the path or an application changes, while a flow is active.
+/// Returns the ends of the stretches: the times at which a flow starts or ends, or the path or an
+/// application changes.
 fn stretches(scenario: &Scenario, active: &[(Time, Time)]) -> Vec<Time> {
     let path = &scenario.path;
     let rates = path.schedule(|change| change.rate);
@@ -150,7 +154,7 @@ fn stretches(scenario: &Scenario, active: &[(Time, Time)]) -> Vec<Time> {
     times
 }
 
-/// The times at which a schedule sets another value than the one before.
+/// Returns the times at which a schedule changes the value.
 fn differing<T: PartialEq + Copy>(
     first: T,
     schedule: impl Iterator<Item = (Span, T)>,
@@ -163,8 +167,8 @@ fn differing<T: PartialEq + Copy>(
         .flatten()
 }
 
-/// What a link carries of payload in the mean of each stretch, bit/s; no more than a shaper or a
-/// policer lets through.
+/// Returns the mean payload rate that a link can carry in each stretch, in bit/s, limited by its
+/// shaper and policer.
 fn capacity(scenario: &Scenario, number: usize, times: &[Time]) -> Vec<f64> {
     let mut shapers = elements::shapers(scenario, number);
     let mut policers = elements::policers(scenario, number);
@@ -181,7 +185,7 @@ fn capacity(scenario: &Scenario, number: usize, times: &[Time]) -> Vec<f64> {
         .collect()
 }
 
-/// What the application provides at that time, bit/s.
+/// Returns the rate at which the application writes data at a time, in bit/s.
 fn demand(flow: &Flow, at: Time) -> f64 {
     let scheduled = flow
         .app_schedule
@@ -193,14 +197,15 @@ fn demand(flow: &Flow, at: Time) -> f64 {
         .map_or(NO_DEMAND, Rate::as_f64)
 }
 
-/// Flows of one kind, of which each gets the same.
+/// Flows of one kind, which all have the same rate.
 struct Filling<'a> {
     route: &'a [usize],
     demand: f64,
     flows: f64,
 }
 
-/// The rate of one flow of each kind; takes those of all from what the links have left.
+/// Returns the rate of one flow of each kind, and subtracts the rates of all flows from the
+/// remaining capacities of the links, `left`.
 fn fill(left: &mut [f64], kinds: &[Filling]) -> Vec<f64> {
     let mut rates = vec![0.0; kinds.len()];
     let mut growing: Vec<usize> = (0..kinds.len()).collect();

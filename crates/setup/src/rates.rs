@@ -3,9 +3,9 @@ use fullpipe_units::{Rate, Time};
 
 use crate::elements;
 
-/// The rate at which the bottleneck can send over time: (from, rate) each, of a rate that varies by
-/// a pattern the means of `bins` equal parts of the run. Where a shaper is slower, it is the
-/// shaper's.
+/// Returns the rate of the bottleneck over time, as pairs of a time and the rate from then on. With
+/// a rate pattern these are means over `bins` equal parts of the run. A slower shaper limits the
+/// rate.
 pub fn rate_over_time(scenario: &Scenario, bins: u64) -> Vec<(Time, Rate)> {
     let path = &scenario.path;
     let mut times: Vec<Time> = path

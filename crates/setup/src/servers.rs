@@ -1,4 +1,4 @@
-//! Slowdowns of the flows that arrived, beside what two servers would have made of the same flows.
+//! Slowdowns of the flows that arrived, compared with two ideal servers of the same flows.
 
 use fullpipe_scenario::{Link, Scenario};
 use fullpipe_trace::slowdown::{Completion, Served, Slowdowns};
@@ -6,14 +6,14 @@ use fullpipe_trace::{MeasuredTime, Transfer};
 use fullpipe_units::{Bytes, Span, Time};
 use fullpipe_workload::{Chunk, Jobs};
 
-/// What the servers are told while flows arrive; nothing where no server of one rate stands for the
-/// path.
+/// The flows that the ideal servers serve; `None` if the path has no equivalent server of a
+/// constant rate.
 #[derive(Debug)]
 pub struct Servers(Option<Jobs>);
 
 impl Servers {
-    /// A server as fast as the slowest link of the route, if that is one route and the rate stays
-    /// as it is.
+    /// Creates servers as fast as the slowest link of the route, if all workloads have the same
+    /// route and its rates are constant.
     pub fn new(scenario: &Scenario) -> Servers {
         let Some(first) = scenario.workloads.first() else {
             return Servers(None);
@@ -33,14 +33,15 @@ impl Servers {
         Servers(one.then(|| Jobs::new(scenario.wire(first))))
     }
 
-    /// The next row among the transfers.
+    /// Adds a flow, in the order of the transfers.
     pub fn add(&mut self, start: Time, bytes: Bytes, chunks: &[Chunk], rtt: Span) {
         if let Some(jobs) = &mut self.0 {
             jobs.add(start, bytes, chunks, rtt);
         }
     }
 
-    /// The slowdowns of each of so many workloads: of the flows that arrived within the window.
+    /// Returns the slowdowns of each of the `workloads`, for the flows that arrived within the
+    /// window.
     pub fn slowdowns(
         self,
         transfers: &[Transfer],

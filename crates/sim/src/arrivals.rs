@@ -2,13 +2,13 @@
 //! with the number of active flows.
 //!
 //! A connection is closed when all its data is acknowledged. Packets still in flight then (a
-//! spurious retransmission, or its ACK) cross their links as usual, and nobody receives them. When
-//! all its FIFOs of packets in flight are empty, its slot is free.
+//! spurious retransmission, or its ACK) cross their links as usual, but have no receiver. When all
+//! FIFOs of packets in flight are empty, the flow's slot is free.
 //!
 //! Only the next arrival of each workload is on the event queue; [`ArrivalGenerator`] draws it when
-//! the one before has come. An event names the slot and the flow's number. Numbers are never reused
-//! and break ties, and an event is stale if its number is not that of the slot's flow. So no result
-//! depends on the slot; a test compares, bit for bit, with a run that never reuses one
+//! the previous flow has arrived. An event names the slot and the flow's number. Numbers are never
+//! reused and break ties, and an event is stale if its number is not that of the slot's flow. So no
+//! result depends on the slot; a test compares, bit for bit, with a run that never reuses one
 //! (`Simulation::with_fresh_state`).
 
 use fullpipe_cc::Registry;
@@ -24,11 +24,11 @@ use crate::flow::{AnySender, Flow};
 use crate::lazy_timer::LazyTimer;
 use fullpipe_setup::{Algorithms, Servers, choose};
 
-/// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned
-/// away.
+/// Most active flows at once, over all workloads; they take about a gigabyte. Further flows are
+/// turned away.
 const MOST_ACTIVE: usize = 200_000;
 
-/// Lanes keep room for so many packets for the slot's next flow.
+/// Capacity in packets that FIFOs keep for the slot's next flow.
 pub(crate) const KEPT: usize = 256;
 
 /// A workload in a run.
@@ -39,7 +39,7 @@ struct Workload {
     meter: WorkloadMeter,
 }
 
-/// Which arrival a flow is: its row among the transfers.
+/// Identity of a flow that arrived: its workload, and its row among the transfers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     workload: u32,
@@ -53,12 +53,12 @@ pub(crate) struct Workloads {
     transfers: Vec<Transfer>,
     servers: Servers,
     window: MeasuredTime,
-    /// Flows that do not arrive lie in the first slots.
+    /// Number of flows from the scenario's `[[flow]]` tables, which occupy the first slots.
     pub(crate) others: usize,
-    /// Slots whose flow is gone.
+    /// Slots whose flow has ended.
     free: Vec<u32>,
     active: usize,
-    /// Use no slot a second time. For the test that this changes nothing.
+    /// Reuse no slot, for the test that reuse changes nothing.
     pub(crate) fresh: bool,
 }
 
@@ -95,7 +95,7 @@ impl Workloads {
         })
     }
 
-    /// Puts the first arrival of each on the event queue.
+    /// Puts the first arrival of each workload on the event queue.
     pub(crate) fn begin(&self, event_queue: &mut EventQueue) {
         self.all
             .iter()
@@ -103,8 +103,8 @@ impl Workloads {
             .for_each(|(index, workload)| workload.announce(index, event_queue));
     }
 
-    /// The next flow of a workload arrives: its slot, in which it is about to start; none when it
-    /// is turned away.
+    /// Lets the next flow of a workload arrive; returns the slot in which it is about to start, or
+    /// `None` if it is turned away.
     pub(crate) fn arrive(
         &mut self,
         scenario: &Scenario,
@@ -161,8 +161,8 @@ impl Workloads {
         Some(slot)
     }
 
-    /// Something has happened to a flow that is closed: takes over what was measured, and frees its
-    /// slot if nothing of it is on the way any more.
+    /// Handles an event of a closed flow: takes over its measurements, and frees its slot once none
+    /// of its packets are in flight.
     #[cold]
     pub(crate) fn tidy(&mut self, flow: &mut Flow) {
         let Some(arrived) = flow.arrived else { return };
@@ -196,13 +196,13 @@ impl Workloads {
         (flow.settled, self.active) = (true, self.active - 1);
     }
 
-    /// (workload, flows under way) of each.
+    /// Number of active flows of each workload, as (workload, flows).
     pub(crate) fn active(&self) -> impl Iterator<Item = (u32, u64)> {
         (0..).zip(self.all.iter().map(|workload| workload.meter.active()))
     }
 
-    /// The run is over: what of each flow was not taken over yet, then the metrics, what spoils
-    /// them, and each transfer.
+    /// Ends the run: takes over the remaining measurements of the flows, then returns the metrics,
+    /// warnings about them, and all transfers.
     pub(crate) fn finish(
         mut self,
         scenario: &Scenario,
@@ -248,17 +248,17 @@ impl Workloads {
 }
 
 impl Workload {
-    /// Puts its next arrival on the event queue, if there is one while it lasts.
+    /// Puts the workload's next arrival on the event queue, if there is one within the run.
     fn announce(&self, index: usize, event_queue: &mut EventQueue) {
         if let Some(at) = self.coming.next_at() {
             event_queue.push(at, EventKind::Arrive, FlowKey::other(index), 0);
         }
     }
 
-    /// The flow that has come, in the memory of another that is gone, if there is one.
+    /// Builds the flow that has arrived, in the memory of one that has ended, if any.
     #[expect(
         clippy::too_many_arguments,
-        reason = "each is another thing that a flow is made of"
+        reason = "a flow is made of all these parts"
     )]
     fn flow(
         &self,
@@ -314,7 +314,7 @@ impl Workload {
 }
 
 impl AnySender {
-    /// The TCP sender, that of a closed connection, too.
+    /// The TCP sender, including that of a closed connection.
     fn connection(&mut self) -> Option<&mut fullpipe_tcp::Sender<fullpipe_cc::AnyController>> {
         match self {
             AnySender::Closed(sender) => Some(sender),
@@ -322,7 +322,7 @@ impl AnySender {
         }
     }
 
-    /// What it leaves to the next one.
+    /// Takes the memory that the next flow can reuse.
     fn take_memory(&mut self) -> Memory {
         match std::mem::replace(self, AnySender::Gone) {
             AnySender::Closed(sender) => sender.into_memory(),
@@ -332,7 +332,7 @@ impl AnySender {
 }
 
 impl Flow {
-    /// Everything was acknowledged: the connection is over at `now`.
+    /// Closes the connection at `now`, since everything is acknowledged.
     #[cold]
     pub(crate) fn close(&mut self, now: Time) {
         self.source = match std::mem::replace(&mut self.source, AnySender::Gone) {

@@ -1,4 +1,4 @@
-//! From a scenario to a simulation that can begin.
+//! Construction of a simulation from a scenario.
 
 mod app;
 mod connection;
@@ -26,7 +26,7 @@ use path::{ACCESS_SPEED, access_rate, network_link};
 pub(crate) use connection::{check_window, connection};
 pub(crate) use path::flow_path;
 
-/// So many arriving flows at once the event queue is laid out for.
+/// Number of simultaneously active arriving flows for which the event queue is sized.
 const UNDER_WAY: usize = 512;
 
 pub(crate) fn simulation(
@@ -68,7 +68,7 @@ pub(crate) fn simulation(
     })
 }
 
-/// The links, and no event yet.
+/// The links, with an empty event queue.
 fn network(scenario: &Scenario, window: MeasuredTime) -> Network {
     let arriving = if scenario.workloads.is_empty() {
         0
@@ -87,28 +87,28 @@ fn network(scenario: &Scenario, window: MeasuredTime) -> Network {
     }
 }
 
-/// Puts the first sample on the event queue, and the one behind the end.
+/// Schedules the first sample, and the one after the end of the run.
 fn begin_samples(event_queue: &mut EventQueue, end: Time, interval: Option<Span>) {
     let mut sample = |at| event_queue.push(at, EventKind::Sample, FlowKey::other(0), 0);
-    // Nothing that a short cut lets happen is after the end.
+    // No shortcut acts at or after the earliest entry, so this entry stops them at the end.
     sample(end + Span::from_nanos(1));
     if let Some(interval) = interval {
         sample(Time::ZERO + interval);
     }
 }
 
-/// Builds the flows that do not arrive, one by one.
+/// Builds the flows of the `[[flow]]` tables, one at a time.
 struct FlowBuilder<'a> {
     scenario: &'a Scenario,
     registry: &'a Registry,
     window: MeasuredTime,
     level: TraceLevel,
     observer: Measurement,
-    /// The groups of trace columns that are declared, by algorithm.
+    /// Declared groups of trace columns, by algorithm.
     groups: BTreeMap<&'static str, usize>,
 }
 
-/// The ends of a flow, with the trace's groups of columns of their algorithms.
+/// The two ends of a flow, with the groups of trace columns of their algorithms.
 struct Ends {
     source: AnySender,
     receiver: Receiver,
@@ -193,7 +193,7 @@ impl FlowBuilder<'_> {
         })
     }
 
-    /// The group of trace columns of an algorithm, declared once.
+    /// The group of trace columns of an algorithm, which is declared once.
     fn declare<Build>(&mut self, descriptor: &Descriptor<Build>) -> usize {
         *self
             .groups
@@ -202,12 +202,12 @@ impl FlowBuilder<'_> {
     }
 }
 
-/// The rate of unresponsive traffic. What its access link can't carry would wait in front of it
-/// without end.
+/// The rate of unresponsive traffic. Traffic beyond the rate of its access link would pile up in
+/// front of that link without bound.
 fn constant_rate(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Result<Rate, Error> {
     let rate = spec
         .app_rate
-        .expect("a flow with cc = \"none\" has a rate, or the scenario is refused");
+        .expect("a flow with cc = \"none\" and no rate is refused");
     let most = access_rate(scenario).mul_f64(SMSS.as_f64() / fullpipe_scenario::PACKET.as_f64());
     if rate > most {
         let problem = format!(

@@ -1,5 +1,5 @@
-//! The loop: takes what is due first, lets it happen, and goes on inside a flow for as long as
-//! nothing else can come before.
+//! The main loop: takes the earliest event, handles it, and stays inside a flow for as long as
+//! nothing else can happen first.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,7 @@ pub struct Simulation {
 impl Simulation {
     /// A run about to begin.
     ///
-    /// # Errors
-    /// As of [`run`](crate::run).
+    /// # Errors As for [`run`](crate::run).
     pub fn new(
         scenario: &Scenario,
         registry: &fullpipe_cc::Registry,
@@ -43,19 +42,19 @@ impl Simulation {
         build::simulation(scenario, registry, level)
     }
 
-    /// Takes no short cuts from now on: every packet and ACK goes through the event queue. Slower,
-    /// and the same to the bit; a test holds the two against each other.
+    /// Takes no shortcuts from now on: every packet and ACK goes through the event queue. This is
+    /// slower but gives the same result to the bit; a test compares the two.
     pub fn step_by_step(&mut self) {
         self.network.event_queue.stepping = true;
     }
 
-    /// Lets no arriving flow lie where another lay, from now on. Takes more memory, and is the same
-    /// to the bit; a test holds the two against each other.
+    /// Reuses no slot for arriving flows from now on. This takes more memory but gives the same
+    /// result to the bit; a test compares the two.
     pub fn with_fresh_state(&mut self) {
         self.workloads.fresh = true;
     }
 
-    /// Goes on for about `steps` steps; true when the run is over.
+    /// Advances by about `steps` steps; returns true when the run is over.
     pub fn advance(&mut self, steps: u64) -> bool {
         let until = self.network.events.saturating_add(steps);
         while self.network.events < until {
@@ -73,8 +72,8 @@ impl Simulation {
         false
     }
 
-    /// Goes on to `at`, past all that happens then; true when the run is over. Nothing else changes
-    /// of the run by it.
+    /// Advances to `at`, including everything that happens then; returns true when the run is over.
+    /// The stop itself does not change the run.
     pub fn advance_to(&mut self, at: Time) -> bool {
         self.network
             .event_queue
@@ -97,15 +96,15 @@ impl Simulation {
         }
     }
 
-    /// Fetches the flows that come soon: first what of them lies at a known place, and when that
-    /// has arrived, what it points to.
+    /// Prefetches the flows whose events are next: first the part at a known address, and when that
+    /// has been loaded, the memory to which it points.
     #[inline]
     fn prefetch_next(&self) {
         if let Some(event) = self.network.event_queue.ahead(4) {
             match event.kind() {
                 EventKind::Ack => prefetch(&self.flows[event.slot()]),
                 EventKind::Transmit | EventKind::Arrive | EventKind::Sample | EventKind::Pause => {}
-                // Mostly fires early.
+                // Such events usually fire early.
                 _ => prefetch(&self.flows[event.slot()].timer),
             }
         }
@@ -119,12 +118,12 @@ impl Simulation {
         }
     }
 
-    /// The time reached.
+    /// The current time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Steps taken.
+    /// Number of steps taken.
     pub fn events(&self) -> u64 {
         self.network.events
     }
@@ -133,7 +132,7 @@ impl Simulation {
     fn dispatch(&mut self, event: Event) {
         let (now, kind) = (event.at(), event.kind());
         self.now = now;
-        // One test for what concerns no flow that is there.
+        // A single test excludes the events that do not belong to a flow.
         if matches!(
             kind,
             EventKind::Transmit | EventKind::Arrive | EventKind::Sample | EventKind::Pause
@@ -147,7 +146,7 @@ impl Simulation {
         }
         let flow = &mut self.flows[event.slot()];
         let watched = flow.watched;
-        // A slot may be another flow's by now.
+        // The slot may belong to another flow by now.
         if watched && flow.key != event.key() {
             return;
         }
@@ -161,8 +160,8 @@ impl Simulation {
         }
     }
 
-    /// Something has happened to a watched flow: perhaps it is over.
-    #[inline(never)] // the usual flow is not watched
+    /// Handles an event of a watched flow, which may be over.
+    #[inline(never)] // most flows are not watched
     fn tidy(&mut self, slot: usize) {
         let flow = &mut self.flows[slot];
         if flow.closed.is_some() {
@@ -170,7 +169,7 @@ impl Simulation {
         }
     }
 
-    /// The trace takes its samples.
+    /// Takes the samples for the trace.
     #[cold]
     fn sample(&mut self, now: Time) {
         self.network.events += 1;
@@ -179,7 +178,7 @@ impl Simulation {
             .sample(now, others, &self.workloads, &mut self.network);
     }
 
-    /// A flow of a workload arrives, and begins.
+    /// Lets a flow of a workload arrive and start.
     #[cold]
     fn arrive(&mut self, workload: usize, now: Time) {
         let Simulation {
@@ -198,8 +197,8 @@ impl Simulation {
         }
     }
 
-    /// A link whose queue decides can send: the next packet, and those behind it while nothing else
-    /// can come before.
+    /// Lets a link with an AQM queue send: the next packet, and further ones while nothing else can
+    /// happen first.
     fn transmit(&mut self, link: usize, mut now: Time) {
         loop {
             self.network.events += 1;
@@ -226,7 +225,7 @@ impl Simulation {
         }
     }
 
-    /// The run's results. A run that was not over gives what it has.
+    /// Returns the results of the run, or of its part so far if it is not over.
     pub fn finish(mut self) -> Run {
         let (mut flows, mut rates) = (Vec::with_capacity(self.flows.len()), Vec::new());
         for (flow, spec) in self.flows.iter_mut().zip(&self.scenario.flows) {

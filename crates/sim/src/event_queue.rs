@@ -1,47 +1,47 @@
-//! What is due: one heap entry for each thing that can happen next to a flow, whatever it has in
-//! flight.
+//! The event queue: one heap entry for each thing that can happen next to a flow, however much it
+//! has in flight.
 
 use fullpipe_units::{Span, Time};
 
-/// What happens. The order breaks ties of time: (time, class, flow, hop), never by insertion.
+/// Kind of event. Ties of time are broken by (time, class, flow, hop), never by insertion order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum EventKind {
-    /// A flow begins.
+    /// A flow starts.
     Start,
-    /// The next flow of a workload arrives. The workload stands in the place of a flow.
+    /// The next flow of a workload arrives. The workload's index replaces the flow.
     Arrive,
-    /// A link whose queue decides can send again. It stands in the place of a flow.
+    /// A link with an AQM queue can send again. The link's index replaces the flow.
     Transmit,
-    /// The first data packet on the way to a hop of the flow's route arrives there.
+    /// The first data packet in flight to a hop of the flow's route arrives there.
     Segment,
-    /// The first data packet on the way to the receiver on a line that reorders arrives there.
+    /// The first data packet in flight to the receiver on a reordering line arrives there.
     Arrival,
-    /// The first ACK on the way to a hop of the flow's reverse route, or to the sender, arrives
+    /// The first ACK in flight to a hop of the flow's reverse route, or to the sender, arrives
     /// there.
     Ack,
     /// A program on a host at one of the flow's ends takes a turn: the sender's (hop 0) or the
     /// receiver's.
     Turn,
-    /// The receiver's delayed ACK.
+    /// The receiver's delayed ACK is due.
     DelayedAck,
-    /// The sender's loss timer, or its controller's.
+    /// The sender's loss timer, or a timer of its controller, is due.
     Timer,
-    /// The sender's pacer, or its application.
+    /// The sender may send, by its pacer or its application.
     Departure,
-    /// The trace takes its samples.
+    /// A sample for the trace is due.
     Sample,
-    /// Who drives the run wants to look at it.
+    /// The caller wants to inspect the run.
     Pause,
 }
 
-/// A flow: its number, by which ties are broken, and the slot where it lies. Numbers are never used
-/// again, slots are.
+/// A flow: its number, which breaks ties, and the slot that it occupies. Numbers are never reused,
+/// slots are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowKey(u64);
 
 impl FlowKey {
-    /// Slots that there can be.
+    /// Number of slots that can exist.
     pub(crate) const SLOTS: usize = 1 << SLOT_BITS;
 
     pub(crate) fn new(number: u32, slot: usize) -> FlowKey {
@@ -49,7 +49,7 @@ impl FlowKey {
         FlowKey(u64::from(number) << SLOT_BITS | slot as u64)
     }
 
-    /// What is no flow, but stands in the place of one.
+    /// A key for a workload or link instead of a flow.
     pub(crate) fn other(number: usize) -> FlowKey {
         FlowKey::new(number as u32, number)
     }
@@ -65,12 +65,12 @@ impl FlowKey {
     }
 }
 
-/// Of an entry's lower half: class, number, slot, hop.
+/// Bits in the lower half of an entry, which holds class, number, slot and hop.
 const SLOT_BITS: u32 = 20;
 const HOP_BITS: u32 = 8;
 const CLASS_SHIFT: u32 = 60;
 
-/// An entry: when, and what of whom, in one number: comparing two takes no branch.
+/// An entry: time, kind and key in one number, so that comparing two takes no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
 
@@ -109,7 +109,7 @@ impl Event {
         FlowKey((self.0 as u64 & ((1 << CLASS_SHIFT) - 1)) >> HOP_BITS)
     }
 
-    /// The slot of its flow, or what stands in its place.
+    /// Slot of its flow, or index of the workload or link.
     #[inline]
     pub(crate) fn slot(&self) -> usize {
         (self.0 as u64 >> HOP_BITS) as usize & (FlowKey::SLOTS - 1)
@@ -121,32 +121,32 @@ impl Event {
     }
 }
 
-/// Children a node: four entries are one cache line.
+/// Children per heap node: four entries fill one cache line.
 const ARITY: usize = 4;
 
-/// The entries, earliest first. Of ten thousand flows most are due later ([`FarFuture`]); those of
-/// the nearest bucket of time are sorted, so the next flows are known; additions to that bucket go
-/// into a heap with four children per node, which stays small.
+/// The entries, earliest first. With ten thousand flows most are due later ([`FarFuture`]). Entries
+/// of the nearest bucket of time are sorted, so the next flows are known. Additions to that bucket
+/// go into a heap with four children per node, which stays small.
 ///
-/// What happens mostly puts an entry of its own in its place, so one taken from the heap leaves a
-/// hole at the root that the next one added fills: one walk down the heap for the two.
+/// Handling an event usually schedules its successor. So an entry taken from the heap leaves a hole
+/// at the root, which the next addition fills: one walk down the heap instead of two.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// Latest first.
+    /// Sorted entries of the nearest bucket, latest first.
     stretch: Vec<Event>,
     heap: Vec<Event>,
     later: FarFuture,
-    /// The entry at the root was taken.
+    /// Whether the entry at the root was taken.
     hole: bool,
-    /// The earliest of the others.
+    /// Earliest entry in stretch and heap.
     next: Option<Event>,
-    /// Take no short cut: everything goes through the event queue. For the test that the short cuts
-    /// change nothing.
+    /// Take no shortcuts: everything goes through the event queue. For the test that the
+    /// shortcuts change nothing.
     pub(crate) stepping: bool,
 }
 
 impl EventQueue {
-    /// One for so many flows.
+    /// An empty queue, sized for `flows` flows.
     pub(crate) fn new(flows: usize) -> EventQueue {
         EventQueue {
             stretch: Vec::new(),
@@ -173,7 +173,7 @@ impl EventQueue {
         }
     }
 
-    /// Takes the first.
+    /// Removes the earliest entry.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
         if self.hole {
@@ -205,7 +205,7 @@ impl EventQueue {
         first
     }
 
-    /// What comes so many entries after the one taken last, unless something is added before it.
+    /// The entry `entries` places after the one taken last, unless others are added before it.
     #[inline]
     pub(crate) fn ahead(&self, entries: usize) -> Option<Event> {
         self.stretch
@@ -214,8 +214,8 @@ impl EventQueue {
             .map(|place| self.stretch[place])
     }
 
-    /// Whether what happens at `at` surely comes before everything that is due: then it may happen
-    /// right away.
+    /// Whether something that happens at `at` certainly precedes everything else scheduled, so that
+    /// it may be handled at once.
     #[inline]
     pub(crate) fn is_first(&self, at: Time) -> bool {
         !self.stepping && self.next.is_none_or(|next| at < next.at())
@@ -251,7 +251,7 @@ impl EventQueue {
         loop {
             let first = place * ARITY + 1;
             let (child, offset) = match self.heap.get(first..first + ARITY) {
-                // Of known length, so unrolled.
+                // A slice of known length, so that the loop is unrolled.
                 Some(children) => least(&children[..ARITY]),
                 None if first < self.heap.len() => least(&self.heap[first..]),
                 None => break,
@@ -266,27 +266,27 @@ impl EventQueue {
     }
 }
 
-/// Stretches of time that are told apart.
+/// Number of buckets of time.
 const STRETCHES: usize = 512;
 
-/// What is due later, sorted by stretches of time only: a heap of everything that ten thousand
-/// flows wait for would not stay in the cache, and each step down it would wait for memory.
+/// Entries that are due later, sorted only into buckets of time. A heap of everything that ten
+/// thousand flows wait for would not fit in the cache, and each step down it would wait for memory.
 #[derive(Debug)]
 struct FarFuture {
     stretches: Box<[Vec<Event>]>,
-    /// Length of one: 2 to this power, ns.
+    /// Length of a bucket: 2 to this power, ns.
     shift: u32,
-    /// The first that was not taken, and when it begins.
+    /// First bucket that was not taken, and its start.
     first: usize,
     from: Time,
-    /// What is due behind the last of them.
+    /// Entries behind the last bucket.
     beyond: Vec<Event>,
 }
 
 impl FarFuture {
     fn new(flows: usize) -> FarFuture {
-        // Few enough entries a stretch for a small heap, and yet all of them together longer than
-        // most timers.
+        // Buckets have few enough entries for a small heap, and together cover more time than most
+        // timers.
         let shift = 33_u32.saturating_sub(flows.max(1).ilog2());
         let stretches = vec![Vec::new(); STRETCHES].into();
         FarFuture {
@@ -298,7 +298,7 @@ impl FarFuture {
         }
     }
 
-    /// Adds what is not due before `from`.
+    /// Adds an entry that is not due before `from`.
     #[inline]
     fn push(&mut self, event: Event) {
         let ahead = (event.at() - self.from).as_nanos() >> self.shift;
@@ -309,7 +309,7 @@ impl FarFuture {
         }
     }
 
-    /// Takes the first stretch in which something is due, latest first.
+    /// Takes the first bucket with entries, latest entry first.
     fn next(&mut self) -> Vec<Event> {
         loop {
             while let Some(stretch) = self.stretches.get_mut(self.first) {
@@ -340,7 +340,7 @@ mod tests {
     fn ties_are_broken_by_what_and_whom_not_by_insertion() {
         let mut event_queue = EventQueue::new(1);
         let (early, late) = (Time::from_nanos(1), Time::from_nanos(2));
-        // Numbers are against the order of slots.
+        // Numbers run against the order of slots.
         let key = |number: u32| FlowKey::new(number, 100 - number as usize);
         event_queue.push(late, EventKind::Start, key(0), 0);
         event_queue.push(early, EventKind::Timer, key(7), 0);
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn agrees_with_a_sorted_list_whatever_is_pushed_and_popped() {
         let mut rng = fullpipe_units::Rng::stream(1, "agenda", "test");
-        // Stretches of a nanosecond: several rounds of them.
+        // Buckets of a nanosecond, so that several rounds occur.
         let (mut event_queue, mut list) = (EventQueue::new(usize::MAX), Vec::new());
         for step in 0..100_000 {
             if rng.chance(0.5) || list.len() > 200 {

@@ -1,4 +1,4 @@
-//! One flow: its endpoints and what it has on the way between them.
+//! A flow: its endpoints, and its packets in flight between them.
 
 use fullpipe_cc::{AnyController, Observer, Transition};
 use fullpipe_tcp::{AckOutcome, LIMITS, Limit, Receiver, Segment, Sender, Unresponsive};
@@ -14,20 +14,20 @@ use crate::lazy_timer::LazyTimer;
 use crate::link::NetworkLink;
 use crate::prefetch::{prefetch, prefetch_at};
 
-/// Who sends.
+/// The sending end of a flow.
 #[derive(Debug)]
 pub(crate) enum AnySender {
     Tcp(Sender<AnyController>),
-    /// A TCP sender on a host that takes time.
+    /// A TCP sender on a host whose processing takes time.
     Hosted(Box<SendingHost>),
     Unresponsive(Unresponsive),
-    /// One that has arrived, and is done.
+    /// A sender of an arrived flow that has finished.
     Closed(Sender<AnyController>),
-    /// Nobody any more.
+    /// The flow has ended and its state was freed.
     Gone,
 }
 
-/// A data packet between two hops, and how long it has waited in queues so far.
+/// A data packet between two hops, with its waiting time in queues so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketInTransit {
     pub(crate) segment: Segment,
@@ -42,39 +42,39 @@ pub(crate) struct Flow {
     pub(crate) receiver: Receiver,
     pub(crate) path: FlowPath,
     pub(crate) meter: FlowMeter,
-    /// The events that count; later ones of the same class are stale.
+    /// Deadlines of the valid events; other events of the same class are stale.
     pub(crate) timer: LazyTimer,
     pub(crate) departure: LazyTimer,
-    /// What is in order when the transfer, or the answer, is complete, if it ends.
+    /// Bytes that the receiver needs in order for the transfer, or the answer, to be complete;
+    /// `None` for an unlimited flow.
     pub(crate) total: Option<Bytes>,
     pub(crate) transitions: Transitions,
-    /// The trace's groups of columns, of the sender's and the receiver's algorithm, and what the
-    /// last ACK told.
+    /// Groups of trace columns of the sender's and the receiver's algorithm.
     pub(crate) group: usize,
     pub(crate) window_group: Option<usize>,
     pub(crate) last: AckOutcome,
-    /// Its last row is in the trace.
+    /// Whether its last row is in the trace.
     pub(crate) finished: bool,
-    /// Somebody is told of each of its ACKs: the trace, or those that wait for its end.
+    /// Whether its ACKs are watched, for the trace or for the end of an arrived flow.
     pub(crate) watched: bool,
-    /// Which of those that arrive it is.
+    /// Arrival index, for a flow of a workload.
     pub(crate) arrived: Option<Arrived>,
-    /// When its connection was over.
+    /// Time at which the connection closed.
     pub(crate) closed: Option<Time>,
-    /// Its closing was handled.
+    /// Whether the close was processed.
     pub(crate) settled: bool,
 }
 
-/// A flow in parts that change side by side.
+/// Borrows of a flow's parts, to change them side by side.
 pub(crate) struct Parts<'a> {
     pub(crate) source: &'a mut AnySender,
     pub(crate) transitions: &'a mut Transitions,
     pub(crate) last: &'a mut AckOutcome,
-    /// What a packet meets once it has left.
+    /// The path of a packet after the sender.
     pub(crate) path: ForwardPath<'a>,
 }
 
-/// Collects transitions, when somebody wants them.
+/// Collects transitions, if they are wanted.
 #[derive(Debug)]
 pub(crate) struct Transitions {
     pub(crate) flow: u32,
@@ -96,7 +96,7 @@ impl Observer for Transitions {
     }
 }
 
-/// What the flows share, and a step of the network may change.
+/// State shared by all flows, which any step may change.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) event_queue: EventQueue,
@@ -105,7 +105,7 @@ pub(crate) struct Network {
 }
 
 impl AnySender {
-    /// The TCP sender, if it is one.
+    /// The TCP sender, if there is one.
     pub(crate) fn tcp(&mut self) -> Option<&mut Sender<AnyController>> {
         match self {
             AnySender::Tcp(sender) => Some(sender),
@@ -116,7 +116,7 @@ impl AnySender {
 }
 
 impl Flow {
-    /// One of which nothing is known yet to the trace.
+    /// A flow that the trace does not know yet.
     pub(crate) fn new(
         key: FlowKey,
         (source, receiver): (AnySender, Receiver),
@@ -149,13 +149,13 @@ impl Flow {
         }
     }
 
-    /// What a packet meets once it has left.
+    /// The path of a packet after the sender.
     #[inline]
     pub(crate) fn forward_path(&mut self) -> ForwardPath<'_> {
         self.parts().path
     }
 
-    /// The sender, and what happens around it, each to change.
+    /// The sender and its surroundings, all mutable.
     #[inline]
     pub(crate) fn parts(&mut self) -> Parts<'_> {
         let at_once = matches!(self.source, AnySender::Tcp(_));
@@ -174,7 +174,7 @@ impl Flow {
         }
     }
 
-    /// For how long each limit held the sender back, until `end` or its own.
+    /// Time for which each limit held the sender back, until `end` or the end of the flow.
     pub(crate) fn limits_held(&mut self, end: Time) -> [Span; LIMITS.len()] {
         let until = self.meter.ended().unwrap_or(end);
         match self.source.tcp() {
@@ -187,7 +187,7 @@ impl Flow {
         }
     }
 
-    /// Fetches what the next ACK will need and the flow itself only points to.
+    /// Prefetches the memory that the next ACK needs and that the flow only points to.
     #[inline]
     pub(crate) fn prefetch_rings(&self) {
         if let AnySender::Tcp(sender) = &self.source {

@@ -1,4 +1,4 @@
-//! What lies between a flow's endpoints.
+//! The path between a flow's endpoints.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,44 +15,45 @@ use crate::in_flight::InFlight;
 use crate::lazy_timer::LazyTimer;
 use crate::reverse::ReverseHop;
 
-/// One item a hop; that of a dumbbell's one hop lies in the flow itself.
+/// One item per hop; that of a dumbbell's single hop is stored inline in the flow.
 pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
 
-/// What lies between the endpoints: its own access link and delays, and the FIFOs of packets in
+/// The path between a flow's endpoints: its own access link and delays, and the FIFOs of packets in
 /// flight to the network's links.
 #[derive(Debug)]
 pub(crate) struct FlowPath {
     pub(crate) access: Serializer,
-    /// Each packet reaches the first link up to this much later.
+    /// Random delay of each packet in front of the first link, up to this time.
     pub(crate) jitter: Option<(Rng, Span)>,
     pub(crate) last_entry: Time,
-    /// Indices of the links on the way, and a FIFO of packets in flight to each.
+    /// Indices of the links of the route; the next field is a FIFO of packets in flight to each.
     pub(crate) route: PerHop<usize>,
     pub(crate) in_flights: PerHop<InFlight<PacketInTransit>>,
-    /// From the last link to the receiver, beyond the links' own delays.
+    /// Delay from the last link to the receiver, in addition to the links' own delays.
     pub(crate) line: DelayLine,
-    /// What is received when its time comes: by arrival, then in order of departure.
+    /// Packets in flight to a receiver that must not read ahead, by arrival, then by departure.
     pub(crate) reordered: BTreeMap<(Time, u64), PacketInTransit>,
     pub(crate) arrivals: LazyTimer,
-    /// What may befall packets in front of the links; none where nothing does on the whole route.
+    /// Impairments in front of the links; `None` without any on the whole route.
     pub(crate) impairments: Option<Box<Impairments>>,
-    /// The same for ACKs: the links, a FIFO of packets in flight to each, and one to the sender.
+    /// The reverse route's links; the next field has a FIFO of ACKs in flight to each, and one to
+    /// the sender.
     pub(crate) reverse_route: Box<[ReverseHop]>,
     pub(crate) acks_in_flight: PerHop<InFlight<Ack>>,
     pub(crate) reverse_line: DelayLine,
     pub(crate) reverse_impairments: Option<Box<Impairments>>,
-    /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
+    /// SACK blocks of all ACKs in flight that have any, in the order of sending.
     pub(crate) blocks: PerHop<VecDeque<Block>>,
     pub(crate) delayed_ack: LazyTimer,
-    /// The receiver's host, if it takes time.
+    /// The receiver's host, if its processing takes time.
     pub(crate) host: Option<Box<ReceivingHost>>,
-    /// Where queues that decide count what befalls its packets.
+    /// Account in which links with AQM queues count its packets.
     pub(crate) account: u32,
-    /// Nobody listens to what is still on the way.
+    /// Whether the flow has ended, so that packets still in flight are ignored.
     pub(crate) gone: bool,
 }
 
-/// The FIFOs of packets in flight of a path, with the room that they have.
+/// A path's FIFOs of packets in flight, with their capacity.
 pub(crate) type InFlights = (
     PerHop<InFlight<PacketInTransit>>,
     PerHop<InFlight<Ack>>,
@@ -60,7 +61,7 @@ pub(crate) type InFlights = (
 );
 
 impl FlowPath {
-    /// Nobody listens at either end any more, nor does a timer.
+    /// Ends the flow at both ends, including its timers.
     pub(crate) fn close(&mut self) {
         self.gone = true;
         self.reordered.clear();
@@ -68,13 +69,13 @@ impl FlowPath {
             (LazyTimer::default(), LazyTimer::default(), None);
     }
 
-    /// Nothing is on its way to a link or to the sender.
+    /// Whether no packet is in flight to a link or to the sender.
     pub(crate) fn is_empty(&self) -> bool {
         self.in_flights.iter().all(InFlight::is_empty)
             && self.acks_in_flight.iter().all(InFlight::is_empty)
     }
 
-    /// The empty FIFOs of packets in flight, for another flow.
+    /// Takes the empty FIFOs of packets in flight, for another flow.
     pub(crate) fn take_in_flights(&mut self) -> InFlights {
         let FlowPath {
             in_flights,
@@ -99,7 +100,7 @@ impl FlowPath {
         )
     }
 
-    /// The same with FIFOs of packets in flight that another flow has left, perhaps on a route of
+    /// Returns the path with the FIFOs of packets in flight of an ended flow, whose route may have
     /// another length.
     pub(crate) fn with_in_flights(
         self,

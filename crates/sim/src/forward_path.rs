@@ -1,4 +1,4 @@
-//! The way of a data packet from its sender to its receiver.
+//! The path of a data packet from its sender to its receiver.
 
 use fullpipe_network::{Admission, Departure, Outcome, PacketKind};
 use fullpipe_tcp::{Ack, Answer, Block, Receiver, Segment};
@@ -11,20 +11,20 @@ use crate::flow_path::FlowPath;
 use crate::link::Sent;
 use crate::waiting::Load;
 
-/// The receiving side of a flow, for the time of a step: what a data packet meets once it has left
-/// the sender.
+/// The part of a flow behind its sender, borrowed for one step: everything that a data packet
+/// passes after the sender.
 pub(crate) struct ForwardPath<'a> {
     pub(crate) key: FlowKey,
     pub(crate) path: &'a mut FlowPath,
     pub(crate) receiver: &'a mut Receiver,
     pub(crate) meter: &'a mut FlowMeter,
     pub(crate) total: &'a mut Option<fullpipe_units::Bytes>,
-    /// A TCP receiver that takes no time.
+    /// Whether the receiver is a TCP receiver without processing time.
     pub(crate) at_once: bool,
 }
 
 impl ForwardPath<'_> {
-    /// A packet leaves the sender.
+    /// Sends a packet from the sender.
     #[inline]
     pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: Segment) {
         if !segment.syn {
@@ -47,8 +47,8 @@ impl ForwardPath<'_> {
         );
     }
 
-    /// A packet is on its way to hop `hop`, where it will be at `at`: it arrives now if nothing can
-    /// come before.
+    /// Sends a packet to hop `hop`, where it arrives at `at`; it arrives now if nothing can happen
+    /// before.
     #[inline]
     fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: PacketInTransit) {
         let in_flight = &mut self.path.in_flights[hop];
@@ -61,7 +61,8 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// A packet arrives at the link of hop `hop`, or behind the last one at the receiver.
+    /// Handles the arrival of a packet at the link of hop `hop`, or at the receiver behind the last
+    /// one.
     #[inline]
     pub(crate) fn arrive(
         &mut self,
@@ -102,8 +103,8 @@ impl ForwardPath<'_> {
         self.receive(network, at, packet);
     }
 
-    /// Whether a packet is lost in front of the link of hop `hop`. If it comes twice there, its
-    /// first self goes its way here.
+    /// Whether a packet is lost in front of the link of hop `hop`. If it is duplicated there, the
+    /// first copy is sent on from here.
     #[inline(never)] // few paths have impairments
     fn is_lost(
         &mut self,
@@ -135,8 +136,7 @@ impl ForwardPath<'_> {
         outcome == Outcome::Lost
     }
 
-    /// A packet or an ACK of the flow was dropped, and not by a queue that decides: those count for
-    /// themselves.
+    /// Counts the drop of a packet or an ACK of the flow. AQM queues count their drops themselves.
     pub(crate) fn dropped(&mut self, now: Time, kind: PacketKind) {
         match kind {
             PacketKind::Data => self.meter.on_dropped(now),
@@ -145,16 +145,16 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// A packet arrives at a link whose queue decides, on hop `hop`.
-    #[inline(never)] // apart from the usual case, which it must not slow down
+    /// Handles the arrival of a packet at a link with an AQM queue, on hop `hop`.
+    #[inline(never)] // separate from the common case, which it must not slow down
     fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: PacketInTransit) {
         let link = self.path.route[hop];
         let admission = network.links[link].offer(now, self.path.account, self.key, hop, packet);
         self.admitted(network, link, now, packet.kind(), admission);
     }
 
-    /// A packet or an ACK of the flow was offered to a link whose queue decides: the link sends, or
-    /// will.
+    /// Continues after a packet or an ACK of the flow was offered to an AQM queue: the link sends
+    /// now or is scheduled to.
     #[inline(always)] // both callers are out of line
     pub(crate) fn admitted(
         &mut self,
@@ -166,7 +166,7 @@ impl ForwardPath<'_> {
     ) {
         let next = match admission {
             Admission::Policed => return self.dropped(now, kind),
-            // Nothing was being sent, so what goes next is this one, if it goes.
+            // The link was idle, so the packet sent now, if any, is this one.
             Admission::Ready => match network.links[link].send(now) {
                 Some(sent) => return self.proceed(network, link, sent),
                 None => network.links[link].call_again_at(),
@@ -180,8 +180,8 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// A queue that decides has sent a packet or an ACK of the flow: it goes on.
-    #[inline(always)] // what is sent is larger than what is called for it
+    /// Sends on a packet or an ACK of the flow that an AQM queue has released.
+    #[inline(always)] // `Sent` is larger than the arguments of the calls here
     pub(crate) fn proceed(&mut self, network: &mut Network, link: usize, sent: Sent) {
         let Sent { hop, at, load, .. } = sent;
         match load {
@@ -195,8 +195,8 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// A packet is at the far end of the link of hop `hop` at `at`: sent by a queue that decides,
-    /// so it goes on whenever the event queue says.
+    /// Sends on a packet that is at the far end of the link of hop `hop` at `at`. It was sent by an
+    /// AQM queue, so its arrival goes through the event queue.
     pub(crate) fn pass_on(
         &mut self,
         network: &mut Network,
@@ -221,8 +221,8 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// A packet is on a line to the receiver that reorders, or to one whose decisions are traced:
-    /// it is received when its time comes.
+    /// Puts a packet on a reordering line, or toward a receiver whose decisions are traced: the
+    /// receiver gets it only when its time comes.
     #[cold]
     fn receive_later(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         let same = self
@@ -237,7 +237,7 @@ impl ForwardPath<'_> {
             .arm(&mut network.event_queue, at, EventKind::Arrival, self.key);
     }
 
-    /// What is on that line arrives as far as it is time.
+    /// Delivers the packets on that line whose time has come.
     #[cold]
     pub(crate) fn arrivals(&mut self, network: &mut Network, now: Time) {
         while let Some(first) = self.path.reordered.first_entry() {
@@ -255,8 +255,8 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// The receiver gets a packet that arrives at `at`, known before that time comes: arrivals are
-    /// in order, and nothing else that happens until then can reach the receiver.
+    /// Delivers a packet that arrives at `at`, possibly ahead of time: arrivals are in order, and
+    /// nothing else can affect the receiver until then.
     #[inline]
     fn receive(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         network.events += 1;
@@ -274,7 +274,7 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// The receiver reads a packet at `now`; `acknowledge` gets its ACKs.
+    /// Lets the receiver read a packet at `now`; its ACKs go to `acknowledge`.
     #[inline]
     pub(crate) fn take(
         &mut self,
@@ -302,7 +302,7 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// The last byte of the transfer, or of an answer, is there.
+    /// Handles the arrival of the last byte of the transfer, or of an answer.
     #[cold]
     fn complete(&mut self, now: Time) {
         match self.receiver.take_answer(now) {
@@ -318,7 +318,7 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// Where a receiver's host takes time, and where there is no receiver.
+    /// Handles a packet for a receiver on a host, for unresponsive traffic, or for an ended flow.
     #[cold]
     fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         if self.path.gone {
@@ -335,7 +335,7 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// The delayed ACK may be due.
+    /// Handles the timer of the delayed ACK.
     pub(crate) fn on_time(&mut self, network: &mut Network, now: Time) {
         let ForwardPath {
             key,

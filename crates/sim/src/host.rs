@@ -20,11 +20,11 @@ use crate::flow::{AnySender, Flow, Network, PacketInTransit, Parts, Transitions}
 use crate::forward_path::ForwardPath;
 use crate::lazy_timer::LazyTimer;
 
-/// Whose turn it is: the hop of a [`EventKind::Turn`].
+/// The ends of a flow, as the hop of a [`EventKind::Turn`].
 pub(crate) const SENDER: usize = 0;
 pub(crate) const RECEIVER: usize = 1;
 
-/// An ACK with its blocks, while it waits to be read.
+/// An ACK, with its blocks, that waits to be read.
 type Waiting = (Time, Ack, [Block; MAX_BLOCKS]);
 
 /// A sender on its host.
@@ -32,7 +32,7 @@ type Waiting = (Time, Ack, [Block; MAX_BLOCKS]);
 pub(crate) struct SendingHost {
     pub(crate) sender: Sender<AnyController>,
     program: Program<Waiting>,
-    /// What leaves at the end of this turn.
+    /// Segments that leave at the end of this turn.
     leaving: Vec<Segment>,
 }
 
@@ -63,7 +63,7 @@ impl<T> Program<T> {
         }
     }
 
-    /// Sees to it that the next turn comes when `event` calls for it.
+    /// Schedules the next turn at the time that an event at `event` requires.
     fn arm(&mut self, event_queue: &mut EventQueue, event: Time, key: FlowKey, side: usize) {
         self.turn.arm_at(
             event_queue,
@@ -84,12 +84,12 @@ impl SendingHost {
         }
     }
 
-    /// The sender alone, where nothing is left to be done.
+    /// The sender, after the host's work is done.
     pub(crate) fn into_sender(self) -> Sender<AnyController> {
         self.sender
     }
 
-    /// What comes first: an ACK to read, a timer, or something that may be sent.
+    /// Time of the first of: an ACK to read, a timer, a segment that may be sent.
     fn next_event(&self) -> Time {
         let arrival = self.program.inbox.front().map_or(Time::MAX, |(at, ..)| *at);
         arrival
@@ -97,14 +97,14 @@ impl SendingHost {
             .min(self.sender.departure_at())
     }
 
-    /// The connection begins with a turn of its own.
+    /// Starts the connection, with a turn of its own.
     pub(crate) fn start(&mut self, network: &mut Network, now: Time, path: &mut ForwardPath<'_>) {
         self.program.cpu.begin(now);
         self.leaving.push(self.sender.syn(now));
         self.end_turn(network, path);
     }
 
-    /// An ACK arrives: it waits for the next turn.
+    /// Puts an arriving ACK into the inbox, until the next turn.
     pub(crate) fn arrive(
         &mut self,
         network: &mut Network,
@@ -121,7 +121,7 @@ impl SendingHost {
             .arm(&mut network.event_queue, event, key, SENDER);
     }
 
-    /// A turn, if one is due; the number of ACKs read.
+    /// Takes a turn if one is due; returns the number of ACKs read.
     pub(crate) fn turn(
         &mut self,
         network: &mut Network,
@@ -146,7 +146,7 @@ impl SendingHost {
         cpu.begin(now);
         let mut read = 0;
         while read < costs.batch as usize && inbox.front().is_some_and(|(at, ..)| *at <= now) {
-            let (_, ack, blocks) = inbox.pop_front().expect("there is one");
+            let (_, ack, blocks) = inbox.pop_front().expect("the inbox is not empty");
             read += 1;
             let outcome = self.sender.on_ack_in_turn(
                 now,
@@ -198,8 +198,7 @@ impl ReceivingHost {
 }
 
 impl ForwardPath<'_> {
-    /// A packet will be at the receiver's host at `at`, which may be yet to come: it waits for a
-    /// turn.
+    /// Puts a packet into the receiver's inbox. Its arrival `at` may be in the future.
     pub(crate) fn wait(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         let Some(host) = &mut self.path.host else {
             return;
@@ -218,7 +217,7 @@ impl ForwardPath<'_> {
             .arm(&mut network.event_queue, event, self.key, RECEIVER);
     }
 
-    /// The receiver's turn, if one is due.
+    /// Takes the receiver's turn, if one is due.
     pub(crate) fn receivers_turn(&mut self, network: &mut Network, now: Time) {
         let Some(mut host) = self.path.host.take_if(|host| host.program.turn.fired(now)) else {
             return;
@@ -231,7 +230,7 @@ impl ForwardPath<'_> {
             leaving,
         } = &mut *host;
         cpu.begin(now);
-        // One turn sends one ACK, the last, unless an earlier one tells more.
+        // A turn sends one ACK, the last, unless an earlier one carries more information.
         let mut emit = |ack: Ack, blocks: &[Block]| {
             let mut kept = [Block::default(); MAX_BLOCKS];
             kept[..blocks.len()].copy_from_slice(blocks);
@@ -244,7 +243,7 @@ impl ForwardPath<'_> {
         };
         let mut read = 0;
         while read < costs.batch as usize && inbox.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, packet) = inbox.pop_front().expect("there is one");
+            let (_, packet) = inbox.pop_front().expect("the inbox is not empty");
             read += 1;
             self.take(now, &packet, |_, _, _, ack, blocks| emit(ack, blocks));
         }
@@ -269,7 +268,7 @@ impl ForwardPath<'_> {
 }
 
 impl Flow {
-    /// The connection of a hosted flow begins.
+    /// Starts the connection of a hosted flow.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_host(&mut self, network: &mut Network, now: Time) {
@@ -284,7 +283,7 @@ impl Flow {
         host.start(network, now, &mut path);
     }
 
-    /// An ACK arrives where no sender takes it at once.
+    /// Handles an ACK for a sender on a host, or for none.
     #[cold]
     pub(crate) fn ack_at_host(
         &mut self,
@@ -298,7 +297,7 @@ impl Flow {
         }
     }
 
-    /// A turn of one of the flow's ends; true when the sender has read an ACK.
+    /// Takes a turn at one end of the flow; returns true if the sender has read an ACK.
     pub(crate) fn turn(&mut self, network: &mut Network, now: Time, side: usize) -> bool {
         if side == RECEIVER {
             self.forward_path().receivers_turn(network, now);

@@ -1,11 +1,10 @@
-//! What one flow has on the way to one place: first in, first out, with one event for the
-//! first.
+//! Packets of one flow in flight to one place: first in, first out, with one event for the first.
 
 use std::collections::VecDeque;
 
 use fullpipe_units::Time;
 
-/// Things on the way, each with its time of arrival.
+/// Items in flight, each with its time of arrival.
 #[derive(Debug)]
 pub(crate) struct InFlight<T> {
     items: VecDeque<(Time, T)>,
@@ -20,7 +19,7 @@ impl<T> Default for InFlight<T> {
 }
 
 impl<T: Copy> InFlight<T> {
-    /// The first two and the last: what dealing with the first will touch.
+    /// The first two and the last item, which handling the first will touch.
     #[inline]
     pub(crate) fn ends(&self) -> impl Iterator<Item = &(Time, T)> {
         self.items
@@ -35,36 +34,36 @@ impl<T: Copy> InFlight<T> {
         self.items.is_empty()
     }
 
-    /// Gives back what is more than room for so many; it is empty.
+    /// Shrinks the capacity of the empty FIFO to at most `most` items.
     pub(crate) fn shrink_to(&mut self, most: usize) {
         self.items.shrink_to(most);
     }
 
-    /// Adds what arrives at `at`, not before what was added last; true when it is the first, so
-    /// must be put on the event queue.
+    /// Adds an item that arrives at `at`, not before the item added last. Returns true if it is the
+    /// first and needs an entry in the event queue.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, item: T) -> bool {
         debug_assert!(
             self.items.back().is_none_or(|(last, _)| *last <= at),
-            "a lane keeps its order"
+            "items arrive in order"
         );
         self.items.push_back((at, item));
         self.items.len() == 1
     }
 
-    /// What arrives first. It stays while it is dealt with, so that what is added meanwhile does
-    /// not count as the first.
+    /// The first item to arrive. It stays in the FIFO while it is handled, so that an item added
+    /// meanwhile does not count as the first.
     #[inline]
     pub(crate) fn front(&self) -> Option<T> {
         self.items.front().map(|(_, item)| *item)
     }
 
-    /// What arrives last.
+    /// The last item to arrive.
     pub(crate) fn last_mut(&mut self) -> Option<&mut T> {
         self.items.back_mut().map(|(_, item)| item)
     }
 
-    /// The first was dealt with; when the next one arrives.
+    /// Removes the first item after it was handled; returns the arrival time of the next one.
     #[inline]
     pub(crate) fn advance(&mut self) -> Option<Time> {
         self.items.pop_front();
@@ -85,7 +84,7 @@ mod tests {
         assert_eq!(in_flight.front(), Some('b'));
         assert!(
             !in_flight.push(Time::from_nanos(9), 'c'),
-            "added while the last one is dealt with: it is taken from there"
+            "added while the last one is handled, so `advance` finds it"
         );
         assert_eq!(in_flight.advance(), Some(Time::from_nanos(9)));
         assert_eq!(in_flight.advance(), None);

@@ -1,11 +1,11 @@
-//! Timers that stay on the event queue when they are moved.
+//! Timers whose entries stay on the event queue when the timers move.
 
 use fullpipe_units::Time;
 
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
 
-/// A lazy deadline: the event that is armed, if any. An entry that fires early is armed
-/// anew, one that is no longer the armed one is ignored.
+/// A lazy deadline: the time of the armed event, if any. An entry that fires early is armed again;
+/// one that is not the armed one is ignored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LazyTimer(Time);
 
@@ -16,7 +16,7 @@ impl Default for LazyTimer {
 }
 
 impl LazyTimer {
-    /// Sees to it that the event queue calls at `at` or earlier.
+    /// Ensures that the event queue has an entry at `at` or earlier.
     #[inline]
     pub(crate) fn arm(
         &mut self,
@@ -28,7 +28,7 @@ impl LazyTimer {
         self.arm_at(event_queue, at, class, key, 0);
     }
 
-    /// The same with a hop.
+    /// Like `arm`, with a hop.
     #[inline]
     pub(crate) fn arm_at(
         &mut self,
@@ -44,7 +44,7 @@ impl LazyTimer {
         }
     }
 
-    /// An entry of `at` fired: whether it is the armed one.
+    /// Whether an entry that fires at `at` is the armed one.
     #[inline]
     pub(crate) fn fired(&mut self, at: Time) -> bool {
         let current = self.0 == at;

@@ -23,11 +23,11 @@
 //! sorted, additions to it go into a small heap, and later events lie in unsorted buckets: with ten
 //! thousand flows a single heap would exceed the cache, and the next flows could not be prefetched.
 //!
-//! Packets and ACKs of one flow towards one place form a FIFO (`in_flight.rs`), of which only the
-//! head has an entry. Timers (`lazy_timer.rs`) stay in the queue when an ACK moves them, and are
+//! Packets and ACKs of one flow toward one place form a FIFO (`in_flight.rs`); only its head has
+//! an entry. Timers (`lazy_timer.rs`) stay in the queue when an ACK moves them, and are
 //! re-armed when they fire early.
 //!
-//! # Short cuts
+//! # Shortcuts
 //!
 //! - **Known departures.** With drop-tail and a rate that is constant, or changes at times known in
 //!   advance, only arrivals change the link. Its departure times are known on acceptance and need
@@ -86,9 +86,8 @@ use fullpipe_trace::{Run, TraceLevel};
 
 /// Runs a scenario to its end.
 ///
-/// # Errors
-/// When the scenario names an algorithm that `registry` does not have, or one that can't run here,
-/// or a parameter that the algorithm refuses.
+/// # Errors If the scenario names an algorithm that `registry` does not have, one that cannot run
+/// here, or a parameter that the algorithm refuses.
 pub fn run(
     scenario: &Scenario,
     registry: &fullpipe_cc::Registry,

@@ -1,4 +1,4 @@
-//! A link of the network, as packets and ACKs of flows meet it.
+//! A link of the network.
 
 use fullpipe_network::{Admission, Counted, Departure, DropCause, MeteredLink, PacketKind, Slab};
 use fullpipe_path::{AnyLink, EcnCodepoint, Packet};
@@ -11,37 +11,37 @@ use crate::event_queue::FlowKey;
 use crate::flow::PacketInTransit;
 use crate::waiting::{HopOfSlot, Load, Waiting, WaitingAck};
 
-/// A link, and what the simulator keeps of the packets that wait in its queue.
+/// A link, with the simulator's state of the packets in its queue.
 #[derive(Debug)]
 pub(crate) struct NetworkLink {
     link: MeteredLink<Waiting>,
-    /// An ACK may take the place of an older one that waits.
+    /// Whether an ACK may replace an older one that waits.
     pub(crate) ack_filter: bool,
-    /// It clears ECN fields.
+    /// Whether it clears ECN fields.
     strips: bool,
-    /// It clears ECN fields, or its queue decides.
+    /// Whether it clears ECN fields or has an AQM queue.
     each_packet: bool,
-    /// Where the queue decides: the ACKs that wait, and what befell each flow's packets.
+    /// With an AQM queue: the waiting ACKs, and the counters of each flow.
     acks: Slab<WaitingAck>,
     flows: Option<PerFlowCounters>,
 }
 
-/// What a queue that decides sends, and when it is at the far end of hop `hop`.
+/// A packet sent by an AQM queue, with the time at which it is at the far end of hop `hop`.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) key: FlowKey,
     pub(crate) hop: usize,
     pub(crate) at: Time,
-    /// An ACK is to be [taken](NetworkLink::take_ack) from the slab.
+    /// The packet, or an ACK to be [taken](NetworkLink::take_ack) from the slab.
     pub(crate) load: Load,
 }
 
-/// Queues that tell flows apart see a flow's ACKs as another one than its data: they have other
-/// addresses and ports.
+/// Marks the flow number of ACKs: flow queues see a flow's ACKs as a separate flow, since their
+/// addresses and ports differ from those of its data.
 const OF_ACKS: u32 = 1 << 31;
 
 impl NetworkLink {
-    /// An idle link, whose packets belong to so many flows and workloads.
+    /// An idle link for this number of flows and workloads.
     pub(crate) fn new(
         link: &fullpipe_scenario::Link,
         any: AnyLink<Waiting>,
@@ -62,26 +62,27 @@ impl NetworkLink {
         }
     }
 
-    /// Whether packets are [stripped](NetworkLink::strip), or its queue decides.
+    /// Whether packets must be [stripped](NetworkLink::strip), or it has an AQM queue.
     #[inline]
     pub(crate) fn handles_each_packet(&self) -> bool {
         self.each_packet
     }
 
-    /// Clears the packet's ECN field, if that is what it does.
+    /// Clears the packet's ECN field, if the link does that.
     pub(crate) fn strip(&self, packet: &mut PacketInTransit) {
         if self.strips {
             (packet.segment.ecn, packet.segment.ce) = (EcnCodepoint::NotEct, false);
         }
     }
 
-    /// Whether its queue decides: then packets are [offered](NetworkLink::offer).
+    /// Whether it has an AQM queue, to which packets are [offered](NetworkLink::offer).
     #[inline]
     pub(crate) fn is_managed(&self) -> bool {
         self.link.is_managed()
     }
 
-    /// A packet or an ACK arrives: how it passes the link, if it is not dropped.
+    /// Handles the arrival of a packet or an ACK; returns its departure, or the reason for its
+    /// drop.
     #[inline]
     pub(crate) fn arrive(
         &mut self,
@@ -92,7 +93,7 @@ impl NetworkLink {
         self.link.arrive(now, size, kind)
     }
 
-    /// A packet of a flow arrives on hop `hop` of its route.
+    /// Offers a packet of a flow, on hop `hop` of its route, to the AQM queue.
     #[inline]
     pub(crate) fn offer(
         &mut self,
@@ -111,8 +112,8 @@ impl NetworkLink {
         self.admit(Packet::new(key.number(), size, ecn, now, waiting))
     }
 
-    /// An ACK arrives: its place on the slab, and what becomes of it. It is not ECN-capable (RFC
-    /// 3168 §6.1.4).
+    /// Offers an ACK to the AQM queue; returns its index in the slab, and the outcome. It is not
+    /// ECN-capable (RFC 3168 §6.1.4).
     pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, Admission) {
         let (account, kind) = (ack.account, ack.kind());
         let (flow, hop) = (ack.key.number() | OF_ACKS, HopOfSlot::new(ack.key, ack.hop));
@@ -130,7 +131,7 @@ impl NetworkLink {
         (place, admission)
     }
 
-    #[inline(always)] // as is what it calls, once for packets and once for ACKs
+    #[inline(always)] // like its callee; once for packets and once for ACKs
     fn admit(&mut self, packet: Packet<Waiting>) -> Admission {
         let NetworkLink {
             link, acks, flows, ..
@@ -141,7 +142,7 @@ impl NetworkLink {
         })
     }
 
-    /// A link whose queue decides can send: what it sends.
+    /// Lets a link with an AQM queue send, and returns the packet or ACK sent.
     #[inline]
     pub(crate) fn send(&mut self, now: Time) -> Option<Sent> {
         let NetworkLink {
@@ -167,18 +168,18 @@ impl NetworkLink {
         })
     }
 
-    /// When it is to be called again after it was called to send, if something waits.
+    /// Time at which the caller must call `send` again after it has called it, if packets wait.
     #[inline]
     pub(crate) fn call_again_at(&mut self) -> Option<Time> {
         self.link.call_again_at()
     }
 
-    /// The ACK that was sent from that place of the slab.
+    /// Removes the ACK that was sent from its place in the slab.
     pub(crate) fn take_ack(&mut self, place: u32) -> WaitingAck {
         self.acks.take(place)
     }
 
-    /// The ACK at that place of the slab, if it is of that flow and hop still.
+    /// The ACK at a place in the slab, if it still belongs to this flow and hop.
     pub(crate) fn waiting_ack(
         &mut self,
         place: u32,
@@ -189,43 +190,43 @@ impl NetworkLink {
         waiting.filter(|waiting| waiting.key == key && waiting.hop == hop)
     }
 
-    /// Chance drops a packet in front of it.
+    /// Counts the loss of a packet in front of the link.
     pub(crate) fn lose(&mut self, now: Time, kind: PacketKind) {
         self.link.lose(now, kind);
     }
 
-    /// A packet comes twice.
+    /// Counts the duplication of a packet.
     pub(crate) fn duplicate(&mut self, now: Time, kind: PacketKind) {
         self.link.duplicate(now, kind);
     }
 
-    /// An ACK took the place of one that waited.
+    /// Counts the replacement of a waiting ACK by a new one.
     pub(crate) fn filter_ack(&mut self, now: Time) {
         self.link.filter_ack(now);
     }
 
-    /// Its metrics count nothing of what comes but packets.
+    /// Stops the metrics; from now on the link only counts packets.
     pub(crate) fn stop_counting(&mut self) {
         self.link.stop_counting();
     }
 
-    /// What befell a flow's or a workload's packets and is not in its own meter.
+    /// Counters of a flow's or a workload's packets that are not in its own meter.
     pub(crate) fn counters(&self, account: u32) -> FlowCounters {
         let of = |flows: &PerFlowCounters| flows.of(account);
         self.flows.as_ref().map(of).unwrap_or_default()
     }
 
-    /// Data packets that left in the whole run.
+    /// Data packets that left, over the whole run.
     pub(crate) fn packets(&self) -> u64 {
         self.link.packets()
     }
 
-    /// Its metrics within `window`.
+    /// Metrics of the link within `window`.
     pub(crate) fn summary(&self, window: MeasuredTime) -> LinkSummary {
         self.link.summary(window)
     }
 
-    /// Its row in the trace.
+    /// The link's row in the trace.
     pub(crate) fn observe(&mut self, now: Time, index: u32) -> LinkRow {
         let (queue_packets, queue_bytes, sojourn) = self.link.backlog(now);
         let (drops, marks) = self.link.drops_and_marks();
@@ -241,7 +242,7 @@ impl NetworkLink {
     }
 }
 
-/// The queue dropped a packet: its flow's counts, and the place of an ACK.
+/// Counts a packet that the queue dropped, and frees the place of an ACK.
 #[cold]
 fn count_drop(
     now: Time,
@@ -261,7 +262,7 @@ fn count_drop(
     }
 }
 
-/// The ECN field of a packet on its way.
+/// ECN codepoint of a packet.
 fn ecn(packet: &PacketInTransit) -> EcnCodepoint {
     if packet.segment.ce {
         EcnCodepoint::Ce

@@ -1,4 +1,4 @@
-//! How much memory a run may need, so that one that can't fit is refused before it starts.
+//! Estimates the memory of a run, so that a run that cannot fit is refused before it starts.
 
 use fullpipe_scenario::{Change, Flow, Link, Path, Scenario};
 use fullpipe_tcp::SMSS;
@@ -7,29 +7,29 @@ use fullpipe_units::{Bytes, Rate, Span};
 use crate::observe::LINK_INTERVAL;
 use fullpipe_trace::TraceLevel;
 
-/// Of each segment in flight: its record, its share of a burst, its ACK on the way; twice, since
-/// rings and queues double when they grow.
+/// Bytes per segment in flight: its record, its share of a burst, its ACK; doubled, since rings and
+/// queues double when they grow.
 const PER_SEGMENT: u64 = 2 * (16 + 32 + 20);
-/// Of each packet in the link's queue: its place, or, where the queue decides, all of it.
+/// Bytes per packet in a link's queue: its place, or all of it in an AQM queue.
 const PER_PLACE: u64 = 2 * 16;
 const PER_PACKET: u64 = 2 * 72;
-/// Of each ACK in a queue that decides: the same, and what lies on the slab.
+/// Bytes per ACK in an AQM queue: the queue's part, and that in the slab.
 const PER_ACK: u64 = 2 * (72 + 112);
-/// Of each flow: its state and its histograms.
+/// Bytes per flow: its state and its histograms.
 const PER_FLOW: u64 = 16 * 1024;
-/// Of each flow that arrives: its row among the transfers, what its source holds of it, and what
-/// the servers beside it are told; all may double when they grow. At the end there is its slowdown,
-/// and when each server is done with it.
+/// Bytes per flow that arrives: its row among the transfers, its data at the source, and its jobs
+/// for the ideal servers, doubled since all three may double when they grow; then its slowdown, and
+/// its completion time with each server.
 const PER_ARRIVAL: u64 = 2 * (56 + 40 + 40) + 56 + 2 * 24;
-/// Arriving flows that are under way at once: many more than any load that a link carries leads to.
+/// Simultaneously active arriving flows: many more than result from any load that a link can carry.
 const UNDER_WAY: u64 = 10_000;
-/// Of each row of a flow in a trace: its own columns and those of three algorithms; twice, since
-/// columns double, too.
+/// Bytes per row of a flow in a trace: its own columns and those of three algorithms; doubled,
+/// since columns double, too.
 const PER_ROW: u64 = 2 * (69 + 3 * 30);
-/// Of each row of a link or a workload, which becomes columns at the end.
+/// Bytes per row of a link or a workload, which becomes columns at the end.
 const PER_LINK_ROW: u64 = 2 * 56 + 48;
 
-/// An upper estimate of what a run of `scenario` holds at once.
+/// An upper estimate of the memory that a run of `scenario` holds at once.
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let links: Vec<Largest> = scenario
         .links()
@@ -55,8 +55,8 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         + trace(scenario, &links, level)
 }
 
-/// The path at its largest, whatever of its schedule may coincide: its RTT, and what a packet and
-/// its ACK may be late.
+/// The largest values of the path's schedule, even if they never coincide: RTT, and additional
+/// delay of a packet and its ACK.
 fn longest(path: &Path) -> (Span, Span) {
     let rtt = path
         .schedule(|change| change.rtt)
@@ -80,20 +80,20 @@ fn longest(path: &Path) -> (Span, Span) {
     (rtt, late * 2 + hold.unwrap_or(Span::ZERO))
 }
 
-/// Segments that flows have in flight at most, each for itself.
+/// Most segments that the flows have in flight, computed for each flow separately.
 fn flows_segments(scenario: &Scenario, links: &[Largest], rtt: Span, late: Span) -> u64 {
     let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
     let segments = |flow: &Flow| {
         let waits = flow.reverse_route.iter().map(|link| links[*link].wait);
         let back = waits.fold(Span::ZERO, |sum, wait| sum + wait);
-        // What its RTT has beyond the path's at the start, it has beyond the longest.
+        // The part of a flow's RTT beyond the path's at the start also adds to the longest RTT.
         let beyond = scenario.rtt(flow).saturating_sub(scenario.path.rtt);
         let longest = rtt + beyond + late + back;
         let rates = flow.route.iter().map(|link| links[*link].rate);
         let rate = rates.min().expect("a route has a link");
         let buffers = flow.route.iter().map(|link| links[*link].buffer);
         let buffers = buffers.fold(Bytes::ZERO, |sum, buffer| sum + buffer);
-        // Not more than the path and its buffers hold, even when the window would allow it; a slow
+        // At most the capacity of the path and its buffers, even if the window allows more; slow
         // start may overshoot it twofold before it notices.
         let most = scenario
             .receive_window(flow)
@@ -104,7 +104,7 @@ fn flows_segments(scenario: &Scenario, links: &[Largest], rtt: Span, late: Span)
     flows.map(segments).fold(0, u64::saturating_add)
 }
 
-/// Segments that all flows together have in flight at most: what the path and its buffers hold.
+/// Most segments that all flows together have in flight: the capacity of the path and its buffers.
 fn paths_segments(scenario: &Scenario, links: &[Largest], rtt: Span, flows: u64) -> u64 {
     let delays = scenario.links().fold(rtt, |sum, link| sum + link.delay);
     let back = links
@@ -122,7 +122,7 @@ fn paths_segments(scenario: &Scenario, links: &[Largest], rtt: Span, flows: u64)
         .saturating_add(flows.saturating_mul(64))
 }
 
-/// What a queue holds of each segment.
+/// Bytes that a queue holds per segment.
 fn per_queued(scenario: &Scenario) -> u64 {
     let decides = scenario
         .links()
@@ -136,7 +136,7 @@ fn per_queued(scenario: &Scenario) -> u64 {
 
 fn trace(scenario: &Scenario, links: &[Largest], level: TraceLevel) -> Bytes {
     let samples = |interval: Span| scenario.duration.as_secs_f64() / interval.as_secs_f64();
-    // Rows of flows, and how often there is one of each link and workload.
+    // Number of rows of flows, and of rows of each link and workload.
     let (rows, sampled) = match level {
         TraceLevel::Off => (0.0, 0.0),
         TraceLevel::Every(interval) => (
@@ -156,8 +156,8 @@ fn trace(scenario: &Scenario, links: &[Largest], level: TraceLevel) -> Bytes {
     Bytes::from_f64(rows * PER_ROW as f64 + others * PER_LINK_ROW as f64)
 }
 
-/// ACKs that may have a row, where every flow is a transfer that ends: a segment has one for each
-/// time that it arrives.
+/// Most ACKs that have a row, if every flow is a transfer that ends: one for each time that a
+/// segment arrives.
 fn acks(scenario: &Scenario) -> f64 {
     let path = &scenario.path;
     let most = |each: fn(&Change) -> Option<f64>, first| {
@@ -168,7 +168,7 @@ fn acks(scenario: &Scenario) -> f64 {
     let copies = (1.0 + most(|change| change.duplicate, path.duplicate))
         * (1.0 + most(|change| change.reverse_duplicate, path.reverse_duplicate));
     let responsive = scenario.flows.iter().filter(|flow| !flow.is_unresponsive());
-    // Twice: what was not lost may be sent again, too.
+    // Twice, since segments that were not lost may be sent again, too.
     let segments = |flow: &Flow| match (flow.bytes, &flow.app) {
         (Some(bytes), None) => 2.0 * (bytes.get() / SMSS.get() + 64) as f64,
         _ => f64::INFINITY,
@@ -176,13 +176,13 @@ fn acks(scenario: &Scenario) -> f64 {
     responsive.map(segments).sum::<f64>() * copies
 }
 
-/// A link at its largest: whatever of its schedule may coincide.
+/// The largest values of a link's schedule, even if they never coincide.
 struct Largest {
     rate: Rate,
-    /// What it may carry in the long run.
+    /// Most that the link can carry in the long run.
     carried: Rate,
     buffer: Bytes,
-    /// How long a packet may wait in its buffer.
+    /// Longest time that a packet may wait in its buffer.
     wait: Span,
 }
 
@@ -208,7 +208,7 @@ impl Largest {
         } else {
             link.fastest()
         };
-        // The fullest millisecond of a trace says nothing of the whole.
+        // The fullest millisecond of a trace does not represent the whole trace.
         let carried = match &link.rate_pattern {
             Some(pattern @ fullpipe_path::RatePattern::Mahimahi(_)) => pattern.mean(),
             _ => rate,

@@ -1,4 +1,4 @@
-//! What goes into the trace, and when.
+//! Rows of the trace, and their times.
 
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
@@ -9,10 +9,10 @@ use crate::event_queue::{EventKind, FlowKey};
 use crate::flow::{Flow, Network};
 use fullpipe_trace::TraceLevel;
 
-/// Links are sampled this often when flows are at every ACK.
+/// Interval at which links are sampled when flows are recorded at every ACK.
 pub(crate) const LINK_INTERVAL: Span = Span::from_millis(1);
 
-/// The recorder, if there is one, and its pace.
+/// The recorder, if there is one, and its level.
 #[derive(Debug)]
 pub(crate) struct Measurement {
     recorder: Option<Recorder>,
@@ -25,7 +25,7 @@ impl Measurement {
         Measurement { recorder, level }
     }
 
-    /// Declares an algorithm's columns; gives their group.
+    /// Declares an algorithm's columns; returns their group.
     pub(crate) fn declare<Build>(&mut self, descriptor: &fullpipe_cc::Descriptor<Build>) -> usize {
         let fields = descriptor
             .fields
@@ -46,7 +46,7 @@ impl Measurement {
         self.level == TraceLevel::Acks
     }
 
-    /// Between samples, if samples are taken.
+    /// Interval between samples, if there are samples.
     pub(crate) fn interval(&self) -> Option<Span> {
         match self.level {
             TraceLevel::Off => None,
@@ -55,7 +55,7 @@ impl Measurement {
         }
     }
 
-    /// A sample is due.
+    /// Takes a sample.
     pub(crate) fn sample(
         &mut self,
         now: Time,
@@ -87,7 +87,7 @@ impl Measurement {
         }
     }
 
-    /// A flow's row.
+    /// Records a row of a flow.
     pub(crate) fn flow(&mut self, now: Time, flow: &mut Flow) {
         let (Some(recorder), Some(sender)) = (&mut self.recorder, flow.source.tcp()) else {
             return;
@@ -124,7 +124,7 @@ impl Measurement {
         }
     }
 
-    /// The trace.
+    /// Returns the trace.
     pub(crate) fn finish(
         self,
         flows: &mut [Flow],

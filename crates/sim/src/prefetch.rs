@@ -1,9 +1,9 @@
-//! Bringing the state of the next flows into the cache while the present one's event is handled.
+//! Prefetching of the next flows' state into the cache while the current event is handled.
 //!
-//! With ten thousand flows each event begins with memory that no cache holds; what comes next is
-//! known, so its loads can overlap. `docs/notebook/performance.md` has the figure.
+//! With ten thousand flows, each event begins with memory that no cache holds. The next events are
+//! known, so their loads can overlap. `docs/notebook/performance.md` has the measured effect.
 
-/// Asks for the cache lines of `value`; changes nothing.
+/// Prefetches the cache lines of `value`; changes nothing.
 #[inline]
 pub(crate) fn prefetch<T>(value: &T) {
     let start = core::ptr::from_ref(value).cast::<u8>();
@@ -12,7 +12,7 @@ pub(crate) fn prefetch<T>(value: &T) {
     }
 }
 
-/// Asks for the cache line at `address`.
+/// Prefetches the cache line at `address`.
 #[inline]
 #[allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! The way back: ACKs on their lines and links.
+//! The reverse path: ACKs on their lines and links.
 
 use fullpipe_network::{Departure, Outcome, PacketKind};
 use fullpipe_path::Losses;
@@ -12,22 +12,22 @@ use crate::flow_path::FlowPath;
 use crate::forward_path::ForwardPath;
 use crate::waiting::WaitingAck;
 
-/// A link on the way back.
+/// A link on the reverse path.
 #[derive(Debug)]
 pub(crate) struct ReverseHop {
     pub(crate) link: usize,
     pub(crate) loss: Option<Losses>,
-    /// The flow's ACK that the link was given last.
+    /// The flow's last ACK at this link.
     pub(crate) last: LastAck,
 }
 
-/// Where an ACK waits that a later one may replace.
+/// The place of a waiting ACK that a later one may replace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LastAck {
-    /// Known departures: until its transmission starts, as the last of the next hop's FIFO of
-    /// packets in flight.
+    /// At a link with known departures: waits until its transmission starts at this time, as the
+    /// last item in the next hop's FIFO of packets in flight.
     Until(Time),
-    /// A queue that decides: on the link's slab, unless it has left.
+    /// In an AQM queue: at this place in the link's slab, unless it has left.
     Queued(u32),
 }
 
@@ -41,9 +41,9 @@ impl ReverseHop {
     }
 }
 
-/// Whether `new` says all that `old` does, and more: nothing is lost with the old one, neither
-/// SACKed data nor a report of a duplicate, nor another count of marks, nor the answer to a SYN,
-/// nor a request. (tc-cake(8) has its `ack-filter` do the same.)
+/// Whether `new` carries all the information of `old`, and more. The old ACK must not be the only
+/// one with some SACKed data, a report of a duplicate, another count of marks, the answer to a SYN,
+/// or a request. (The `ack-filter` of tc-cake(8) has the same rule.)
 fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
     let ack = &new.ack;
     let known = |block: &Block| {
@@ -59,7 +59,7 @@ fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
 }
 
 impl FlowPath {
-    /// An ACK leaves the receiver at `at`.
+    /// Sends an ACK from the receiver at `at`.
     #[inline]
     pub(crate) fn acknowledge(
         &mut self,
@@ -82,7 +82,7 @@ impl FlowPath {
         self.ack_hop(network, key, 0, at, ack, blocks);
     }
 
-    /// An ACK is on its way to hop `hop` of the way back, or behind the last one to the sender.
+    /// Sends an ACK to hop `hop` of the reverse path, or to the sender behind the last one.
     #[inline]
     pub(crate) fn ack_hop(
         &mut self,
@@ -108,8 +108,8 @@ impl FlowPath {
 }
 
 impl ForwardPath<'_> {
-    /// An ACK arrives at a link on the way back.
-    #[inline(never)] // apart from the usual case, in which ACKs meet no link
+    /// Handles the arrival of an ACK at a link on the reverse path.
+    #[inline(never)] // separate from the common case, in which ACKs pass no link
     pub(crate) fn ack_at_link(
         &mut self,
         network: &mut Network,
@@ -152,8 +152,8 @@ impl ForwardPath<'_> {
 }
 
 impl FlowPath {
-    /// Puts an ACK in the place of the flow's last one at this hop, if that waits and says nothing
-    /// else.
+    /// Replaces the flow's last ACK at this hop by a new one, if the last one still waits and the
+    /// new one supersedes it.
     fn replace(&mut self, network: &mut Network, now: Time, new: &WaitingAck) -> bool {
         let ReverseHop { link, last, .. } = &self.reverse_route[new.hop];
         match *last {
@@ -161,7 +161,7 @@ impl FlowPath {
                 let behind = new.hop + 1;
                 let old = self.acks_in_flight[behind]
                     .last_mut()
-                    .expect("what waits for its transmission has not arrived");
+                    .expect("an ACK that waits for its transmission has not arrived");
                 let blocks = &mut self.blocks[behind];
                 let first = blocks.len() - usize::from(old.blocks);
                 let replaces = supersedes(new, old, &blocks.make_contiguous()[first..]);

@@ -1,4 +1,4 @@
-//! A look at a sender in mid-run: what `ss` would say of its socket.
+//! A sender's state during the run: the information that `ss` would print about its socket.
 
 use fullpipe_tcp::{Info, LIMITS, Limit};
 use fullpipe_units::{Bytes, Rate, Span, Time};
@@ -12,31 +12,31 @@ pub struct Socket {
     pub info: Info,
     /// Payload of a full segment.
     pub smss: Bytes,
-    /// Everything that there is to send was acknowledged.
+    /// Whether all data to send was acknowledged.
     pub done: bool,
-    /// When its receiver had the last byte of the transfer. The receiver is told ahead of time: it
-    /// may be yet to come.
+    /// Time at which its receiver had the last byte of the transfer. The receiver reads ahead, so
+    /// it may be in the future.
     pub last_byte: Option<Time>,
     /// The window in force.
     pub cwnd: Bytes,
-    /// The slow-start threshold; [`Bytes::MAX`] or so when there is none.
+    /// The slow-start threshold; close to [`Bytes::MAX`] if unset.
     pub ssthresh: Bytes,
-    /// Smoothed and least RTT; zero and [`Span::MAX`] before the first sample.
+    /// Smoothed and minimum RTT; zero and [`Span::MAX`] before the first sample.
     pub rtt: (Span, Span),
     /// The pacing rate in force.
     pub pacing_rate: Option<Rate>,
     /// The last ACK's sample of the delivery rate.
     pub delivery_rate: Option<Rate>,
-    /// There is too little to send.
+    /// Whether the application has too little to send.
     pub app_limited: bool,
-    /// What arrived, in any order.
+    /// Bytes that arrived, in any order.
     pub delivered: Bytes,
-    /// How long the receive window held it back.
+    /// Time for which the receive window held the sender back.
     pub window_limited: Span,
 }
 
 impl Simulation {
-    /// Leaves out what is measured for a summary, in all that comes: for who looks at sockets only.
+    /// Stops the measurements for a summary from now on, for callers that only inspect sockets.
     pub fn without_summary(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.meter.stop());
         self.network
@@ -45,7 +45,7 @@ impl Simulation {
             .for_each(|link| link.stop_counting());
     }
 
-    /// What a flow's sender is like now; none of traffic that has no TCP.
+    /// The current state of a flow's sender; `None` for traffic without TCP.
     pub fn socket(&mut self, flow: usize) -> Option<Socket> {
         let now = self.now;
         let flow = &mut self.flows[flow];
@@ -69,8 +69,7 @@ impl Simulation {
         })
     }
 
-    /// What a flow's congestion control has to say of itself: the values of its
-    /// `Descriptor::fields`.
+    /// Writes the values of a controller's `Descriptor::fields` into `values`.
     pub fn controller_fields(&mut self, flow: usize, values: &mut Vec<f64>) {
         values.clear();
         if let Some(sender) = self.flows[flow].source.tcp() {

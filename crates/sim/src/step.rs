@@ -1,4 +1,4 @@
-//! One event of a flow: what happens, and what follows from it before anything else can.
+//! One event of a flow: its handling, and everything that follows before another event can happen.
 
 use fullpipe_cc::AnyController;
 use fullpipe_tcp::{Ack, Block, MAX_BLOCKS, Sender};
@@ -9,7 +9,7 @@ use crate::flow::{AnySender, Flow, Network, Parts, Transitions};
 use crate::forward_path::ForwardPath;
 use crate::observe::Measurement;
 
-/// One event: what it may touch beside its flow.
+/// An event's access to the state outside its flow.
 pub(crate) struct Step<'a> {
     pub(crate) network: &'a mut Network,
     pub(crate) observer: &'a mut Measurement,
@@ -46,8 +46,8 @@ impl Step<'_> {
         }
     }
 
-    /// A program on a host at one of the flow's ends takes a turn. Out of line: `dispatch` has to
-    /// stay small.
+    /// Takes a turn of a host's program at one of the flow's ends. Not inlined, since `dispatch`
+    /// has to stay small.
     #[cold]
     #[inline(never)]
     fn turn(mut self, flow: &mut Flow, now: Time, side: usize) {
@@ -56,7 +56,7 @@ impl Step<'_> {
         }
     }
 
-    /// Packets of a flow arrive at a link.
+    /// Handles packets of a flow that arrive at a link.
     fn segments(self, flow: &mut Flow, mut now: Time, hop: usize) {
         while let Some(packet) = flow.path.in_flights[hop].front() {
             flow.forward_path().arrive(self.network, hop, now, packet);
@@ -75,14 +75,14 @@ impl Step<'_> {
         }
     }
 
-    /// Packets of a flow arrive at a receiver that is not told ahead of time.
+    /// Handles packets of a flow that arrive at a receiver that does not read ahead.
     fn arrivals(self, flow: &mut Flow, now: Time) {
         if flow.path.arrivals.fired(now) {
             flow.forward_path().arrivals(self.network, now);
         }
     }
 
-    /// ACKs of a flow arrive at a link, or at the sender.
+    /// Handles ACKs of a flow that arrive at a link, or at the sender.
     #[inline]
     fn acks(mut self, flow: &mut Flow, mut now: Time, hop: usize) {
         while let Some(ack) = flow.path.acks_in_flight[hop].front() {
@@ -128,7 +128,8 @@ impl Step<'_> {
         }
     }
 
-    /// An ACK of a watched flow was read: a row in the trace, or its end.
+    /// Continues after an ACK of a watched flow was read: adds a row to the trace, or ends the
+    /// flow.
     #[inline(never)] // as above
     fn watch(&mut self, flow: &mut Flow, now: Time) {
         if flow.arrived.is_none() {
@@ -211,7 +212,7 @@ impl Step<'_> {
         self.rearm(flow, now);
     }
 
-    /// Sees to it that the sender is called when it wants to be.
+    /// Schedules the times at which the sender wants to be called.
     #[inline]
     fn rearm(&mut self, flow: &mut Flow, now: Time) {
         let AnySender::Tcp(sender) = &flow.source else {
@@ -232,10 +233,9 @@ impl Step<'_> {
     }
 }
 
-/// A TCP sender, and what happens around it.
+/// A TCP sender and its surroundings.
 ///
-/// # Panics
-/// For other sources: unresponsive traffic has no sender of this kind, and one on a host takes
+/// # Panics For other sources: unresponsive traffic has no TCP sender, and a sender on a host takes
 /// turns.
 #[inline]
 fn tcp(

@@ -1,4 +1,4 @@
-//! What waits in a queue that decides.
+//! Packets and ACKs that wait in an AQM queue.
 
 use fullpipe_network::{Counted, PacketKind};
 use fullpipe_tcp::{Ack, AckKind, Block, MAX_BLOCKS};
@@ -6,8 +6,8 @@ use fullpipe_tcp::{Ack, AckKind, Block, MAX_BLOCKS};
 use crate::event_queue::FlowKey;
 use crate::flow::PacketInTransit;
 
-/// What a queue that decides holds: a packet or an ACK of a flow, in whose counts it is, and where
-/// on its route this is.
+/// An item of an AQM queue: a packet or an ACK of a flow, with the account in which it counts, and
+/// its place on the flow's route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub(crate) load: Load,
@@ -18,25 +18,25 @@ pub(crate) struct Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Load {
     Data(PacketInTransit),
-    /// An ACK, by its place on the slab.
+    /// An ACK, by its index in the slab.
     Ack {
         place: u32,
         kind: PacketKind,
     },
 }
 
-/// The slot of a flow and a hop of its route: in four bytes, since queues move what they hold. The
-/// flow's number is the packet's.
+/// The slot of a flow and a hop of its route, in four bytes since queues move their items. The
+/// packet holds the flow's number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HopOfSlot(u32);
 
-/// An ACK that waits, with its SACK blocks.
+/// A waiting ACK, with its SACK blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitingAck {
-    /// Its flow, and whose counts it is in.
+    /// Its flow, and the account in which it counts.
     pub(crate) key: FlowKey,
     pub(crate) account: u32,
-    /// Which hop of its flow's way back this is.
+    /// Index of the hop on its flow's reverse path.
     pub(crate) hop: usize,
     pub(crate) ack: Ack,
     blocks: [Block; MAX_BLOCKS],
@@ -66,7 +66,7 @@ impl Counted for Waiting {
 }
 
 impl PacketInTransit {
-    /// What it counts as: a SYN is no data.
+    /// Kind of packet for the counters: a SYN is not data.
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
         if self.segment.syn {
@@ -100,7 +100,7 @@ impl WaitingAck {
         &self.blocks[..usize::from(self.ack.blocks)]
     }
 
-    /// What it counts as: the answer to a SYN is no ACK.
+    /// Kind of packet for the counters: the answer to a SYN is not an ACK.
     pub(crate) fn kind(&self) -> PacketKind {
         match self.ack.kind {
             AckKind::Syn => PacketKind::Other,

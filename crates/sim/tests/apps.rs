@@ -1,4 +1,5 @@
-//! Applications that pause, and ask: figures by hand, and at random that nothing is lost.
+//! Applications that pause, and that send requests: figures derived by hand, and random cases in
+//! which no byte may be lost.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -15,7 +16,7 @@ fn run(text: &str) -> Run {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// 20 s of one flow.
+/// A run of 20 s with one flow.
 fn one(flow: &str) -> Run {
     run(&format!(
         "duration = \"20s\"\n{PATH}[[flow]]\ncc = \"cubic\"\n{flow}"
@@ -27,7 +28,7 @@ fn table<'a>(run: &'a Run, name: &str) -> &'a Table {
     tables
         .iter()
         .find(|table| table.name == name)
-        .expect("there is one")
+        .expect("the trace has this table")
 }
 
 fn column(run: &Run, of: &str, name: &str) -> Vec<u64> {
@@ -35,7 +36,7 @@ fn column(run: &Run, of: &str, name: &str) -> Vec<u64> {
         .columns
         .iter()
         .find(|column| column.name == name)
-        .expect("there is one")
+        .expect("the table has this column")
         .data
     {
         Data::U64(values) => values.clone(),
@@ -44,7 +45,7 @@ fn column(run: &Run, of: &str, name: &str) -> Vec<u64> {
     }
 }
 
-/// (start, end, bytes) of each answer; ns.
+/// (start, end, bytes) of each answer, times in ns.
 fn responses(run: &Run) -> Vec<(u64, u64, u64)> {
     let [start, end, bytes] = ["start", "end", "bytes"].map(|name| column(run, "responses", name));
     start
@@ -72,8 +73,8 @@ fn on_for_half_of_the_time_is_half_of_the_rate() {
         "{:?}",
         flow.limited_by
     );
-    // Without a rate it fills the link while it is on, and the queue goes on for some time: 4 BDP
-    // are 160 ms.
+    // Without a rate it fills the link while it is on, and the queue takes some time to drain: 4
+    // BDP are 160 ms.
     let unlimited = one("app = \"on 1s off 1s\"\n");
     let share = unlimited.summary.links[0].utilization;
     assert!((0.46..0.6).contains(&share), "{share}");
@@ -81,7 +82,7 @@ fn on_for_half_of_the_time_is_half_of_the_rate() {
 
 #[test]
 fn an_on_off_application_ends_with_its_last_byte() {
-    // 2 Mbit/s for 1 of 1.5 s: 625 kB take 2.5 s of writing and a pause each second.
+    // 2 Mbit/s for 1 of 1.5 s: 625 kB take 2.5 s of writing and a pause after each second.
     let flow = &one("app = \"on 1s off 500ms\"\napp_rate = \"2mbit\"\nbytes = \"625kB\"\n")
         .summary
         .flows[0];
@@ -94,7 +95,8 @@ fn an_on_off_application_ends_with_its_last_byte() {
 
 #[test]
 fn a_burst_follows_when_the_one_before_was_acknowledged_and_the_pause_is_over() {
-    // 10 segments are one initial window: a round trip, their serialization, and the pause.
+    // 10 segments fit in the initial window: a burst takes a round trip, its serialization, and the
+    // pause.
     let run = one("app = \"on 14480B off 100ms\"\n");
     let (time, delivered) = (
         column(&run, "flows", "time"),
@@ -109,7 +111,7 @@ fn a_burst_follows_when_the_one_before_was_acknowledged_and_the_pause_is_over() 
         })
         .collect();
     for (n, pair) in ends.windows(2).enumerate() {
-        // 40 ms, ten packets of 1.2 ms, and 0.12 ms on the access link.
+        // 40 ms, ten packets of 1.2 ms each, and 0.12 ms on the access link.
         close(
             (pair[1] - pair[0]) as f64 / 1e6,
             100.0 + 40.0 + 12.0 + 0.12,
@@ -123,7 +125,7 @@ fn a_burst_follows_when_the_one_before_was_acknowledged_and_the_pause_is_over() 
 fn an_answer_takes_a_round_trip_and_its_serialization() {
     let run = one("app = \"request 14480B think 200ms\"\n");
     let answers = responses(&run);
-    // The SYN of 60 bytes and its answer take a round trip, then the answer half of one more.
+    // The SYN of 60 bytes and its answer take a round trip, the answer half of another.
     let first = (answers[0].1 - answers[0].0) as f64 / 1e6;
     close(first, 60.0 + 0.0528 + 12.0 + 0.12, 0.0001);
     for pair in answers.windows(2) {
@@ -137,8 +139,12 @@ fn an_answer_takes_a_round_trip_and_its_serialization() {
     }
     let flow = &run.summary.flows[0];
     assert_eq!(flow.responses, answers.len() as u64);
-    close(flow.response_s.p50.expect("there are some"), 0.05212, 0.005);
-    // One each 252.12 ms.
+    close(
+        flow.response_s.p50.expect("there are responses"),
+        0.05212,
+        0.005,
+    );
+    // One answer every 252.12 ms.
     assert_eq!(flow.responses, 1 + ((20_000.0 - first) / 252.12) as u64);
     assert_eq!((flow.retransmits, flow.completion_s), (0, None));
 }
@@ -162,7 +168,7 @@ fn a_lost_request_is_repeated_after_a_timeout_that_doubles() {
     let text = "[[flow]]\ncc = \"cubic\"\napp = \"request 1448B think 10ms\"\n";
     let run = run(&format!("duration = \"60s\"\n{lossy}{text}"));
     let answers = responses(&run);
-    // A round trip is 41.32 ms, the timeout 200 ms more (RFC 6298 with Linux's floor).
+    // A round trip is 41.32 ms, a timeout adds 200 ms (RFC 6298 with Linux's minimum).
     let (trip, timeout) = (41.32, 241.32);
     let possible: Vec<f64> = (0..8)
         .map(|lost| trip + timeout * f64::from((1 << lost) - 1))
@@ -174,23 +180,24 @@ fn a_lost_request_is_repeated_after_a_timeout_that_doubles() {
             "{took} ms"
         );
     }
-    // With one of five lost, a timeout more each third time on the average: 41.32 + 80.44 + 10 ms.
+    // With one of five lost, every third request on average has a timeout more: 41.32 + 80.44 + 10
+    // ms.
     assert!(
         (380..530).contains(&answers.len()),
-        "455 are to be expected: {}",
+        "455 are expected: {}",
         answers.len()
     );
     let delivered = *column(&run, "flows", "delivered").last().expect("rows");
     assert!(
         delivered.abs_diff(1448 * answers.len() as u64) <= 1448,
-        "each byte once"
+        "each byte arrives once"
     );
 }
 
 #[test]
 fn a_loop_of_equal_requests_shares_a_link_with_itself() {
-    // Four clients that do not think: the link is never idle, and each answer takes what the others
-    // leave it.
+    // Four clients without think time: the link is never idle, and each answer gets the part of the
+    // link that the others leave.
     let run = run(&format!(
         "duration = \"30s\"\nstart_jitter = \"40ms\"\n{PATH}[[flow]]\ncc = \"newreno\"\ncount = 4\napp = \"request 200kB\"\n"
     ));
@@ -214,7 +221,7 @@ fn tuned(window: &str) -> FlowSummary {
 
 #[test]
 fn a_window_that_tunes_itself_is_no_limit_but_its_most_is() {
-    // A BDP of 2.5 MB, and a queue of another, against half of 64 MiB.
+    // A BDP of 2.5 MB and as much in the queue, compared with half of 64 MiB.
     let free = tuned("auto max 64MiB");
     assert!(free.goodput_bps > 185e6, "{}", free.goodput_bps);
     assert!(
@@ -222,7 +229,7 @@ fn a_window_that_tunes_itself_is_no_limit_but_its_most_is() {
         "{:?}",
         free.limited_by
     );
-    // Half of 1 MB are 345 segments each 100 ms; the queue stays empty.
+    // Half of 1 MB is 345 segments per 100 ms; the queue stays empty.
     let small = tuned("auto max 1MB");
     close(small.goodput_bps, 345.0 * 1448.0 * 8.0 / 0.1, 0.01);
     assert!(
@@ -230,8 +237,8 @@ fn a_window_that_tunes_itself_is_no_limit_but_its_most_is() {
         "{:?}",
         small.limited_by
     );
-    // Linux's default is less than this path and its queue hold: no loss, and a rate of window /
-    // RTT or the link's.
+    // Linux's default is less than the capacity of path and queue: no loss, and a rate of window /
+    // RTT, or that of the link.
     let linux = tuned("auto");
     assert!(
         linux.limited_by["receive_window"] > 0.9,
@@ -250,7 +257,7 @@ fn a_tuned_window_limits_slow_start_for_a_moment_and_then_keeps_ahead_of_it() {
     let Data::Label { codes, labels } = &columns
         .iter()
         .find(|column| column.name == "limited_by")
-        .expect("there is one")
+        .expect("the table has this column")
         .data
     else {
         panic!("words")
@@ -261,7 +268,7 @@ fn a_tuned_window_limits_slow_start_for_a_moment_and_then_keeps_ahead_of_it() {
         .filter(|(limit, _)| *limit == "receive_window")
         .map(|(_, time)| time)
         .collect();
-    // 64 KiB are 45 segments: the window of the third round trip, 10 doubled twice, wants more when
+    // 64 KiB are 45 segments. In the third round trip the window, 10 doubled twice, needs more when
     // it doubles again.
     assert!(!limited.is_empty());
     assert!(
@@ -273,7 +280,7 @@ fn a_tuned_window_limits_slow_start_for_a_moment_and_then_keeps_ahead_of_it() {
     );
 }
 
-/// Any application, with figures small enough that something happens.
+/// Any application, with figures small enough for much to happen.
 fn app() -> impl Strategy<Value = String> {
     let size = prop_oneof![
         (1_u32..60_000).prop_map(|bytes| format!("{bytes}B")),
@@ -311,8 +318,8 @@ proptest! {
         ));
         let flow = &run.summary.flows[0];
         let delivered = column(&run, "flows", "delivered");
-        // With 20 % of what answers a SYN lost, three in a row may be: then nothing has begun
-        // within 6 s.
+        // With 20 % of the answers to SYNs lost, three in a row may be: then no data arrives within
+        // 6 s.
         prop_assume!(!delivered.is_empty());
         let delivered = *delivered.last().expect("rows");
         prop_assert!(delivered > 0);
@@ -322,11 +329,11 @@ proptest! {
         if app.starts_with("request") {
             let answers = responses(&run);
             prop_assert_eq!(answers.len() as u64, flow.responses);
-            // Answers follow each other, none is faster than a round trip.
+            // Answers follow each other; none is faster than a round trip.
             prop_assert!(answers.windows(2).all(|pair| pair[0].1 < pair[1].0));
             prop_assert!(answers.iter().skip(1).all(|(start, end, _)| end - start >= u64::from(rtt) * 1_000_000));
-            // What has arrived and is acknowledged is what was answered, and at most a part of one
-            // answer more.
+            // The data that arrived and was acknowledged is that of the answers, plus at most a
+            // part of one more.
             let answered: u64 = answers.iter().map(|(_, _, bytes)| bytes).sum();
             let in_order = (flow.goodput_bps * 6.0 / 8.0).round() as u64;
             prop_assert!(in_order + 8 >= answered, "{} of {}", in_order, answered);

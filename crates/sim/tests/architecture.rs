@@ -1,34 +1,34 @@
-//! The dependency arrows of ARCHITECTURE.md, held against `cargo metadata`.
+//! Compares the dependency arrows of ARCHITECTURE.md with `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Each crate and those of ours that it may depend on. `cc` knows nothing but `units`; `path` and
-/// `cc` do not know each other; `scenario` knows of `path` which queues and impairments exist, with
+/// Each crate with those of our crates that it may depend on. `cc` depends on `units` only; `path`
+/// and `cc` do not know each other; `scenario` knows the queues and impairments of `path`, with
 /// their options. A new crate is added here, with its reason.
 const ALLOWED: [(&str, &[&str]); 18] = [
     ("units", &[]),
-    // It knows which queues and impairments, models of arrivals and metrics exist.
+    // It knows all queues, impairments, arrival models and metrics.
     ("scenario", &["units", "path", "trace", "workload"]),
     ("path", &["units"]),
     ("cc", &["units"]),
     ("trace", &["units"]),
-    // Flows that arrive: the scenario names their models, the engine opens them.
+    // Flow arrivals: scenarios name their models, the engine opens them.
     ("workload", &["units"]),
-    // Captures, and what a fleet's hosts write, as columns. Parsers have no place under the
-    // simulator, which reads what is made here.
+    // Captures and files from a fleet's hosts, as columns. The simulator reads the result, but does
+    // not depend on the parsers.
     ("ingest", &["units"]),
     ("tcp", &["units", "cc"]),
-    // What every runner needs of a scenario: no runner depends on another.
+    // Everything that all runners need from a scenario: no runner depends on another.
     (
         "setup",
         &[
             "units", "scenario", "path", "cc", "trace", "workload", "tcp",
         ],
     ),
-    // A packet at a link, with what is measured there: one rule for the simulator and the emulator.
+    // A packet at a link, with its measurements: one rule for the simulator and the emulator.
     ("network", &["units", "path", "trace"]),
-    // The path of a scenario for packets from outside; its tests compare it with `sim`.
+    // The path of a scenario for external packets; its tests compare it with `sim`.
     (
         "emulator",
         &[
@@ -41,7 +41,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
             "units", "scenario", "path", "cc", "trace", "network", "tcp", "workload", "setup",
         ],
     ),
-    // Cases with conditions on what runs show.
+    // Test cases with conditions on the results of runs.
     (
         "conformance",
         &["units", "scenario", "cc", "trace", "tcp", "sim"],
@@ -51,7 +51,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
         "batch",
         &["units", "scenario", "cc", "trace", "setup", "sim"],
     ),
-    // The front door: names of the crates that users build on, and no code.
+    // The public face: names of the crates that users build on, and no code.
     (
         "fullpipe",
         &[
@@ -99,10 +99,10 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ),
 ];
 
-/// Those that only tests may use: a runner is compared with another, and does not depend on it.
+/// Dependencies of tests only: a runner is compared with another but does not depend on it.
 const IN_TESTS: [(&str, &[&str]); 2] = [("emulator", &["cc", "sim"]), ("testbed", &["sim"])];
 
-/// Crates that no crate of the default build may pull in: they would make set-up slow.
+/// Crates that the default build must not pull in: they would make set-up slow.
 const BANNED: [&str; 8] = [
     "arrow",
     "arrow-array",
@@ -130,7 +130,7 @@ fn metadata_of(manifest: &str, further: &[&str]) -> serde_json::Value {
         .arg("--manifest-path")
         .arg(format!("{}/../../{manifest}", env!("CARGO_MANIFEST_DIR")))
         .output()
-        .expect("cargo runs, since it runs this test");
+        .expect("cargo is available, since it runs this test");
     assert!(
         output.status.success(),
         "{}",
@@ -143,7 +143,7 @@ fn text(value: &serde_json::Value) -> &str {
     value.as_str().expect("a string in cargo's metadata")
 }
 
-/// The crate's name without its prefix; none for other people's.
+/// The crate's name without its prefix; `None` for third-party crates.
 fn ours(name: &str) -> Option<&str> {
     match name {
         "fullpipe" => Some(name),
@@ -169,7 +169,7 @@ fn crates_depend_only_along_the_arrows() {
         };
         let may = allowed
             .get(name)
-            .unwrap_or_else(|| panic!("crates/{name} has no place in ARCHITECTURE.md's arrows"));
+            .unwrap_or_else(|| panic!("crates/{name} is missing from ARCHITECTURE.md's arrows"));
         for dependency in list(&package["dependencies"]) {
             if let Some(on) = ours(text(&dependency["name"])) {
                 let only_tests = IN_TESTS
@@ -212,7 +212,7 @@ fn the_default_build_stays_small() {
         let name = text(&package["name"]);
         assert!(
             !BANNED.contains(&name),
-            "{name} has no place in the default build"
+            "{name} must not be in the default build"
         );
     }
 }

@@ -9,7 +9,7 @@ use fullpipe_trace::{Run, TraceLevel};
 
 use super::transitions::entered;
 
-/// A path of that rate in Mbit/s, RTT and buffer, and figures from the middle of the run on.
+/// A run with a path of this rate in Mbit/s, RTT in ms, and buffer; measured in its second half.
 fn runs(seconds: u32, path: (u32, u32, &str), flows: &str, trace: TraceLevel) -> Run {
     let (rate, rtt, buffer) = path;
     let text = format!(
@@ -25,24 +25,27 @@ fn summary(seconds: u32, path: (u32, u32, &str), flows: &str) -> Summary {
     runs(seconds, path, flows, TraceLevel::Off).summary
 }
 
-/// A flow whose receiver acknowledges every packet, as the paper's.
+/// A flow whose receiver acknowledges every packet, as in the paper.
 fn copa(more: &str) -> String {
     format!("[[flow]]\ncc = \"copa\"\ndelayed_ack = 1\n{more}\n")
 }
 
-/// The mean of what waits at the bottleneck, in packets of 1500 bytes.
+/// Mean queue at the bottleneck, in packets of 1500 bytes.
 fn mean_queue(summary: &Summary, rate: u32) -> f64 {
-    let seconds = summary.links[0].queue_delay_s.mean.expect("there is one");
+    let seconds = summary.links[0]
+        .queue_delay_s
+        .mean
+        .expect("there are samples");
     seconds * f64::from(rate) * 1e6 / 12_000.0
 }
 
-/// What the first flow gets of all that is delivered.
+/// Share of the first flow in the goodput of all.
 fn share(summary: &Summary) -> f64 {
     let all: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
     summary.flows[0].goodput_bps / all
 }
 
-/// Times in seconds, and a column of the flows' table.
+/// Times in seconds and values of a column of the flows' table.
 fn column(trace: &Trace, name: &str) -> Vec<(f64, f64)> {
     let table = trace.tables.iter().find(|table| table.name == "flows");
     let data = |name: &str| {
@@ -61,7 +64,7 @@ fn column(trace: &Trace, name: &str) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// §3: the queue swings between nothing and 2.5/δ packets, 1.25/δ on average.
+/// §3: the queue swings between zero and 2.5/δ packets, 1.25/δ on average.
 #[test]
 fn alone_it_keeps_five_quarters_of_one_over_delta_in_the_queue() {
     let cases = [
@@ -83,18 +86,18 @@ fn alone_it_keeps_five_quarters_of_one_over_delta_in_the_queue() {
     }
 }
 
-/// §3: a swing takes five round trips, and the queue is empty once in each (§2.2).
+/// §3: a swing takes five round trips; the queue is empty once in each swing (§2.2).
 #[test]
 fn its_queue_is_empty_once_in_five_round_trips() {
     let trace = runs(40, (100, 50, "8bdp"), &copa(""), TraceLevel::Acks).trace;
     let mut delays = column(&trace.expect("traced"), "copa.queue_delay");
     delays.retain(|(time, _)| *time > 20.0);
     let mean = delays.iter().map(|(_, delay)| delay).sum::<f64>() / delays.len() as f64;
-    // 1/(δ dq) is the rate: 8333 packets a second.
+    // 1/(δ dq) is the rate: 8333 packets per second.
     let packets = mean * 1e8 / 12_000.0;
     assert!(
         (packets / 2.0 - 1.0).abs() < 0.1,
-        "dq is that of {packets} packets"
+        "dq corresponds to {packets} packets"
     );
     let ups: Vec<f64> = delays
         .windows(2)
@@ -107,7 +110,10 @@ fn its_queue_is_empty_once_in_five_round_trips() {
         let within = |(time, _): &&(f64, f64)| (pair[0]..pair[1]).contains(time);
         let least = delays.iter().filter(within).map(|(_, delay)| *delay);
         let least = least.fold(f64::INFINITY, f64::min);
-        assert!(least < 30e-6, "a quarter of a packet's 120 us: {least}");
+        assert!(
+            least < 30e-6,
+            "less than a quarter of a packet's 120 us: {least}"
+        );
     }
 }
 
@@ -184,7 +190,7 @@ fn default_mode_comes_back_when_cubic_has_left() {
         .filter(|pair| pair[0].0 > done && pair[0].1 == "competitive");
     let away: f64 = away.map(|pair| pair[1].0 - pair[0].0).sum();
     assert!(away < 0.1 * (80.0 - done), "{away} s: {states:?}");
-    // What is left is what RTTmin, of the last ten seconds, takes for the path.
+    // The rest is due to RTTmin: Copa takes the minimum of the last ten seconds for the path's.
     let queue = run.summary.links[0].queue_delay_s.mean;
     assert!(
         queue.is_some_and(|queue| queue < 0.01),

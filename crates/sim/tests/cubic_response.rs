@@ -1,13 +1,13 @@
 //! CUBIC's mean window under periodic loss: the table of RFC 9438 §5.1.
 //!
-//! Sender and receiver of the simulator on a path of constant delay and no bottleneck, which drops
-//! every 1/p-th packet; no delayed ACKs. The mean window is throughput times RTT over whole loss
-//! epochs.
+//! Sender and receiver of the simulator on a path with constant delay and without a bottleneck,
+//! which drops every 1/p-th packet; no delayed ACKs. The mean window is throughput times RTT over
+//! whole loss epochs.
 //!
 //! In the cubic region the table is a fixed point that the window approaches ever more slowly: an
-//! error of x segments changes by about x³ an epoch. So slow start is ended by one loss 5 % below
-//! the fixed point's maximum, mean / 0.925, and the window has to rise from one loss to the next;
-//! and then 5 % above, where it has to fall.
+//! error of x segments changes by about x³ per epoch. So one run ends slow start with a loss 5 %
+//! below the fixed point's maximum, mean / 0.925, and its window has to rise from one loss to the
+//! next; the other ends it 5 % above, and its window has to fall.
 
 use std::collections::VecDeque;
 
@@ -17,16 +17,16 @@ use fullpipe_tcp::{
 };
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
-/// What a run was like, in segments.
+/// Results of a run, in segments.
 struct Response {
-    /// Mean window over `epochs` losses after as many to settle.
+    /// Mean window over `epochs` losses, after the same number of losses to settle.
     mean: f64,
     /// Window at each of the losses.
     peaks: Vec<f64>,
 }
 
-/// Of `2 * epochs` losses; the loss of packet `start` ends slow start before, at a window of about
-/// ten more.
+/// Measures over `2 * epochs` losses. Before them, the loss of packet `start` ends slow start, at a
+/// window about ten segments larger.
 fn respond(
     algorithm: &str,
     params: &[(&str, ParamValue)],
@@ -111,7 +111,7 @@ fn respond(
     }
 }
 
-/// CUBIC as in the RFC's model, which has no fast convergence: all its losses are at one window.
+/// CUBIC as in the RFC's model, which has no fast convergence: all losses happen at one window.
 fn cubic(rtt_ms: u64, period: u64, epochs: u64, start: f64) -> Response {
     let params = [
         ("slow_start", ParamValue::Word("classic".to_owned())),
@@ -176,7 +176,7 @@ fn newreno_follows_the_square_root_law() {
         let law = (1.5 * period as f64).sqrt();
         assert!(
             (ours / law - 1.0).abs() <= 0.1,
-            "p 1/{period}: {ours:.1} segments, the law has {law:.1}"
+            "p 1/{period}: {ours:.1} segments, the formula has {law:.1}"
         );
     }
 }

@@ -8,7 +8,7 @@ use fullpipe_trace::{Run, TraceLevel};
 const PATH: &str = "rate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"";
 const FORWARD: &str = "delay_trace = \"0s 20ms, 2s 50ms, 4s 10ms every 6s\"";
 const REVERSE: &str = "reverse_delay_trace = \"0s 15ms, 3s 30ms\"";
-/// A segment now and then, each acknowledged: nothing waits for anything.
+/// A segment now and then, each acknowledged: no packet waits for another.
 const SPARSE: &str = "cc = \"cubic\"\napp_rate = \"1mbit\"\ndelayed_ack = 1";
 
 fn run(path: &str, flow: &str) -> Run {
@@ -18,12 +18,12 @@ fn run(path: &str, flow: &str) -> Run {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// When each ACK came, and the RTT that it showed, in s.
+/// Time and RTT sample of each ACK, in s.
 fn samples(run: &Run) -> Vec<(f64, f64)> {
     let columns = &run.trace.as_ref().expect("traced").tables[0].columns;
     let data = |name: &str| {
         let column = columns.iter().find(|column| column.name == name);
-        &column.expect("there is one").data
+        &column.expect("the table has this column").data
     };
     let (Data::U64(times), Data::F32(rtts)) = (data("time"), data("rtt")) else {
         panic!("other kinds of numbers")
@@ -46,7 +46,7 @@ fn reverse(at: f64) -> f64 {
     if at < 3.0 { 0.015 } else { 0.030 }
 }
 
-/// 1500 bytes on the link, and on the access link of ten times the rate.
+/// Transmission time of 1500 bytes on the link, and on the access link of ten times the rate.
 const TRANSMISSIONS: f64 = 132e-6;
 
 #[test]
@@ -58,7 +58,7 @@ fn rtts_are_those_of_the_traces_at_their_time() {
         for (at, rtt) in samples(&run) {
             let left = at - rtt + TRANSMISSIONS;
             let arrived = left + forward(left) + more / 2.0;
-            // Behind a delay that has just become shorter packets arrive together.
+            // Behind a delay that has just become shorter, packets arrive together.
             if forward(left - 0.1) > forward(left) {
                 assert!(rtt < TRANSMISSIONS + 0.080 + more, "{rtt} at {at}");
                 continue;

@@ -1,4 +1,4 @@
-//! Same scenario and seed, same trace; and the engine's short cuts change nothing, to the bit.
+//! Same scenario and seed, same trace; and the engine's shortcuts change nothing, to the bit.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -56,7 +56,7 @@ const MIXED: &str = r#"
     app_rate = "1mbit"
 "#;
 
-/// What may stand behind [path] in [`MIXED`]: everything that a path does, coming and going.
+/// Keys for [path] in [`MIXED`]: everything that a path does, in both directions.
 const VARYING: &str = r#"
     policer = "30mbit burst 40kB"
     jitter = "2ms"
@@ -177,7 +177,7 @@ fn with_randomness_of_any_kind_the_seed_matters() {
 
 #[test]
 fn adding_a_flow_does_not_change_what_others_draw() {
-    // The added flow begins when the others have ended: they must not notice.
+    // The added flow begins when the others have ended: they must not be affected.
     let alone = "duration = \"4s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"\nloss = \"1%\"\n\
                  [[flow]]\nname = \"a\"\ncc = \"cubic\"\nbytes = \"200kB\"\n";
     let joined = format!("{alone}[[flow]]\nname = \"b\"\ncc = \"cubic\"\nstart = \"3900ms\"\n");
@@ -201,7 +201,7 @@ fn short_cuts_equal_stepping_with_everything_mixed() {
 
 #[test]
 fn a_schedule_that_changes_nothing_changes_nothing() {
-    // The elements that may vary give what the constant ones give.
+    // The elements that may vary give the same result as the constant ones.
     let same = "[[path.change]]\nat = \"2s\"\nrate = \"20mbit\"\nrtt = \"30ms\"\nbuffer = \"1bdp\"\nloss = \"0.2%\"\n\
                 reverse_loss = \"0.5%\"\npolicer = \"off\"\njitter = \"off\"\nreverse_jitter = \"off\"\n[[flow]]";
     let (plain, varying) = (
@@ -213,7 +213,7 @@ fn a_schedule_that_changes_nothing_changes_nothing() {
     assert_eq!(plain.summary, varying.summary);
 }
 
-/// A path's impairments, as lines of [path] or of a [[path.change]].
+/// A path's impairments, as keys of [path] or of a [[path.change]].
 fn impairments() -> impl Strategy<Value = String> {
     let jitter = || {
         prop_oneof![
@@ -288,7 +288,7 @@ fn impairments() -> impl Strategy<Value = String> {
     )
 }
 
-/// How the link sends, as lines of [path], whether or not it has a constant rate.
+/// The way in which the link sends, as keys of [path], with or without a constant rate.
 fn pattern() -> impl Strategy<Value = String> {
     let range = (1_u32..20, 1_u32..40, 1_u32..900);
     let swing = (0..3_usize, range).prop_map(|(kind, (low, more, ms))| {
@@ -311,7 +311,7 @@ fn pattern() -> impl Strategy<Value = String> {
         .prop_map(|pattern| format!("rate_pattern = \"{pattern}\"\n"))
 }
 
-/// The delay of one direction by a trace, as a line of [path].
+/// The delay of one direction as a trace, as a key of [path].
 fn delays() -> impl Strategy<Value = String> {
     let times = (0_u32..60, 1_u32..700, 0_u32..60, 1_u32..700);
     (any::<bool>(), times, any::<bool>()).prop_map(|(back, (first, at, then, more), again)| {
@@ -351,7 +351,7 @@ fn queue() -> impl Strategy<Value = &'static str> {
     ]
 }
 
-/// What a flow's ends take: CPUs that keep up or don't, and wake-ups.
+/// Costs of a flow's ends: CPUs that keep up or not, and wake-ups.
 fn host() -> impl Strategy<Value = String> {
     let wake = "wake_min = \"5us\"\nwake_median = \"40us\"\nwake_max = \"3ms\"\n";
     let costs = (0_u32..300, 0_u32..300, 0_u32..50, 0_u32..100, 1_u32..20);
@@ -412,7 +412,7 @@ fn flow() -> impl Strategy<Value = String> {
     prop_oneof![5 => responsive, 1 => unresponsive]
 }
 
-/// Further links, the last keys of which a queue needs.
+/// Further links; the last keys are those that a queue needs.
 fn link(name: &'static str) -> impl Strategy<Value = String> {
     let buffer = prop_oneof![3 => Just("\"pfifo\""), 2 => queue()];
     (1_u32..50, 0_u32..20, 1_u32..60, buffer, 0_u32..3, any::<[bool; 3]>()).prop_map(
@@ -429,7 +429,7 @@ fn link(name: &'static str) -> impl Strategy<Value = String> {
     )
 }
 
-/// A way over some links, there and back; the first flow goes over all of them.
+/// A route over some links in each direction; the first flow uses all of them.
 fn routes() -> impl Strategy<Value = (String, String)> {
     let links =
         || prop::sample::subsequence(vec!["bottleneck", "a", "b", "c"], 1..=4).prop_shuffle();
@@ -460,7 +460,7 @@ proptest! {
             }
         }
         for link in [a, b, c] {
-            // Where the flow needs marks they stay.
+            // Marks stay where a flow needs them.
             let needs = text.contains("dctcp") || text.contains("prague");
             text += &if needs { link.replace("\"strip\"", "\"keep\"") } else { link };
         }
@@ -475,7 +475,7 @@ proptest! {
             links.iter().map(|link| link.drops + link.losses + link.policed).sum::<u64>()
         );
         prop_assert_eq!(flows.iter().map(|flow| flow.marks).sum::<u64>(), links.iter().map(|link| link.marks).sum::<u64>());
-        // What the path's reverse_loss takes is of no link.
+        // ACKs dropped by the path's reverse_loss are counted at no link.
         prop_assert!(
             flows.iter().map(|flow| flow.ack_drops).sum::<u64>() >= links.iter().map(|link| link.ack_drops).sum::<u64>()
         );
@@ -510,7 +510,7 @@ proptest! {
             text += &format!("[[path.change]]\nat = \"{at}ms\"\n{}", change.replacen(rate, "", 1));
         }
         if text.contains("mahimahi") {
-            // A trace says itself when packets leave.
+            // A trace itself defines when packets leave.
             text = text.lines().filter(|line| !line.starts_with("wifi") && !line.starts_with("suspend")).map(|line| line.to_owned() + "\n").collect();
         }
         let scenario = scenario(&(text + &host + &flows.concat()));

@@ -1,4 +1,4 @@
-//! What conditions may be about is what a run's metrics have.
+//! The metrics on which conditions may be placed are the metrics of a run.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use fullpipe_trace::TraceLevel;
 use fullpipe_trace::metrics::{Form, SLOWDOWN, STATISTICS};
 use serde_json::Value as Json;
 
-/// What of a run is no measure of it.
+/// Entries of a run's metrics that are not measured.
 const GIVEN: [&str; 13] = [
     "name",
     "cc",
@@ -62,7 +62,7 @@ fn every_metric_of_a_run_can_be_expected_and_nothing_else() {
         let mut names_of = names(of);
         assert!(names_of.remove("limited_by"));
         assert_eq!(names_of, known(metrics));
-        // `host` is a limit here, and given there.
+        // `host` is a limit here, and an input there.
         let limits = of["limited_by"].as_object().unwrap();
         assert_eq!(limits.keys().cloned().collect::<BTreeSet<_>>(), set(LIMITS));
         for metric in metrics

@@ -1,5 +1,5 @@
-//! Hosts that take time: what a CPU allows is sent, what sleeps adds to the RTT, and the flow says
-//! that it is the host.
+//! Hosts whose processing takes time: the CPU limits the rate, sleep adds to the RTT, and the flow
+//! reports the host as its limit.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -33,7 +33,7 @@ fn a_cpu_bound_sender_sends_what_its_cpu_allows() {
         LOOPBACK,
     );
     let received = 1448.0 * 8.0 * 30.0 / 125e-6;
-    // Each turn reads ACKs too: a call, or none.
+    // Each turn also reads ACKs, with or without a call for them.
     assert!(
         cubic.goodput_bps < received && cubic.goodput_bps > received * 125.0 / 130.5,
         "{}",
@@ -47,7 +47,7 @@ fn a_cpu_bound_sender_sends_what_its_cpu_allows() {
 fn acks_cost_the_sender_too() {
     let host = |ack: &str| format!("send = \"4us\"\nreceive = \"1us\"\nack = \"{ack}\"\nbatch = 2");
     let [free, dear] = ["0us", "2us"].map(|ack| flow("cubic", &host(ack), LOOPBACK).goodput_bps);
-    // An ACK answers two packets: 8 us without, 10 us with it.
+    // An ACK answers two packets: 8 us without its cost, 10 us with it.
     assert!((dear / free - 0.8).abs() < 0.02, "{}", dear / free);
 }
 
@@ -64,7 +64,7 @@ fn a_slow_receiver_lets_packets_wait_for_it() {
         "{}",
         cubic.goodput_bps / 1e9
     );
-    // All of the receive window waits in front of it.
+    // The whole receive window waits in front of it.
     let window = 8e6 * 8.0 / read;
     assert!(
         (cubic.rtt_s.p50.expect("samples") / window - 1.0).abs() < 0.05,
@@ -87,7 +87,7 @@ fn each_round_trip_wakes_both_ends() {
     );
     let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
     let run = run(&scenario, &Registry::default(), TraceLevel::Off).expect("a valid scenario");
-    // 2 x 50 us, 3 us for the packet, 4 us of path and 0.3 us in which its links send it.
+    // 2 x 50 us, 3 us for the packet, 4 us of path, and 0.3 us of transmission on its links.
     let rtt = run.summary.flows[0].rtt_s.clone();
     let (min, p99) = (rtt.min.expect("samples"), rtt.p99.expect("samples"));
     assert!(min > 107e-6 && p99 < 109e-6, "{rtt:?}");

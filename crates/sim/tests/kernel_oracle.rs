@@ -1,6 +1,6 @@
-//! The simulator against a real kernel: every row of `published/kernel-2026.toml`, run from its
-//! scenario. A cell that has a note is known to differ, and why; it is printed and does not fail.
-//! Side by side:
+//! Compares the simulator with a real kernel: every row of `published/kernel-2026.toml`, run from
+//! its scenario. A cell with a note is known to differ, and the note says why; it is printed and
+//! does not fail. To print both values of each cell:
 //!
 //! `cargo test -p fullpipe-sim kernel_oracle:: -- --nocapture`
 
@@ -55,7 +55,7 @@ fn tables(key: &str) -> impl Iterator<Item = &'static Table> {
         .map(|table| table.as_table().expect("a table"))
 }
 
-/// The runs that a row stands for, one a seed.
+/// The runs for a row, one per seed.
 fn runs(row: &str) -> Vec<Run> {
     let groups = ORACLE["runs"].as_table().expect("groups of runs");
     let group = groups[row].as_table().expect("a group");
@@ -95,7 +95,7 @@ fn runs(row: &str) -> Vec<Run> {
     (1..=seeds).map(run).collect()
 }
 
-/// `python/fullpipe/reproduce/measures/` has the same.
+/// Same measures as in `python/fullpipe/reproduce/measures/`.
 fn measure(name: &str, run: &Run, flow: usize) -> f64 {
     let metrics = &run.summary.flows[flow];
     let sum: f64 = run.summary.flows.iter().map(|flow| flow.goodput_bps).sum();
@@ -141,11 +141,11 @@ fn measure(name: &str, run: &Run, flow: usize) -> f64 {
         "cruise_ms" => mean_stay("probe_bw_cruise"),
         "refill_ms" => mean_stay("probe_bw_refill"),
         "probe_rtt_ms" => mean_stay("probe_rtt"),
-        _ => panic!("no measure is called {name}"),
+        _ => panic!("there is no measure {name}"),
     }
 }
 
-/// The states that flow `index` entered, and when, in seconds.
+/// The states that flow `index` entered, with times in seconds.
 fn states(trace: &Trace, index: usize) -> Vec<(f64, &str)> {
     entered(trace)
         .into_iter()
@@ -154,7 +154,7 @@ fn states(trace: &Trace, index: usize) -> Vec<(f64, &str)> {
         .collect()
 }
 
-/// The least and the greatest value that agrees with the kernel's.
+/// The least and the greatest value that agree with the kernel's.
 fn close_enough(tolerance: &Value, kernel: f64) -> (f64, f64) {
     let key = |name: &str| tolerance.get(name).map(number);
     match key("factor") {
@@ -169,7 +169,7 @@ fn close_enough(tolerance: &Value, kernel: f64) -> (f64, f64) {
     }
 }
 
-/// Whether a name fits a pattern of `*` and `?`.
+/// Whether a name matches a pattern of `*` and `?`.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut rest = name.chars();
     match pattern.chars().next() {
@@ -195,7 +195,7 @@ fn exceptions<'a>(row: &'a str, metric: &'a str) -> impl Iterator<Item = &'stati
     })
 }
 
-/// Holds a row against the kernel.
+/// Compares a row with the kernel.
 fn compare(row: &str) {
     let (columns, figures) = tables("table")
         .find_map(|table| {
@@ -251,12 +251,12 @@ fn compare(row: &str) {
     );
 }
 
-/// Every row whose name one of these patterns fits.
+/// Compares every row whose name matches one of these patterns.
 fn compare_all(patterns: &[&str]) {
     let rows: Vec<&str> = rows()
         .filter(|row| patterns.iter().any(|pattern| fits(pattern, row)))
         .collect();
-    assert!(!rows.is_empty(), "no row fits {patterns:?}");
+    assert!(!rows.is_empty(), "no row matches {patterns:?}");
     rows.into_iter().for_each(compare);
 }
 
@@ -278,7 +278,7 @@ macro_rules! cells {
         fn every_row_has_its_test() {
             let tested = [$($($pattern),+),*];
             for row in rows() {
-                assert!(tested.iter().any(|pattern| fits(pattern, row)), "no test of {row}");
+                assert!(tested.iter().any(|pattern| fits(pattern, row)), "no test covers {row}");
             }
         }
     };

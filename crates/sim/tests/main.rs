@@ -1,4 +1,4 @@
-//! Whole runs of the simulator: its models, its determinism, and its walls.
+//! Whole runs of the simulator: its models, its determinism, and its architecture.
 
 mod apps;
 mod architecture;

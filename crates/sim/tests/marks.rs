@@ -1,4 +1,4 @@
-//! Explicit congestion notification, from the queue that marks to the sender that answers.
+//! Explicit congestion notification, from the queue that marks to the sender that responds.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -8,7 +8,7 @@ use fullpipe_units::Span;
 
 use crate::transitions::entered;
 
-/// A run of so many seconds, of which the second half is measured.
+/// A run of `seconds`, measured in its second half.
 fn run(seconds: u32, path: &str, flows: &[&str], level: TraceLevel) -> (Summary, Option<Trace>) {
     let flows: String = flows
         .iter()
@@ -47,8 +47,8 @@ fn mean(trace: &Trace, name: &str) -> f64 {
     half.iter().map(|value| f64::from(*value)).sum::<f64>() / half.len() as f64
 }
 
-/// DCTCP's model (SIGCOMM 2010 §3.3): alpha is sqrt(2 / W*), W* = C RTT + K, if everything is
-/// marked from the first packet too many to the answer, as without delayed ACKs.
+/// DCTCP's model (SIGCOMM 2010 §3.3): alpha is sqrt(2 / W*), W* = C RTT + K, if every packet is
+/// marked from the first one beyond K until the sender responds, as without delayed ACKs.
 #[test]
 fn dctcp_marks_as_its_model_says_and_holds_the_threshold() {
     for (rate, rtt, k, mbps, ms) in [
@@ -88,9 +88,9 @@ fn dctcp_marks_as_its_model_says_and_holds_the_threshold() {
     }
 }
 
-/// `bbr_check_time_to_probe_bw` of tcp_bbr.c (v3): marks of the cycle have ceased when TCP is in
-/// TCP_CA_Open again, a round trip after the first of them at the earliest. A sender that probes
-/// with each unmarked ACK had 87 % of its packets marked here.
+/// `bbr_check_time_to_probe_bw` of tcp_bbr.c (v3): the marks of a cycle have ceased when TCP is in
+/// TCP_CA_Open again, at the earliest a round trip after the first mark. A sender that probed at
+/// every unmarked ACK had 87 % of its packets marked here.
 #[test]
 fn bbr3_does_not_probe_again_while_marks_go_on() {
     let queue = "{ kind = \"step_ecn\", threshold = \"10packets\" }";
@@ -103,7 +103,7 @@ fn bbr3_does_not_probe_again_while_marks_go_on() {
     };
     let (found, trace) = run(10, &path, &[&flow(0.5)], TraceLevel::Acks);
     let never = summary(10, &path, &[&flow(0.0)]);
-    // Marks are those of the second half, packets are those of the whole run.
+    // Marks count in the second half, packets in the whole run.
     let marked =
         |summary: &Summary| 2.0 * summary.links[0].marks as f64 / summary.links[0].packets as f64;
     assert!(
@@ -154,7 +154,7 @@ fn classic_senders_are_marked_instead_of_dropped() {
                     (0, 0, 0),
                     "{name}"
                 );
-                // RFC 8311: a mark counts as a drop, so there are about as many.
+                // RFC 8311: a mark counts as a drop, so their numbers are similar.
                 let ratio = link.marks as f64 / other.drops as f64;
                 assert!(
                     (0.7..1.4).contains(&ratio),
@@ -172,7 +172,7 @@ fn classic_senders_are_marked_instead_of_dropped() {
     }
 }
 
-/// RFC 3168 §5: who can't be marked is dropped, and nobody is dropped instead of being marked.
+/// RFC 3168 §5: only packets that cannot be marked are dropped.
 #[test]
 fn beside_each_other_the_capable_are_marked_and_the_others_dropped() {
     let queues = [
@@ -202,14 +202,14 @@ fn beside_each_other_the_capable_are_marked_and_the_others_dropped() {
             let ratio = capable.goodput_bps / other.goodput_bps;
             assert!(
                 (0.4..2.5).contains(&ratio),
-                "{queue}, {cc}: a mark is a drop to the sender: {ratio}"
+                "{queue}, {cc}: senders respond to a mark as to a drop: {ratio}"
             );
         }
     }
 }
 
-/// docs/reference/models/prague.md has all seeds. At 10 Mbit/s a packet takes 1.2 ms: the step has to spare
-/// those alone, and a wait of two of them can't be below 2 ms.
+/// docs/reference/models/prague.md has the results of all seeds. At 10 Mbit/s a packet takes 1.2 ms: the step
+/// has to exempt a lone packet, and two packets cannot wait for less than 2 ms.
 #[test]
 fn prague_and_cubic_share_a_dual_queue() {
     const SLOW: &str = "{ kind = \"dualpi2\", min_qlen_step = 1 }";

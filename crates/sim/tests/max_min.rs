@@ -1,4 +1,4 @@
-//! The max-min fair rates that `max_min_share` is counted from, against tables by hand.
+//! The max-min fair rates on which `max_min_share` is based, compared with tables derived by hand.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -17,7 +17,7 @@ fn flows(text: &str) -> Vec<FlowSummary> {
         .flows
 }
 
-/// The fair rate of each flow, Mbit/s of payload; none where there is no share.
+/// Fair rate of each flow in Mbit/s of payload; `None` where there is no share.
 fn fair(flows: &[FlowSummary]) -> Vec<Option<f64>> {
     let rate = |flow: &FlowSummary| Some(flow.goodput_bps / flow.max_min_share? / 1e6);
     flows.iter().map(rate).collect()
@@ -41,7 +41,8 @@ const PATH: &str = "[path]\nrate = \"20mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"
 
 #[test]
 fn a_parking_lot() {
-    // The long flow gets half of the second link; the flow on the first what that leaves there.
+    // The long flow gets half of the second link; the flow on the first link gets what the long one
+    // leaves.
     let text = format!(
         "{PATH}[[link]]\nname = \"second\"\nrate = \"8mbit\"\nbuffer = \"50packets\"\n\
          [[flow]]\ncc = \"cubic\"\nroute = [\"bottleneck\", \"second\"]\n\
@@ -60,7 +61,7 @@ fn a_parking_lot() {
 
 #[test]
 fn a_late_start() {
-    // Alone for 15 s, with the other for 5 s.
+    // Alone for 15 s, with the other flow for 5 s.
     let text =
         format!("{PATH}[[flow]]\ncc = \"cubic\"\n[[flow]]\ncc = \"cubic\"\nstart = \"15s\"\n");
     let first = (15.0 * 20.0 + 5.0 * 10.0) / 20.0;
@@ -69,7 +70,8 @@ fn a_late_start() {
 
 #[test]
 fn an_applications_limit() {
-    // 3 Mbit/s are wanted from the start on, 12 from 10 s on; the fair share is 10 then.
+    // The application offers 3 Mbit/s from the start, and 12 from 10 s on, when the fair share is
+    // 10.
     let text = format!(
         "{PATH}[[flow]]\ncc = \"cubic\"\n\
          [[flow]]\ncc = \"cubic\"\napp_rate = \"3mbit\"\napp_schedule = \"10s 12mbit\"\n"
@@ -93,7 +95,7 @@ fn unresponsive_flows_are_served_first() {
         &format!("{PATH}{two}{none}"),
         &[Some(left), Some(left), None],
     );
-    // 20 Mbit/s of payload are more than the link has: nothing is left.
+    // 20 Mbit/s of payload exceed the link's rate: the other flows get nothing.
     let all = none.replace("15", "20");
     assert_fair(&format!("{PATH}{two}{all}"), &[None, None, None]);
 }
@@ -116,7 +118,8 @@ fn a_rate_that_changes_a_shaper_and_a_policer() {
 
 #[test]
 fn flows_that_come_and_go_and_one_alone() {
-    // A transfer is fair while it lasts: alone it gets all but what slow start leaves.
+    // A transfer's share counts while it lasts: alone it gets the whole link except the loss of
+    // slow start.
     let text = format!("{PATH}[[flow]]\ncc = \"cubic\"\nbytes = \"5MB\"\n");
     let alone = &flows(&text)[0];
     assert_eq!(alone.completion_s.map(|at| at < 3.0), Some(true));

@@ -1,5 +1,5 @@
-//! What a path does to packets besides queueing them, and what changes in mid-run, in figures that
-//! can be worked out by hand.
+//! Effects of a path on packets besides queueing, and changes during the run, with figures derived
+//! by hand.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -9,7 +9,7 @@ use fullpipe_units::Span;
 
 use crate::transitions::entered;
 
-/// 20 s of `flow` on a path of which the tests vary everything.
+/// 20 s of `flow` on a path that each test varies.
 fn run(path: &str, flow: &str) -> Run {
     run_traced(path, flow, TraceLevel::Acks)
 }
@@ -25,7 +25,7 @@ fn summary(path: &str, flow: &str) -> Summary {
     run(path, flow).summary
 }
 
-/// Why the flow changed its state, each time.
+/// The reason for each state change of the flow.
 fn reasons(run: &Run) -> Vec<String> {
     entered(run.trace.as_ref().expect("traced"))
         .into_iter()
@@ -33,10 +33,10 @@ fn reasons(run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// More than the link carries, whatever happens to it.
+/// More than the link carries under all changes.
 const FLOOD: &str = "cc = \"none\"\napp_rate = \"20mbit\"";
 
-/// 16 segments each RTT: they wait for each other alone, and nothing is lost by congestion.
+/// 16 segments per RTT: they wait only for each other, and none is lost by congestion.
 const CALM: &str = "cc = \"cubic\"\nreceive_window = \"24kB\"";
 
 const PATH: &str = "rate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"";
@@ -49,8 +49,8 @@ fn change(at: &str, what: &str) -> String {
 fn a_full_link_carries_the_sum_of_its_rates() {
     let changes = change("5s", "rate = \"4mbit\"") + &change("15s", "rate = \"16mbit\"");
     let summary = summary(&format!("{PATH}\n{changes}"), FLOOD);
-    // 5 s at 10, 10 s at 4 and 5 s at 16 Mbit/s, in packets of 12000 bit; the first one comes after
-    // its time on the access link.
+    // 5 s at 10, 10 s at 4 and 5 s at 16 Mbit/s, in packets of 12000 bit; the first one arrives
+    // after its time on the access link.
     let expected = (5 * 10_000_000 + 10 * 4_000_000 + 5 * 16_000_000) / 12_000;
     assert!(
         (expected - 1..=expected).contains(&summary.packets),
@@ -98,7 +98,7 @@ fn the_round_trip_follows_the_schedule_and_a_shorter_one_reorders_nothing() {
         flow.rtt_s.max.expect("samples"),
     );
     assert!((0.020..0.026).contains(&least), "{least}");
-    // A window of 16 segments follows the first at once, 1.2 ms each.
+    // A window of 16 segments directly follows the first packet, 1.2 ms each.
     assert!((0.090..0.112).contains(&most), "{most}");
     assert_eq!((flow.drops, flow.retransmits), (0, 0));
 }
@@ -136,7 +136,7 @@ fn a_link_that_varies_carries_what_its_pattern_gives() {
         );
         summary.packets
     };
-    // 30 Mbit/s in the mean of each period of 5 s, in packets of 12000 bit.
+    // A mean of 30 Mbit/s in each period of 5 s, in packets of 12000 bit.
     for pattern in [
         "sine 10mbit..50mbit every 5s",
         "saw 10mbit..50mbit every 5s",
@@ -148,20 +148,20 @@ fn a_link_that_varies_carries_what_its_pattern_gives() {
             carried(pattern)
         );
     }
-    // 1 packet at each of 2, 3, 5 and 10 ms, 2000 times; the first comes after its time on the
+    // 1 packet at each of 2, 3, 5 and 10 ms, 2000 times; the first arrives after its time on the
     // access link.
     assert_eq!(carried("mahimahi 2, 3, 5, 10"), 8_000);
 }
 
 #[test]
 fn a_trace_lets_packets_go_at_its_times_alone() {
-    // Each packet waits for an opportunity at the end of 10 ms: RTTs are 40 ms and the rest of ten.
+    // Opportunities are at multiples of 10 ms: RTTs are 40 ms and the rest of ten.
     let path =
         "rate_pattern = \"mahimahi 10, 10, 10, 10\"\nrtt = \"40ms\"\nbuffer = \"100packets\"";
     let summary = summary(path, "cc = \"none\"\napp_rate = \"0.965333mbit\"");
-    // A packet each 12 ms, and 4 opportunities each 10: 1/4.8. Packets come 0, 2, 4, 6 and 8 ms
-    // after a multiple of 10, and 25 us for the access link of 480 Mbit/s, so that they wait for
-    // 5.975 ms in the mean.
+    // A packet per 12 ms, and 4 opportunities per 10: 1/4.8. Packets arrive 0, 2, 4, 6 and 8 ms
+    // after a multiple of 10, and 25 us later for the access link of 480 Mbit/s, so that they wait
+    // for 5.975 ms on average.
     let link = &summary.links[0];
     assert!(
         (link.utilization - 0.2083).abs() < 0.001,
@@ -181,7 +181,7 @@ fn a_shaper_holds_what_does_not_conform() {
     let path =
         "rate = \"120mbit\"\nrtt = \"40ms\"\nbuffer = \"10ms\"\nshaper = \"12mbit burst 30kB\"";
     let summary = summary(path, "cc = \"none\"\napp_rate = \"20mbit\"");
-    // 20 packets of burst, and one a millisecond for 20 s.
+    // 20 packets of burst, and one per millisecond for 20 s.
     assert!(
         (20_019..=20_020).contains(&summary.packets),
         "{}",
@@ -190,11 +190,11 @@ fn a_shaper_holds_what_does_not_conform() {
     let link = &summary.links[0];
     assert!(
         (link.utilization - 0.1001).abs() < 0.0001,
-        "{} of the time it sends",
+        "it sends for {} of the time",
         link.utilization
     );
-    // Ten wait: the last of them for 10 ms, less what has gone by of the present millisecond; the
-    // link is idle for the rest, but not without a queue.
+    // Ten packets wait, the last one for 10 ms less the elapsed part of the current millisecond.
+    // The link is idle the rest of the time, but with a queue.
     let mean = link.queue_delay_s.mean.expect("there are samples");
     assert!((0.0085..0.0101).contains(&mean), "{mean}");
     assert!(link.queue_delay_s.max.expect("there are samples") <= 0.0101);
@@ -205,7 +205,7 @@ fn a_shaper_comes_and_goes_by_schedule() {
     let changes =
         change("5s", "shaper = \"3mbit burst 15kB\"") + &change("15s", "shaper = \"off\"");
     let summary = summary(&format!("{PATH}\n{changes}"), FLOOD);
-    // 10 s at 10 Mbit/s, 10 s at 3 and a burst of 10 packets.
+    // 10 s at 10 Mbit/s, 10 s at 3, and a burst of 10 packets.
     let expected = (10 * 10_000_000 + 10 * 3_000_000) / 12_000 + 10;
     assert!(
         (expected - 12..=expected).contains(&summary.packets),
@@ -221,7 +221,7 @@ fn a_policer_comes_and_goes_by_schedule() {
         + &change("15s", "policer = \"off\"")
         + "loss = \"50%\"\n";
     let summary = summary(&format!("{path}\n{changes}"), FLOOD);
-    // A packet of 1448 bytes of payload each 0.5792 ms.
+    // A packet with 1448 bytes of payload per 0.5792 ms.
     let (sent, link) = (20.0 / 0.000_579_2, &summary.links[0]);
     let policed = sent / 2.0 - (10.0 * 6e6 / 8.0 + 60_000.0) / 1_500.0;
     assert!(
@@ -250,7 +250,7 @@ fn every_nth_and_listed_packets_are_lost_and_no_other() {
 
 #[test]
 fn a_retransmission_has_a_number_of_its_own() {
-    // 100 segments: the 50th packet is lost, then its retransmission, which comes within the next
+    // 100 segments: the 50th packet is lost, then its retransmission, which belongs to the next
     // window of 16.
     let transfer = "cc = \"cubic\"\nreceive_window = \"24kB\"\nbytes = \"144800B\"";
     let flow = |list: &str| {
@@ -268,8 +268,8 @@ fn losses_in_bursts_are_as_many_as_they_should_be() {
     let bursty =
         format!("{PATH}\nloss = \"gilbert-elliott p 0.5% r 20% loss-bad 80% loss-good 0.1%\"");
     let flow = &summary(&bursty, FLOOD).flows[0];
-    // 0.005 / 0.205 of 34530 packets find the bad state; the rest is loss-good. Three sigma of it
-    // are 180.
+    // 0.005 / 0.205 of 34530 packets find the bad state, the others the good one. Three sigma are
+    // 180.
     let expected = flow.sent as f64 * (0.8 * 0.005 + 0.001 * 0.2) / 0.205;
     let lost = summary(&bursty, FLOOD).links[0].losses as f64;
     assert!(
@@ -281,8 +281,8 @@ fn losses_in_bursts_are_as_many_as_they_should_be() {
 #[test]
 fn copies_come_through_the_link_and_are_no_reason_to_send_again() {
     for cc in ["cubic", "newreno", "bbr1", "bbr3"] {
-        // Half of the link's rate, so that copies find room: 0.8 s of 1000 packets, a tenth of them
-        // twice.
+        // Half of the link's rate leaves room for copies: 0.8 s of 1000 packets, a tenth of them
+        // duplicated.
         let flow = format!("cc = \"{cc}\"\nbytes = \"1448000B\"\napp_rate = \"5mbit\"");
         let run = run(
             &format!("{PATH}\nduplicate = \"10%\"\nreverse_duplicate = \"10%\""),
@@ -318,9 +318,9 @@ fn copies_take_the_room_of_others() {
         "cc = \"none\"\napp_rate = \"9mbit\"",
     );
     let (flow, link) = (&run.flows[0], &run.links[0]);
-    // 9 Mbit/s of payload and half as much again: more than the link of 10 Mbit/s carries.
+    // 9 Mbit/s of payload plus copies of half of it exceed the link's 10 Mbit/s.
     assert!(link.utilization > 0.999 && link.drops > 0);
-    // What waits at the end is neither.
+    // Packets that wait at the end are neither carried nor dropped.
     let waiting = flow.sent + link.duplicates - run.packets - link.drops;
     assert!((60..=70).contains(&waiting), "{waiting}");
 }
@@ -332,7 +332,7 @@ fn a_radio_carries_what_its_transmissions_hold() {
         for frames in [1_u32, 8, 32] {
             let wifi = format!("{path}\n{queue}wifi = \"frames {frames} overhead 400us\"");
             let summary = summary(&wifi, "cc = \"none\"\napp_rate = \"115mbit\"");
-            // 0.4 ms, and 0.1 ms a packet: frames packets in that.
+            // A transmission takes 0.4 ms plus 0.1 ms per packet, and carries `frames` packets.
             let expected = 20.0 * f64::from(frames) / (400e-6 + f64::from(frames) * 100e-6);
             let carried = summary.packets as f64;
             assert!(
@@ -346,8 +346,8 @@ fn a_radio_carries_what_its_transmissions_hold() {
 
 #[test]
 fn little_traffic_is_not_gathered() {
-    // A segment each 23 ms waits for nothing: the overhead is all that its RTT has more, there and
-    // not on the way back.
+    // A segment every 23 ms never waits: the overhead is all that the RTT gains, on the forward
+    // path only.
     let mean = |wifi: &str| {
         let summary = summary(
             &format!("{PATH}\n{wifi}"),
@@ -361,7 +361,7 @@ fn little_traffic_is_not_gathered() {
 
 #[test]
 fn a_silent_radio_keeps_data_in_the_queue_and_acks_at_the_receiver() {
-    // Silent in the first 100 ms of each second.
+    // The radio is silent in the first 100 ms of each second.
     let suspended = format!("{PATH}\nsuspend = \"100ms every 1s\"");
     let flood = summary(&suspended, FLOOD);
     let expected = 20.0 * 0.9 * 1e7 / 12_000.0;
@@ -372,10 +372,10 @@ fn a_silent_radio_keeps_data_in_the_queue_and_acks_at_the_receiver() {
     );
     let run = run(&suspended, CALM);
     let (flow, link) = (&run.summary.flows[0], &run.summary.links[0]);
-    // The silence is two RTTs: a tail loss probe each time.
+    // The silence lasts two RTTs: it causes one tail loss probe each time.
     assert!(
         flow.drops == 0 && (15..=20).contains(&flow.retransmits),
-        "{} sent again",
+        "{} were retransmitted",
         flow.retransmits
     );
     let (median, most) = (
@@ -391,7 +391,7 @@ fn a_silent_radio_keeps_data_in_the_queue_and_acks_at_the_receiver() {
         "{:?}",
         link.queue_delay_s
     );
-    // ACKs that were sent in the silence arrive 20 ms after its end.
+    // ACKs sent during the silence arrive 20 ms after its end.
     let trace = run.trace.as_ref().expect("traced");
     let Data::U64(times) = &trace.tables[0].columns[0].data else {
         panic!("times are integers")
@@ -400,7 +400,7 @@ fn a_silent_radio_keeps_data_in_the_queue_and_acks_at_the_receiver() {
         times
             .iter()
             .all(|ns| !(20_000_000..120_000_000).contains(&(ns % 1_000_000_000))),
-        "none arrives before"
+        "no ACK arrives earlier"
     );
 }
 
@@ -414,7 +414,7 @@ fn random_jitter_adds_half_of_it_and_reorders_nothing() {
         assert_eq!(summary.flows[0].retransmits, 0, "{jitter}");
         summary.flows[0].rtt_s.mean.expect("there are samples")
     };
-    // A segment each 23 ms: none waits for another, and so none is held up by another's jitter.
+    // A segment every 23 ms: none waits for another, so none is delayed by another's jitter.
     let plain = mean("");
     for jitter in ["jitter = \"10ms\"", "reverse_jitter = \"10ms\""] {
         let more = mean(jitter) - plain;
@@ -430,7 +430,7 @@ fn jitter_of_any_distribution_adds_its_mean() {
         assert_eq!(summary.flows[0].retransmits, 0, "{jitter}");
         summary.flows[0].rtt_s.mean.expect("there are samples")
     };
-    // A segment each 23 ms, about 430 samples of two: sigma of a mean of them is 0.1 to 0.2 ms.
+    // A segment every 23 ms, a sample per two segments: sigma of the mean of 430 is 0.1 to 0.2 ms.
     let plain = mean("");
     for jitter in [
         "normal 10ms sigma 3ms",
@@ -454,7 +454,7 @@ fn acks_that_are_held_come_together() {
     let Data::U64(times) = &trace.tables[0].columns[0].data else {
         panic!("times are integers")
     };
-    // The way back takes 20 ms, a multiple of 10 ms.
+    // The reverse path takes 20 ms, a multiple of 10 ms.
     assert!(times.iter().all(|ns| ns % 10_000_000 == 0));
     assert_eq!(run.summary.flows[0].retransmits, 0);
     let spread = run.summary.flows[0].rtt_s.max.expect("samples");
@@ -481,7 +481,7 @@ fn reordering_for_a_while_makes_a_spurious_fast_recovery() {
         let flow = &run.summary.flows[0];
         assert!(
             flow.drops == 0 && flow.retransmits > 0,
-            "{cc}: {} lost, {} sent again",
+            "{cc}: {} lost, {} retransmitted",
             flow.drops,
             flow.retransmits
         );
@@ -506,7 +506,7 @@ fn a_step_of_the_delay_makes_a_spurious_timeout() {
         let flow = &run.summary.flows[0];
         assert!(
             flow.drops == 0 && flow.retransmits > 0,
-            "{cc}: {} lost, {} sent again",
+            "{cc}: {} lost, {} retransmitted",
             flow.drops,
             flow.retransmits
         );
@@ -514,11 +514,11 @@ fn a_step_of_the_delay_makes_a_spurious_timeout() {
         let windows = columns
             .iter()
             .find(|column| column.name == "cwnd")
-            .expect("there is a window");
+            .expect("the trace has the window");
         let Data::U64(windows) = &windows.data else {
             panic!("a window is an integer")
         };
-        // A row each 10 ms from the SYN's on.
+        // One row per 10 ms, beginning with the SYN.
         let before = windows[499];
         assert_eq!(
             windows[500..640].iter().min(),
@@ -527,7 +527,7 @@ fn a_step_of_the_delay_makes_a_spurious_timeout() {
         );
         assert!(
             windows[700] >= before,
-            "{cc}: {} of {before} given back",
+            "{cc}: {} of {before} restored",
             windows[700]
         );
     }

@@ -1,4 +1,4 @@
-//! Every profile runs, with its path as its sources have it.
+//! Every profile runs, on the path given by its sources.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Scenario, profiles};

@@ -1,5 +1,5 @@
-//! Queues against a kernel's: the order in which packets leave, whom a full queue drops, and when
-//! CoDel drops.
+//! Compares queues with a kernel's: the order in which packets leave, the flows that a full queue
+//! drops from, and the times at which CoDel drops.
 
 use fullpipe_path::{
     Config, Domain, EcnCodepoint, Limit, OptionValue, Packet, Param, QUEUES, Queue,
@@ -34,7 +34,7 @@ fn oracle() -> Oracle {
         env!("CARGO_MANIFEST_DIR"),
         "/../../tests/oracle/queues.toml"
     );
-    toml::from_str(&std::fs::read_to_string(file).expect("the file is there")).expect("it is TOML")
+    toml::from_str(&std::fs::read_to_string(file).expect("the file exists")).expect("it is TOML")
 }
 
 fn queue(kind: &str, options: &toml::Table, limit: u64) -> Queue<u64> {
@@ -96,7 +96,7 @@ fn sent(order: &Order) -> Vec<u64> {
     let mut sent = Vec::new();
     for (at, (flow, size)) in burst.enumerate() {
         put(&mut queue, flow, size);
-        // tbf sends the first, finds no other, and holds the second.
+        // tbf sends the first packet, finds no other, and holds the second.
         for _ in at..2 {
             sent.extend(take(&mut queue));
         }
@@ -120,7 +120,7 @@ fn packets_leave_in_the_kernels_order() {
     }
 }
 
-/// When packets are dropped at twice the rate, ms: the first time, then from one to the next.
+/// Times of drops at twice the link's rate, in ms: the first one, then the gaps between drops.
 fn drops(kind: &str) -> Vec<f64> {
     let mut queue = queue(kind, &toml::Table::new(), 100_000);
     let mut times = Vec::new();
@@ -136,9 +136,9 @@ fn drops(kind: &str) -> Vec<f64> {
     times.iter().take(1).copied().chain(gaps).collect()
 }
 
-/// Linux has CoDel's second and third gap wrong, by its approximate root, and cake's first drop at
-/// once where a queue was never used before: both are declared on the pages. Everything else
-/// agrees.
+/// Two known differences are declared on the pages: Linux gets CoDel's second and third gap wrong,
+/// by its approximate root, and cake's first drop comes at once if a queue was never used before.
+/// Everything else agrees.
 #[test]
 fn drops_come_when_the_kernels_do() {
     for Drops { kind, ms: kernel } in oracle().drops {

@@ -1,4 +1,4 @@
-//! What the queues are for, at a bottleneck with real senders.
+//! The purposes of the queues, at a bottleneck with real senders.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -47,7 +47,7 @@ fn each_holds_the_delay_that_it_aims_at() {
     let full = run(&format!("{PATH}\nbuffer = \"8bdp\""), &[CUBIC; 4]);
     assert!(
         mean_ms(&full) > 200.0,
-        "drop-tail fills what there is: {}",
+        "drop-tail fills the buffer: {}",
         mean_ms(&full)
     );
     for (queue, least, most) in [
@@ -68,7 +68,7 @@ fn each_holds_the_delay_that_it_aims_at() {
         );
         assert!(
             summary.links[0].drops > 0 && summary.links[0].marks == 0,
-            "nobody is ECN-capable"
+            "no packet is ECN-capable"
         );
         assert_eq!(
             summary.flows.iter().map(|flow| flow.drops).sum::<u64>(),
@@ -110,7 +110,7 @@ fn fq_codel_gives_each_its_half_and_a_sparse_flow_no_wait() {
     assert!((mbps(call) - 0.5).abs() < 0.01, "{}", mbps(call));
     assert!(
         p99_ms(call) < 2.0 * 1.2,
-        "a packet of each of the others at most: {} ms",
+        "at most one packet of each other flow: {} ms",
         p99_ms(call)
     );
     let fifo = run(
@@ -119,7 +119,7 @@ fn fq_codel_gives_each_its_half_and_a_sparse_flow_no_wait() {
     );
     assert!(
         p99_ms(&fifo.flows[1]) > 35.0,
-        "drop-tail lets it wait for all: {} ms",
+        "with drop-tail it waits for all packets: {} ms",
         p99_ms(&fifo.flows[1])
     );
 }
@@ -137,21 +137,24 @@ fn sfq_gives_a_congestion_control_its_share_beside_a_flood() {
         (mbps(&summary.flows[1]) / 10.0, drops)
     };
     let (of_fifo, _) = share("\"pfifo\"");
-    assert!(of_fifo < 0.02, "drop-tail leaves it nothing: {of_fifo}");
+    assert!(
+        of_fifo < 0.02,
+        "drop-tail leaves it almost nothing: {of_fifo}"
+    );
     // Its half without headers is 0.483.
     let (of_sfq, [flood, cubic]) = share("\"sfq\"");
     assert!((0.45..0.49).contains(&of_sfq), "{of_sfq}");
     assert!(
         flood > 100 * cubic,
-        "the longest queue is the flood's: it loses {flood}, the other {cubic}"
+        "the longest queue is the flood's: it loses {flood}, the other queue {cubic}"
     );
 }
 
-/// Of two values of the hash two of three flows share one, and who has one alone gets half. With a new
-/// hash each second it is another one's turn.
+/// With two hash values for three flows, two flows share one, and the third gets half of the link.
+/// A new hash each second makes the flows take turns.
 #[test]
 fn sfq_is_fair_over_collisions_where_it_is_perturbed() {
-    // Of one rate the one that is always late would lose all.
+    // With equal rates, the flow whose packets are always late would lose all of them.
     let flows = ["9mbit", "9.31mbit", "8.87mbit"]
         .map(|rate| format!("cc = \"none\"\napp_rate = \"{rate}\""));
     let flows: Vec<&str> = flows.iter().map(String::as_str).collect();
@@ -192,8 +195,8 @@ fn dualpi2_gives_l4s_a_millisecond_and_classic_its_target() {
     assert!((mbps(l4s) - 4.0).abs() < 0.05, "{}", mbps(l4s));
 }
 
-/// 20 % too much of ECN-capable traffic: the queue stands at its limit, so all that passes is
-/// marked.
+/// 20 % more ECN-capable traffic than the link carries: the queue stays at its limit, so all
+/// packets that pass are marked.
 #[test]
 fn step_ecn_marks_all_of_a_standing_queue() {
     let flood = "cc = \"none\"\napp_rate = \"12mbit\"\necn = \"ect0\"";

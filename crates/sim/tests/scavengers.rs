@@ -1,4 +1,5 @@
-//! Background traffic in whole runs: what it leaves to others, and how several of it share.
+//! Background traffic in whole runs: the capacity that it leaves to others, and its fairness to
+//! itself.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -6,8 +7,7 @@ use fullpipe_sim::run;
 use fullpipe_trace::Summary;
 use fullpipe_trace::TraceLevel;
 
-/// A run of 180 s at 20 Mbit/s and 40 ms with a buffer of 400 ms; figures are those of the last 60
-/// s.
+/// A run of 180 s at 20 Mbit/s and 40 ms with a buffer of 400 ms, measured in the last 60 s.
 fn summary(flows: &str) -> Summary {
     let path = "rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"400ms\"";
     let text = format!("duration = \"180s\"\nmeasure_from = \"120s\"\n[path]\n{path}\n{flows}");
@@ -17,12 +17,12 @@ fn summary(flows: &str) -> Summary {
         .summary
 }
 
-/// A flow beside others, from so many seconds on.
+/// A flow that starts at `start` seconds.
 fn flow(what: &str, start: u32) -> String {
     format!("[[flow]]\n{what}\nstart = \"{start}s\"\n")
 }
 
-/// What each flow gets of all that is delivered.
+/// Share of each flow in the goodput of all.
 fn shares(summary: &Summary) -> Vec<f64> {
     let all: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
     summary
@@ -40,7 +40,10 @@ fn ledbat_alone_fills_the_link_at_its_target() {
         "{}",
         summary.links[0].utilization
     );
-    let queue = summary.links[0].queue_delay_s.mean.expect("there is one");
+    let queue = summary.links[0]
+        .queue_delay_s
+        .mean
+        .expect("there are samples");
     assert!((queue - 0.1).abs() < 0.01, "RFC 6817 §2.5 TARGET: {queue}");
 }
 
@@ -91,10 +94,13 @@ fn a_latecomer_gets_a_fair_share_of_ledbatpp() {
     let shares = shares(&summary(
         "[[flow]]\ncc = \"ledbat++\"\n[[flow]]\ncc = \"ledbat++\"\nstart = \"60s\"\n",
     ));
-    assert!((shares[0] - 0.5).abs() < 0.15, "within 30 %: {shares:?}");
+    assert!(
+        (shares[0] - 0.5).abs() < 0.15,
+        "shares within 30 %: {shares:?}"
+    );
 }
 
-/// rLEDBAT over each kind of sender.
+/// rLEDBAT with each kind of sender.
 const RECEIVERS: [&str; 4] = [
     "cc = \"rledbat\"",
     "cc = \"newreno\"\nreceiver = \"rledbat\"",
@@ -140,7 +146,7 @@ fn a_latecomer_gets_a_fair_share_of_rledbat() {
         let shares = shares(&summary(&(flow(receiver, 0) + &flow(receiver, 60))));
         assert!(
             (shares[0] - 0.5).abs() < 0.15,
-            "{receiver}, within 30 %: {shares:?}"
+            "{receiver}: shares within 30 %: {shares:?}"
         );
     }
 }
@@ -156,8 +162,8 @@ fn rledbat_under_losses_recovers() {
     let summary = run(&scenario, &Registry::default(), TraceLevel::Off)
         .unwrap_or_else(|error| panic!("{error}"))
         .summary;
-    // A third of a segment a round trip, and half for one loss in a thousand: a mean window of
-    // about sqrt(3/2/3/p), 22 segments of 49 that fit into the path.
+    // A third of a segment per round trip, and half for one loss in a thousand: a mean window of
+    // about sqrt(3/2/3/p), 22 of the 49 segments that fit into the path.
     let flow = &summary.flows[0];
     assert!(
         flow.retransmits > 10 && flow.goodput_bps > 4e6,

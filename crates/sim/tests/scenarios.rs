@@ -1,5 +1,4 @@
-//! What a user sees of a run: its figures where they can be worked out by hand, its limits, and its
-//! refusals.
+//! A run as its user sees it: figures that can be derived by hand, limits, and refusals.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Error, Scenario};
@@ -36,8 +35,8 @@ fn a_full_link_gives_the_payloads_share_of_its_rate() {
     );
     assert!(summary.links[0].utilization > 0.98);
     assert_eq!(summary.jain, Some(1.0));
-    // 2 BDP are 66 packets of 1.2 ms: the longest wait, plus the RTT, the packet's own time and the
-    // access link's.
+    // 2 BDP are 66 packets of 1.2 ms: the longest wait, plus the RTT and the packet's times on link
+    // and access link.
     let longest = summary.flows[0].rtt_s.max.expect("there are samples");
     assert!(
         (longest - (0.040 + 67.0 * 0.0012)).abs() < 0.002,
@@ -51,7 +50,7 @@ fn a_receive_window_of_half_a_bdp_gives_half_the_rate() {
         "[[flow]]\ncc = \"cubic\"\nreceive_window = \"24kB\"\n",
         PATH,
     );
-    // 16 segments each RTT of 40 ms and the times of the two packets that an ACK answers, 1.2 ms
+    // 16 segments per RTT of 40 ms plus the times of the two packets that an ACK answers, 1.2 ms
     // each, and 0.12 ms on the access link.
     let expected = 16.0 * 1448.0 * 8.0 / 0.04264;
     let flow = &summary.flows[0];
@@ -113,10 +112,10 @@ fn an_application_pauses_and_goes_on_as_its_schedule_says() {
             .position(|time| *time == ms * 1_000_000)
             .unwrap()]
     };
-    // bit/s in these half seconds, in which the one before has settled.
+    // Rate in bit/s over half seconds in which the transient of the previous phase is over.
     let rate = |from: u64| (at(from + 500) - at(from)) as f64 * 8.0 / 0.5;
     for (from, expected) in [(1_000, 2e6), (3_000, 0.0), (4_400, 9.65e6), (5_400, 1e6)] {
-        // An ACK more or less in half a second.
+        // Tolerance of one ACK per half second.
         assert!(
             (rate(from) - expected).abs() < 0.05e6,
             "{from} ms: {} bit/s",
@@ -135,7 +134,11 @@ fn unresponsive_traffic_keeps_its_rate_whatever_happens() {
         "{}",
         constant.goodput_bps
     );
-    assert_eq!(summary.jain, Some(1.0), "only responsive flows count");
+    assert_eq!(
+        summary.jain,
+        Some(1.0),
+        "Jain's index counts only responsive flows"
+    );
 }
 
 #[test]
@@ -145,10 +148,10 @@ fn a_transfer_completes_and_says_when() {
         PATH,
     );
     let flow = &summary.flows[0];
-    // SYN, SYN-ACK, then seven segments in the initial window: one and a half RTTs and seven
-    // packets' time.
+    // SYN, SYN-ACK, then seven segments in the initial window: one and a half RTTs, and the time of
+    // seven packets.
     let expected = 0.060 + 7.0 * 0.0012;
-    let completion = flow.completion_s.expect("it completes");
+    let completion = flow.completion_s.expect("the transfer completes");
     assert!(
         (completion - expected).abs() < 0.002,
         "{completion} of {expected}"
@@ -157,7 +160,7 @@ fn a_transfer_completes_and_says_when() {
     assert_eq!(
         (flow.sent, summary.packets),
         (7, 7),
-        "the SYN is no data packet"
+        "the SYN is not a data packet"
     );
 }
 
@@ -174,7 +177,7 @@ fn random_loss_is_what_was_asked_for() {
     assert_eq!(flow.drops, summary.links[0].losses + summary.links[0].drops);
     assert!(
         flow.drops.abs_diff(flow.retransmits) <= 3,
-        "what was lost was sent again, once"
+        "lost packets were retransmitted once"
     );
 }
 
@@ -228,11 +231,11 @@ fn a_trace_has_a_row_each_interval_while_the_flow_lives() {
             Data::Label { codes, .. } => codes.len(),
         });
         let lengths: std::collections::BTreeSet<usize> = lengths.collect();
-        assert_eq!(lengths.len(), 1, "columns of one length");
+        assert_eq!(lengths.len(), 1, "all columns have one length");
     }
 }
 
-/// The written scenario holds what algorithms and path decide by default, and runs the same.
+/// The saved scenario contains the defaults of algorithms and path, and gives the same run.
 #[test]
 fn a_resolved_scenario_leaves_nothing_to_defaults() {
     let flows = "[[flow]]\ncc = \"cubic\"\n[[flow]]\ncc = \"bbr1\"\nparams = { cwnd_gain = 2.5 }\n";
@@ -271,8 +274,8 @@ fn a_trace_fits_in_the_memory_that_was_estimated() {
     }
 }
 
-/// However fast the path, and however long the run may last: a transfer has no more ACKs than
-/// segments that arrive.
+/// However fast the path and however long the run: a transfer has no more ACKs than segments that
+/// arrive.
 #[test]
 fn a_trace_of_transfers_needs_no_memory_for_when_they_are_over() {
     let still = "loss = \"0%\"";
@@ -292,7 +295,7 @@ fn a_trace_of_transfers_needs_no_memory_for_when_they_are_over() {
     }
 }
 
-/// What the trace of a run takes, and what was estimated that the run takes.
+/// Memory of a run's trace, and the estimate for the run.
 fn trace_memory(scenario: &Scenario, level: TraceLevel) -> (usize, usize) {
     let trace = run(scenario, &Registry::default(), level)
         .expect("it runs")

@@ -1,4 +1,4 @@
-//! Slowdowns of what arrives, and the servers beside it.
+//! Slowdowns of arriving flows, and the ideal servers to compare with.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -61,7 +61,7 @@ fn nobody_is_faster_than_alone_and_the_shortest_first_is_the_fastest_in_the_mean
 
 #[test]
 fn flows_that_hardly_meet_take_as_long_as_alone() {
-    // A packet each, one every 20 ms.
+    // One packet per flow, one flow every 20 ms.
     let flows = "model = \"bounded_pareto shape 1 min 500B max 501B\"\n";
     let [summary] = &run(&format!(
         "{PATH}[[workload]]\ncc = \"cubic\"\nload = 0.002\n{flows}"

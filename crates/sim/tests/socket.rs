@@ -1,4 +1,4 @@
-//! A look at a run changes nothing of it, and shows what `ss` would.
+//! Inspecting a run does not change it, and shows the values that `ss` would show.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -75,8 +75,8 @@ fn sockets_are_the_same_where_nothing_is_measured_for_a_summary() {
     }
 }
 
-/// 100 segments over 10 Mbit/s and 100 ms, ten in the first flight: 1500 bytes take 1.2 ms on the
-/// link and 0.12 ms on the access link, ACKs nothing.
+/// 100 segments over 10 Mbit/s and 100 ms, ten in the first window: 1500 bytes take 1.2 ms on the
+/// link and 0.12 ms on the access link; ACKs take no time.
 #[test]
 fn a_socket_in_slow_start() {
     let text = r#"
@@ -97,7 +97,8 @@ fn a_socket_in_slow_start() {
         (opening.info.opened, opening.info.sent, opening.info.unacked),
         (None, 0, 0)
     );
-    // The handshake took 100 ms and a little; then ten segments are out, and none is acknowledged.
+    // The handshake took slightly more than 100 ms; then ten segments are in flight, none
+    // acknowledged.
     run.advance_to(Time::ZERO + Span::from_millis(150));
     let first = run.socket(0).unwrap();
     assert_eq!(
@@ -105,7 +106,7 @@ fn a_socket_in_slow_start() {
         (10, 10, Bytes::ZERO)
     );
     assert_eq!((first.cwnd, first.done), (Bytes::new(10 * 1448), false));
-    // One RTT later each of them has brought two: twenty are out.
+    // One RTT later each of them has released two: twenty are in flight.
     run.advance_to(Time::ZERO + Span::from_millis(280));
     let second = run.socket(0).unwrap();
     assert_eq!(
@@ -121,7 +122,7 @@ fn a_socket_in_slow_start() {
     assert!(
         end.done && end.info.unacked == 0 && (end.info.sent, end.info.retransmitted) == (100, 0)
     );
-    // The last byte's ACK came half an RTT behind it.
+    // The last byte's ACK arrived half an RTT after it.
     assert_eq!(
         end.info.delivered_at - end.last_byte.unwrap(),
         Span::from_millis(50)

@@ -1,4 +1,4 @@
-//! Routes over several links, there and back, in figures that can be worked out by hand.
+//! Routes over several links, in both directions, with figures derived by hand.
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
@@ -18,7 +18,7 @@ fn mbps(flow: &FlowSummary) -> f64 {
     flow.goodput_bps / 1e6
 }
 
-/// Payload in what is sent.
+/// Share of payload in a packet.
 const PAYLOAD: f64 = 1448.0 / 1500.0;
 
 #[test]
@@ -48,11 +48,11 @@ fn the_slower_of_two_links_sets_the_rate_and_the_delays_of_all_make_the_rtt() {
     );
     assert!(
         mbps(&run.flows[1]) > 9.8,
-        "the other flow has what it wants of the first link"
+        "the other flow gets its demand from the first link"
     );
     assert!(run.links[1].utilization > 0.9);
     // Serialization of a full packet at 1000 (the access link: 10 times the fastest), 20 and 4
-    // Mbit/s, and of its ACK at 100.
+    // Mbit/s, and of its ACK at 100 Mbit/s.
     let serialization = 12e3 / 1000e6 + 12e3 / 20e6 + 12e3 / 4e6 + 416.0 / 100e6;
     let least = run.flows[0].rtt_s.min.unwrap();
     assert!((least - (0.031 + serialization)).abs() < 1e-6, "{least}");
@@ -63,7 +63,7 @@ fn the_slower_of_two_links_sets_the_rate_and_the_delays_of_all_make_the_rtt() {
     );
 }
 
-/// A flow over all of three links of 10 Mbit/s and one over each, all unresponsive at a rate each.
+/// A flow over three links of 10 Mbit/s, and one over each link, all unresponsive at the same rate.
 fn lot(queue: &str, rate: &str) -> Summary {
     let links: Vec<String> = ["second", "third"]
         .map(|name| {
@@ -124,12 +124,12 @@ fn a_full_parking_lot_of_fair_queues_gives_half_of_each_link_to_either() {
     assert!(run.links.iter().all(|link| link.utilization > 0.9999));
     assert!(
         run.links[1].drops > 0 && run.links[2].drops > 0,
-        "those that cross the later links lose what is above half"
+        "flows over the later links lose their part above one half"
     );
 }
 
-/// NewReno over all of `links` links of 10 Mbit/s with RED, and beside it a flow over each. What
-/// the long flow gets of what the mean other one gets.
+/// Ratio of a NewReno flow over all of `links` links of 10 Mbit/s with RED to the mean of the flows
+/// over one link each.
 fn newreno_in_a_lot(links: usize) -> f64 {
     let ratios = (1..=5).map(|seed| {
         let names: Vec<String> = (1..links).map(|i| format!("link-{i}")).chain(["bottleneck".to_owned()]).collect();
@@ -154,15 +154,15 @@ fn newreno_in_a_lot(links: usize) -> f64 {
 
 #[test]
 fn each_further_bottleneck_costs_a_loss_based_flow_as_the_square_root_law_says() {
-    // A rate goes as 1 / (RTT √p) (Mathis et al. 1997). Over k bottlenecks p is k times as large,
-    // and each queue adds its delay: some 20 to 30 ms on 100 ms here.
+    // A rate is proportional to 1 / (RTT √p) (Mathis et al. 1997). Over k bottlenecks p is k times
+    // as large, and each queue adds its delay, here about 20 to 30 ms on 100 ms.
     for (links, law) in [
         (1, 1.0),
         (2, 1.0 / 2_f64.sqrt() * 125.0 / 150.0),
         (4, 1.0 / 2.0 * 125.0 / 200.0),
     ] {
         let ratio = newreno_in_a_lot(links);
-        println!("{links} links: {ratio:.3}, by the law {law:.3}");
+        println!("{links} links: {ratio:.3}, formula {law:.3}");
         assert!(
             (0.7..1.4).contains(&(ratio / law)),
             "{links} links: {ratio} instead of {law}"
@@ -170,8 +170,8 @@ fn each_further_bottleneck_costs_a_loss_based_flow_as_the_square_root_law_says()
     }
 }
 
-/// A download at 10 Mbit/s whose ACKs go over a link of 100 kbit/s: `back` is the rest of that
-/// link, `more` of the flow.
+/// A download at 10 Mbit/s whose ACKs use a link of 100 kbit/s. `back` has further keys of that
+/// link, `more` those of the flow.
 fn asymmetric(back: &str, more: &str) -> (FlowSummary, LinkSummary) {
     let mut run = summary(&format!(
         "duration = \"40s\"\nmeasure_from = \"10s\"\n[path]\nrate = \"10mbit\"\nrtt = \"50ms\"\nbuffer = \"1bdp\"\n\
@@ -197,7 +197,7 @@ fn acks_that_all_wait_for_their_turn_clock_the_data_to_their_own_rate() {
         (link.ack_drops, flow.ack_drops, flow.retransmits),
         (0, 0, 0)
     );
-    // 300 kB are on the way, most of it in ACKs that wait.
+    // 300 kB are in flight, most of them in the form of waiting ACKs.
     let rtt = flow.rtt_s.mean.unwrap();
     let window = (300_000 / 1448 * 1448) as f64;
     assert!(
@@ -221,7 +221,7 @@ fn acks_that_are_dropped_or_replaced_let_the_data_go_on() {
         assert_eq!(
             (link.drops, link.packets, link.acks_filtered),
             (0, 0, 0),
-            "the counts of data are of data alone"
+            "counts of data include only data"
         );
         assert!(link.acks > 7000, "{link:?}");
     }
@@ -233,7 +233,7 @@ fn acks_that_are_dropped_or_replaced_let_the_data_go_on() {
         let (flow, link) = asymmetric(&format!("{queue}\nack_filter = \"on\""), "");
         assert!(mbps(&flow) > 9.0, "{queue}: {}", mbps(&flow));
         assert!(link.acks_filtered > 1000, "{queue}: {link:?}");
-        // At most the ACK being sent and one that waits, but for duplicates in recovery.
+        // At most the ACK being sent and one that waits, except for duplicates during recovery.
         assert!(link.queue_delay_s.p95.unwrap() < 0.010, "{queue}: {link:?}");
     }
 }
@@ -251,7 +251,7 @@ fn acks_that_chance_takes_before_any_link_are_counted_at_their_flow() {
         let run = run(queue);
         let (flow, back) = (&run.flows[0], &run.links[1]);
         assert_eq!((back.ack_drops, run.links[0].acks), (0, 0), "{queue}");
-        // Every tenth, but for those on the way at the end.
+        // One of ten, except for ACKs in flight at the end.
         assert!(
             back.acks > 3000 && flow.ack_drops.abs_diff(back.acks / 9) <= 10,
             "{queue}: {flow:?} {back:?}"
@@ -270,8 +270,7 @@ fn an_upload_in_a_large_queue_starves_a_download_of_its_acks_and_a_fair_queue_do
         ))
     };
     let (full, fair) = (run("buffer = \"100packets\""), run("queue = \"fq_codel\""));
-    // 100 packets take 1.2 s on the uplink; a window of 256 kB an RTT is then far from the 20
-    // Mbit/s.
+    // 100 packets take 1.2 s on the uplink, so a window of 256 kB per RTT is far from 20 Mbit/s.
     assert!(
         mbps(&full.flows[0]) < 4.0 && full.flows[0].rtt_s.mean.unwrap() > 0.3,
         "{:?}",
@@ -349,8 +348,8 @@ fn queue() -> impl Strategy<Value = &'static str> {
     ]
 }
 
-/// What befalls packets besides the links. Bursts of lost ACKs are short: a long one, of which each
-/// timeout is one ACK, may outlast the run by backoff.
+/// Impairments besides the links. Bursts of lost ACKs are short: in a long one, each timeout yields
+/// one ACK, and backoff could outlast the run.
 fn line() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         Just(""),
@@ -375,7 +374,7 @@ fn link(name: &'static str) -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// All flows over the same links, to the end of their transfers: nothing is left on the way.
+    /// All flows use the same links until their transfers end: no packet stays in flight.
     #[test]
     fn what_goes_into_a_link_comes_out_or_is_dropped(
         second in link("second"), third in link("third"), back in link("back"), front in link("front"),
@@ -398,7 +397,7 @@ proptest! {
         let lost = |link: &LinkSummary| link.drops + link.losses + link.policed;
         let sent: u64 = run.flows.iter().map(|flow| flow.sent).sum();
         prop_assert_eq!(sent + second.duplicates, second.packets + lost(second));
-        prop_assert_eq!((bottleneck.duplicates, third.duplicates), (0, 0), "they begin in front of the first link");
+        prop_assert_eq!((bottleneck.duplicates, third.duplicates), (0, 0), "duplication happens in front of the first link");
         prop_assert_eq!(second.packets, bottleneck.packets + lost(bottleneck));
         prop_assert_eq!(bottleneck.packets, third.packets + lost(third));
         prop_assert_eq!(back.acks, front.acks + front.ack_drops + front.acks_filtered);

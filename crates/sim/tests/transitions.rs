@@ -4,14 +4,14 @@ use fullpipe_trace::{Data, Trace};
 
 /// A state that a flow entered.
 pub(crate) struct Entered<'a> {
-    /// In nanoseconds.
+    /// Time in nanoseconds.
     pub(crate) at: u64,
     pub(crate) flow: u32,
     pub(crate) state: &'a str,
     pub(crate) reason: &'a str,
 }
 
-/// All of them, in order.
+/// All states entered, in order.
 pub(crate) fn entered(trace: &Trace) -> Vec<Entered<'_>> {
     let table = trace
         .tables
@@ -28,7 +28,7 @@ pub(crate) fn entered(trace: &Trace) -> Vec<Entered<'_>> {
     };
     let words = |name: &str| {
         let Data::Label { codes, labels } = column(name) else {
-            panic!("{name} is a word")
+            panic!("{name} holds labels")
         };
         codes.iter().flatten().map(|code| labels[code].as_ref())
     };

@@ -1,5 +1,5 @@
-//! Flows that arrive: what they measure, and that neither slots that are used again nor the
-//! engine's short cuts change anything.
+//! Arriving flows: their metrics, and the proof that neither reused slots nor the engine's
+//! shortcuts change anything.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::{Bytes, Span, Time};
 use fullpipe_workload::{Chunk, Flows};
 
-/// A source that is there, whatever is asked for.
+/// A source with these flows, for any path.
 #[derive(Debug)]
 struct Given(Arc<Flows>);
 
@@ -22,7 +22,7 @@ impl Library for Given {
     }
 }
 
-/// A scenario whose workloads' files are these flows.
+/// A scenario whose workloads' files contain these flows.
 fn given(text: &str, flows: Flows) -> Scenario {
     let template = Template::read(
         text,
@@ -35,7 +35,7 @@ fn given(text: &str, flows: Flows) -> Scenario {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Something that is a file.
+/// A source that names an existing file.
 const FILE: &str = "source = \"workloads.rs\"";
 
 fn scenario(text: &str) -> Scenario {
@@ -101,7 +101,7 @@ const SLOW: &str =
 
 #[test]
 fn a_flow_that_is_alone_takes_a_handshake_its_bytes_and_the_way() {
-    // 1, 10 and 100 segments; 1 ms a packet, so that a window of ten fills the pipe only later.
+    // 1, 10 and 100 segments; 1 ms per packet, so that a window of ten fills the path only later.
     let sizes = [1_448, 14_480, 144_800].map(Bytes::new);
     let flows = Flows::new(vec![ms(0), ms(10_000), ms(20_000)], sizes.to_vec()).expect("flows");
     let workload = format!("{SLOW}[[workload]]\ncc = \"newreno\"\n{FILE}\n");
@@ -120,8 +120,7 @@ fn a_flow_that_is_alone_takes_a_handshake_its_bytes_and_the_way() {
     near(alone[0], 40.0 + 1.0 + 20.0);
     near(alone[1], 40.0 + 10.0 + 20.0);
     near(alone[2], 40.0 + 100.0 + 20.0);
-    // The SYN has a time of its own at the links, some 0.04 ms, each packet one at the access link,
-    // 0.1 ms.
+    // The SYN takes about 0.04 ms at the links, each packet 0.1 ms at the access link.
     near(took[0], 61.1);
     near(took[1], 70.1);
     assert!(
@@ -186,7 +185,7 @@ fn what_did_not_end_is_unfinished_and_none_arrives_after_the_stop() {
     assert_eq!(
         (whole.arrived, whole.completed, whole.unfinished),
         (3, 2, 1),
-        "the fourth is behind the end"
+        "the fourth flow is after the end"
     );
     let stopped = web(&format!("{text}stop = \"20s\"\n"));
     assert_eq!(
@@ -197,7 +196,7 @@ fn what_did_not_end_is_unfinished_and_none_arrives_after_the_stop() {
     assert_eq!(
         (late.arrived, late.completed),
         (2, 2),
-        "at 15 s and at 45 s"
+        "arrivals at 15 s and at 45 s"
     );
     let measured = web(&text.replace("duration", "measure_from = \"10s\"\nduration"));
     assert_eq!(
@@ -214,8 +213,8 @@ fn a_load_is_what_the_link_carries_of_it() {
     .replace("60s", "600s");
     let run = run_as(&scenario(&text), TraceLevel::Off, How::default());
     let link = &run.summary.links[0];
-    // Some 9,000 flows of a coefficient of variation of 2: 2 % is a sigma. SYNs and short last
-    // packets are on top.
+    // About 9,000 flows with a coefficient of variation of 2: sigma is 2 %. SYNs and short last
+    // packets add to the load.
     assert!(
         (link.utilization - 0.6).abs() < 0.05,
         "{}",
@@ -229,7 +228,7 @@ fn a_load_is_what_the_link_carries_of_it() {
     assert!(web.most_concurrent < 200, "{web:?}");
 }
 
-/// Everything that flows do, on a path that does everything; `{}` is its queue.
+/// All features of flows on a path with all features; `{}` is its queue.
 const WILD: &str = r#"
     duration = "4s"
     measure_from = "1s"
@@ -333,7 +332,7 @@ fn slots_that_are_used_again_and_short_cuts_change_nothing() {
     }
 }
 
-/// Everything that is measured of workloads.
+/// All metrics of the workloads.
 fn counted(run: &Run) -> &[WorkloadSummary] {
     &run.summary.workloads
 }
@@ -381,11 +380,11 @@ fn the_memory_of_a_million_arrivals_is_estimated() {
     let text = "duration = \"900s\"\n[path]\nrate = \"3gbit\"\nrtt = \"20ms\"\nbuffer = \"8bdp\"\n\
                 [[workload]]\nsource = \"mawi-2020-06-10\"\nmodel = \"collapsed\"\nload = 0.73\ncc = \"cubic\"\n";
     let estimate = fullpipe_sim::memory_needed(&scenario(text), TraceLevel::Off).get();
-    // docs/notebook/performance.md has what it takes.
+    // docs/notebook/performance.md has the measured amount.
     assert!((170_000_000..700_000_000).contains(&estimate), "{estimate}");
 }
 
-/// What was seen to arrive is the same for every seed, unless packets or RTTs are not.
+/// Recorded arrivals are the same for every seed, unless packets or RTTs are random.
 #[test]
 fn start_jitter_is_of_flows_that_do_not_arrive() {
     let flows = Flows::new(
@@ -420,8 +419,8 @@ fn start_jitter_is_of_flows_that_do_not_arrive() {
     assert_eq!(added, ["send_jitter"]);
 }
 
-/// As README's example has one without workloads: who changes what arrives, or how it is sent, is
-/// told.
+/// Detects changes of arrivals or of sending, as the hash in README's example does without
+/// workloads.
 #[test]
 fn a_trace_of_arrivals_has_the_hash_that_it_had() {
     let text = "duration = \"6s\"\nmeasure_from = \"1s\"\nseed = 7\n\
@@ -437,7 +436,7 @@ fn a_trace_of_arrivals_has_the_hash_that_it_had() {
         .find(|table| table.name == "transfers")
         .expect("flows arrive")
         .clone();
-    // Of everything; and of what arrived, with how long each took.
+    // Hash of everything, and of the arrivals with their completion times.
     let hashes = [
         trace.hash(),
         fullpipe_trace::Trace {

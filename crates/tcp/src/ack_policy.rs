@@ -1,17 +1,18 @@
-//! When a receiver acknowledges.
+//! The receiver's policy for sending ACKs.
 
 use fullpipe_units::Span;
 
-/// When to acknowledge.
+/// The rules that determine when a receiver sends an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPolicy {
-    /// One ACK for so many full segments (RFC 5681 §4.2: at least every second).
+    /// Full segments per ACK (RFC 5681 §4.2: an ACK for at least every second segment).
     pub every: u32,
-    /// How many of the first ACKs are sent at once, for whatever arrives (Linux: quickack mode).
+    /// Number of initial ACKs that are sent immediately, whatever arrives (Linux: quickack mode).
     pub quick: u32,
-    /// How long a lone segment may wait (RFC 1122 §4.2.3.2; Linux: TCP_DELACK_MIN).
+    /// Longest time that the ACK of a lone segment is delayed (RFC 1122 §4.2.3.2; Linux:
+    /// TCP_DELACK_MIN).
     pub delay: Span,
-    /// GRO-like coalescing: segments that arrive so soon after the first are handled as one; zero
-    /// for none.
+    /// GRO-like coalescing: segments that arrive within this time of the first are handled as one;
+    /// zero disables it.
     pub coalesce: Span,
 }

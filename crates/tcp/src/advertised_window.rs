@@ -1,5 +1,5 @@
-//! What a receiver offers whose window changes: never less than it has offered, whatever is
-//! decided.
+//! The advertised window of a receiver whose window changes: its right edge never moves back,
+//! whatever the policy decides.
 
 use std::collections::VecDeque;
 
@@ -10,8 +10,8 @@ use crate::autotune::AutoTuning;
 use crate::rtt::RttEstimator;
 use crate::wire::{SMSS, Segment};
 
-/// An ACK's timestamp that may still be echoed: its tick, when it was first used, and the right
-/// edge offered last with it.
+/// The timestamp of an ACK that may still be echoed: its tick, the time at which it was first used,
+/// and the right edge last offered with it.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     tick: u64,
@@ -20,14 +20,14 @@ struct Stamp {
     echoed: bool,
 }
 
-/// Who decides.
+/// The policy that decides the window.
 #[derive(Debug)]
 enum Policy {
     Controlled(Box<dyn WindowController>),
     Tuned(AutoTuning),
 }
 
-/// Who decides, and what that one has to be told.
+/// The advertised window: its policy, and the measurements that the policy needs.
 #[derive(Debug)]
 pub(crate) struct AdvertisedWindow {
     policy: Policy,
@@ -35,12 +35,12 @@ pub(crate) struct AdvertisedWindow {
     /// Oldest first.
     stamps: VecDeque<Stamp>,
     rtt: RttEstimator,
-    /// RCV.HGH and TSV.HGH (RFC 9840 §4.3): behind the highest segment that arrived, and the tick
-    /// it was sent at.
+    /// RCV.HGH and TSV.HGH (RFC 9840 §4.3): one past the highest segment that arrived, and the tick
+    /// at which it was sent.
     highest: u64,
     highest_tick: u64,
     right_edge: u64,
-    /// When a segment arrived that used up what was offered.
+    /// Time at which a segment arrived that used up the offered window.
     used_up: Option<Time>,
 }
 
@@ -79,12 +79,12 @@ impl AdvertisedWindow {
     #[inline]
     fn ticks(&self, time: Time) -> u64 {
         match self.tick.as_nanos() {
-            1 => time.as_nanos(), // auto-tuning's: no division a packet
+            1 => time.as_nanos(), // auto-tuning: avoid a division per packet
             tick => time.as_nanos() / tick,
         }
     }
 
-    /// A data segment arrived, in order or not.
+    /// Processes the arrival of a data segment, in order or not.
     pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) {
         let rtt = self.measure(now, segment);
         let controller = match &mut self.policy {
@@ -110,9 +110,9 @@ impl AdvertisedWindow {
         controller.on_arrival(now, &arrival);
     }
 
-    /// The round trip that ends with this segment, if it is the first to echo its timestamp.
-    /// Segments that were sent before others are no longer of use, so older timestamps are
-    /// forgotten.
+    /// Returns the round-trip time that ends with this segment, if the segment is the first to echo
+    /// its timestamp. Older timestamps are dropped: segments that echo them were sent earlier and
+    /// are no longer useful.
     fn measure(&mut self, now: Time, segment: &Segment) -> Option<Span> {
         let tick = self.ticks(segment.echo);
         while self.stamps.front().is_some_and(|stamp| stamp.tick < tick) {
@@ -130,8 +130,8 @@ impl AdvertisedWindow {
         Some(rtt)
     }
 
-    /// The window, in segments, of an ACK sent at `at` for everything before `next`; `most` is what
-    /// the buffer holds.
+    /// Returns the window, in segments, of an ACK sent at `at` for everything before `next`; `most`
+    /// is the size of the buffer.
     pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
         let wanted = match &mut self.policy {
             Policy::Controlled(controller) => controller.window(),
@@ -139,8 +139,8 @@ impl AdvertisedWindow {
         };
         // At least one segment: there are no zero-window probes.
         let wanted = (wanted.get() / SMSS.get()).clamp(1, u64::from(most.max(1)));
-        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. A smaller window is
-        // reached as data arrives.
+        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. The window shrinks
+        // only as data arrives.
         self.right_edge = self.right_edge.max(next + wanted);
         let tick = self.ticks(at);
         match self.stamps.back_mut() {

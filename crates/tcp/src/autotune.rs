@@ -4,30 +4,30 @@ use fullpipe_units::{Bytes, Span, Time};
 
 use crate::wire::SMSS;
 
-/// What is offered at first: half of 128 KiB (Linux: tcp_rmem\[1\], tcp_adv_win_scale).
+/// Initial window: half of 128 KiB (Linux: tcp_rmem\[1\], tcp_adv_win_scale).
 const INITIAL: Bytes = Bytes::new(64 << 10);
-/// What a sender is taken to send in its first round trip (Linux: TCP_INIT_CWND).
+/// Bytes that a sender is assumed to send in its first round trip (Linux: TCP_INIT_CWND).
 const FIRST_ROUND: Bytes = Bytes::new(10 * SMSS.get());
-/// For small variations.
+/// Margin for small variations.
 const CUSHION: Bytes = Bytes::new(16 * SMSS.get());
 
-/// A window that follows what the application reads in a round trip.
+/// A window that follows the bytes that the application reads per round trip.
 #[derive(Clone, Debug)]
 pub(crate) struct AutoTuning {
     most: Bytes,
-    /// `window_clamp`: up to which it may grow.
+    /// `window_clamp`: limit up to which the window may grow.
     clamp: Bytes,
-    /// `rcv_ssthresh`: what is offered.
+    /// `rcv_ssthresh`: the advertised window.
     offered: Bytes,
-    /// `rcvq_space`: what was read in the latest round trip that had more than those before; since
-    /// when the present one lasts, and what had been read by then.
+    /// `rcvq_space`: the most bytes read in a round trip so far, the start of the current round
+    /// trip, and the bytes read before it.
     read: Bytes,
     since: Time,
     from: Bytes,
 }
 
 impl AutoTuning {
-    /// One that offers `most` at most.
+    /// Creates auto-tuning that offers at most `most`.
     pub(crate) fn new(most: Bytes) -> AutoTuning {
         let initial = INITIAL.min(most);
         AutoTuning {
@@ -40,13 +40,14 @@ impl AutoTuning {
         }
     }
 
-    /// A data segment arrived: what is offered moves towards the clamp by two (`tcp_grow_window`).
+    /// Processes the arrival of a data segment: the window grows by two segments, up to the clamp
+    /// (`tcp_grow_window`).
     pub(crate) fn on_arrival(&mut self) {
         self.offered = (self.offered + SMSS * 2).min(self.clamp);
     }
 
-    /// The window at `now`, when the application has read everything before `read` and a round trip
-    /// takes `rtt`, zero if that is not known.
+    /// Returns the window at `now`, when the application has read everything before `read`. `rtt`
+    /// is the round-trip time, zero if unknown.
     pub(crate) fn window(&mut self, now: Time, read: Bytes, rtt: Span) -> Bytes {
         if rtt == Span::ZERO {
             self.since = now;
@@ -57,13 +58,13 @@ impl AutoTuning {
         self.offered
     }
 
-    /// A round trip is over, in which so much was read (`tcp_rcv_space_adjust`).
+    /// Ends a round trip in which `read` bytes were read (`tcp_rcv_space_adjust`).
     fn end_round(&mut self, read: Bytes) {
         if read <= self.read {
             return;
         }
-        // Twice as much, so that one round's losses don't fill it; and what a sender needs that
-        // goes on growing as fast.
+        // Twice the bytes read, so that one round's losses don't fill the window, plus room for a
+        // sender that keeps growing at the same rate.
         let base = read * 2 + CUSHION;
         let growth = u128::from(base.get()) * u128::from((read - self.read).get())
             / u128::from(self.read.get())
@@ -78,7 +79,7 @@ impl AutoTuning {
 mod tests {
     use super::*;
 
-    /// The window, after a round trip in which `read` segments were read.
+    /// Returns the window after round trip `n`, in which `read` segments were read.
     fn round(tuning: &mut AutoTuning, n: u64, read: u64) -> u64 {
         for _ in 0..read {
             tuning.on_arrival();
@@ -98,19 +99,19 @@ mod tests {
         assert_eq!(
             tuning.window(Time::ZERO, Bytes::ZERO, Span::ZERO),
             Bytes::new(65_536),
-            "no round trip is known"
+            "no RTT is known yet"
         );
-        // 10 segments were expected, 10 came.
+        // 10 segments were expected, 10 arrived.
         assert_eq!(round(&mut tuning, 1, 10), 65_536);
         // 2 x 20 + 16 = 56 segments, and 2 x 56 x (20 - 10) / 10 = 112 for the growth.
         assert_eq!(round(&mut tuning, 2, 20), 168 * 1448);
-        // The same again: no more. 2 x 20 + 16 would be less.
+        // No more than in the last round, so no change; 2 x 20 + 16 would be less.
         assert_eq!(round(&mut tuning, 3, 20), 168 * 1448);
-        // 2 x 30 + 16 = 76, and 2 x 76 x (30 - 20) / 20 = 76: less than there is.
+        // 2 x 30 + 16 = 76, and 2 x 76 x (30 - 20) / 20 = 76: less than the current clamp.
         assert_eq!(round(&mut tuning, 4, 30), 168 * 1448);
         // 2 x 60 + 16 = 136, and 2 x 136 x (60 - 30) / 30 = 272.
         assert_eq!(round(&mut tuning, 5, 60), 408 * 1448);
-        // 2 x 1000 + 16, times 1 + 2 x 940 / 60: as much as there is.
+        // 2 x 1000 + 16, times 1 + 2 x 940 / 60: limited by the buffer.
         assert_eq!(round(&mut tuning, 6, 1_000), 3 << 20);
     }
 

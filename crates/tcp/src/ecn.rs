@@ -1,29 +1,29 @@
-//! Explicit congestion notification: what the receiver reports of marks, and what the sender makes
-//! of it.
+//! Explicit congestion notification: the receiver's report of marks, and the sender's reaction.
 
 use fullpipe_cc::{EcnCodepoint, EcnCounts};
 use fullpipe_units::Bytes;
 
 use crate::wire::{Ack, SMSS, Segment};
 
-/// How the receiver reports CE marks.
+/// The way in which the receiver reports CE marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnFeedback {
-    /// Every ACK has the number of marked packets that have arrived, as with AccECN (RFC 9768).
+    /// Every ACK carries the number of marked packets that have arrived, as with AccECN (RFC 9768).
     #[default]
     Accurate,
-    /// ACKs have the ECE flag from a mark until the sender says that it has reduced its window (RFC
-    /// 3168 §6.1.3).
+    /// ACKs carry the ECE flag from a mark until the sender signals that it has reduced its window
+    /// (RFC 3168 §6.1.3).
     Classic,
-    /// The ECE flag says whether the packets that an ACK answers are marked (RFC 8257 §3.2).
+    /// The ECE flag reports whether the packets that an ACK acknowledges are marked (RFC 8257
+    /// §3.2).
     Dctcp,
 }
 
-/// The receiver's part.
+/// The receiver's side of ECN.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Echo {
     feedback: EcnFeedback,
-    /// What ACKs say: see [`Ack::ecn`].
+    /// Value that ACKs carry: see [`Ack::ecn`].
     pub(crate) says: u8,
     /// DCTCP.CE.
     dctcp_ce: bool,
@@ -37,16 +37,16 @@ impl Echo {
         }
     }
 
-    /// Whether an ACK that is delayed must leave before this segment counts (RFC 8257 §3.2).
+    /// Returns whether a delayed ACK must leave before this segment is counted (RFC 8257 §3.2).
     pub(crate) fn calls_for_ack(&self, segment: &Segment) -> bool {
         self.feedback == EcnFeedback::Dctcp && segment.ce != self.dctcp_ce
     }
 
-    /// A segment arrives, marked or not.
+    /// Processes the arrival of a segment, marked or not.
     pub(crate) fn on_segment(&mut self, segment: &Segment) {
         match self.feedback {
             EcnFeedback::Accurate => self.says = self.says.wrapping_add(u8::from(segment.ce)),
-            // RFC 3168 §6.1.3: CWR ends the echo, and a mark of the same packet begins it anew.
+            // RFC 3168 §6.1.3: CWR ends the echo, and a mark on the same packet starts it again.
             EcnFeedback::Classic => {
                 self.says = u8::from(segment.ce || (self.says == 1 && !segment.cwr))
             }
@@ -58,14 +58,14 @@ impl Echo {
     }
 }
 
-/// What an ACK says of marks.
+/// Marks that an ACK reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks {
     /// Packets newly reported as marked.
     pub(crate) packets: u64,
-    /// Bytes of these: all packets but the last of a transfer are full.
+    /// Bytes of these packets: all packets but the last of a transfer are full.
     bytes: Bytes,
-    /// There was congestion, however often.
+    /// Whether congestion was reported at all.
     pub(crate) any: bool,
 }
 
@@ -78,34 +78,35 @@ impl Marks {
     }
 }
 
-/// No ACK says this.
+/// Value of [`Reaction::usual`] that no ACK's `ecn` equals.
 const KEPT: u16 = 256;
 
-/// The sender's part.
+/// The sender's side of ECN.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaction {
     pub(crate) feedback: EcnFeedback,
-    /// What data leaves with the first time, and again.
+    /// ECN codepoints of first transmissions and of retransmissions.
     codepoints: [EcnCodepoint; 2],
-    /// What ACKs say when there is nothing new; more than any of them can while something is kept.
+    /// The `ecn` value of ACKs that report nothing new; [`KEPT`] while reported marks are pending.
     usual: u16,
-    /// The latest count.
+    /// Latest count of marked packets.
     count: u8,
-    /// Reported by ACKs that acknowledged nothing.
+    /// Marked packets reported by ACKs that acknowledged no data; counted with the next ACK that
+    /// does.
     kept: u64,
     /// The next new segment carries CWR.
     pub(crate) cwr: bool,
-    /// The ACK that concerns us was sent before another that has come already.
+    /// The current ACK was sent before one that has already arrived.
     pub(crate) late: bool,
-    /// What it said.
+    /// Marks reported by the current ACK.
     pub(crate) marks: Marks,
 }
 
 impl Reaction {
     pub(crate) fn new(feedback: EcnFeedback, codepoint: EcnCodepoint) -> Reaction {
-        // RFC 3168 §6.1.5 forbids retransmissions to be ECN-capable; whoever counts marks has them
-        // so, as Linux does for DCTCP, since what can't be marked in a queue of marked packets is
-        // lost again.
+        // RFC 3168 §6.1.5 forbids ECN-capable retransmissions. With feedback that counts marks they
+        // are ECN-capable nevertheless, as in Linux's DCTCP: a queue that marks its packets would
+        // drop an unmarkable retransmission.
         let again = if feedback == EcnFeedback::Classic {
             EcnCodepoint::NotEct
         } else {
@@ -124,20 +125,20 @@ impl Reaction {
         }
     }
 
-    /// What a segment leaves with.
+    /// Returns the ECN codepoint of a segment.
     #[inline]
     pub(crate) fn codepoint(&self, retransmit: bool) -> EcnCodepoint {
         self.codepoints[usize::from(retransmit)]
     }
 
-    /// Whether this ACK says anything.
+    /// Returns whether this ACK reports anything about marks.
     #[inline]
     pub(crate) fn concerns(&self, ack: &Ack) -> bool {
         u16::from(ack.ecn) != self.usual
     }
 
-    /// An ACK that newly acknowledges so many bytes; how many are newly known to be marked, `most`
-    /// at most.
+    /// Processes an ACK that newly acknowledges `acked` bytes. Returns the bytes newly reported as
+    /// marked, at most `most`.
     pub(crate) fn on_ack(&mut self, ack: &Ack, acked: Bytes, most: Bytes) -> Bytes {
         self.marks = Marks::default();
         match self.feedback {

@@ -1,28 +1,28 @@
-//! What a host takes: CPU time for packets and system calls, and the time to wake up.
+//! Model of a host: CPU time for packets and system calls, and wake-up latency.
 //!
-//! A program that speaks a transport waits for packets and timers, and takes turns: it wakes, reads
-//! what has come, and sends what it may. While it works, everything else waits; while it sleeps,
-//! what comes next has to wake it first.
+//! A program that implements a transport waits for packets and timers, and works in turns: it
+//! wakes, reads the packets that have arrived, and sends the packets that may leave. While it
+//! works, everything else waits; while it sleeps, the next event must wake it first.
 
 use fullpipe_units::{Rng, Span, Time};
 
-/// CPU time.
+/// CPU times of operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
-    /// Of sending a data packet.
+    /// Time to send a data packet.
     pub send: Span,
-    /// Of receiving a data packet.
+    /// Time to receive a data packet.
     pub receive: Span,
-    /// Of sending or receiving an ACK.
+    /// Time to send or receive an ACK.
     pub ack: Span,
-    /// Of a system call, which sends or receives a batch.
+    /// Time of a system call, which sends or receives a batch.
     pub call: Span,
-    /// Packets in a batch, at most.
+    /// Maximum packets per batch.
     pub batch: u32,
 }
 
 impl Costs {
-    /// All of them `factor` times as large, as on another machine.
+    /// Returns all costs multiplied by `factor`, as on a slower or faster machine.
     pub fn scaled(self, factor: f64) -> Costs {
         let [send, receive, ack, call] =
             [self.send, self.receive, self.ack, self.call].map(|span| span.mul_f64(factor));
@@ -35,7 +35,7 @@ impl Costs {
         }
     }
 
-    /// Of one call with `packets` of `each` in it.
+    /// Returns the cost of one call with `packets` packets that cost `each`.
     pub fn of_call(&self, packets: usize, each: Span) -> Span {
         if packets == 0 {
             Span::ZERO
@@ -45,26 +45,26 @@ impl Costs {
     }
 }
 
-/// How long it takes to wake up: a bounded Pareto distribution, since most wake-ups are quick and
-/// some take hundred times as long.
+/// Wake-up latency: a bounded Pareto distribution, since most wake-ups are quick and some take a
+/// hundred times as long.
 #[derive(Clone, Copy, Debug)]
 pub struct WakeUp {
     min: f64,
-    /// The tail's exponent, and (min / max) to its power.
+    /// Exponent of the tail, and (min / max) to the power of the exponent.
     shape: f64,
     last: f64,
 }
 
 impl WakeUp {
-    /// At once.
+    /// No latency.
     pub const NONE: WakeUp = WakeUp {
         min: 0.0,
         shape: 1.0,
         last: 1.0,
     };
 
-    /// From `min` to `max`, half of them up to `median`; that is below the ends' geometric mean, or
-    /// the tail would not be one.
+    /// Creates a distribution from `min` to `max` with the given median, which must be below the
+    /// geometric mean of `min` and `max` for a Pareto tail to exist.
     pub fn new(min: Span, median: Span, max: Span) -> WakeUp {
         let [min, median, max] = [min, median, max].map(|span| span.as_nanos() as f64);
         if min == 0.0 || min == max {
@@ -95,7 +95,7 @@ impl WakeUp {
         }
     }
 
-    /// The latency that `u`, uniform in [0, 1), stands for.
+    /// Returns the latency at quantile `u`, in [0, 1).
     fn quantile(&self, u: f64) -> Span {
         Span::from_nanos(
             (self.min * libm::pow(1.0 - u * (1.0 - self.last), -1.0 / self.shape)) as u64,
@@ -109,12 +109,12 @@ pub struct Cpu {
     wake: WakeUp,
     rng: Rng,
     free_at: Time,
-    /// How long the wake-up from the present sleep takes.
+    /// Latency of the wake-up from the current sleep.
     latency: Span,
 }
 
 impl Cpu {
-    /// Asleep from `now` on.
+    /// Creates a thread that sleeps from `now` on.
     pub fn new(wake: WakeUp, rng: Rng, now: Time) -> Cpu {
         let mut cpu = Cpu {
             wake,
@@ -126,13 +126,13 @@ impl Cpu {
         cpu
     }
 
-    /// When the last turn's work is done.
+    /// Returns the time at which the last turn's work is done.
     pub fn free_at(&self) -> Time {
         self.free_at
     }
 
-    /// When the next turn begins, if `event` is the first thing to do: after the present one, or
-    /// when it has woken.
+    /// Returns the time at which the next turn begins if `event` is the next thing to do: after the
+    /// current turn, or after the wake-up.
     pub fn turn_at(&self, event: Time) -> Time {
         match event {
             Time::MAX => Time::MAX,
@@ -141,20 +141,20 @@ impl Cpu {
         }
     }
 
-    /// A turn begins.
+    /// Begins a turn.
     pub fn begin(&mut self, now: Time) {
         debug_assert!(now >= self.free_at, "one turn at a time");
         self.free_at = now;
     }
 
-    /// It works for so long; when that is done.
+    /// Works for `span`. Returns the time at which the work is done.
     pub fn work(&mut self, span: Span) -> Time {
         self.free_at += span;
         self.free_at
     }
 
-    /// The turn is over. Draws one latency a turn, slept or not: what others draw must not depend
-    /// on who asks when.
+    /// Ends the turn. Draws one latency per turn, whether the thread sleeps or not, so that later
+    /// draws don't depend on timing.
     pub fn rest(&mut self) {
         self.latency = self.wake.quantile(self.rng.unit());
     }

@@ -1,8 +1,9 @@
-//! The simulated sender and receiver, sans-IO: a TCP like a current Linux's, told the time and
-//! handed what arrives.
+//! The simulated TCP sender and receiver, modeled on a current Linux. They are sans-IO: the caller
+//! passes in the time and the arriving packets.
 //!
 //! Sequence numbers count segments, not bytes: a segment keeps its boundaries when it is
-//! retransmitted, and all but the last of a transfer, a burst or an answer have the full size.
+//! retransmitted, and every segment has the full size except the last of a transfer, a burst or an
+//! answer.
 
 mod ack_policy;
 mod advertised_window;

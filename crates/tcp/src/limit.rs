@@ -1,9 +1,8 @@
-//! What keeps a flow from sending more: the question that users ask first and mostly answer
-//! wrongly.
+//! The factor that limits a flow's sending at each time.
 
 use fullpipe_units::{Span, Time};
 
-/// What held the sender back.
+/// The factor that limits the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Limit {
@@ -19,7 +18,7 @@ pub enum Limit {
     ReceiveWindow,
     /// The application has nothing to send.
     Application,
-    /// The host's CPU was busy, or had not woken up.
+    /// The host's CPU was busy or had not woken up.
     Host,
 }
 
@@ -34,7 +33,7 @@ pub const LIMITS: [&str; 7] = [
     "host",
 ];
 
-/// How long each limit held.
+/// Total time during which each limit applied.
 #[derive(Clone, Debug)]
 pub struct LimitClock {
     current: Limit,
@@ -43,7 +42,7 @@ pub struct LimitClock {
 }
 
 impl LimitClock {
-    /// Starts at `now` in the handshake.
+    /// Starts at `now` with the handshake as the limit.
     pub fn new(now: Time) -> LimitClock {
         LimitClock {
             current: Limit::Handshake,
@@ -52,7 +51,7 @@ impl LimitClock {
         }
     }
 
-    /// From `now` on, `limit` holds.
+    /// Records that `limit` applies from `now` on.
     #[inline]
     pub fn set(&mut self, now: Time, limit: Limit) {
         if limit != self.current {
@@ -61,19 +60,20 @@ impl LimitClock {
         }
     }
 
-    /// What holds now.
+    /// Returns the limit that applies now.
     #[inline]
     pub fn current(&self) -> Limit {
         self.current
     }
 
-    /// Counts from `from` on, which may be yet to come: measurement begins there.
+    /// Clears the totals and counts from `from` on, which may be in the future: the end of the
+    /// warm-up.
     pub fn restart(&mut self, from: Time) {
         self.since = from;
         self.held = [Span::ZERO; LIMITS.len()];
     }
 
-    /// The time each limit held, up to `now`, in the order of [`LIMITS`].
+    /// Returns the time during which each limit applied, up to `now`, in the order of [`LIMITS`].
     pub fn held(&mut self, now: Time) -> [Span; LIMITS.len()] {
         self.settle(now);
         self.held

@@ -1,23 +1,23 @@
-//! Pacing with bursts, as Linux does it: earliest departure times and TSO-like quanta.
+//! Pacing in bursts, as in Linux: earliest departure times and TSO-like quanta.
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::wire::SMSS;
 
-/// Whether a flow is paced.
+/// When a flow is paced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pacing {
-    /// When the controller gives a rate.
+    /// If the controller gives a rate.
     #[default]
     Auto,
-    /// Always: at the controller's rate, or at one derived from the window, as sch_fq makes Linux
-    /// do.
+    /// Always: at the controller's rate, or at a rate derived from the window, as Linux does with
+    /// sch_fq.
     On,
     /// Never.
     Off,
 }
 
-/// Segments that leave unpaced at the start (Linux: TCP_INIT_CWND).
+/// Number of segments that leave before pacing starts (Linux: TCP_INIT_CWND).
 const UNPACED_SEGMENTS: u64 = 10;
 /// Linux's GSO limit.
 const MAX_QUANTUM: Bytes = Bytes::new(65_536);
@@ -26,16 +26,17 @@ const MAX_QUANTUM: Bytes = Bytes::new(65_536);
 #[derive(Clone, Debug)]
 pub struct Pacer {
     mode: Pacing,
-    /// The rate in force; none when not paced.
+    /// Current pacing rate; `None` if unpaced.
     pub rate: Option<Rate>,
     quantum: Bytes,
-    /// When the next burst may leave.
+    /// Time at which the next burst may leave.
     pub next: Time,
-    /// What is left of the burst that is leaving.
+    /// Bytes that may still leave in the current burst.
     budget: Bytes,
     burst: Bytes,
     sent: u64,
-    /// So many segments leave without it; of a [bucket](Pacer::bucket) all do.
+    /// Number of segments that leave before pacing starts; `u64::MAX` marks a
+    /// [bucket](Pacer::bucket).
     unpaced: u64,
 }
 
@@ -53,8 +54,8 @@ impl Pacer {
         }
     }
 
-    /// A leaky bucket of a quantum in place of Linux's departure times: who wakes late sends what
-    /// has become due since, up to a quantum.
+    /// Creates a leaky bucket of one quantum instead of Linux's earliest departure times: a sender
+    /// that wakes late sends the data that became due in the meantime, up to one quantum.
     pub fn bucket(mode: Pacing) -> Pacer {
         Pacer {
             unpaced: u64::MAX,
@@ -62,14 +63,15 @@ impl Pacer {
         }
     }
 
-    /// Nothing was paced so far, nor will be without a wish of the controller's.
+    /// Returns whether no rate was ever set and none is needed unless the controller asks for one.
     #[inline]
     pub(crate) fn is_unused(&self) -> bool {
         self.rate.is_none() && self.mode != Pacing::On
     }
 
-    /// The controller's wish, or Linux's rule for a controller that has none; `outstanding` is what
-    /// lies between SND.UNA and SND.NXT, then come smoothed and least RTT.
+    /// Sets the rate that the controller wants, or the rate of Linux's rule if it wants none.
+    /// `outstanding` is the data between SND.UNA and SND.NXT; the last argument has the smoothed
+    /// RTT and the minimum RTT.
     #[inline]
     pub fn set(
         &mut self,
@@ -95,13 +97,13 @@ impl Pacer {
         };
     }
 
-    /// Whether a packet may leave at `now`.
+    /// Returns whether a packet may leave at `now`.
     #[inline]
     pub fn open(&self, now: Time) -> bool {
         self.rate.is_none() || self.budget > Bytes::ZERO || now >= self.next
     }
 
-    /// How much may leave at once at `now`: what is left of a burst, or a whole one.
+    /// Returns the bytes that may leave back to back at `now`: the rest of a burst, or a whole one.
     pub fn allowance(&self, now: Time) -> Bytes {
         match self.rate {
             None => Bytes::MAX,
@@ -111,19 +113,19 @@ impl Pacer {
         }
     }
 
-    /// Some of a burst has left, and there is room in it for more.
+    /// Returns whether a burst has begun and has room for more.
     #[inline]
     pub fn is_in_burst(&self) -> bool {
         self.budget > Bytes::ZERO
     }
 
-    /// When a bucket runs over, and what becomes due is lost.
+    /// Returns the time at which a bucket's credit is full; credit that accrues later is lost.
     pub(crate) fn full_at(&self) -> Time {
         self.rate
             .map_or(Time::ZERO, |rate| self.next + rate.time_for(self.quantum))
     }
 
-    /// A packet leaves.
+    /// Accounts for a packet that leaves.
     #[inline]
     pub fn on_sent(&mut self, now: Time, size: Bytes) {
         if self.rate.is_none() {
@@ -140,7 +142,7 @@ impl Pacer {
         }
     }
 
-    /// The burst is over, full or not: the next one may leave when this one has been paid for.
+    /// Ends the burst, full or not: the next one may leave once the rate allows for this one.
     #[inline]
     pub fn end_burst(&mut self, now: Time) {
         self.budget = Bytes::ZERO;
@@ -151,8 +153,8 @@ impl Pacer {
             return self.drip(now, burst, rate);
         }
         let length = rate.time_for(burst);
-        // A burst that left late, since the window was closed or a timer coarse, is given back up
-        // to half of its length (Linux: tcp_update_skb_after_send).
+        // A burst that left late, because the window was closed or a timer was coarse, gets credit
+        // of up to half of its length (Linux: tcp_update_skb_after_send).
         let credit = if self.next == Time::ZERO {
             Span::ZERO
         } else {
@@ -161,7 +163,7 @@ impl Pacer {
         self.next = self.next.max(now) + (length - credit);
     }
 
-    /// The bucket's turn, if this is one; `next` is when it is empty.
+    /// Ends a burst of a bucket, whose credit is zero at `next`. Does nothing for other pacers.
     #[cold]
     fn drip(&mut self, now: Time, burst: Bytes, rate: Rate) {
         if burst > Bytes::ZERO && self.unpaced == u64::MAX {
@@ -171,16 +173,16 @@ impl Pacer {
     }
 }
 
-/// Linux's tcp_update_pacing_rate: twice the window an RTT below half of ssthresh, 1.2 times it
-/// above; or what is outstanding, if that is more than the window.
+/// Returns the rate of Linux's tcp_update_pacing_rate: the window per RTT, times 2 below half of
+/// ssthresh and times 1.2 above. The outstanding data replaces a smaller window.
 fn from_window(cwnd: Bytes, outstanding: Bytes, ssthresh: Bytes, srtt: Span) -> Option<Rate> {
     let gain = if cwnd < ssthresh / 2 { 2.0 } else { 1.2 };
     let window = cwnd.max(outstanding).as_f64();
     (srtt > Span::ZERO).then(|| Rate::from_bps_f64(gain * window * 8e9 / srtt.as_nanos() as f64))
 }
 
-/// Linux's tcp_tso_autosize: about a millisecond's worth, more at small RTTs, whole segments, at
-/// least two.
+/// Returns the burst size of Linux's tcp_tso_autosize: about one millisecond of data, more at small
+/// RTTs, in whole segments, at least two.
 fn autosize(rate: Rate, min_rtt: Span) -> Bytes {
     let millisecond = (rate.as_bps() / 8) >> 10;
     let halvings = (min_rtt.as_nanos() / 1_000) >> 9;
@@ -261,11 +263,15 @@ mod tests {
         assert_eq!(
             sent_at(1_000),
             6,
-            "a full bucket, and the one that empties it"
+            "a full bucket, and the packet that empties it"
         );
         assert_eq!(sent_at(1_001), 1, "one a millisecond");
-        assert_eq!(sent_at(1_004), 3, "late: what has become due since");
-        assert_eq!(sent_at(1_020), 6, "too late: a quantum of it");
+        assert_eq!(
+            sent_at(1_004),
+            3,
+            "late: the packets that became due in the meantime"
+        );
+        assert_eq!(sent_at(1_020), 6, "too late: a quantum at most");
     }
 
     #[test]

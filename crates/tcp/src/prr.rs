@@ -7,17 +7,17 @@ use fullpipe_units::Bytes;
 pub struct Prr {
     smss: Bytes,
     ssthresh: Bytes,
-    /// What can still be delivered, at entry (RFC 9937 §6).
+    /// Data that can still be delivered, at entry (RFC 9937 §6).
     recover_fs: Bytes,
     delivered: Bytes,
     out: Bytes,
-    /// The window in force.
+    /// Current congestion window.
     pub cwnd: Bytes,
 }
 
 impl Prr {
-    /// Recovery begins: `recover_fs` is what was outstanding and not yet delivered before the ACK
-    /// that began it.
+    /// Begins recovery. `recover_fs` is the data that was outstanding and not yet delivered before
+    /// the ACK that began recovery.
     pub fn new(smss: Bytes, ssthresh: Bytes, recover_fs: Bytes) -> Prr {
         let recover_fs = recover_fs.max(smss);
         Prr {
@@ -30,8 +30,9 @@ impl Prr {
         }
     }
 
-    /// One ACK of the episode (RFC 9937 §6.2). `delivered` counts what it newly acknowledged,
-    /// cumulatively or selectively; `safe` says that SND.UNA advanced and nothing was newly lost.
+    /// Processes one ACK of the episode (RFC 9937 §6.2). `delivered` is the data that it newly
+    /// acknowledged, cumulatively or selectively; `safe` means that SND.UNA advanced and no data
+    /// was newly lost.
     pub fn on_ack(&mut self, delivered: Bytes, inflight: Bytes, safe: bool) {
         self.delivered += delivered;
         let mut count = if inflight > self.ssthresh {
@@ -46,13 +47,13 @@ impl Prr {
             count.min(self.ssthresh - inflight)
         };
         if self.out == Bytes::ZERO {
-            // The fast retransmit goes out whatever the arithmetic says.
+            // The fast retransmit is always sent, whatever the result above.
             count = count.max(self.smss);
         }
         self.cwnd = inflight + count;
     }
 
-    /// Data left during the episode.
+    /// Accounts for data sent during the episode.
     #[inline]
     pub fn on_sent(&mut self, size: Bytes) {
         self.out += size;
@@ -64,7 +65,8 @@ mod tests {
     use super::*;
     use crate::wire::SMSS;
 
-    /// Plays an episode of `acks` one-segment ACKs and counts the segments sent.
+    /// Plays an episode of `acks` one-segment ACKs. Returns the segments sent and the segments in
+    /// flight.
     fn play(mut prr: Prr, mut inflight: u64, acks: u64, safe: bool) -> (u64, u64) {
         let mut sent = 0;
         for _ in 0..acks {
@@ -85,7 +87,7 @@ mod tests {
         assert_eq!(
             (sent, inflight),
             (49, 50),
-            "of 99 that can still arrive; it ends at ssthresh"
+            "of 99 segments that can still arrive; the episode ends at ssthresh"
         );
     }
 

@@ -1,25 +1,26 @@
-//! RACK (RFC 8985 §6): time-based loss detection. The state; the sender walks its own window with
+//! RACK (RFC 8985 §6): state of the time-based loss detection. The sender walks its own window with
 //! it.
 
 use fullpipe_units::{Span, Time};
 
-/// Segments SACKed that make a loss certain without reordering (RFC 8985 §6.2 step 4, RFC 5681).
+/// Number of SACKed segments that makes a loss certain without reordering (RFC 8985 §6.2 step 4,
+/// RFC 5681).
 const DUP_THRESH: u64 = 3;
-/// Recoveries for which a widened reordering window persists (RFC 8985 §6.2 step 4).
+/// Number of recoveries for which a widened reordering window persists (RFC 8985 §6.2 step 4).
 const PERSIST: u32 = 16;
 
-/// Puts transmissions in order: by time, and of those that left together by sequence. One number is
-/// compared in a few instructions, a pair in ten.
+/// Returns the sort key of a transmission: its time, then its sequence number. Comparing one number
+/// takes a few instructions, comparing a pair about ten.
 #[inline]
 pub(crate) fn order(sent: Time, seq: u64) -> u128 {
     u128::from(sent.as_nanos()) << 64 | u128::from(seq)
 }
 
-/// The most recently sent of the segments that were delivered, and how much reordering is
-/// tolerated.
+/// The most recently sent of the delivered segments, and the reordering to tolerate.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// RACK.xmit_ts and RACK.end_seq: (sent, seq) of that segment; none before the first.
+    /// RACK.xmit_ts and RACK.end_seq: (sent, seq) of that segment; `None` before the first
+    /// delivery.
     pub(crate) newest: Option<(Time, u64)>,
     /// RACK.rtt: its RTT.
     pub(crate) rtt: Span,
@@ -27,10 +28,10 @@ pub(crate) struct Rack {
     reordering: bool,
     /// One beyond the highest sequence delivered: RACK.fack.
     highest: u64,
-    /// RACK.reo_wnd_mult, and for how many recoveries it persists.
+    /// RACK.reo_wnd_mult, and the number of recoveries for which it persists.
     multiplier: u32,
     persist: u32,
-    /// A further DSACK widens the window only once this is acknowledged: RACK.dsack_round.
+    /// RACK.dsack_round: sequence that must be acknowledged before another DSACK widens the window.
     dsack_round: Option<u64>,
 }
 
@@ -47,7 +48,7 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 §6.2 step 2: the newest segment of an ACK, by time of its last transmission.
+    /// Updates the most recently sent delivered segment (RFC 8985 §6.2 step 2).
     #[inline]
     pub(crate) fn on_delivered(&mut self, now: Time, sent: Time, seq: u64) {
         self.rtt = now - sent;
@@ -59,7 +60,8 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 §6.2 step 3: a segment sent once arrived behind a later one.
+    /// Detects reordering: a segment sent only once arrived after a later one (RFC 8985 §6.2 step
+    /// 3).
     #[inline]
     pub(crate) fn on_sequence(&mut self, lowest_unretransmitted: u64, highest: u64) {
         if lowest_unretransmitted < self.highest {
@@ -68,12 +70,13 @@ impl Rack {
         self.highest = self.highest.max(highest);
     }
 
-    /// The original of a retransmitted segment arrived behind later ones, as its timestamp shows.
+    /// Records reordering: the original of a retransmitted segment arrived late, as its timestamp
+    /// shows.
     pub(crate) fn on_late_original(&mut self) {
         self.reordering = true;
     }
 
-    /// RFC 8985 §6.2 step 4: a duplicate was reported.
+    /// Widens the reordering window after a reported duplicate (RFC 8985 §6.2 step 4).
     pub(crate) fn on_dsack(&mut self, una: u64, next: u64) {
         if self.dsack_round.is_none_or(|round| una >= round) {
             self.dsack_round = Some(next);
@@ -82,12 +85,12 @@ impl Rack {
         }
     }
 
-    /// RACK.reordering_seen.
+    /// Returns RACK.reordering_seen.
     pub(crate) fn has_seen_reordering(&self) -> bool {
         self.reordering
     }
 
-    /// A recovery is over.
+    /// Counts a completed recovery.
     pub(crate) fn on_recovery_exit(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -95,7 +98,7 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 §6.2 step 4: how long a segment may be late.
+    /// Returns the time by which a segment may be late (RFC 8985 §6.2 step 4).
     pub(crate) fn reordering_window(
         &self,
         recovering: bool,
@@ -145,7 +148,7 @@ mod tests {
         assert_eq!(
             rack.reordering_window(false, 0, ms(40), ms(50)),
             ms(20),
-            "once a round"
+            "once per round"
         );
         rack.on_dsack(100, 200);
         assert_eq!(rack.reordering_window(false, 0, ms(40), ms(50)), ms(30));

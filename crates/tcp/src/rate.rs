@@ -1,10 +1,10 @@
-//! Delivery-rate samples: the same for whatever transport keeps a [`Conn`] and takes [`Snapshot`]s.
+//! Delivery-rate samples, for any transport that maintains a [`Conn`] and takes [`Snapshot`]s.
 
 use fullpipe_cc::{Conn, EcnCodepoint, RateSample, Snapshot};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-/// C.first_send_time, C.delivered_time, C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2): what a
-/// snapshot has besides the [`Conn`].
+/// The part of a snapshot that is not in the [`Conn`]: C.first_send_time, C.delivered_time and
+/// C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Flight {
     first_sent: Time,
@@ -13,7 +13,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// The one that begins at `now`.
+    /// Creates a flight that begins at `now`.
     pub fn new(now: Time) -> Flight {
         Flight {
             first_sent: now,
@@ -22,8 +22,8 @@ impl Flight {
         }
     }
 
-    /// Before a packet leaves at `now`: a flight begins with what is sent when nothing is in flight
-    /// (§4.1.2.2).
+    /// Notes that a packet is about to leave at `now`. A flight begins with a packet that is sent
+    /// when no data is in flight (§4.1.2.2).
     #[inline]
     pub fn on_send(&mut self, now: Time, conn: &Conn) {
         if conn.inflight == Bytes::ZERO {
@@ -31,13 +31,13 @@ impl Flight {
         }
     }
 
-    /// It begins at `now`.
+    /// Restarts the flight at `now`.
     #[inline]
     pub fn restart(&mut self, now: Time) {
         (self.first_sent, self.delivered_at) = (now, now);
     }
 
-    /// A packet left, and is counted in flight.
+    /// Returns the snapshot of a packet that left and is already counted in flight.
     #[inline]
     pub fn snapshot(
         &self,
@@ -62,7 +62,8 @@ impl Flight {
         }
     }
 
-    /// An ACK is counted in `conn`, whose most recently sent packet left at `sent`.
+    /// Processes an ACK that is already counted in `conn`; its most recently sent packet left at
+    /// `sent`.
     #[inline]
     pub fn on_delivered(&mut self, now: Time, sent: Time, conn: &mut Conn) {
         (self.first_sent, self.delivered_at) = (sent, now);
@@ -75,28 +76,29 @@ impl Flight {
         }
     }
 
-    /// Nothing unsent, nothing lost that waits, and room in the window (§4.1.2.4).
+    /// Marks the flow as application-limited: it has no unsent and no lost data to send, and room
+    /// in the window (§4.1.2.4).
     #[inline]
     pub fn mark_app_limited(&mut self, conn: &mut Conn) {
         self.app_limited_until = Some((conn.delivered + conn.inflight).max(Bytes::new(1)));
         conn.app_limited = true;
     }
 
-    /// When something was delivered last.
+    /// Returns the time of the latest delivery.
     pub fn delivered_at(&self) -> Time {
         self.delivered_at
     }
 }
 
-/// The sample of an ACK at `now`, already counted in `conn`, whose most recently sent packet is
-/// `newest` (draft-ietf-ccwg-bbr-06 §4.1.2.3).
+/// Returns the rate sample of an ACK at `now` that is already counted in `conn`; `newest` is its
+/// most recently sent packet (draft-ietf-ccwg-bbr-06 §4.1.2.3).
 #[inline]
 pub fn rate_sample(now: Time, conn: &Conn, newest: &Snapshot) -> RateSample {
     let send_elapsed = newest.sent - newest.first_sent;
     let ack_elapsed = now - newest.delivered_at;
     let interval = send_elapsed.max(ack_elapsed);
     let delivered = conn.delivered - newest.delivered;
-    // Too short an interval comes of a retransmission whose original was acknowledged.
+    // An interval this short results from a retransmission whose original was acknowledged.
     let valid = interval >= conn.min_rtt && interval > Span::ZERO;
     RateSample {
         rate: valid.then(|| Rate::from_delivery(delivered, interval)),

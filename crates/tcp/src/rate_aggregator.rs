@@ -1,21 +1,21 @@
-//! Delivery-rate samples joined until they cover some time, as a transport on a host takes them.
+//! Delivery-rate samples joined until they cover a minimum time, as in a user-space transport.
 
 use fullpipe_cc::RateSample;
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-/// One sample each `least`: in between the last one is repeated (picoquic:
+/// Gives one rate sample per `least` time; in between it repeats the last one (picoquic:
 /// picoquic_estimate_path_bandwidth).
 #[derive(Debug)]
 pub struct RateAggregator {
     least: Span,
-    /// The newest acknowledged segment's time of sending, its ACK's time, and what was delivered,
-    /// as of the last sample.
+    /// State at the last sample: sending time of the newest acknowledged segment, arrival time of
+    /// its ACK, and bytes delivered.
     since: Option<(Time, Time, Bytes)>,
     last: Option<Rate>,
 }
 
 impl RateAggregator {
-    /// Nothing sampled yet; at `least` zero each sample stands for itself.
+    /// Creates an aggregator without samples. With a `least` of zero, each sample is used as it is.
     pub fn new(least: Span) -> RateAggregator {
         RateAggregator {
             least,
@@ -24,8 +24,8 @@ impl RateAggregator {
         }
     }
 
-    /// What an ACK at `now` of a segment sent at `sent` tells, when `delivered` bytes were:
-    /// `sample` by itself.
+    /// Returns the joined sample for an ACK that arrives at `now`, of a segment sent at `sent`,
+    /// with `delivered` bytes in total; `sample` is the ACK's own sample.
     pub fn join(
         &mut self,
         now: Time,
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(
             rate(100, 10, 50),
             1_000_000,
-            "the first ones stand for themselves"
+            "the first samples are used as they are"
         );
         assert_eq!(rate(600, 60, 50), 1_000_000);
         assert_eq!(rate(1_350, 135, 50), 800_000_000, "125 kB in 1.25 ms");
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(
             rate(1_500, 900, 2_000),
             1_000_000,
-            "what covers more by itself is left alone"
+            "a sample that covers more time is used as it is"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What has arrived before its turn.
+//! Data that has arrived out of order.
 
 /// The segments above the next expected one that have arrived: a bitmap in a power-of-two ring.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(crate) struct ReassemblyBitmap {
 }
 
 impl ReassemblyBitmap {
-    /// Nothing; the ring grows with what comes.
+    /// Creates an empty bitmap; the ring grows as needed.
     pub(crate) fn new() -> ReassemblyBitmap {
         ReassemblyBitmap {
             words: vec![0; 1].into(),
@@ -34,7 +34,7 @@ impl ReassemblyBitmap {
         self.words[word] & bit != 0
     }
 
-    /// `seq` arrived; nothing below `next` is held.
+    /// Records the arrival of `seq`; the bitmap has no segment below `next`.
     pub(crate) fn insert(&mut self, next: u64, seq: u64) {
         while seq / 64 - next / 64 >= self.words.len() as u64 {
             self.grow(next);
@@ -61,7 +61,7 @@ impl ReassemblyBitmap {
         self.words = words;
     }
 
-    /// Whether `seq`, at or above `next`, is held; false beyond what the ring covers.
+    /// Returns whether `seq`, at or above `next`, has arrived; false beyond the range of the ring.
     pub(crate) fn contains_above(&self, next: u64, seq: u64) -> bool {
         seq / 64 - next / 64 < self.words.len() as u64 && self.contains(seq)
     }

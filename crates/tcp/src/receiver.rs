@@ -1,5 +1,4 @@
-//! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the policy of when to acknowledge
-//! (RFC 5681 §4.2).
+//! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the ACK policy (RFC 5681 §4.2).
 
 use fullpipe_cc::WindowController;
 use fullpipe_units::{Bytes, Span, Time};
@@ -12,44 +11,45 @@ use crate::ecn::{Echo, EcnFeedback};
 use crate::reassembly::ReassemblyBitmap;
 use crate::wire::{Ack, AckKind, Block, MAX_BLOCKS, SMSS, Segment};
 
-/// Segments that coalescing merges at most: 64 KiB.
+/// Maximum number of segments that coalescing merges: 64 KiB.
 const MAX_COALESCED: u32 = 44;
-/// Blocks that the receiver remembers (Linux: TCP_NUM_SACKS).
+/// Number of SACK blocks that the receiver remembers (Linux: TCP_NUM_SACKS).
 const REMEMBERED: usize = 4;
 
-/// A TCP receiver whose application reads at once.
+/// A TCP receiver whose application reads data as soon as it is in order.
 ///
-/// It may be told of an arrival as soon as the arrival's time is known, before that time has come:
-/// arrivals in order, nothing else changes it.
+/// A caller may report an arrival as soon as its time is known, before that time is reached, as
+/// long as it reports arrivals in order: nothing else changes the receiver's state.
 #[derive(Debug)]
 pub struct Receiver {
     policy: AckPolicy,
-    /// What the buffer holds, in segments.
+    /// Size of the buffer, in segments.
     window: u32,
-    /// Who decides what is offered, if that changes.
+    /// The advertised window, if it changes.
     offer: Option<Box<AdvertisedWindow>>,
-    /// Who asks for what comes, if anybody does, and when it will ask, or ask again.
+    /// The client, if any, and the time of its next request or repeated request.
     client: Option<Box<Client>>,
     ask_at: Option<Time>,
     /// RCV.NXT, in segments.
     next: u64,
-    /// Bytes short of a full size, of what is in order: only the last segment of a transfer, a
-    /// burst or an answer is.
+    /// Bytes by which the in-order segments fall short of full size; only the last segment of a
+    /// transfer, a burst or an answer is short.
     short: u64,
     early: ReassemblyBitmap,
     early_short: Vec<(u64, u64)>,
-    /// The runs above `next`, the most recently changed first.
+    /// Runs of segments above `next`, the most recently changed first.
     blocks: [Block; REMEMBERED],
     known: usize,
     duplicate: Option<u64>,
-    /// Segments in order that no ACK has answered, and when the latest train of them began.
+    /// In-order segments that no ACK has answered, and the time at which the latest train of them
+    /// began.
     pending: u32,
     train_since: Time,
-    /// When an ACK is due for them, or a request.
+    /// Time at which an ACK of these segments, or a request, is due.
     due: Option<Time>,
     quick: u32,
     echo: Echo,
-    /// Segments matter to the echo, to the offer or to the client.
+    /// Whether data segments need extra processing, for ECN, the window or the client.
     attentive: bool,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: Time,
@@ -57,7 +57,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that offers `window`, whole segments of it.
+    /// Creates a receiver that advertises `window`, rounded down to whole segments.
     pub fn new(policy: AckPolicy, window: Bytes) -> Receiver {
         Receiver {
             policy,
@@ -83,7 +83,7 @@ impl Receiver {
         }
     }
 
-    /// The same, with a window that `controller` decides, up to that of the buffer.
+    /// Lets `controller` decide the window, up to the size of the buffer.
     #[must_use]
     pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
         Receiver {
@@ -93,7 +93,7 @@ impl Receiver {
         }
     }
 
-    /// The same, with a window that grows with what arrives in a round trip, up to that of the
+    /// Lets the window grow with the data that arrives per round trip, up to the size of the
     /// buffer.
     #[must_use]
     pub fn with_auto_tuning(self) -> Receiver {
@@ -105,7 +105,7 @@ impl Receiver {
         }
     }
 
-    /// The same, with an application that asks for what comes.
+    /// Adds a client application that requests data.
     #[must_use]
     pub fn with_client(self, client: Client) -> Receiver {
         Receiver {
@@ -115,7 +115,7 @@ impl Receiver {
         }
     }
 
-    /// The same, for packets that may be marked, with a way to report that.
+    /// Enables ECN, with the given feedback.
     #[must_use]
     pub fn with_ecn_feedback(self, feedback: EcnFeedback) -> Receiver {
         Receiver {
@@ -125,19 +125,19 @@ impl Receiver {
         }
     }
 
-    /// The controller of the window, if there is one.
+    /// Returns the window's controller, if any.
     pub fn window_controller(&self) -> Option<&dyn WindowController> {
         self.offer.as_ref().and_then(|offer| offer.controller())
     }
 
-    /// What will be [in order](Receiver::in_order) when the answer that its client waits for is
-    /// complete.
+    /// Returns the [in-order bytes](Receiver::in_order) at which the answer that the client waits
+    /// for is complete.
     pub fn expects(&self) -> Option<Bytes> {
         self.client.as_ref().map(|client| client.expects())
     }
 
-    /// All that the client [waits for](Receiver::expects) arrived at `now`: the answer, if there is
-    /// a client.
+    /// Completes the answer that the client [waits for](Receiver::expects): its last byte arrived
+    /// at `now`. Returns the answer, if there is a client.
     pub fn take_answer(&mut self, now: Time) -> Option<Answer> {
         let (answer, ask_at) = self.client.as_mut()?.answered(now);
         self.ask_at = Some(ask_at);
@@ -145,19 +145,20 @@ impl Receiver {
         Some(answer)
     }
 
-    /// Bytes delivered to the application, in order.
+    /// Returns the bytes delivered to the application in order.
     #[inline]
     pub fn in_order(&self) -> Bytes {
         Bytes::new(self.next * SMSS.get() - self.short)
     }
 
-    /// When a delayed ACK is due, or a request, if one is.
+    /// Returns the time at which a delayed ACK or a request is due, if any.
     #[inline]
     pub fn ack_due(&self) -> Option<Time> {
         self.due
     }
 
-    /// A segment arrives at `now`; `emit` gets each ACK, when it leaves, and its SACK blocks.
+    /// Processes a segment that arrives at `now`. `emit` receives the departure time, the ACK and
+    /// its SACK blocks for each ACK.
     #[inline]
     pub fn on_segment(
         &mut self,
@@ -179,7 +180,7 @@ impl Receiver {
             self.on_special_segment(now, segment, &mut emit);
         }
         let seq = segment.seq;
-        // RFC 7323 §4.3: the timestamp of the segment that the next ACK answers first.
+        // RFC 7323 §4.3: TS.Recent is the timestamp of the first segment that the next ACK answers.
         if seq <= self.last_ack && segment.sent >= self.ts_recent {
             self.ts_recent = segment.sent;
         }
@@ -189,7 +190,7 @@ impl Receiver {
                 self.train_since = now;
             }
             self.pending += 1;
-            // Linux acknowledges what was pushed as soon as it is read (tcp_cleanup_rbuf,
+            // Linux acknowledges pushed data as soon as it is read (tcp_cleanup_rbuf,
             // ICSK_ACK_PUSHED).
             if self.pending >= self.policy.every || self.quick > 0 || segment.push {
                 self.answer(now, &mut emit);
@@ -198,7 +199,8 @@ impl Receiver {
             }
             return;
         }
-        // RFC 5681 §4.2: out of order, filling a hole or known already: at once.
+        // RFC 5681 §4.2: acknowledge at once a segment that is out of order, fills a hole, or is a
+        // duplicate.
         if seq < self.next || self.early.contains_above(self.next, seq) {
             self.duplicate = Some(seq);
         } else if seq == self.next {
@@ -215,7 +217,7 @@ impl Receiver {
         self.acknowledge(now, &mut emit);
     }
 
-    /// Time passed: sends the delayed ACK that is due, and the request.
+    /// Advances to `now`: sends the delayed ACK and the request that are due.
     #[inline]
     pub fn on_time(&mut self, now: Time, mut emit: impl FnMut(Time, Ack, &[Block])) {
         while let Some(due) = self.due.filter(|due| *due <= now) {
@@ -227,7 +229,7 @@ impl Receiver {
         }
     }
 
-    /// The client asks, with an ACK of all that has arrived.
+    /// Sends the client's request with an ACK of everything that has arrived.
     #[cold]
     fn ask(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         self.ask_at = self.client.as_mut().map(|client| client.ask(at));
@@ -243,7 +245,7 @@ impl Receiver {
         });
     }
 
-    /// An ACK is called for: at once, or when the coalescing window of the train ends.
+    /// Sends an ACK that the policy requires: at once, or when the train's coalescing time ends.
     #[inline]
     fn answer(&mut self, now: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         if self.policy.coalesce == Span::ZERO || self.pending >= MAX_COALESCED {
@@ -253,8 +255,8 @@ impl Receiver {
         }
     }
 
-    /// A segment that changes, or may change, what ACKs say of marks or of the window, or that a
-    /// client waits for.
+    /// Processes a segment that may change the ECN feedback or the window, or that a client waits
+    /// for.
     #[cold]
     fn on_special_segment(
         &mut self,
@@ -269,11 +271,11 @@ impl Receiver {
             && segment.seq >= self.next
             && client.on_data(now, segment.echo)
         {
-            // No other request is needed.
+            // The request was received, so it need not be repeated.
             self.due = self.due.filter(|due| self.ask_at != Some(*due));
             self.ask_at = None;
         }
-        // RFC 8257 §3.2: what came before is answered with what was true of it.
+        // RFC 8257 §3.2: acknowledge earlier segments with their own CE state.
         if self.echo.calls_for_ack(segment) && self.pending > 0 {
             self.acknowledge(now, emit);
         }
@@ -286,7 +288,7 @@ impl Receiver {
         self.short += SMSS.get() - u64::from(segment.size);
     }
 
-    /// What had arrived early is in order now.
+    /// Moves segments that had arrived early and are now in order.
     fn accept_early(&mut self) {
         while !self.early.is_empty() && self.early.contains(self.next) {
             self.early.remove(self.next);
@@ -310,8 +312,8 @@ impl Receiver {
         self.known = kept;
     }
 
-    /// `seq` arrived early: its run becomes the first block (RFC 2018 §4), runs that it joins
-    /// become one.
+    /// Records that `seq` arrived early: its run becomes the first block (RFC 2018 §4), merged with
+    /// the runs that it touches.
     fn note(&mut self, seq: u64) {
         let mut run = Block {
             start: seq,
@@ -335,7 +337,7 @@ impl Receiver {
         self.known = count + 1;
     }
 
-    /// An ACK sent at `at` without blocks.
+    /// Returns an ACK sent at `at`, without SACK blocks.
     #[inline]
     fn plain_ack(&mut self, at: Time) -> Ack {
         let Receiver {

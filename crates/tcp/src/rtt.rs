@@ -1,16 +1,16 @@
-//! Round-trip times and the retransmission timeout (RFC 6298, with Linux's floor).
+//! Round-trip times and the retransmission timeout (RFC 6298, with Linux's minimum).
 
 use fullpipe_units::Span;
 
-/// Timeout before any sample (RFC 6298 §2.1).
+/// Timeout before the first sample (RFC 6298 §2.1).
 const INITIAL_RTO: Span = Span::from_secs(1);
-/// Linux's TCP_RTO_MIN. RFC 6298 §2.4 has one second; §2.3's G is far below, so this floor takes
-/// its place: RTO = srtt + max(200 ms, 4·rttvar).
+/// Linux's TCP_RTO_MIN. RFC 6298 §2.4 requires a minimum RTO of one second. Here a minimum variance
+/// replaces the far smaller clock granularity G of §2.3: RTO = srtt + max(200 ms, 4·rttvar).
 const MIN_VARIANCE: Span = Span::from_millis(200);
 /// Linux's TCP_RTO_MAX.
 const MAX_RTO: Span = Span::from_secs(120);
 
-/// Smoothed RTT, its variance, and the timeout that follows.
+/// Smoothed RTT, its variation, and the resulting timeout.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     pub(crate) srtt: Span,
@@ -31,7 +31,7 @@ impl RttEstimator {
         }
     }
 
-    /// A sample from a segment that was sent once (Karn, RFC 6298 §3).
+    /// Adds a sample of a segment that was sent once (Karn's algorithm, RFC 6298 §3).
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Span) {
         self.min = self.min.min(rtt);
@@ -40,7 +40,7 @@ impl RttEstimator {
             self.srtt = rtt;
             self.rttvar = rtt / 2;
         } else {
-            // RFC 6298 §2.3: the variance first, with the old srtt.
+            // RFC 6298 §2.3: the variation first, with the old srtt.
             let (rtt, srtt) = (rtt.as_nanos(), self.srtt.as_nanos());
             self.rttvar = Span::from_nanos((3 * self.rttvar.as_nanos() + srtt.abs_diff(rtt)) / 4);
             self.srtt = Span::from_nanos((7 * srtt + rtt) / 8);
@@ -49,13 +49,14 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// A smaller RTT that the estimator may not average: from a selective ACK.
+    /// Updates only the minimum, with an RTT that must not enter the average, such as that of a
+    /// SACK.
     #[inline]
     pub(crate) fn sample_min(&mut self, rtt: Span) {
         self.min = self.min.min(rtt);
     }
 
-    /// The timeout, backed off (RFC 6298 §5.5).
+    /// Returns the retransmission timeout with its backoff (RFC 6298 §5.5).
     #[inline]
     pub(crate) fn rto(&self) -> Span {
         if self.backoff == 0 {
@@ -65,12 +66,12 @@ impl RttEstimator {
         }
     }
 
-    /// RTTVAR (RFC 6298 §2).
+    /// Returns RTTVAR (RFC 6298 §2).
     pub(crate) fn variation(&self) -> Span {
         self.rttvar
     }
 
-    /// The timer fired.
+    /// Doubles the timeout after the timer fired.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(
             rtt.rto(),
             Span::from_millis(300),
-            "RFC 6298 §5.7: a sample ends it"
+            "RFC 6298 §5.7: a sample ends the backoff"
         );
     }
 }

@@ -1,22 +1,22 @@
-//! What was sent and is not yet cumulatively acknowledged, and the snapshots taken of the
-//! connection at each sending.
+//! The data that was sent and is not yet cumulatively acknowledged, and the snapshots of the
+//! connection taken at each transmission.
 
 use fullpipe_cc::{EcnCodepoint, Snapshot};
 use fullpipe_units::{Bytes, Time};
 
-/// Where a sent segment stands.
+/// State of a sent segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// In flight.
     Outstanding,
-    /// Declared lost, not retransmitted since.
+    /// Declared lost and not retransmitted since.
     Lost,
     /// Selectively acknowledged.
     Sacked,
 }
 
-/// A sent segment: 16 bytes, since a flow may have a hundred thousand of them. So a SACKed one,
-/// whose snapshot nobody reads any more, has the lengths of SACKed runs in its place.
+/// A sent segment, in 16 bytes, since a flow may have a hundred thousand of them. A SACKed segment
+/// no longer needs its snapshot, so those fields hold the lengths of SACKed runs instead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     inflight_or_run: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// A segment that leaves in `burst`.
+    /// Creates the record of a segment that leaves in `burst`.
     #[inline]
     pub(crate) fn new(snapshot: &Snapshot, burst: u32, transmissions: u8) -> Sent {
         Sent {
@@ -39,35 +39,35 @@ impl Sent {
         }
     }
 
-    /// In-flight data with this segment, when it was last sent.
+    /// Returns the data in flight, including this segment, when it was last sent.
     #[inline]
     fn inflight(&self) -> Bytes {
         debug_assert_ne!(self.state, State::Sacked);
         Bytes::new(self.inflight_or_run)
     }
 
-    /// The burst that it was last sent in.
+    /// Returns the burst in which it was last sent.
     #[inline]
     pub(crate) fn burst(&self) -> u32 {
         debug_assert_ne!(self.state, State::Sacked);
         self.burst_or_run
     }
 
-    /// It is SACKed: a run of one segment.
+    /// Marks the segment as SACKed: a run of one segment.
     #[inline]
     pub(crate) fn sack(&mut self) {
         self.state = State::Sacked;
         (self.inflight_or_run, self.burst_or_run) = (1, 1);
     }
 
-    /// How many segments from this one on are known to be SACKed.
+    /// Returns the number of segments, from this one on, that are known to be SACKed.
     #[inline]
     pub(crate) fn sacked_from_here(&self) -> u64 {
         debug_assert_eq!(self.state, State::Sacked);
         u64::from(self.burst_or_run.max(1))
     }
 
-    /// How many segments up to this one are known to be SACKed.
+    /// Returns the number of segments, up to this one, that are known to be SACKed.
     #[inline]
     pub(crate) fn sacked_up_to_here(&self) -> u64 {
         debug_assert_eq!(self.state, State::Sacked);
@@ -94,8 +94,8 @@ pub(crate) struct SentRing {
     mask: u64,
 }
 
-/// Records that another flow may find in the rings of one that is over: small enough for memory to
-/// go with the flows that are under way.
+/// Largest number of records that a finished flow's buffers keep for the next flow: small enough
+/// that memory use follows the number of active flows.
 pub(crate) const KEPT: usize = 256;
 
 const NONE: Sent = Sent {
@@ -114,7 +114,7 @@ impl SentRing {
         }
     }
 
-    /// Empty, for another flow; what has grown beyond [`KEPT`] is given back.
+    /// Empties the ring for another flow; a ring larger than [`KEPT`] is freed.
     pub(crate) fn cleared(self) -> SentRing {
         if self.ring.len() > KEPT {
             SentRing::new()
@@ -133,7 +133,7 @@ impl SentRing {
         &mut self.ring[(seq & self.mask) as usize]
     }
 
-    /// Makes room for `next`, which is not sent yet, beside everything from `una` on.
+    /// Makes room for segment `next`, not yet sent, in addition to everything from `una` on.
     #[inline]
     pub(crate) fn reserve(&mut self, una: u64, next: u64) {
         if next - una > self.mask {
@@ -153,7 +153,7 @@ impl SentRing {
     }
 }
 
-/// What the segments sent together share of their snapshots.
+/// The part of their snapshots that segments sent together share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Burst {
     pub(crate) sent: Time,
@@ -162,18 +162,18 @@ pub(crate) struct Burst {
     delivered: Bytes,
     pub(crate) lost: Bytes,
     delivered_ce: Bytes,
-    /// Segments that still refer to this burst.
+    /// Number of segments that still refer to this burst.
     users: u32,
     app_limited: bool,
     ecn: EcnCodepoint,
 }
 
-/// The bursts that a segment in the window still refers to, in a ring by number.
+/// The bursts to which a segment in the window still refers, in a ring by number.
 #[derive(Debug)]
 pub(crate) struct Bursts {
     ring: Box<[Burst]>,
     mask: u32,
-    /// Number of the oldest that is in use, and of the next one.
+    /// Numbers of the oldest burst in use and of the next burst.
     oldest: u32,
     next: u32,
 }
@@ -199,7 +199,7 @@ impl Bursts {
         }
     }
 
-    /// Empty, for another flow, as [`SentRing::cleared`].
+    /// Empties the ring for another flow, as [`SentRing::cleared`].
     pub(crate) fn cleared(self) -> Bursts {
         if self.ring.len() > KEPT {
             Bursts::new()
@@ -212,7 +212,7 @@ impl Bursts {
         }
     }
 
-    /// The two oldest, and where the next one goes.
+    /// Returns the two oldest bursts and the slot of the next one.
     #[inline]
     pub(crate) fn ends(&self) -> [&Burst; 3] {
         [
@@ -227,13 +227,14 @@ impl Bursts {
         &self.ring[(number & self.mask) as usize]
     }
 
-    /// The number of the burst that a segment of `snapshot` belongs to.
+    /// Returns the number of the burst to which a segment with this snapshot belongs.
     #[inline]
     pub(crate) fn join(&mut self, snapshot: &Snapshot) -> u32 {
         if self.next != self.oldest {
             let number = self.next.wrapping_sub(1);
             let last = &mut self.ring[(number & self.mask) as usize];
-            // `delivered` and `lost` can't change without an event, nor the rest without them.
+            // These fields identify a burst: the others change only together with one of them. The
+            // exception is `ecn`, which is that of the burst's first segment.
             if last.sent == snapshot.sent
                 && last.delivered == snapshot.delivered
                 && last.lost == snapshot.lost
@@ -262,7 +263,7 @@ impl Bursts {
         number
     }
 
-    /// A segment no longer refers to burst `number`.
+    /// Removes a segment's reference to burst `number`.
     #[inline]
     pub(crate) fn leave(&mut self, number: u32) {
         let burst = &mut self.ring[(number & self.mask) as usize];
@@ -292,7 +293,7 @@ impl Bursts {
         self.mask = size as u32 - 1;
     }
 
-    /// The snapshot of a segment.
+    /// Returns the snapshot of a segment.
     #[inline]
     pub(crate) fn snapshot(&self, sent: &Sent) -> Snapshot {
         let burst = self.get(sent.burst());

@@ -1,5 +1,5 @@
-//! Traffic that reacts to nothing: full packets at a constant rate, as of a UDP flood or a badly
-//! made video call.
+//! Traffic that does not react to congestion: full packets at a constant rate, like a UDP flood or
+//! a badly implemented video call.
 
 use fullpipe_cc::EcnCodepoint;
 use fullpipe_units::{Rate, Time};
@@ -16,7 +16,8 @@ pub struct Unresponsive {
 }
 
 impl Unresponsive {
-    /// Sends payload at `rate` from `now` on, in packets of that codepoint.
+    /// Creates a source that sends payload at `rate` from `now` on, in packets with codepoint
+    /// `ecn`.
     pub fn new(rate: Rate, ecn: EcnCodepoint, now: Time) -> Unresponsive {
         Unresponsive {
             rate,
@@ -26,13 +27,13 @@ impl Unresponsive {
         }
     }
 
-    /// When the next packet leaves.
+    /// Returns the time at which the next packet leaves.
     pub fn next_at(&self) -> Time {
-        // From the start each time, so that rounding does not add up.
+        // Computed from the start each time, so that rounding errors do not accumulate.
         self.started + self.rate.time_for(SMSS * self.next)
     }
 
-    /// The packet that leaves now.
+    /// Returns the packet that leaves at `now`.
     pub fn send(&mut self, now: Time) -> Segment {
         let seq = self.next;
         self.next += 1;

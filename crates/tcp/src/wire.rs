@@ -1,9 +1,9 @@
-//! What travels: segments one way, acknowledgements the other.
+//! Packets on the wire: segments in one direction, ACKs in the other.
 
 use fullpipe_cc::EcnCodepoint;
 use fullpipe_units::{Bytes, Time};
 
-/// Payload of a full segment. The one place where it is set.
+/// Payload of a full segment. Defined only here.
 pub const SMSS: Bytes = Bytes::new(1448);
 /// IPv4 and TCP headers with the timestamp option: a full segment is a 1500-byte packet.
 pub const HEADER: Bytes = Bytes::new(52);
@@ -11,37 +11,37 @@ pub const HEADER: Bytes = Bytes::new(52);
 pub const SYN_SIZE: Bytes = Bytes::new(60);
 /// An ACK without SACK blocks.
 pub const ACK_SIZE: Bytes = HEADER;
-/// Blocks in one ACK beside the timestamp option (RFC 2018 §3).
+/// Number of SACK blocks that fit into an ACK with the timestamp option (RFC 2018 §3).
 pub const MAX_BLOCKS: usize = 3;
 
 /// A data segment, or the SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its place in the stream, in segments. Of no meaning in a SYN.
+    /// Position in the stream, in segments. Meaningless in a SYN.
     pub seq: u64,
-    /// When it was sent: the timestamp option (RFC 7323), at full resolution.
+    /// Time at which it was sent: the timestamp option (RFC 7323), at full resolution.
     pub sent: Time,
-    /// The timestamp echoed: when the latest ACK was sent that the sender had seen.
+    /// The echoed timestamp: sending time of the latest ACK that the sender had received.
     pub echo: Time,
-    /// Payload bytes.
+    /// Size of the payload in bytes.
     pub size: u16,
-    /// Opens the connection.
+    /// The SYN flag: opens the connection.
     pub syn: bool,
-    /// Sent before.
+    /// Whether the segment was sent before.
     pub retransmit: bool,
-    /// The PSH flag (RFC 9293 §3.9.1), which Linux gives the last of every TSO burst, and of what
-    /// was written at once.
+    /// The PSH flag (RFC 9293 §3.9.1), which Linux sets on the last segment of each TSO burst and
+    /// of data that was written at once.
     pub push: bool,
-    /// The ECN codepoint that it was sent with.
+    /// The ECN codepoint with which it was sent.
     pub ecn: EcnCodepoint,
-    /// Marked on the way: congestion experienced (RFC 3168 §5).
+    /// Whether it was marked on the way: congestion experienced (RFC 3168 §5).
     pub ce: bool,
-    /// The window was reduced: the CWR flag (RFC 3168 §6.1.2).
+    /// The CWR flag: the sender reduced its window (RFC 3168 §6.1.2).
     pub cwr: bool,
 }
 
 impl Segment {
-    /// Bytes on the wire.
+    /// Returns the size on the wire.
     #[inline]
     pub fn wire_size(&self) -> Bytes {
         if self.syn {
@@ -55,43 +55,43 @@ impl Segment {
 /// A run of segments that arrived: `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// First.
+    /// First segment of the run.
     pub start: u64,
-    /// One behind the last.
+    /// One past the last segment of the run.
     pub end: u64,
 }
 
-/// What an acknowledgement may be besides.
+/// Additional role of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckKind {
-    /// Nothing.
+    /// No additional role.
     #[default]
     Plain,
-    /// Answers the SYN.
+    /// Answers the SYN: a SYN-ACK.
     Syn,
-    /// A client's request for what comes from `next` on.
+    /// Carries a client's request for the data from `next` on.
     Request,
 }
 
-/// An acknowledgement. Its SACK blocks travel beside it, so that the usual one, which has none,
-/// stays small.
+/// An ACK. Its SACK blocks are passed separately, so that the usual ACK, which has none, stays
+/// small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Everything before this arrived.
+    /// Sequence below which everything has arrived.
     pub next: u64,
-    /// The timestamp echoed (RFC 7323 §4.3): when the segment was sent that this ACK answers.
+    /// The echoed timestamp (RFC 7323 §4.3): sending time of the segment that this ACK answers.
     pub echo: Time,
-    /// When this ACK was sent: its own timestamp, by the receiver's clock.
+    /// Time at which this ACK was sent: its own timestamp, by the receiver's clock.
     pub sent: Time,
-    /// Segments that may be sent from `next` on.
+    /// Number of segments that may be sent from `next` on.
     pub window: u32,
     /// Number of SACK blocks.
     pub blocks: u8,
-    /// The first of them reports a duplicate (RFC 2883).
+    /// Whether the first block reports a duplicate (RFC 2883).
     pub dsack: bool,
-    /// What else it is.
+    /// Additional role of the ACK.
     pub kind: AckKind,
-    /// What it says of marks, in the way of [`EcnFeedback`](crate::EcnFeedback): their number,
-    /// modulo 256, or the ECE flag.
+    /// Reported marks, as defined by [`EcnFeedback`](crate::EcnFeedback): the number of marked
+    /// packets modulo 256, or the ECE flag.
     pub ecn: u8,
 }

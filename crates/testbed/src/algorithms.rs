@@ -1,27 +1,28 @@
-//! Which of the kernel's algorithms is which of ours, declared once.
+//! The mapping between the kernel's algorithms and fullpipe's, declared once.
 
 use fullpipe_cc::{ParamValue, Registry};
 use fullpipe_scenario::Flow;
 
-/// One that both have.
+/// An algorithm that both the kernel and fullpipe have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelEquivalent {
-    /// What scenarios, metrics and traces call it.
+    /// Name in scenarios, metrics and traces.
     pub ours: &'static str,
-    /// TCP_CONGESTION.
+    /// Name in the kernel, TCP_CONGESTION.
     pub kernel: &'static str,
-    /// Parameters with which ours does what the kernel does; others it has not got.
+    /// Settings with which fullpipe's algorithm behaves like the kernel's, which has no other
+    /// parameters.
     as_linux: &'static [(&'static str, Setting)],
-    /// Whether it paces whatever the socket says.
+    /// Whether the kernel's algorithm paces regardless of the socket's settings.
     pub paces: bool,
-    /// Whether its receiver runs it, too, to echo each mark.
+    /// Whether the receiver has to run it, too, to echo each mark.
     pub both_ends: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Setting {
     Word(&'static str),
-    /// A number as large as this, or larger: none in effect.
+    /// A number of at least this size, which is no limit in effect.
     AtLeast(f64),
 }
 
@@ -63,21 +64,21 @@ const KERNEL_EQUIVALENTS: [KernelEquivalent; 4] = [
     },
 ];
 
-/// The equivalent of an algorithm by its name, ours or the kernel's.
+/// Returns the equivalent of an algorithm, by fullpipe's name or the kernel's.
 pub fn kernel_equivalent(name: &str) -> Option<&'static KernelEquivalent> {
     KERNEL_EQUIVALENTS
         .iter()
         .find(|equivalent| equivalent.ours == name || equivalent.kernel == name)
 }
 
-/// TCP_CONGESTION for the `cc` of a scenario: what both have by its name there, anything else by
-/// its own.
+/// Returns TCP_CONGESTION for the `cc` of a scenario: the kernel's name of an algorithm that both
+/// have, any other name unchanged.
 pub fn kernel_name(cc: &str) -> &str {
     kernel_equivalent(cc).map_or(cc, |equivalent| equivalent.kernel)
 }
 
-/// Whether a parameter has the value that it has when none is given: a resolved scenario writes all
-/// of them out, and is the same scenario.
+/// Returns whether a parameter has its default value. A resolved scenario writes all defaults out,
+/// and is still the same scenario.
 fn is_usual(flow: &Flow, name: &str, value: &ParamValue) -> bool {
     let registry = Registry::default();
     let Some(descriptor) = registry.get(&flow.cc) else {
@@ -98,7 +99,7 @@ fn is_usual(flow: &Flow, name: &str, value: &ParamValue) -> bool {
     }
 }
 
-/// The first parameter of a flow that the kernel's algorithm can't be given.
+/// Returns the first parameter of a flow that the kernel's algorithm does not accept.
 pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &ParamValue)> {
     let granted = |name: &str, value: &ParamValue| {
         let settings =

@@ -1,41 +1,41 @@
-//! Flows that arrive, on a real stack: all of them are drawn before the run, from the streams that
-//! the simulator draws from.
+//! Flows that arrive, on a real stack. All of them are drawn before the run, from the simulator's
+//! streams.
 
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_units::{Span, Time};
 use fullpipe_workload::{Chunk, Jobs};
 
-/// No sender's port is beyond; those above are for flows that were there from the beginning.
+/// Highest port of the senders of arriving flows; higher ports are for the other flows.
 pub(crate) const LAST_PORT: u16 = 60_000;
 
-/// No more are under way at once, if the system gives each end so many descriptors.
+/// Most flows under way at once, if the system allows each end that many descriptors.
 const MOST_AT_ONCE: u64 = 10_000;
 
-/// Descriptors that an end has besides.
+/// Descriptors that an end needs for other purposes.
 const OTHER_FILES: u64 = 64;
 
-/// Real flows take slow start and round trips: so many times as many are under way as where all
-/// share the link without them.
+/// Factor between real flows under way at once and those of ideal sharing: real flows also spend
+/// time on slow start and round trips.
 const SLOWER: u64 = 2;
 
-/// A flow that arrives, besides what it is like as a flow.
+/// An arriving flow, apart from its settings as a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
-    /// Whose it is.
+    /// Index of its workload.
     pub(crate) workload: usize,
-    /// When its application writes what; empty where that is everything at its start.
+    /// Data that its application writes, with times; empty if it writes everything at its start.
     pub(crate) chunks: Vec<Chunk>,
-    /// How long it would take with the path to itself.
+    /// Time that it would take alone on the path.
     pub(crate) alone: Span,
 }
 
-/// A scenario with every flow written out that arrives in it.
+/// A scenario with every arriving flow written out.
 #[derive(Clone, Debug)]
 pub(crate) struct ExpandedWorkload {
-    /// Its own flows first, then those that arrive, in order of time; each with its start, so that
-    /// nothing is left to be drawn.
+    /// The scenario's own flows first, then those that arrive, in order of time. Each has its
+    /// start, so nothing is left to be drawn.
     pub(crate) scenario: Scenario,
-    /// Those that arrive.
+    /// The flows that arrive.
     pub(crate) arrivals: Vec<Arrival>,
 }
 
@@ -84,12 +84,12 @@ impl ExpandedWorkload {
         }
     }
 
-    /// The flows that arrive, as flows.
+    /// Returns the settings of the flows that arrive.
     pub(crate) fn flows(&self) -> &[fullpipe_scenario::Flow] {
         &self.scenario.flows[self.scenario.flows.len() - self.arrivals.len()..]
     }
 
-    /// How many would be under way at once where all share the slowest link equally (processor
+    /// Returns the most flows under way at once if all shared the slowest link equally (processor
     /// sharing).
     fn at_once(&self, scenario: &Scenario) -> u64 {
         let wires = scenario
@@ -128,17 +128,18 @@ impl ExpandedWorkload {
     }
 }
 
-/// How many may be under way at once: each has a descriptor at both ends.
+/// Returns how many flows may be under way at once: each has a descriptor at both ends.
 fn most_at_once() -> u64 {
     use nix::sys::resource::{Resource, getrlimit};
     let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1_024, |(_, hard)| hard);
     MOST_AT_ONCE.min(files.saturating_sub(OTHER_FILES))
 }
 
-/// Refuses more flows than there are ports, or than can be under way at once; else how many can.
+/// Refuses more flows than there are ports, or than can be under way at once; returns how many can
+/// be.
 ///
 /// # Errors
-/// When there are, with the estimate.
+/// When a limit is exceeded; the error contains the estimate.
 pub(crate) fn check(scenario: &Scenario, ports: u64, runner: &str) -> Result<u32, Error> {
     let Some(first) = scenario.workloads.first() else {
         return Ok(0);
@@ -148,16 +149,16 @@ pub(crate) fn check(scenario: &Scenario, ports: u64, runner: &str) -> Result<u32
         .iter()
         .map(|workload| scenario.arrivals(workload))
         .sum();
-    let slower = "or give a load and a lower path.rate: fewer arrive, at the same load";
+    let slower = "or give a load and a lower path.rate: fewer flows arrive, at the same load";
     let refuse = |problem: String, fix: String| {
         let value = format!("\"{}\"", scenario.duration);
         Err(scenario.error("duration", value, problem, format!("{fix}, {slower}")))
     };
-    // Twice as many are not drawn to see it: a trace has a million.
+    // More than twice the limit are not drawn to be counted: a trace has a million.
     let too_many = |count: u64| {
         let fits = scenario.duration.mul_f64(0.9 * ports as f64 / count as f64);
         let (problem, seconds) = (
-            format!("some {count} flows arrive in it, and --on {runner} has ports for {ports}"),
+            format!("about {count} flows arrive, and --on {runner} has ports for {ports}"),
             fits.as_nanos() / 1_000_000_000,
         );
         refuse(problem, format!("give at most \"{seconds}s\""))
@@ -172,10 +173,9 @@ pub(crate) fn check(scenario: &Scenario, ports: u64, runner: &str) -> Result<u32
     }
     let (estimate, most) = (SLOWER * unfolded.at_once(scenario), most_at_once());
     if estimate > most {
-        let problem = format!(
-            "some {estimate} flows would be under way at once, and here that can be {most}"
-        );
-        let fix = "give a lower load, or let root raise the limit of open files (ulimit -Hn)";
+        let problem =
+            format!("about {estimate} flows would be under way at once; this system allows {most}");
+        let fix = "give a lower load, or raise the limit of open files as root (ulimit -Hn)";
         return Err(scenario.error(
             &first.key("load"),
             shown(first.load),

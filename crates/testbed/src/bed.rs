@@ -1,6 +1,8 @@
-//! Two network namespaces with a TUN device each: what is sent in one is read by who forwards it to
-//! the other.
-#![expect(unsafe_code, reason = "what a child does before it executes a program")]
+//! Two network namespaces with a TUN device each. A forwarder carries packets between the devices.
+#![expect(
+    unsafe_code,
+    reason = "a child makes system calls before it executes a program"
+)]
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,26 +20,26 @@ use nix::sys::signal::{SigHandler, Signal, signal};
 
 use crate::{SandboxError, device, privileges, sandbox};
 
-/// Both ends, without anything between them.
+/// Two ends, without a connection between them.
 #[derive(Debug)]
 pub struct Bed {
-    /// Where the command is.
+    /// The end at which the command runs.
     pub near: End,
-    /// The world as it sees it.
+    /// The end that represents the rest of the world.
     pub far: End,
 }
 
-/// A network namespace.
+/// A network namespace with a TUN device.
 #[derive(Debug)]
 pub struct End {
-    /// Its address.
+    /// Address of the device.
     pub address: Ipv4Addr,
     netns: Arc<OwnedFd>,
-    /// What is sent to the other end can be read here; what is written arrives.
+    /// The device: reads return packets that this end sends, and writes deliver packets to it.
     pub tun: Arc<OwnedFd>,
-    /// Counters of its devices.
+    /// Counters of the namespace's devices.
     devices: File,
-    /// Its sockets.
+    /// Tables of the namespace's sockets.
     tables: Vec<File>,
 }
 
@@ -46,7 +48,7 @@ pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
 
 impl Bed {
-    /// Makes both, in a [`Sandbox`](crate::Sandbox), or as root.
+    /// Creates both ends; requires a [`Sandbox`](crate::Sandbox), or root.
     pub fn raise() -> Result<Bed, SandboxError> {
         let far = End::new(FAR)?;
         Ok(Bed {
@@ -57,7 +59,7 @@ impl Bed {
 }
 
 impl End {
-    /// A new network namespace; this thread is in it then.
+    /// Creates a network namespace and moves this thread into it.
     fn new(address: Ipv4Addr) -> Result<End, SandboxError> {
         unshare(CloneFlags::CLONE_NEWNET).map_err(sandbox::no_netns)?;
         let tun = device::tun().map_err(no_tun)?;
@@ -66,7 +68,7 @@ impl End {
             .map_err(|error| {
                 sandbox::refused("to set up a TUN device (SIOCSIFADDR and the like)", error)
             })?;
-        // So that ping needs no capability; where this can't be written, it does.
+        // With this, ping needs no capability. If it can't be written, ping needs one.
         let group = nix::unistd::getgid();
         let _ = std::fs::write(
             "/proc/sys/net/ipv4/ping_group_range",
@@ -91,13 +93,13 @@ impl End {
         })
     }
 
-    /// Brings this thread into it. That needs the capability with which it was made.
+    /// Moves this thread into the namespace. That requires the capability that created it.
     pub fn enter(&self) -> nix::Result<()> {
         setns(self.netns.as_fd(), CloneFlags::CLONE_NEWNET)
     }
 
-    /// A program that is to run in it, without capabilities and with signals as they are by
-    /// default.
+    /// Returns a program to be run in the namespace, without capabilities and with default signal
+    /// handlers.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let netns = Arc::clone(&self.netns);
         let mut command = Command::new(program);
@@ -107,17 +109,17 @@ impl End {
             for number in
                 Signal::iterator().filter(|it| !matches!(it, Signal::SIGKILL | Signal::SIGSTOP))
             {
-                // SAFETY: the default action is no handler.
+                // SAFETY: the default action installs no handler.
                 unsafe { signal(number, SigHandler::SigDfl) }?;
             }
             Ok(())
         };
-        // SAFETY: between fork and exec it makes system calls only.
+        // SAFETY: between fork and exec the closure only makes system calls.
         unsafe { command.pre_exec(before) };
         command
     }
 
-    /// Packets that its device had no room for, since they were not read in time.
+    /// Returns the number of packets that the device dropped because they were not read in time.
     pub fn overflown(&mut self) -> u64 {
         let mut text = String::new();
         let read = self
@@ -127,8 +129,8 @@ impl End {
         let line = text
             .lines()
             .find_map(|line| line.trim().strip_prefix(device::NAME)?.strip_prefix(':'));
-        // Of what is sent, dropped is the fourth of eight numbers, behind as many of what is
-        // received.
+        // Eight numbers about received packets precede eight about sent ones, and of the latter the
+        // fourth is the number of dropped packets.
         let dropped = line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok());
         if read.is_ok() {
             dropped.unwrap_or(0)
@@ -137,7 +139,8 @@ impl End {
         }
     }
 
-    /// Waits until a socket in it listens, or has a port of UDP, for so long; whether one does.
+    /// Waits, at most for `most`, until a socket listens or has a UDP port; returns whether one
+    /// does.
     pub fn wait_for_listener(&mut self, most: Duration, mut is_over: impl FnMut() -> bool) -> bool {
         let step = Duration::from_millis(5);
         for _ in 0..most.as_millis() / step.as_millis() {
@@ -153,8 +156,8 @@ impl End {
     }
 }
 
-/// Whether a table of the kernel's has a socket that listens (0A), or a UDP socket without a peer
-/// (07).
+/// Returns whether a table of the kernel contains a listening socket (0A), or a UDP socket without
+/// a peer (07).
 fn listens(table: &mut File) -> bool {
     let mut text = String::new();
     let read = table
@@ -172,11 +175,11 @@ fn no_tun(error: Errno) -> SandboxError {
     match error {
         Errno::ENOENT | Errno::ENODEV => SandboxError::new(
             problem,
-            "let root load the module: modprobe tun; in a container: --device /dev/net/tun",
+            "as root, load the module: modprobe tun; in a container: --device /dev/net/tun",
         ),
         Errno::EACCES => SandboxError::new(
             problem,
-            "let root allow it: chmod 666 /dev/net/tun, or run this as root",
+            "as root, allow access: chmod 666 /dev/net/tun; or run this as root",
         ),
         _ => sandbox::refused("a TUN device (TUNSETIFF)", error),
     }

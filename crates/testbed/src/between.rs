@@ -1,5 +1,5 @@
-//! What runs in real time share: the path between the ends of a bed, for as long as something goes
-//! on there.
+//! The common part of runs in real time: the path between the ends of a bed while work is done
+//! there.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,34 +12,34 @@ use crate::cpu::Cpu;
 use crate::forward::{Forwarder, Route, Side, Tap, Timeliness};
 use crate::{Bed, Clock, SandboxError, capacity, facts, privileges};
 
-/// What came of the path.
+/// Results of the path.
 #[derive(Debug)]
 pub struct Between<T> {
-    /// The tap, with what it was told.
+    /// The tap, with its observations.
     pub tap: T,
     /// The links' metrics.
     pub links: Vec<LinkSummary>,
-    /// What is to be known of the machine.
+    /// Facts about the machine.
     pub host: BTreeMap<&'static str, String>,
-    /// What spoils the run.
+    /// Reasons not to trust the run.
     pub warnings: Vec<String>,
 }
 
-/// A bed on a machine that can pace the scenario's path.
+/// Creates a bed on a machine that can pace the scenario's path.
 ///
 /// # Errors
-/// When the machine does not allow a bed; within, when it can't pace that path.
+/// When the machine does not allow a bed; the inner error, when it can't pace the path.
 pub fn raise(scenario: &Scenario) -> Result<Result<Bed, Error>, SandboxError> {
     let bed = Bed::raise()?;
     let most = capacity::measure(&bed, scenario)?;
     Ok(capacity::check(scenario, most).map(|()| bed))
 }
 
-/// CPUs that are busy for a larger part of the run keep somebody waiting.
+/// Share of busy CPU time above which threads have to wait for a CPU.
 const SATURATED: f64 = 0.9;
 
-/// Forwards between the ends of `bed` over the scenario's path while `work` goes on, in this thread
-/// and without capabilities. What goes forward comes from the near end.
+/// Forwards between the ends of `bed` over the scenario's path while `work` runs, in this thread
+/// and without capabilities. The near end sends in the forward direction.
 pub fn between<T: Tap, R>(
     bed: &mut Bed,
     scenario: &Scenario,
@@ -55,7 +55,7 @@ pub fn between<T: Tap, R>(
     let result = std::thread::scope(|scope| {
         scope.spawn(|| forwarder.run_in_front(&stop));
         let _ = privileges::drop_all();
-        // Also when the work panics, for which the scope waits.
+        // Stops the forwarder, for which the scope waits, even if the work panics.
         let _stopper = Stopper(&stop);
         work()
     });
@@ -84,7 +84,7 @@ impl Drop for Stopper<'_> {
 
 fn warnings(timeliness: Timeliness, busy: f64) -> Vec<String> {
     let saturated = format!(
-        "the CPUs were busy for {:.0} % of the time: a slower path, or a quieter machine",
+        "the CPUs were busy for {:.0} % of the time: use a slower path or a quieter machine",
         busy * 100.0
     );
     timeliness

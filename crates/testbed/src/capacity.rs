@@ -1,4 +1,4 @@
-//! What this machine can do: the CPU time that a packet takes in the forwarder, measured before a
+//! Capacity of this machine: the CPU time that a packet takes in the forwarder, measured before a
 //! run.
 
 use std::io;
@@ -18,17 +18,17 @@ use crate::clock::{Clock, thread_cpu};
 use crate::forward::{Frame, sample};
 use crate::{Bed, Inside, Sandbox, SandboxError, device};
 
-/// Packets that are measured, in parts of which the fastest counts: others were disturbed.
+/// Measured batches and packets of each. The fastest batch counts, since others were disturbed.
 const PARTS: usize = 8;
 const PACKETS: u64 = 250;
-/// A data packet has half an ACK with it, and the hosts at both ends need as much again as the
-/// forwarder.
+/// Passes through the forwarder per data packet: each has half an ACK with it, and the hosts at
+/// both ends need as much CPU time again.
 const PER_DATA_PACKET: f64 = 1.5 * 2.0;
 
-/// How long one of them may take.
+/// Longest time for one of these packets.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Writes what comes out of the path, and counts it.
+/// Writes and counts the packets that leave the path.
 struct Write<'a>(&'a Bed, u64);
 
 impl Observer<Frame> for Write<'_> {
@@ -37,11 +37,14 @@ impl Observer<Frame> for Write<'_> {
     }
 }
 
-/// The fastest rate of full packets that it can pace, measured with some of them; nothing is left
-/// of them in the bed.
+/// Measures the fastest rate of full packets that this machine can pace. No test packet is left in
+/// the bed.
 pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, SandboxError> {
     let cant = |error: io::Error| {
-        SandboxError::new(format!("the bed can't be measured: {error}"), "try again")
+        SandboxError::new(
+            format!("the machine's capacity can't be measured: {error}"),
+            "try again",
+        )
     };
     let scenario = &with_one_flow(scenario);
     bed.near.enter().map_err(|error| cant(error.into()))?;
@@ -62,12 +65,12 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, SandboxErr
         let mut spent = Span::ZERO;
         for _ in 0..PACKETS {
             source.send(&payload).map_err(cant)?;
-            // A path for each: times are told in order, and this one does not wait for a packet to
-            // be due.
+            // Each packet gets a new path: a path's times must not decrease, and this loop does not
+            // wait for packets to be due.
             let mut path = Emulator::new(scenario, fullpipe_emulator::whole(scenario));
             let mut out = Write(bed, 0);
-            // On a busy machine another thread may bring it there; and the kernel sends a word of
-            // its own now and then.
+            // On a busy machine another thread may deliver the packet later, and the kernel
+            // occasionally sends packets of its own.
             loop {
                 wait_for(&bed.far.tun).map_err(cant)?;
                 let before = thread_cpu();
@@ -81,7 +84,7 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, SandboxErr
                     break;
                 }
             }
-            // None where the path loses it.
+            // Zero if the path loses the packet.
             for _ in 0..out.1 {
                 sink.recv(&mut buffer).map_err(cant)?;
             }
@@ -92,7 +95,7 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, SandboxErr
     Ok(Rate::from_bps_f64(per_second * PACKET.as_f64() * 8.0))
 }
 
-/// Until a packet can be read there.
+/// Waits until a packet can be read from `tun`.
 fn wait_for(tun: &OwnedFd) -> io::Result<()> {
     let mut fds = [PollFd::new(tun.as_fd(), PollFlags::POLLIN)];
     match poll(&mut fds, PATIENCE.as_millis() as u16)? {
@@ -101,8 +104,8 @@ fn wait_for(tun: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Whichever it is: each path for a packet has the ways of all flows, and there may be thousands
-/// that arrive.
+/// Reduces the scenario to any one flow: each packet needs a path, a path sets up all its flows,
+/// and thousands may arrive.
 fn with_one_flow(scenario: &Scenario) -> Scenario {
     let mut one = scenario.clone();
     one.flows.truncate(1);
@@ -112,18 +115,18 @@ fn with_one_flow(scenario: &Scenario) -> Scenario {
     one
 }
 
-/// Refuses a path that is faster than this machine can pace, before a run. Of many runs each is
-/// looked at before the first begins, so that is measured once. A run measures again.
+/// Refuses a path that is faster than this machine can pace, before a run. A command with many runs
+/// checks all of them first, so this measures only once; a run measures again.
 ///
 /// # Errors
-/// When it is.
+/// When the path is too fast.
 pub fn check_pace(scenario: &Scenario) -> Result<(), Error> {
     static MOST: OnceLock<Option<Rate>> = OnceLock::new();
     MOST.get_or_init(|| most(scenario))
         .map_or(Ok(()), |most| check(scenario, most))
 }
 
-/// What this machine can pace; none where it allows no bed, which a run will say.
+/// Measures the rate that this machine can pace; `None` if it allows no bed, which the run reports.
 fn most(scenario: &Scenario) -> Option<Rate> {
     let scenario = scenario.clone();
     let measure = move |_: &Inside| Ok(json!(measure(&Bed::raise()?, &scenario)?.as_bps()));
@@ -137,7 +140,7 @@ fn most(scenario: &Scenario) -> Option<Rate> {
     }
 }
 
-/// Refuses what is faster than that.
+/// Refuses a path that is faster than `most`.
 pub(crate) fn check(scenario: &Scenario, most: Rate) -> Result<(), Error> {
     let fastest = scenario.fastest();
     if fastest <= most {
@@ -147,13 +150,13 @@ pub(crate) fn check(scenario: &Scenario, most: Rate) -> Result<(), Error> {
     let arrive = match scenario.workloads.is_empty() {
         true => "",
         false => {
-            " (with a load for each workload, flows arrive as seldom as the slower path wants it)"
+            " (if each workload has a load, flows arrive less often, in proportion to the rate)"
         }
     };
     Err(scenario.error(
         "path.rate",
         format_args!("\"{fastest}\""),
-        format!("faster than this machine can pace packet by packet, some {slower}"),
+        format!("faster than this machine can pace packet by packet, about {slower}"),
         format!("ask for at most \"{slower}\"{arrive}, or run it in virtual time: fullpipe run"),
     ))
 }

@@ -3,38 +3,38 @@
 use fullpipe_units::{Span, Time};
 use nix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds of CLOCK_MONOTONIC since a moment that is zero.
+/// Time of CLOCK_MONOTONIC since a zero point, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     zero: u64,
 }
 
 impl Clock {
-    /// Zero is now.
+    /// Starts a clock, with zero as its time now.
     pub fn start() -> Clock {
         Clock {
             zero: read(ClockId::CLOCK_MONOTONIC),
         }
     }
 
-    /// The time since then.
+    /// Returns the time since zero.
     #[inline]
     pub fn now(&self) -> Time {
         Time::from_nanos(read(ClockId::CLOCK_MONOTONIC) - self.zero)
     }
 
-    /// What CLOCK_MONOTONIC was at zero.
+    /// Returns CLOCK_MONOTONIC at zero.
     pub fn zero(&self) -> Span {
         Span::from_nanos(self.zero)
     }
 }
 
-/// The CPU time of this thread.
+/// Returns the CPU time of this thread.
 pub(crate) fn thread_cpu() -> Span {
     Span::from_nanos(read(ClockId::CLOCK_THREAD_CPUTIME_ID))
 }
 
-/// What CLOCK_REALTIME is, for dates in files.
+/// Returns CLOCK_REALTIME, for dates in files.
 pub(crate) fn date() -> Span {
     Span::from_nanos(read(ClockId::CLOCK_REALTIME))
 }

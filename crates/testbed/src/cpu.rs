@@ -1,8 +1,8 @@
-//! What the processors did, all together.
+//! CPU time of all processors together.
 
 use fullpipe_units::Span;
 
-/// proc(5): ticks since the machine began, of 1/100 s on all that Linux runs on today.
+/// Ticks since boot, by proc(5): 1/100 s on every current platform of Linux.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cpu {
     all: u64,
@@ -15,7 +15,7 @@ impl Cpu {
         Cpu::read(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
-    /// user, nice, system, idle, iowait, irq, softirq, steal.
+    /// Parses the first line: user, nice, system, idle, iowait, irq, softirq, steal.
     fn read(text: &str) -> Cpu {
         let line = text.lines().next().unwrap_or_default();
         let ticks: Vec<u64> = line
@@ -33,13 +33,13 @@ impl Cpu {
         }
     }
 
-    /// The share of the time that CPUs were busy, since then.
+    /// Returns the share of busy CPU time since `self`.
     pub(crate) fn busy_since(self) -> f64 {
         let now = Cpu::now();
         (now.busy - self.busy) as f64 / (now.all - self.all).max(1) as f64
     }
 
-    /// So long, of a virtual machine, its host had the processors for others, since then.
+    /// Returns the CPU time since `self` that a virtual machine's host gave to others.
     pub(crate) fn stolen_since(self) -> Span {
         Span::from_millis((Cpu::now().stolen - self.stolen) * 10)
     }
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(
             (bare.all, bare.busy, bare.stolen),
             (0, 0, 0),
-            "no /proc: nothing is known"
+            "without /proc all counters are zero"
         );
     }
 }

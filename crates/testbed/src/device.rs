@@ -1,4 +1,4 @@
-//! TUN devices, and what is set of a network interface.
+//! TUN devices, and settings of network interfaces.
 #![expect(unsafe_code, reason = "ioctl has no safe form")]
 
 use std::fs::OpenOptions;
@@ -8,16 +8,16 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
-/// An IP packet that a device carries, at most.
+/// Largest IP packet of a device, bytes.
 pub(crate) const MTU: usize = 1_500;
-/// What may wait in a device for the forwarder to read: it shall never be full.
+/// Packets that may wait in a device for the forwarder; the queue should never be full.
 const QUEUE: i32 = 10_000;
 
-/// The name of our devices, each in a namespace of its own.
+/// Name of fullpipe's devices, each in a separate namespace.
 pub(crate) const NAME: &str = "fullpipe0";
 
-/// Makes a TUN device in this thread's network namespace. It lasts as long as the descriptor, whose
-/// reads do not block.
+/// Creates a TUN device in this thread's network namespace. It lasts as long as the descriptor,
+/// whose reads do not block.
 pub(crate) fn tun() -> nix::Result<OwnedFd> {
     let device = OpenOptions::new()
         .read(true)
@@ -31,7 +31,7 @@ pub(crate) fn tun() -> nix::Result<OwnedFd> {
     Ok(device.into())
 }
 
-/// Gives our device an address, and brings it up; everything of `prefix` bits is behind it.
+/// Gives the device an address with a prefix of `prefix` bits, and brings the device up.
 pub(crate) fn configure(address: Ipv4Addr, prefix: u32) -> nix::Result<()> {
     let socket = control()?;
     let mut request = request(NAME);
@@ -43,7 +43,7 @@ pub(crate) fn configure(address: Ipv4Addr, prefix: u32) -> nix::Result<()> {
     ioctl(&socket, libc::SIOCSIFMTU, &mut request)?;
     request.ifr_ifru.ifru_metric = QUEUE;
     match ioctl(&socket, libc::SIOCSIFTXQLEN, &mut request) {
-        // That takes the machine's root; else it stays at 500.
+        // Only the machine's root may set this; otherwise the length stays at 500.
         Ok(()) | Err(nix::Error::EPERM) => up(&socket, NAME),
         Err(error) => Err(error),
     }

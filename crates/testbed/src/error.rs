@@ -1,18 +1,18 @@
-//! What a user can mend.
+//! Errors that a user can fix.
 
 use std::fmt;
 
-/// What went wrong and what to do about it.
+/// A problem and its fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxError {
-    /// What went wrong, at which step.
+    /// The problem, and the step at which it occurred.
     pub problem: String,
-    /// What to do.
+    /// Action that resolves the problem.
     pub fix: String,
 }
 
 impl SandboxError {
-    /// A problem and its fix.
+    /// Creates an error from a problem and its fix.
     pub fn new(problem: impl Into<String>, fix: impl Into<String>) -> SandboxError {
         SandboxError {
             problem: problem.into(),

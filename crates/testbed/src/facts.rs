@@ -1,4 +1,4 @@
-//! What is to be known of the machine.
+//! Facts about the machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ fn read(path: &str) -> String {
         .to_owned()
 }
 
-/// The algorithms that the kernel offers.
+/// Returns the algorithms that the kernel offers.
 pub(crate) fn algorithms() -> Vec<String> {
     read("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .split_whitespace()
@@ -20,7 +20,7 @@ pub(crate) fn algorithms() -> Vec<String> {
         .collect()
 }
 
-/// Facts in words.
+/// Returns the facts by name, as text.
 pub(crate) fn host(timeliness: &Timeliness, busy: f64) -> BTreeMap<&'static str, String> {
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo

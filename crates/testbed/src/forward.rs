@@ -1,8 +1,8 @@
-//! The forwarder: packets from one end, through the emulator, to the other when their time has
-//! come.
+//! The forwarder: reads packets at one end, passes them through the emulator, and writes them to
+//! the other end when they are due.
 //!
-//! One thread for both directions. It sleeps in `ppoll` until shortly before something is due, and
-//! looks at clock and devices without a pause for the rest.
+//! One thread serves both directions. It sleeps in `ppoll` until shortly before a packet is due,
+//! and then watches clock and devices without sleeping.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,44 +26,44 @@ use crate::cpu::Cpu;
 use crate::packet::{Header, set_ecn};
 use crate::{Bed, device, privileges, sandbox};
 
-/// So long before something is due the thread no longer sleeps: what waking up takes, in most
-/// cases.
+/// Time before a packet is due at which the thread no longer sleeps: waking up takes no longer in
+/// most cases.
 const SPIN: Span = Span::from_micros(40);
-/// Packets that are read from one end before it looks at the other.
+/// Packets read from one end before the thread looks at the other.
 const BATCH: usize = 16;
-/// It goes before all other threads for so long in each millisecond. The rest is theirs, in pieces
-/// of 0.1 ms: a thread with a fixed priority (SCHED_FIFO) would have to give way for 50 ms in one
+/// Time in each period for which the thread precedes all others. They get the rest, in pieces of
+/// 0.1 ms. With a fixed priority (SCHED_FIFO) the thread would have to give way for 50 ms in one
 /// piece when the kernel finds that others starve.
 const AWAKE: Span = Span::from_micros(900);
 const PERIOD: Span = Span::from_millis(1);
-/// The longest sleep: how soon it heeds an end of the run.
+/// Longest sleep, after which the thread checks for the end of the run.
 const NAP: Span = Span::from_millis(20);
-/// Packets are later than this at most, all but one in a hundred, or the run is not to be trusted.
+/// Largest 99th percentile of lateness with which a run is trusted.
 pub const TRUSTED: Span = Span::from_millis(1);
 
-/// A packet with its bytes.
+/// The bytes of a packet.
 pub type Frame = Box<[u8]>;
 
 /// An end of the bed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The command's.
+    /// The end of the command.
     Near,
-    /// The world's.
+    /// The end of the outside world.
     Far,
 }
 
-/// Whose way through the scenario a packet goes, by its header and all of it: the number of a flow,
-/// the direction, and what it counts as. None drops it.
+/// Maps a packet, by its header and its bytes, to its way through the scenario: the index of a
+/// flow, the direction, and the kind of packet. `None` drops it.
 pub trait Route: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, PacketKind)> {}
 impl<F: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, PacketKind)>> Route for F {}
 
-/// Is told of every packet, besides what a [`Observer`] is told.
+/// Observes every packet, in addition to the emulator's [`Observer`].
 pub trait Tap: Send {
     /// A packet was read at one end.
     fn entered(&mut self, _at: Time, _side: Side, _packet: &EmulatedPacket<Frame>) {}
 
-    /// It was dropped.
+    /// A packet was dropped.
     fn dropped(
         &mut self,
         _at: Time,
@@ -73,11 +73,11 @@ pub trait Tap: Send {
     ) {
     }
 
-    /// It passes a link.
+    /// A packet passes a link.
     fn passed(&mut self, _transit: &LinkTransit, _packet: &EmulatedPacket<Frame>) {}
 
-    /// It is written at the other end at `at`; it was due at `due`, after waiting so long in
-    /// queues.
+    /// A packet is written at the other end at `at`. It was due at `due`, after it waited in queues
+    /// for `waited`.
     fn delivered(
         &mut self,
         _at: Time,
@@ -88,28 +88,28 @@ pub trait Tap: Send {
     ) {
     }
 
-    /// Called every tenth of a second or so.
+    /// Called about every tenth of a second.
     fn tick(&mut self, _now: Time, _path: &mut Emulator<Frame>) {}
 }
 
-/// How well it kept time.
+/// Accuracy of the forwarder's timing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeliness {
-    /// How much later than due packets were written.
+    /// Median of the packets' lateness: time written minus time due.
     pub lateness_p50_s: f64,
-    /// The same, of one in a hundred.
+    /// 99th percentile of the lateness.
     pub lateness_p99_s: f64,
-    /// The same, of the latest.
+    /// Largest lateness.
     pub lateness_max_s: f64,
-    /// Packets that were never read, since a device had no room.
+    /// Packets that were never read, because a device was full.
     pub overflown: u64,
-    /// Packets that are not IPv4, or of no flow.
+    /// Packets that are not IPv4, or belong to no flow.
     pub ignored: u64,
-    /// Why the run is not to be trusted; empty if it is.
+    /// Reasons not to trust the run; empty if it can be trusted.
     pub doubts: Vec<String>,
 }
 
-/// The thread's work.
+/// State of the forwarding thread.
 pub struct Forwarder<R, T> {
     path: Emulator<Frame>,
     clock: Clock,
@@ -127,12 +127,12 @@ impl<R, T> std::fmt::Debug for Forwarder<R, T> {
     }
 }
 
-/// The far side of the emulator.
+/// Output of the emulator.
 struct Out<T> {
     clock: Clock,
     near: Arc<OwnedFd>,
     far: Arc<OwnedFd>,
-    /// Whence what goes forward comes.
+    /// Side that sends in the forward direction.
     sender: Side,
     lateness: Histogram,
     tap: T,
@@ -160,7 +160,7 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         };
         set_ecn(&mut packet.payload, packet.ecn);
         let at = self.clock.now();
-        // An end that takes no more is a host that drops: its counters say so.
+        // An end that accepts no more is a host that drops packets, and counts them.
         let _ = nix::unistd::write(
             if side == Side::Near {
                 &self.near
@@ -175,7 +175,7 @@ impl<T: Tap> Observer<Frame> for Out<T> {
 }
 
 impl<R: Route, T: Tap> Forwarder<R, T> {
-    /// Between the ends of `bed`; what goes forward comes from `sender`.
+    /// Creates a forwarder between the ends of `bed`; `sender` sends in the forward direction.
     pub fn new(
         bed: &Bed,
         path: Emulator<Frame>,
@@ -203,8 +203,8 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
     }
 
-    /// The work of a thread of its own in a [`Sandbox`](crate::Sandbox): before all others, without
-    /// capabilities. With a panic all ends: else its processes would wait for packets forever.
+    /// Runs as a separate thread in a [`Sandbox`](crate::Sandbox), ahead of all others and without
+    /// capabilities. A panic ends the sandbox: its processes would wait for packets forever.
     pub(crate) fn run_in_front(&mut self, stop: &AtomicBool) {
         hurry();
         let _ = privileges::drop_all();
@@ -213,9 +213,9 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
     }
 
-    /// Forwards until `stop`.
+    /// Forwards until `stop` is set.
     pub fn run(&mut self, stop: &AtomicBool) {
-        // Timers are exact, and where it is allowed the thread goes before others.
+        // Makes the thread's timers exact.
         let _ = prctl::set_timerslack(1);
         let mut buffer = [0; device::MTU];
         let mut tick = Time::ZERO;
@@ -233,7 +233,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
     }
 
-    /// Takes what has come at one end.
+    /// Reads the packets that wait at one end, up to a batch; returns how many.
     fn read(&mut self, side: Side, buffer: &mut [u8]) -> usize {
         for count in 0..BATCH {
             let tun = if side == Side::Near {
@@ -269,7 +269,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         BATCH
     }
 
-    /// Sleeps until something comes, or is nearly due.
+    /// Sleeps until a packet comes, or is nearly due.
     fn wait(&self) {
         let now = self.clock.now();
         let due = self.path.next_at().unwrap_or(Time::MAX);
@@ -289,7 +289,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
     }
 
-    /// What came of it: the path, the tap, and how well time was kept.
+    /// Returns the path, the tap, and the accuracy of the timing.
     pub fn finish(self, bed: &mut Bed) -> (Emulator<Frame>, T, Timeliness) {
         let seconds = |q: Option<Span>| q.map_or(0.0, Span::as_secs_f64);
         let lateness = &self.out.lateness;
@@ -301,11 +301,11 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
             let why = match self.since.stolen_since() {
                 Span::ZERO => "the machine was too busy".to_owned(),
                 stolen => format!(
-                    "the machine was too busy, or its host, which took {stolen} of its processors' time"
+                    "the machine was too busy, or its host, which withheld {stolen} of CPU time"
                 ),
             };
             doubts.push(format!(
-                "one packet in a hundred was {late} late or more, beyond {TRUSTED}: {why}"
+                "1 % of packets were {late} late or more, beyond {TRUSTED}: {why}"
             ));
         }
         if overflown > 0 {
@@ -325,7 +325,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
     }
 }
 
-/// Puts this thread before others, where that is allowed (Linux' SCHED_DEADLINE; it takes
+/// Puts this thread ahead of others, where permitted (Linux' SCHED_DEADLINE, which needs
 /// CAP_SYS_NICE).
 fn hurry() {
     let attributes = libc::sched_attr {
@@ -343,8 +343,8 @@ fn hurry() {
         unsafe_code,
         reason = "sched_setattr and setpriority have no safe form"
     )]
-    // SAFETY: the attributes outlive the call, which reads them; the other call takes numbers only.
-    // Both are for this thread.
+    // SAFETY: the attributes outlive the call, which reads them; the other call takes only numbers.
+    // Both affect this thread alone.
     unsafe {
         if cores < 2 || libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) != 0 {
             libc::setpriority(libc::PRIO_PROCESS, 0, -20);
@@ -352,7 +352,7 @@ fn hurry() {
     }
 }
 
-/// A packet that a forwarder made of nothing, for measurements.
+/// Creates a packet as the forwarder does, for measurements.
 pub(crate) fn sample(packet: &[u8], direction: Direction) -> EmulatedPacket<Frame> {
     let size = Bytes::new(packet.len() as u64);
     EmulatedPacket {

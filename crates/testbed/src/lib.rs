@@ -1,29 +1,29 @@
-//! Runner 2: real packets on the real clock. A program, or the kernel's TCP, behind the path models
-//! that the simulator uses.
+//! Real packets on the real clock: a program, or the kernel's TCP, behind the simulator's path
+//! models.
 //!
-//! Linux only. No async runtime: threads that wait in `ppoll`, `epoll` and on timers.
+//! Linux only. No async runtime: threads wait in `ppoll`, in `epoll` and on timers.
 //!
 //! # The path in real time
 //!
-//! [`Sandbox`] creates processes that leave nothing behind, [`Bed`] two network namespaces in them
-//! with a TUN device each (`device.rs`), and the [`Forwarder`] is one thread between these, which
-//! drives `crates/emulator` by a clock. A packet's arrival is the time when it was read. All due
-//! times follow from arrivals alone, so a test can judge a real run by virtual time. A [`Tap`] sees
-//! each packet; `link.rs` counts and captures with it (`pcapng.rs`). [`check_pace`] measures the
-//! CPU cost of a packet on this machine before anything runs.
+//! [`Sandbox`] creates processes that leave nothing behind. [`Bed`] creates two network namespaces
+//! in them, with a TUN device each (`device.rs`). The [`Forwarder`] is one thread between these; it
+//! drives `crates/emulator` by a clock. A packet's arrival is the time at which it was read. All
+//! due times follow from arrivals alone, so a test can judge a real run by virtual time. A [`Tap`]
+//! sees each packet; `link.rs` counts and captures packets with it (`pcapng.rs`). [`check_pace`]
+//! measures the CPU cost of a packet on this machine before anything runs.
 //!
 //! Between fork and the end of a child only code of this crate runs, not the caller's.
 //!
 //! # Kernel TCP
 //!
 //! The agents ([`agent`]) know only a plan (`agent/plan.rs`), compiled from a checked scenario
-//! (`agent/compile.rs`). They send, receive, sample and tap, and write records of one form
+//! (`agent/compile.rs`). They send, receive, sample and tap, and write records in one format
 //! (`agent/record.rs`). [`reconstruct`] turns these into the metrics and the trace of a simulation,
-//! by the same meters; so records of this kernel and of user-mode Linux yield the same metrics.
+//! with the same meters, so records of this kernel and of user-mode Linux yield the same metrics.
 //!
 //! [`kernel`] is the runner: the agents of both sides and the forwarder in one sandbox.
-//! `between.rs` is the part shared with QUIC in real time, [`algorithms`] the mapping to the
-//! kernel's algorithms.
+//! `between.rs` is the part shared with QUIC in real time. [`algorithms`] maps fullpipe's
+//! algorithms to the kernel's.
 //!
 //! All arriving flows are drawn before the run (`arriving.rs`), by the same
 //! `fullpipe_scenario::ArrivalGenerator` as in the simulator. The plan and the emulator treat them

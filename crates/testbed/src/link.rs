@@ -29,25 +29,25 @@ use crate::forward::{Forwarder, Side, Timeliness};
 use crate::uplink::{self, Uplink};
 use crate::{Bed, Capture, End, Inside, Sandbox, SandboxError, capacity, privileges};
 
-/// What is to run, and how.
+/// A program to run behind a path, with its options.
 #[derive(Clone, Debug, Default)]
 pub struct Link {
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Programs that run at the far end until the command ends.
     pub far: Vec<Vec<OsString>>,
-    /// The scenario's data are what the command sends, not what it gets.
+    /// Whether the command is the scenario's sender; otherwise it is the receiver.
     pub upload: bool,
-    /// The outside can be reached, through a proxy at the far end.
+    /// Whether the command can reach the outside, through a proxy at the far end.
     pub uplink: bool,
-    /// Tell once a second how it is going.
+    /// Whether to report progress once a second.
     pub live: bool,
-    /// Where captures go, `near.pcapng` and `far.pcapng`.
+    /// Directory for captures, `near.pcapng` and `far.pcapng`.
     pub captures: Option<PathBuf>,
 }
 
 impl Link {
-    /// Where the scenario's data come from, and where they go.
+    /// Returns the sides of the scenario's sender and receiver.
     fn sides(&self) -> (Side, Side) {
         if self.upload {
             (Side::Near, Side::Far)
@@ -57,13 +57,13 @@ impl Link {
     }
 }
 
-/// What came of it.
+/// Results of the run.
 #[derive(Debug, Serialize)]
 struct Report {
     elapsed_s: f64,
-    /// The command's exit code; 128 and the number of a signal that ended it.
+    /// Exit code of the command; 128 plus its number if a signal ended the command.
     exit_code: i32,
-    /// The estimate by which faster paths are refused.
+    /// Rate that this machine can pace, as estimated; faster paths are refused.
     most_bps: u64,
     down: Way,
     up: Way,
@@ -71,18 +71,18 @@ struct Report {
     timeliness: Timeliness,
 }
 
-/// All of a run whose end is not known.
+/// Measures a whole run whose end is not known.
 const OPEN: MeasuredTime = MeasuredTime {
     from: Time::ZERO,
     to: Time::MAX,
 };
-/// How long servers at the far end may take until they listen.
+/// Time for servers at the far end to begin to listen.
 const SERVERS: Duration = Duration::from_secs(3);
-/// How long those who are asked to end have for it.
+/// Time for processes to end when asked to.
 const GRACE: Duration = Duration::from_secs(2);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Begins. The first flow's way is that of all packets.
+/// Starts the command. All packets take the first flow's way.
 ///
 /// # Errors
 /// When this machine does not allow it.
@@ -92,7 +92,7 @@ pub fn start(scenario: &Scenario, link: Link) -> Result<Sandbox, SandboxError> {
 }
 
 fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, SandboxError> {
-    // From here, where the outside is.
+    // Prepared here, where the process can still reach the outside.
     let uplink = link.uplink.then(Uplink::prepare);
     let mut bed = Bed::raise()?;
     let most = capacity::measure(&bed, scenario)?;
@@ -126,8 +126,8 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
     let live = link.live.then(|| (Arc::clone(&seen), clock));
     let status = std::thread::scope(|scope| {
         scope.spawn(|| forwarder.run_in_front(&stop));
-        // Threads have capabilities of their own. The command may be somebody else's by the time
-        // that it is to end.
+        // Capabilities belong to a thread. This one must be able to end the command, even if that
+        // runs as another user by then.
         let _ = privileges::keep_kill();
         follow(inside, live);
         let status = wait(&command);
@@ -142,14 +142,14 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         elapsed_s: elapsed.as_secs_f64(),
         exit_code: exit_code(status),
         most_bps: most.as_bps(),
-        // What has been accepted is sent, if nobody waits for it.
+        // Packets that a link has accepted count as sent, even if the command ends before.
         links: path.summaries(elapsed.max(seen.last_end)),
         down: seen.down.with_rate(),
         up: seen.up.with_rate(),
         timeliness,
     };
     serde_json::to_value(report)
-        .map_err(|error| SandboxError::new(format!("the report: {error}"), "tell us"))
+        .map_err(|error| SandboxError::new(format!("the report: {error}"), "report this as a bug"))
 }
 
 fn exit_code(status: ExitStatus) -> i32 {
@@ -169,7 +169,7 @@ fn serve(bed: &mut Bed, programs: &[Vec<OsString>]) -> Result<(), SandboxError> 
     Ok(())
 }
 
-/// Captures of both ends, in that directory.
+/// Creates captures of both ends in `directory`.
 fn captures(directory: &Path) -> Result<[Capture; 2], SandboxError> {
     let zero = clock::date();
     let create = |name: &str| {
@@ -190,7 +190,7 @@ fn finish(captures: Option<[Capture; 2]>) -> Result<(), SandboxError> {
         let cut = |error| {
             SandboxError::new(
                 format!("{name}.pcapng: {error}"),
-                "look for room where --out is",
+                "free some space where --out is",
             )
         };
         capture.finish().map_err(cut)?;
@@ -198,7 +198,7 @@ fn finish(captures: Option<[Capture; 2]>) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Where the proxy listens.
+/// Opens the proxy's listening socket.
 fn door(bed: &Bed) -> Result<TcpListener, SandboxError> {
     let address = (bed.far.address, uplink::PORT);
     bed.far
@@ -207,7 +207,7 @@ fn door(bed: &Bed) -> Result<TcpListener, SandboxError> {
         .and_then(|()| TcpListener::bind(address))
         .map_err(|error| {
             let problem = format!("--uplink: port {} of the far end: {error}", uplink::PORT);
-            SandboxError::new(problem, "leave that port to the uplink")
+            SandboxError::new(problem, "use another port for the server")
         })
 }
 
@@ -231,22 +231,21 @@ fn spawn(
         .spawn()
         .map_err(|error| {
             let fix = match error.kind() {
-                io::ErrorKind::NotFound => "look for a slip of the pen, or install it",
-                _ => "give a program that can be run",
+                io::ErrorKind::NotFound => "check the spelling, or install it",
+                _ => "name a program that can be executed",
             };
             SandboxError::new(format!("{}: {error}", name.display()), fix)
         })
 }
 
-/// Waits until the servers do, too.
+/// Waits until the servers listen.
 fn wait_for(
     far: &mut End,
     servers: &mut [Child],
     commands: &[Vec<OsString>],
 ) -> Result<(), SandboxError> {
     let mut ended = None;
-    // Not every program at the far end is a server: one that never listens is not waited for any
-    // longer.
+    // Not every program at the far end is a server, so the wait ends even if one never listens.
     let _ = far.wait_for_listener(SERVERS, || {
         ended = servers
             .iter_mut()
@@ -255,20 +254,17 @@ fn wait_for(
     });
     ended.map_or(Ok(()), |index| {
         let name = commands[index].join(" ".as_ref());
-        let problem = format!(
-            "--server \"{}\" has ended before it listened",
-            name.display()
-        );
-        Err(SandboxError::new(problem, "run it by itself to see why"))
+        let problem = format!("--server \"{}\" ended before it listened", name.display());
+        Err(SandboxError::new(problem, "run it alone to see why"))
     })
 }
 
-/// Threads beside the command: one ends it when the caller wants that, one tells how it is going.
+/// Starts two threads: one ends the command at the caller's request, one reports progress.
 fn follow(inside: &Inside, live: Option<(Arc<Mutex<Seen>>, Clock)>) {
     let waiting = inside.clone();
     std::thread::spawn(move || {
         waiting.wait_for_stop();
-        // Everything in this PID namespace but us.
+        // All processes in this PID namespace but this one.
         let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
         std::thread::sleep(GRACE);
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
@@ -301,8 +297,8 @@ fn follow(inside: &Inside, live: Option<(Arc<Mutex<Seen>>, Clock)>) {
     });
 }
 
-/// Waits for the command, and for whatever else ends meanwhile: the first process of a namespace is
-/// everybody's parent.
+/// Waits for the command, and reaps all other processes that end meanwhile: the first process of a
+/// namespace is the parent of every orphan.
 fn wait(command: &Child) -> ExitStatus {
     let command = Pid::from_raw(command.id() as i32);
     loop {

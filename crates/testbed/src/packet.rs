@@ -1,4 +1,4 @@
-//! What a forwarder reads and writes of an IPv4 packet.
+//! The fields of an IPv4 packet that a forwarder reads and writes.
 
 use fullpipe_emulator::PacketKind;
 use fullpipe_path::EcnCodepoint;
@@ -6,14 +6,14 @@ use fullpipe_path::EcnCodepoint;
 /// A packet's header, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Its ECN field.
+    /// The ECN field.
     pub ecn: EcnCodepoint,
-    /// What it counts as: an ACK is a TCP segment without data; one with SYN is neither, nor FIN
-    /// and RST without data.
+    /// Kind of packet. A TCP segment without data is an ACK, but a SYN, or a FIN or RST without
+    /// data, counts as another packet. Everything else is data.
     pub kind: PacketKind,
     /// A hash of addresses, protocol and ports.
     pub key: u32,
-    /// Source and destination port of TCP and UDP, else zero.
+    /// Source and destination port of TCP and UDP; zero for other protocols.
     pub ports: (u16, u16),
 }
 
@@ -23,7 +23,7 @@ const SYN: u8 = 0x02;
 const FIN_RST: u8 = 0x05;
 
 impl Header {
-    /// Of a packet; none if it is not a whole IPv4 one.
+    /// Parses a packet; `None` unless it begins with a complete IPv4 header.
     pub fn read(packet: &[u8]) -> Option<Header> {
         let first = *packet.first()?;
         let length = usize::from(first & 0x0f) * 4;
@@ -69,7 +69,7 @@ fn ecn(tos: u8) -> EcnCodepoint {
     }
 }
 
-/// Gives an IPv4 packet another ECN field.
+/// Replaces the ECN field of an IPv4 packet, and updates the checksum.
 pub fn set_ecn(packet: &mut [u8], ecn: EcnCodepoint) {
     let bits = match ecn {
         EcnCodepoint::NotEct => 0b00,
@@ -91,7 +91,7 @@ pub fn set_ecn(packet: &mut [u8], ecn: EcnCodepoint) {
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }
 
-/// FNV-1a; queues mix it with a salt of their own.
+/// FNV-1a; queues mix the hash with a salt of their own.
 fn key(packet: &[u8], protocol: u8, (source, destination): (u16, u16)) -> u32 {
     let ports = [source.to_be_bytes(), destination.to_be_bytes()].concat();
     let bytes = packet[12..20]
@@ -120,7 +120,7 @@ mod tests {
         packet
     }
 
-    /// The one's complement sum of the header, which is 0xffff when its checksum is right.
+    /// Returns the one's complement sum of the header, which is 0xffff if its checksum is right.
     fn checksum(packet: &[u8]) -> u16 {
         let mut sum: u32 = packet[..20]
             .chunks(2)
@@ -159,7 +159,7 @@ mod tests {
         for length in 20..whole.len() {
             assert!(
                 Header::read(&whole[..length]).is_some(),
-                "a cut payload is nobody's concern"
+                "a truncated payload does not matter"
             );
         }
         assert_eq!(Header::read(&[0x60; 60]), None);

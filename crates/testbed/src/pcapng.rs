@@ -1,5 +1,5 @@
-//! Captures as pcapng, in nanoseconds (draft-ietf-opsawg-pcapng). Written by a thread of its own: a
-//! disk may stall.
+//! Captures as pcapng, with times in nanoseconds (draft-ietf-opsawg-pcapng). A separate thread
+//! writes them, since a disk may stall.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -21,11 +21,11 @@ pub struct Capture {
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// LINKTYPE_RAW: begins with the IP header.
+/// LINKTYPE_RAW: packets begin with the IP header.
 const RAW_IP: u16 = 101;
 
 impl Capture {
-    /// Makes a file, whose dates are `zero` of the real-time clock and what each packet is told.
+    /// Creates a file. A packet's date is its time, relative to `zero` of the real-time clock.
     pub fn create(file: &Path, device: &str, zero: Span) -> io::Result<Capture> {
         let mut file = BufWriter::with_capacity(1 << 20, File::create_new(file)?);
         header(&mut file, device)?;
@@ -42,13 +42,13 @@ impl Capture {
         Ok(Capture { to, thread })
     }
 
-    /// A packet was seen at `at`.
+    /// Records a packet that was seen at `at`.
     pub fn see(&self, at: Time, packet: &[u8]) {
-        // The thread has ended on an error, which `finish` tells.
+        // If the thread has ended on an error, `finish` reports it.
         let _ = self.to.send((at, packet.into()));
     }
 
-    /// Waits until all is written.
+    /// Waits until all packets are written.
     pub fn finish(self) -> io::Result<()> {
         drop(self.to);
         self.thread.join().unwrap_or_else(|_| {

@@ -1,11 +1,11 @@
-//! By which port a flow is known in every packet: its receiver's, or, of one that arrives, its
-//! sender's, since all flows of a workload have one receiver.
+//! The port that identifies a flow in every packet: its receiver's, or its sender's if the flow
+//! arrives, since all flows of a workload have one receiver.
 
 use std::ops::Range;
 
 use crate::arriving::LAST_PORT;
 
-/// Who has which.
+/// Assignment of ports to flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ports {
     first: u16,
@@ -15,7 +15,7 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Of a scenario, in which so many flows arrive.
+    /// Assigns the ports of a scenario in which `arrivals` flows arrive.
     pub(crate) fn new(
         first: u16,
         scenario: &fullpipe_scenario::Scenario,
@@ -31,17 +31,17 @@ impl Ports {
         }
     }
 
-    /// As many flows can arrive.
+    /// Returns how many flows can arrive before the ports run out.
     pub(crate) fn room(first: u16, scenario: &fullpipe_scenario::Scenario) -> u16 {
         LAST_PORT.saturating_sub(Ports::new(first, scenario, 0).arrivals().start)
     }
 
-    /// Where a workload's receiver listens.
+    /// Returns the port at which a workload's receiver listens.
     pub(crate) fn workload(self, number: usize) -> u16 {
         self.first + self.flows + number as u16
     }
 
-    /// Those of the senders of flows that arrive, in order.
+    /// Returns the ports of the senders of arriving flows, in order.
     pub(crate) fn arrivals(self) -> Range<u16> {
         let start = self
             .first
@@ -50,8 +50,8 @@ impl Ports {
         start..start.saturating_add(self.arrivals)
     }
 
-    /// Whose a packet is, as numbered with those that arrive behind the others, and whether it goes
-    /// forward; none is of no flow.
+    /// Returns the index of a packet's flow, where arriving flows follow the others, and whether
+    /// the packet goes forward; `None` if it belongs to no flow.
     pub(crate) fn way(self, source: u16, destination: u16) -> Option<(u32, bool)> {
         let flow = |port: u16| {
             port.checked_sub(self.first)

@@ -1,4 +1,4 @@
-//! Capabilities: which there are, and that none is kept longer than needed.
+//! Capabilities: functions that check them, and that drop those no longer needed.
 #![expect(unsafe_code, reason = "capset and prctl have no safe form")]
 
 use nix::errno::Errno;
@@ -15,7 +15,7 @@ const NET_ADMIN: u32 = 12;
 const NET_RAW: u32 = 13;
 const SYS_ADMIN: u32 = 21;
 
-/// What root's commands may keep: nothing with which they could leave their namespaces.
+/// Capabilities that root's commands may keep: none of them lets a command leave its namespaces.
 const HARMLESS: [u32; 9] = [
     CHOWN,
     DAC_OVERRIDE,
@@ -28,7 +28,7 @@ const HARMLESS: [u32; 9] = [
     NET_RAW,
 ];
 
-/// Whether this process may make namespaces and devices without a user namespace.
+/// Returns whether this process may create namespaces and devices without a user namespace.
 pub(crate) fn is_admin() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -40,13 +40,13 @@ pub(crate) fn is_admin() -> bool {
         .all(|cap| bits >> cap & 1 == 1)
 }
 
-/// Whether it has them in no user namespace, so that settings about those do not concern it.
+/// Returns whether it may do so outside all user namespaces, where no setting restricts it.
 pub(crate) fn is_root() -> bool {
     is_admin() && in_no_user_namespace()
 }
 
-/// Whether root's files are this process's, whatever its capabilities: in a user namespace, root is
-/// somebody else.
+/// Returns whether this process owns root's files, whatever its capabilities: in a user namespace,
+/// root is a different user.
 pub(crate) fn owns_the_machine() -> bool {
     nix::unistd::geteuid().is_root() && in_no_user_namespace()
 }
@@ -56,19 +56,19 @@ fn in_no_user_namespace() -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// What is executed from here on gets no capability but the harmless ones, and those only as root.
+/// Limits programs executed from here on to the harmless capabilities, which only root gets.
 pub(crate) fn limit() -> nix::Result<()> {
-    // Root gets inheritable ones past the bounding set, and anybody gets ambient ones, which are
-    // inheritable, too.
+    // Root's programs get inheritable capabilities despite the bounding set. Any user's get ambient
+    // ones, which have to be inheritable.
     let mut sets = held()?;
     sets.iter_mut().for_each(|set| set.inheritable = 0);
     set(&sets)?;
     for cap in (0..64).filter(|cap| !HARMLESS.contains(cap)) {
-        // SAFETY: takes numbers only.
+        // SAFETY: the call takes only numbers.
         match Errno::result(unsafe {
             libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(cap), 0, 0, 0)
         }) {
-            // The kernel has no such one.
+            // The kernel does not know this capability.
             Ok(_) | Err(Errno::EINVAL) => {}
             Err(error) => return Err(error),
         }
@@ -90,23 +90,23 @@ struct Data {
     inheritable: u32,
 }
 
-/// This thread, and those it starts, have no capability from here on. Each thread that is there
-/// already has to do so itself.
+/// Drops all capabilities of this thread and of threads that it starts later. Each thread that
+/// already exists has to drop its own.
 pub(crate) fn drop_all() -> nix::Result<()> {
     keep(0)
 }
 
-/// The same, but for that of setting up its network.
+/// Drops all capabilities except that of setting up the network.
 pub(crate) fn keep_network() -> nix::Result<()> {
     keep(1 << NET_ADMIN)
 }
 
-/// The same, but for that of ending processes that have become somebody else's.
+/// Drops all capabilities except that of ending processes that have changed their user.
 pub(crate) fn keep_kill() -> nix::Result<()> {
     keep(1 << KILL)
 }
 
-/// Keeps those of the first 32 whose bits are set, if they are there.
+/// Keeps those of the first 32 capabilities whose bits are set, if the thread has them.
 fn keep(bits: u32) -> nix::Result<()> {
     let bits = held()?[0].permitted & bits;
     let none = Data {
@@ -124,13 +124,13 @@ fn keep(bits: u32) -> nix::Result<()> {
     ])
 }
 
-// _LINUX_CAPABILITY_VERSION_3, of this thread.
+// _LINUX_CAPABILITY_VERSION_3, for this thread.
 const HEADER: Header = Header {
     version: 0x2008_0522,
     pid: 0,
 };
 
-/// The sets of this thread, 32 bits of each at a time.
+/// Returns the capability sets of this thread, 32 bits of each per element.
 fn held() -> nix::Result<[Data; 2]> {
     let mut sets = [Data {
         effective: 0,
@@ -145,7 +145,7 @@ fn held() -> nix::Result<[Data; 2]> {
 
 fn set(sets: &[Data; 2]) -> nix::Result<()> {
     let header = HEADER;
-    // SAFETY: both point to what capset(2) reads, and outlive the call.
+    // SAFETY: both pointers are to data that capset(2) reads, and that outlives the call.
     Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })
         .map(drop)
 }

@@ -1,7 +1,7 @@
-//! What of the machine root's programs could change through files: the kernel's own file systems,
-//! read-only for them.
+//! Read-only mounts of the kernel's own file systems, through whose files root's programs could
+//! change the machine.
 //!
-//! Capabilities don't guard these files: their owner is root, and who may write is asked like of
+//! Capabilities don't guard these files: root owns them, and permission to write is checked as for
 //! any other file.
 
 use std::fs::File;
@@ -32,15 +32,15 @@ const INTERFACES: [&str; 13] = [
     "sysfs",
     "tracefs",
 ];
-/// Of /proc/sys, what belongs to the network namespace that looks at it.
+/// The part of /proc/sys that belongs to the network namespace of its reader.
 const OWN: &str = "/proc/sys/net";
 
-/// Makes them read-only in this mount namespace, which is private: all of /sys, and of /proc what
-/// is no process's, but for the settings of the network, which are those of the namespace of who
-/// asks.
+/// Makes these file systems read-only in this mount namespace, which is private: all of /sys, and
+/// the part of /proc that belongs to no process. The settings of the network stay writable, since
+/// they belong to the network namespace of the process that writes them.
 ///
 /// # Errors
-/// When one of them stays writable.
+/// When one of the file systems stays writable.
 pub(crate) fn protect() -> Result<(), SandboxError> {
     let own = File::options()
         .read(true)
@@ -58,7 +58,7 @@ pub(crate) fn protect() -> Result<(), SandboxError> {
         let _ = remount(place, "");
     }
     if let Ok(own) = own {
-        // By its descriptor it is still that of the writable mount, which lies below the new one.
+        // The descriptor still refers to the writable mount, which lies below the new one.
         let source = PathBuf::from(format!("/proc/self/fd/{}", own.as_raw_fd()));
         let _ = mount(
             Some(&source),
@@ -88,7 +88,7 @@ pub(crate) fn protect() -> Result<(), SandboxError> {
         None => Ok(()),
         Some(place) => Err(SandboxError::new(
             format!(
-                "this machine does not allow to make {} read-only for what runs as root",
+                "this machine does not allow making {} read-only for root's programs",
                 place.display()
             ),
             "run it as another user, or in a container with --privileged",
@@ -96,7 +96,7 @@ pub(crate) fn protect() -> Result<(), SandboxError> {
     }
 }
 
-/// The folders in /proc that are no process's, and the files there that can be written.
+/// Returns the folders in /proc that belong to no process, and the writable files there.
 fn shared_of_proc() -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -107,7 +107,7 @@ fn shared_of_proc() -> Vec<PathBuf> {
             .as_encoded_bytes()
             .iter()
             .all(u8::is_ascii_digit);
-        // Not of what a link, like `self`, points to.
+        // This does not follow links such as `self`.
         let about = entry.metadata().ok();
         let can_change = |about: std::fs::Metadata| {
             about.is_dir() || about.is_file() && about.permissions().mode() & 0o222 != 0
@@ -142,12 +142,12 @@ impl Mounted<'_> {
 
     fn is_the_machines(&self) -> bool {
         let below = self.place.starts_with("/sys") || INTERFACES.contains(&self.kind);
-        // /proc itself has the processes' own files, and its other parts have been seen to.
+        // /proc itself contains the processes' own files, and `protect` handles its other parts.
         below && self.place != Path::new("/proc") && self.place != Path::new(OWN)
     }
 }
 
-/// Blanks, tabs, line ends and backslashes stand as `\040`.
+/// Undoes the escapes of blanks, tabs, line ends and backslashes, such as `\040`.
 fn unescaped(text: &str) -> String {
     [
         ("\\040", " "),
@@ -161,7 +161,7 @@ fn unescaped(text: &str) -> String {
     })
 }
 
-/// Read-only from here on, and else as it was mounted: a user namespace may take nothing away.
+/// Remounts read-only with all other options kept: a user namespace may remove none.
 fn remount(place: &Path, options: &str) -> nix::Result<()> {
     let kept = options.split(',').fold(MsFlags::empty(), |flags, option| {
         flags

@@ -1,11 +1,11 @@
-//! Processes of their own for what is tried out, of which nothing is left, however it ends.
+//! Processes in namespaces of their own, which leave nothing behind however they end.
 //!
 //! ```text
 //! fullpipe ── keeper ── first process of a PID namespace: forwarder ── COMMAND, far ends, and all that they start
 //! ```
 //!
 //! The kernel kills a PID namespace with its first process. That one dies with its keeper, and the
-//! keeper with who called (PR_SET_PDEATHSIG), so that `kill -9` of any of them ends all. Network
+//! keeper with the caller (PR_SET_PDEATHSIG), so `kill -9` of any of them ends all. Network
 //! namespaces have no name: they, and the devices in them, last as long as those processes.
 #![expect(unsafe_code, reason = "fork")]
 
@@ -29,17 +29,17 @@ use serde_json::{Value, json};
 
 use crate::{SandboxError, privileges, read_only};
 
-/// A sandbox that was begun. Dropping it ends all of its processes.
+/// A running sandbox. Dropping it ends all of its processes.
 #[derive(Debug)]
 pub struct Sandbox {
     keeper: Pid,
-    /// Written to, or closed when we are gone, it tells those inside to end.
+    /// Tells the processes inside to end: by a byte, or by its closing when this process is gone.
     lifeline: Option<OwnedFd>,
     said: BufReader<File>,
     over: bool,
 }
 
-/// What those inside have.
+/// The connection of the processes inside with the caller.
 #[derive(Clone, Debug)]
 pub struct Inside {
     voice: Arc<Mutex<File>>,
@@ -47,8 +47,8 @@ pub struct Inside {
 }
 
 impl Sandbox {
-    /// Runs `body` as the first process of a PID namespace, where it may make network namespaces.
-    /// What it gives is the last that is [heard](Sandbox::hear).
+    /// Runs `body` as the first process of a PID namespace, where it may create network namespaces.
+    /// Its result is the last message that is [heard](Sandbox::hear).
     pub fn start(
         body: impl FnOnce(&Inside) -> Result<Value, SandboxError>,
     ) -> Result<Sandbox, SandboxError> {
@@ -61,9 +61,9 @@ impl Sandbox {
         .map_err(cant)?;
         let (said, voice) = pipe2(OFlag::O_CLOEXEC).map_err(cant)?;
         let caller = nix::unistd::getpid();
-        // SAFETY: the child is single-threaded and runs our code only, which takes no lock that a
-        // thread of the caller's may hold but the allocator's, and that one the C library keeps
-        // usable across fork.
+        // SAFETY: the child is single-threaded and runs only our code. That takes no lock that a
+        // thread of the caller may hold, except the allocator's, which the C library keeps usable
+        // across fork.
         match unsafe { fork() }.map_err(cant)? {
             ForkResult::Parent { child } => {
                 let said = BufReader::new(File::from(said));
@@ -80,15 +80,15 @@ impl Sandbox {
                     voice: Arc::new(Mutex::new(File::from(voice))),
                     lifeline: Arc::new(lifeline_inside),
                 };
-                // A panic ends here, and does not go on as a second caller.
+                // A panic must end here, and not continue as a second caller.
                 let keep = AssertUnwindSafe(|| keep(caller, &inside, body));
                 quit(catch_unwind(keep).unwrap_or(101))
             }
         }
     }
 
-    /// The next thing that is said inside, none at the end. [`Errno::EINTR`] when a signal came,
-    /// which is the caller's.
+    /// Returns the next message from inside, or `None` at the end. [`Errno::EINTR`] means that a
+    /// signal came, which the caller has to handle.
     pub fn hear(&mut self) -> Result<Option<Value>, Errno> {
         if self.said.buffer().is_empty() {
             let mut fds = [PollFd::new(self.said.get_ref().as_fd(), PollFlags::POLLIN)];
@@ -97,21 +97,22 @@ impl Sandbox {
         let mut line = String::new();
         match self.said.read_line(&mut line) {
             Ok(0) | Err(_) => Ok(None),
-            // Killed in the middle of a line.
+            // `None` if the sender was killed in the middle of a line.
             Ok(_) => Ok(serde_json::from_str(&line).ok()),
         }
     }
 
-    /// Asks those inside to end; what they have to say until then can be heard.
+    /// Asks the processes inside to end; their messages until then can still be heard.
     pub fn stop(&mut self) {
         if let Some(lifeline) = self.lifeline.take() {
-            // To close it is not enough: what else was forked off meanwhile, another sandbox, may
-            // have it open, too. Those inside may be gone: that is no reason for a SIGPIPE.
+            // Closing the lifeline is not enough: a process forked meanwhile, such as another
+            // sandbox, may hold it open. The processes inside may be gone, which must not cause a
+            // SIGPIPE.
             let _ = send(lifeline.as_raw_fd(), b".", MsgFlags::MSG_NOSIGNAL);
         }
     }
 
-    /// Waits until all are gone.
+    /// Ends the sandbox, and waits until all its processes are gone.
     pub fn end(&mut self) {
         self.stop();
         if !std::mem::replace(&mut self.over, true) {
@@ -127,7 +128,7 @@ impl Drop for Sandbox {
 }
 
 impl Inside {
-    /// Says something to the caller.
+    /// Sends a message to the caller.
     pub fn say(&self, what: &Value) {
         let mut line = what.to_string();
         line.push('\n');
@@ -135,21 +136,21 @@ impl Inside {
             .voice
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        // Nobody listens: then the caller is gone, and this process soon.
+        // If this fails, the caller is gone, and this process will be soon.
         let _ = voice.write_all(line.as_bytes());
     }
 
-    /// Waits until the caller wants an end, or is gone.
+    /// Waits until the caller asks for the end, or is gone.
     pub fn wait_for_stop(&self) {
         let mut fds = [PollFd::new(self.lifeline.as_fd(), PollFlags::POLLIN)];
         while poll(&mut fds, PollTimeout::NONE) == Err(Errno::EINTR) {}
     }
 }
 
-/// Tries whether network namespaces may be made here, in processes of which nothing is left.
+/// Tests whether network namespaces can be created here, in processes that leave nothing behind.
 ///
 /// # Errors
-/// When not: what is refused, and who may allow it.
+/// When they can't; the error names the refused step, and a way to allow it.
 pub fn allowed() -> Result<(), SandboxError> {
     let mut sandbox = Sandbox::start(|_| {
         unshare(CloneFlags::CLONE_NEWNET).map_err(no_netns)?;
@@ -165,8 +166,8 @@ pub fn allowed() -> Result<(), SandboxError> {
             (Some(problem), Some(fix)) => Err(SandboxError { problem, fix }),
             _ if said.get("done").is_some() => Ok(()),
             _ => Err(SandboxError::new(
-                "the processes that try it were killed",
-                "look at limits of memory and processes",
+                "the processes of a test sandbox were killed",
+                "check the limits of memory and processes",
             )),
         };
     }
@@ -176,19 +177,19 @@ pub(crate) fn no_netns(error: Errno) -> SandboxError {
     refused("a network namespace (unshare CLONE_NEWNET)", error)
 }
 
-/// Ends this process, without the caller's exit handlers, which are not its to run.
+/// Ends this process without the exit handlers that it inherited from the caller.
 pub(crate) fn quit(code: i32) -> ! {
-    // SAFETY: takes a number, and does not return.
+    // SAFETY: the call takes a number, and does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// What the keeper does: it makes the first process, and waits for it.
+/// Runs the keeper: creates the first process, and waits for it.
 fn keep(
     caller: Pid,
     inside: &Inside,
     body: impl FnOnce(&Inside) -> Result<Value, SandboxError>,
 ) -> i32 {
-    // The terminal's Ctrl-C is for the command; an end of the caller's ends all.
+    // A terminal's Ctrl-C is for the command; the end of the caller ends everything.
     for number in [
         Signal::SIGINT,
         Signal::SIGQUIT,
@@ -204,12 +205,13 @@ fn keep(
         inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
         return 1;
     }
-    // After new credentials, which would clear it.
+    // Set after the change of credentials, which would clear it.
     let bound = prctl::set_pdeathsig(Signal::SIGKILL);
     if bound.is_err() || getppid() != caller {
         return 1;
     }
-    // Who runs inside may be the same user, with as few capabilities: tracing us would lead it out.
+    // A process inside may have the same user and as few capabilities: by tracing us it could
+    // leave.
     if prctl::set_dumpable(false).is_err() {
         return 1;
     }
@@ -229,7 +231,7 @@ fn keep(
     }
 }
 
-/// What the first process in the sandbox does.
+/// Runs the first process in the sandbox.
 fn first_process(
     inside: &Inside,
     owns_the_machine: bool,
@@ -258,8 +260,8 @@ fn first_process(
     0
 }
 
-/// New namespaces for the processes to come. Without root they need a user namespace, in which
-/// users are who they were.
+/// Creates namespaces for the processes to come. Without root they need a user namespace, in which
+/// users keep their identities.
 fn separate() -> Result<(), SandboxError> {
     if privileges::is_admin() {
         return unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).map_err(|error| {
@@ -285,21 +287,21 @@ fn separate() -> Result<(), SandboxError> {
     map("gid_map", format!("{group} {group} 1"))
 }
 
-/// Settings of root's, the value by which each keeps others from user namespaces, and one by which
-/// it does not.
+/// Settings of root that can keep other users from creating user namespaces: the value of each that
+/// does so, and one that does not.
 const BARRIERS: [(&str, &str, &str); 3] = [
     ("kernel.unprivileged_userns_clone", "0", "1"),
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
     ("user.max_user_namespaces", "0", "10000"),
 ];
-/// Those by which nobody makes any.
+/// Settings that, at zero, keep every user from creating namespaces.
 const LIMITS: [&str; 3] = [
     "user.max_pid_namespaces",
     "user.max_mnt_namespaces",
     "user.max_net_namespaces",
 ];
 
-/// Says what this machine does not allow, and who may change that.
+/// Creates an error about a step that this machine does not allow, with a way to allow it.
 pub(crate) fn refused(step: &str, error: Errno) -> SandboxError {
     let is = |setting: &str, value: &str| {
         let file = format!("/proc/sys/{}", setting.replace('.', "/"));
@@ -311,9 +313,9 @@ pub(crate) fn refused(step: &str, error: Errno) -> SandboxError {
     let fix = if let Some((setting, _, allows)) = barred {
         format!("run it as root, or let root allow user namespaces: sysctl {setting}={allows}")
     } else if let Some(setting) = LIMITS.iter().find(|setting| is(setting, "0")) {
-        format!("let root allow it: sysctl {setting}=10000")
+        format!("as root, allow it: sysctl {setting}=10000")
     } else if error == Errno::ENOSPC {
-        "there are as many of them as this machine allows (sysctl user), or they lie too deep in each other".to_owned()
+        "raise this machine's limit of namespaces (sysctl user), or nest fewer of them".to_owned()
     } else {
         "run it as root, on the machine itself or in a container with --privileged (CAP_SYS_ADMIN and CAP_NET_ADMIN)"
             .to_owned()
@@ -324,12 +326,12 @@ pub(crate) fn refused(step: &str, error: Errno) -> SandboxError {
     )
 }
 
-/// Mounts that are only the sandbox's, and a /proc that shows its own processes, where that is
-/// allowed: containers often do not.
+/// Sets up private mounts, and a /proc that shows only the sandbox's processes where that is
+/// allowed: in containers it often is not.
 fn own_proc() -> Result<(), SandboxError> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
-        .map_err(|error| refused("mounts of its own (MS_PRIVATE)", error))?;
+        .map_err(|error| refused("private mounts (MS_PRIVATE)", error))?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>);
     Ok(())
@@ -338,6 +340,6 @@ fn own_proc() -> Result<(), SandboxError> {
 pub(crate) fn cant(error: Errno) -> SandboxError {
     SandboxError::new(
         format!("a process can't be started: {error}"),
-        "look at `ulimit -u` and `ulimit -n`",
+        "check `ulimit -u` and `ulimit -n`",
     )
 }

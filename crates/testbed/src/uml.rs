@@ -1,9 +1,9 @@
-//! A scenario's path as Linux's own queueing disciplines: what user-mode Linux is told to set up,
-//! and what it can't.
+//! A scenario's path as Linux's own queueing disciplines: the setup of user-mode Linux, and the
+//! scenarios that it can't represent.
 //!
-//! Nodes in a row, joined by veth: sender, `loss` where there is some, router, `ack-loss` where
-//! there is some, receiver. Each has `east`, its device towards the receiver, and `west`, that
-//! towards the sender.
+//! The nodes form a chain, joined by veth: sender, `loss` if packets are lost, router, `ack-loss`
+//! if ACKs are lost, receiver. Each has `east`, its device towards the receiver, and `west`, its
+//! device towards the sender.
 
 mod queue;
 mod refuse;
@@ -21,34 +21,34 @@ const RECEIVER: &str = "10.9.9.9";
 const FIRST_PORT: u16 = 5001;
 const ACK_LOSS: &str = "ack-loss";
 
-/// An Ethernet header, which Linux counts and a scenario's rates do not.
+/// Correction for the Ethernet header, which Linux counts and a scenario's rates do not.
 const ETHERNET: &str = "-14";
-/// What netem holds on the way back: as good as no limit.
+/// Limit of netem's queue on the way back, in practice unlimited.
 const ENDLESS: &str = "1000000";
-/// netem has so many bands of different delays to hand out (tc-prio(8)).
+/// Number of bands of different delays that tc-prio(8) offers.
 const MOST_RTTS: usize = 16;
 
-/// What is set up.
+/// Setup of user-mode Linux for a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Topology {
     /// The nodes, from the sender to the receiver.
     pub nodes: Vec<&'static str>,
-    /// What tc is called with, in the order of the calls: a node, and the arguments.
+    /// Calls of tc, in order: the node, and the arguments.
     pub tc: Vec<(&'static str, Vec<String>)>,
-    /// The receiver's address.
+    /// Address of the receiver.
     pub receiver: &'static str,
-    /// The port of the first flow; the next has the next.
+    /// Port of the first flow; each further flow uses the next port.
     pub first_port: u16,
     /// Whether sch_fq at the sender paces every flow.
     pub paced: bool,
-    /// Whether a packet leaves the router with its first bit's transmission, not with its last's.
+    /// Whether a packet leaves the router with the transmission of its first bit, not of its last.
     pub departs_first: bool,
 }
 
-/// The path of `scenario`.
+/// Returns the setup for the path of `scenario`.
 ///
 /// # Errors
-/// When it asks for what Linux's disciplines, put together so, do not do.
+/// When this combination of Linux's disciplines can't represent the path.
 pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     refuse(scenario)?;
     let queue = queue(scenario, &scenario.path.link)?;
@@ -76,7 +76,7 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
 }
 
 impl Topology {
-    /// One call of tc.
+    /// Adds a call of tc.
     fn call(&mut self, node: &'static str, arguments: &str) {
         let words = arguments.split_whitespace().map(str::to_owned).collect();
         self.tc.push((node, words));
@@ -86,7 +86,7 @@ impl Topology {
         self.call(node, &format!("qdisc add dev {device} {what}"));
     }
 
-    /// A node at `place` that loses packets at random, if any are to be lost.
+    /// Inserts a node at `place` that loses packets at random, unless `loss` is zero.
     fn lose(&mut self, place: usize, node: &'static str, device: &str, loss: f64) {
         if loss > 0.0 {
             self.nodes.insert(place, node);
@@ -95,10 +95,10 @@ impl Topology {
         }
     }
 
-    /// The bottleneck with netem's own queue.
+    /// Sets up the bottleneck with netem's own queue.
     fn netem_bottleneck(&mut self, scenario: &Scenario) {
         let link = &scenario.path.link;
-        // netem counts the packet that is being sent, a scenario's buffer does not.
+        // netem counts the packet in transmission, unlike a scenario's buffer.
         let limit = match link.limit {
             Limit::Packets(packets) => packets + 1,
             Limit::Bytes(_) => unreachable!("a limit in bytes has a queue of its own"),
@@ -108,9 +108,9 @@ impl Topology {
         self.qdisc("router", "east", &netem);
     }
 
-    /// The bottleneck with a queue that has to see what waits, so netem can't be what holds it
-    /// back. htb asks for a packet when its class has tokens, and with a bucket of one byte has the
-    /// next ones when that packet would be sent.
+    /// Sets up the bottleneck with a queue that has to see its waiting packets, so netem can't hold
+    /// them. htb takes a packet when its class has tokens. With a bucket of one byte, it has new
+    /// tokens when that packet's transmission would end.
     fn htb_bottleneck(&mut self, rate: Rate, queue: &[String]) {
         let root = format!("root handle 1: stab overhead {ETHERNET} htb default 1");
         self.qdisc("router", "east", &root);
@@ -121,10 +121,10 @@ impl Topology {
         self.qdisc("router", "east", &format!("parent 1:1 {}", queue.join(" ")));
     }
 
-    /// Each flow's RTT, at the receiver.
+    /// Sets up each flow's RTT, at the receiver.
     fn delay(&mut self, scenario: &Scenario) -> Result<(), Error> {
-        // What leaves with its first bit arrives too early by its transmission; the way back makes
-        // up for it.
+        // A packet that leaves with its first bit arrives too early, by the time of its
+        // transmission. The way back adds this time.
         let late = if self.departs_first {
             scenario.path.link.rate.time_for(PACKET)
         } else {
@@ -166,13 +166,13 @@ impl Topology {
 
 fn too_many_rtts(scenario: &Scenario, rtts: usize) -> Error {
     let last = scenario.flows.last().expect("a scenario has a flow");
-    let problem = format!("flows with {rtts} different RTTs; Linux's prio has {MOST_RTTS} bands");
-    let fix = "let flows share their RTTs";
+    let problem = format!("{rtts} different RTTs of flows, but Linux's prio has {MOST_RTTS} bands");
+    let fix = "give several flows the same RTT";
     scenario.error(&last.key("rtt"), last.extra_rtt, problem, fix)
 }
 
-/// Whether Linux spreads its packets over time when it may: with sch_fq it does so for all, else
-/// for BBR by itself.
+/// Returns whether Linux spreads the flow's packets over time if allowed to: with sch_fq it does so
+/// for all flows, otherwise only for BBR.
 fn is_paced(flow: &fullpipe_scenario::Flow) -> bool {
     match flow.pacing {
         fullpipe_scenario::Pacing::On => true,
@@ -183,7 +183,7 @@ fn is_paced(flow: &fullpipe_scenario::Flow) -> bool {
     }
 }
 
-/// tc's times; it counts in microseconds.
+/// Formats a time for tc, in microseconds.
 fn microseconds(span: Span) -> String {
     format!("{}us", span.as_nanos() as f64 / 1e3)
 }

@@ -1,8 +1,8 @@
-//! The way to the outside, when it is asked for: a SOCKS5 proxy (RFC 1928) that listens at the far
-//! end and connects from where the caller is. It needs no privilege and leaves nothing behind,
-//! since nothing of the host's network is changed.
+//! The optional way to the outside: a SOCKS5 proxy (RFC 1928) that listens at the far end and
+//! connects from the caller's network namespace. It needs no privilege and leaves nothing behind,
+//! since it changes nothing in the host's network.
 //!
-//! Names are resolved outside. The host's own loopback is not the outside.
+//! Names are resolved outside. The host's own loopback does not count as outside.
 
 use std::io::{self, Read, Write};
 use std::net::{
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::privileges;
 
-/// Where it listens.
+/// Port at which the proxy listens.
 pub(crate) const PORT: u16 = 1_080;
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -25,7 +25,7 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// What a reply says (RFC 1928 §6).
+/// Codes of a reply (RFC 1928 §6).
 #[derive(Clone, Copy)]
 enum Reply {
     Succeeded = 0,
@@ -41,23 +41,23 @@ enum Reply {
 pub(crate) struct Uplink(Sender<TcpListener>);
 
 impl Uplink {
-    /// Connections will be made from this thread's network namespace: to be called before it goes
-    /// to another one.
+    /// Prepares a proxy that connects from this thread's network namespace; to be called before the
+    /// thread enters another one.
     pub(crate) fn prepare() -> Uplink {
         let (to, from) = channel::<TcpListener>();
         thread::spawn(move || {
-            // It is in the caller's network namespace, and does what the command says.
+            // The thread is in the caller's network namespace, and follows the command's requests.
             let _ = privileges::drop_all();
             let Ok(listener) = from.recv() else { return };
             for client in listener.incoming().flatten() {
-                // A connection that fails is told to the client, and concerns nobody else.
+                // A failed connection is reported to its client, and affects no others.
                 thread::spawn(move || serve(client));
             }
         });
         Uplink(to)
     }
 
-    /// Serves whom `listener` accepts.
+    /// Serves the clients that `listener` accepts.
     pub(crate) fn open(self, listener: TcpListener) {
         let _ = self.0.send(listener);
     }
@@ -82,7 +82,7 @@ fn serve(mut client: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// What one side sends goes to the other, to the end.
+/// Copies the data of one side to the other, until its end.
 fn pass(from: &mut TcpStream, to: &mut TcpStream) {
     if io::copy(from, to).is_err() {
         let _ = from.shutdown(Shutdown::Both);
@@ -90,7 +90,7 @@ fn pass(from: &mut TcpStream, to: &mut TcpStream) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// The greeting, §3: nobody has to say who they are.
+/// Handles the greeting, §3; no authentication is required.
 fn greet(client: &mut TcpStream) -> io::Result<()> {
     let [version, methods] = read(client)?;
     let mut offered = vec![0; usize::from(methods)];
@@ -102,7 +102,7 @@ fn greet(client: &mut TcpStream) -> io::Result<()> {
     client.write_all(&[VERSION, NO_AUTHENTICATION])
 }
 
-/// The request, §4: where to connect to, or why not.
+/// Reads the request, §4; returns the addresses to connect to, or the reason for a refusal.
 fn wanted(client: &mut TcpStream) -> io::Result<Result<Vec<SocketAddr>, Reply>> {
     let [_, command, _, kind] = read(client)?;
     let host = match kind {
@@ -184,7 +184,7 @@ mod tests {
         );
     }
 
-    /// Says `request` to a proxy, and gives what it answers to that.
+    /// Sends `request` to a proxy, and returns the rest of its answers.
     fn ask(request: &[u8]) -> Vec<u8> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -192,7 +192,7 @@ mod tests {
         client.write_all(request).unwrap();
         client.shutdown(Shutdown::Write).unwrap();
         let mut answer = Vec::new();
-        // What it has not read of a request that it does not like makes an end of the hard kind.
+        // If the proxy refuses a request before it has read everything, the connection is reset.
         let _ = client.read_to_end(&mut answer);
         let _ = served.join().unwrap();
         answer

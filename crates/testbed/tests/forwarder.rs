@@ -1,5 +1,4 @@
-//! The forwarder with real packets, judged by virtual time: what was due when follows from the
-//! arrivals alone.
+//! The forwarder with real packets, judged by virtual time: due times follow from arrivals alone.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +11,7 @@ use fullpipe_testbed::{Bed, Clock, Forwarder, Frame, Inside, Sandbox, SandboxErr
 use fullpipe_units::{Span, Time};
 use serde_json::{Value, json};
 
-/// What a forwarder told, in order.
+/// Records what a forwarder passes to its tap, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Told>>);
 
@@ -37,7 +36,7 @@ impl Tap for Log {
     }
 }
 
-/// The same arrivals in virtual time.
+/// Observes the same arrivals in virtual time.
 #[derive(Default)]
 struct Again {
     due: Vec<Time>,
@@ -54,7 +53,7 @@ impl Observer<Frame> for Again {
     }
 }
 
-/// What `body` gives in a sandbox; none where that is not allowed, which it says.
+/// Returns the result of `body` in a sandbox; `None`, with a message, where that is not allowed.
 fn in_a_sandbox(body: impl FnOnce(&Inside) -> Result<Value, SandboxError>) -> Option<Value> {
     let mut sandbox = Sandbox::start(body).expect("a process can be started");
     let mut last = Value::Null;
@@ -110,7 +109,7 @@ fn flood(queue: &str) -> Result<Value, SandboxError> {
         scope.spawn(|| forwarder.run(&stop));
         for n in 0..PACKETS {
             source.send(&vec![7; 100 + n * 4]).unwrap();
-            // In bunches, so that some find the queue full.
+            // In bursts, so that some packets find the queue full.
             if n % 30 == 29 {
                 std::thread::sleep(Duration::from_millis(8));
                 received += drain();
@@ -152,7 +151,7 @@ fn packets_leave_when_virtual_time_says_so_and_never_before() {
         );
         assert_eq!(
             done["received"], done["delivered"],
-            "the other end gets each: {done}"
+            "the other end gets all: {done}"
         );
         assert_eq!(
             done["drops"].as_u64().unwrap() + done["delivered"].as_u64().unwrap(),
@@ -173,7 +172,7 @@ fn a_sandbox_says_why_it_ends() {
         Err(SandboxError::new("stopped", "nothing"))
     })
     .expect("a process can be started");
-    let first = sandbox.hear().unwrap().expect("something is said");
+    let first = sandbox.hear().unwrap().expect("there is a message");
     if first.get("trouble").is_some() {
         return crate::skip(&first);
     }
@@ -199,7 +198,7 @@ fn a_panic_ends_the_sandbox_and_not_more() {
     assert_eq!(std::process::id(), caller);
 }
 
-/// Whoever begins a second one while a first goes on, forks off what the first is told by.
+/// While the first sandbox runs, a second one is forked, which inherits the first one's lifeline.
 #[test]
 fn a_sandbox_is_stopped_while_another_goes_on() {
     let wait = |inside: &Inside| {
@@ -208,7 +207,7 @@ fn a_sandbox_is_stopped_while_another_goes_on() {
         Ok(json!("stopped"))
     };
     let mut first = Sandbox::start(wait).expect("a process can be started");
-    let said = first.hear().unwrap().expect("something is said");
+    let said = first.hear().unwrap().expect("there is a message");
     if said.get("trouble").is_some() {
         return crate::skip(&said);
     }

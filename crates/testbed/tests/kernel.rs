@@ -1,5 +1,5 @@
 //! A scenario on this machine's own TCP. Where namespaces or TUN devices are not allowed, the tests
-//! say so and pass. What they claim holds on a busy machine, too.
+//! report that and pass. Their assertions also hold on a busy machine.
 
 use fullpipe_scenario::Scenario;
 use fullpipe_testbed::kernel::{self, NAME};
@@ -16,7 +16,7 @@ fn scenario(duration: &str, flows: &str) -> Scenario {
 
 fn run(scenario: &Scenario) -> Option<Measured> {
     let mut run = match kernel::start(scenario, Span::from_millis(10), true)
-        .expect("the kernel has all of it")
+        .expect("the kernel supports all of it")
     {
         Ok(run) => run,
         Err(trouble) => {
@@ -39,12 +39,12 @@ fn run(scenario: &Scenario) -> Option<Measured> {
         if let Some(done) = said.get("done") {
             assert!(
                 heard > 0 || scenario.duration < Span::from_millis(500),
-                "it says how far it is"
+                "it reports progress"
             );
             return Some(run.finish(done).expect("the recordings are whole"));
         }
     }
-    panic!("it ends without a word");
+    panic!("it ends without a report");
 }
 
 fn column<'a>(measured: &'a Measured, table: &str, name: &str) -> &'a Column {
@@ -81,7 +81,7 @@ fn flows_of_two_algorithms_give_the_simulators_metrics() {
     );
     for flow in &summary.flows {
         let (rtt, queue) = (&flow.rtt_s, &flow.queue_delay_s);
-        // The second finds the first one's queue.
+        // The second flow finds the queue of the first.
         let (least, most) = (
             rtt.min.expect("ACKs came"),
             if flow.name == "cubic" { 0.050 } else { 0.125 },
@@ -90,7 +90,7 @@ fn flows_of_two_algorithms_give_the_simulators_metrics() {
             (0.040..most).contains(&least),
             "an RTT of {least} s, where the path has 40 ms"
         );
-        // 66 packets of 1.2 ms; what a queue holds is exact, whatever the machine does.
+        // 66 packets of 1.2 ms. The queueing delay is exact, however busy the machine is.
         assert!(queue.max.expect("packets came") <= 0.081, "{queue:?}");
         assert!(rtt.mean >= queue.mean, "{rtt:?} has {queue:?} in it");
         assert!(flow.sent > 100 && flow.retransmits <= flow.sent);
@@ -108,7 +108,7 @@ fn flows_of_two_algorithms_give_the_simulators_metrics() {
     let drops: u64 = summary.flows.iter().map(|flow| flow.drops).sum();
     assert_eq!(
         drops, summary.links[0].drops,
-        "what the link dropped was somebody's"
+        "each packet that the link dropped belongs to a flow"
     );
     assert!(summary.links[0].utilization > 0.4 && summary.links[0].utilization <= 1.0);
 
@@ -168,11 +168,11 @@ fn a_transfer_ends_and_bbr_tells_its_state() {
     let Data::F32(gains) = &column(&measured, "flows", "bbr1.pacing_gain").data else {
         panic!("gains are numbers")
     };
-    // Before the first ACK there is no gain but one.
+    // Before the first ACK, all gains are one.
     let begun = gains
         .iter()
         .position(|gain| *gain > 1.0)
-        .expect("it was asked in STARTUP");
+        .expect("it was sampled in STARTUP");
     let startup = |row| codes.get(row).is_some_and(|code| labels[code] == "startup");
     assert!((0..=begun).all(startup));
     assert!(
@@ -181,7 +181,7 @@ fn a_transfer_ends_and_bbr_tells_its_state() {
     );
 }
 
-/// The request is no data of the flow's, and the sender's ACK of it is no ACK of the receiver's.
+/// A request is no data of the flow, and the sender's ACK of it is no ACK of the receiver.
 #[test]
 fn a_packet_counts_by_its_way() {
     let flow =
@@ -293,7 +293,7 @@ fn the_flows_that_arrive_are_the_simulators_and_are_measured_alike() {
     let flow = &measured.summary.flows[0];
     assert!(
         flow.completion_s.is_some(),
-        "what does not arrive is there as ever"
+        "the flow that does not arrive is complete, too"
     );
 }
 
@@ -308,7 +308,7 @@ fn more_flows_than_ports_are_refused_with_their_number() {
         .expect_err("a million small ones")
         .to_string();
     assert!(
-        error.contains("duration = \"600s\": some ")
+        error.contains("duration = \"600s\": about ")
             && error.contains("--on kernel has ports for 5499"),
         "{error}"
     );
@@ -359,7 +359,7 @@ fn what_this_kernel_has_not_got_is_refused_before_anything_begins() {
     ));
     assert!(
         error
-            .expect_err("a real host is what it is")
+            .expect_err("a real host can't be modeled")
             .to_string()
             .contains("host")
     );

@@ -1,5 +1,5 @@
-//! A program behind a path: what it and those who run it may do, and that it ends when it shall.
-//! Where namespaces are not allowed, the tests say so and pass.
+//! A program behind a path: privileges of the program and of the processes that run it, and its end
+//! in time. Where namespaces are not allowed, the tests report that and pass.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 const NET_ADMIN: u64 = 1 << 12;
 const SYS_ADMIN: u64 = 1 << 21;
-/// Whom it runs may be somebody else by now.
+/// The command may have changed its user by the time it has to end.
 const KILL: u64 = 1 << 5;
 
 fn begin(link: Link) -> Sandbox {
@@ -23,7 +23,7 @@ fn begin(link: Link) -> Sandbox {
     fullpipe_testbed::start(&scenario, link).expect("a process can be started")
 }
 
-/// The report; none where a link is not allowed.
+/// Returns the report; `None` where a link is not allowed.
 fn report(mut sandbox: Sandbox) -> Option<Value> {
     let mut last = Value::Null;
     while let Ok(Some(said)) = sandbox.hear() {
@@ -52,7 +52,7 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Sets of capabilities in the text of `/proc/PID/status`, of whatever kind but the bounding set.
+/// Returns the capability sets in the text of `/proc/PID/status`, except the bounding set.
 fn held(status: &str) -> Vec<u64> {
     let sets = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"];
     let values = status
@@ -65,7 +65,7 @@ fn held(status: &str) -> Vec<u64> {
 
 const SETS: &str = "+net_admin,+sys_admin";
 
-/// The test itself, once more, with capabilities that outlive an exec; false where that can't be.
+/// Runs the test again, with capabilities that outlive an exec; false where that is not possible.
 fn again_with_lasting_capabilities(test: &str) -> bool {
     let me = std::env::current_exe().expect("it runs");
     let mut again = Command::new("setpriv");
@@ -87,15 +87,15 @@ fn again_with_lasting_capabilities(test: &str) -> bool {
     true
 }
 
-/// As of a service with `AmbientCapabilities=`, or in an older container, whose processes have
-/// inheritable ones.
+/// The caller may be a service with `AmbientCapabilities=`, or run in an older container, whose
+/// processes have inheritable capabilities.
 #[test]
 fn the_command_gets_no_capability_that_its_caller_hands_on() {
     if std::env::var_os("FULLPIPE_LASTING").is_none() {
         if !again_with_lasting_capabilities(
             "link::the_command_gets_no_capability_that_its_caller_hands_on",
         ) {
-            crate::skip(&"nobody here can hand on capabilities");
+            crate::skip(&"capabilities can't be passed on here");
         }
         return;
     }
@@ -124,8 +124,8 @@ fn the_command_gets_no_capability_that_its_caller_hands_on() {
 #[test]
 fn no_thread_that_runs_it_keeps_a_capability() {
     let folder = folder("threads");
-    // Once all has begun; and where /proc is not the sandbox's own, its first process can't be
-    // looked at.
+    // After 0.5 s all threads have started. The first process can't be inspected unless /proc is
+    // the sandbox's own.
     let script = "sleep 0.5; grep -qx 'PPid:.1' /proc/$$/status || exit 3; \
                   cat /proc/1/task/*/status > \"$0\"/status";
     let command = words(&["sh", "-c", script, &folder.to_string_lossy()]);
@@ -146,7 +146,7 @@ fn no_thread_that_runs_it_keeps_a_capability() {
     let sets = held(&status);
     assert!(
         sets.len() >= 4 * 6,
-        "its first, the forwarder, the uplink, two captures, two that tell: {}",
+        "its first thread, the forwarder, the uplink, two captures, two that report: {}",
         sets.len()
     );
     assert!(sets.iter().all(|set| set & !KILL == 0), "{status}");
@@ -161,7 +161,7 @@ fn a_command_that_has_become_somebody_else_is_ended_too() {
         .status()
         .is_ok_and(|status| status.success())
     {
-        return crate::skip(&"for root, who can be somebody else");
+        return crate::skip(&"only root can change its user");
     }
     let folder = folder("somebody");
     let begun = folder.join("begun");

@@ -1,4 +1,4 @@
-//! The real clock: programs and the kernel's TCP behind a path.
+//! Tests on the real clock: programs and the kernel's TCP behind a path.
 
 mod agent;
 mod forwarder;
@@ -6,8 +6,8 @@ mod kernel;
 mod link;
 mod uml_topology;
 
-/// A test can't be done on this machine, and passes; where everything is said to be there
-/// (FULLPIPE_NO_SKIP), it fails.
+/// Reports that a test can't be done on this machine, and lets it pass; fails it where
+/// FULLPIPE_NO_SKIP states that the machine supports every test.
 fn skip(why: &dyn std::fmt::Display) {
     assert!(
         std::env::var_os("FULLPIPE_NO_SKIP").is_none(),

@@ -1,4 +1,4 @@
-//! What user-mode Linux is told of a scenario's path.
+//! The setup of a scenario's path in user-mode Linux.
 
 use fullpipe_scenario::Scenario;
 use fullpipe_testbed::uml::{Topology, topology};

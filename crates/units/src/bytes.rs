@@ -10,42 +10,43 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
-    /// More than everything: "no limit".
+    /// The largest size, which stands for "no limit".
     pub const MAX: Bytes = Bytes(u64::MAX);
 
-    /// `n` bytes.
+    /// Returns a size of `n` bytes.
     #[inline]
     pub const fn new(n: u64) -> Bytes {
         Bytes(n)
     }
 
-    /// The count.
+    /// Returns the number of bytes.
     #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The count as a float, for ratios.
+    /// Returns the number of bytes as a float, for ratios.
     #[inline]
     pub const fn as_f64(self) -> f64 {
         self.0 as f64
     }
 
-    /// `n` bytes, rounded down; negative and NaN become zero, too much becomes [`Bytes::MAX`].
+    /// Returns a size of `n` bytes, rounded down. A negative `n` or NaN becomes zero, one out of
+    /// range [`Bytes::MAX`].
     #[inline]
     pub fn from_f64(n: f64) -> Bytes {
         Bytes(n as u64)
     }
 
-    /// `self` times `factor`, rounded down.
+    /// Returns `self` times `factor`, rounded down.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Bytes {
         Bytes((self.0 as f64 * factor) as u64)
     }
 
-    /// The difference, or zero when `other` is more.
+    /// Returns the difference, or zero if `other` is larger.
     #[inline]
     pub const fn saturating_sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(other.0))
@@ -106,7 +107,7 @@ impl Sum for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// The shortest exact form that parses back: `1500B`, `3MB`, `1.5kB`.
+    /// Writes the shortest exact form that parses back: `1500B`, `3MB`, `1.5kB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scale, unit) = match self.0 {
             n if n >= 1_000_000_000 && n % 1_000_000 == 0 => (1_000_000_000, "GB"),

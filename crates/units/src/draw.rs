@@ -1,31 +1,31 @@
-//! Quantities that are the same each time, or drawn.
+//! Quantities that are constant or drawn at random.
 
 use crate::{Bytes, Rng, Span};
 
-/// A quantity, or the distribution that it is drawn from.
+/// A constant quantity, or the distribution that it is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Draw<T> {
-    /// The same each time.
+    /// A constant.
     Constant(T),
-    /// Exponential.
+    /// An exponential distribution.
     Exponential {
-        /// Its mean.
+        /// Mean.
         mean: T,
     },
-    /// Pareto: few are much larger than all the others.
+    /// A Pareto distribution, in which few values are much larger than all others.
     Pareto {
-        /// Its mean.
+        /// Mean.
         mean: T,
-        /// The exponent of its tail, above one; the variance is finite above two.
+        /// Exponent of the tail, above 1; the variance is finite above 2.
         shape: f64,
     },
 }
 
-/// What can be drawn: counted in whole units.
+/// A quantity that can be drawn, counted in whole units.
 pub trait Measure: Copy {
-    /// In its unit.
+    /// Returns the number of units.
     fn count(self) -> u64;
-    /// So many of its unit.
+    /// Returns the quantity of `count` units.
     fn of(count: u64) -> Self;
 }
 
@@ -47,13 +47,13 @@ impl Measure for Bytes {
     }
 }
 
-/// No draw is larger: some 30 years in ns, and any sum of two still fits.
+/// The largest draw: about 30 years in ns, so that the sum of two still fits.
 const MOST: f64 = 1e18;
 
 impl<T: Measure> Draw<T> {
-    /// The next one; what is drawn is at least one unit.
+    /// Draws the next value. A random value is at least one unit.
     pub fn next(&self, rng: &mut Rng) -> T {
-        // In (0, 1]: neither a logarithm nor a power of it is infinite.
+        // In (0, 1], so that logarithms and powers of it are finite.
         let mut uniform = || 1.0 - rng.unit();
         let drawn = match *self {
             Draw::Constant(value) => return value,
@@ -66,7 +66,7 @@ impl<T: Measure> Draw<T> {
         T::of(drawn.clamp(1.0, MOST) as u64)
     }
 
-    /// Whether two of them can differ.
+    /// Returns whether two draws can differ.
     pub fn is_random(&self) -> bool {
         !matches!(self, Draw::Constant(_))
     }
@@ -76,7 +76,7 @@ impl<T: Measure> Draw<T> {
 mod tests {
     use super::*;
 
-    /// The mean of many, and the part of them above twice the mean.
+    /// Returns the mean of many draws, and the share of draws above 2 MB, twice their mean.
     fn measure(draw: Draw<Bytes>) -> (f64, f64) {
         let mut rng = Rng::stream(1, "draw", "test");
         let drawn: Vec<f64> = (0..1_000_000)

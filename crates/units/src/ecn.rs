@@ -1,4 +1,4 @@
-//! The ECN field, as senders set it and queues change it.
+//! The ECN field, which senders set and queues change.
 
 /// The ECN codepoint of a packet (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,6 +10,6 @@ pub enum EcnCodepoint {
     Ect0,
     /// 01: ECN-capable, L4S (RFC 9331).
     Ect1,
-    /// 11: congestion experienced, which only queues set.
+    /// 11: congestion experienced, set only by queues.
     Ce,
 }

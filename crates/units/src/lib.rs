@@ -1,7 +1,7 @@
-//! The quantities of the laboratory as integer newtypes: time in nanoseconds, sizes in bytes, rates
-//! in bits per second, and the one random-number stream that everything draws from.
+//! Quantities as integer newtypes: time in nanoseconds, sizes in bytes, and rates in bits per
+//! second. The crate also provides the random-number streams that all draws come from.
 //!
-//! No public signature of the project carries a bare integer for any of these.
+//! No public signature of the project has a bare integer for any of these quantities.
 
 mod bytes;
 mod draw;

@@ -1,13 +1,13 @@
-//! The nearest known name to a mistyped one, for error messages everywhere.
+//! The known name that is nearest to a mistyped one, for error messages.
 
-/// The name of `known` that is fewest edits from `name`, if it is near enough to be meant.
+/// Returns the name in `known` with the fewest edits from `name`, if it is near enough to be meant.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |candidate: &&str| edits(&name.to_lowercase(), &candidate.to_lowercase());
     let best = known.iter().copied().min_by_key(near)?;
     (near(&best) <= 1 + name.chars().count() / 3).then_some(best)
 }
 
-/// Levenshtein distance.
+/// Returns the Levenshtein distance.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,11 +1,11 @@
-//! What may be given for a parameter of an algorithm.
+//! The values of an algorithm's parameters.
 
 use core::fmt;
 
 /// A value given for a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// A number, finite.
+    /// A finite number.
     Number(f64),
     /// True or false.
     Flag(bool),
@@ -14,7 +14,7 @@ pub enum ParamValue {
 }
 
 impl fmt::Display for ParamValue {
-    /// As in TOML.
+    /// Writes the value as TOML.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ParamValue::Number(number) => number.fmt(f),

@@ -1,17 +1,17 @@
-//! Reading and writing quantities with their units, exactly: decimal text to integers, no floats
-//! between.
+//! Reading and writing quantities with their units, exactly: decimal text becomes integers without
+//! floats in between.
 
 use core::fmt;
 use core::str::FromStr;
 
 use crate::{Bytes, Rate, Span};
 
-/// Why a quantity could not be read.
+/// The reason why a quantity could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: String,
-    /// What to write instead, where the text alone says it.
+    /// Proposed fix, if it follows from the text alone.
     pub fix: Option<String>,
 }
 
@@ -86,13 +86,13 @@ impl FromStr for Rate {
     }
 }
 
-/// The share that `number` percent is. Shifting the point in the text, not dividing, gives the float
-/// that is nearest to what was written.
+/// Returns `number` percent as a share. Shifting the decimal point in the text, instead of
+/// dividing, gives the float that is nearest to the exact value.
 pub fn percent(number: &str) -> Option<f64> {
     format!("{}e-2", number.trim()).parse().ok()
 }
 
-/// Splits `8bdp` into its number and its unit.
+/// Splits a quantity like `8bdp` into its number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text
@@ -141,7 +141,7 @@ fn scaled(text: &str, units: &[(&str, u64)], what: &str, example: &str) -> Resul
         )));
     }
     let total = scaled / divisor;
-    // The largest values are kept for "never" and "no limit".
+    // The largest value is reserved for "never" and "no limit".
     u64::try_from(total)
         .ok()
         .filter(|n| *n < u64::MAX)

@@ -1,4 +1,4 @@
-//! Rates, and how they combine with sizes and durations.
+//! Rates, and their combination with sizes and durations.
 
 use core::fmt;
 
@@ -10,30 +10,30 @@ use crate::{Bytes, Span};
 pub struct Rate(u64);
 
 impl Rate {
-    /// Nothing moves.
+    /// Zero bits per second.
     pub const ZERO: Rate = Rate(0);
-    /// Faster than everything: "no limit".
+    /// The highest rate, which stands for "no limit".
     pub const MAX: Rate = Rate(u64::MAX);
 
-    /// `bps` bits per second.
+    /// Returns a rate of `bps` bits per second.
     #[inline]
     pub const fn from_bps(bps: u64) -> Rate {
         Rate(bps)
     }
 
-    /// `mbps` million bits per second.
+    /// Returns a rate of `mbps` million bits per second.
     #[inline]
     pub const fn from_mbps(mbps: u64) -> Rate {
         Rate(mbps * 1_000_000)
     }
 
-    /// `bps` bits per second, rounded down; negative and NaN become zero.
+    /// Returns a rate of `bps` bits per second, rounded down. A negative `bps` or NaN becomes zero.
     #[inline]
     pub fn from_bps_f64(bps: f64) -> Rate {
         Rate(bps as u64)
     }
 
-    /// `bytes` in `span`; [`Rate::MAX`] when the span is zero.
+    /// Returns the rate of `bytes` in `span`, or [`Rate::MAX`] if the span is zero.
     #[inline]
     pub fn from_delivery(bytes: Bytes, span: Span) -> Rate {
         if span == Span::ZERO {
@@ -42,27 +42,28 @@ impl Rate {
         Rate((bytes.as_f64() * 8e9 / span.as_nanos() as f64) as u64)
     }
 
-    /// Bits per second.
+    /// Returns the bits per second.
     #[inline]
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// Bits per second as a float.
+    /// Returns the bits per second as a float.
     #[inline]
     pub const fn as_f64(self) -> f64 {
         self.0 as f64
     }
 
-    /// What this rate moves in `span`, rounded down.
+    /// Returns the bytes that this rate moves in `span`, rounded down.
     #[inline]
     pub fn bytes_in(self, span: Span) -> Bytes {
         Bytes::from_f64(self.0 as f64 * span.as_nanos() as f64 / 8e9)
     }
 
-    /// How long `bytes` take, to the nearest nanosecond; [`Span::MAX`] at rate zero.
+    /// Returns the time that `bytes` take at this rate, to the nearest nanosecond, or [`Span::MAX`]
+    /// if the rate is zero.
     ///
-    /// For pacing and models. A link, which must not drift, keeps the remainder itself.
+    /// For pacing and models. A link must not drift, so it keeps the remainder of the division.
     #[inline]
     pub fn time_for(self, bytes: Bytes) -> Span {
         if self.0 == 0 {
@@ -71,7 +72,7 @@ impl Rate {
         Span::from_nanos((bytes.as_f64() * 8e9 / self.0 as f64 + 0.5) as u64)
     }
 
-    /// `self` times `factor`, rounded down.
+    /// Returns `self` times `factor`, rounded down.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Rate {
         Rate((self.0 as f64 * factor) as u64)
@@ -79,7 +80,7 @@ impl Rate {
 }
 
 impl fmt::Display for Rate {
-    /// The shortest exact form that parses back: `100mbit`, `1.5gbit`, `64kbit`.
+    /// Writes the shortest exact form that parses back: `100mbit`, `1.5gbit`, `64kbit`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scale, unit) = match self.0 {
             bps if bps >= 1_000_000_000 => (1_000_000_000, "gbit"),

@@ -1,5 +1,5 @@
 //! Random numbers: one named stream for each use, so that adding a flow or an element never changes
-//! what another draws.
+//! the draws of another.
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -11,10 +11,11 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The stream of `name`'s `usage` under `seed`: `Rng::stream(1, "bottleneck", "loss")`.
+    /// Returns the stream for one `usage` of the element `name`: `Rng::stream(1, "bottleneck",
+    /// "loss")`.
     pub fn stream(seed: u64, name: &str, usage: &str) -> Rng {
-        // FNV-1a tells the names apart, SplitMix64 spreads the bits; 0xff can't occur in UTF-8, so
-        // ("ab","c") != ("a","bc").
+        // FNV-1a distinguishes the names, SplitMix64 spreads the bits. 0xff does not occur in
+        // UTF-8, so ("ab", "c") and ("a", "bc") differ.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let bytes = seed.to_le_bytes();
         for byte in bytes
@@ -30,26 +31,26 @@ impl Rng {
         ))
     }
 
-    /// 64 uniform bits.
+    /// Returns 64 uniform bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// Returns a uniform number in [0, 1) with 53 bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// Uniform in 0..n; 0 when n is 0.
+    /// Returns a uniform number in 0..n, or 0 if n is 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
-        // Lemire's multiply-shift; its bias, n / 2^64, is below anything that a run can show.
+        // Lemire's multiply-shift; its bias, n / 2^64, is too small to show in a run.
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// True with probability `p`.
+    /// Returns true with probability `p`.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p

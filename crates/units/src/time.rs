@@ -16,28 +16,28 @@ pub struct Span(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than everything: "never".
+    /// The latest instant, which stands for "never".
     pub const MAX: Time = Time(u64::MAX);
 
-    /// The instant `ns` nanoseconds after the start.
+    /// Returns the instant `ns` nanoseconds after the start.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Time {
         Time(ns)
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start.
+    /// Returns the seconds since the start.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The time since `earlier`; zero when `earlier` is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later than `self`.
     #[inline]
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -45,70 +45,70 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Span = Span(0);
-    /// Longer than everything: "not known yet" of a minimum.
+    /// The longest duration, which stands for a minimum that is not known yet.
     pub const MAX: Span = Span(u64::MAX);
 
-    /// `ns` nanoseconds.
+    /// Returns a duration of `ns` nanoseconds.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Span {
         Span(ns)
     }
 
-    /// `us` microseconds.
+    /// Returns a duration of `us` microseconds.
     #[inline]
     pub const fn from_micros(us: u64) -> Span {
         Span(us * 1_000)
     }
 
-    /// `ms` milliseconds.
+    /// Returns a duration of `ms` milliseconds.
     #[inline]
     pub const fn from_millis(ms: u64) -> Span {
         Span(ms * 1_000_000)
     }
 
-    /// `s` seconds.
+    /// Returns a duration of `s` seconds.
     #[inline]
     pub const fn from_secs(s: u64) -> Span {
         Span(s * 1_000_000_000)
     }
 
-    /// `s` seconds, rounded to the nanosecond; negative and NaN become zero, too much becomes
-    /// [`Span::MAX`].
+    /// Returns a duration of `s` seconds, rounded to the nanosecond. A negative `s` or NaN becomes
+    /// zero, one out of range [`Span::MAX`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Span {
-        // A float cast saturates, and 0.5 before truncation rounds.
+        // A float cast saturates; adding 0.5 before it rounds.
         Span((s * 1e9 + 0.5) as u64)
     }
 
-    /// Nanoseconds.
+    /// Returns the nanoseconds.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds.
+    /// Returns the seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// `self` times `factor`, rounded to the nanosecond.
+    /// Returns `self` times `factor`, rounded to the nanosecond.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Span {
         Span((self.0 as f64 * factor + 0.5) as u64)
     }
 
-    /// The difference, or zero when `other` is longer.
+    /// Returns the difference, or zero if `other` is longer.
     #[inline]
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
     }
 }
 
-/// What an instant and a duration have in common: a duration can be added, and the difference of two
-/// is one.
+/// Implements the operators that instants and durations share: adding a duration, and the
+/// difference of two values as a duration.
 macro_rules! operators {
     ($Type:ident, $less:literal) => {
         impl Add<Span> for $Type {
@@ -128,8 +128,8 @@ macro_rules! operators {
 
         impl Sub for $Type {
             type Output = Span;
-            /// What `self` is more than `other`. An `other` that is more is a broken invariant of
-            /// the caller.
+            /// Returns the difference. An `other` that is larger than `self` is a bug of the
+            /// caller.
             #[inline]
             fn sub(self, other: $Type) -> Span {
                 let less = $less;
@@ -175,7 +175,7 @@ impl Div<u64> for Span {
 }
 
 impl fmt::Display for Span {
-    /// The shortest exact form that parses back: `50ms`, `1.5s`, `128us`.
+    /// Writes the shortest exact form that parses back: `50ms`, `1.5s`, `128us`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scale, unit) = match self.0 {
             0 => (1_000_000_000, "s"),

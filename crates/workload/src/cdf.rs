@@ -1,33 +1,33 @@
-//! A distribution as a file has it: sizes, each with the share of flows up to it.
+//! A distribution from a file: flow sizes, each with the share of flows up to it.
 
 use fullpipe_units::Bytes;
 
 use crate::flows::LARGEST;
 
-/// Points of a cumulative distribution; between two of them it is a straight line.
+/// Points of a cumulative distribution, with straight lines between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cdf {
-    /// Size and share of the flows up to it: both never fall, the last share is 1.
+    /// Size, and share of the flows up to that size. Neither ever decreases; the last share is 1.
     points: Vec<(f64, f64)>,
 }
 
-/// Why a text is no distribution.
+/// The reason why a text is not a distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CdfError {
-    /// Counted from one; none when it is about all of it.
+    /// Line number from 1; `None` if the problem concerns the whole text.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Problem with the text.
     pub problem: String,
-    /// What to write instead.
+    /// Suggested fix.
     pub fix: &'static str,
 }
 
 impl Cdf {
-    /// Reads lines of two numbers, a size in bytes and the share of the flows up to it, of 1 or of
-    /// 100. Empty lines and what follows a `#` don't count. Words between spaces, tabs or a comma.
+    /// Reads lines of two numbers: a size in bytes, and the share of flows up to it, as a fraction
+    /// or a percentage. Spaces, tabs or a comma separate them; empty lines and text after `#` are
+    /// ignored.
     ///
-    /// # Errors
-    /// What is wrong in which line.
+    /// # Errors The problem, with its line.
     pub fn parse(text: &str) -> Result<Cdf, CdfError> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -52,8 +52,8 @@ impl Cdf {
             };
             let (Some(size), Some(share)) = (read(size), read(share)) else {
                 return Err(refuse(
-                    format!("\"{}\" is no size and share", line.trim()),
-                    "write two numbers that are not negative",
+                    format!("\"{}\" is not a size and a share", line.trim()),
+                    "write two numbers, neither of them negative",
                 ));
             };
             if points
@@ -88,27 +88,27 @@ impl Cdf {
         if all != 1.0 && all != 100.0 {
             return refuse(
                 format!("the last share is {all}"),
-                "let it be 1, or 100 where shares are percentages",
+                "make it 1, or 100 if shares are percentages",
             );
         }
         if !(1.0..=LARGEST.as_f64()).contains(&largest) {
             return refuse(
                 format!("the largest flow has {largest} bytes"),
-                "let it be between 1 and 1e15 bytes",
+                "make it 1 to 1e15 bytes",
             );
         }
         points.iter_mut().for_each(|point| point.1 /= all);
         Ok(Cdf { points })
     }
 
-    /// The size up to which `share` of the flows are.
+    /// The size up to which `share` of the flows lie.
     pub fn at(&self, share: f64) -> f64 {
         let next = self
             .points
             .partition_point(|point| point.1 < share)
             .min(self.points.len() - 1);
         let (size, reached) = self.points[next];
-        // A first point with a share of its own: all of that share are of its size.
+        // A first point with a share above zero: all flows of that share have its size.
         let (before, from) = if next == 0 {
             (size, 0.0)
         } else {

@@ -1,4 +1,4 @@
-//! What was seen to arrive: flows in columns.
+//! Recorded flows, in columns.
 
 use core::fmt;
 
@@ -7,13 +7,14 @@ use fullpipe_units::{Bytes, Span, Time};
 /// A part of a flow that its application writes at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Since the flow's start.
+    /// Time since the flow's start.
     pub offset: Span,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: Bytes,
 }
 
-/// Where a flow's chunks stand among all; none means that everything is written at the start.
+/// Range of a flow's chunks within the column of all chunks; empty if the flow writes all its data
+/// at its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chunks {
     first: u32,
@@ -21,43 +22,44 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Whether everything is written at the start.
+    /// Whether all data is written at the start.
     pub fn is_whole(self) -> bool {
         self.count == 0
     }
 }
 
-/// Flows in order of their start, in columns: 16 bytes each, 4 more and 16 a chunk where there are
-/// pauses.
+/// Flows in order of their starts, in columns: 16 bytes each; 4 more, and 16 per chunk, where there
+/// are pauses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flows {
     starts: Vec<Time>,
     bytes: Vec<Bytes>,
-    /// Of flow i: from `first_chunks[i]` up to that of the next. Empty when no flow has pauses.
+    /// Chunks of flow i are `first_chunks[i]` up to `first_chunks[i + 1]`. Empty if no flow has
+    /// pauses.
     first_chunks: Vec<u32>,
     chunks: Vec<Chunk>,
 }
 
-/// No flow is larger, nor the size in a [`Cdf`](crate::Cdf).
+/// Size of the largest flow allowed, here and in a [`Cdf`](crate::Cdf).
 pub(crate) const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
 
-/// Why columns are no flows.
+/// The reason why columns are not flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowsError {
-    /// There is no row.
+    /// There are no rows.
     Empty,
     /// There are more rows, or chunks, than 32 bits count.
     TooMany,
-    /// Columns are of different lengths.
+    /// The columns have different lengths.
     Lengths,
-    /// This row starts before the one ahead of it.
+    /// This row starts before the previous one.
     Unsorted(usize),
     /// This row has no bytes.
     Nothing(usize),
     /// This row has more than a petabyte.
     TooLarge(usize),
-    /// The chunks of this row do not begin at its start, are not in order, one is empty, or their
-    /// sum is not its bytes.
+    /// The chunks of this row do not begin at its start, are not in order, include an empty one, or
+    /// do not add up to its bytes.
     Chunks(usize),
 }
 
@@ -68,14 +70,14 @@ impl fmt::Display for FlowsError {
             FlowsError::TooMany => {
                 write!(out, "there are more than 4,294,967,295 flows, or chunks")
             }
-            FlowsError::Lengths => write!(out, "the columns are of different lengths"),
+            FlowsError::Lengths => write!(out, "the columns have different lengths"),
             FlowsError::Unsorted(row) => write!(out, "row {row} starts before row {}", row - 1),
             FlowsError::Nothing(row) => write!(out, "row {row} has no bytes"),
             FlowsError::TooLarge(row) => write!(out, "row {row} has more than {LARGEST}"),
             FlowsError::Chunks(row) => {
                 write!(
                     out,
-                    "the chunks of row {row} do not begin at 0, in order, none empty, with the flow's bytes as their sum"
+                    "the chunks of row {row} must begin at 0, ascend, not be empty, and add up to the flow's bytes"
                 )
             }
         }
@@ -90,8 +92,8 @@ impl Flows {
         Flows::with_chunks(starts, bytes, Vec::new(), Vec::new())
     }
 
-    /// Flows with their chunks: those of flow i stand at `first_chunks[i]..first_chunks[i + 1]`, as
-    /// Arrow's lists have it.
+    /// Flows with their chunks: those of flow i are `first_chunks[i]..first_chunks[i + 1]`, as in
+    /// Arrow's lists.
     pub fn with_chunks(
         starts: Vec<Time>,
         bytes: Vec<Bytes>,
@@ -159,23 +161,23 @@ impl Flows {
             && chunks.iter().map(|chunk| chunk.bytes).sum::<Bytes>() == self.bytes[row]
     }
 
-    /// How many flows.
+    /// Number of flows.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// When flow `row` starts.
+    /// Start time of flow `row`.
     pub fn start(&self, row: usize) -> Time {
         self.starts[row]
     }
 
-    /// What flow `row` carries.
+    /// Size of flow `row`.
     pub fn bytes(&self, row: usize) -> Bytes {
         self.bytes[row]
     }
 
-    /// Where the chunks of flow `row` stand; a single one is none.
+    /// Range of the chunks of flow `row`; empty for a single chunk.
     pub fn chunks_of(&self, row: usize) -> Chunks {
         let Some(ends) = self.first_chunks.get(row..row + 2) else {
             return Chunks::default();
@@ -191,17 +193,17 @@ impl Flows {
         }
     }
 
-    /// The chunks themselves.
+    /// The chunks in a range.
     pub fn chunks(&self, of: Chunks) -> &[Chunk] {
         &self.chunks[of.first as usize..][..of.count as usize]
     }
 
-    /// From the first start to the last.
+    /// Time from the first start to the last.
     pub fn span(&self) -> Span {
         self.starts[self.len() - 1].since(self.starts[0])
     }
 
-    /// A number that other flows hardly have: FNV-1a over the columns.
+    /// A hash that distinguishes these flows from others: FNV-1a over the columns.
     pub fn fingerprint(&self) -> u64 {
         let hash = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
         let mixed = |sum: u64, word: u64| {
@@ -224,7 +226,7 @@ impl Flows {
             .fold(0xcbf2_9ce4_8422_2325, mixed)
     }
 
-    /// The bytes of all, of which there may be more than 64 bits count.
+    /// Bytes of all flows, as a float since there may be more than 64 bits count.
     pub fn total(&self) -> f64 {
         self.bytes.iter().map(|bytes| bytes.as_f64()).sum()
     }

@@ -1,38 +1,37 @@
-//! How long a flow would take if it were alone: what its slowdown is a multiple of.
+//! Completion times of flows under ideal conditions, the reference for slowdowns.
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::flows::Chunk;
 
-/// A bottleneck, and the packets that it sees of a flow.
+/// A bottleneck, and the sizes of a flow's packets there.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
-    /// Of the bottleneck.
+    /// Rate of the bottleneck.
     pub rate: Rate,
     /// Payload of a full packet.
     pub segment: Bytes,
-    /// What each packet has besides.
+    /// Bytes of a packet in addition to its payload.
     pub header: Bytes,
 }
 
 impl Wire {
-    /// The time that the bottleneck takes for so much payload, in full packets and one for the
-    /// rest.
+    /// Time that the bottleneck needs for `payload` bytes, in full packets and one for the rest.
     pub fn time_for(&self, payload: Bytes) -> Span {
         let packets = payload.get().div_ceil(self.segment.get());
         self.rate
             .time_for(payload + Bytes::new(packets * self.header.get()))
     }
 
-    /// What is left of the rate for payload, in full packets.
+    /// The part of the rate left for payload, with full packets.
     pub fn capacity(&self) -> Rate {
         self.rate
             .mul_f64(self.segment.as_f64() / (self.segment + self.header).as_f64())
     }
 
-    /// From a flow's arrival to its last byte at the receiver, with the path to itself and a window
-    /// without bound: a round trip for the handshake, each chunk as soon as it is written, at the
-    /// bottleneck's rate, and the way to the receiver.
+    /// Time from a flow's arrival to its last byte at the receiver, alone on the path and with an
+    /// unlimited window: a round trip for the handshake, each chunk as soon as it is written at the
+    /// bottleneck's rate, and half an RTT to the receiver.
     pub fn alone(&self, bytes: Bytes, chunks: &[Chunk], rtt: Span) -> Span {
         let mut served = rtt;
         for chunk in each(&whole(bytes), chunks) {
@@ -42,7 +41,7 @@ impl Wire {
     }
 }
 
-/// A chunk that brings work to the server.
+/// A chunk that arrives at the server as work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     pub(crate) at: Time,
@@ -50,17 +49,17 @@ pub(crate) struct Demand {
     pub(crate) flow: u32,
 }
 
-/// A flow that asks to be served: what the servers are told.
+/// The flows that the ideal servers have to serve.
 #[derive(Clone, Debug)]
 pub struct Jobs {
     demands: Vec<Demand>,
-    /// What each flow's way from the server to its receiver adds, and its start.
+    /// Start of each flow, and the time from the server to its receiver.
     flows: Vec<(Time, Span)>,
     wire: Wire,
 }
 
 impl Jobs {
-    /// None yet, for a server as fast as the bottleneck.
+    /// No jobs yet, for a server as fast as the bottleneck.
     pub fn new(wire: Wire) -> Jobs {
         Jobs {
             demands: Vec::new(),
@@ -69,13 +68,13 @@ impl Jobs {
         }
     }
 
-    /// How many flows.
+    /// Number of flows.
     pub(crate) fn count(&self) -> usize {
         self.flows.len()
     }
 
-    /// A flow that arrives at `start`: each chunk gets to the server when it is written, not before
-    /// the handshake is done.
+    /// Adds a flow that arrives at `start`. Each chunk reaches the server when it is written, but
+    /// not before the handshake is complete.
     pub fn add(&mut self, start: Time, bytes: Bytes, chunks: &[Chunk], rtt: Span) {
         let flow = self.flows.len() as u32;
         for chunk in each(&whole(bytes), chunks) {
@@ -89,14 +88,14 @@ impl Jobs {
         self.flows.push((start, rtt / 2));
     }
 
-    /// In order of time; of one time, in that of the flows.
+    /// The chunks in order of time, and of flows at the same time.
     pub(crate) fn in_order(&mut self) -> &[Demand] {
         self.demands
             .sort_unstable_by_key(|demand| (demand.at, demand.flow));
         &self.demands
     }
 
-    /// How long each flow took that was served at these times.
+    /// Completion time of each flow, given the times at which the server finished them.
     pub(crate) fn completions(&self, served: &[Time]) -> Vec<Span> {
         self.flows
             .iter()
@@ -113,7 +112,7 @@ fn whole(bytes: Bytes) -> [Chunk; 1] {
     }]
 }
 
-/// The chunks, or all at once where there are none.
+/// The chunks, or, without any, the whole flow as one chunk.
 fn each<'a>(whole: &'a [Chunk], chunks: &'a [Chunk]) -> &'a [Chunk] {
     if chunks.is_empty() { whole } else { chunks }
 }

@@ -1,4 +1,4 @@
-//! Laws that sizes of flows are drawn from.
+//! Distributions from which flow sizes are drawn.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use fullpipe_units::{Bytes, Rng};
 
 use crate::cdf::Cdf;
 
-/// How large flows are.
+/// A distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
-    /// A Pareto distribution, cut off at both ends.
+    /// A Pareto distribution with both ends cut off.
     BoundedPareto(BoundedPareto),
     /// Lognormal distributions, each with its share of the flows.
     Lognormal(Vec<Lognormal>),
-    /// As a file says, piece by piece uniform.
+    /// The distribution in a file, piecewise uniform.
     Cdf(Arc<Cdf>),
 }
 
@@ -22,27 +22,27 @@ pub enum Law {
 pub struct BoundedPareto {
     /// The exponent of the tail.
     pub shape: f64,
-    /// No flow is smaller.
+    /// Size of the smallest flow.
     pub min: Bytes,
-    /// No flow is larger.
+    /// Size of the largest flow.
     pub max: Bytes,
 }
 
-/// The logarithm is normal, cut off above.
+/// The logarithm of the size is normal; the size is cut off above.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lognormal {
-    /// The part of all flows that are of this one.
+    /// Share of this distribution in all flows.
     pub share: f64,
-    /// Half of them are smaller, but for the cut.
+    /// Median size, apart from the effect of the cut.
     pub median: Bytes,
     /// The standard deviation of the natural logarithm.
     pub sigma: f64,
-    /// No flow is larger: what would be is drawn again.
+    /// Size of the largest flow; larger draws are repeated.
     pub max: Bytes,
 }
 
 impl Law {
-    /// The next flow's size, at least a byte.
+    /// Draws the next flow's size, at least one byte.
     pub fn draw(&self, rng: &mut Rng) -> Bytes {
         let drawn = match self {
             Law::BoundedPareto(law) => law.draw(rng),
@@ -63,7 +63,7 @@ impl Law {
 }
 
 impl BoundedPareto {
-    /// F inverted: `min (1 - u (1 - (min / max)^shape))^(-1 / shape)`.
+    /// Inverse of F: `min (1 - u (1 - (min / max)^shape))^(-1 / shape)`.
     fn draw(&self, rng: &mut Rng) -> f64 {
         let (min, max) = (self.min.as_f64(), self.max.as_f64());
         let beyond = 1.0 - rng.unit() * (1.0 - libm::pow(min / max, self.shape));
@@ -73,7 +73,7 @@ impl BoundedPareto {
     fn mean(&self) -> f64 {
         let (min, max, shape) = (self.min.as_f64(), self.max.as_f64(), self.shape);
         let all = 1.0 - libm::pow(min / max, shape);
-        // Integral of x f(x): its primitive is a logarithm where the exponent is zero.
+        // Integral of x f(x), whose primitive is a logarithm where the exponent is zero.
         if (shape - 1.0).abs() < 1e-9 {
             return min * libm::log(max / min) / all;
         }
@@ -82,7 +82,7 @@ impl BoundedPareto {
     }
 }
 
-/// The part on which `u` of all falls.
+/// The part into which the share `u` of all flows falls.
 fn part_of(parts: &[Lognormal], u: f64) -> &Lognormal {
     let mut sum = 0.0;
     let reached = parts.iter().find(|part| {
@@ -95,7 +95,7 @@ fn part_of(parts: &[Lognormal], u: f64) -> &Lognormal {
 impl Lognormal {
     fn draw(&self, rng: &mut Rng) -> f64 {
         loop {
-            // Box and Muller's; 1 - u is never zero.
+            // Box-Muller transform; 1 - u is never zero.
             let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
             let normal = radius * libm::cos(core::f64::consts::TAU * rng.unit());
             let drawn = self.median.as_f64() * libm::exp(self.sigma * normal);
@@ -112,7 +112,7 @@ impl Lognormal {
     }
 }
 
-/// The part of a standard normal distribution that is below `x`.
+/// The share of a standard normal distribution below `x`.
 fn normal_below(x: f64) -> f64 {
     0.5 * libm::erfc(-x * core::f64::consts::FRAC_1_SQRT_2)
 }

@@ -1,5 +1,5 @@
-//! Flows that arrive while a run goes on: many short ones and few long ones, as captures have them,
-//! or drawn. Sans-IO and deterministic: columns come in, arrivals in order of time go out.
+//! Flows that arrive during a run: many short and few long ones, from captures or drawn from
+//! distributions. Sans-IO and deterministic: turns columns of flows into arrivals in order of time.
 //!
 //! ```
 //! # use fullpipe_units::{Rate, Span};

@@ -1,4 +1,4 @@
-//! How flows are made of what a workload was told: the model, as it is written.
+//! Workload models: the ways in which flows are made from a source, as written in a scenario.
 
 use core::str::FromStr;
 
@@ -6,116 +6,120 @@ use fullpipe_units::{Bytes, nearest};
 
 use crate::law::{BoundedPareto, Lognormal};
 
-/// What may be written, once: errors, schema, help and documentation come from it.
+/// The description of a model, from which errors, schema, help and documentation are derived.
 #[derive(Debug)]
 pub struct Described {
-    /// The word that it begins with.
+    /// Name, with which the text begins.
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// Purpose, as a phrase.
     pub purpose: &'static str,
-    /// What is written behind the word: names with what they mean, each followed by its value.
+    /// Options after the name: names with their meaning. In the text, each name is followed by its
+    /// value.
     pub options: &'static [(&'static str, &'static str)],
-    /// As it may be written.
+    /// An example of the text.
     pub example: &'static str,
-    /// What it needs for a source.
+    /// Kind of source that it needs.
     pub source: Needs,
 }
 
-/// What a model needs for a source.
+/// Kind of source that a model needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Flows that were seen, or a preset.
+    /// Recorded flows, or a preset.
     Flows,
     /// A file of sizes with shares.
     Cdf,
-    /// None: it says everything itself.
+    /// No source: its options define everything.
     Nothing,
 }
 
-/// The models.
+/// All models.
 pub const MODELS: [Described; 6] = [
     Described {
         name: "replay",
-        purpose: "flows as they were seen: each chunk at its offset, pauses kept",
+        purpose: "recorded flows, unchanged: each chunk at its offset, with its pauses",
         options: &[],
         example: "replay",
         source: Needs::Flows,
     },
     Described {
         name: "collapsed",
-        purpose: "each flow as one transfer at its start, without pauses",
+        purpose: "each recorded flow as one transfer at its start, without pauses",
         options: &[],
         example: "collapsed",
         source: Needs::Flows,
     },
     Described {
         name: "synthetic",
-        purpose: "gaps between starts and volumes shuffled, each by itself; without pauses",
+        purpose: "gaps between starts and flow sizes of the recorded flows, shuffled independently; without pauses",
         options: &[],
         example: "synthetic",
         source: Needs::Flows,
     },
     Described {
         name: "cdf",
-        purpose: "volumes of the distribution in a file, arrivals at random (Poisson)",
+        purpose: "flow sizes from the distribution in a file, Poisson arrivals",
         options: &[],
         example: "cdf",
         source: Needs::Cdf,
     },
     Described {
         name: "bounded_pareto",
-        purpose: "volumes of a Pareto distribution between two bounds, arrivals at random (Poisson)",
+        purpose: "flow sizes from a Pareto distribution between two bounds, Poisson arrivals",
         options: &[
             (
                 "shape",
-                "exponent of the tail: the part of flows above x falls as x^-shape",
+                "exponent of the tail: the share of flows larger than x falls as x^-shape",
             ),
-            ("min", "no flow is smaller"),
-            ("max", "no flow is larger"),
+            ("min", "size of the smallest flow"),
+            ("max", "size of the largest flow"),
         ],
         example: "bounded_pareto shape 0.6 min 400B max 2GB",
         source: Needs::Nothing,
     },
     Described {
         name: "lognormal",
-        purpose: "volumes of lognormal distributions, each with its share, arrivals at random (Poisson)",
+        purpose: "flow sizes from a mix of lognormal distributions, each with a share of the flows, Poisson arrivals",
         options: &[
             (
                 "share",
-                "the part of all flows that are of this one, 100% where there is one",
+                "share of the flows from this distribution; 100% if it is the only one",
             ),
-            ("median", "half of them are smaller"),
-            ("sigma", "standard deviation of the natural logarithm"),
-            ("max", "no flow is larger; 1TB where nothing is said"),
+            ("median", "median size"),
+            (
+                "sigma",
+                "standard deviation of the natural logarithm of the size",
+            ),
+            ("max", "size of the largest flow; 1TB by default"),
         ],
         example: "lognormal share 90% median 1.5kB sigma 1.3, share 10% median 100kB sigma 2 max 2GB",
         source: Needs::Nothing,
     },
 ];
 
-/// How flows are made of what a workload was told.
+/// A workload model: the way in which flows are made from a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
-    /// As they were seen.
+    /// Recorded flows, unchanged.
     Replay,
-    /// Each as one transfer.
+    /// Each recorded flow as one transfer.
     Collapsed,
-    /// Gaps and volumes shuffled.
+    /// Gaps and sizes of the recorded flows, shuffled.
     Synthetic,
-    /// Volumes by a file.
+    /// Sizes from a distribution in a file.
     Cdf,
-    /// Volumes by a bounded Pareto distribution.
+    /// Sizes from a bounded Pareto distribution.
     BoundedPareto(BoundedPareto),
-    /// Volumes by lognormal distributions.
+    /// Sizes from lognormal distributions.
     Lognormal(Vec<Lognormal>),
 }
 
-/// Why something was refused.
+/// The reason why a value was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What is wrong with it.
+    /// Problem with the value.
     pub problem: String,
-    /// What to write instead.
+    /// Suggested fix.
     pub fix: String,
 }
 
@@ -128,14 +132,14 @@ impl Refusal {
     }
 }
 
-/// No flow is larger where nothing else is said.
+/// Size of the largest flow by default.
 const LARGEST: Bytes = Bytes::new(1_000_000_000_000);
 
 impl Model {
     /// Reads a model with its options.
     ///
     /// # Errors
-    /// With the nearest name, or what is missing.
+    /// An unknown name, with the nearest one, or a problem with the options.
     pub fn parse(text: &str) -> Result<Model, Refusal> {
         let (name, options) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         let Some(described) = MODELS.iter().find(|described| described.name == name) else {
@@ -161,7 +165,7 @@ impl Model {
         }
     }
 
-    /// What it says of itself.
+    /// The model's description.
     pub fn described(&self) -> &'static Described {
         let place = match self {
             Model::Replay => 0,
@@ -184,8 +188,8 @@ fn pareto(options: &str, described: &Described, like: &str) -> Result<BoundedPar
     };
     if law.min == Bytes::ZERO || law.min >= law.max || law.max > LARGEST {
         return Err(Refusal::new(
-            format!("min {} and max {} hold no flow", law.min, law.max),
-            format!("let min be 1B or more, max more than that and at most {LARGEST}"),
+            format!("min {} and max {} allow no flow", law.min, law.max),
+            format!("give a min of 1B or more, and a max above it of at most {LARGEST}"),
         ));
     }
     Ok(law)
@@ -214,12 +218,12 @@ fn lognormal(options: &str, described: &Described, like: &str) -> Result<Vec<Log
             sigma: words.number("sigma")?,
             max,
         };
-        // Draws beyond max are made anew: below the median that would be most of them.
+        // Draws beyond max are repeated: with max below the median, that would be most of them.
         if part.median == Bytes::ZERO || part.max < part.median || part.max > LARGEST {
             let fix =
-                format!("let median be 1B or more, and max at least that and at most {LARGEST}");
+                format!("give a median of 1B or more, and a max from it to at most {LARGEST}");
             return Err(Refusal::new(
-                format!("median {} and max {} hold no flow", part.median, part.max),
+                format!("median {} and max {} allow no flow", part.median, part.max),
                 fix,
             ));
         }
@@ -232,8 +236,8 @@ fn lognormal(options: &str, described: &Described, like: &str) -> Result<Vec<Log
     let all: f64 = parts.iter().map(|part| part.share).sum();
     if (all - 1.0).abs() > 1e-6 {
         return Err(Refusal::new(
-            format!("the shares sum up to {}%", all * 100.0),
-            "let them sum up to 100%",
+            format!("the shares add up to {}%", all * 100.0),
+            "make them add up to 100%",
         ));
     }
     Ok(parts)
@@ -245,11 +249,14 @@ fn share(text: &str, like: &str) -> Result<f64, Refusal> {
         .and_then(|number| number.parse::<f64>().ok());
     match number {
         Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
-        _ => Err(Refusal::new(format!("\"{text}\" is no share"), like)),
+        _ => Err(Refusal::new(
+            format!("\"{text}\" is not a percentage above 0% and up to 100%"),
+            like,
+        )),
     }
 }
 
-/// Names, each with its value behind it.
+/// Names, each followed by its value.
 struct Words<'a> {
     pairs: Vec<(&'a str, &'a str)>,
     like: &'a str,
@@ -264,7 +271,7 @@ impl<'a> Words<'a> {
             let known: Vec<&str> = described.options.iter().map(|(name, _)| *name).collect();
             if !known.contains(&name) {
                 return Err(Refusal::new(
-                    format!("there is no option \"{name}\""),
+                    format!("unknown option \"{name}\""),
                     format!("options are {}", known.join(", ")),
                 ));
             }
@@ -272,7 +279,7 @@ impl<'a> Words<'a> {
                 return Err(Refusal::new(format!("{name} has no value"), like));
             };
             if pairs.iter().any(|(before, _)| *before == name) {
-                return Err(Refusal::new(format!("{name} is there twice"), like));
+                return Err(Refusal::new(format!("{name} is given twice"), like));
             }
             pairs.push((name, value));
         }
@@ -296,13 +303,14 @@ impl<'a> Words<'a> {
         Bytes::from_str(text).map_err(|error| Refusal::new(format!("{name}: {error}"), self.like))
     }
 
-    /// Of a tail, or a logarithm's deviation: beyond 20 it is a slip.
+    /// The exponent of a tail or the deviation of a logarithm; a value above 20 is certainly a
+    /// mistake.
     fn number(&self, name: &str) -> Result<f64, Refusal> {
         let text = self.text(name)?;
         match text.parse::<f64>() {
             Ok(value) if (0.01..=20.0).contains(&value) => Ok(value),
             _ => Err(Refusal::new(
-                format!("{name} {text} is not within 0.01 to 20"),
+                format!("{name} {text} must be 0.01 to 20"),
                 self.like,
             )),
         }

@@ -1,46 +1,46 @@
-//! Captures that can't be had, made up from what was published about them.
+//! Presets: captures that are not public, synthesized from published statistics.
 
 use fullpipe_units::{Bytes, Draw, Rng, Span, Time};
 
 use crate::flows::{Chunk, Flows};
 use crate::law::{BoundedPareto, Law};
 
-/// A capture by its name, made up anew for each seed.
+/// A synthetic capture with a name, generated anew for each seed.
 #[derive(Debug)]
 pub struct Preset {
-    /// Its name.
+    /// Name of the preset.
     pub name: &'static str,
-    /// What it stands for, in one sentence.
+    /// Purpose, in one sentence.
     pub purpose: &'static str,
-    /// What its numbers come from.
+    /// Source of its numbers.
     pub source: &'static str,
-    /// Flows a second; gaps are exponential.
+    /// Flows per second; gaps are exponential.
     pub rate: f64,
-    /// From the first start to the last.
+    /// Time from the first start to the last.
     pub span: Span,
-    /// How large flows are.
+    /// Distribution of flow sizes.
     pub volumes: BoundedPareto,
     /// Pauses within flows.
     pub pauses: Pauses,
 }
 
-/// Some flows pause: how many, how often, and for how long. Where in the flow is drawn uniformly.
+/// Pauses within some flows. Their places in the flow are uniform.
 #[derive(Clone, Copy, Debug)]
 pub struct Pauses {
-    /// The part of the flows that have any.
+    /// Share of flows with pauses.
     pub share: f64,
-    /// The mean number in those, at least one; geometric.
+    /// Mean number of pauses in those flows, at least one; geometrically distributed.
     pub mean_count: f64,
-    /// No pause is shorter.
+    /// Length of the shortest pause.
     pub least: Span,
-    /// The mean of what comes on top; exponential.
+    /// Mean length in addition to the shortest; exponentially distributed.
     pub mean_beyond: Span,
 }
 
 /// The presets.
 pub static PRESETS: [Preset; 1] = [Preset {
     name: "mawi-2020-06-10",
-    purpose: "a backbone's 15 minutes: most flows are short, most bytes in long ones; a fit of published percentiles, not the trace",
+    purpose: "15 minutes of a backbone link: most flows are short, most bytes are in long flows; fitted to published percentiles, not the trace itself",
     source: "R. Bless, L. Lihotzki, M. Zitterbart, ICCRG at IETF 123 (2025): 890,000 TCP flows in 15 min, 90 % of them < 18.2 kB, a random byte with 90 % in one > 6.4 MB",
     rate: 890_000.0 / 900.0,
     span: Span::from_secs(900),
@@ -51,7 +51,7 @@ pub static PRESETS: [Preset; 1] = [Preset {
         min: Bytes::new(400),
         max: Bytes::new(2_000_000_000),
     },
-    // Nothing is published of pauses but that those above 100 ms are kept: our choice.
+    // The source publishes only that pauses above 100 ms are kept; these numbers are our choice.
     pauses: Pauses {
         share: 0.25,
         mean_count: 3.0,
@@ -60,21 +60,21 @@ pub static PRESETS: [Preset; 1] = [Preset {
     },
 }];
 
-/// No preset is longer: rows are counted with 32 bits.
+/// Limit on the number of flows: rows are counted with 32 bits.
 const MOST: usize = u32::MAX as usize;
 
 impl Preset {
-    /// The preset of that name.
+    /// The preset with this name.
     pub fn named(name: &str) -> Option<&'static Preset> {
         PRESETS.iter().find(|preset| preset.name == name)
     }
 
-    /// What the flows carry in the mean, bit/s.
+    /// Mean rate of the flows' data, in bit/s.
     pub fn offered(&self) -> f64 {
         self.rate * Law::BoundedPareto(self.volumes).mean() * 8.0
     }
 
-    /// The flows that start up to `until`; those up to an earlier time are the first of them.
+    /// The flows that start up to `until`; those up to an earlier time are a prefix of them.
     pub fn flows(&self, seed: u64, name: &str, until: Span) -> Flows {
         let stream = |usage| Rng::stream(seed, name, usage);
         let (mut gaps, mut volumes, mut pauses) =
@@ -87,7 +87,7 @@ impl Preset {
         let (mut starts, mut bytes, mut first_chunks, mut chunks) =
             (Vec::new(), Vec::new(), vec![0], Vec::new());
         let mut at = Time::ZERO;
-        // The first flow begins the capture.
+        // The first flow starts the capture.
         while at <= end && starts.len() < MOST {
             let volume = law.draw(&mut volumes);
             self.pauses.split(volume, &mut pauses, &mut chunks);
@@ -97,7 +97,7 @@ impl Preset {
             at += gap.next(&mut gaps);
         }
         Flows::with_chunks(starts, bytes, first_chunks, chunks)
-            .expect("what is drawn in order is in order")
+            .expect("flows drawn in order are in order")
     }
 }
 
@@ -110,12 +110,13 @@ impl Pauses {
         let mut cuts = Vec::new();
         loop {
             cuts.push(rng.below(volume.get()));
-            // Geometric from one on: another with 1 - 1/mean.
+            // Geometric, from one on: each pause is followed by another with probability 1 -
+            // 1/mean.
             if !rng.chance(1.0 - 1.0 / self.mean_count) {
                 break;
             }
         }
-        // Cuts at the flow's ends, or two at one place, part nothing.
+        // Cuts at the ends of the flow, or two in one place, separate nothing.
         cuts.push(0);
         cuts.sort_unstable();
         cuts.dedup();

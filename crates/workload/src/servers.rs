@@ -1,6 +1,6 @@
-//! Two servers that no congestion control can be: fluid, without delay of their own, told of all at
-//! once. One knows what each flow still has to send and serves the least of it first; the other
-//! gives every flow the same part of its rate.
+//! Two ideal servers, which no congestion control can match: fluid, without delay of their own, and
+//! informed of everything at once. One knows the remaining data of each flow and serves the
+//! smallest first; the other gives every flow an equal share of its rate.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use fullpipe_units::{Span, Time};
 use crate::ideal::{Demand, Jobs};
 
 impl Jobs {
-    /// How long each flow takes where the least remaining work that was written is served first
-    /// (SRPT), whatever is under way: no other order has a lower mean on one link.
+    /// Completion time of each flow if the least remaining work written so far is served first
+    /// (SRPT), preemptively: no other order has a lower mean on one link.
     pub fn shortest_remaining_first(&mut self) -> Vec<Span> {
         let mut server = Shortest {
             now: Time::ZERO,
@@ -25,7 +25,7 @@ impl Jobs {
         self.completions(&server.flows.served)
     }
 
-    /// How long each flow takes where all that have something to send share the rate equally
+    /// Completion time of each flow if all flows with data to send share the rate equally
     /// (processor sharing).
     pub fn shared(&mut self) -> Vec<Span> {
         let mut server = Sharing {
@@ -43,7 +43,7 @@ impl Jobs {
     }
 }
 
-/// Of each flow: what is known of its work, and when it last had none.
+/// Remaining work of each flow, in the server's terms, and the time at which it last ran out.
 struct Flows<W> {
     work: Vec<W>,
     served: Vec<Time>,
@@ -60,9 +60,9 @@ impl<W: Copy> Flows<W> {
 
 struct Shortest {
     now: Time,
-    /// Remaining work and flow; the first is served.
+    /// Remaining work and flow; the first one is served.
     waiting: BTreeSet<(Span, u32)>,
-    /// The remaining work of those that wait.
+    /// Remaining work of the waiting flows.
     flows: Flows<Span>,
 }
 
@@ -92,15 +92,14 @@ impl Shortest {
     }
 }
 
-/// Time in ns. Virtual time goes on by what each flow gets, so a flow leaves at a virtual time that
-/// is known when it comes.
+/// Times are in ns. Virtual time advances by the service that each flow gets, so the virtual time
+/// at which a flow leaves is known when it arrives.
 struct Sharing {
     now: f64,
     virtual_now: f64,
-    /// The virtual time of leaving, as bits: those of positive numbers are in the order of the
-    /// numbers.
+    /// Virtual time of leaving, as bits: positive numbers sort like their bits.
     waiting: BTreeSet<(u64, u32)>,
-    /// The virtual time of leaving of those that wait.
+    /// Virtual time of leaving of the waiting flows.
     flows: Flows<f64>,
 }
 
@@ -119,7 +118,7 @@ impl Sharing {
             self.flows.served[flow as usize] = Time::from_nanos(nearest(end));
         }
         if self.waiting.is_empty() {
-            // So virtual time stays small, and exact.
+            // Keeps virtual time small and therefore exact.
             self.virtual_now = 0.0;
         }
         self.now = until;

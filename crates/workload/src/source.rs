@@ -1,4 +1,4 @@
-//! Where arrivals come from: flows that were seen, or a law.
+//! Sources of arrivals: recorded flows, or a distribution.
 
 use std::sync::Arc;
 
@@ -13,31 +13,31 @@ use crate::preset::Preset;
 /// A flow that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Since the workload's start.
+    /// Time since the workload's start.
     pub at: Time,
-    /// What it carries.
+    /// Size of the flow.
     pub bytes: Bytes,
-    /// Its pauses, if it has any: [`Arrivals::chunks`].
+    /// Its pauses, if any, for [`Arrivals::chunks`].
     pub chunks: Chunks,
 }
 
-/// What a model works on.
+/// Input of a model.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// Flows that were seen.
+    /// Recorded flows.
     Flows(Arc<Flows>),
-    /// A capture by its name.
+    /// A preset.
     Preset(&'static Preset),
-    /// Sizes with shares.
+    /// Flow sizes with shares.
     Cdf(Arc<Cdf>),
 }
 
-/// A workload, ready to be drawn from; cloning it copies no flows.
+/// A workload, ready to generate arrivals; cloning it copies no flows.
 #[derive(Clone, Debug)]
 pub struct ArrivalSource {
     kind: SourceKind,
-    /// Gaps between starts are so many times as long as in the model; a law's are a second in the
-    /// mean.
+    /// Factor by which gaps between starts are longer than in the model. The mean gap of a
+    /// distribution is one second before this factor.
     stretch: f64,
 }
 
@@ -47,7 +47,7 @@ enum SourceKind {
     Drawn(Law),
 }
 
-/// Flows that were seen, or could have been.
+/// Recorded flows, or a synthetic preset.
 #[derive(Clone, Debug)]
 enum Trace {
     Flows(Arc<Flows>),
@@ -62,10 +62,9 @@ enum Order {
 }
 
 impl ArrivalSource {
-    /// A model on its input.
+    /// A model with its input.
     ///
-    /// # Errors
-    /// When the two don't go together.
+    /// # Errors If the input does not fit the model.
     pub fn new(model: &Model, input: Option<Input>) -> Result<ArrivalSource, Refusal> {
         let kind = match (model, input) {
             (Model::BoundedPareto(law), None) => SourceKind::Drawn(Law::BoundedPareto(*law)),
@@ -79,31 +78,30 @@ impl ArrivalSource {
         Ok(ArrivalSource { kind, stretch: 1.0 })
     }
 
-    /// Whether a load must be given: a law has no rate of its own.
+    /// Whether a load must be given, since a distribution has no rate of its own.
     pub fn needs_load(&self) -> bool {
         matches!(self.kind, SourceKind::Drawn(_))
     }
 
-    /// The same flows, arriving faster or slower, so that what they carry is `load` of `capacity`
-    /// in the mean. Pauses within a flow stay. What they carry is payload, so `capacity` is what a
-    /// link has left for that.
+    /// Returns the same flows, arriving faster or slower, so that their mean rate is `load` of
+    /// `capacity`. Pauses within a flow stay. The rate counts payload, so `capacity` is the part of
+    /// a link's rate available for payload.
     ///
-    /// # Errors
-    /// When all flows start at once.
+    /// # Errors If all flows start at once.
     pub fn at_load(mut self, load: f64, capacity: Rate) -> Result<ArrivalSource, Refusal> {
         let offered = self.offered();
         if !offered.is_finite() {
             return Err(Refusal::new(
-                "all its flows start at once",
-                "leave load out, or give flows that start one after the other",
+                "all flows of the source start at once",
+                "omit load, or give flows with different start times",
             ));
         }
         self.stretch *= offered / (load * capacity.as_f64());
         Ok(self)
     }
 
-    /// What the flows carry in the mean, bit/s; infinite where all start at once. For a preset, as
-    /// its law says.
+    /// Mean rate of the flows' data in bit/s; infinite if all flows start at once. For a preset,
+    /// the mean of its distribution.
     pub fn offered(&self) -> f64 {
         let model = match &self.kind {
             SourceKind::Seen {
@@ -119,7 +117,7 @@ impl ArrivalSource {
         model / self.stretch
     }
 
-    /// How many flows arrive up to `until`, about.
+    /// Approximate number of flows that arrive up to `until`.
     pub fn count(&self, until: Span) -> u64 {
         let seconds = until.as_secs_f64() / self.stretch;
         match &self.kind {
@@ -138,7 +136,7 @@ impl ArrivalSource {
         }
     }
 
-    /// The arrivals of a run up to `until`, in order of time. `name` is the workload's.
+    /// The arrivals of a run up to `until`, in order of time, for the workload `name`.
     pub fn arrivals(&self, seed: u64, name: &str, until: Span) -> Arrivals {
         let stream = |usage| Rng::stream(seed, name, usage);
         let state = match &self.kind {
@@ -193,15 +191,15 @@ fn mismatch(model: &Model) -> Refusal {
     let (needs, fix) = match described.source {
         Needs::Flows => (
             "flows",
-            "give flows.parquet as `fullpipe workload extract` makes it, or a preset",
+            "give a flows.parquet from `fullpipe workload extract`, or a preset",
         ),
         Needs::Cdf => ("a distribution", "give a file of lines \"BYTES SHARE\""),
-        Needs::Nothing => ("no source", "leave source out"),
+        Needs::Nothing => ("no source", "omit source"),
     };
     Refusal::new(format!("{} needs {needs}", described.name), fix)
 }
 
-/// Arrivals, one after the other; memory beside the flows is 8 bytes each where they are shuffled.
+/// An iterator over arrivals; needs 8 bytes per flow in addition to the flows if they are shuffled.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     state: State,
@@ -211,13 +209,13 @@ pub struct Arrivals {
 
 #[derive(Clone, Debug)]
 enum State {
-    /// One after the other.
+    /// Flows in recorded order.
     InOrder {
         flows: Arc<Flows>,
         replayed: bool,
         next: usize,
     },
-    /// Each gap and each volume once, in an order of its own.
+    /// Each gap and each size once, each in an order of its own.
     Shuffled {
         flows: Arc<Flows>,
         gaps: Vec<u32>,
@@ -256,7 +254,7 @@ impl State {
     }
 }
 
-/// Fisher and Yates'.
+/// Fisher-Yates shuffle.
 fn shuffled(rows: core::ops::Range<u32>, rng: &mut Rng) -> Vec<u32> {
     let mut rows: Vec<u32> = rows.collect();
     for last in (1..rows.len()).rev() {
@@ -266,7 +264,7 @@ fn shuffled(rows: core::ops::Range<u32>, rng: &mut Rng) -> Vec<u32> {
 }
 
 impl Arrivals {
-    /// The chunks of an arrival; none where everything is written at its start.
+    /// The chunks of an arrival; empty if all its data is written at its start.
     pub fn chunks(&self, of: Chunks) -> &[Chunk] {
         match &self.state {
             State::InOrder { flows, .. } => flows.chunks(of),

@@ -1,4 +1,4 @@
-//! The reference page of workloads has the models and presets as they are declared.
+//! Compares the reference page on workloads with the models and presets as declared.
 //! `FULLPIPE_BLESS=1` writes the table of models.
 
 use fullpipe_workload::{MODELS, Needs, PRESETS};

@@ -16,7 +16,7 @@ fn chunk(ms: u64, bytes: u64) -> Chunk {
     }
 }
 
-/// 1000 B at 5 ms; 600 B, a pause of 200 ms and 400 B from 10 ms on; 500 B at 25 ms.
+/// 1000 B at 5 ms; 600 B at 10 ms, and 400 B after a pause of 200 ms; 500 B at 25 ms.
 fn three() -> Arc<Flows> {
     let bytes = [1000, 1000, 500].map(Bytes::new).to_vec();
     let chunks = vec![
@@ -66,7 +66,7 @@ fn a_replay_keeps_the_pauses_and_a_collapsed_flow_has_none() {
     );
     assert!(
         replayed[0].chunks.is_whole() && replayed[2].chunks.is_whole(),
-        "one chunk is no pause"
+        "a single chunk has no pause"
     );
     assert!(arrivals(&collapsed).all(|one| one.chunks.is_whole()));
     assert_eq!(replay.arrivals(1, "web", Span::from_millis(19)).count(), 2);
@@ -135,7 +135,7 @@ fn synthetic_flows_are_the_same_gaps_and_volumes_in_other_orders() {
     assert_eq!(
         one.last().expect("a thousand").0,
         Time::from_nanos(999 * 999),
-        "so the load is the same"
+        "hence the load is the same"
     );
     assert_ne!(drawn_starts, starts);
     assert_eq!(one, drawn(1, "web"));
@@ -150,14 +150,14 @@ fn a_model_and_its_source_must_go_together() {
             .expect_err("they don't go together");
         format!("{}; {}", refusal.problem, refusal.fix)
     };
-    assert!(refused("replay", None).starts_with("replay needs flows; give flows.parquet"));
+    assert!(refused("replay", None).starts_with("replay needs flows; give a flows.parquet"));
     assert!(refused("cdf", Some(Input::Flows(three()))).starts_with("cdf needs a distribution"));
     assert!(
         refused(
             "bounded_pareto shape 1 min 1kB max 1MB",
             Some(Input::Flows(three()))
         )
-        .contains("leave source out")
+        .contains("omit source")
     );
     let at_once =
         Arc::new(Flows::new(vec![at(1), at(1)], vec![Bytes::new(1); 2]).expect("these are flows"));
@@ -197,6 +197,6 @@ fn columns_that_are_no_flows_are_refused_with_their_row() {
     assert_eq!(
         one(vec![0, 2], vec![chunk(0, 100)]),
         Err(FlowsError::Chunks(0)),
-        "a list beyond the column's end"
+        "a list that exceeds the column"
     );
 }

@@ -1,4 +1,4 @@
-//! Sizes that are drawn, against the laws that they are drawn from.
+//! Drawn sizes, compared with the distributions that they are drawn from.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ fn law(text: &str) -> Law {
     match Model::parse(text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}")) {
         Model::BoundedPareto(law) => Law::BoundedPareto(law),
         Model::Lognormal(parts) => Law::Lognormal(parts),
-        model => panic!("{model:?} is no law"),
+        model => panic!("{model:?} is not a distribution"),
     }
 }
 
@@ -26,7 +26,7 @@ fn mean(sizes: &[f64]) -> f64 {
     sizes.iter().sum::<f64>() / sizes.len() as f64
 }
 
-/// The part of them up to `size`.
+/// The share of them up to `size`.
 fn up_to(sizes: &[f64], size: f64) -> f64 {
     sizes.partition_point(|drawn| *drawn <= size) as f64 / sizes.len() as f64
 }
@@ -35,7 +35,7 @@ fn up_to(sizes: &[f64], size: f64) -> f64 {
 fn a_bounded_pareto_has_its_tail_its_bounds_and_its_mean() {
     let bounded = law("bounded_pareto shape 1.5 min 1kB max 1MB");
     let sizes = drawn(&bounded);
-    // 1 - F(x) = ((min / x)^1.5 - (min / max)^1.5) / (1 - (min / max)^1.5), at ten times the least.
+    // 1 - F(x) = ((min / x)^1.5 - (min / max)^1.5) / (1 - (min / max)^1.5), at ten times min.
     let beyond =
         (0.1 * 0.1_f64.sqrt() - 0.001 * 0.001_f64.sqrt()) / (1.0 - 0.001 * 0.001_f64.sqrt());
     assert!((1.0 - up_to(&sizes, 10_000.0) - beyond).abs() < 0.001);
@@ -60,14 +60,14 @@ fn lognormals_have_their_medians_shares_cuts_and_means() {
     assert!((up_to(&sizes, 10_000.0 * core::f64::consts::E) - 0.8413).abs() < 0.002);
     assert!(
         (single.mean() - 10_000.0 * libm::exp(0.5)).abs() < 1.0,
-        "no cut that would count"
+        "the cut has no visible effect"
     );
     assert!((mean(&sizes) / single.mean() - 1.0).abs() < 0.01);
     let mixed =
         law("lognormal share 80% median 1kB sigma 0.5, share 20% median 1MB sigma 2 max 10MB");
     let sizes = drawn(&mixed);
-    // Those of the second below 30 kB: ln(30 / 1000) / 2 = -1.753, 3.98 % of what is below its cut,
-    // 87.52 %.
+    // The second distribution below 30 kB: ln(30 / 1000) / 2 = -1.753, so 3.98 % of the part below
+    // its cut, which is 87.52 %.
     assert!((up_to(&sizes, 30_000.0) - (0.8 + 0.2 * 0.0398 / 0.8752)).abs() < 0.002);
     assert!(sizes[sizes.len() - 1] <= 1e7);
     assert!(
@@ -111,7 +111,10 @@ fn a_file_is_a_distribution_of_straight_lines() {
     );
     assert_eq!(problem("1000 0.5\n500 1").0, Some(2));
     assert_eq!(problem("1000").1, "not two numbers");
-    assert_eq!(problem("1000 half").1, "\"1000 half\" is no size and share");
+    assert_eq!(
+        problem("1000 half").1,
+        "\"1000 half\" is not a size and a share"
+    );
     assert_eq!(problem("0 1").1, "the largest flow has 0 bytes");
 }
 
@@ -146,28 +149,31 @@ fn every_model_reads_its_own_example_and_refuses_slips_with_what_was_meant() {
     );
     assert_eq!(
         refused("bounded_pareto shape 1.2 min 1kB min 2kB max 1GB"),
-        format!("min is there twice; {like}")
+        format!("min is given twice; {like}")
     );
     assert_eq!(
         refused("bounded_pareto shape 0 min 1kB max 1GB"),
-        format!("shape 0 is not within 0.01 to 20; {like}")
+        format!("shape 0 must be 0.01 to 20; {like}")
     );
     assert_eq!(
         refused("bounded_pareto alpha 1 min 1kB max 1GB"),
-        "there is no option \"alpha\"; options are shape, min, max"
+        "unknown option \"alpha\"; options are shape, min, max"
     );
     assert!(refused("bounded_pareto shape 1 min 1000 max 1GB").starts_with("min: "));
-    assert!(refused("bounded_pareto shape 1 min 1MB max 1kB").contains("hold no flow"));
+    assert!(refused("bounded_pareto shape 1 min 1MB max 1kB").contains("allow no flow"));
     assert!(
         refused("lognormal share 80% median 1kB sigma 1, share 10% median 1MB sigma 1")
-            .starts_with("the shares sum up to 90%")
+            .starts_with("the shares add up to 90%")
     );
     assert!(
         refused("lognormal median 1kB sigma 1, share 10% median 1MB sigma 1")
             .starts_with("\"median 1kB sigma 1\" has no share")
     );
-    assert!(refused("lognormal share half median 1kB sigma 1").starts_with("\"half\" is no share"));
-    assert!(refused("lognormal median 1MB sigma 1 max 1kB").contains("hold no flow"));
+    assert!(
+        refused("lognormal share half median 1kB sigma 1")
+            .starts_with("\"half\" is not a percentage")
+    );
+    assert!(refused("lognormal median 1MB sigma 1 max 1kB").contains("allow no flow"));
 }
 
 #[test]
@@ -181,7 +187,7 @@ fn a_law_arrives_at_the_load_that_it_is_given() {
         assert!(source.needs_load(), "{text}");
         let source = source
             .at_load(0.8, Rate::from_mbps(100))
-            .expect("a law has a mean");
+            .expect("a distribution has a mean");
         let bytes: u64 = source
             .arrivals(1, "web", Span::from_secs(600))
             .map(|arrival| arrival.bytes.get())
@@ -191,8 +197,8 @@ fn a_law_arrives_at_the_load_that_it_is_given() {
     }
 }
 
-/// What the slides say of the trace: flows, the size below which 90 % of them are, and the size of
-/// the flows above which 90 % of the bytes are.
+/// Statistics as published for the trace: number of flows, the size below which 90 % of them lie,
+/// and the size of the flows above which 90 % of the bytes lie.
 fn published(sizes: &mut [u64]) -> (usize, f64, f64) {
     sizes.sort_unstable();
     let all: u64 = sizes.iter().sum();
@@ -212,8 +218,8 @@ fn published(sizes: &mut [u64]) -> (usize, f64, f64) {
 fn the_backbone_has_its_published_percentiles() {
     let preset = Preset::named("mawi-2020-06-10").expect("a preset");
     let replay = ArrivalSource::new(&Model::Replay, Some(Input::Preset(preset)))
-        .expect("it stands for flows");
-    // 277 kB in the mean, 989 flows a second.
+        .expect("a preset is a source of flows");
+    // A mean of 277 kB, 989 flows per second.
     assert!(
         (replay.offered() / 2.19e9 - 1.0).abs() < 0.01,
         "{}",

@@ -1,4 +1,4 @@
-//! Flows that arrive: where they come from, and what they are compared with.
+//! Flow arrivals: their sources, and the ideal servers to compare with.
 
 mod docs;
 mod flows;

@@ -1,11 +1,11 @@
-//! The servers against queueing theory, and against what can be worked out by hand.
+//! The servers, compared with queueing theory and with results derived by hand.
 
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 use fullpipe_workload::{Chunk, Jobs, Wire};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A byte takes 8 us; no headers.
+/// One byte takes 8 us; there are no headers.
 const WIRE: Wire = Wire {
     rate: Rate::from_mbps(1),
     segment: Bytes::new(1000),
@@ -30,12 +30,12 @@ fn jobs(flows: &[(u64, u64)], rtt: Span) -> Jobs {
 
 #[test]
 fn the_shortest_is_served_first_and_sharers_get_equal_parts() {
-    // 80 ms of work at 0, 16 ms of it at 24 ms, 8 ms at 32 ms.
+    // 80 ms of work at 0, 16 ms at 24 ms, 8 ms at 32 ms.
     let mut jobs = jobs(&[(0, 10_000), (24, 2_000), (32, 1_000)], Span::ZERO);
-    // The third finds the second with as much left as itself; who came first is served first.
+    // The third flow finds the second with equal work left; the earlier flow is served first.
     assert_eq!(jobs.shortest_remaining_first(), [ms(104), ms(16), ms(16)]);
-    // From 24 ms on halves, from 32 ms thirds until the third has its 8 ms at 56 ms; the second has
-    // had 12, leaves at 64 ms; the first has had 40 by then.
+    // Halves from 24 ms on, thirds from 32 ms on until the third flow has its 8 ms at 56 ms. The
+    // second has had 12 ms by then and leaves at 64 ms, when the first has had 40 ms.
     assert_eq!(jobs.shared(), [ms(104), ms(40), ms(24)]);
 }
 
@@ -69,8 +69,8 @@ fn flows_that_do_not_overlap_take_as_long_as_alone() {
         .iter()
         .map(|(bytes, chunks)| wire.alone(Bytes::new(*bytes), chunks, rtt))
         .collect();
-    // 1.5 RTT and 1448 B in two packets; the pauses' last chunk is written at 200 ms and has three
-    // packets.
+    // 1.5 RTT and 1448 B in two packets; with pauses, the last chunk is written at 200 ms and has
+    // three packets.
     assert_eq!(alone[0], ms(45) + Span::from_micros(8 * (1_448 + 2 * 52)));
     assert_eq!(
         alone[1],
@@ -80,8 +80,8 @@ fn flows_that_do_not_overlap_take_as_long_as_alone() {
     assert_eq!(jobs.shared(), alone);
 }
 
-/// Poisson arrivals at a load, with sizes that are drawn: work in s, and how long each took with
-/// both servers.
+/// Poisson arrivals at a load, with drawn sizes; returns the work in s of each flow, and its
+/// completion time with both servers.
 fn queue(load: f64, mean: f64, draw: impl Fn(&mut Rng) -> u64) -> Vec<(f64, f64, f64)> {
     let (mut gaps, mut sizes) = (
         Rng::stream(1, "theory", "gaps"),
@@ -114,9 +114,9 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count
 }
 
-/// Mean response of M/G/1 with SRPT (Schrage and Miller, 1966), for exponential work of mean 1 at
-/// this load: a flow of x waits `(load m2(x) + load x^2 (1 - F(x))) / 2 (1 - rho(x))^2` and is then
-/// served in the integral of `dt / (1 - rho(t))`.
+/// Mean response time of M/G/1 with SRPT (Schrage and Miller, 1966), for exponential work of mean 1
+/// at this load: a flow of x waits `(load m2(x) + load x^2 (1 - F(x))) / 2 (1 - rho(x))^2` and is
+/// then served in the integral of `dt / (1 - rho(t))`.
 fn schrage_and_miller(load: f64) -> f64 {
     let step = 1e-3;
     let (mut response, mut rho, mut second, mut served) = (0.0, 0.0, 0.0, 0.0);
@@ -147,7 +147,7 @@ fn mean_responses_are_those_of_theory() {
         (measured / theory - 1.0).abs() < 0.02,
         "SRPT: {measured} of {theory}"
     );
-    // Processor sharing: 1 / (1 - load) whatever the law, of every size.
+    // Processor sharing: 1 / (1 - load) for flows of every size, whatever the distribution.
     let measured = mean(flows.iter().map(|flow| flow.2)) / (one * 8e-6);
     assert!(
         (measured * (1.0 - load) - 1.0).abs() < 0.02,
@@ -169,7 +169,7 @@ fn mean_responses_are_those_of_theory() {
 
 #[test]
 fn sharing_does_not_mind_the_law_and_the_shortest_first_is_never_worse_in_the_mean() {
-    // Nine of ten flows have 10 kB, one has a megabyte.
+    // Nine of ten flows have 10 kB, the tenth has a megabyte.
     let flows = queue(0.6, 109_000.0, |rng| {
         if rng.chance(0.9) { 10_000 } else { 1_000_000 }
     });
@@ -181,7 +181,7 @@ fn sharing_does_not_mind_the_law_and_the_shortest_first_is_never_worse_in_the_me
     assert!(mean(flows.iter().map(|flow| flow.1)) < shared);
 }
 
-/// Flows as (start, chunks of (pause in front of it, bytes)), in us.
+/// Flows as (start, chunks of (pause before the chunk, bytes)), in us.
 fn flows(chunks: core::ops::Range<usize>) -> impl Strategy<Value = Vec<(u64, Vec<(u64, u64)>)>> {
     vec(
         (0..200_000_u64, vec((1..30_000_u64, 1..5_000_u64), chunks)),
@@ -189,7 +189,7 @@ fn flows(chunks: core::ops::Range<usize>) -> impl Strategy<Value = Vec<(u64, Vec
     )
 }
 
-/// How long each takes alone, with the shortest first, and with equal parts.
+/// Completion time of each flow: alone, with the shortest first, and with equal shares.
 fn served(flows: &[(u64, Vec<(u64, u64)>)], rtt: Span) -> [Vec<Span>; 3] {
     let wire = Wire {
         header: Bytes::new(52),
@@ -215,7 +215,7 @@ fn served(flows: &[(u64, Vec<(u64, u64)>)], rtt: Span) -> [Vec<Span>; 3] {
     [alone, jobs.shortest_remaining_first(), jobs.shared()]
 }
 
-/// What the sharers' fluid is rounded by.
+/// Rounding error of the sharing server's fluid model.
 const LITTLE: Span = Span::from_nanos(10);
 
 proptest! {

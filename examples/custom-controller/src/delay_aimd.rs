@@ -1,8 +1,7 @@
-//! The controller: additive increase while the queue is short, multiplicative decrease when it is
-//! not.
+//! The controller: additive increase while the queue is short, multiplicative decrease otherwise.
 //!
-//! Once a round trip it compares the round's smallest RTT with the connection's: the difference is
-//! the standing queue.
+//! Once per round trip it compares the round's smallest RTT with the connection's: the difference
+//! is the delay of the standing queue.
 
 use fullpipe::cc::common::round::RoundCounter;
 use fullpipe::cc::common::window::loss_window;
@@ -12,20 +11,20 @@ use fullpipe::cc::{
 };
 use fullpipe::prelude::*;
 
-/// What the algorithm says of itself: scenario keys, error messages and trace columns come from
-/// here.
+/// The declaration of the algorithm, from which scenario keys, error messages and trace columns
+/// are derived.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "delayaimd",
-    purpose: "Keeps the standing queue below a target: one segment more a round, a tenth less above it.",
+    purpose: "Keeps the standing queue below a target: +1 segment per round below it, -10% above it.",
     specifications: &[Specification {
         name: "examples/custom-controller",
-        note: "made up here, to show the contract",
+        note: "invented for this example of the contract",
     }],
     params: &Params::ROWS,
     profiles: &[],
     preset_of: None,
     fields: DelayAimd::FIELDS,
-    // The transport runs PRR down to our ssthresh after a loss.
+    // After a loss, the transport reduces the window to our ssthresh by PRR.
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
     random: false,
@@ -33,19 +32,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 params! {
-    /// What a scenario may set.
+    /// The parameters that a scenario may set.
     struct Params {
         target: Span = Param::number(0.005, 0.0001..=1.0).unit("s")
-            .says("the standing queue that is still accepted", "this file"),
+            .says("largest accepted delay of the standing queue", "this file"),
         beta: f64 = Param::number(0.9, 0.1..=0.99)
-            .says("what is left of the window when the queue is longer", "this file"),
+            .says("factor applied to the window when the queue is longer", "this file"),
     }
 }
 
 fields! {
     impl DelayAimd as cc {
-        state: Field::state(&NAMES, "what governs the window") => cc.state as usize,
-        queue: Field::value("s", "standing queue of the last round") => cc.queue,
+        state: Field::state(&NAMES, "phase of the algorithm") => cc.state as usize,
+        queue: Field::value("s", "delay of the standing queue in the last round") => cc.queue,
     }
 }
 
@@ -53,7 +52,7 @@ fields! {
 enum State {
     SlowStart,
     Avoidance,
-    /// The window was reduced; the ACKs of one more round still show the queue of before.
+    /// The window was reduced; for one more round, ACKs still show the earlier queue.
     Settling,
     Recovery,
 }
@@ -68,13 +67,13 @@ pub struct DelayAimd {
     ssthresh: Bytes,
     state: State,
     round: RoundCounter,
-    /// Smallest RTT of this round.
+    /// Smallest RTT of the current round.
     least: Span,
     queue: Span,
 }
 
 impl DelayAimd {
-    /// One for a connection, with the parameters of the scenario.
+    /// Creates the controller of one connection, with the parameters of the scenario.
     pub fn new(config: &Config) -> DelayAimd {
         DelayAimd {
             params: Params::read(config),
@@ -124,7 +123,7 @@ impl Controller for DelayAimd {
         if let Some(rtt) = ack.rtt {
             self.least = self.least.min(rtt.raw);
         }
-        // A window that was not used proves nothing, so it does not grow.
+        // A window that was not fully used does not grow: its ACKs prove nothing about its size.
         if self.state == State::SlowStart && cx.conn.cwnd_limited {
             self.cwnd += ack.newly_acked;
             if self.cwnd >= self.ssthresh {

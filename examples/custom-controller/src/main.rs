@@ -1,4 +1,4 @@
-//! A congestion controller of one's own, alone and against CUBIC: `cargo run`.
+//! A custom congestion controller, alone and against CUBIC: `cargo run`.
 
 mod delay_aimd;
 
@@ -39,8 +39,8 @@ fn main() -> Result<(), Error> {
             ""
         );
     }
-    // BBR's own test cases judge what a controller declares; one that is no BBR has none of its
-    // states.
+    // BBR's test cases check the states that a controller declares; a controller that is not a BBR
+    // has none of BBR's states.
     let cases = conformance::run(&registry(), "delayaimd", &[])?;
     let skipped = cases.count(conformance::Verdict::Skipped);
     println!(
@@ -51,12 +51,12 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The algorithms, and ours.
+/// Returns the built-in algorithms and ours.
 fn registry() -> Registry {
     Registry::default().with(&delay_aimd::DESCRIPTOR)
 }
 
-/// Why the first condition could not be measured.
+/// Returns the reason why the first condition could not be measured.
 fn why(cases: &conformance::Report) -> &str {
     cases.outcomes[0]
         .judged()
@@ -64,8 +64,7 @@ fn why(cases: &conformance::Report) -> &str {
         .map_or("", |judged| &judged.why)
 }
 
-/// Runs the scenario with these two algorithms. Ours has a name once the registry has its
-/// descriptor.
+/// Runs the scenario with these two algorithms. The registry's descriptor gives ours its name.
 fn compare(flows: [&str; 2]) -> Result<Run, Error> {
     let set = |(number, cc): (usize, &str)| (format!("flow.{number}.cc"), cc.to_owned());
     let overrides: Vec<_> = flows.into_iter().enumerate().map(set).collect();
@@ -77,7 +76,7 @@ fn compare(flows: [&str; 2]) -> Result<Run, Error> {
     )
 }
 
-/// How often the trace's table of transitions has that reason.
+/// Returns the number of state transitions in the trace with that reason.
 fn transitions(trace: &Trace, reason: &str) -> usize {
     let reasons = trace
         .table("transitions")
@@ -111,7 +110,7 @@ mod tests {
             why(&conformance::run(&registry(), "delayaimd", &[])?),
             "delayaimd has no state startup"
         );
-        // Declares what BBRv3 does, under a name of its own: what a changed copy of it would be.
+        // Declares the same as BBRv3 under another name, as a modified copy would.
         static OURS: Descriptor = Descriptor {
             name: "ourbbr",
             ..BBR3
@@ -128,10 +127,10 @@ mod tests {
             "cc = \"delayaimd\"\nparams = { taget = 0.01 }",
             1,
         );
-        let scenario =
-            Scenario::parse(&text, "scenario.toml").expect("parameters are checked by the runner");
-        let refused =
-            fullpipe::run(&scenario, &registry(), TraceLevel::Off).expect_err("there is no taget");
+        let scenario = Scenario::parse(&text, "scenario.toml")
+            .expect("parameters are checked only by the runner");
+        let refused = fullpipe::run(&scenario, &registry(), TraceLevel::Off)
+            .expect_err("there is no parameter taget");
         assert!(refused.fix().contains("target"), "{refused}");
     }
 }

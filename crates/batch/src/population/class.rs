@@ -1,4 +1,4 @@
-//! The paths of one class: what they have in common, and what each value is drawn from.
+//! The paths of one class: their common scenario, and the distributions of their values.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use super::draw::Distribution;
 
 pub(super) const BUFFER: &str = "path.buffer";
 
-/// Paths of one kind.
+/// A class of paths.
 #[derive(Debug)]
 pub(super) struct Class {
     pub(super) name: String,
     pub(super) share: f64,
     template: Template,
-    /// The path that the template has, for what is not drawn.
+    /// The template's path, for values that are not drawn.
     path: Table,
     pub(super) draws: Draws,
 }
 
-/// What is drawn, by the scenario's key.
+/// Distributions by the scenario's key.
 pub(super) type Draws = BTreeMap<String, Draw>;
 
 #[derive(Clone, Debug)]
 pub(super) struct Draw {
     pub(super) from: Distribution,
-    /// The least packets of a buffer that is given in BDP.
+    /// Minimum size in packets of a buffer given in BDP.
     pub(super) least: Option<f64>,
 }
 
@@ -40,7 +40,7 @@ impl Class {
         draws: Draws,
     ) -> Result<Class, Error> {
         let template = Template::read(text, file)?;
-        let table: Table = toml::from_str(text).expect("it was read before");
+        let table: Table = toml::from_str(text).expect("the text was parsed before");
         let path = table
             .get("path")
             .and_then(Toml::as_table)
@@ -65,8 +65,7 @@ impl Class {
         settings
     }
 
-    /// A buffer in BDP of a small one may be less than a packet: then it is what it is to hold at
-    /// least.
+    /// Raises a buffer in BDP to its minimum: with a small BDP it could be less than a packet.
     pub(super) fn hold_some(&self, settings: &mut Vec<(&str, String)>) {
         let Some(least) = self.draws.get(BUFFER).and_then(|draw| draw.least) else {
             return;

@@ -1,14 +1,14 @@
-//! What a value is drawn from: texts with holes, each with its share.
+//! Distributions of values: texts with ranges in braces, each with its share.
 
 use crate::sweep::Range;
 use crate::{Quantity, quantity};
 use fullpipe_units::Rng;
 
-/// Draws outside of the bounds before the nearer bound is taken.
+/// Number of draws outside the bounds after which the nearer bound is taken.
 const TRIES: u32 = 1000;
 
-/// A value's distribution: one of several texts by their shares, and what stands in each one's
-/// holes.
+/// The distribution of a value: one of several texts, chosen by their shares, with drawn values in
+/// the braces.
 ///
 /// `"{5ms..40ms log}"`, `"{lognormal 30ms spread 2 in 2ms..120ms}"`, `"hold {2ms..20ms}"`, `"off"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,11 +21,11 @@ enum Piece {
     LogNormal(LogNormal),
 }
 
-/// Normal in its logarithm.
+/// A distribution whose logarithm is normal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LogNormal {
     median: f64,
-    /// exp(σ): two thirds lie between median / spread and median x spread.
+    /// exp(σ): two thirds of the draws lie between median / spread and median x spread.
     spread: f64,
     low: f64,
     high: f64,
@@ -33,10 +33,10 @@ struct LogNormal {
 }
 
 impl Distribution {
-    /// One of these texts, each with its share of one.
+    /// One of these texts, each with its share; the shares add up to one.
     ///
-    /// # Errors
-    /// When a text has a bad hole, or the shares do not come to one: what is wrong with it.
+    /// # Errors If a text has a bad range in braces, or the shares do not add up to one: the
+    /// problem.
     pub fn read(parts: &[(f64, &str)]) -> Result<Distribution, String> {
         let sum: f64 = parts.iter().map(|(share, _)| share).sum();
         if let Some((share, text)) = parts.iter().find(|(share, _)| !(0.0..=1.0).contains(share)) {
@@ -45,7 +45,7 @@ impl Distribution {
             ));
         }
         if (sum - 1.0).abs() > 1e-9 {
-            return Err(format!("the shares come to {sum}, not to 1"));
+            return Err(format!("the shares add up to {sum}, not to 1"));
         }
         let read = parts
             .iter()
@@ -53,7 +53,7 @@ impl Distribution {
         read.collect::<Result<_, String>>().map(Distribution)
     }
 
-    /// Draws a value, as a scenario has it.
+    /// Draws a value, as written in a scenario.
     pub fn draw(&self, rng: &mut Rng) -> String {
         let at = rng.unit();
         let mut sum = 0.0;
@@ -61,12 +61,12 @@ impl Distribution {
             sum += share;
             at < sum
         });
-        // Rounding may leave the sum a little below one.
-        let (_, pieces) = chosen.or(self.0.last()).expect("shares that come to one");
+        // Rounding may leave the sum slightly below one.
+        let (_, pieces) = chosen.or(self.0.last()).expect("the shares add up to one");
         pieces.iter().map(|piece| piece.draw(rng)).collect()
     }
 
-    /// Each text at the ends of its ranges: what a check has to see.
+    /// Each text at the ends of its ranges, for checks.
     pub(crate) fn ends(&self) -> impl Iterator<Item = String> {
         let shared = self.0.iter().filter(|(share, _)| *share > 0.0);
         shared.flat_map(|(_, pieces)| {
@@ -107,7 +107,7 @@ impl Piece {
 }
 
 impl LogNormal {
-    /// `lognormal 30ms spread 2 in 2ms..120ms`, without the first word.
+    /// Reads `lognormal 30ms spread 2 in 2ms..120ms`, without the first word.
     fn read(text: &str) -> Option<LogNormal> {
         let (median, rest) = text.split_once(" spread ")?;
         let (spread, bounds) = rest.split_once(" in ")?;
@@ -133,7 +133,7 @@ impl LogNormal {
     fn draw(&self, rng: &mut Rng) -> f64 {
         let mut value = self.median;
         for _ in 0..TRIES {
-            // Box and Muller; the logarithm of (0, 1] is finite.
+            // Box-Muller transform; the logarithm of (0, 1] is finite.
             let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
             let normal = radius * libm::cos(core::f64::consts::TAU * rng.unit());
             value = self.median * libm::exp(normal * libm::log(self.spread));
@@ -152,7 +152,7 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
             pieces.push(Piece::Text(before.to_owned()));
         }
         let Some((hole, behind)) = behind.split_once('}') else {
-            return Err(format!("{text:?} has no end to its {{"));
+            return Err(format!("{text:?} has an unclosed {{"));
         };
         pieces.push(read_hole(hole.trim())?);
         rest = behind;
@@ -167,7 +167,7 @@ fn read_hole(hole: &str) -> Result<Piece, String> {
     if let Some(of) = hole.strip_prefix("lognormal ") {
         let bad = || {
             format!(
-                "{{{hole}}} is no log-normal distribution, like {{lognormal 30ms spread 2 in 2ms..120ms}}"
+                "{{{hole}}} is not a log-normal distribution, like {{lognormal 30ms spread 2 in 2ms..120ms}}"
             )
         };
         return LogNormal::read(of).map(Piece::LogNormal).ok_or_else(bad);
@@ -176,7 +176,7 @@ fn read_hole(hole: &str) -> Result<Piece, String> {
         Some(range) => range
             .map(Piece::Range)
             .map_err(|problem| format!("{{{hole}}}: {problem}")),
-        None => Err(format!("{{{hole}}} is no range, like {{1ms..1s log}}")),
+        None => Err(format!("{{{hole}}} is not a range, like {{1ms..1s log}}")),
     }
 }
 
@@ -239,23 +239,23 @@ mod tests {
         let problem = |parts: &[(f64, &str)]| Distribution::read(parts).expect_err("bad");
         assert_eq!(
             problem(&[(0.5, "off"), (0.4, "1ms")]),
-            "the shares come to 0.9, not to 1"
+            "the shares add up to 0.9, not to 1"
         );
         assert_eq!(
             problem(&[(1.0, "{1ms..2mbit}")]),
-            "{1ms..2mbit}: 1ms and 2mbit are not of one kind"
+            "{1ms..2mbit}: 1ms and 2mbit have different units"
         );
         assert_eq!(
             problem(&[(1.0, "{10ms}")]),
-            "{10ms} is no range, like {1ms..1s log}"
+            "{10ms} is not a range, like {1ms..1s log}"
         );
         assert_eq!(
             problem(&[(1.0, "hold {1ms..2ms")]),
-            "\"hold {1ms..2ms\" has no end to its {"
+            "\"hold {1ms..2ms\" has an unclosed {"
         );
         assert_eq!(
             problem(&[(1.0, "{lognormal 30ms spread 0.5 in 1ms..1s}")]),
-            "{lognormal 30ms spread 0.5 in 1ms..1s} is no log-normal distribution, like {lognormal 30ms spread 2 in 2ms..120ms}"
+            "{lognormal 30ms spread 0.5 in 1ms..1s} is not a log-normal distribution, like {lognormal 30ms spread 2 in 2ms..120ms}"
         );
     }
 

@@ -11,8 +11,8 @@
 //! Each path is a list of settings over a `fullpipe_scenario::Template`; no path is stored. One run
 //! covers all arms of a path, so the path is drawn and read once. `Simulation::advance_to` pauses a
 //! run without changing it, `Simulation::socket` gives the fields of `ss` at that time, and
-//! `record.rs` makes the columns of a fleet directory from them. Nobody reads summaries of these
-//! runs, so `Simulation::without_summary` omits their histograms.
+//! `record.rs` makes the columns of a fleet directory from them. Summaries of these runs are not
+//! used, so `Simulation::without_summary` omits their histograms.
 
 mod class;
 mod draw;

@@ -11,14 +11,14 @@ use super::draw::Distribution;
 use super::reader::Reader;
 use super::run::Arm;
 
-/// The populations that come with the program: name and text.
+/// The built-in populations: name and text.
 pub const PRESETS: [(&str, &str); 1] =
     [("edge-2019", include_str!("../../presets/edge-2019.toml"))];
 
-/// What paths are drawn from.
+/// A population from which paths are drawn.
 #[derive(Debug)]
 pub struct Population {
-    /// The text, to say where an error is.
+    /// The text, for the lines in errors.
     source: Template,
     title: String,
     classes: Vec<Class>,
@@ -28,23 +28,22 @@ pub struct Population {
 /// A path, drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn<'a> {
-    /// Its class.
+    /// Class of the path.
     pub class: &'a str,
-    /// What was drawn: keys of a scenario with their values, as `--set` takes them.
+    /// Drawn settings: keys of a scenario with their values, as `--set` takes them.
     pub settings: Vec<(&'a str, String)>,
-    /// The seed of its runs.
+    /// Seed of the runs on the path.
     pub seed: u64,
 }
 
 impl Population {
-    /// Reads the text, which errors call `file`; `set` has keys of the scenario with what is to be
-    /// drawn instead, in all classes.
+    /// Reads a population from `text`; errors call it `file`. `set` replaces the distributions of
+    /// these keys of the scenario in all classes.
     ///
-    /// # Errors
-    /// When something in it is wrong.
+    /// # Errors If the text is wrong.
     pub fn read(text: &str, file: &str, set: &[(String, String)]) -> Result<Population, Error> {
         let source = Template::read(text, file)?;
-        let table: Table = toml::from_str(text).expect("it was read before");
+        let table: Table = toml::from_str(text).expect("the text was parsed before");
         let reader = Reader::new(&source, file, &table)?;
         let mut classes = reader.classes(&table)?;
         for (key, text) in set {
@@ -62,12 +61,12 @@ impl Population {
         Ok(population)
     }
 
-    /// What it is, in one line.
+    /// A title of one line.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// The arm that the file has under that name, else the algorithm of that name.
+    /// The arm of this name in the file, otherwise the algorithm of this name.
     pub fn arm(&self, name: &str) -> Arm {
         self.arms
             .get(name)
@@ -75,7 +74,7 @@ impl Population {
             .unwrap_or_else(|| Arm::new(name))
     }
 
-    /// An error about a key of the file.
+    /// Builds an error about a key of the file.
     pub(crate) fn error(
         &self,
         key: &str,
@@ -86,7 +85,7 @@ impl Population {
         self.source.error(key, value, problem, fix)
     }
 
-    /// What is drawn of the paths of any class.
+    /// Keys that are drawn in any class.
     pub(crate) fn keys(&self) -> BTreeSet<&str> {
         self.classes
             .iter()
@@ -94,23 +93,22 @@ impl Population {
             .collect()
     }
 
-    /// The path of that number.
+    /// Draws the path with number `path`.
     pub fn draw(&self, seed: u64, path: u64) -> Drawn<'_> {
         let name = format!("path {path}");
         let class = self.class(Rng::stream(seed, &name, "class").unit());
         Drawn {
             class: &class.name,
             settings: class.settings(|key| Rng::stream(seed, &name, key)),
-            // Of 52 bits, which every program that reads numbers can hold.
+            // A number of 52 bits, which every program that reads numbers can represent.
             seed: Rng::stream(seed, &name, "run").next_u64() >> 12,
         }
     }
 
-    /// The scenario of a path that was drawn.
+    /// The scenario of a drawn path.
     ///
-    /// # Errors
-    /// When the drawn values do not make a valid scenario. Reading the population tries the ends of
-    /// each range, so only a combination of values can fail.
+    /// # Errors If the drawn values do not make a valid scenario. Reading the population tries the
+    /// ends of each range, so only a combination of values can fail.
     pub fn scenario(&self, drawn: &Drawn<'_>) -> Result<Scenario, Error> {
         let class = self
             .classes
@@ -134,10 +132,10 @@ impl Population {
         });
         chosen
             .or(self.classes.last())
-            .expect("there is one at least")
+            .expect("there is at least one class")
     }
 
-    /// Makes a scenario of each end of each range, with the others as they are drawn first.
+    /// Builds a scenario for each end of each range, with the other values drawn.
     fn check(&self) -> Result<(), Error> {
         for class in &self.classes {
             let usual = class.settings(|key| Rng::stream(0, &class.name, key));
@@ -160,7 +158,7 @@ impl Population {
     }
 }
 
-/// What is drawn of a key in all classes, whatever the file says.
+/// Replaces the distribution of a key in all classes.
 fn draw_instead(
     classes: &mut [Class],
     key: &str,
@@ -168,7 +166,7 @@ fn draw_instead(
     source: &Template,
 ) -> Result<(), Error> {
     let read = Distribution::read(&[(1.0, text)]);
-    let fix = "give one value, or one with ranges in braces: {1ms..20ms log}";
+    let fix = "give one value, or a text with ranges in braces: {1ms..20ms log}";
     let from = read.map_err(|problem| source.error(key, &format!("{text:?}"), problem, fix))?;
     for class in classes {
         let least = class.draws.get(key).and_then(|draw| draw.least);

@@ -1,4 +1,4 @@
-//! Reads the file of a population, and says what is wrong in it.
+//! Reads the file of a population, and reports errors in it.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// One of that file, whose text is `source` and whose content `table`.
+    /// A reader of `file`, with the text `source` and the content `table`.
     pub(super) fn new(source: &'a Template, file: &'a str, table: &Table) -> Result<Self, Error> {
         let reader = Reader {
             source,
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
         Ok(reader)
     }
 
-    /// The classes, whose shares come to one; a single one when the file has none.
+    /// Reads the classes, whose shares must add up to one; a single class if the file has none.
     pub(super) fn classes(&self, table: &Table) -> Result<Vec<Class>, Error> {
         let common = self.text(table, "", "scenario")?;
         let mut draws = BTreeMap::new();
@@ -56,18 +56,18 @@ impl<'a> Reader<'a> {
         }
         let sum: f64 = classes.iter().map(|class| class.share).sum();
         if (sum - 1.0).abs() > 1e-9 {
-            let problem = format!("the shares of the classes come to {sum}, not to 1");
+            let problem = format!("the shares of the classes add up to {sum}, not to 1");
             return Err(self.source.error(
                 "class",
                 "",
                 problem,
-                "let share of all classes together be 1",
+                "make the shares of all classes add up to 1",
             ));
         }
         Ok(classes)
     }
 
-    /// The arms, by name.
+    /// Reads the arms, by name.
     pub(super) fn arms(&self, table: &Table) -> Result<BTreeMap<String, Arm>, Error> {
         let mut arms = BTreeMap::new();
         for (name, value) in self.table(table, "", "arm")?.unwrap_or(&Table::new()) {
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
             .and_then(number)
             .filter(|share| (0.0..=1.0).contains(share));
         let Some(share) = share else {
-            let problem = "its part of all paths is to be here";
+            let problem = "its share of all paths is missing";
             return Err(self.source.error(
                 &format!("{at}.share"),
                 "",
@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
         Class::new(name, share, (own, &at_own), draws)
     }
 
-    /// What is drawn: tables with a value, by the scenario's keys.
+    /// Reads distributions: tables with a value, by the scenario's keys.
     fn draws(&self, table: &Table, at: &str, key: &str, into: &mut Draws) -> Result<(), Error> {
         for (name, value) in table {
             let (at, key) = (join(at, name), join(key, name));
@@ -145,18 +145,18 @@ impl<'a> Reader<'a> {
             return Err(self.refuse(
                 &at,
                 value,
-                &format!("only {BUFFER} holds at least so much"),
-                "leave it out",
+                &format!("only {BUFFER} can have a minimum"),
+                "omit this key",
             ));
         }
         let packets = value
             .as_str()
             .and_then(quantity)
             .filter(|least| least.unit == "packets" && least.value >= 1.0);
-        let fix = "write \"10packets\" or so";
+        let fix = "write a number of packets, like \"10packets\"";
         packets
             .map(|least| Some(least.value))
-            .ok_or_else(|| self.refuse(&at, value, "no number of packets", fix))
+            .ok_or_else(|| self.refuse(&at, value, "not a number of packets", fix))
     }
 
     fn distribution(&self, value: &Toml, at: &str) -> Result<Distribution, Error> {
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let Some(parts) = parts else {
-            return Err(self.refuse(at, value, "no value to draw", fix));
+            return Err(self.refuse(at, value, "not a distribution to draw from", fix));
         };
         let parts: Vec<(f64, &str)> = parts
             .iter()
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
 
     fn arm(&self, name: &str, value: &Toml) -> Result<Arm, Error> {
         let at = format!("arm.{name}");
-        let fix = "write a table with cc, and params if there are some";
+        let fix = "write a table with cc and, optionally, params";
         let table = value
             .as_table()
             .ok_or_else(|| self.refuse(&at, value, "not a table", fix))?;
@@ -208,7 +208,8 @@ impl<'a> Reader<'a> {
         Ok(arm)
     }
 
-    /// Every choice has a source that is listed, or is ours; and a reason.
+    /// Checks that a choice has a reason, and a source that is a listed reference or our own
+    /// choice.
     fn sourced(&self, table: &Table, at: &str) -> Result<(), Error> {
         self.text(table, at, "why")?;
         let source = self.text(table, at, "source")?;
@@ -246,7 +247,7 @@ impl<'a> Reader<'a> {
                 let fix = format!("add {key} = \"…\"");
                 Err(self
                     .source
-                    .error(&join(at, key), "", "this has to be there", fix))
+                    .error(&join(at, key), "", "this key is required", fix))
             }
         }
     }

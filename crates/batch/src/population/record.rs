@@ -1,4 +1,5 @@
-//! A download, and what its server knows of it: the fields of `ss`, at the end and on the way.
+//! A download and the state of its server's socket: the fields of `ss`, at the end and along the
+//! way.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,12 +10,11 @@ use fullpipe_sim::{Simulation, Socket};
 use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Span, Time};
 
-/// Samples are half an RTT apart, or this part of the time that the download has taken so far, if
-/// that is more: some fifty for each factor of e in time. Means weigh a sample by the time that it
-/// stands for.
+/// Samples are half an RTT apart, or this fraction of the download's time so far, if that is more:
+/// about fifty samples for each factor of e in time. Means weigh a sample by its time.
 const PART: u64 = 50;
 
-/// Where an algorithm's fields are that `ss` has a name for.
+/// Indices of an algorithm's fields for which `ss` has a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
     max_bw: Option<usize>,
@@ -33,7 +33,7 @@ impl Fields {
                 .position(|field| field.name == name)
         };
         let max_bw = at("max_bw");
-        // Only what has an estimate of bandwidth is a BBR.
+        // Only an algorithm with a bandwidth estimate is a BBR.
         let of_bbr = |name| max_bw.and(at(name));
         Fields {
             max_bw,
@@ -44,12 +44,12 @@ impl Fields {
         }
     }
 
-    /// What `ss` has in `bbr:(…)` for the first flow: bandwidth, RTT, both gains.
+    /// The fields `bbr:(…)` of `ss` for the first flow: bandwidth, RTT, both gains.
     fn bbr(&self, simulation: &mut Simulation) -> [f64; 4] {
         let mut values = Vec::new();
         simulation.controller_fields(0, &mut values);
         let value = |at: Option<usize>| at.map_or(f64::NAN, |at| values[at]);
-        // tcp_bbr2.c bbr_bw: what losses have left of the bandwidth, if they have.
+        // tcp_bbr2.c bbr_bw: the bandwidth after losses, if they have reduced it.
         let bandwidth = match value(self.short_term) {
             short if short > 0.0 => value(self.max_bw).min(short),
             _ => value(self.max_bw),
@@ -63,14 +63,14 @@ impl Fields {
     }
 }
 
-/// What came of a download. Times are seconds; what is unknown is NaN.
+/// Results of a download. Times are in seconds; unknown values are NaN.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Data packets sent, also by others on the path: the work.
+    /// Data packets sent, including those of other flows on the path: a measure of the work.
     pub(crate) packets: u64,
-    /// When in a day it began, as a part of one.
+    /// Time of day of its start, as a fraction of a day.
     day: f64,
-    /// From then to the first and the last sample.
+    /// Times from the start to the first and the last sample.
     first: f64,
     last: f64,
     samples: u64,
@@ -106,7 +106,7 @@ struct State {
     reordered: bool,
 }
 
-/// What samples with data in flight come to.
+/// Aggregates over the samples with data in flight.
 #[derive(Clone, Debug, Default)]
 struct Course {
     samples: u64,
@@ -124,9 +124,9 @@ struct Course {
     limited: u64,
 }
 
-/// Runs the first flow of a scenario until all of it is acknowledged, or the scenario's end.
-/// `moments` are when in a day that is, and how far into the first interval the first sample is, as
-/// parts. None when `stop` was set.
+/// Runs the first flow of a scenario until all its data is acknowledged, or until the scenario's
+/// end. The pair of fractions is the time of day, and the place of the first sample in its
+/// interval. Returns `None` if `stop` is set.
 pub(crate) fn download(
     scenario: &Scenario,
     registry: &Registry,
@@ -135,7 +135,7 @@ pub(crate) fn download(
     stop: &AtomicBool,
 ) -> Option<Record> {
     let mut simulation = Simulation::new(scenario, registry, TraceLevel::Off)
-        .unwrap_or_else(|error| panic!("the first path could be run, and this one can't: {error}"));
+        .unwrap_or_else(|error| panic!("the first path could be run, but this one can't: {error}"));
     simulation.without_summary();
     let mut record = Record {
         day,
@@ -151,8 +151,8 @@ pub(crate) fn download(
 }
 
 impl Record {
-    /// Advances the simulation from sample to sample until the download is over; none when `stop`
-    /// was set.
+    /// Advances the simulation from sample to sample until the download is over; returns `None` if
+    /// `stop` is set.
     fn sample(
         &mut self,
         simulation: &mut Simulation,
@@ -210,7 +210,7 @@ impl State {
     ) -> State {
         let (sent, retransmitted) = (socket.info.sent, socket.info.retransmitted);
         let mss = socket.smss.get();
-        // The last segment may be a short one.
+        // The last segment may be short.
         let once = |bytes: u64| bytes.min(total.unwrap_or(Bytes::MAX).get());
         let end = if socket.done {
             socket.info.delivered_at
@@ -283,7 +283,7 @@ impl Course {
     }
 }
 
-/// A column's value of a record.
+/// Value of a column for a record.
 enum Value {
     Measure(fn(&Record) -> f64),
     Count(fn(&Record) -> u64),
@@ -291,7 +291,7 @@ enum Value {
 
 use Value::{Count, Measure};
 
-/// The columns, by the names that a fleet's tables have.
+/// All columns, with the names used in a fleet's tables.
 const COLUMNS: [(&str, Value); 43] = [
     ("day", Measure(|r| r.day)),
     ("first_s", Measure(|r| r.first)),
@@ -350,7 +350,7 @@ const COLUMNS: [(&str, Value); 43] = [
     ("app_limited_samples", Count(|r| r.course.limited)),
 ];
 
-/// A row a record.
+/// Columns with one row per record.
 pub(crate) fn columns(records: &[Record]) -> Vec<Column> {
     let all = COLUMNS.iter().map(|(name, value)| Column {
         name: (*name).to_owned(),

@@ -1,4 +1,4 @@
-//! So many paths under so many arms.
+//! Runs of a population's paths under several arms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -13,19 +13,19 @@ use fullpipe_units::{Rng, nearest};
 use super::paths::Population;
 use super::record::{Fields, Record, columns, download};
 
-/// What the paths are downloaded over with.
+/// An arm: the configuration that a path's download runs with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {
-    /// Its name.
+    /// Name of the arm.
     pub name: String,
-    /// The congestion control.
+    /// Congestion control algorithm.
     pub cc: String,
-    /// What is set of its parameters.
+    /// Parameters that are set.
     pub params: BTreeMap<String, ParamValue>,
 }
 
 impl Arm {
-    /// An algorithm by itself.
+    /// An algorithm with its default parameters.
     pub fn new(cc: &str) -> Arm {
         Arm {
             name: cc.to_owned(),
@@ -35,7 +35,7 @@ impl Arm {
     }
 }
 
-/// A population's paths, each downloaded over under each arm.
+/// A population's paths, with one download per path and arm.
 #[derive(Debug)]
 pub struct PopulationRun {
     population: Population,
@@ -45,10 +45,9 @@ pub struct PopulationRun {
 }
 
 impl PopulationRun {
-    /// The first flow of each path is the download.
+    /// A run of `population` under `arms`. The first flow of each path is the download.
     ///
-    /// # Errors
-    /// When an arm is twice in it, or is none.
+    /// # Errors If an arm is given twice or does not exist.
     pub fn new(
         population: Population,
         arms: &[String],
@@ -63,8 +62,8 @@ impl PopulationRun {
             };
             if !seen.insert(name) {
                 return refuse(
-                    "this arm is here a second time".to_owned(),
-                    "name each once".to_owned(),
+                    "this arm is given twice".to_owned(),
+                    "name each arm once".to_owned(),
                 );
             }
             let arm = population.arm(name);
@@ -80,7 +79,12 @@ impl PopulationRun {
             known.push((arm, Fields::of(descriptor)));
         }
         if known.is_empty() {
-            return Err(population.error("cc", "", "there is no arm", "name some: cubic,bbr1"));
+            return Err(population.error(
+                "cc",
+                "",
+                "no arm is given",
+                "name at least one: cubic,bbr1",
+            ));
         }
         let fleet = PopulationRun {
             population,
@@ -95,20 +99,19 @@ impl PopulationRun {
         Ok(fleet)
     }
 
-    /// What is drawn from.
+    /// The population.
     pub fn population(&self) -> &Population {
         &self.population
     }
 
-    /// The names of the arms.
+    /// Names of the arms.
     pub fn arms(&self) -> impl Iterator<Item = &str> {
         self.arms.iter().map(|(arm, _)| arm.name.as_str())
     }
 
-    /// The scenario of a path under an arm, by their numbers.
+    /// The scenario of path number `path` under arm number `arm`.
     ///
-    /// # Errors
-    /// When what was drawn does not go together.
+    /// # Errors If the drawn values do not make a valid scenario.
     pub fn scenario(&self, path: u64, arm: usize) -> Result<Scenario, Error> {
         let mut scenario = self
             .population
@@ -117,9 +120,9 @@ impl PopulationRun {
         Ok(scenario)
     }
 
-    /// A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, as
-    /// text and, where that is one, as a number in SI units. Columns are the same whatever paths
-    /// these are.
+    /// One row per path: its number as `pair`, its class, the seed of its runs, and the drawn
+    /// values, as text and, if numeric, as a number in SI units. The columns do not depend on the
+    /// selected paths.
     pub fn paths(&self, paths: std::ops::Range<u64>) -> Vec<Column> {
         let drawn: Vec<_> = paths
             .clone()
@@ -160,8 +163,8 @@ impl PopulationRun {
         columns
     }
 
-    /// When in a day a path's download begins, and how far from its end or beginning a sample is,
-    /// both as a part of one.
+    /// Time of day at which a path's download starts, and the place of the first sample in its
+    /// interval, both as fractions.
     fn moments(&self, path: u64) -> (f64, f64) {
         let unit = |usage| Rng::stream(self.seed, &format!("path {path}"), usage).unit();
         (unit("time of day"), unit("first sample"))
@@ -169,7 +172,7 @@ impl PopulationRun {
 }
 
 impl Work for PopulationRun {
-    /// A record an arm.
+    /// One record per arm.
     type Outcome = Vec<Record>;
 
     fn run(&self, path: u64, stop: &AtomicBool) -> Option<(Vec<Record>, u64)> {
@@ -177,7 +180,7 @@ impl Work for PopulationRun {
             .population
             .scenario(&self.population.draw(self.seed, path))
             .unwrap_or_else(|error| {
-                panic!("path {path} can't be made, though the ends of all ranges could: {error}");
+                panic!("path {path} is not valid, although the ends of all ranges are: {error}");
             });
         let (day, phase) = self.moments(path);
         let mut records = Vec::with_capacity(self.arms.len());
@@ -240,7 +243,7 @@ impl Work for PopulationRun {
     }
 }
 
-/// The download runs under `arm` from now on.
+/// Sets the download's algorithm and parameters to those of `arm`.
 fn set(scenario: &mut Scenario, arm: &Arm) {
     let flow = &mut scenario.flows[0];
     flow.cc.clone_from(&arm.cc);

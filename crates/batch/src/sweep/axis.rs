@@ -1,28 +1,29 @@
-//! A key that is varied, with its values as they are written.
+//! An axis: a key that is varied, with its values as written.
 
 use fullpipe_units::Rng;
 
 use crate::quantity::{Quantity, quantity};
 
-/// A key and the values that it takes.
+/// A key with its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// The dotted key, as `--set` takes it.
+    /// Dotted key, as `--set` takes it.
     pub key: String,
-    /// Its values; those of a range have been drawn.
+    /// Its values; those of a range are already drawn.
     pub values: Vec<String>,
 }
 
-/// Values to draw from: `1ms..1s`, or `1ms..1s log`.
+/// A range of values to draw from: `1ms..1s`, or `1ms..1s log`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     low: Quantity,
     high: Quantity,
     spacing: Spacing,
-    /// What stands before and behind each value: the `+` of a flow's RTT, the `%` of a share.
+    /// Affix of each value: the `+` of a flow's RTT; the next field tells whether it has the `%` of
+    /// a share.
     prefix: &'static str,
     percent: bool,
-    /// Both ends are whole numbers, and so are all between.
+    /// Whether both ends are whole numbers, so that all drawn values are, too.
     whole: bool,
 }
 
@@ -32,8 +33,8 @@ enum Spacing {
     Log,
 }
 
-/// Splits `1bdp,8bdp` at its commas, but for those in quotes, brackets or braces: `"5s 1mbit, 10s
-/// pause",none` is two.
+/// Splits `1bdp,8bdp` at its commas, except those in quotes, brackets or braces: `"5s 1mbit, 10s
+/// pause",none` gives two values.
 pub(crate) fn split(text: &str) -> Vec<String> {
     let (mut values, mut value) = (Vec::new(), String::new());
     let (mut quote, mut depth) = (None, 0_u32);
@@ -59,7 +60,7 @@ pub(crate) fn split(text: &str) -> Vec<String> {
 }
 
 impl Range {
-    /// Reads a range; none when it is something else, or the reason why it is a bad one.
+    /// Reads a range; returns `None` for other texts, and the problem for a bad range.
     pub fn read(text: &str) -> Option<Result<Range, String>> {
         let (text, spacing) = match text.trim().strip_suffix("log") {
             Some(rest) if rest.ends_with(' ') => (rest, Spacing::Log),
@@ -70,12 +71,12 @@ impl Range {
             .map(|(low, high)| (low.trim(), high.trim()))?;
         let (Some(from), Some(to)) = (quantity(low), quantity(high)) else {
             return Some(Err(format!(
-                "{low:?} and {high:?} are not both a number, or a number and its unit"
+                "{low:?} and {high:?} must be numbers, each with or without a unit"
             )));
         };
         Some(
             if from.unit != to.unit || low.ends_with('%') != high.ends_with('%') {
-                Err(format!("{low} and {high} are not of one kind"))
+                Err(format!("{low} and {high} have different units"))
             } else if from.value >= to.value {
                 Err(format!("{low} is not below {high}"))
             } else if spacing == Spacing::Log && from.value <= 0.0 {
@@ -94,7 +95,7 @@ impl Range {
         )
     }
 
-    /// A value between the ends, as a scenario has it.
+    /// Draws a value between the ends, as written in a scenario.
     pub fn draw(&self, rng: &mut Rng) -> String {
         let (low, high) = (self.low.value, self.high.value);
         if self.whole && self.spacing == Spacing::Linear {
@@ -107,7 +108,7 @@ impl Range {
         })
     }
 
-    /// One of its ends, as a scenario has it.
+    /// One of its ends, as written in a scenario.
     pub fn end(&self, high: bool) -> String {
         self.written(if high {
             self.high.value
@@ -165,12 +166,12 @@ mod tests {
     #[test]
     fn a_bad_range_says_why() {
         let bad = |text: &str| Range::read(text).expect(text).expect_err(text);
-        assert_eq!(bad("1ms..2mbit"), "1ms and 2mbit are not of one kind");
+        assert_eq!(bad("1ms..2mbit"), "1ms and 2mbit have different units");
         assert_eq!(bad("2s..1s"), "2s is not below 1s");
         assert_eq!(bad("0..1 log"), "a logarithmic range can't begin at 0");
         assert_eq!(
             bad("a..b"),
-            "\"a\" and \"b\" are not both a number, or a number and its unit"
+            "\"a\" and \"b\" must be numbers, each with or without a unit"
         );
         assert_eq!(Range::read("cubic"), None);
         assert_eq!(Range::read("0.5bdp"), None);

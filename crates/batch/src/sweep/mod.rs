@@ -2,8 +2,8 @@
 //!
 //! A [`Plan`] is a scenario with [axes](Axis): keys with their values, or ranges to draw from. They
 //! yield a list of *points*; each runs with one seed per repetition. All points are checked before
-//! the first one runs. A run's number is seed index x points + point, so that at any
-//! time each point has about as many finished runs, and more repetitions extend those that exist.
+//! the first one runs. A run's number is seed index x points + point, so all points have about the
+//! same number of finished runs at any time, and more repetitions extend the existing ones.
 //!
 //! Each point is a list of settings over one `fullpipe_scenario::Template`: a text that is parsed
 //! once and yields many scenarios.

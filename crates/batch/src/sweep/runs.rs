@@ -1,4 +1,4 @@
-//! The runs of a plan, as threads make them.
+//! The runs of a plan, as work for threads.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::plan::Plan;
 use crate::pool::{Running, Work, start};
 use crate::rows::{Column, Rows};
 
-/// Events between two looks at whether to stop: some ten milliseconds.
+/// Number of events between two checks of the stop flag: about ten milliseconds.
 const SLICE: u64 = 200_000;
 
 impl Plan {
-    /// Runs ranges of run numbers on so many threads, in shards of about so long.
+    /// Makes ranges of runs on `threads` threads, in shards that last about `shard`.
     pub fn start(
         self: &Arc<Plan>,
         ranges: &[Range<u64>],
@@ -34,7 +34,7 @@ impl Work for Plan {
     fn run(&self, run: u64, stop: &AtomicBool) -> Option<(Summary, u64)> {
         let scenario = self.scenario(run);
         let mut simulation = Simulation::new(&scenario, self.registry(), TraceLevel::Off)
-            .expect("every point was built when it was checked");
+            .expect("a checked point can be built");
         while !simulation.advance(SLICE) {
             if stop.load(Ordering::Relaxed) {
                 return None;

@@ -1,4 +1,4 @@
-//! Flows as columns, one row a flow.
+//! Flows as columns, one row per flow.
 
 use std::net::IpAddr;
 
@@ -7,32 +7,32 @@ use fullpipe_units::Time;
 use crate::capture::flow::{End, Flow};
 use crate::capture::segment::Protocol;
 
-/// Stands for no time in a column of times: what NumPy calls NaT.
+/// Absent time in a column of times; NumPy's NaT.
 pub const ABSENT: i64 = i64::MIN;
 
 /// The columns; times are nanoseconds since the epoch, or [`ABSENT`].
 #[derive(Debug, Default)]
 #[expect(
     missing_docs,
-    reason = "docs/guide/workloads.md has each column's meaning; these carry its name"
+    reason = "docs/guide/workloads.md explains each column under the same name"
 )]
 pub struct Columns {
     pub start: Vec<i64>,
     pub bytes: Vec<u64>,
-    /// 0 up (from the client), 1 down: which way `bytes`, `start` and the chunks are of.
+    /// Direction of `bytes`, `start` and the chunks: 0 for up (from the client), 1 for down.
     pub direction: Vec<u8>,
-    /// How many chunks of the following three columns are a flow's.
+    /// Number of each flow's chunks in the following three columns.
     pub chunks: Vec<u32>,
     pub chunk_at: Vec<i64>,
     pub chunk_lasted: Vec<i64>,
     pub chunk_bytes: Vec<u64>,
-    /// 6 TCP, 17 UDP.
+    /// IP protocol: 6 for TCP, 17 for UDP.
     pub protocol: Vec<u8>,
     pub client_port: Vec<u16>,
     pub server_port: Vec<u16>,
-    /// Numbers of [`Columns::BEGINS`].
+    /// Indexes into [`Columns::BEGINS`].
     pub begin: Vec<u8>,
-    /// Numbers of [`Columns::ENDS`].
+    /// Indexes into [`Columns::ENDS`].
     pub end: Vec<u8>,
     pub syn: Vec<i64>,
     pub first: Vec<i64>,
@@ -43,14 +43,14 @@ pub struct Columns {
     pub down_packets: Vec<u64>,
     pub down_payload_bytes: Vec<u64>,
     pub down_sequence_bytes: Vec<u64>,
-    /// The client's and the server's, if they were asked for.
+    /// Addresses of the client and the server, if requested.
     pub addresses: Option<Vec<[IpAddr; 2]>>,
 }
 
 impl Columns {
-    /// How a flow may begin.
+    /// Names of the ways in which a flow begins.
     pub const BEGINS: [&str; 3] = ["syn", "capture", "middle"];
-    /// How a flow may end.
+    /// Names of the ways in which a flow ends.
     pub const ENDS: [&str; 5] = ["fin", "rst", "syn", "idle", "capture"];
 
     pub(crate) fn new(addresses: bool) -> Columns {
@@ -60,12 +60,12 @@ impl Columns {
         }
     }
 
-    /// How many flows there are.
+    /// Returns the number of flows.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no flows.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

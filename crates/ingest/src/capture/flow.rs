@@ -1,4 +1,4 @@
-//! One flow while it is open: what each of its ends has sent.
+//! One flow while it is open, with the data that each end has sent.
 
 use fullpipe_units::{Span, Time};
 use smallvec::SmallVec;
@@ -11,81 +11,83 @@ pub(crate) struct Flow {
     pub(crate) key: Key,
     pub(crate) first: Time,
     pub(crate) last: Time,
-    /// When the first SYN was seen.
+    /// Time of the first SYN.
     pub(crate) syn: Option<Time>,
-    /// What each end of the key has sent.
+    /// Data sent by each end of the key.
     pub(crate) sides: [Side; 2],
-    /// Which end began it, as far as is known.
+    /// Index of the end that began the flow, as far as is known.
     client: usize,
     pub(crate) begin: Begin,
     reset: bool,
 }
 
-/// How a flow begins.
+/// Beginning of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
     /// With a SYN.
     Syn,
-    /// It may have been there before the capture was.
+    /// Early in the capture, so the flow may be older than the capture.
     Capture,
-    /// Without a SYN, later: after a pause that ended the flow before, or where the capture lost
-    /// the SYN. Datagrams have none.
+    /// Later, without a SYN: after a pause that ended the previous flow, or because the capture
+    /// lost the SYN. Datagrams have no SYN.
     Middle,
 }
 
-/// How a flow ends.
+/// End of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Fin,
     Rst,
-    /// A SYN began another one between the same ports.
+    /// A SYN began another flow between the same ports.
     Syn,
     Idle,
-    /// It may go on after the capture.
+    /// The flow may continue after the capture.
     Capture,
 }
 
-/// What one end has sent.
+/// Data sent by one end.
 #[derive(Debug, Default)]
 pub(crate) struct Side {
     pub(crate) packets: u64,
-    /// The sum of the packets' payload, by IP lengths: what was sent again counts again, what was
-    /// not captured does not.
+    /// Sum of the packets' payload, by IP lengths: retransmissions count again, and packets that
+    /// were not captured do not count.
     pub(crate) payload: u64,
-    /// How far the sequence has come: each byte once, captured or not.
+    /// Length of the sequence so far: each byte counts once, captured or not.
     edge: u64,
-    /// The sequence number of the first byte.
+    /// Sequence number of the first byte.
     base: Option<u32>,
-    /// The sequence number of the SYN.
+    /// Sequence number of the SYN.
     initial: Option<u32>,
     fin: bool,
-    /// How far numbers without payload say that the sequence has come, and when they said so.
+    /// Length of the sequence according to packets without payload, and the time at which one first
+    /// said so.
     told: Option<(u64, Time)>,
     last_payload: Option<Time>,
     pub(crate) chunks: SmallVec<[Chunk; 1]>,
 }
 
-/// What came without a pause.
+/// Data sent without a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) at: Time,
-    /// When its last payload was seen, new or sent again.
+    /// Time of the last payload, new or retransmitted.
     pub(crate) last: Time,
     pub(crate) bytes: u64,
 }
 
-/// RFC 7323 §2.3: a window is no larger, so what is farther off is not of this sequence.
+/// Largest distance of a sequence number. By RFC 7323 §2.3 no window is larger, so a number farther
+/// away belongs to another sequence.
 const FARTHEST: i64 = 1 << 30;
 
-/// What has been closed stays open that long for late packets: twice what a segment may live in
+/// Time for which a closed flow stays open for late packets: twice as long as a segment lives in
 /// practice.
 pub(crate) const LINGER: Span = Span::from_secs(10);
 
-/// What was noticed of a segment.
+/// Observation about a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Noticed {
     Nothing,
-    /// Its sequence number is not of this sequence.
+    /// Its sequence number does not belong to the flow's sequence.
     Stray,
 }
 
@@ -97,7 +99,8 @@ impl Flow {
             false if may_be_older => Begin::Capture,
             false => Begin::Middle,
         };
-        // Who answers is not who began. Else the well-known port is the server's.
+        // The end that answers a SYN did not begin. Without a SYN, the well-known port is the
+        // server's.
         let answers = (flags.syn() && flags.ack()) || (!flags.syn() && is_server(segment));
         let client = if answers {
             1 - segment.sender
@@ -116,12 +119,12 @@ impl Flow {
         }
     }
 
-    /// Which end began it.
+    /// Returns the index of the end that began the flow.
     pub(crate) fn client(&self) -> usize {
         self.client
     }
 
-    /// Why this segment is not of this flow any more, if so.
+    /// Returns the end of this flow if `segment` no longer belongs to it.
     #[inline]
     pub(crate) fn ends_before(&self, segment: &Segment, at: Time, idle: Span) -> Option<End> {
         let silent = at.since(self.last);
@@ -138,18 +141,18 @@ impl Flow {
         let carried = self.sides.iter().any(|side| side.payload > 0);
         let another = own.initial != Some(segment.sequence);
         let new = if segment.flags.ack() {
-            // A server that keeps no state may answer each SYN with another number.
+            // A server that keeps no state may answer each SYN with a different number.
             another
                 && own.packets > 0
                 && (carried || own.initial.is_none() || self.closed().is_some())
         } else {
-            // The answer may have been captured before the SYN.
+            // The SYN-ACK may have been captured before the SYN.
             self.closed().is_some() || (another && (own.packets > 0 || carried))
         };
         new.then(|| self.closed().unwrap_or(End::Syn))
     }
 
-    /// Takes a segment in; whether that closed the flow, `closed` says.
+    /// Adds a segment; `closed` tells afterwards whether it closed the flow.
     #[inline]
     pub(crate) fn add(&mut self, segment: &Segment, at: Time, pause: Span) -> Noticed {
         self.last = self.last.max(at);
@@ -170,7 +173,7 @@ impl Flow {
             return Noticed::Nothing;
         }
         side.fin |= flags.fin();
-        // A reset's number is often none of the sequence's.
+        // A reset's sequence number often lies outside the sequence.
         if flags.rst() {
             Noticed::Nothing
         } else {
@@ -178,7 +181,7 @@ impl Flow {
         }
     }
 
-    /// Why it is over, if both ends are done, or one has given up.
+    /// Returns the end of the flow if both ends have sent a FIN, or one has sent a reset.
     #[inline]
     pub(crate) fn closed(&self) -> Option<End> {
         match self.reset {
@@ -189,7 +192,8 @@ impl Flow {
 }
 
 impl Side {
-    /// How many bytes it has sent, each once; of datagrams, which have no numbers, all.
+    /// Returns the number of bytes sent, each counted once; datagrams have no sequence numbers, so
+    /// all of theirs count.
     pub(crate) fn bytes(&self) -> u64 {
         self.edge
     }
@@ -207,12 +211,12 @@ impl Side {
         }
         let base = match self.base {
             Some(base) => base,
-            // Seen from the middle on: it counts from the first payload.
+            // Without a SYN, the sequence counts from the first payload.
             None if payload > 0 => *self.base.insert(sequence),
             None => return Noticed::Nothing,
         };
         let edge_number = base.wrapping_add(self.edge as u32);
-        // Forward if positive; numbers wrap round.
+        // Positive if ahead of the edge; sequence numbers wrap around.
         let beyond = i64::from(sequence.wrapping_sub(edge_number) as i32);
         if beyond.abs() > FARTHEST {
             return if payload > 0 {
@@ -224,7 +228,7 @@ impl Side {
         let start = self.edge as i64 + beyond;
         let end = start + payload;
         if payload == 0 && !segment.flags.fin() {
-            // It may count the FIN, which may yet come, and has a number of its own.
+            // The number may include the FIN, which may still come and takes a number itself.
             if beyond > 0 && self.told.is_none_or(|told| told.0 < end as u64) {
                 self.told = Some((end as u64, at));
             }
@@ -232,7 +236,7 @@ impl Side {
         }
         let mut fresh = (end - self.edge as i64).max(0) as u64;
         if start < 0 && payload > 0 && self.initial.is_none() {
-            // Captured late, sent before the first.
+            // Sent before the first captured payload, but captured after it.
             self.base = Some(sequence);
             fresh += start.unsigned_abs();
             self.told = self
@@ -245,16 +249,16 @@ impl Side {
         Noticed::Nothing
     }
 
-    /// The flow is over: what only a number told of was sent, too, but for one number, which is the
-    /// FIN's.
+    /// Ends the side. Data known only by a later sequence number was sent, too, except for the last
+    /// number, which is the FIN's.
     pub(crate) fn end(&mut self, pause: Span) {
         if let Some((told, at)) = self.told.filter(|told| !self.fin && told.0 > self.edge + 1) {
             self.carry(told - self.edge, false, at, pause);
         }
     }
 
-    /// So many bytes are new. What was lost to the capture shows in the numbers of what comes after
-    /// it.
+    /// Adds `fresh` new bytes. Bytes that the capture missed are included, since later sequence
+    /// numbers reveal them.
     #[inline]
     fn carry(&mut self, fresh: u64, seen: bool, at: Time, pause: Span) {
         // Captures of several interfaces are not always in order of time.
@@ -280,7 +284,7 @@ impl Side {
     }
 }
 
-/// Whether who sent this has the well-known port, and the other end has not.
+/// Returns whether the sender has a well-known port and the other end does not.
 fn is_server(segment: &Segment) -> bool {
     let known = |end| segment.key.port(end) < 1024;
     known(segment.sender) && !known(1 - segment.sender)

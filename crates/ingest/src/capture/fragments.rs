@@ -1,4 +1,4 @@
-//! Which flow the later fragments of a datagram belong to: only the first one has ports.
+//! Assigns the later fragments of a datagram to flows: only the first fragment has ports.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,20 +6,20 @@ use fullpipe_units::{Span, Time};
 
 use crate::capture::segment::{Datagram, Flags, Segment};
 
-/// Datagrams of which more fragments may come.
+/// Datagrams that may have further fragments.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     open: BTreeMap<Datagram, (Time, Segment)>,
     order: VecDeque<(Time, Datagram)>,
 }
 
-/// Linux keeps fragments that long (net.ipv4.ipfrag_time).
+/// Time for which Linux keeps fragments (net.ipv4.ipfrag_time).
 const PATIENCE: Span = Span::from_secs(30);
-/// More than that at a time is no traffic but an attack.
+/// Most datagrams kept at a time; more are an attack rather than traffic.
 const MOST: usize = 4096;
 
 impl Fragments {
-    /// The first fragment of a datagram, whose header of TCP or UDP is so long.
+    /// Adds the first fragment of a datagram; `header` is the length of its TCP or UDP header.
     pub(crate) fn first(&mut self, datagram: Datagram, segment: Segment, header: u32, at: Time) {
         while self.order.len() >= MOST
             || self
@@ -34,7 +34,7 @@ impl Fragments {
                 self.open.remove(&datagram);
             }
         }
-        // Later fragments count from the datagram's begin, which is that of the header.
+        // Later fragments count from the beginning of the datagram's content, which is the header.
         let begin = Segment {
             sequence: segment.sequence.wrapping_sub(header),
             flags: Flags::default(),
@@ -44,7 +44,7 @@ impl Fragments {
         self.order.push_back((at, datagram));
     }
 
-    /// A later one, as the segment that it would be; `None` if its first was not seen.
+    /// Returns a later fragment as a segment; `None` if the first one was not seen.
     pub(crate) fn later(
         &self,
         datagram: Datagram,

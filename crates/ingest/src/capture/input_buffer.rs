@@ -1,10 +1,10 @@
-//! The part of a file's content that is looked at, whatever pieces it comes in.
+//! A buffer of a file's content, independent of the pieces in which the content is read.
 
 use std::io;
 
 use crate::Input;
 
-/// Bytes that have come and are not passed yet.
+/// Bytes that have been read and not passed yet.
 #[derive(Debug)]
 pub(crate) struct InputBuffer {
     source: Input,
@@ -28,7 +28,7 @@ impl InputBuffer {
         }
     }
 
-    /// Waits until so many bytes are there, or the content ends. `false`: it ends before.
+    /// Reads until `bytes` bytes are available; `false` if the content ends before.
     #[inline]
     pub(crate) fn has(&mut self, bytes: usize) -> bool {
         self.buffer.len() - self.at >= bytes || self.more(bytes)
@@ -53,25 +53,25 @@ impl InputBuffer {
         self.buffer.len() >= bytes
     }
 
-    /// What is there.
+    /// Returns the available bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.at..]
     }
 
-    /// Passes so many bytes.
+    /// Passes `bytes` bytes.
     #[inline]
     pub(crate) fn pass(&mut self, bytes: usize) {
         self.at += bytes;
         debug_assert!(self.at <= self.buffer.len(), "passed more than there is");
     }
 
-    /// Where in the content this is.
+    /// Returns the current offset in the content.
     pub(crate) fn position(&self) -> u64 {
         self.before + self.at as u64
     }
 
-    /// Why the content ended, if not because it was all.
+    /// Returns the error that ended the content, if any.
     pub(crate) fn error(&mut self) -> Option<io::Error> {
         self.ended.take()
     }

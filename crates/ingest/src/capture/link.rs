@@ -1,23 +1,23 @@
-//! What comes before an IP header: <https://www.tcpdump.org/linktypes.html>.
+//! Headers in front of the IP header: <https://www.tcpdump.org/linktypes.html>.
 
-/// How the packets of an interface begin.
+/// Beginning of an interface's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Ethernet,
     /// The IP header comes first.
     Raw,
-    /// BSD's loopback: four bytes of an address family, whose numbers and order differ between
+    /// BSD's loopback: a four-byte address family, whose numbers and byte order differ between
     /// systems.
     Null,
     Cooked,
     CookedV2,
 }
 
-/// Link types by number, their names, and how they begin.
+/// Link types: number, name, and beginning of the packets.
 const LINKS: [(u16, &str, Link); 10] = [
     (0, "null", Link::Null),
     (1, "Ethernet", Link::Ethernet),
-    // Raw IP, as some systems number it in files of old.
+    // Raw IP, as some systems number it in old files.
     (12, "raw IP", Link::Raw),
     (14, "raw IP", Link::Raw),
     (101, "raw IP", Link::Raw),
@@ -29,7 +29,7 @@ const LINKS: [(u16, &str, Link); 10] = [
 ];
 
 impl Link {
-    /// By its number in the file.
+    /// Returns the link type with this number in a file.
     pub(crate) fn numbered(number: u16) -> Option<(&'static str, Link)> {
         LINKS
             .iter()
@@ -37,8 +37,8 @@ impl Link {
             .map(|link| (link.1, link.2))
     }
 
-    /// How many bytes lie before the IP header; `None` where there is no IP packet, or too little
-    /// of it.
+    /// Returns the number of bytes before the IP header; `None` if the packet is not IP, or is too
+    /// short.
     #[inline]
     pub(crate) fn before_ip(self, packet: &[u8]) -> Option<usize> {
         match self {
@@ -51,12 +51,12 @@ impl Link {
     }
 }
 
-/// Past the ethertype at `at`, and as many VLAN tags as there are.
+/// Skips the ethertype at `at` and all VLAN tags.
 #[inline]
 fn tagged(packet: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match ether_type(packet, at)? {
-            // IEEE 802.1Q, 802.1ad, and what was in use for two tags before that.
+            // IEEE 802.1Q, 802.1ad, and the number used for double tags before that.
             0x8100 | 0x88a8 | 0x9100 => at += 4,
             kind => return is_ip(kind).then_some(at + 2),
         }

@@ -1,4 +1,4 @@
-//! Flows of captures: pcap and pcapng in, one row a flow out.
+//! Flows of captures: pcap and pcapng in, one row per flow out.
 //!
 //! ```text
 //! file ──> Input (decompressed, in pieces) ──> Reader (frames) ──> Dissector (segments) ──> Tracker (flows) ──> Columns

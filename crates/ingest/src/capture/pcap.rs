@@ -1,4 +1,4 @@
-//! Pcap as tcpdump writes it (draft-ietf-opsawg-pcap): either order of bytes, microseconds or
+//! Pcap as tcpdump writes it (draft-ietf-opsawg-pcap): either byte order, microseconds or
 //! nanoseconds.
 
 use fullpipe_units::Time;
@@ -8,13 +8,13 @@ use crate::capture::input_buffer::InputBuffer;
 use crate::capture::link::Link;
 use crate::capture::reader::{Damage, Frame, LONGEST, Step, link};
 
-/// What the file's header says.
+/// State of reading a file, mostly from its header.
 #[derive(Debug)]
 pub(crate) struct Pcap {
     big_endian: bool,
-    /// Of a record's header; 24 in what some old systems' tcpdump wrote.
+    /// Length of a record's header; 24 in files that tcpdump wrote on some old systems.
     header: usize,
-    /// Nanoseconds of a record's fraction of a second.
+    /// Nanoseconds per unit of a record's fraction of a second.
     unit: u64,
     link: Option<Link>,
     pub(crate) link_names: Vec<String>,
@@ -22,11 +22,11 @@ pub(crate) struct Pcap {
     pub(crate) damage: Damage,
 }
 
-/// Times of neighboring packets are no farther apart, where a record's begin is looked for.
+/// Largest difference between neighboring packets' times when the reader looks for a record.
 const NEAR_S: u32 = 86_400;
 
 impl Pcap {
-    /// `None` if this is not pcap.
+    /// Reads the file's header; `None` if this is not pcap.
     pub(crate) fn open(bytes: &[u8]) -> Result<Option<Pcap>, String> {
         match Pcap::read(bytes) {
             Some(Pcap {
@@ -34,7 +34,7 @@ impl Pcap {
                 link_names,
                 ..
             }) => Err(format!(
-                "has packets of {}, which is not read here\n  fix: capture on an Ethernet, loopback or tunnel interface, or on `any`",
+                "has packets of {}, which is not supported\n  fix: capture on an Ethernet, loopback or tunnel interface, or on `any`",
                 link_names.concat()
             )),
             pcap => Ok(pcap),
@@ -43,7 +43,7 @@ impl Pcap {
 
     fn read(bytes: &[u8]) -> Option<Pcap> {
         let (_, header) = parse_pcap_header(bytes).ok()?;
-        // The upper half says how long the frames' check sums are, which no length of IP counts.
+        // The upper half is the length of the frames' checksums, which no IP length includes.
         let (name, link) = link(header.network.0 as u16);
         Some(Pcap {
             big_endian: header.is_bigendian(),
@@ -74,7 +74,7 @@ impl Pcap {
             if captured == 0 && self.begin_again(window) {
                 continue;
             }
-            // Where a disk was full or lost power there may be zeros.
+            // A full disk or a power failure may leave zeros.
             let nothing = || window.bytes()[..16] == [0; 16];
             if captured > LONGEST || (captured == 0 && nothing()) {
                 if !self.resume(window) {
@@ -114,8 +114,8 @@ impl Pcap {
         }
     }
 
-    /// Takes the header of another file, where two were put together with `cat`: as a record it
-    /// would be an empty one.
+    /// Reads the header of another file, where two were joined with `cat`. As a record it would be
+    /// empty.
     #[cold]
     fn begin_again(&mut self, window: &mut InputBuffer) -> bool {
         let next = (window.has(24) && is_file(window.bytes())).then(|| Pcap::read(window.bytes()));
@@ -153,8 +153,8 @@ impl Pcap {
         }
     }
 
-    /// Goes on where two records follow each other again, one ends the file, or another file
-    /// begins.
+    /// Skips to the next place where two records follow each other, a record ends the file, or
+    /// another file begins.
     fn resume(&mut self, window: &mut InputBuffer) -> bool {
         let mut damage = std::mem::take(&mut self.damage);
         let found = damage.pass_over(window, |window| {
@@ -174,7 +174,7 @@ impl Pcap {
         found
     }
 
-    /// By all that is known of records: noise has this look once in 2^40 bytes.
+    /// Checks all known properties of a record; noise has them once in 2^40 bytes.
     fn is_record(&self, bytes: &[u8]) -> bool {
         let captured = self.captured(bytes);
         let near = self
@@ -186,8 +186,8 @@ impl Pcap {
     }
 }
 
-/// Whether a header of a file is here, of the only version that there is, without a time zone: more
-/// than noise has.
+/// Returns whether a file's header is here, of the only version and without a time zone, which
+/// noise is unlikely to match.
 fn is_file(bytes: &[u8]) -> bool {
     match bytes[..4] {
         [0xd4, 0xc3, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1] => {

@@ -13,7 +13,7 @@ use crate::capture::input_buffer::InputBuffer;
 use crate::capture::link::Link;
 use crate::capture::reader::{Damage, Frame, Step, link};
 
-/// What the section that is being read has said.
+/// State of the section that is being read.
 #[derive(Debug, Default)]
 pub(crate) struct Pcapng {
     big_endian: bool,
@@ -30,7 +30,7 @@ struct Interface {
     offset_s: i64,
 }
 
-/// Units of a timestamp in a second.
+/// Units of a timestamp per second.
 #[derive(Clone, Copy, Debug)]
 enum Resolution {
     Micro,
@@ -38,14 +38,14 @@ enum Resolution {
     Other(u128),
 }
 
-/// Secrets and custom blocks may be long; longer than that is no block.
+/// Longest block. Secrets and custom blocks may be long, but no block is longer than this.
 const LONGEST_BLOCK: usize = 16 << 20;
 const SECTION: u32 = 0x0a0d_0d0a;
-/// Of which there is none in newer files (draft-ietf-opsawg-pcapng, appendix A).
+/// A kind of block that newer files do not contain (draft-ietf-opsawg-pcapng, appendix A).
 const OLD_PACKET: u32 = 2;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 
-/// What a block turned out to be.
+/// Result of reading a block.
 enum Found {
     Packet {
         at: Time,
@@ -113,7 +113,7 @@ impl Pcapng {
         }
     }
 
-    /// The length of the block that is next, if it is one: the same at both ends.
+    /// Returns the length of the next block if it is valid: the same at both ends.
     fn block(&self, window: &mut InputBuffer) -> Option<usize> {
         let (length, big_endian) = self.length(window.bytes())?;
         if !(12..=LONGEST_BLOCK).contains(&length) || length % 4 != 0 || !window.has(length) {
@@ -122,7 +122,7 @@ impl Pcapng {
         (word(window.bytes(), length - 4, big_endian) as usize == length).then_some(length)
     }
 
-    /// What the block's first length says, and in which order of bytes.
+    /// Returns the block's first length, and whether the block is big-endian.
     fn length(&self, bytes: &[u8]) -> Option<(usize, bool)> {
         let big_endian = match word(bytes, 0, false) {
             SECTION if word(bytes, 8, false) == BYTE_ORDER => false,
@@ -133,8 +133,8 @@ impl Pcapng {
         Some((word(bytes, 4, big_endian) as usize, big_endian))
     }
 
-    /// Whether a block of a kind that matters here begins: others, with any number as kind, noise
-    /// may look like.
+    /// Returns whether a block of a relevant kind begins here. Noise may look like others, since
+    /// their kind may be any number.
     fn known(&self, window: &mut InputBuffer) -> bool {
         window.has(12)
             && (matches!(word(window.bytes(), 0, self.big_endian), 1..=6)
@@ -184,7 +184,7 @@ impl Pcapng {
         })
     }
 
-    /// It has no time of its own.
+    /// A simple packet has no time, so it gets that of the packet before.
     fn simple(&self, packet: &SimplePacketBlock<'_>) -> Option<Found> {
         let interface = self.interfaces.first()?;
         let wire = packet.origlen as usize;
@@ -197,7 +197,7 @@ impl Pcapng {
         })
     }
 
-    /// Packets of this interface follow.
+    /// Adds the interface of later packets.
     fn interface(&mut self, described: &InterfaceDescriptionBlock<'_>) {
         let (name, link) = link(described.linktype.0 as u16);
         self.link_names.insert(name);
@@ -224,8 +224,8 @@ impl Pcapng {
         });
     }
 
-    /// A packet as files of before 2009 have it: with 16 bits for the interface's number, and as
-    /// many for what was dropped.
+    /// Reads a packet of files from before 2009, with 16 bits each for the interface's number and
+    /// for the number of drops.
     fn old(&self, block: &[u8]) -> Option<Found> {
         let bytes: [u8; 2] = block.get(8..10)?.try_into().ok()?;
         let number = if self.big_endian {
@@ -250,7 +250,8 @@ impl Pcapng {
 }
 
 impl Interface {
-    /// A timestamp, in nanoseconds since the epoch; `None` where that is before it, or after 2262.
+    /// Converts a timestamp to nanoseconds since the epoch; `None` if it lies before the epoch, or
+    /// after 2262.
     #[inline]
     fn time(&self, units: u64) -> Option<Time> {
         let units = i128::from(units);

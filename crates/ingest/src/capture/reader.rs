@@ -1,4 +1,4 @@
-//! Frames of a capture of either format, and what there was of it that is none.
+//! Frames of a capture in either format, and parts of the capture that are not frames.
 
 use fullpipe_units::Time;
 
@@ -7,46 +7,46 @@ use crate::capture::link::Link;
 use crate::capture::pcap::Pcap;
 use crate::capture::pcapng::Pcapng;
 
-/// A packet as it was captured; its bytes lie in the window.
+/// A captured packet; its bytes lie in the window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) at: Time,
-    /// `None` where packets begin in a way that is not read here.
+    /// `None` if the link type is not supported.
     pub(crate) link: Option<Link>,
-    /// How long it was, of which perhaps not all was captured.
+    /// Length of the packet, which may not have been captured completely.
     pub(crate) wire: usize,
-    /// Where in the window it begins and ends.
+    /// Place of the packet in the window.
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// How much of the window to pass after it.
+    /// Bytes of the window to pass after the packet.
     pub(crate) pass: usize,
 }
 
-/// What comes next.
+/// Next step of reading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Frame(Frame),
-    /// All was read; what the last bytes are, if they are not whole.
+    /// The file ends.
     End,
-    /// It breaks off within a packet, of which so many bytes are there.
+    /// The file ends within a packet.
     Cut,
 }
 
-/// What could not be read.
+/// Unreadable parts of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Damage {
-    /// How often.
+    /// Number of such parts.
     pub(crate) places: u64,
-    /// Where it was first.
+    /// Offset of the first one.
     pub(crate) first: u64,
-    /// Bytes that were passed over until something made sense again.
+    /// Bytes skipped until the content made sense again.
     pub(crate) bytes: u64,
 }
 
-/// More than any packet has: with BIG TCP they come to 512 kB.
+/// Longer than any packet; BIG TCP has packets of up to 512 kB.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// A capture's format.
+/// The reader of a capture, by its format.
 #[derive(Debug)]
 pub(crate) enum Reader {
     Pcap(Pcap),
@@ -54,7 +54,7 @@ pub(crate) enum Reader {
 }
 
 impl Reader {
-    /// Tells the formats apart, by content; an error says what else it is.
+    /// Detects the format by content; an error describes the content otherwise.
     pub(crate) fn open(window: &mut InputBuffer) -> Result<Reader, String> {
         let enough = window.has(24);
         let bytes = window.bytes();
@@ -84,7 +84,7 @@ impl Reader {
         ))
     }
 
-    /// What the format is called.
+    /// Returns the name of the format.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Reader::Pcap(_) => "pcap",
@@ -92,7 +92,7 @@ impl Reader {
         }
     }
 
-    /// What comes next in the window.
+    /// Returns the next step.
     #[inline]
     pub(crate) fn next(&mut self, window: &mut InputBuffer) -> Step {
         match self {
@@ -101,7 +101,7 @@ impl Reader {
         }
     }
 
-    /// What could not be read so far.
+    /// Returns the unreadable parts so far.
     pub(crate) fn damage(&self) -> &Damage {
         match self {
             Reader::Pcap(pcap) => &pcap.damage,
@@ -109,7 +109,7 @@ impl Reader {
         }
     }
 
-    /// The names of the links that it says its packets are of.
+    /// Returns the names of the link types that the file declares.
     pub(crate) fn links(&self) -> Vec<String> {
         match self {
             Reader::Pcap(pcap) => pcap.link_names.clone(),
@@ -119,7 +119,7 @@ impl Reader {
 }
 
 impl Damage {
-    /// Passes bytes until `makes_sense`; `false` if nothing does any more.
+    /// Skips bytes until `makes_sense`; `false` if that does not happen.
     pub(crate) fn pass_over(
         &mut self,
         window: &mut InputBuffer,
@@ -140,7 +140,7 @@ impl Damage {
     }
 }
 
-/// The name of a link type, and how its packets begin if that is read here.
+/// Returns the name of a link type, and the beginning of its packets if it is supported.
 pub(crate) fn link(number: u16) -> (String, Option<Link>) {
     match Link::numbered(number) {
         Some((name, link)) => (name.to_owned(), Some(link)),

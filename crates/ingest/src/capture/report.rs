@@ -1,51 +1,51 @@
-//! What an extraction read, and what it could not.
+//! Report of an extraction: data read, and data that could not be read.
 
 use serde::Serialize;
 
-/// Of all files.
+/// Report on all files.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// Each file, as far as it came.
+    /// Report on each file, as far as it was read.
     pub files: Vec<FileReport>,
-    /// Packets in them.
+    /// Packets in all files.
     pub packets: u64,
-    /// Of those, the ones that flows are made of.
+    /// Packets that belong to flows.
     pub used: u64,
     /// Packets of other protocols.
     pub other: u64,
-    /// Too little was captured of them, or their headers make no sense.
+    /// Packets with invalid headers, or captured too briefly to be read.
     pub unreadable: u64,
-    /// Later fragments of which the first was not seen.
+    /// Later fragments whose first fragment was not seen.
     pub orphans: u64,
     /// Segments whose sequence numbers are far from those of their flow.
     pub strays: u64,
-    /// Flows in all.
+    /// Number of flows.
     pub flows: u64,
-    /// The most that were open at a time.
+    /// Most flows open at a time.
     pub most_open: u64,
 }
 
-/// Of one file.
+/// Report on one file.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FileReport {
-    /// As it was named.
+    /// Path of the file, as given.
     pub path: String,
     /// `pcap` or `pcapng`; empty if it is neither.
     pub format: String,
-    /// What its packets' links are called.
+    /// Names of the file's link types.
     pub links: Vec<String>,
-    /// Packets in it.
+    /// Packets in the file.
     pub packets: u64,
-    /// Those of which not all was captured.
+    /// Packets that were not captured completely.
     pub cut_packets: u64,
-    /// Those of links that are not read here.
+    /// Packets of unsupported link types.
     pub unknown_links: u64,
-    /// When its first and last packets were seen, in nanoseconds since the epoch.
+    /// Times of the first and the last packet, in nanoseconds since the epoch.
     pub first: Option<u64>,
-    #[expect(missing_docs, reason = "said above")]
+    #[expect(missing_docs, reason = "described above")]
     pub last: Option<u64>,
-    /// Why nothing of it was read, with the fix.
+    /// Reason why nothing of the file was read, with the fix.
     pub refused: Option<String>,
-    /// What of it was not read, and why.
+    /// Parts of the file that were not read, with reasons.
     pub damage: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! An extraction, on a thread of its own.
+//! An extraction, on a separate thread.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::capture::report::{FileReport, Report};
 use crate::capture::segment::{Dissected, Segment, dissect};
 use crate::capture::tracker::{Options, Tracker};
 
-/// Files are being read.
+/// A running extraction.
 #[derive(Debug)]
 pub struct Running {
     heard: Receiver<Columns>,
@@ -29,46 +29,46 @@ pub struct Running {
 #[derive(Debug, Default)]
 struct Shared {
     stop: AtomicBool,
-    /// Bytes as they lie on the disk.
+    /// Bytes read from disk, before decompression.
     read: Arc<AtomicU64>,
     packets: AtomicU64,
     flows: AtomicU64,
     open: AtomicU64,
 }
 
-/// How far it is.
+/// Progress of an extraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes read of the files, compressed as they are.
+    /// Bytes read from the files, before decompression.
     pub bytes: u64,
-    /// Packets seen.
+    /// Packets read.
     pub packets: u64,
-    /// Flows that are over.
+    /// Flows that have ended.
     pub flows: u64,
     /// Flows that are open.
     pub open: u64,
 }
 
-/// What an extraction has to say.
+/// Message from an extraction.
 #[derive(Debug)]
 pub enum Heard {
-    /// Flows that are over.
+    /// Flows that have ended.
     Flows(Box<Columns>),
-    /// Nothing yet.
+    /// No news yet.
     Nothing,
-    /// All is read.
+    /// All files have been read.
     Done(Box<Report>),
 }
 
-/// Rows that are handed over at a time.
+/// Rows handed over at a time.
 const BATCH: usize = 1 << 16;
-/// Packets between two looks at whether to stop.
+/// Packets between two checks for a stop.
 const BREATH: u64 = 1 << 12;
-/// Packets whose flows are looked up at a time.
+/// Packets whose flows are looked up together.
 const STRETCH: usize = 64;
 
 impl Running {
-    /// Begins to read files, one after the other.
+    /// Starts to read files, one after the other.
     pub fn start(files: Vec<PathBuf>, options: Options) -> Running {
         let shared = Arc::new(Shared::default());
         let (to, heard) = sync_channel(2);
@@ -92,20 +92,17 @@ impl Running {
         }
     }
 
-    /// Waits, so long at most.
+    /// Waits for a message, at most for `patience`.
     ///
     /// # Panics
     ///
-    /// When reading panicked, or after all was said.
+    /// When reading panicked, or after [`Heard::Done`].
     pub fn next(&mut self, patience: Duration) -> Heard {
         match self.heard.recv_timeout(patience) {
             Ok(columns) => Heard::Flows(Box::new(columns)),
             Err(RecvTimeoutError::Timeout) => Heard::Nothing,
             Err(RecvTimeoutError::Disconnected) => {
-                let thread = self
-                    .thread
-                    .take()
-                    .expect("nothing is asked for after the end");
+                let thread = self.thread.take().expect("it is not called after the end");
                 Heard::Done(Box::new(
                     thread
                         .join()
@@ -115,7 +112,7 @@ impl Running {
         }
     }
 
-    /// How far it is.
+    /// Returns the progress.
     pub fn progress(&self) -> Progress {
         let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let Shared {
@@ -133,7 +130,7 @@ impl Running {
         }
     }
 
-    /// Ends it soon.
+    /// Asks the extraction to end soon.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
@@ -258,13 +255,13 @@ impl Work {
         }
     }
 
-    /// Takes what was read to its flows.
+    /// Passes the packets read so far to their flows.
     fn track(&mut self) {
         self.tracker.see(&self.stretch);
         self.stretch.clear();
     }
 
-    /// Says how far it is, hands over what is done; whether anybody wants more.
+    /// Publishes the progress and hands over ended flows; returns whether to continue.
     fn goes_on(&mut self) -> bool {
         let Report {
             used,
@@ -298,7 +295,7 @@ impl Work {
     }
 }
 
-/// What of a file was not read, in words.
+/// Describes the parts of a file that were not read.
 fn damage(reader: &Reader, window: &mut InputBuffer, cut: bool) -> Option<String> {
     let mut said = Vec::new();
     let damage = reader.damage();
@@ -309,7 +306,7 @@ fn damage(reader: &Reader, window: &mut InputBuffer, cut: bool) -> Option<String
             format!("{} places", damage.places)
         };
         said.push(format!(
-            "{} bytes in {places}, first at byte {}, are no packets and were passed over",
+            "{} bytes in {places}, first at byte {}, are not packets and were skipped",
             damage.bytes, damage.first
         ));
     }
@@ -318,7 +315,7 @@ fn damage(reader: &Reader, window: &mut InputBuffer, cut: bool) -> Option<String
         Some(error) => said.push(format!(
             "after {at} bytes of its content it can't be decompressed: {error}"
         )),
-        None if cut => said.push(format!("it breaks off within a packet, at byte {at}")),
+        None if cut => said.push(format!("it ends within a packet, at byte {at}")),
         None => {}
     }
     (!said.is_empty()).then(|| said.join("; "))

@@ -1,11 +1,12 @@
-//! One TCP segment, or UDP datagram, of a packet: who sent it, where in the sequence it stands, how
-//! much it carries.
+//! One TCP segment or UDP datagram of a packet: its sender, its place in the sequence, and its
+//! length.
 
 use std::net::IpAddr;
 
 use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpv4Slice, LaxIpv6Slice};
 
-/// Which connection: both ends, the lower one first, so that both directions have the same key.
+/// Identity of a connection: both ends, the lower one first, so that both directions have the same
+/// key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     addresses: [u128; 2],
@@ -14,23 +15,23 @@ pub(crate) struct Key {
     v6: bool,
 }
 
-/// What is on top of IP.
+/// Protocol above IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Tcp = 6,
     Udp = 17,
 }
 
-/// What a packet says of its flow.
+/// A packet, as seen by its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) key: Key,
-    /// Which end of the key sent it.
+    /// Index of the sending end in the key.
     pub(crate) sender: usize,
     pub(crate) flags: Flags,
-    /// The sequence number of its first payload byte, or of its SYN.
+    /// Sequence number of the first payload byte, or of the SYN.
     pub(crate) sequence: u32,
-    /// By the IP header's length, not by what was captured.
+    /// Length by the IP header, even if less was captured.
     pub(crate) payload: u32,
 }
 
@@ -66,7 +67,7 @@ impl Key {
         self.ports[end]
     }
 
-    /// As four words for a hash.
+    /// Returns the key as words for a hash.
     pub(crate) fn words(&self) -> ([u128; 2], u64) {
         let small = (u64::from(self.ports[0]) << 32)
             | (u64::from(self.ports[1]) << 16)
@@ -75,23 +76,23 @@ impl Key {
     }
 }
 
-/// What a packet is, as far as flows go.
+/// Content of a packet, as far as flows are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dissected {
-    /// All of a segment, or a datagram.
+    /// A complete segment or datagram.
     Whole(Segment),
-    /// The first fragment of one: the rest carries no ports. With how long TCP's or UDP's header
-    /// is.
+    /// The first fragment of a datagram, with the length of the TCP or UDP header. Later fragments
+    /// have no ports.
     First(Segment, Datagram, u32),
-    /// A later one: so many bytes, of which the first is at that place of the datagram's content.
+    /// A later fragment: its length, and its offset in the datagram's content.
     Later(Datagram, u32, u32),
-    /// Not one of the protocols that are looked for, or not IP.
+    /// Not IP, or not one of the requested protocols.
     Other,
-    /// Too little was captured, or a header makes no sense.
+    /// Too little was captured, or a header is invalid.
     Unreadable,
 }
 
-/// What the fragments of a datagram have in common.
+/// Common properties of a datagram's fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Datagram {
     source: u128,
@@ -100,22 +101,23 @@ pub(crate) struct Datagram {
     protocol: u8,
 }
 
-/// Past the IP header.
+/// Content of an IP packet.
 struct Within {
     source: u128,
     destination: u128,
     v6: bool,
     protocol: u8,
-    /// Where the protocol's header begins in the packet.
+    /// Offset of the protocol's header in the packet.
     start: usize,
-    /// How long the header and payload are, by the IP header; `None` where that does not say.
+    /// Length of the protocol's header and payload, by the IP header; `None` if that does not give
+    /// it.
     length: Option<usize>,
-    /// Identification, place in the datagram, and whether more follow.
+    /// Identification and offset, if this is a fragment.
     fragment: Option<(u32, u32)>,
 }
 
 impl Within {
-    /// The datagram that this is a fragment of, and its place there.
+    /// Returns the datagram that this fragment belongs to, and its offset there.
     #[inline]
     fn datagram(&self) -> Option<(Datagram, u32)> {
         let (identification, offset) = self.fragment?;
@@ -128,7 +130,7 @@ impl Within {
         Some((datagram, offset))
     }
 
-    /// The connection, and which end of it is the sender.
+    /// Returns the connection's key, and the index of the sending end.
     #[inline]
     fn key(&self, ports: [u16; 2], protocol: Protocol) -> (Key, usize) {
         let ends = [(self.source, ports[0]), (self.destination, ports[1])];
@@ -144,7 +146,7 @@ impl Within {
     }
 }
 
-/// Reads an IP packet, which may be captured in part only; `wire` is how long it was.
+/// Reads an IP packet, which may not be captured completely; `wire` is its full length.
 #[inline]
 pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
     let within = match packet.first().map(|first| first >> 4) {
@@ -160,8 +162,8 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
         17 if udp => Protocol::Udp,
         _ => return Dissected::Other,
     };
-    // No length: segments that the device was to cut (TSO) are longer than IP's field can say. The
-    // capture knows.
+    // Without a length: segments that the device is to split (TSO) exceed IP's field. Then the
+    // capture's length counts.
     let Some(length) = within.length.or_else(|| wire.checked_sub(within.start)) else {
         return Dissected::Unreadable;
     };
@@ -244,7 +246,7 @@ fn v6(packet: &[u8]) -> Option<Within> {
         v6: true,
         protocol: ip.payload().ip_number.0,
         start: 40 + before,
-        // RFC 2675: none is said of a jumbogram.
+        // RFC 2675: the header of a jumbogram does not give its length.
         length: if length == 0 {
             None
         } else {
@@ -254,8 +256,8 @@ fn v6(packet: &[u8]) -> Option<Within> {
     })
 }
 
-/// Ports, sequence number, flags and the header's length. Of TCP's header 14 bytes are enough, so
-/// that a capture may be cut there.
+/// Returns ports, sequence number, flags and the header's length. The first 14 bytes of TCP's
+/// header suffice, so a capture may be cut there.
 #[inline]
 fn transport(protocol: Protocol, bytes: &[u8]) -> Option<([u16; 2], u32, Flags, usize)> {
     let two = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));

@@ -1,4 +1,4 @@
-//! The flows that are open: which one a segment is of, and which are over.
+//! The open flows: assigns segments to them, and ends them.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
@@ -12,41 +12,41 @@ use crate::capture::columns::Columns;
 use crate::capture::flow::{End, Flow, LINGER, Noticed};
 use crate::capture::segment::{Key, Segment};
 
-/// What delimits flows and chunks.
+/// Options that delimit flows and chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// A flow without a packet for longer is over.
+    /// Longest silence of a flow; after a longer one it has ended.
     pub idle: Span,
-    /// Payload after a longer pause begins a new chunk.
+    /// Longest pause within a chunk; payload after a longer one begins a new chunk.
     pub pause: Span,
-    /// Datagrams make flows, too.
+    /// Whether datagrams make flows, too.
     pub udp: bool,
-    /// Rows have addresses.
+    /// Whether rows have addresses.
     pub addresses: bool,
 }
 
-/// Flows by their key.
+/// Open flows by their key.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     options: Options,
-    /// Places in `flows`.
+    /// Indexes into `flows`.
     table: HashTable<u32>,
     flows: Vec<Place>,
     free: Vec<u32>,
-    /// When to look whether a flow is idle: one entry for each, in order of time.
+    /// Times to check whether a flow is idle: one entry per flow, in order of time.
     idle: VecDeque<Due>,
-    /// The same of those that are closed.
+    /// Times to check whether a closed flow can be removed, in order of time.
     closed: VecDeque<Due>,
     began: Option<Time>,
     done: Columns,
-    /// Where the flows of a stretch's segments are, as far as they are there before it.
+    /// Indexes of the flows of a stretch's segments, if those flows existed before the stretch.
     found: Vec<Option<u32>>,
     pub(crate) strays: u64,
 }
 
 #[derive(Debug)]
 struct Place {
-    /// How many flows were here before: what is due for one of those is due no more.
+    /// Number of flows that were here before; entries that are due for those are void.
     generation: u32,
     flow: Option<Flow>,
 }
@@ -74,22 +74,22 @@ impl Tracker {
         }
     }
 
-    /// How many flows are open.
+    /// Returns the number of open flows.
     pub(crate) fn open(&self) -> usize {
         self.table.len()
     }
 
-    /// The flows that are over, so far.
+    /// Returns the flows that have ended so far.
     pub(crate) fn done(&mut self) -> &mut Columns {
         &mut self.done
     }
 
-    /// Packets were seen, one after the other; those without a segment are of something else, and
-    /// only say that time goes on.
+    /// Handles packets in order. Those without a segment belong to other protocols, and only
+    /// advance the time.
     ///
-    /// With many flows, memory that no cache holds is what takes time. So a stretch's flows are
-    /// looked up first, and touched: these loads do not depend on each other, and the processor has
-    /// several under way.
+    /// With many flows, accesses to memory outside the caches take most of the time. So all flows
+    /// of a stretch are looked up and touched first: these loads do not depend on each other, and
+    /// the processor runs several at once.
     pub(crate) fn see(&mut self, stretch: &[(Option<Segment>, Time)]) {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
@@ -114,7 +114,7 @@ impl Tracker {
         self.found = found;
     }
 
-    /// A segment, whose flow was at `place` a moment ago.
+    /// Handles a segment, whose flow was at `place` before the stretch.
     #[inline]
     fn take(&mut self, segment: &Segment, at: Time, place: Option<u32>) {
         let still = |place: &u32| {
@@ -147,7 +147,7 @@ impl Tracker {
         }
     }
 
-    /// Where the flow of a segment is, or a new one.
+    /// Returns the index of a segment's flow, and creates the flow if necessary.
     fn place(&mut self, segment: &Segment, at: Time) -> u32 {
         let flows = &self.flows;
         let entry = self.table.entry(
@@ -180,7 +180,7 @@ impl Tracker {
         place
     }
 
-    /// The capture is over.
+    /// Ends all flows at the end of the capture.
     pub(crate) fn end(&mut self) {
         for place in 0..self.flows.len() {
             if let Some(flow) = &self.flows[place].flow {
@@ -251,7 +251,7 @@ fn flow(flows: &[Place], place: u32) -> &Flow {
         .expect("a place in the table has a flow")
 }
 
-/// Fixed, so that two runs do the same.
+/// Hashes with a fixed seed, so that two runs do the same.
 #[inline]
 fn hash(key: &Key) -> u64 {
     let ([low, high], small) = key.words();

@@ -1,22 +1,22 @@
-//! Addresses as `ss` and logs print them, and tokens in their place.
+//! Addresses as `ss` and logs print them, and tokens that replace them.
 
 use std::hash::Hasher;
 use std::net::{IpAddr, Ipv6Addr};
 
 use siphasher::sip::SipHasher24;
 
-/// What addresses become.
+/// Treatment of addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Privacy {
-    /// They stay.
+    /// Addresses stay as they are.
     #[default]
     Open,
-    /// Each becomes a token: the same for the same key, and not to be reversed without it.
+    /// Each address becomes a token: the same for the same key, and irreversible without the key.
     Keyed([u8; 16]),
 }
 
 impl Privacy {
-    /// What stands for an address.
+    /// Returns the text that represents an address.
     #[must_use]
     pub fn token(&self, address: &str) -> String {
         match self {
@@ -30,14 +30,15 @@ impl Privacy {
         }
     }
 
-    /// Whether addresses become tokens.
+    /// Returns whether addresses become tokens.
     #[must_use]
     pub fn is_keyed(&self) -> bool {
         matches!(self, Privacy::Keyed(_))
     }
 }
 
-/// One form for each address: without brackets, interface, and the IPv6 around an IPv4.
+/// Returns the one form of an address: without brackets and interface, and as IPv4 if it is a
+/// mapped one.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let text = text.trim_start_matches('[').trim_end_matches(']');
@@ -53,8 +54,8 @@ pub fn plain(text: &str) -> String {
     }
 }
 
-/// The network that an address is likely to share with others of the same place: /24, with IPv6
-/// /48. Empty for a name.
+/// Returns the network that an address probably shares with others of the same place: /24, or /48
+/// with IPv6. Empty for a name.
 #[must_use]
 pub fn net(address: &str) -> String {
     match address.parse::<IpAddr>() {
@@ -70,8 +71,8 @@ pub fn net(address: &str) -> String {
     }
 }
 
-/// An address and its port, as `10.0.0.1:443`, `[::1]:443`, `10.0.0.1%eth0:https` and older
-/// `::1:443` have them.
+/// Splits an address from its port, as in `10.0.0.1:443`, `[::1]:443`, `10.0.0.1%eth0:https` and
+/// the older `::1:443`.
 pub(crate) fn split(end: &str) -> (String, Option<u16>) {
     let Some((address, port)) = end.rsplit_once(':') else {
         return (plain(end), None);
@@ -79,7 +80,8 @@ pub(crate) fn split(end: &str) -> (String, Option<u16>) {
     (plain(address), port.parse().ok().or_else(|| service(port)))
 }
 
-/// Without `-n`, `ss` prints names of ports, from /etc/services: those of servers that fleets have.
+/// Returns the port of a service of common servers: without `-n`, `ss` prints names of
+/// /etc/services.
 fn service(name: &str) -> Option<u16> {
     Some(match name {
         "ssh" => 22,

@@ -1,43 +1,43 @@
-//! Rows as columns, to be handed over.
+//! Rows of tables, as columns.
 
 /// A column and its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// As in a fleet directory's tables.
+    /// Name in a fleet directory's tables.
     pub name: &'static str,
-    /// A value a row.
+    /// Values, one per row.
     pub values: Values,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// NaN where there is none. Counts are exact up to 2^53.
+    /// Numbers; NaN if absent. Counts are exact up to 2^53.
     Numbers(Vec<f64>),
-    /// Microseconds since 1970, UTC; `i64::MIN` where there is none.
+    /// Microseconds since 1970, UTC; `i64::MIN` if absent.
     Times(Vec<i64>),
-    /// Numbers of labels; [`Values::NO_LABEL`] where there is none.
+    /// Indexes of labels, and the labels; [`Values::NO_LABEL`] if absent.
     Labels(Vec<u32>, Vec<String>),
-    /// A text a row; empty where there is none.
+    /// Texts; empty if absent.
     Texts(Vec<String>),
     /// Numbers of 63 bits.
     Keys(Vec<i64>),
 }
 
 impl Values {
-    /// In the place of a label's number.
+    /// Index of an absent label.
     pub const NO_LABEL: u32 = u32::MAX;
 }
 
-/// A table's rows.
+/// Rows of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
-    /// All of one length.
+    /// Columns of the same length.
     pub columns: Vec<Column>,
 }
 
 impl Columns {
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.columns
@@ -50,7 +50,7 @@ impl Columns {
             })
     }
 
-    /// The column of a name.
+    /// Returns the column with a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Values> {
         self.columns

@@ -1,17 +1,17 @@
-//! Counters of a whole host, read again and again: `/proc/net/snmp`, `/proc/net/netstat`,
-//! `/proc/stat`, `netstat -s`, `nstat -a`.
+//! Counters of a whole host, read repeatedly: `/proc/net/snmp`, `/proc/net/netstat`, `/proc/stat`,
+//! `netstat -s`, `nstat -a`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
-/// A column, and what its counter is called: in `/proc/net/snmp` or `netstat`, and in `netstat -s`.
+/// A column, and the names of its counter: in `/proc/net/snmp` or `netstat`, and in `netstat -s`.
 struct Counter {
     column: &'static str,
     group: &'static str,
     name: &'static str,
-    /// As `netstat -s` words it, by version.
+    /// Wordings of `netstat -s`, by version.
     words: &'static [&'static str],
 }
 
@@ -66,21 +66,21 @@ const COUNTERS: [Counter; 9] = [
     ),
 ];
 
-/// Of /proc/stat: time on all processors, in seconds; and what of it they idled or waited for I/O.
+/// Columns from /proc/stat: time of all processors, and their time idle or waiting for I/O, in s.
 const CPU: [&str; 2] = ["cpu_s", "cpu_idle_s"];
 const COLUMNS: usize = COUNTERS.len() + CPU.len();
 
-/// USER_HZ, in which /proc/stat counts: 100 on every architecture that Linux has today.
+/// USER_HZ, the unit of /proc/stat: 100 per second on every current architecture of Linux.
 const TICKS: f64 = 100.0;
 
-/// What one reading says; null bits of what it does not.
+/// Counters of one reading; `None` for those that it lacks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reading {
     time: i64,
     values: [Option<f64>; COLUMNS],
 }
 
-/// Reads one host's series.
+/// Reads the series of one host.
 #[derive(Debug, Default)]
 pub struct Reader {
     lines: Lines,
@@ -90,7 +90,7 @@ pub struct Reader {
     time: i64,
     now: Option<Reading>,
     before: Option<Reading>,
-    /// The names of the line above.
+    /// Names in the preceding line.
     names: Option<Vec<String>>,
     times: Vec<i64>,
     intervals: Vec<f64>,
@@ -98,7 +98,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// One that has read nothing; with `silent`, bad lines are not quoted.
+    /// Creates a reader; with `silent`, bad lines are not quoted.
     #[must_use]
     pub fn new(silent: bool) -> Reader {
         Reader {
@@ -126,7 +126,7 @@ impl Reader {
         if first.starts_with(|digit: char| digit.is_ascii_digit()) {
             return self.worded(first, line);
         }
-        // All else, of which there is much, is passed over.
+        // Everything else, which is most of the text, is skipped.
         Ok(())
     }
 
@@ -136,9 +136,9 @@ impl Reader {
             .filter_map(|word| number::count(word.as_bytes()))
             .collect();
         let [user, nice, system, idle, wait, ..] = times[..] else {
-            return Err("too few times of processors".into());
+            return Err("too few CPU times".into());
         };
-        // guest times are in user's already (proc(5)).
+        // Guest times are included in user already (proc(5)).
         let others: f64 = times.iter().skip(5).take(3).sum();
         self.set(
             COUNTERS.len(),
@@ -148,13 +148,13 @@ impl Reader {
         Ok(())
     }
 
-    /// `/proc/net/snmp`: a line of names, and one of values.
+    /// `/proc/net/snmp`: a line of names, followed by a line of values.
     fn group(&mut self, group: &str, rest: Vec<&str>) -> Result<(), String> {
         let names = self.names.take();
         if let Some(names) = names.filter(|names| names.first().is_some_and(|name| name == group)) {
             if names.len() != rest.len() + 1 {
                 return Err(format!(
-                    "{} names of {group}, and {} values",
+                    "{} names of {group}, but {} values",
                     names.len() - 1,
                     rest.len()
                 ));
@@ -187,7 +187,7 @@ impl Reader {
             .position(|counter| counter.words.contains(&said))
         {
             let value = number::count(count.as_bytes())
-                .ok_or_else(|| format!("`{count}` is no count: {said}"))?;
+                .ok_or_else(|| format!("`{count}` is not a count: {said}"))?;
             self.set(at, value);
         }
         Ok(())
@@ -206,7 +206,7 @@ impl Reader {
     }
 
     fn set(&mut self, at: usize, value: f64) {
-        // A counter that comes again begins another reading.
+        // A counter that comes again begins a new reading.
         if self
             .now
             .as_ref()
@@ -223,7 +223,7 @@ impl Reader {
             .values[at] = Some(value);
     }
 
-    /// The reading is complete: a row of what has been added since the one before.
+    /// Completes a reading: adds a row of the increases since the one before.
     fn finish(&mut self) {
         let Some(now) = self.now.take() else { return };
         self.readings += 1;
@@ -236,7 +236,7 @@ impl Reader {
             .zip(before.values)
             .map(|(now, before)| Some((*now)? - before?))
             .collect();
-        // A host that was started again counts from zero.
+        // After a restart, a host counts from zero.
         if increases.iter().flatten().any(|increase| *increase < 0.0) {
             self.resets += 1;
             return;
@@ -271,7 +271,7 @@ impl LineReader for Reader {
             return;
         }
         let Ok(text) = std::str::from_utf8(line) else {
-            return self.bad.add(number, line, "it is no text".into());
+            return self.bad.add(number, line, "it is not text".into());
         };
         let text = text.trim_end();
         if text.is_empty() || text.starts_with('#') {

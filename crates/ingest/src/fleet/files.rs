@@ -1,4 +1,4 @@
-//! Files of one host, into whoever parses them; and when each begins.
+//! Passes files of one host to a parser, and finds out when each begins.
 
 use std::io;
 use std::path::Path;
@@ -8,13 +8,11 @@ use crate::Input;
 use crate::fleet::parse::Parse;
 use crate::fleet::time;
 
-/// Reads on until there are so many rows or so many bytes have been read; gives false at the end of
-/// the file.
+/// Reads until `rows` rows or `bytes` bytes have been read; returns false at the end of the file.
 ///
 /// # Errors
 ///
-/// When it can't be read, or is cut off in the middle of what is compressed. What was read until
-/// there counts.
+/// When the file can't be read, or ends within compressed data. Rows before that count.
 pub fn read(
     source: &mut Input,
     into: &mut dyn Parse,
@@ -32,12 +30,12 @@ pub fn read(
     Ok(true)
 }
 
-/// When a file begins, in microseconds since 1970: by its first line with a time, else by its name,
-/// else by when it was last written.
+/// Returns when a file begins, in microseconds since 1970: by its first line with a time, else by
+/// its name, else by its time of modification.
 ///
 /// # Errors
 ///
-/// When it can't be read.
+/// When the file can't be read.
 pub fn begin_of(path: &Path) -> io::Result<i64> {
     let head = match crate::input::head(path, 1 << 14) {
         Ok(head) => head,
@@ -46,7 +44,7 @@ pub fn begin_of(path: &Path) -> io::Result<i64> {
         {
             return Err(error);
         }
-        // What is damaged says so when it is read.
+        // If the file is damaged, reading it reports that.
         Err(_) => Vec::new(),
     };
     let lines = head.split(|byte| *byte == b'\n').take(200);
@@ -55,11 +53,11 @@ pub fn begin_of(path: &Path) -> io::Result<i64> {
     told.next().map_or_else(|| fallback(path), Ok)
 }
 
-/// The time of a file that has none in it.
+/// Returns the time of a file that contains none.
 ///
 /// # Errors
 ///
-/// When there is no such file.
+/// When the file does not exist.
 pub fn fallback(path: &Path) -> io::Result<i64> {
     let name = path
         .file_name()

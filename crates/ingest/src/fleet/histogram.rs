@@ -3,26 +3,26 @@
 use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
-/// Reads one host's histograms.
+/// Reads the histograms of one host.
 #[derive(Debug, Default)]
 pub struct Reader {
     lines: Lines,
     buckets: u64,
     bad: BadLines,
     time: i64,
-    /// Of the histogram that a bucket belongs to.
+    /// Name of the histogram that the next bucket belongs to.
     name: String,
     times: Vec<i64>,
     names: Vec<String>,
-    /// Low, high, count.
+    /// Columns low, high, count.
     values: [Vec<f64>; 3],
 }
 
-/// A bucket: its smallest value, the first above it, and how many there are.
+/// A bucket: its smallest value, the first value above it, and its count.
 type Bucket = [f64; 3];
 
 impl Reader {
-    /// One that has read nothing; with `silent`, bad lines are not quoted.
+    /// Creates a reader; with `silent`, bad lines are not quoted.
     #[must_use]
     pub fn new(silent: bool) -> Reader {
         Reader {
@@ -32,7 +32,7 @@ impl Reader {
     }
 }
 
-/// `[2K, 4K)   123 |@@@   |`, `[0]`, `(..., 0)`, `[100, ...)`.
+/// Parses a bucket, such as `[2K, 4K)   123 |@@@   |`, `[0]`, `(..., 0)`, `[100, ...)`.
 fn bucket(text: &[u8]) -> Option<Bucket> {
     let end = text.iter().position(|byte| matches!(byte, b']' | b')'))?;
     let range = &text[1..end];
@@ -59,7 +59,7 @@ fn bucket(text: &[u8]) -> Option<Bucket> {
     Some([low, high, count])
 }
 
-/// `64K` is 65536.
+/// Parses a bound; `64K` is 65536.
 fn bound(text: &[u8]) -> Option<f64> {
     let (sign, text) = text
         .strip_prefix(b"-")
@@ -108,10 +108,10 @@ impl LineReader for Reader {
                 None => self.bad.add(
                     number,
                     line,
-                    "it is no bucket like `[2, 4)  123 |@@@ |`".into(),
+                    "it is not a bucket like `[2, 4)  123 |@@@ |`".into(),
                 ),
             },
-            // What else a program prints is not ours.
+            // Any other output of a program is ignored.
             _ => {
                 if let Some(time) = time::line(text) {
                     self.time = time;

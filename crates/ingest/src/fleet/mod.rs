@@ -4,10 +4,10 @@
 //! tables.
 //!
 //! Each parser ([`ss`], [`nginx`], [`counters`], [`histogram`]) implements [`Parse`]. In `ss/`,
-//! `field.rs` declares every field: its spelling, and the fields that tell zero from unknown;
-//! `line.rs` and `info.rs` read lines, `join.rs` merges the samples of a connection, and `kept.rs`
-//! carries open connections from one file to the next. Only `sampler/` (Linux) asks a kernel; it
-//! writes the text that `ss/` reads, so there is one way into a table.
+//! `field.rs` declares every field, its notation, and the fields that distinguish zero from
+//! unknown; `line.rs` and `info.rs` read lines, `join.rs` merges the samples of a connection, and
+//! `kept.rs` carries open connections from one file to the next. Only `sampler/` (Linux) queries a
+//! kernel; it writes the text that `ss/` reads, so there is one way into a table.
 
 pub mod address;
 mod columns;

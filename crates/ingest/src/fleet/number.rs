@@ -6,8 +6,8 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// A decimal times 10^`shift`, rounded once: `16.139` with a shift of -3 is the float next to
-/// 0.016139.
+/// Parses a decimal times 10^`shift`, rounded once: `16.139` with a shift of -3 is the float next
+/// to 0.016139.
 pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
     if text.len() > DIGITS {
         return slow(text, shift);
@@ -29,7 +29,7 @@ pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
     }
     let exponent = shift - i32::try_from(places).ok()?;
     let power = *POWERS.get(exponent.unsigned_abs() as usize)?;
-    // Both are exact, so one rounding is all there is (W. D. Clinger, PLDI 1990).
+    // Both are exact, so there is only one rounding (W. D. Clinger, PLDI 1990).
     if mantissa < 1 << 53 {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let exact = mantissa as f64;
@@ -42,39 +42,39 @@ pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
     slow(text, shift)
 }
 
-/// So many digits are no more than 64 bits.
+/// Numbers of this many digits fit in 64 bits.
 const DIGITS: usize = 19;
 
-/// Exponents (`2.1e+06`, as `%g` prints large ones) and what has many digits.
+/// Parses exponents (`2.1e+06`, as `%g` prints large ones) and numbers of many digits.
 #[cold]
 fn slow(text: &[u8], shift: i32) -> Option<f64> {
     let text = std::str::from_utf8(text).ok()?;
-    // Neither a sign nor `inf`: of the numbers here none is negative.
+    // Neither a sign nor `inf`: no number here is negative.
     if !text.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
         return None;
     }
     let (digits, exponent) = text
         .split_once(['e', 'E'])
         .map_or((text, Some(0)), |(digits, e)| (digits, e.parse().ok()));
-    // As one number, so that it is rounded once here, too.
+    // Parsed as one number, so that it is rounded once here, too.
     let value: f64 = format!("{digits}e{}", i32::checked_add(exponent?, shift)?)
         .parse()
         .ok()?;
     Some(value).filter(|value| value.is_finite())
 }
 
-/// So many digits are below 2^53.
+/// Numbers of this many digits are below 2^53.
 const EXACT: usize = 15;
 
-/// The columns of counts have 64 bits with a sign.
+/// Limit of the columns of counts, which have 64 bits with a sign.
 pub(crate) const BEYOND: f64 = (1u64 << 63) as f64;
 
-/// A number for a column of counts; one with a fraction is cut when it is kept.
+/// Parses a number for a column of counts; its fraction is cut off when it is stored.
 pub(crate) fn whole(text: &[u8]) -> Option<f64> {
     decimal(text, 0).filter(|value| *value < BEYOND)
 }
 
-/// Digits alone.
+/// Parses digits alone.
 pub(crate) fn count(text: &[u8]) -> Option<f64> {
     if text.len() > EXACT {
         return if text.iter().all(u8::is_ascii_digit) {
@@ -96,7 +96,8 @@ pub(crate) fn count(text: &[u8]) -> Option<f64> {
     if text.is_empty() { None } else { Some(exact) }
 }
 
-/// `4762104bps` or `99.5Mbps`, in bit/s; a prefix is of 1000, with an `i` of 1024.
+/// Parses `4762104bps` or `99.5Mbps`, in bit/s; prefixes are powers of 1000, or of 1024 with an
+/// `i`.
 pub(crate) fn rate(text: &[u8]) -> Option<f64> {
     let number = text.strip_suffix(b"bps")?;
     let (&last, rest) = number.split_last()?;
@@ -122,8 +123,8 @@ fn power_of_1000(prefix: u8) -> Option<i32> {
     }
 }
 
-/// What is left on a timer, in seconds: `078ms`, `1.078ms` (which is 1 s and 78 ms), `14sec`,
-/// `3min12sec`, `119min`.
+/// Parses the time left on a timer, in seconds: `078ms`, `1.078ms` (which is 1 s and 78 ms),
+/// `14sec`, `3min12sec`, `119min`.
 pub(crate) fn timer(text: &[u8]) -> Option<f64> {
     let (minutes, rest) = match memchr::memmem::find(text, b"min") {
         Some(at) => (count(&text[..at])?, &text[at + 3..]),
@@ -136,7 +137,7 @@ pub(crate) fn timer(text: &[u8]) -> Option<f64> {
     } else if let Some(millis) = rest.strip_suffix(b"ms") {
         decimal(millis, if millis.contains(&b'.') { 0 } else { -3 })?
     } else {
-        // Where no time is left, nothing is printed.
+        // If no time is left, `ss` prints nothing.
         return if rest.is_empty() { Some(0.0) } else { None };
     };
     Some(minutes * 60.0 + seconds)
@@ -166,7 +167,7 @@ mod tests {
         );
     }
 
-    /// The texts of print_ms_timer() in iproute2's ss.c.
+    /// Texts as print_ms_timer() in iproute2's ss.c prints them.
     #[test]
     fn a_timer_is_as_ss_prints_it() {
         assert_eq!(timer(b"078ms"), Some(0.078));
@@ -196,7 +197,7 @@ mod tests {
         );
     }
 
-    /// What a column of 64 bits can't hold is no count, however it is written.
+    /// A number that a column of 64 bits can't hold is not a count, in any notation.
     #[test]
     fn a_count_has_63_bits() {
         assert_eq!(

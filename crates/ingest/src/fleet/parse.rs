@@ -1,4 +1,4 @@
-//! What all readers of text have in common.
+//! Common parts of all readers of text.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,42 +7,43 @@ use crate::fleet::Columns;
 /// A line that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bad {
-    /// Its number in its file, from 1.
+    /// Number of the line in its file, from 1.
     pub line: u64,
-    /// What is wrong.
+    /// Problem with the line.
     pub why: String,
-    /// Its beginning.
+    /// Beginning of the line.
     pub text: String,
 }
 
-/// What reads one line at a time, and is fed pieces of any size by [`Parse`].
+/// A reader of single lines, which [`Parse`] feeds with pieces of any size.
 pub trait LineReader {
-    /// Cuts pieces into lines.
+    /// Returns the state of cutting pieces into lines.
     fn lines(&mut self) -> &mut Lines;
 
-    /// The lines that could not be read.
+    /// Returns the lines that could not be read.
     fn bad_lines(&mut self) -> &mut BadLines;
 
-    /// Reads a line, which has this number in its file.
+    /// Reads a line; `number` is its number in its file.
     fn read(&mut self, number: u64, line: &[u8]);
 
-    /// The last line of a file was read.
+    /// Called after the last line of a file.
     fn finish_file(&mut self) {}
 }
 
 /// Reads the text of one host, file after file in order of time, and gives rows of tables.
 pub trait Parse: LineReader + std::fmt::Debug + Send + Sync {
-    /// Another file begins. It is of this time, in microseconds since 1970, until it says another.
+    /// Begins another file. Its lines are of this time, in microseconds since 1970, until the file
+    /// gives another.
     fn begin_file(&mut self, time: i64);
 
-    /// Reads a piece of a file; lines may go on in the next.
+    /// Reads a piece of a file; its last line may continue in the next piece.
     fn feed(&mut self, piece: &[u8]) {
         let mut lines = std::mem::take(self.lines());
         lines.feed(piece, |number, line| self.read(number, line));
         *self.lines() = lines;
     }
 
-    /// The file ends.
+    /// Ends the file.
     fn end_file(&mut self) {
         let mut lines = std::mem::take(self.lines());
         lines.end_file(|number, line| self.read(number, line));
@@ -50,43 +51,44 @@ pub trait Parse: LineReader + std::fmt::Debug + Send + Sync {
         self.finish_file();
     }
 
-    /// How many rows can be taken.
+    /// Returns the number of rows that can be taken.
     fn rows(&self) -> usize;
 
-    /// Takes the rows that are complete: names of tables, and their columns.
+    /// Takes the complete rows: names of tables, and their columns.
     fn take(&mut self) -> Vec<(&'static str, Columns)>;
 
-    /// Rows of what may go on in a further file, as it is.
+    /// Returns the incomplete rows in their present state; they may continue in a later file.
     fn open(&self) -> Vec<(&'static str, Columns)> {
         Vec::new()
     }
 
-    /// Takes the bad lines since the last call, of which the first are quoted.
+    /// Takes the bad lines since the last call; only the first ones are quoted.
     fn take_bad(&mut self) -> Vec<Bad> {
         self.bad_lines().take()
     }
 
-    /// How many of what have been read, by name.
+    /// Returns the numbers of items read, by name.
     fn counts(&self) -> Vec<(&'static str, u64)>;
 
-    /// What is needed to go on with a further file; nothing can be taken, and no file is open.
+    /// Returns the state for continuing with a later file. Call it after taking all rows and ending
+    /// the file.
     fn state(&self) -> String;
 
-    /// Goes on from a [`Parse::state`]; false when it is of another version.
+    /// Continues from a [`Parse::state`]; false if that is of another version.
     fn resume(&mut self, state: &str) -> bool;
 }
 
-/// Cuts pieces into lines, each with its number in its file.
+/// Cuts pieces into lines, which are numbered within their file.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
-    /// Of text, of all files.
+    /// Bytes of text in all files.
     pub(crate) bytes: u64,
     number: u64,
-    /// The last line of a piece, that has no end yet.
+    /// Last line of a piece, if it has no end yet.
     tail: Vec<u8>,
 }
 
-/// No line is longer: what is, is no text, and memory shall not grow with it.
+/// Longest line: a longer one is not text, and must not take up memory.
 const LONGEST: usize = 1 << 20;
 
 impl Lines {
@@ -128,16 +130,16 @@ impl Lines {
     }
 }
 
-/// Bad lines: all counted, the first quoted.
+/// Bad lines: all are counted, the first ones quoted.
 #[derive(Clone, Debug, Default)]
 pub struct BadLines {
     pub(crate) count: u64,
     quoted: Vec<Bad>,
-    /// Whether quotes would give away what is to be hidden.
+    /// Whether quotes could reveal values that are to be hidden.
     pub(crate) silent: bool,
 }
 
-/// So many of a host are quoted.
+/// Number of bad lines quoted per host.
 const QUOTED: usize = 100;
 
 impl BadLines {
@@ -153,7 +155,7 @@ impl BadLines {
         self.count += 1;
         if self.quoted.len() < QUOTED {
             let text = String::from_utf8_lossy(&line[..line.len().min(200)]).into_owned();
-            // What is wrong may quote a value.
+            // The reason may quote a value.
             let (why, text) = if self.silent {
                 ("it can't be read".into(), String::new())
             } else {

@@ -1,21 +1,21 @@
-//! When a sample was taken: `ss` does not say, so whoever ran it has to have written it between or
-//! beside its lines.
+//! Times of samples. `ss` does not print them, so they have to be written between or in front of
+//! its lines.
 
 const MICROS: i64 = 1_000_000;
 
-/// A time in front of something, and what is behind it.
+/// A time in front of a text, and the rest of the text.
 pub(crate) struct Stamped<'a> {
     /// Microseconds since 1970, UTC.
     pub(crate) time: i64,
     pub(crate) rest: &'a [u8],
 }
 
-/// A line that is a time and nothing else, but for marks and a word in front of it:
+/// Parses a line that consists of a time, perhaps with marks and a word in front of it:
 /// `@1576576800.5`, `# 2019-12-17T10:00:00Z`, `=== 2019-12-17 10:00:00 ===`, `time: 1576576800`, or
-/// what `date`, `date -R`, `date -Is` and `date +%s` print.
+/// the output of `date`, `date -R`, `date -Is` and `date +%s`.
 pub(crate) fn line(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.trim();
-    // No line of a socket is so short, but for cut ones.
+    // Lines of sockets are longer, except truncated ones.
     if text.len() > 80 {
         return None;
     }
@@ -41,8 +41,8 @@ fn is_word(word: &str) -> bool {
         .contains(&word.to_ascii_lowercase().as_str())
 }
 
-/// A time in front of a line, as moreutils' `ts` writes it with `%s`, `%.s` or a format that begins
-/// with the whole date.
+/// Parses a time in front of a line, as moreutils' `ts` writes it with `%s`, `%.s` or a format that
+/// begins with the whole date.
 pub(crate) fn prefix(line: &[u8]) -> Option<Stamped<'_>> {
     if !line.first()?.is_ascii_digit() && *line.first()? != b'[' {
         return None;
@@ -54,14 +54,14 @@ pub(crate) fn prefix(line: &[u8]) -> Option<Stamped<'_>> {
     } else {
         found.rest
     };
-    // One space is between time and line; those behind it are the line's own.
+    // One space separates time and line; further spaces belong to the line.
     Some(Stamped {
         time: found.time,
         rest: rest.strip_prefix(b" ")?,
     })
 }
 
-/// The time in a file's name: `ss-1576576800.txt`, `ss_2019-12-17_10-00-00`,
+/// Returns the time in a file's name: `ss-1576576800.txt`, `ss_2019-12-17_10-00-00`,
 /// `20191217T100000Z.ss.gz`.
 pub(crate) fn in_name(name: &str) -> Option<i64> {
     let bytes = name.as_bytes();
@@ -80,7 +80,8 @@ pub(crate) fn in_name(name: &str) -> Option<i64> {
     None
 }
 
-/// `20191217…100000` or `2019-12-17…10-00-00` anywhere in a name, the time of day being optional.
+/// Finds `20191217…100000` or `2019-12-17…10-00-00` anywhere in a name; the time of day is
+/// optional.
 fn dense_date(name: &[u8]) -> Option<i64> {
     let runs: Vec<&[u8]> = name
         .split(|byte| !byte.is_ascii_digit())
@@ -116,7 +117,7 @@ fn dense_date(name: &[u8]) -> Option<i64> {
     None
 }
 
-/// Hours, minutes and seconds, dense or apart.
+/// Splits hours, minutes and seconds, with or without separators.
 fn parts<'a>(runs: &[&'a [u8]]) -> Vec<&'a [u8]> {
     match runs {
         [run, ..] if run.len() == 6 => vec![&run[..2], &run[2..4], &run[4..]],
@@ -128,7 +129,8 @@ fn parts<'a>(runs: &[&'a [u8]]) -> Vec<&'a [u8]> {
     }
 }
 
-/// `1576576800`, `1576576800.123`, or `2019-12-17T10:00:00.5+09:00`; without a zone it is UTC.
+/// Parses `1576576800`, `1576576800.123`, or `2019-12-17T10:00:00.5+09:00`; the default zone is
+/// UTC.
 pub(crate) fn epoch_or_date(text: &[u8]) -> Option<Stamped<'_>> {
     let run = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     match run {
@@ -183,7 +185,7 @@ fn date(text: &[u8]) -> Option<Stamped<'_>> {
     })
 }
 
-/// `.123456` or `,123`, in microseconds, and how long it is.
+/// Parses `.123456` or `,123`; returns microseconds, and the length of the text.
 fn fraction(text: &[u8]) -> (i64, usize) {
     if !matches!(text.first(), Some(b'.' | b',')) {
         return (0, 0);
@@ -207,7 +209,7 @@ fn fraction(text: &[u8]) -> (i64, usize) {
     }
 }
 
-/// `+09:00` or `+0900`, in seconds.
+/// Parses `+09:00` or `+0900`, in seconds.
 fn offset(text: &[u8]) -> Option<(i64, &[u8])> {
     let sign = match text.first()? {
         b'+' => 1,
@@ -224,9 +226,9 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// `Tue Dec 17 10:00:00 UTC 2019`, `Tue Dec 17 10:00:00 AM UTC 2019`, `Tue, 17 Dec 2019 10:00:00
-/// +0000`, `17/Dec/2019:10:00:00 +0000`. Of zones by name UTC and GMT are known: others have more
-/// than one meaning.
+/// Parses the output of `date`, and dates of logs: `Tue Dec 17 10:00:00 UTC 2019`, `Tue Dec 17
+/// 10:00:00 AM UTC 2019`, `Tue, 17 Dec 2019 10:00:00 +0000`, `17/Dec/2019:10:00:00 +0000`. The only
+/// names of zones are UTC and GMT: others are ambiguous.
 pub(crate) fn of_date_command(text: &str) -> Option<i64> {
     let (mut year, mut month, mut day, mut clock, mut zone, mut noon) =
         (None, None, None, None, 0, None);
@@ -237,7 +239,7 @@ pub(crate) fn of_date_command(text: &str) -> Option<i64> {
         {
             month = i64::try_from(at + 1).ok();
         } else if let Some((first, rest)) = word.split_once(':') {
-            // The log's form has the year in front of the time of day.
+            // In a log's form, the year precedes the time of day.
             let of_day = if first.len() == 4 {
                 year = integer(first.as_bytes());
                 rest
@@ -289,7 +291,7 @@ fn integer(digits: &[u8]) -> Option<i64> {
     )
 }
 
-/// Days since 1970-01-01 of the Gregorian calendar (H. Hinnant, days_from_civil).
+/// Returns the days since 1970-01-01 in the Gregorian calendar (H. Hinnant, days_from_civil).
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -1,4 +1,4 @@
-//! Packets, captures of them, and the way through the public door.
+//! Packets, captures of them, and a call of the extraction through the public interface.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -15,19 +15,19 @@ pub(crate) const SYN: u8 = 2;
 pub(crate) const RST: u8 = 4;
 pub(crate) const ACK: u8 = 16;
 
-/// A packet from its IP header on, and when it was seen, in microseconds.
+/// A packet from its IP header on, and its capture time in microseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub(crate) at_us: u64,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Two ends that talk.
+/// Two ends that exchange packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Talk {
     pub(crate) client: (&'static str, u16),
     pub(crate) server: (&'static str, u16),
-    /// The next sequence numbers.
+    /// Next sequence number of each end.
     pub(crate) numbers: [u32; 2],
     pub(crate) packets: Vec<Packet>,
 }
@@ -46,7 +46,7 @@ impl Talk {
         Talk::new(("10.0.0.1", 40_000), ("10.0.0.2", 80))
     }
 
-    /// A segment with the numbers as they stand; 0 is the client.
+    /// Adds a segment with a given sequence number; `from` is 0 for the client.
     pub(crate) fn raw(
         &mut self,
         at_us: u64,
@@ -125,7 +125,7 @@ pub(crate) fn udp(source: (&str, u16), to: (&str, u16), payload: usize) -> Vec<u
     bytes
 }
 
-/// An IPv4 packet in fragments of so many bytes of content, a multiple of 8.
+/// Splits an IPv4 packet into fragments of `each` bytes of content, a multiple of 8.
 pub(crate) fn fragmented(packet: &Packet, each: usize) -> Vec<Packet> {
     let content = &packet.bytes[20..];
     let parts = content.chunks(each).enumerate().map(|(number, part)| {
@@ -144,7 +144,7 @@ pub(crate) fn fragmented(packet: &Packet, each: usize) -> Vec<Packet> {
     parts.collect()
 }
 
-/// An IPv6 packet with hop-by-hop and destination options in front of TCP.
+/// Adds hop-by-hop and destination options to an IPv6 packet, in front of TCP.
 pub(crate) fn with_extensions(packet: &Packet) -> Packet {
     let mut bytes = packet.bytes[..40].to_vec();
     let length = u16::from_be_bytes([bytes[4], bytes[5]]) + 16 + 8;
@@ -176,7 +176,7 @@ pub(crate) fn with_extensions(packet: &Packet) -> Packet {
     }
 }
 
-/// How a capture is written.
+/// Format of a capture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     pub(crate) big_endian: bool,
@@ -185,7 +185,7 @@ pub(crate) struct Style {
     /// Bytes in front of IP.
     pub(crate) before: &'static [u8],
     pub(crate) snap: usize,
-    /// How long each packet was, if that is not how long it is here.
+    /// Length of each packet on the wire, if it differs from that of its bytes.
     pub(crate) wire: Option<u32>,
 }
 
@@ -255,13 +255,13 @@ impl Style {
         .concat()
     }
 
-    /// With `resolution` as the interface says it.
+    /// Writes pcapng; `resolution` is if_tsresol of the interface.
     pub(crate) fn pcapng(self, packets: &[Packet], resolution: u8) -> Vec<u8> {
         self.pcapng_of(6, packets, resolution)
     }
 
-    /// In blocks of one of the two kinds that have the same numbers at the same places, if the
-    /// interface's is zero.
+    /// Writes pcapng with packets in blocks of `kind`. It is one of two kinds whose fields agree if
+    /// the interface's number is zero.
     pub(crate) fn pcapng_of(self, kind: u32, packets: &[Packet], resolution: u8) -> Vec<u8> {
         let section = [
             &self.u32(0x1a2b_3c4d)[..],
@@ -318,7 +318,7 @@ pub(crate) const OPTIONS: Options = Options {
     addresses: true,
 };
 
-/// A file that goes when this does.
+/// A file that is deleted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Kept(PathBuf);
 
@@ -349,7 +349,7 @@ impl Drop for Kept {
     }
 }
 
-/// What comes of files with these contents.
+/// Extracts the flows of files with these contents.
 pub(crate) fn extract(contents: &[&[u8]], options: Options) -> (Columns, Report) {
     let kept: Vec<Kept> = contents.iter().map(|bytes| Kept::new(bytes)).collect();
     let mut running = Running::start(
@@ -363,7 +363,7 @@ pub(crate) fn extract(contents: &[&[u8]], options: Options) -> (Columns, Report)
                 flows.replace(*columns).is_none(),
                 "so few fit into one batch"
             ),
-            Heard::Nothing => panic!("it takes long"),
+            Heard::Nothing => panic!("it takes too long"),
             Heard::Done(report) => return (flows.unwrap_or_default(), *report),
         }
     }

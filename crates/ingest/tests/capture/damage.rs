@@ -1,4 +1,5 @@
-//! Captures that are none, or not whole: said clearly, and nothing that was readable is lost.
+//! Damaged captures, and files that are not captures: both are reported, and nothing readable is
+//! lost.
 
 use std::io::Write;
 
@@ -6,7 +7,7 @@ use fullpipe_ingest::capture::{FileReport, Report};
 
 use super::build::{ACK, OPTIONS, Packet, Style, Talk, extract};
 
-/// A hundred connections of 100, 101, … bytes.
+/// Returns the packets of a hundred connections of 100, 101, … bytes.
 fn many() -> Vec<Packet> {
     let mut packets = Vec::new();
     for number in 0..100_u16 {
@@ -60,7 +61,7 @@ fn a_capture_cut_anywhere_gives_all_before() {
                 file(&report)
                     .damage
                     .as_ref()
-                    .is_some_and(|said| said.contains("breaks off")),
+                    .is_some_and(|said| said.contains("ends within")),
                 "{report:?}"
             );
         }
@@ -156,7 +157,7 @@ fn captures_that_were_put_together_are_read_one_after_the_other() {
         .concat();
         let (flows, report) = extract(&[&bytes], OPTIONS);
         let mut sizes = flows.bytes.clone();
-        // The last packet of the fiftieth connection, an ACK, is what is cut: it may be longer now.
+        // The cut packet is the last ACK of the fiftieth connection, which may be longer now.
         sizes.retain(|size| *size != 149);
         sizes.sort_unstable();
         assert_eq!(

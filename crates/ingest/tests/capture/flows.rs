@@ -1,4 +1,4 @@
-//! What a flow is, when it begins and ends, and how much it carries.
+//! Flows: their beginning and end, and their volume.
 
 use fullpipe_ingest::capture::{ABSENT, Columns, Options};
 use fullpipe_units::Span;
@@ -10,7 +10,7 @@ use super::build::{
 const MS: u64 = 1000;
 const S: u64 = 1_000_000;
 
-/// (how it begins, how it ends) of each flow.
+/// Returns (beginning, end) of each flow.
 fn edges(flows: &Columns) -> Vec<(&'static str, &'static str)> {
     let word = |(begin, end): (&u8, &u8)| {
         (
@@ -109,7 +109,7 @@ fn what_the_capture_lost_counts_by_number_and_not_by_length() {
         talk.send(S + (1 + number) * MS, 0, ACK, 1000);
     }
     talk.close(S + 20 * MS);
-    // The fifth, and the last, of which only the number of the FIN tells.
+    // Not captured: the fifth segment, and the last, which only the FIN's number reveals.
     let kept: Vec<Packet> = talk
         .packets
         .iter()
@@ -149,7 +149,7 @@ fn reordered_segments_are_counted_once() {
     assert_eq!(
         (flows.bytes[0], flows.up_payload_bytes[0]),
         (2500, 2500),
-        "seen from the middle on, in disorder"
+        "captured from the middle on, in disorder"
     );
     assert_eq!(chunks(&flows), [(0, 2500)]);
 }
@@ -172,7 +172,7 @@ fn numbers_wrap_round_and_flows_go_beyond_four_gigabytes() {
             bytes,
         });
     }
-    // Only the headers were captured: else this would be 6 GB.
+    // Only the headers were captured; otherwise this would be 6 GB.
     let style = Style {
         wire: Some(60_040),
         ..Style::RAW
@@ -187,8 +187,8 @@ fn numbers_wrap_round_and_flows_go_beyond_four_gigabytes() {
 
 #[test]
 fn what_only_a_number_told_of_counts_from_the_first_byte_seen() {
-    // No SYN; a segment that was late, an ACK whose number tells of 1000 bytes that the capture
-    // lost, and one that was still later.
+    // No SYN; a late segment; an ACK whose number reveals 1000 bytes that the capture lost; and a
+    // segment that was still later.
     let mut talk = Talk::v4();
     talk.raw(S, 0, ACK, 5001, 1000)
         .raw(S + MS, 0, ACK, 7001, 0)
@@ -208,7 +208,7 @@ fn a_pause_begins_a_chunk_if_something_new_comes_after_it() {
         .send(S + 10 * MS, 0, ACK, 100)
         .send(S + 110 * MS, 0, ACK, 200);
     talk.send(S + 211 * MS, 0, ACK, 400); // 101 ms later
-    talk.raw(S + 500 * MS, 0, ACK, 1301, 400); // a timeout's retransmission: nobody paused
+    talk.raw(S + 500 * MS, 0, ACK, 1301, 400); // a timeout's retransmission, not a pause
     talk.send(S + 520 * MS, 0, ACK, 800)
         .send(S + 900 * MS, 1, ACK, 50)
         .send(S + 1000 * MS, 0, ACK, 1);
@@ -256,7 +256,7 @@ fn an_idle_flow_is_over_and_what_comes_later_is_another() {
 
 #[test]
 fn time_that_goes_back_begins_no_chunk() {
-    // As dumpcap writes what came in on two interfaces.
+    // As dumpcap writes packets from two interfaces.
     let mut talk = Talk::v4();
     talk.open(S)
         .send(S + 500 * MS, 0, ACK, 100)
@@ -312,7 +312,7 @@ fn ports_are_used_again() {
     talk.open(S + 3 * MS)
         .send(S + 4 * MS, 0, ACK, 20)
         .send(S + 5 * MS, 1, RST | ACK, 0);
-    talk.raw(S + 6 * MS, 0, ACK, 77_021, 5); // was on its way
+    talk.raw(S + 6 * MS, 0, ACK, 77_021, 5); // in flight at the reset
     talk.numbers = [1, 2];
     talk.open(S + 7 * MS).send(S + 8 * MS, 0, ACK, 30);
     talk.numbers = [5_000_000, 2];

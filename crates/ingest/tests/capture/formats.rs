@@ -55,7 +55,7 @@ fn links_orders_of_bytes_and_resolutions() {
                 style.pcapng(&packets, 6),
                 style.pcapng(&packets, 9),
                 style.pcapng(&packets, 0x80 | 30),
-                // As Wireshark wrote them once.
+                // As Wireshark used to write them.
                 style.pcapng_of(2, &packets, 6),
             ];
             for bytes in ways {
@@ -90,7 +90,7 @@ fn a_snapshot_length_takes_nothing_from_the_volumes() {
 
 #[test]
 fn a_length_that_ip_does_not_say_is_the_captures() {
-    // As Linux captures what the device cuts (TSO).
+    // As Linux captures segments that the device splits (TSO).
     let mut packets = talk();
     for packet in &mut packets {
         packet.bytes[2..4].copy_from_slice(&[0, 0]);

@@ -1,4 +1,4 @@
-//! Whatever a file holds, reading it ends, and what was made of it hangs together.
+//! Whatever a file contains, reading it ends, and the result is consistent.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use fullpipe_ingest::capture::{ABSENT, Columns, Options};
 
 use super::build::{ACK, FIN, OPTIONS, Packet, RST, SYN, Style, Talk, extract};
 
-/// What holds of any rows.
+/// Asserts the invariants of any rows.
 fn sound(flows: &Columns) {
     assert_eq!(
         flows
@@ -26,7 +26,7 @@ fn sound(flows: &Columns) {
         );
         assert_eq!(flows.start[row] == ABSENT, flows.bytes[row] == 0);
         assert!(flows.bytes[row] == 0 || flows.chunk_at[from] == 0);
-        // As a scenario wants them.
+        // As a scenario requires them.
         let ends = (from..to).map(|chunk| flows.chunk_at[chunk] + flows.chunk_lasted[chunk]);
         assert!(
             ends.zip(&flows.chunk_at[from..to][1.min(to - from)..])
@@ -85,7 +85,7 @@ proptest! {
     #[test]
     fn packets_with_any_content(contents in vec(vec(any::<u8>(), 0..90), 0..20), link in 0..6_usize, version in any::<bool>()) {
         let packets: Vec<Packet> = contents.into_iter().enumerate().map(|(number, mut bytes)| {
-            // Else next to nothing would get past the first byte.
+            // Otherwise almost nothing would get past the first byte.
             if let Some(first) = bytes.first_mut() {
                 *first = if version { 0x45 } else { 0x60 };
             }

@@ -1,4 +1,4 @@
-//! Captures written here, byte by byte, and what is made of them.
+//! Captures written here, byte by byte, and the flows extracted from them.
 
 mod build;
 mod damage;

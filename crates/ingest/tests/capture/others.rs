@@ -1,5 +1,5 @@
-//! Captures that pcap-parser's crate ships, read where cargo has put them: what others' tools
-//! write, odd ones among them.
+//! Captures that pcap-parser's crate ships, read from cargo's directory: files from other tools,
+//! including odd ones.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -33,13 +33,13 @@ fn assets() -> PathBuf {
 
 #[test]
 fn captures_of_other_tools() {
-    // As in the sums of a program of scapy's, which knows no pauses.
+    // To agree with the sums of a scapy program, which ignores pauses.
     let options = Options {
         udp: true,
         idle: Span::from_secs(2_000_000_000),
         ..OPTIONS
     };
-    // Packets, flows, and the most that one carries.
+    // Packets, flows, and the bytes of the largest flow.
     for (name, packets, flows, most) in [
         ("ntp.pcap", 12, 6, 48),
         ("modified-format.pcap", 1, 0, 0),

@@ -6,7 +6,7 @@ use fullpipe_ingest::fleet::{Columns, Parse, Values, counters, histogram, nginx}
 
 fn read(mut parser: impl Parse, text: &str) -> (Columns, Vec<String>) {
     parser.begin_file(1_576_576_800_000_000);
-    // In pieces, which is how files come.
+    // In pieces, as files are read.
     for piece in text.as_bytes().chunks(37) {
         parser.feed(piece);
     }
@@ -65,7 +65,7 @@ fn a_log_by_its_directive() {
 garbage
 "#;
     let (rows, bad) = log(DIRECTIVE, &["http_user_agent"], text);
-    assert_eq!(bad, ["3: the format does not fit it"]);
+    assert_eq!(bad, ["3: it does not fit the format"]);
     assert_eq!(times(&rows), [1_576_576_800_250_000, 1_576_576_801_000_000]);
     assert_eq!(numbers(&rows, "bytes_sent"), [3_000_123.0, 0.0]);
     assert_eq!(numbers(&rows, "request_time_s"), [1.5, 0.0]);
@@ -120,7 +120,7 @@ fn the_format_that_nginx_has_by_itself() {
     );
 }
 
-/// By `escape=json` in a format of one's own, and by names of variables.
+/// With `escape=json` in a custom format, and with the names of variables as keys.
 #[test]
 fn logs_that_are_json() {
     let format = r#"log_format j escape=json '{"t":"$msec","ua":"$http_user_agent","rt":$request_time,"s":$status,"b":$body_bytes_sent,"h":"$hostname"}';"#;
@@ -150,7 +150,7 @@ fn logs_that_are_json() {
         bad[1],
         "3: it has no time: msec, time_iso8601 or time_local"
     );
-    assert!(bad[0].starts_with("2: it is no JSON object"), "{bad:?}");
+    assert!(bad[0].starts_with("2: it is not a JSON object"), "{bad:?}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_configuration_with_one_format_is_that_format() {
     let two = format!("{DIRECTIVE}\n{DIRECTIVE}");
     assert_eq!(
         Format::parse(&two).unwrap_err().problem,
-        "it has 2 directives log_format"
+        "it has 2 log_format directives"
     );
 }
 
@@ -176,7 +176,7 @@ fn a_format_that_can_not_be_read_is_refused() {
     assert_eq!(problem("nothing"), "it has no variables");
     assert_eq!(
         problem("$msec$status"),
-        "nothing stands between $msec and $status, so a line can't be taken apart"
+        "no text separates $msec from $status, so a line can't be split"
     );
     assert_eq!(
         problem("$msec $ x"),
@@ -185,7 +185,7 @@ fn a_format_that_can_not_be_read_is_refused() {
     assert_eq!(problem("log_format a 'open;"), "a quote is not closed");
 }
 
-/// Of a real host (Linux 6.18), cut.
+/// Counters of a real host (Linux 6.18), shortened.
 fn snmp(time: u64, [received, sent, again]: [u64; 3], probes: u64) -> String {
     format!(
         "@{time}
@@ -206,7 +206,7 @@ fn counters_become_increases_over_each_interval() {
     let text = snmp(1_576_576_800, [100, 1000, 10], 1)
         + &snmp(1_576_576_810, [300, 3000, 70], 4)
         + "cpu0 1 2 3 4 5\nnot a counter\n"
-        // Started again: counts from zero.
+        // After a restart, the host counts from zero.
         + &snmp(1_576_576_820, [5, 50, 0], 0)
         + &snmp(1_576_576_840, [15, 150, 1], 0);
     let (rows, bad) = read(counters::Reader::new(false), &text);
@@ -279,14 +279,14 @@ fn a_bad_counter_is_said() {
     assert_eq!(
         bad,
         [
-            "2: 2 names of Tcp, and 1 values",
+            "2: 2 names of Tcp, but 1 values",
             "4: Tcp OutSegs can't be `x`"
         ]
     );
 }
 
-/// Of the Dropbox article: time between a packet's being put into fq and its being taken out, on
-/// one of its machines.
+/// From the Dropbox article: time from a packet's entry into fq to its exit, on one of its
+/// machines.
 const PACING: &str = "Attaching 3 probes...
 @us:
 [0]               237486 |                                                    |
@@ -318,10 +318,10 @@ fn a_histogram_of_bpftrace() {
     assert_eq!(
         counts.iter().sum::<f64>(),
         63_336_246.0,
-        "the sum that the article's packets come to"
+        "the sum of the article's packets"
     );
     assert_eq!(texts(&rows, "name"), vec!["@us"; 18]);
-    // Two modes, at 2 to 4 µs and 1 to 2 ms: no neighbor has more.
+    // Two modes, at 2 to 4 µs and 1 to 2 ms: both neighbors of a mode have less.
     let modes: Vec<(f64, f64)> = (1..17)
         .filter(|&at| counts[at] > counts[at - 1] && counts[at] > counts[at + 1])
         .map(|at| (numbers(&rows, "low")[at], numbers(&rows, "high")[at]))
@@ -376,7 +376,7 @@ mod at_random {
             let _ = Format::parse(&text);
         }
 
-        /// What a format writes, it reads: whatever is in the values, once nginx has escaped it.
+        /// A format reads the lines that it writes, whatever values nginx has escaped in them.
         #[test]
         fn what_nginx_writes_is_read(agent in "[^\"\\\\\\p{C}]{0,20}", status in 100u32..600, time in 0u32..100_000) {
             let text = format!("192.0.2.7 [17/Dec/2019:10:00:00 +0000] \"{agent}\" {status} {}.{:03}\n", time / 1000, time % 1000);

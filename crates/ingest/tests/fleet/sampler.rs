@@ -11,7 +11,7 @@ use fullpipe_ingest::fleet::ss::{COLUMNS, Options, Reader};
 use fullpipe_ingest::fleet::{Parse, Values};
 use nix::sys::socket::{setsockopt, sockopt};
 
-/// Connections over which data went, of both ends, and the port of the server.
+/// Opens connections and transfers data; returns both ends of each, and the server's port.
 fn transfers(host: &str, algorithm: &str, count: usize) -> (Vec<TcpStream>, u16) {
     let listener = TcpListener::bind((host, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -19,7 +19,7 @@ fn transfers(host: &str, algorithm: &str, count: usize) -> (Vec<TcpStream>, u16)
     for at in 0..count {
         let mut client = TcpStream::connect((host, port)).unwrap();
         let (mut server, _) = listener.accept().unwrap();
-        // What it asks for may not be there; then both have the default.
+        // The algorithm may be missing; then both ends have the default.
         let _ = setsockopt(&server, sockopt::TcpCongestion, &OsString::from(algorithm));
         client.write_all(&[1; 100]).unwrap();
         server.read_exact(&mut [0; 100]).unwrap();
@@ -31,7 +31,7 @@ fn transfers(host: &str, algorithm: &str, count: usize) -> (Vec<TcpStream>, u16)
     (ends, port)
 }
 
-/// Rows by address and port of the other end, each with all its numbers and words.
+/// Returns rows by address and port of the other end, with all their numbers and words.
 fn rows(text: &[u8]) -> Vec<(String, Vec<f64>, Vec<String>)> {
     let mut reader = Reader::new(Options::default());
     reader.begin_file(0);
@@ -76,10 +76,10 @@ fn listing(filter: &Filter) -> Vec<u8> {
     text
 }
 
-/// What moves while nobody sends.
+/// Columns that change while no data is sent.
 const CLOCKS: [&str; 4] = ["timer_s", "lastsnd_s", "lastrcv_s", "lastack_s"];
 
-/// What iproute2 6.1 does not print yet.
+/// Columns that iproute2 6.1 does not print yet.
 const NEWER: [&str; 2] = ["rcv_wnd_bytes", "rehash"];
 
 #[test]
@@ -117,8 +117,8 @@ fn it_says_what_ss_says() {
                 .unwrap();
             output.stdout
         };
-        // A kernel's worker or a late ACK may come between: what two listings of ours agree in, ss
-        // has to say, too.
+        // A worker of the kernel or a late ACK may change values in between. Where our two listings
+        // agree, `ss` has to agree, too.
         let (before, theirs, after) = (
             rows(&listing(&filter)),
             rows(&listed()),
@@ -132,7 +132,7 @@ fn it_says_what_ss_says() {
             assert_eq!(
                 ours.2,
                 [&[ours.2[0].clone()], &theirs.2[1..]].concat(),
-                "ss leaves the state out with a filter of it"
+                "ss omits the state if it filters by state"
             );
             assert_eq!(ours.2[0], "ESTAB");
             for (at, name) in COLUMNS.iter().enumerate() {
@@ -149,10 +149,10 @@ fn it_says_what_ss_says() {
                         "{name}: {ours} {theirs} {later}"
                     );
                 } else if NEWER.contains(name) && theirs.is_nan() {
-                    // This ss does not know it.
+                    // This version of `ss` does not know the column.
                 } else if ours.to_bits() == later.to_bits() {
                     compared += 1;
-                    // ss prints six digits of what is not whole.
+                    // `ss` prints six digits of a fractional number.
                     let near = (ours - theirs).abs() <= 1e-5 * ours.abs()
                         || (ours.is_nan() && theirs.is_nan());
                     assert!(near, "{algorithm} {name}: ours {ours}, of ss {theirs}");
@@ -161,12 +161,12 @@ fn it_says_what_ss_says() {
         }
         assert!(
             compared > 4 * (COLUMNS.len() - CLOCKS.len()) * 9 / 10,
-            "{compared} values were still"
+            "only {compared} values did not change"
         );
     }
 }
 
-/// The kernel leaves out what a filter excludes.
+/// The kernel applies the filter.
 #[test]
 fn filters_are_the_kernels_to_apply() {
     let (ends, port) = transfers("127.0.0.1", "cubic", 3);
@@ -222,7 +222,7 @@ fn filters_are_the_kernels_to_apply() {
         }),
         0
     );
-    // A range, beside ports that are none of ours.
+    // A range of local ports, and one of remote ports.
     assert_eq!(
         count(Filter {
             sport: Some((port, port.saturating_add(1))),

@@ -1,4 +1,4 @@
-//! Lines of `ss` as they are printed in the wild, with the values that they have.
+//! Lines of `ss` as real hosts print them, and the values that they contain.
 
 use fullpipe_ingest::fleet::ss::{Field, Field::*, Options, Reader, Sample, parse_info};
 use fullpipe_ingest::fleet::{Columns, Parse, Values};
@@ -9,17 +9,17 @@ const DROPBOX: &str = "ts sack bbr rto:220 rtt:16.139/10.041 ato:40 mss:1448 pmt
 /// Debian 12, kernel 6.18, iproute2 6.1.0, `ss -neitO`.
 const DEBIAN: &str = "ESTAB 0      0          127.0.0.1:46056    127.0.0.1:38373 ino:60753 sk:1003 cgroup:/ <-> ts sack bbr wscale:10,10 rto:204 rtt:0.095/0.057 mss:65483 pmtu:65535 rcvmss:536 advmss:65483 cwnd:18 ssthresh:8 bytes_sent:2152136704 bytes_acked:2152136705 segs_out:34885 segs_in:10330 data_segs_out:34883 bbr:(bw:104772793752bps,mrtt:0.003,pacing_gain:1,cwnd_gain:2) send 99258442105bps lastsnd:16 lastrcv:820 lastack:16 pacing_rate 103725065816bps delivery_rate 104772800000bps delivered:34884 busy:792ms rwnd_limited:352ms(44.4%) reordering:6 rcv_space:65495 rcv_ssthresh:65495 minrtt:0.003 snd_wnd:5444608";
 
-/// In the wild (130e/dash_meas_aio): a state filter, an IPv6-mapped address, a timer, gains of
-/// STARTUP.
+/// From a public measurement (130e/dash_meas_aio): a state filter, an IPv6-mapped address, a timer,
+/// gains of STARTUP.
 const MAPPED: &str = "0      398200 [::ffff:140.82.23.101]:5202 [::ffff:137.25.146.88]:56512 timer:(on,078ms,0) ts sack bbr wscale:6,10 rto:237 rtt:36.788/3.994 ato:40 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:44 bytes_sent:128872 bytes_acked:66608 bytes_received:37 segs_out:90 segs_in:12 data_segs_out:89 data_segs_in:1 bbr:(bw:4762104bps,mrtt:30.236,pacing_gain:2.88672,cwnd_gain:2.88672) send 13854953bps lastsnd:2 lastrcv:132 lastack:3 pacing_rate 13609384bps delivery_rate 4762720bps delivered:47 busy:132ms unacked:43 rcv_space:14600 rcv_ssthresh:42230 notsent:335936 minrtt:30.236 snd_wnd:128192";
 
-/// The same source, in recovery.
+/// From the same source, in recovery.
 const RECOVERY: &str = "bytes_sent:3162469 bytes_retrans:1116408 bytes_acked:1516094 segs_out:2187 bbr:(bw:6468224bps,mrtt:145.2,pacing_gain:1,cwnd_gain:2) send 9866575bps lastrcv:4344 lastack:8 pacing_rate 6403544bps delivery_rate 4123200bps delivered:1293 busy:4040ms rwnd_limited:96ms(2.4%) unacked:366 retrans:56/771 lost:56 sacked:244 notsent:1552256 minrtt:145.2";
 
 /// Debian 12, `ss -tiO`: scaled rates.
 const CUBIC: &str = "ESTAB 0      0          127.0.0.1:35538    127.0.0.1:54037 cubic wscale:10,10 rto:204 rtt:0.012/0.002 mss:65483 pmtu:65535 rcvmss:536 advmss:65483 cwnd:45 bytes_sent:3248095179 bytes_retrans:65483 bytes_acked:3248029697 segs_out:52616 segs_in:26052 data_segs_out:52614 send 1.96Tbps lastsnd:8 lastrcv:512 lastack:8 pacing_rate 3.77Tbps delivery_rate 30.8Gbps delivered:52615 busy:504ms rwnd_limited:504ms(100.0%) retrans:0/1 dsack_dups:1 reordering:6 rcv_space:65495 rcv_ssthresh:65495 minrtt:0.004 snd_wnd:1232896";
 
-/// A kernel of the 4 series, with no group.
+/// From a kernel of the 4 series, without a group.
 const OLD: &str = "rto:204 rtt:0.024/0.008 mss:1448 cwnd:5882 ssthresh:5882 bytes_acked:3608119590 segs_out:2534538 segs_in:53303 data_segs_out:2534536 send 17034.3Mbps lastsnd:12 lastrcv:4408 lastack:12 unacked:5917 retrans:0/24285 rcv_space:29200 notsent:2422312 minrtt:0.005";
 
 fn has(sample: &Sample, expected: &[(Field, f64)]) {
@@ -88,7 +88,7 @@ fn the_line_of_the_dropbox_article() {
     }
 }
 
-/// What holds between the fields of that line.
+/// Relations between the fields of that line.
 #[test]
 fn the_fields_of_a_line_agree() {
     let sample = parse_info(DROPBOX.as_bytes()).unwrap();
@@ -110,7 +110,7 @@ fn the_fields_of_a_line_agree() {
         value(RetransTotal),
         "each retransmission was spurious"
     );
-    // An active opener's SYN is acknowledged, too.
+    // The SYN of an active opener is acknowledged, too.
     let (_, debian) = one(DEBIAN);
     assert_eq!(debian(BytesAcked) - debian(BytesSent), 1.0);
     assert_eq!(
@@ -268,7 +268,7 @@ fn reader() -> Reader {
     })
 }
 
-/// All rows of a text: connections that have ended and those that have not, and samples.
+/// Returns all rows of a text: connections that have ended and those that have not, and samples.
 fn read(text: &str) -> (Reader, Columns, Columns) {
     let mut reader = reader();
     reader.begin_file(0);
@@ -321,7 +321,7 @@ fn texts(columns: &Columns, name: &str) -> Vec<String> {
     }
 }
 
-/// A line that is a socket's, and a way to its values.
+/// Reads a socket's line; returns its row, and a function that returns its values.
 fn one(line: &str) -> (Columns, impl Fn(Field) -> f64) {
     let (reader, connections, _) = read(line);
     assert_eq!(
@@ -400,7 +400,7 @@ fn a_line_with_its_socket_in_one() {
     );
 }
 
-/// Of `ss -neit` with a header, on two lines each, among sockets of other kinds.
+/// Output of `ss -neit` with a header, in two lines per socket, among sockets of other kinds.
 #[test]
 fn sockets_on_two_lines_with_a_header_and_others_between() {
     let text = "\
@@ -513,7 +513,7 @@ fn keys(columns: &Columns) -> Vec<i64> {
 
 #[test]
 fn a_port_that_is_used_again_is_another_connection() {
-    // Told by a counter that fell, by the socket's cookie, and by its inode.
+    // Recognized by a counter that fell, by the socket's cookie, and by its inode.
     for (first, second, acked) in [("", "", 50), ("sk:1", "sk:2", 300), ("ino:7", "ino:8", 300)] {
         let text = format!(
             "@1576576800\n{}@1576576810\n{}",
@@ -524,8 +524,8 @@ fn a_port_that_is_used_again_is_another_connection() {
         assert_eq!(connections.rows(), 2, "{first} {second} {acked}");
         assert_ne!(keys(&connections)[0], keys(&connections)[1]);
     }
-    // A cookie that stays says that it is the same, whatever the counters say; an inode of 0 says
-    // nothing.
+    // An unchanged cookie identifies the connection, whatever the counters are. An inode of 0 has
+    // no meaning.
     for (first, second, acked) in [("sk:1", "sk:1", 50), ("ino:7", "ino:0", 300)] {
         let text = format!(
             "@1576576800\n{}@1576576810\n{}",
@@ -536,7 +536,7 @@ fn a_port_that_is_used_again_is_another_connection() {
     }
 }
 
-/// Memory is that of the connections that may go on: one ends when two listings in a row lack it.
+/// Only connections that may continue take up memory: one ends when two listings in a row lack it.
 #[test]
 fn what_is_gone_for_two_listings_has_ended() {
     let mut reader = reader();
@@ -563,7 +563,7 @@ fn what_is_gone_for_two_listings_has_ended() {
     assert_eq!(numbers(&reader.open().remove(0).1, "samples"), [6.0]);
 }
 
-/// Without a time between them: a socket that comes again begins another listing.
+/// Without a time between listings, a socket that comes again begins another listing.
 #[test]
 fn listings_need_no_time_between_them() {
     let text: String = (0..4)
@@ -618,8 +618,8 @@ fn a_bad_line_is_counted_and_quoted_and_the_rest_is_read() {
     assert_eq!(
         said,
         [
-            (4, "Send-Q is no number"),
-            (6, "no state, queue or time begins it"),
+            (4, "Send-Q is not a number"),
+            (6, "it begins with no state, queue or time"),
             (9, "`unacked` can't be `x`"),
             (12, "two addresses with ports are missing"),
         ]
@@ -650,12 +650,12 @@ fn with_a_key_nothing_quotes_or_shows_an_address() {
     assert!(!all.contains("192.0") && !all.contains("10.0.0.1"), "{all}");
     assert_eq!(texts(&open, "cgroup"), ["", ""]);
     let [net, other] = texts(&open, "client_net").try_into().unwrap();
-    assert_eq!(net, other, "they are of one network");
+    assert_eq!(net, other, "both are in one network");
     assert_ne!(texts(&open, "client")[0], texts(&open, "client")[1]);
     assert!(numbers(&open, "remote_port")[0].is_nan());
 }
 
-/// 15 s of a real BBR flow and a real CUBIC one, sampled every 100 ms by iproute2 6.1.
+/// 15 s of a real BBR flow and a real CUBIC flow, sampled every 100 ms by iproute2 6.1.
 #[test]
 fn a_real_file() {
     let path = concat!(
@@ -682,7 +682,7 @@ fn a_real_file() {
         fullpipe_ingest::fleet::begin_of(path.as_ref()).unwrap(),
         1_795_252_704_622_470
     );
-    // Of each sample: what left twice is no more than what left.
+    // In each sample, no more bytes were retransmitted than sent.
     let (sent, again) = (
         numbers(&samples, "bytes_sent"),
         numbers(&samples, "bytes_retrans"),
@@ -696,7 +696,7 @@ fn a_real_file() {
     }
 }
 
-/// A reader that goes on from what another left behind gives the same rows, to the last bit.
+/// A reader that continues from another's stored state gives the same rows, to the last bit.
 #[test]
 fn reading_goes_on_from_a_kept_state() {
     let path = concat!(
@@ -758,7 +758,8 @@ mod at_random {
             reader.take();
         }
 
-        /// What is nearly a line of ss: true ones cut, doubled, and with a byte changed.
+        /// Texts that resemble lines of `ss`: real ones, truncated, doubled, and with a byte
+        /// changed.
         #[test]
         fn nor_does_what_is_nearly_one(
             cuts in prop::collection::vec((0usize..6, 0usize..900, 0usize..900, any::<u8>()), 1..12),
@@ -781,7 +782,7 @@ mod at_random {
                 reader.feed(piece);
             }
             reader.end_file();
-            // Where it is cut into pieces changes nothing.
+            // The boundaries of pieces have no effect.
             let (mut whole, ..) = (super::reader(), ());
             whole.begin_file(0);
             whole.feed(&text);

@@ -2,13 +2,13 @@
 
 use super::normal;
 
-/// Steps after which series, fraction and search have long converged; far more than any shape
-/// allowed needs.
+/// Maximum number of steps of series, continued fraction and search, which all converge long before
+/// for every shape allowed.
 const MOST_STEPS: u32 = 2_000;
 
-/// What a share `u` in (0, 1) is below: the root of P(shape, x) = u by Halley's method, begun at
-/// the Wilson-Hilferty value (Abramowitz and Stegun 26.4.17), or for small ones at the first term
-/// of the series (6.5.29).
+/// The quantile of a share `u` in (0, 1): the root of P(shape, x) = u by Halley's method. It starts
+/// at the Wilson-Hilferty value (Abramowitz and Stegun 26.4.17), or for small ones at the first
+/// term of the series (6.5.29).
 pub(super) fn quantile(u: f64, shape: f64) -> f64 {
     let ln_gamma = libm::lgamma(shape);
     let ninth = 1.0 / (9.0 * shape);
@@ -25,7 +25,7 @@ pub(super) fn quantile(u: f64, shape: f64) -> f64 {
         }
         let density = libm::exp((shape - 1.0) * libm::log(x) - x - ln_gamma);
         let newton = (share_below(x, shape, ln_gamma) - u) / density;
-        // P'' / P' is (shape - 1)/x - 1; the step is held within what keeps x positive.
+        // P'' / P' is (shape - 1)/x - 1; the step is limited so that x stays positive.
         let step = newton / (1.0 - 0.5 * (newton * ((shape - 1.0) / x - 1.0)).clamp(-1.0, 1.0));
         let next = if step < x { x - step } else { 0.5 * x };
         let is_close = (next - x).abs() <= 1e-11 * x;

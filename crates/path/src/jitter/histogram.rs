@@ -2,18 +2,18 @@
 
 use fullpipe_units::Span;
 
-/// Bins with counts. Within a bin everything is equally likely.
+/// Bins with counts. The distribution within a bin is uniform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// Where each bin begins and, last, where the last one ends.
+    /// Start of each bin, followed by the end of the last one.
     edges: Vec<Span>,
-    /// How many are below each edge.
+    /// Number of samples below each edge.
     below: Vec<u64>,
 }
 
 impl Histogram {
-    /// The starts of the bins and their counts; the last start, whose count is zero, ends the last
-    /// bin. None unless the starts rise, and something was counted but nothing behind the end.
+    /// A histogram of bins, each given by start and count; the last start, with count zero, ends
+    /// the last bin. `None` unless the starts ascend, the last count is zero and another is not.
     pub fn new(bins: &[(Span, u64)]) -> Option<Histogram> {
         let edges: Vec<Span> = bins.iter().map(|(start, _)| *start).collect();
         let mut below = vec![0_u64];
@@ -25,7 +25,7 @@ impl Histogram {
         (rise && behind > 0 && below.last() == Some(&behind)).then_some(Histogram { edges, below })
     }
 
-    /// The bins as they were given.
+    /// The bins as given to [`Histogram::new`].
     pub fn bins(&self) -> impl Iterator<Item = (Span, u64)> {
         let counts = self
             .below
@@ -35,11 +35,11 @@ impl Histogram {
         self.edges.iter().copied().zip(counts)
     }
 
-    /// The time, in seconds, that a share `u` of all is below.
+    /// The time, in seconds, below which a share `u` of all samples lies.
     pub(super) fn quantile(&self, u: f64) -> f64 {
         let total = self.below.last().copied().unwrap_or(0) as f64;
         let wanted = u * total;
-        // The first edge with as many below is the end of the bin, whose count is not zero.
+        // The first edge with that many samples below ends a bin whose count is not zero.
         let end = self
             .below
             .partition_point(|below| (*below as f64) <= wanted)

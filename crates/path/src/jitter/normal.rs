@@ -9,8 +9,8 @@ pub(super) fn cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
 }
 
-/// What a share `u` in (0, 1) is below, to about 1 part in 10¹⁶: Wichura, AS 241 (PPND16), Applied
-/// Statistics 37(3), 1988.
+/// The value below which a share `u` in (0, 1) lies, to about 1 part in 10¹⁶: Wichura, AS 241
+/// (PPND16), Applied Statistics 37(3), 1988.
 pub(super) fn quantile(u: f64) -> f64 {
     let q = u - 0.5;
     if q.abs() <= 0.425 {
@@ -27,7 +27,7 @@ pub(super) fn quantile(u: f64) -> f64 {
     if q < 0.0 { -z } else { z }
 }
 
-/// Coefficients of numerator and denominator, from the constant on.
+/// Coefficients of numerator and denominator, from the constant up.
 type Ratio = [[f64; 8]; 2];
 
 fn ratio(x: f64, [above, below]: &Ratio) -> f64 {

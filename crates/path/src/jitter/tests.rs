@@ -15,7 +15,7 @@ fn moments(mean: f64, sigma: f64) -> Moments {
 
 const DRAWS: usize = 100_000;
 
-/// So many draws, in milliseconds.
+/// `DRAWS` draws, in milliseconds.
 fn draws(of: &Distribution, correlation: f64) -> Vec<f64> {
     let (mut rng, mut score) = (Rng::stream(1, "flow", "path_jitter"), None);
     (0..DRAWS)
@@ -36,7 +36,7 @@ fn variance(values: &[f64]) -> f64 {
         / values.len() as f64
 }
 
-/// Of values that are `lag` apart.
+/// Autocorrelation of values that are `lag` apart.
 fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     let mean = mean(values);
     let sum: f64 = values
@@ -163,8 +163,8 @@ fn the_gamma_quantile_is_that_of_scipy() {
 fn what_is_drawn_has_its_mean_variance_and_quantiles() {
     let histogram = Histogram::new(&[(ms(0.0), 60), (ms(2.0), 30), (ms(5.0), 10), (ms(20.0), 0)])
         .expect("bins");
-    // Mean, variance, fourth central moment; each distribution's own. Those of Pareto's tail are
-    // infinite.
+    // Mean, variance and fourth central moment of each distribution. The fourth moment of Pareto's
+    // tail is infinite.
     let infinite = f64::INFINITY;
     // Means of the bins 1, 3.5 and 12.5 ms with 60, 30 and 10 %; second and fourth moments by
     // integration over the bins.
@@ -217,8 +217,8 @@ fn what_is_drawn_has_its_mean_variance_and_quantiles() {
     for (of, its_mean, its_variance, fourth) in cases {
         for correlation in [0.0, 0.3] {
             let values = draws(&of, correlation);
-            // Correlated means vary more, by (1 + ρ)/(1 - ρ) at most; squares are correlated with
-            // ρ².
+            // The mean of correlated draws varies more, by (1 + ρ)/(1 - ρ) at most; squares have
+            // correlation ρ².
             let more = (1.0 + correlation) / (1.0 - correlation);
             let error = (its_variance / n * more).sqrt();
             assert!(
@@ -234,7 +234,7 @@ fn what_is_drawn_has_its_mean_variance_and_quantiles() {
                     "{of:?}: variance {ours}, not {its_variance}"
                 );
             }
-            // Times are whole nanoseconds: not where that shows.
+            // Times are whole nanoseconds: skip quantiles where that shows.
             for u in [0.01, 0.25, 0.5, 0.9, 0.999]
                 .into_iter()
                 .filter(|u| of.quantile(*u) > 1e-6)
@@ -256,7 +256,7 @@ fn what_is_drawn_has_its_mean_variance_and_quantiles() {
 
 #[test]
 fn quantiles_of_pareto_are_those_of_its_definition() {
-    // (x / least)⁻³ are above x: the median of one from 1 on is ∛2, and 1 in 1000 is above 10.
+    // The share above x is (x / least)⁻³: with least 1 the median is ∛2, and 1 in 1000 is above 10.
     let of = Distribution::Pareto(moments(10.0, 2.0));
     let scaled = |x: f64| (10.0 + 2.0 * (x - 1.5) / 0.75_f64.sqrt()) / 1e3;
     assert!((of.quantile(0.5) - scaled(libm::cbrt(2.0))).abs() < 1e-12);
@@ -325,6 +325,6 @@ fn a_histogram_is_refused_unless_it_is_one() {
     assert_eq!(
         bins(&[(0, u64::MAX), (1, 1), (2, 0)]),
         None,
-        "more than can be counted"
+        "the counts overflow"
     );
 }

@@ -11,17 +11,17 @@ use super::slab::{List, Slab};
 use super::{Discipline, Dropped, MTU, hash};
 use crate::Limit;
 
-/// Queues, and how many of them a flow may have its own among.
+/// Number of queues, and of those in a set, among which a flow may find its own.
 const QUEUES: usize = 1_024;
 const WAYS: usize = 8;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "cake",
-    purpose: "A queue of its own for each flow, CoDel with BLUE in each, and a shaper: CAKE for best-effort traffic.",
+    purpose: "CAKE for best-effort traffic: a queue for each flow, controlled by CoDel and BLUE, and a shaper.",
     specifications: &[
         (
             "Linux net/sched/sch_cake.c",
-            "besteffort, flows; the subset named on its page",
+            "besteffort and flows, the subset listed on this queue's page",
         ),
         (
             "Hoeiland-Joergensen et al. 2018",
@@ -46,7 +46,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
                 Span::from_secs(100),
             ),
             otherwise: "",
-            purpose: "usual RTT; CoDel's interval, and 20 times its target",
+            purpose: "typical RTT of the traffic; CoDel's interval, and 20 times its target",
             section: "tc-cake(8)",
         },
     ],
@@ -54,15 +54,15 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     check: no_check,
 };
 
-/// In which rotation a flow is.
+/// Scheduling state of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Set {
     #[default]
     None,
-    /// Among the new ones, or it used up its first turn while nothing waited.
+    /// In the rotation of new flows, or with its first turn used up while nothing waited.
     Sparse,
     Bulk,
-    /// Nothing waits, but its control is not at rest.
+    /// Without packets, but its control is not at rest.
     Decaying,
 }
 
@@ -72,11 +72,11 @@ struct Flow {
     deficit: i64,
     control: Control,
     set: Set,
-    /// Of its last entry among the decaying ones; others of its entries there are stale.
+    /// Stamp of its latest entry in `decaying`; its other entries there are stale.
     stamp: u32,
 }
 
-/// The queue.
+/// The state of a `cake` queue.
 #[derive(Clone, Debug)]
 pub(super) struct Cake<P> {
     limit: Limit,
@@ -87,7 +87,7 @@ pub(super) struct Cake<P> {
     rng: Rng,
     slab: Slab<P>,
     flows: Box<[Flow]>,
-    /// Whose each queue was last.
+    /// Flow that used each queue last.
     tags: Box<[u32]>,
     backlogs: Box<[u64]>,
     new: VecDeque<u32>,
@@ -147,7 +147,7 @@ impl<P: Copy> Discipline<P> for Cake<P> {
             flow.deficit = self.quantum;
             self.new.push_back(index as u32);
         }
-        // As much as came: when the limit shrinks, what waits stays.
+        // At most as much as has arrived: when the limit shrinks, packets that already wait stay.
         let before = self.bytes;
         while self.limit.is_passed(self.packets, self.bytes) && before - self.bytes < packet.size {
             self.drop_from_longest(now, dropped);
@@ -201,7 +201,7 @@ impl<P: Copy> Discipline<P> for Cake<P> {
         &mut self.limit
     }
 
-    /// When the shaper lets the next packet through.
+    /// Time at which the shaper lets the next packet pass.
     #[inline]
     fn opens_at(&self) -> Time {
         self.shaper.map_or(Time::ZERO, |shaper| shaper.opens_at())
@@ -209,8 +209,8 @@ impl<P: Copy> Discipline<P> for Cake<P> {
 }
 
 impl<P: Copy> Cake<P> {
-    /// A flow's queue: the one that is its own, or an empty one in its set; only when there is none
-    /// does it share.
+    /// A flow's queue: its own, or an empty one in its set. The flow shares a queue only when the
+    /// set has no empty one.
     #[inline]
     fn queue_of(&mut self, flow: u32) -> usize {
         let tag = hash(flow, self.salt) as u32;
@@ -232,8 +232,8 @@ impl<P: Copy> Cake<P> {
         let longest = (0..QUEUES)
             .rev()
             .max_by_key(|queue| self.backlogs[*queue])
-            .expect("there are queues");
-        let packet = self.pop(longest).expect("what is longest is not empty");
+            .expect("there is at least one queue");
+        let packet = self.pop(longest).expect("the longest queue is not empty");
         self.flows[longest].control.overflows(&self.law, now);
         dropped(packet);
     }
@@ -247,7 +247,7 @@ impl<P: Copy> Cake<P> {
         Some(packet)
     }
 
-    /// Whose turn it is: first one that decays, then the new and the old ones.
+    /// The queue whose turn it is: first a decaying one, then a new one, then an old one.
     #[inline]
     fn turn(&mut self, decaying_too: bool) -> Option<(Rotation, usize)> {
         while let Some((index, stamp)) = self.decaying.front().copied().filter(|_| decaying_too) {
@@ -276,7 +276,7 @@ impl<P: Copy> Cake<P> {
         }
     }
 
-    /// The flow's next packet that is not dropped; the last one never is.
+    /// The flow's next packet that is not dropped; the last packet in a queue is never dropped.
     #[inline]
     fn next_of(
         &mut self,

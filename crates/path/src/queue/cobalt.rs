@@ -1,26 +1,27 @@
-//! COBALT: CoDel and BLUE side by side, one for flows that answer and one for those that do not;
-//! cake's control of a flow.
+//! COBALT, cake's control of a flow: CoDel for flows that respond to drops, combined with BLUE for
+//! flows that do not.
 
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::MTU;
 use super::packet::Packet;
 
-/// What BLUE's probability grows by when the queue is full, and shrinks by when it is empty.
+/// Increment of BLUE's probability when the queue is full, and decrement when it is empty.
 const UP: f64 = 1.0 / 256.0;
 const DOWN: f64 = 1.0 / 4096.0;
 
-/// How a flow's delay is controlled.
+/// Parameters of the control of a flow's delay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
     target: Span,
     interval: Span,
-    /// Four full packets' time at the shaper's rate: below that no delay is too long.
+    /// Time of four full packets at the shaper's rate; shorter delays are never too long.
     least: Span,
 }
 
 impl Law {
-    /// For an RTT, and a shaper of that rate if there is one: at low rates a packet takes its time.
+    /// The parameters for an RTT and, if there is a shaper, its rate: at low rates a packet takes
+    /// long.
     pub(super) fn new(rtt: Span, rate: Option<Rate>) -> Law {
         let wanted = rtt / 20;
         let packet = rate.map_or(Span::ZERO, |rate| rate.time_for(MTU));
@@ -32,7 +33,7 @@ impl Law {
         }
     }
 
-    /// As CoDel's, but that one drop and none are the same.
+    /// As in CoDel, but a count of zero counts as one.
     fn next(&self, from: Time, count: u32) -> Time {
         from + self.interval.mul_f64(1.0 / f64::from(count.max(1)).sqrt())
     }
@@ -43,9 +44,9 @@ impl Law {
 pub(super) struct Control {
     count: u32,
     dropping: bool,
-    /// Without drops to come: until when this flow is not forgotten.
+    /// Time of the next drop. With a count of zero, time until which this flow is remembered.
     drop_next: Time,
-    /// BLUE: the probability of a drop, and when it changed.
+    /// BLUE: the probability of a drop, and when it last changed.
     probability: f64,
     changed: Time,
 }
@@ -79,7 +80,7 @@ impl Control {
             self.drop_next = law.next(self.drop_next, self.count);
             late = now > self.drop_next;
         } else {
-            // The rate of drops decays as it grew.
+            // The drop rate decays in the way it grew.
             while due {
                 self.count -= 1;
                 self.drop_next = law.next(self.drop_next, self.count);
@@ -87,7 +88,7 @@ impl Control {
                 due = self.count > 0 && now >= self.drop_next;
             }
         }
-        // BLUE knows no marks: who does not answer would not answer to them.
+        // BLUE never marks: a flow that does not respond to drops would not respond to marks.
         drops |= self.probability > 0.0 && rng.chance(self.probability);
         if self.count == 0 {
             self.drop_next = now + law.interval;
@@ -97,7 +98,7 @@ impl Control {
         drops
     }
 
-    /// A packet of the flow was dropped because everything is full.
+    /// Handles the drop of a packet of the flow because the whole queue is full.
     pub(super) fn overflows(&mut self, law: &Law, now: Time) {
         if now.since(self.changed) > law.target {
             self.probability = (self.probability + UP).min(1.0);
@@ -108,7 +109,7 @@ impl Control {
         self.count = self.count.max(1);
     }
 
-    /// It was the flow's turn, and nothing waited.
+    /// Handles a turn of the flow without a waiting packet.
     pub(super) fn finds_none(&mut self, law: &Law, now: Time) {
         if self.probability > 0.0 && now.since(self.changed) > law.target {
             self.probability = (self.probability - DOWN).max(0.0);
@@ -121,19 +122,19 @@ impl Control {
         }
     }
 
-    /// There is nothing left to remember.
+    /// Whether the flow can be forgotten.
     pub(super) fn is_at_rest(&self, now: Time) -> bool {
         self.probability == 0.0 && self.count == 0 && now >= self.drop_next
     }
 }
 
-/// A shaper by deficit: each packet moves the time of the next one, so that no burst builds up
-/// while idle.
+/// A shaper by deficit: each packet delays the next one's time, so that no burst builds up while
+/// idle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shaper {
     rate: Rate,
     next: Time,
-    /// The same at two thirds of the rate: the later of the two never holds a packet back.
+    /// The same time at two thirds of the rate; a packet may leave at the earlier of the two.
     failsafe: Time,
 }
 
@@ -146,13 +147,13 @@ impl Shaper {
         }
     }
 
-    /// When it lets the next packet through.
+    /// Time at which it lets the next packet pass.
     #[inline]
     pub(super) fn opens_at(&self) -> Time {
         self.next.min(self.failsafe)
     }
 
-    /// A packet comes and nothing waits.
+    /// Handles the arrival of a packet when nothing waits.
     #[inline]
     pub(super) fn wake(&mut self, now: Time) {
         if self.next < now {
@@ -160,7 +161,7 @@ impl Shaper {
         }
     }
 
-    /// A packet was let through.
+    /// Handles the departure of a packet.
     #[inline]
     pub(super) fn charge(&mut self, size: Bytes) {
         let time = self.rate.time_for(size);

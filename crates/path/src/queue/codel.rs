@@ -1,4 +1,4 @@
-//! `codel`: controlled delay (RFC 8289), as Linux has it.
+//! `codel`: controlled delay (RFC 8289), as implemented in Linux.
 
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -7,7 +7,7 @@ use super::packet::{Fifo, Packet};
 use super::{Discipline, Dropped, MTU};
 use crate::Limit;
 
-/// How a queue's delay is controlled.
+/// Parameters of the control of a queue's delay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
     target: Span,
@@ -26,8 +26,8 @@ impl Law {
         }
     }
 
-    /// RFC 8289 §3.3: the next drop comes an interval divided by the square root of the drops so
-    /// far later.
+    /// RFC 8289 §3.3: the next drop follows after an interval divided by the square root of the
+    /// number of drops so far.
     #[inline]
     fn next(&self, from: Time, count: u32) -> Time {
         from + Span::from_nanos(
@@ -39,18 +39,18 @@ impl Law {
 /// The state of one controlled queue (RFC 8289 §5.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Control {
-    /// When the delay will have been above target for an interval.
+    /// Time at which the delay will have been above target for an interval.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
-    /// Drops since dropping began, and how many there were when it began last.
+    /// Count of drops that sets the drop rate, and its value when dropping last began.
     pub(super) count: u32,
     last_count: u32,
 }
 
 impl Control {
-    /// RFC 8289 §5.6: the delay has stayed above target for an interval, and there is more than a
-    /// packet to wait for.
+    /// RFC 8289 §5.6: whether the delay has stayed above target for an interval, and more than one
+    /// packet waits.
     #[inline]
     fn may_drop<P>(&mut self, law: &Law, now: Time, packet: &Packet<P>, backlog: Bytes) -> bool {
         if now.since(packet.arrived) < law.target || backlog <= MTU {
@@ -66,7 +66,7 @@ impl Control {
         }
     }
 
-    /// Takes the packet that is to be sent (RFC 8289 §5.5). `pop` gives the next one with the bytes
+    /// Takes the next packet to send (RFC 8289 §5.5). `pop` returns the first packet with the bytes
     /// behind it.
     #[inline]
     pub(super) fn dequeue<P>(
@@ -84,7 +84,7 @@ impl Control {
         if self.dropping {
             self.dropping = may_drop;
             while self.dropping && now >= self.drop_next {
-                // What is marked counts as dropped, but it is sent, so there is one at most.
+                // A marked packet counts as dropped but is sent, so at most one is marked.
                 self.count += 1;
                 let (mut packet, _) = next.take()?;
                 let marked = law.ecn && packet.mark();
@@ -111,8 +111,7 @@ impl Control {
                 next = self.take(law, now, &mut pop);
             }
             self.dropping = true;
-            // §5.5: what controlled the queue last time is where to begin, if that was not long
-            // ago.
+            // §5.5: the count resumes at the drops added last time, if dropping ended recently.
             let drops = self.count.wrapping_sub(self.last_count);
             let recent = now.since(self.drop_next) < law.interval * 16;
             self.count = if drops > 1 && recent { drops } else { 1 };
@@ -145,7 +144,7 @@ impl Control {
     }
 }
 
-/// The options that CoDel has wherever it is used.
+/// The options of CoDel, shared by all queues that use it.
 pub(super) const TARGET: Param = Param {
     name: "target",
     domain: Domain::Time(
@@ -154,7 +153,7 @@ pub(super) const TARGET: Param = Param {
         Span::from_secs(100),
     ),
     otherwise: "",
-    purpose: "delay that may stand for an interval",
+    purpose: "acceptable standing delay: dropping starts when the delay stays above it for an interval",
     section: "RFC 8289 §3.2",
 };
 pub(super) const INTERVAL: Param = Param {
@@ -165,17 +164,17 @@ pub(super) const INTERVAL: Param = Param {
         Span::from_secs(100),
     ),
     otherwise: "",
-    purpose: "how long the delay may be above target before the first drop",
+    purpose: "time that the delay may stay above target before the first drop",
     section: "RFC 8289 §3.1",
 };
 pub(super) const CE_THRESHOLD: Param = Param {
     name: "ce_threshold",
     domain: Domain::Time(None, Span::ZERO, Span::from_secs(100)),
     otherwise: "off",
-    purpose: "ECN-capable packets that waited longer than this are marked, besides",
+    purpose: "in addition, mark ECN-capable packets that waited longer than this",
     section: "tc-codel(8)",
 };
-/// Whether packets are marked.
+/// Whether ECN-capable packets are marked.
 pub(super) const fn ecn(default: bool) -> Param {
     Param {
         name: "ecn",
@@ -188,12 +187,12 @@ pub(super) const fn ecn(default: bool) -> Param {
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "codel",
-    purpose: "Drops at the head, ever more often, when every packet has waited longer than target for an interval.",
+    purpose: "Drops packets at the head, at an increasing rate, when all packets of an interval have waited longer than target.",
     specifications: &[
-        ("RFC 8289", "the control law with its exact square root"),
+        ("RFC 8289", "the controller, with an exact square root"),
         (
             "Linux net/sched/sch_codel.c",
-            "options, defaults, marks, and how dropping is taken up again",
+            "options, defaults, marks, and how dropping resumes",
         ),
     ],
     limit: Some(1_000),
@@ -203,7 +202,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     check: no_check,
 };
 
-/// The queue.
+/// The state of a `codel` queue.
 #[derive(Clone, Debug)]
 pub(super) struct Codel<P> {
     limit: Limit,

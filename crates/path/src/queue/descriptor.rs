@@ -1,47 +1,47 @@
-//! What a queue says of itself, once: scenario keys, command-line help and documentation come from
-//! it.
+//! Descriptions of the queues, from which scenario keys, command-line help and documentation are
+//! derived.
 
 use core::fmt;
 
 use fullpipe_units::{Bytes, Rate, Span};
 
-/// One static a queue.
+/// A kind of queue. Each has one static.
 #[derive(Debug)]
 pub struct Descriptor {
-    /// Its name, as in tc where tc has it.
+    /// Name, as in tc where tc has the queue.
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// Purpose, in one sentence.
     pub purpose: &'static str,
-    /// What it follows, and how far: name and note.
+    /// Specifications that it follows: name, and the parts that are implemented.
     pub specifications: &'static [(&'static str, &'static str)],
-    /// tc's default limit in packets; none where a limit must be given.
+    /// tc's default limit in packets; `None` where a limit must be given.
     pub limit: Option<u64>,
-    /// Its limit is in bytes, not packets.
+    /// Whether its limit is in bytes, not packets.
     pub in_bytes: bool,
-    /// What can be set.
+    /// Options.
     pub params: &'static [Param],
-    /// Whether it draws, so that another seed is another run.
+    /// Whether it uses random numbers, so that another seed gives another run.
     pub random: bool,
-    /// Refuses what contradicts, given a limit of so many bytes.
+    /// Refuses contradictory options, given a limit in bytes.
     pub check: fn(&Config, Bytes) -> Result<(), Refusal>,
 }
 
 /// An option of a queue.
 #[derive(Debug)]
 pub struct Param {
-    /// The key in `queue = { … }`, tc's where tc has it.
+    /// Key in `queue = { … }`, tc's where tc has it.
     pub name: &'static str,
-    /// What may be given, and the default.
+    /// Accepted values, and the default.
     pub domain: Domain,
-    /// In words what holds when nothing is given and there is no default; else empty.
+    /// Behavior if there is no value and no default, in words; empty otherwise.
     pub otherwise: &'static str,
-    /// What it does, in one sentence.
+    /// Purpose, as a phrase.
     pub purpose: &'static str,
-    /// The specification's section.
+    /// Section of the specification.
     pub section: &'static str,
 }
 
-/// The values that an option takes: the default, and the least and largest.
+/// The values that an option accepts: the default, the least and the largest.
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
     /// A duration.
@@ -56,18 +56,18 @@ pub enum Domain {
     Number(Option<f64>, f64, f64),
     /// True or false.
     Flag(bool),
-    /// How much waits, in packets, bytes or time.
+    /// An amount of waiting data, in packets, bytes or time.
     Depth(Depth),
 }
 
-/// How much waits.
+/// An amount of waiting data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// In packets.
+    /// Number of packets.
     Packets(u64),
-    /// In bytes.
+    /// Number of bytes.
     Bytes(Bytes),
-    /// In the time that the packet at the head has waited.
+    /// Time that the packet at the head has waited.
     Time(Span),
 }
 
@@ -84,19 +84,19 @@ impl fmt::Display for Depth {
 /// The value of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionValue {
-    /// Of [`Domain::Time`].
+    /// A value for [`Domain::Time`].
     Time(Span),
-    /// Of [`Domain::Size`].
+    /// A value for [`Domain::Size`].
     Size(Bytes),
-    /// Of [`Domain::Rate`].
+    /// A value for [`Domain::Rate`].
     Rate(Rate),
-    /// Of [`Domain::Count`].
+    /// A value for [`Domain::Count`].
     Count(u64),
-    /// Of [`Domain::Number`].
+    /// A value for [`Domain::Number`].
     Number(f64),
-    /// Of [`Domain::Flag`].
+    /// A value for [`Domain::Flag`].
     Flag(bool),
-    /// Of [`Domain::Depth`].
+    /// A value for [`Domain::Depth`].
     Depth(Depth),
 }
 
@@ -114,19 +114,19 @@ impl fmt::Display for OptionValue {
     }
 }
 
-/// Why an option was refused.
+/// The reason why an option was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Its name.
+    /// Name of the option.
     pub name: &'static str,
-    /// What is wrong with it.
+    /// Problem with the value.
     pub problem: String,
-    /// What to write instead.
+    /// Suggested fix.
     pub fix: String,
 }
 
 impl Domain {
-    /// What holds when nothing is given.
+    /// The default value.
     pub fn default(&self) -> Option<OptionValue> {
         match *self {
             Domain::Time(default, ..) => default.map(OptionValue::Time),
@@ -139,7 +139,7 @@ impl Domain {
         }
     }
 
-    /// What may be given, in words.
+    /// The accepted values, in words.
     pub fn range(&self) -> String {
         match self {
             Domain::Time(_, min, max) => format!("{min} to {max}"),
@@ -171,7 +171,7 @@ impl Domain {
 #[derive(Clone, Debug)]
 pub struct Config {
     descriptor: &'static Descriptor,
-    /// In the descriptor's order.
+    /// Values, in the descriptor's order.
     values: Vec<Option<OptionValue>>,
 }
 
@@ -182,7 +182,7 @@ impl PartialEq for Config {
 }
 
 impl Config {
-    /// The defaults.
+    /// The queue with all options at their defaults.
     pub fn new(descriptor: &'static Descriptor) -> Config {
         Config {
             descriptor,
@@ -194,15 +194,14 @@ impl Config {
         }
     }
 
-    /// What it is about.
+    /// The queue's descriptor.
     pub fn descriptor(&self) -> &'static Descriptor {
         self.descriptor
     }
 
-    /// The same with another value for `param`, which is the descriptor's.
+    /// Returns the configuration with another value for `param`, which the descriptor declares.
     ///
-    /// # Errors
-    /// When the value is out of range.
+    /// # Errors If the value is out of range.
     pub fn with(mut self, name: &str, value: OptionValue) -> Result<Config, Refusal> {
         let place = self.place(name);
         let param = &self.descriptor.params[place];
@@ -218,7 +217,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Each option that has a value.
+    /// All options that have a value.
     pub fn values(&self) -> impl Iterator<Item = (&'static Param, OptionValue)> {
         self.descriptor
             .params
@@ -233,17 +232,17 @@ impl Config {
             .params
             .iter()
             .position(|param| param.name == name);
-        place.unwrap_or_else(|| panic!("{} declares no option {name}", self.descriptor.name))
+        place.unwrap_or_else(|| panic!("queue {} declares no option {name}", self.descriptor.name))
     }
 
     fn get(&self, name: &str) -> Option<OptionValue> {
         self.values[self.place(name)]
     }
 
-    /// The duration of that name, if there is one.
+    /// The duration `name`, if it has a value.
     ///
-    /// # Panics
-    /// As all of these: when the queue does not declare it so, which is a bug of the queue.
+    /// # Panics If the queue does not declare a duration of that name, which is a bug in the queue.
+    /// The other getters panic in the same way.
     pub fn time(&self, name: &str) -> Option<Span> {
         match self.get(name) {
             Some(OptionValue::Time(span)) => Some(span),
@@ -252,10 +251,9 @@ impl Config {
         }
     }
 
-    /// The size of that name, if there is one.
+    /// The size `name`, if it has a value.
     ///
-    /// # Panics
-    /// When the queue does not declare it so.
+    /// # Panics If the queue does not declare a size of that name.
     pub fn size(&self, name: &str) -> Option<Bytes> {
         match self.get(name) {
             Some(OptionValue::Size(bytes)) => Some(bytes),
@@ -264,10 +262,9 @@ impl Config {
         }
     }
 
-    /// The rate of that name, if there is one.
+    /// The rate `name`, if it has a value.
     ///
-    /// # Panics
-    /// When the queue does not declare it so.
+    /// # Panics If the queue does not declare a rate of that name.
     pub fn rate(&self, name: &str) -> Option<Rate> {
         match self.get(name) {
             Some(OptionValue::Rate(rate)) => Some(rate),
@@ -276,10 +273,9 @@ impl Config {
         }
     }
 
-    /// The whole number of that name, if there is one.
+    /// The whole number `name`, if it has a value.
     ///
-    /// # Panics
-    /// When the queue does not declare it so.
+    /// # Panics If the queue does not declare a whole number of that name.
     pub fn count(&self, name: &str) -> Option<u64> {
         match self.get(name) {
             Some(OptionValue::Count(n)) => Some(n),
@@ -288,10 +284,9 @@ impl Config {
         }
     }
 
-    /// The number of that name.
+    /// The number `name`.
     ///
-    /// # Panics
-    /// When the queue does not declare it so, with a default.
+    /// # Panics If the queue does not declare a number of that name with a default.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
             Some(OptionValue::Number(n)) => n,
@@ -299,10 +294,9 @@ impl Config {
         }
     }
 
-    /// The flag of that name.
+    /// The flag `name`.
     ///
-    /// # Panics
-    /// When the queue does not declare it so.
+    /// # Panics If the queue does not declare a flag of that name.
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             Some(OptionValue::Flag(flag)) => flag,
@@ -310,10 +304,9 @@ impl Config {
         }
     }
 
-    /// The depth of that name.
+    /// The depth `name`.
     ///
-    /// # Panics
-    /// When the queue does not declare it so.
+    /// # Panics If the queue does not declare a depth of that name.
     pub fn depth(&self, name: &str) -> Depth {
         match self.get(name) {
             Some(OptionValue::Depth(depth)) => depth,
@@ -321,26 +314,26 @@ impl Config {
         }
     }
 
-    /// The duration of that name, which has a default.
+    /// The duration `name`, which has a default.
     pub(super) fn some_time(&self, name: &str) -> Span {
         self.time(name)
             .expect("an option with a default has a value")
     }
 
-    /// The size of that name, which has a default.
+    /// The size `name`, which has a default.
     pub(super) fn some_size(&self, name: &str) -> Bytes {
         self.size(name)
             .expect("an option with a default has a value")
     }
 
-    /// The whole number of that name, which has a default.
+    /// The whole number `name`, which has a default.
     pub(super) fn some_count(&self, name: &str) -> u64 {
         self.count(name)
             .expect("an option with a default has a value")
     }
 }
 
-/// For queues of which no two options contradict.
+/// The check of queues whose options never contradict each other.
 pub(super) fn no_check(_: &Config, _: Bytes) -> Result<(), Refusal> {
     Ok(())
 }

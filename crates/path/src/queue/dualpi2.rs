@@ -1,4 +1,4 @@
-//! `dualpi2`: the coupled dual queue for L4S (RFC 9332), as Linux has it.
+//! `dualpi2`: the coupled dual queue for L4S (RFC 9332), as implemented in Linux.
 
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -9,7 +9,7 @@ use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "dualpi2",
-    purpose: "Two coupled queues: L4S traffic waits about a millisecond, classic traffic about target, at like rates.",
+    purpose: "Two coupled queues: L4S traffic waits for about a millisecond, classic traffic for about the target, at similar rates.",
     specifications: &[
         (
             "RFC 9332",
@@ -31,7 +31,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
                 Span::from_secs(100),
             ),
             otherwise: "",
-            purpose: "delay of the classic queue aimed at",
+            purpose: "target delay of the classic queue",
             section: "RFC 9332 A.1",
         },
         Param {
@@ -42,63 +42,63 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
                 Span::from_secs(100),
             ),
             otherwise: "",
-            purpose: "time between two updates of the probability",
+            purpose: "time between updates of the probability",
             section: "RFC 9332 A.1",
         },
         Param {
             name: "alpha",
             domain: Domain::Number(Some(41.0 / 256.0), 0.0, 1e6),
             otherwise: "",
-            purpose: "weight of the distance to target, in Hz",
+            purpose: "integral gain: weight of the distance to target, in Hz",
             section: "RFC 9332 A.1",
         },
         Param {
             name: "beta",
             domain: Domain::Number(Some(819.0 / 256.0), 0.0, 1e6),
             otherwise: "",
-            purpose: "weight of the change of the delay, in Hz",
+            purpose: "proportional gain: weight of the change of the delay, in Hz",
             section: "RFC 9332 A.1",
         },
         Param {
             name: "coupling_factor",
             domain: Domain::Number(Some(2.0), 1.0, 255.0),
             otherwise: "",
-            purpose: "k: L4S packets are marked with k times the base probability, classic ones with its square",
+            purpose: "k: L4S packets are marked with k times the base probability, classic packets with its square",
             section: "RFC 9332 §2.1",
         },
         Param {
             name: "step_thresh",
             domain: Domain::Depth(Depth::Time(Span::from_millis(1))),
             otherwise: "",
-            purpose: "all L4S packets beyond this are marked",
+            purpose: "mark all L4S packets beyond this threshold",
             section: "RFC 9332 A.1, Linux",
         },
         Param {
             name: "min_qlen_step",
             domain: Domain::Count(Some(0), 0, 1_000_000),
             otherwise: "",
-            purpose: "not those that find less L4S packets waiting than that: 1 spares a packet alone, for slow links",
+            purpose: "exempt L4S packets that find fewer L4S packets waiting from the step threshold; 1 exempts a lone packet, for slow links",
             section: "RFC 9332 A.2 Th_len, Linux",
         },
         Param {
             name: "classic_protection",
             domain: Domain::Number(Some(10.0), 0.0, 100.0),
             otherwise: "",
-            purpose: "percent of the link that the classic queue gets at least",
+            purpose: "minimum share of the link for the classic queue, in percent",
             section: "RFC 9332 §4.2.2, Linux",
         },
         Param {
             name: "drop_on_overload",
             domain: Domain::Flag(true),
             otherwise: "",
-            purpose: "drop L4S packets too when marking all of them is not enough; else let the queue grow to its limit",
+            purpose: "also drop L4S packets when marking all of them is not enough; otherwise the queue grows to its limit",
             section: "RFC 9332 §4.2.3",
         },
         Param {
             name: "any_ect",
             domain: Domain::Flag(false),
             otherwise: "",
-            purpose: "every ECN-capable packet goes to the L4S queue, not only ECT(1) and CE",
+            purpose: "put every ECN-capable packet into the L4S queue, not only ECT(1) and CE",
             section: "RFC 9332 §2.3, Linux",
         },
     ],
@@ -106,7 +106,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     check: no_check,
 };
 
-/// The queue.
+/// The state of a `dualpi2` queue.
 #[derive(Clone, Debug)]
 pub(super) struct DualPi2<P> {
     limit: Limit,
@@ -120,11 +120,11 @@ pub(super) struct DualPi2<P> {
     weight: i64,
     drop_on_overload: bool,
     any_ect: bool,
-    /// p', of which the others are made.
+    /// Base probability p', from which the other probabilities follow.
     base: f64,
     delay_before: Span,
     next_update: Time,
-    /// Whose turn it is: above zero the classic queue's.
+    /// Credit of the round robin: the classic queue's turn if positive, otherwise the L4S queue's.
     credit: i64,
     rng: Rng,
     classic: Fifo<P>,
@@ -166,7 +166,7 @@ impl<P: Copy> Discipline<P> for DualPi2<P> {
             return dropped(packet);
         }
         if self.is_l4s(packet.ecn) {
-            // A.2: on arrival, or the last of a burst would be exempt.
+            // A.2: decided on arrival, since otherwise the last packet of a burst would be exempt.
             packet.exempt = self.l4s.packets() < self.min_step;
             self.l4s.push(packet);
         } else {
@@ -179,8 +179,8 @@ impl<P: Copy> Discipline<P> for DualPi2<P> {
         self.catch_up(now);
         loop {
             let waiting = (self.l4s.packets() > 0, self.classic.packets() > 0);
-            // Weighted round robin while both wait (Linux): the turn goes to L4S up to a credit of
-            // zero.
+            // Weighted round robin while packets wait in both queues (Linux): L4S has its turn up
+            // to a credit of zero.
             let from_l4s = match waiting {
                 (false, false) => {
                     self.reset_credit();
@@ -256,7 +256,7 @@ impl<P: Copy> DualPi2<P> {
         }
     }
 
-    /// RFC 9332 §2.3 and RFC 9331 §5.1: ECT(1) and CE.
+    /// RFC 9332 §2.3 and RFC 9331 §5.1: L4S packets carry ECT(1) or CE.
     #[inline]
     fn is_l4s(&self, ecn: EcnCodepoint) -> bool {
         match ecn {
@@ -270,7 +270,8 @@ impl<P: Copy> DualPi2<P> {
         self.credit = MTU.get() as i64 * (2 * self.weight - 100);
     }
 
-    /// Marks a packet with the probability of its queue; true if it is to be dropped instead.
+    /// Marks a packet with the probability of its queue; returns true if it must be dropped
+    /// instead.
     #[inline]
     fn must_drop(&mut self, packet: &mut Packet<P>, is_l4s: bool) -> bool {
         if self.backlog().1 < MTU * 2 {
@@ -283,7 +284,8 @@ impl<P: Copy> DualPi2<P> {
             return self.squared() && (overload || !packet.mark());
         }
         if overload {
-            // §4.2.3: then L4S packets are dropped as classic ones are, before they are marked.
+            // §4.2.3: on overload, L4S packets are dropped like classic packets, before they are
+            // marked.
             let drop = self.drop_on_overload && self.squared();
             return drop || !packet.mark();
         }
@@ -296,7 +298,7 @@ impl<P: Copy> DualPi2<P> {
         self.rng.chance(self.base) && self.rng.chance(self.base)
     }
 
-    /// The L4S queue's own threshold; true if a packet beyond it can't be marked.
+    /// Applies the L4S queue's step threshold; returns true if a packet beyond it cannot be marked.
     #[inline]
     fn steps_out(&self, now: Time, packet: &mut Packet<P>) -> bool {
         let beyond = match self.step {

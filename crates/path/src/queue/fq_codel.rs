@@ -13,15 +13,15 @@ use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_codel",
-    purpose: "A queue for each flow, served in turn, new and sparse flows first; CoDel drops within each.",
+    purpose: "A queue for each flow, served in turn, with new and sparse flows first; CoDel controls each queue.",
     specifications: &[
         (
             "RFC 8290",
-            "scheduler, sparse flows, drops from the longest queue",
+            "scheduler, priority of sparse flows, drops from the longest queue",
         ),
         (
             "Linux net/sched/sch_fq_codel.c",
-            "options, defaults, drops in batches, CoDel's view of the whole backlog",
+            "options, defaults, drops in batches, CoDel that considers the whole backlog",
         ),
     ],
     limit: Some(10_240),
@@ -31,7 +31,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             name: "flows",
             domain: Domain::Count(Some(1_024), 1, 65_536),
             otherwise: "",
-            purpose: "queues that flows are hashed to",
+            purpose: "number of queues to which flows are hashed",
             section: "RFC 8290 §5.2.5",
         },
         TARGET,
@@ -40,7 +40,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             name: "quantum",
             domain: Domain::Size(Some(MTU), Bytes::new(256), Bytes::new(1_000_000)),
             otherwise: "",
-            purpose: "bytes that a queue may send in its turn",
+            purpose: "bytes that a queue may send per turn",
             section: "RFC 8290 §5.2.4",
         },
         ecn(true),
@@ -53,14 +53,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
                 Bytes::new(2_000_000_000),
             ),
             otherwise: "",
-            purpose: "bytes that may wait, besides the limit",
+            purpose: "limit in bytes, in addition to path.buffer",
             section: "tc-fq_codel(8)",
         },
         Param {
             name: "drop_batch",
             domain: Domain::Count(Some(64), 1, 1_000_000),
             otherwise: "",
-            purpose: "packets dropped at once from the longest queue when the limit is passed",
+            purpose: "maximum number of packets dropped at once from the longest queue when the limit is exceeded",
             section: "RFC 8290 §4.1, tc-fq_codel(8)",
         },
     ],
@@ -71,14 +71,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     list: List,
-    /// What it may still send in its turn.
+    /// Bytes that the flow may still send in its turn.
     deficit: i64,
     control: Control,
-    /// It is among the new or the old.
+    /// Whether the flow is in one of the lists of new and old flows.
     listed: bool,
 }
 
-/// The queue.
+/// The state of an `fq_codel` queue.
 #[derive(Clone, Debug)]
 pub(super) struct FqCodel<P> {
     limit: Limit,
@@ -89,7 +89,7 @@ pub(super) struct FqCodel<P> {
     salt: u64,
     slab: Slab<P>,
     flows: Box<[Flow]>,
-    /// Bytes of each flow, close together: they are searched for the largest.
+    /// Bytes of each flow, contiguous for the search for the largest.
     backlogs: Box<[u64]>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -166,7 +166,8 @@ impl<P: Copy> Discipline<P> for FqCodel<P> {
                 *packets -= 1;
                 *bytes -= packet.size;
                 backlogs[index as usize] -= packet.size.get();
-                // Linux: what counts as more than one packet is the backlog of all flows.
+                // As in Linux, the backlog of all flows counts in the check for more than one
+                // packet.
                 Some((packet, *bytes))
             };
             if let Some(packet) = control.dequeue(law, now, pop, dropped) {
@@ -174,7 +175,7 @@ impl<P: Copy> Discipline<P> for FqCodel<P> {
                 return Some(packet);
             }
             self.pop_listed(is_new);
-            // Once through the old ones, so that a flow can't be new all the time.
+            // One pass through the old flows, so that a flow cannot stay new forever.
             if is_new && !self.old.is_empty() {
                 self.old.push_back(index);
             } else {
@@ -194,7 +195,7 @@ impl<P: Copy> Discipline<P> for FqCodel<P> {
 }
 
 impl<P: Copy> FqCodel<P> {
-    /// RFC 8290 §4.1: at the head of the queue with the most bytes, half of it at most.
+    /// RFC 8290 §4.1: drops at the head of the queue with the most bytes, at most half of it.
     #[cold]
     fn drop_from_longest(&mut self, dropped: &mut impl Dropped<P>) {
         let mut longest = 0;
@@ -214,7 +215,7 @@ impl<P: Copy> FqCodel<P> {
                 break;
             }
         }
-        // Linux lets CoDel know.
+        // Linux adds the drops to CoDel's count.
         flow.control.count = flow.control.count.wrapping_add(packets as u32);
         self.backlogs[longest] -= bytes;
         self.packets -= packets;

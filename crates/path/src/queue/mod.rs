@@ -31,18 +31,18 @@ use fullpipe_units::{Bytes, Rate, Rng, Time};
 
 use crate::Limit;
 
-/// A full packet on Ethernet, as Linux counts it for these queues.
+/// A full Ethernet packet, as Linux counts it for these queues.
 const MTU: Bytes = Bytes::new(1_514);
-/// A full IP packet: what limits are counted in.
+/// A full IP packet, the unit for limits in packets.
 const PACKET: Bytes = Bytes::new(1_500);
 
-/// Gets each packet that is dropped.
+/// A callback for each packet that is dropped.
 pub trait Dropped<P>: FnMut(Packet<P>) {}
 impl<P, F: FnMut(Packet<P>)> Dropped<P> for F {}
 
 static PFIFO: Descriptor = Descriptor {
     name: "pfifo",
-    purpose: "First in, first out; an arrival beyond the limit is dropped (drop-tail).",
+    purpose: "First in, first out; arrivals beyond the limit are dropped (drop-tail).",
     specifications: &[("tc-pfifo(8)", "the limit, in packets or bytes")],
     limit: None,
     in_bytes: false,
@@ -53,7 +53,7 @@ static PFIFO: Descriptor = Descriptor {
 
 static BFIFO: Descriptor = Descriptor {
     name: "bfifo",
-    purpose: "First in, first out, with a limit in bytes: small packets take less room than large ones.",
+    purpose: "First in, first out, with a limit in bytes: small packets take less room than large packets.",
     specifications: &[("tc-bfifo(8)", "the limit, in bytes")],
     limit: None,
     in_bytes: true,
@@ -62,30 +62,30 @@ static BFIFO: Descriptor = Descriptor {
     check: descriptor::no_check,
 };
 
-/// What a queue that decides has to do. The plain ones do not decide: they are a
-/// [`Link`](crate::Link)'s.
+/// Interface of an AQM queue. The plain queues are not AQMs: a [`Link`](crate::Link) implements
+/// them.
 trait Discipline<P: Copy> {
     /// An empty queue in front of a link of `rate`.
     fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Self;
-    /// A packet arrives.
+    /// Handles the arrival of a packet.
     fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>);
-    /// The link can send: the packet that goes next. Asked of an empty queue it notes that the link
+    /// Returns the packet to send next, when the link can send. An empty queue notes that the link
     /// is idle.
     fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>>;
     /// Packets and bytes that wait.
     fn backlog(&self) -> (u64, Bytes);
-    /// How much may wait.
+    /// Capacity of the queue.
     fn limit(&mut self) -> &mut Limit;
-    /// From when on the queue lets something go; only a shaper has it wait.
+    /// Earliest time at which the queue releases a packet; only a shaper delays it.
     #[inline]
     fn opens_at(&self) -> Time {
         Time::ZERO
     }
 }
 
-/// The queues that decide, each `module::Type` with the module's `DESCRIPTOR`: the list of what a
-/// scenario may name, and one type that is any of them. A `match` and not a trait object, since it
-/// is in the way of every packet.
+/// The AQM queues, each `module::Type` with the module's `DESCRIPTOR`: generates the list of queues
+/// for scenarios, and one enum over all of them. An enum and not a trait object, since every packet
+/// passes through it.
 macro_rules! queues {
     ($($module:ident::$Type:ident,)*) => {
         /// The queues that a scenario may name.
@@ -128,42 +128,42 @@ queues! {
 }
 
 impl Descriptor {
-    /// Whether it chooses what is sent next, so that departures are not known on arrival.
+    /// Whether it chooses the next packet, so that departures are not known on arrival.
     pub fn decides(&self) -> bool {
         !core::ptr::eq(self, &PFIFO) && !core::ptr::eq(self, &BFIFO)
     }
 }
 
-/// A queue that decides.
+/// An AQM queue.
 #[derive(Clone, Debug)]
 pub struct Queue<P>(AnyQueue<P>);
 
 impl<P: Copy> Queue<P> {
-    /// An empty queue in front of a link of `rate`; none for one that does not decide.
+    /// An empty queue in front of a link of `rate`; `None` for the plain queues.
     pub fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Option<Queue<P>> {
         AnyQueue::new(config, limit, rate, rng).map(Queue)
     }
 
-    /// A packet arrives.
+    /// Handles the arrival of a packet.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         each!(&mut self.0, queue => queue.enqueue(now, packet, dropped));
     }
 
-    /// The link can send: the packet that goes next. Asked of an empty queue it notes that the link
+    /// Returns the packet to send next, when the link can send. An empty queue notes that the link
     /// is idle.
-    #[inline(always)] // a packet is large to hand over through memory
+    #[inline(always)] // a packet is large to pass through memory
     pub fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
         each!(&mut self.0, queue => queue.dequeue(now, dropped))
     }
 
-    /// From when on the queue lets something go; only a shaper has it wait.
+    /// Earliest time at which the queue releases a packet; only a shaper delays it.
     #[inline]
     pub fn opens_at(&self) -> Time {
         each!(&self.0, queue => queue.opens_at())
     }
 
-    /// From now on it holds so much. What waits already stays.
+    /// Changes the limit. Packets that already wait stay.
     pub fn set_limit(&mut self, limit: Limit) {
         *each!(&mut self.0, queue => queue.limit()) = limit;
     }
@@ -175,13 +175,14 @@ impl<P: Copy> Queue<P> {
     }
 }
 
-/// The queue of so many that a flow is hashed to; the salt is drawn once, as the kernel's at boot.
+/// The queue, out of `buckets`, for a flow, by hash. The salt is drawn once, as in the kernel at
+/// boot.
 #[inline]
 fn bucket(flow: u32, salt: u64, buckets: usize) -> usize {
     (((hash(flow, salt) >> 32) * buckets as u64) >> 32) as usize
 }
 
-/// SplitMix64's finaliser.
+/// SplitMix64's finalizer.
 #[inline]
 fn hash(flow: u32, salt: u64) -> u64 {
     let mut hash = u64::from(flow) ^ salt;

@@ -1,25 +1,25 @@
-//! What a queue sees of a packet, and the plain FIFO that most of them are built on.
+//! A packet in a queue, and the plain FIFO on which most queues are built.
 
 use std::collections::VecDeque;
 
 use fullpipe_units::{Bytes, EcnCodepoint, Time};
 
-/// A packet that waits, with what belongs to who put it there.
+/// A waiting packet, with a payload of the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<P> {
-    /// Which flow it is of: stands for the hash of its addresses and ports.
+    /// Flow of the packet, which stands for the hash of its addresses and ports.
     pub flow: u32,
     /// Bytes on the wire.
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: EcnCodepoint,
-    /// This queue set [`EcnCodepoint::Ce`].
+    /// Whether this queue set [`EcnCodepoint::Ce`].
     pub marked: bool,
-    /// The threshold of `dualpi2` does not concern it.
+    /// Whether the step threshold of `dualpi2` does not apply to it.
     pub(super) exempt: bool,
-    /// When it reached the queue.
+    /// Time of arrival at the queue.
     pub arrived: Time,
-    /// Carried along.
+    /// The caller's data, passed through unchanged.
     pub payload: P,
 }
 
@@ -38,7 +38,7 @@ impl<P> Packet<P> {
         }
     }
 
-    /// Sets CE; false when the packet is not ECN-capable, so has to be dropped instead.
+    /// Sets CE; returns false if the packet is not ECN-capable and must be dropped instead.
     #[inline]
     pub(super) fn mark(&mut self) -> bool {
         match self.ecn {
@@ -92,7 +92,7 @@ impl<P> Fifo<P> {
         self.bytes
     }
 
-    /// When the packet at the head came.
+    /// Arrival time of the packet at the head.
     #[inline]
     pub(super) fn head(&self) -> Option<Time> {
         self.waiting.front().map(|packet| packet.arrived)

@@ -1,4 +1,4 @@
-//! `pie`: proportional integral controller enhanced (RFC 8033), as Linux has it.
+//! `pie`: proportional integral controller enhanced (RFC 8033), as implemented in Linux.
 
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -7,27 +7,27 @@ use super::packet::{Fifo, Packet};
 use super::{Discipline, Dropped, MTU};
 use crate::Limit;
 
-/// RFC 8033 §4.4: this long nothing is dropped after a time without congestion.
+/// RFC 8033 §4.4: time without drops after a period without congestion.
 const MAX_BURST: Span = Span::from_millis(150);
 /// Linux: above this delay the probability grows faster.
 const HIGH_DELAY: Span = Span::from_millis(250);
 /// §5.1: above this probability packets are dropped even if they are ECN-capable.
 const MOST_MARKED: f64 = 0.1;
-/// §5.4: the accumulated probability below which nothing, and from which everything is dropped.
+/// §5.4: accumulated probabilities below which no packet, and from which every packet is dropped.
 const SURELY_NOT: f64 = 0.85;
 const SURELY: f64 = 8.5;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "pie",
-    purpose: "Drops arrivals at random, with a probability that a controller moves to hold the delay at target.",
+    purpose: "Drops arrivals at random; a controller adjusts the probability to keep the delay at the target.",
     specifications: &[
         (
             "RFC 8033",
-            "controller, scaling, bursts, spread of the drops",
+            "controller, scaling, burst allowance, derandomization of drops",
         ),
         (
             "Linux net/sched/sch_pie.c",
-            "options, defaults, and the delay of the packet that left last as the measure",
+            "options, defaults, and the delay of the last departed packet as the measured delay",
         ),
     ],
     limit: Some(1_000),
@@ -41,7 +41,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
                 Span::from_secs(100),
             ),
             otherwise: "",
-            purpose: "delay aimed at",
+            purpose: "target queueing delay",
             section: "RFC 8033 §4.2",
         },
         Param {
@@ -52,35 +52,35 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
                 Span::from_secs(100),
             ),
             otherwise: "",
-            purpose: "time between two updates of the probability",
+            purpose: "time between updates of the probability",
             section: "RFC 8033 §4.2",
         },
         Param {
             name: "alpha",
             domain: Domain::Number(Some(2.0), 0.0, 32.0),
             otherwise: "",
-            purpose: "weight of the distance to target, in 1/16 Hz",
+            purpose: "integral gain: weight of the distance to target, in 1/16 Hz",
             section: "RFC 8033 §4.2, tc-pie(8)",
         },
         Param {
             name: "beta",
             domain: Domain::Number(Some(20.0), 0.0, 32.0),
             otherwise: "",
-            purpose: "weight of the change of the delay, in 1/16 Hz",
+            purpose: "proportional gain: weight of the change of the delay, in 1/16 Hz",
             section: "RFC 8033 §4.2, tc-pie(8)",
         },
         Param {
             name: "ecn",
             domain: Domain::Flag(false),
             otherwise: "",
-            purpose: "mark ECN-capable packets instead of dropping them, up to a probability of 10 %",
+            purpose: "mark ECN-capable packets instead of dropping them, while the probability is at most 10 %",
             section: "RFC 8033 §5.1",
         },
         Param {
             name: "bytemode",
             domain: Domain::Flag(false),
             otherwise: "",
-            purpose: "small packets are dropped less often",
+            purpose: "drop small packets with a lower probability",
             section: "tc-pie(8)",
         },
     ],
@@ -88,11 +88,11 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     check: no_check,
 };
 
-/// The controller.
+/// State of the controller.
 #[derive(Clone, Debug)]
 struct Controller {
     target: Span,
-    /// In Hz.
+    /// Gains, in Hz.
     alpha: f64,
     beta: f64,
     probability: f64,
@@ -100,13 +100,13 @@ struct Controller {
     /// Delay of the packet that left last, now and at the last update.
     delay: Span,
     delay_before: Span,
-    /// What is left of [`MAX_BURST`].
+    /// Rest of [`MAX_BURST`].
     burst: Span,
     last_departure: Option<Time>,
 }
 
 impl Controller {
-    /// RFC 8033 §4.2 and §5.5; with each `tupdate`.
+    /// RFC 8033 §4.2 and §5.5: updates the probability, once per `tupdate`.
     fn update(&mut self, backlog: Bytes) {
         let Controller {
             delay,
@@ -124,7 +124,7 @@ impl Controller {
             step += 0.02;
         }
         self.probability = (probability + step).clamp(0.0, 1.0);
-        // A delay of zero with something in the queue was not measured.
+        // A delay of zero does not count if packets wait: it was not measured.
         if delay == Span::ZERO && delay_before == Span::ZERO && backlog == Bytes::ZERO {
             self.probability -= self.probability / 64.0;
         }
@@ -137,7 +137,7 @@ impl Controller {
         self.delay_before = delay;
     }
 
-    /// Nothing that an update would change.
+    /// Whether an update would change nothing.
     fn at_rest(&self) -> bool {
         self.probability == 0.0
             && self.burst == MAX_BURST
@@ -178,7 +178,7 @@ impl Controller {
     }
 }
 
-/// RFC 8033 §4.2: gains for a low probability are low.
+/// RFC 8033 §4.2: scales the gains down while the probability is low.
 fn scale(probability: f64) -> f64 {
     const LADDER: [(f64, f64); 6] = [
         (0.000_001, 1.0 / 2048.0),
@@ -194,7 +194,7 @@ fn scale(probability: f64) -> f64 {
         .map_or(1.0, |(_, scale)| *scale)
 }
 
-/// The queue.
+/// The state of a `pie` queue.
 #[derive(Clone, Debug)]
 pub(super) struct Pie<P> {
     limit: Limit,
@@ -277,8 +277,8 @@ impl<P: Copy> Discipline<P> for Pie<P> {
 }
 
 impl<P: Copy> Pie<P> {
-    /// The updates that were due: between two packets nothing changes but the time, so they can be
-    /// caught up on.
+    /// Catches up on updates that were due. Between two packets nothing changes except the time, so
+    /// this is exact.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         while self.next_update <= now {
@@ -296,8 +296,8 @@ impl<P: Copy> Pie<P> {
 mod tests {
     use super::*;
 
-    /// A step of the probability from `before`, at a delay of so many ms now and at the update
-    /// before.
+    /// The step of the probability from `before`, with a delay in ms now and at the previous
+    /// update.
     fn step(before: f64, delay: u64, delay_before: u64) -> f64 {
         let config = Config::new(&DESCRIPTOR);
         let mut controller = Pie::<()>::new(
@@ -314,7 +314,7 @@ mod tests {
         controller.probability - before
     }
 
-    /// RFC 8033 §4.2: 25 ms at a target of 15 ms is 0.125 Hz x 10 ms = 0.00125, scaled down for
+    /// RFC 8033 §4.2: 25 ms at a target of 15 ms give 0.125 Hz x 10 ms = 0.00125, scaled down for
     /// small probabilities.
     #[test]
     fn the_gain_climbs_a_ladder() {
@@ -337,17 +337,17 @@ mod tests {
         }
     }
 
-    /// 1.25 Hz x 10 ms for a delay that grew so much, besides.
+    /// A delay that has grown by as much adds 1.25 Hz x 10 ms.
     #[test]
     fn growth_counts_tenfold_and_steps_have_a_limit() {
         assert!((step(0.05, 25, 15) - (0.00125 + 0.0125) / 2.0).abs() < 1e-12);
         assert!(
             (step(0.2, 200, 0) - 0.02).abs() < 1e-12,
-            "§5.5: at most 2 % at once from 10 % on"
+            "§5.5: at most 2 % per step from a probability of 10 % on"
         );
         assert!(
             (step(0.2, 300, 0) - 0.04).abs() < 1e-12,
-            "and 2 % more above 250 ms, in Linux"
+            "Linux adds 2 % above 250 ms"
         );
         assert!(
             (step(0.09, 200, 0) - 0.136_562_5).abs() < 1e-12,

@@ -1,4 +1,4 @@
-//! `red`: random early detection (Floyd and Jacobson 1993), as Linux has it.
+//! `red`: random early detection (Floyd and Jacobson 1993), as implemented in Linux.
 
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -9,15 +9,15 @@ use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "red",
-    purpose: "Drops or marks arrivals at random, the more often the longer the average queue is.",
+    purpose: "Drops or marks arrivals at random, with a probability that grows with the average queue length.",
     specifications: &[
         (
             "Floyd, Jacobson 1993",
-            "average, probability, drops spread evenly, ageing while idle",
+            "average, probability, evenly spread drops, decay of the average while idle",
         ),
         (
             "tc-red(8), Linux include/net/red.h",
-            "options, defaults, weights that are powers of two",
+            "options, defaults, weights as powers of two",
         ),
     ],
     limit: None,
@@ -27,35 +27,35 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             name: "min",
             domain: Domain::Size(None, Bytes::new(1), Bytes::new(1_000_000_000_000)),
             otherwise: "max / 3",
-            purpose: "average queue from which arrivals may be marked",
+            purpose: "average queue length from which on arrivals may be marked",
             section: "1993 §4, tc-red(8)",
         },
         Param {
             name: "max",
             domain: Domain::Size(None, Bytes::new(1), Bytes::new(1_000_000_000_000)),
             otherwise: "limit / 4",
-            purpose: "average queue from which all arrivals are marked",
+            purpose: "average queue length from which on all arrivals are marked",
             section: "1993 §4, tc-red(8)",
         },
         Param {
             name: "probability",
             domain: Domain::Number(Some(0.02), 0.0, 1.0),
             otherwise: "",
-            purpose: "of a mark when the average comes near max",
+            purpose: "marking probability when the average approaches max",
             section: "1993 §4, tc-red(8)",
         },
         Param {
             name: "avpkt",
             domain: Domain::Size(Some(Bytes::new(1_000)), Bytes::new(40), Bytes::new(65_536)),
             otherwise: "",
-            purpose: "size of an average packet, for burst and for ageing",
+            purpose: "size of an average packet, for burst and for the decay while idle",
             section: "tc-red(8)",
         },
         Param {
             name: "burst",
             domain: Domain::Count(None, 1, 1_000_000),
             otherwise: "(2 min + max) / (3 avpkt)",
-            purpose: "packets that may come at once before the average notices; sets its weight",
+            purpose: "packets that may arrive at once without lifting the average above min; sets the weight of the average",
             section: "1993 §6, tc-red(8)",
         },
         Param {
@@ -77,7 +77,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     check,
 };
 
-/// What the options come to.
+/// Thresholds that result from the options.
 #[derive(Clone, Copy, Debug)]
 struct Thresholds {
     min: Bytes,
@@ -87,7 +87,7 @@ struct Thresholds {
 }
 
 impl Thresholds {
-    /// tc-red(8), after Floyd's advice.
+    /// Thresholds as in tc-red(8), which follows Floyd's advice.
     fn new(config: &Config, limit: Bytes) -> Thresholds {
         let max = config.size("max").unwrap_or(limit / 4);
         let min = config.size("min").unwrap_or(max / 3);
@@ -103,7 +103,7 @@ impl Thresholds {
         }
     }
 
-    /// The weight w = 2^-n of the smallest n for which a burst does not lift the average over min
+    /// The weight w = 2^-n for the smallest n at which a burst does not lift the average above min
     /// (1993 §6, equation 3): burst + 1 - min/avpkt <= (1 - (1 - w)^burst) / w.
     fn weight(&self) -> Option<f64> {
         let needed = self.burst as f64 + 1.0 - self.min.as_f64() / self.avpkt.as_f64();
@@ -118,7 +118,7 @@ impl Thresholds {
     }
 }
 
-/// `base` to a whole power.
+/// `base` to the power of a whole number.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut product = 1.0;
     while exponent > 0 {
@@ -150,7 +150,7 @@ fn check(config: &Config, limit: Bytes) -> Result<(), Refusal> {
         return refuse(
             "max",
             format!("{max} is more than the limit of {limit}"),
-            "give less, or a larger buffer",
+            "give a smaller max, or a larger buffer",
         );
     }
     if min >= max {
@@ -161,13 +161,14 @@ fn check(config: &Config, limit: Bytes) -> Result<(), Refusal> {
         );
     }
     if thresholds.weight().is_none() {
-        let problem = format!("a burst of {burst} packets of {avpkt} does not fill min, {min}");
-        return refuse("burst", problem, "give a larger burst, or leave it out");
+        let problem =
+            format!("a burst of {burst} packets of {avpkt} is too small to fill min, {min}");
+        return refuse("burst", problem, "give a larger burst, or omit it");
     }
     Ok(())
 }
 
-/// The queue.
+/// The state of a `red` queue.
 #[derive(Clone, Debug)]
 pub(super) struct Red<P> {
     limit: Limit,
@@ -177,11 +178,11 @@ pub(super) struct Red<P> {
     max: f64,
     probability: f64,
     weight: f64,
-    /// Time that an average packet takes.
+    /// Transmission time of an average packet.
     packet_time: Span,
     average: f64,
     idle_since: Option<Time>,
-    /// Arrivals since the last mark, and the share of them that the next one comes after.
+    /// Arrivals since the last mark, and the uniform draw that places the next mark.
     count: u64,
     next_mark: Option<f64>,
     rng: Rng,
@@ -206,7 +207,7 @@ impl<P: Copy> Discipline<P> for Red<P> {
             probability: config.number("probability"),
             weight: thresholds
                 .weight()
-                .expect("options that give no weight are refused"),
+                .expect("options without a weight are refused"),
             packet_time: rate.time_for(thresholds.avpkt),
             average: 0.0,
             idle_since: Some(Time::ZERO),
@@ -256,8 +257,8 @@ impl<P: Copy> Discipline<P> for Red<P> {
 }
 
 impl<P: Copy> Red<P> {
-    /// 1993 §4 and §11: the average of the queue that an arrival finds; while idle, as if small
-    /// packets had left.
+    /// 1993 §4 and §11: updates the average with the queue that an arrival finds. After an idle
+    /// time it decays as if small packets had left.
     #[inline]
     fn average_at(&mut self, now: Time) {
         match self.idle_since.take() {
@@ -269,12 +270,13 @@ impl<P: Copy> Red<P> {
         }
     }
 
-    /// 1993 §4: p_b, of the average alone.
+    /// 1993 §4: p_b, which depends on the average alone.
     fn early(&self) -> f64 {
         self.probability * (self.average - self.min) / (self.max - self.min)
     }
 
-    /// 1993 §7, method 2: the arrivals from one mark to the next are uniform in 1 to 1/p_b.
+    /// 1993 §7, method 2: the number of arrivals from one mark to the next is uniform in 1 to
+    /// 1/p_b.
     #[inline]
     fn action(&mut self) -> Action {
         if self.average < self.min {

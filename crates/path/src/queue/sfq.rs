@@ -1,5 +1,5 @@
-//! `sfq`: queues that flows are hashed to, served in turn; who has most waiting pays for the limit
-//! (McKenney 1990, Linux sch_sfq).
+//! `sfq`: queues to which flows are hashed, served in turn; beyond the limit, the longest queue
+//! drops (McKenney 1990, Linux sch_sfq).
 
 use std::collections::VecDeque;
 
@@ -12,15 +12,15 @@ use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "sfq",
-    purpose: "Queues that flows are hashed to, served in turn; beyond the limit the longest one loses a packet.",
+    purpose: "Flows are hashed to queues, which are served in turn; beyond the limit the longest queue loses a packet.",
     specifications: &[
         (
             "McKenney 1990",
-            "queues by hash, a new hash now and then, drops from the longest queue",
+            "queues by hash, periodic rehashing, drops from the longest queue",
         ),
         (
             "Linux net/sched/sch_sfq.c",
-            "options, defaults, deficit round robin, which of the longest pays",
+            "options, defaults, deficit round robin, choice among equally long queues",
         ),
     ],
     limit: Some(127),
@@ -30,42 +30,42 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             name: "flows",
             domain: Domain::Count(Some(128), 1, 65_408),
             otherwise: "",
-            purpose: "queues that may have packets at the same time; a flow beyond them is dropped",
+            purpose: "maximum number of queues with packets; packets of further flows are dropped",
             section: "tc-sfq(8)",
         },
         Param {
             name: "depth",
             domain: Domain::Count(Some(127), 1, 127),
             otherwise: "",
-            purpose: "packets that may wait in one queue",
+            purpose: "maximum number of packets in one queue",
             section: "tc-sfq(8)",
         },
         Param {
             name: "divisor",
             domain: Domain::Count(Some(1_024), 1, 65_536),
             otherwise: "",
-            purpose: "values of the hash, a power of two: flows of the same one share a queue",
+            purpose: "number of hash values, a power of two; flows with equal values share a queue",
             section: "tc-sfq(8)",
         },
         Param {
             name: "quantum",
             domain: Domain::Size(Some(MTU), Bytes::new(256), Bytes::new(1_000_000)),
             otherwise: "",
-            purpose: "bytes that a queue may send in its turn",
+            purpose: "bytes that a queue may send per turn",
             section: "tc-sfq(8)",
         },
         Param {
             name: "perturb",
             domain: Domain::Time(Some(Span::ZERO), Span::ZERO, Span::from_secs(100)),
             otherwise: "",
-            purpose: "whole seconds from one hash to the next, so that no two flows share a queue for long; 0s is never",
+            purpose: "time between changes of the hash function, in whole seconds, so that no two flows share a queue for long; 0s for never",
             section: "McKenney 1990, tc-sfq(8)",
         },
         Param {
             name: "headdrop",
             domain: Domain::Flag(false),
             otherwise: "",
-            purpose: "drop the oldest packet of a queue, not the newest",
+            purpose: "drop the oldest packet of a queue instead of the newest",
             section: "tc-sfq(8)",
         },
     ],
@@ -82,31 +82,35 @@ fn check(config: &Config, _: Bytes) -> Result<(), Refusal> {
         })
     };
     if !config.some_count("divisor").is_power_of_two() {
-        return refuse("divisor", "not a power of two", "give one, like 1024");
+        return refuse(
+            "divisor",
+            "not a power of two",
+            "give a power of two, like 1024",
+        );
     }
     let perturb = config.some_time("perturb").as_nanos();
     if !perturb.is_multiple_of(Span::from_secs(1).as_nanos()) {
         let fix = "give whole seconds, like \"10s\"";
-        return refuse("perturb", "Linux counts it in whole seconds", fix);
+        return refuse("perturb", "Linux counts whole seconds", fix);
     }
     Ok(())
 }
 
-/// No slot has this number.
+/// Marks a hash without a slot.
 const EMPTY: u32 = u32::MAX;
 
-/// The queue of the flows of one hash.
+/// The queue of the flows with one hash.
 #[derive(Clone, Debug)]
 struct Slot<P> {
     packets: VecDeque<Packet<P>>,
     hash: u32,
-    /// What it may still send in its turn.
+    /// Bytes that the slot may still send in its turn.
     allot: i64,
-    /// When its length changed last, in changes.
+    /// Value of `changes` when its length last changed.
     changed: u64,
 }
 
-/// The queue.
+/// The state of an `sfq` queue.
 #[derive(Clone, Debug)]
 pub(super) struct Sfq<P> {
     limit: Limit,
@@ -117,11 +121,11 @@ pub(super) struct Sfq<P> {
     next_perturbation: Time,
     salt: u64,
     rng: Rng,
-    /// The slot of each hash.
+    /// Slot of each hash.
     table: Box<[u32]>,
     slots: Box<[Slot<P>]>,
     free: Vec<u32>,
-    /// The slots with packets, the one whose turn it is first.
+    /// The slots with packets, in the order of their turns.
     round: VecDeque<u32>,
     changes: u64,
     packets: u64,
@@ -175,7 +179,7 @@ impl<P: Copy> Discipline<P> for Sfq<P> {
         } else {
             return dropped(packet);
         }
-        // As much as came: when the limit shrinks, what waits stays.
+        // At most as much as has arrived: when the limit shrinks, packets that already wait stay.
         let all = before + packet.size;
         while self.limit.is_passed(self.packets, self.bytes) && all - self.bytes < packet.size {
             self.drop_from_longest(dropped);
@@ -215,7 +219,7 @@ impl<P: Copy> Discipline<P> for Sfq<P> {
 }
 
 impl<P: Copy> Sfq<P> {
-    /// The slot of a flow: that of its hash, or a free one; none if all are taken.
+    /// The slot of a flow: that of its hash, or a free one; `None` if all are in use.
     #[inline]
     fn slot_of(&mut self, flow: u32) -> Option<usize> {
         let hash = bucket(flow, self.salt, self.table.len());
@@ -226,7 +230,7 @@ impl<P: Copy> Sfq<P> {
         Some(self.table[hash] as usize)
     }
 
-    /// A packet goes to the end of a slot; a slot that was empty has its turn after all others.
+    /// Adds a packet at the end of a slot; a slot that was empty has its turn after all others.
     #[inline]
     fn add(&mut self, index: usize, packet: Packet<P>) {
         self.packets += 1;
@@ -241,7 +245,7 @@ impl<P: Copy> Sfq<P> {
         slot.packets.push_back(packet);
     }
 
-    /// The oldest or the newest packet of a slot that has one.
+    /// Removes the oldest or the newest packet of a slot that has one.
     #[inline]
     fn take(&mut self, index: usize, oldest: bool) -> Packet<P> {
         let slot = &mut self.slots[index];
@@ -257,7 +261,8 @@ impl<P: Copy> Sfq<P> {
         packet
     }
 
-    /// A packet comes to a full slot, which loses its oldest one and keeps its turn.
+    /// Replaces the oldest packet of a full slot with the one that arrives; the slot keeps its
+    /// turn.
     fn replace(&mut self, index: usize, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         let packets = &mut self.slots[index].packets;
         packets.push_back(packet);
@@ -268,15 +273,15 @@ impl<P: Copy> Sfq<P> {
         }
     }
 
-    /// A slot is empty, and no longer in the round.
+    /// Frees a slot that has become empty and left the round.
     #[inline]
     fn release(&mut self, index: usize) {
         self.table[self.slots[index].hash as usize] = EMPTY;
         self.free.push(index as u32);
     }
 
-    /// Linux `sfq_drop`: from the slot with most packets, of several the one that came to so many
-    /// last; if all have one, from the one whose turn it is.
+    /// Linux `sfq_drop`: drops from the slot with the most packets; of several, from the one that
+    /// reached that length last. If all have one packet, drops from the one whose turn it is.
     #[cold]
     fn drop_from_longest(&mut self, dropped: &mut impl Dropped<P>) {
         let rank = |index: &u32| {
@@ -316,8 +321,8 @@ impl<P: Copy> Sfq<P> {
         }
     }
 
-    /// Linux `sfq_rehash`: what waits is sorted into the slots anew, so that flows keep their order;
-    /// what finds no place is dropped.
+    /// Linux `sfq_rehash`: moves the waiting packets to their new slots, so that flows keep their
+    /// order; drops packets that find no place.
     fn rehash(&mut self, dropped: &mut impl Dropped<P>) {
         let mut waiting = Vec::with_capacity(self.packets as usize);
         for index in 0..self.slots.len() {

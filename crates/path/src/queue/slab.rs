@@ -1,12 +1,11 @@
-//! Many first-in-first-out lists in one piece of memory, which grows with the packets and not with
-//! the lists.
+//! First-in-first-out lists in one block of memory, which grows with the packets and not with the
+//! lists.
 
 use super::packet::Packet;
 
 const NONE: u32 = u32::MAX;
 
-/// The packets of all lists. A place that became free is the first to be taken again, so it is
-/// still in the cache.
+/// The packets of all lists. The place freed last is reused first, while it is still in the cache.
 #[derive(Clone, Debug)]
 pub(super) struct Slab<P> {
     places: Vec<(Packet<P>, u32)>,
@@ -37,7 +36,7 @@ impl<P: Copy> Slab<P> {
         }
     }
 
-    /// Adds at the end of `list`.
+    /// Adds a packet at the end of `list`.
     #[inline]
     pub(super) fn push(&mut self, list: &mut List, packet: Packet<P>) {
         let place = if self.free == NONE {
@@ -58,7 +57,7 @@ impl<P: Copy> Slab<P> {
         list.last = place;
     }
 
-    /// Takes the first of `list`.
+    /// Removes the first packet of `list`.
     #[inline]
     pub(super) fn pop(&mut self, list: &mut List) -> Option<Packet<P>> {
         if list.first == NONE {

@@ -1,4 +1,4 @@
-//! `step_ecn`: a mark for every packet beyond a threshold, as DCTCP needs it (RFC 8257 §3.1).
+//! `step_ecn`: marks every packet beyond a threshold, as DCTCP requires (RFC 8257 §3.1).
 
 use fullpipe_units::{Bytes, Rate, Rng, Time};
 
@@ -9,12 +9,12 @@ use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "step_ecn",
-    purpose: "Marks every ECN-capable packet that finds more than a threshold waiting, as switches do for DCTCP.",
+    purpose: "Marks every ECN-capable packet that finds the queue above a threshold, as switches do for DCTCP.",
     specifications: &[
         ("RFC 8257 §3.1", "the mark"),
         (
             "Alizadeh et al. 2010 §3.1",
-            "the threshold K against the queue of the moment, 65 packets at 10 Gbit/s",
+            "the threshold K for the instantaneous queue, 65 packets at 10 Gbit/s",
         ),
     ],
     limit: None,
@@ -24,14 +24,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             name: "threshold",
             domain: Domain::Depth(Depth::Packets(65)),
             otherwise: "",
-            purpose: "what may wait unmarked; a time is how long a packet has waited when it leaves",
+            purpose: "queue length above which packets are marked; a time is compared with a packet's waiting time when it leaves",
             section: "RFC 8257 §3.1",
         },
         Param {
             name: "drop_not_ect",
             domain: Domain::Flag(false),
             otherwise: "",
-            purpose: "drop what is beyond the threshold and not ECN-capable, as a switch's RED profile does",
+            purpose: "drop packets beyond the threshold that are not ECN-capable, as a switch's RED profile does",
             section: "RFC 8257 §5",
         },
     ],
@@ -39,7 +39,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     check: no_check,
 };
 
-/// The queue.
+/// The state of a `step_ecn` queue.
 #[derive(Clone, Debug)]
 pub(super) struct StepEcn<P> {
     limit: Limit,

@@ -1,4 +1,4 @@
-//! The congestion-control algorithms, each with its options.
+//! The congestion-control algorithms with their options.
 
 use fullpipe_cc::{Domain, ParamValue, RecoveryOwner, Signals};
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ struct Param {
     name: &'static str,
     unit: &'static str,
     default: Value,
-    /// Other defaults, by the profile that has them.
+    /// Defaults that differ, with the profile that has them.
     profiles: Vec<(&'static str, Value)>,
     range: Option<(f64, f64)>,
     choices: Option<Vec<&'static str>>,

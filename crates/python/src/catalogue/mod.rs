@@ -1,4 +1,4 @@
-//! What there is: algorithms, queues, impairments, profiles and the keys of a scenario, as plain
+//! The catalog: algorithms, queues, impairments, profiles and the keys of a scenario, as plain
 //! Python dicts.
 
 mod algorithm;
@@ -18,10 +18,10 @@ struct Specification {
 
 #[derive(IntoPyObject)]
 pub(crate) struct Metric {
-    /// What it is of: `run`, `flow`, `workload`, `link`.
+    /// Object of the metric: `run`, `flow`, `workload`, `link`.
     of: &'static str,
     name: &'static str,
-    /// Its type in Rust.
+    /// Type of the metric in Rust.
     kind: &'static str,
     unit: &'static str,
     dimension: &'static str,
@@ -30,7 +30,7 @@ pub(crate) struct Metric {
     statistics: Vec<&'static str>,
     words: &'static str,
     better: i8,
-    /// Each view that shows it by default, with the statistic.
+    /// The views that show it by default, each with the statistic.
     shown: Vec<(&'static str, &'static str)>,
     definition: &'static str,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Key {
     meaning: String,
 }
 
-/// The congestion-control algorithms, sorted by name.
+/// Returns the congestion-control algorithms, sorted by name.
 #[pyfunction]
 pub(crate) fn algorithms() -> Vec<Algorithm> {
     let registry = Registry::default();
@@ -59,7 +59,7 @@ pub(crate) fn algorithms() -> Vec<Algorithm> {
     all
 }
 
-/// The queues that a link may have.
+/// Returns the queues that a link may have.
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Queue> {
     fullpipe_path::QUEUES
@@ -68,7 +68,7 @@ pub(crate) fn queues() -> Vec<Queue> {
         .collect()
 }
 
-/// What a path may do to packets, besides queueing and carrying them.
+/// Returns the impairments of a path.
 #[pyfunction]
 pub(crate) fn impairments() -> Vec<Impairment> {
     fullpipe_path::IMPAIRMENTS
@@ -77,7 +77,7 @@ pub(crate) fn impairments() -> Vec<Impairment> {
         .collect()
 }
 
-/// The paths that have a name.
+/// Returns the named paths.
 #[pyfunction]
 pub(crate) fn profiles() -> Vec<Profile> {
     fullpipe_scenario::profiles()
@@ -86,7 +86,7 @@ pub(crate) fn profiles() -> Vec<Profile> {
         .collect()
 }
 
-/// Every key of a scenario, in the order in which one writes them.
+/// Returns every key of a scenario, in the order of writing.
 #[pyfunction]
 pub(crate) fn scenario_keys() -> Vec<Key> {
     let as_dict = |key| {
@@ -113,7 +113,7 @@ pub(crate) fn scenario_keys() -> Vec<Key> {
         .collect()
 }
 
-/// The metrics of a run, of flows, workloads and links, in the order of `docs/reference/metrics.md`.
+/// Returns the metrics of a run, of flows, workloads and links, in the order of `docs/reference/metrics.md`.
 #[pyfunction]
 pub(crate) fn metrics() -> Vec<Metric> {
     fullpipe_trace::metrics::TABLES
@@ -122,7 +122,7 @@ pub(crate) fn metrics() -> Vec<Metric> {
         .collect()
 }
 
-/// The JSON schema of a scenario, as text.
+/// Returns the JSON schema of a scenario, as text.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     fullpipe_scenario::schema()

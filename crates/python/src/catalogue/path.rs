@@ -1,4 +1,4 @@
-//! What a path is made of: queues, impairments, and paths that have a name.
+//! The parts of a path: queues, impairments, and named paths.
 
 use pyo3::prelude::*;
 
@@ -10,7 +10,7 @@ pub(crate) struct Queue {
     purpose: &'static str,
     specifications: Vec<Specification>,
     options: Vec<QueueOption>,
-    /// tc's default, packets.
+    /// Default limit of tc, in packets.
     limit: Option<u64>,
     in_bytes: bool,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Queue {
 #[derive(IntoPyObject)]
 struct QueueOption {
     name: &'static str,
-    /// As one writes it; in words where there is no value.
+    /// As written in a scenario; a description if there is no value.
     default: String,
     range: String,
     purpose: &'static str,
@@ -29,9 +29,9 @@ struct QueueOption {
 pub(crate) struct Impairment {
     name: &'static str,
     purpose: &'static str,
-    /// As `--set` takes them.
+    /// Keys as `--set` takes them.
     keys: Vec<String>,
-    /// Whether what is written begins with the name.
+    /// Whether the value begins with the impairment's name.
     named: bool,
     parts: Vec<Part>,
     example: &'static str,
@@ -41,10 +41,10 @@ pub(crate) struct Impairment {
 #[derive(IntoPyObject)]
 struct Part {
     name: &'static str,
-    /// Whether the name is written in front of it.
+    /// Whether the part's name is written before it.
     named: bool,
     unit: &'static str,
-    /// None for what must be given.
+    /// `None` for a required part.
     default: Option<&'static str>,
     purpose: &'static str,
 }
@@ -56,14 +56,14 @@ pub(crate) struct Profile {
     about: &'static str,
     values: Vec<Given>,
     references: &'static [(String, String)],
-    /// What it stands for, as a scenario without its duration.
+    /// The profile written out as a scenario without its duration.
     toml: String,
 }
 
 #[derive(IntoPyObject)]
 struct Given {
     key: &'static str,
-    /// The key as the scenario's keys have it.
+    /// The key as listed among the scenario's keys.
     declared: &'static str,
     value: &'static str,
     source: &'static str,

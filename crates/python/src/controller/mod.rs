@@ -1,9 +1,9 @@
-//! A user's algorithm in Python behind the contract of `cc`.
+//! A user's algorithm in Python, behind the `Controller` trait of `cc`.
 //!
-//! Objects of the contract are exposed as read-only views, and the interpreter is attached for each
-//! call. The contract has no errors, so a Python exception unwinds the simulation as a panic, with
-//! the exception as its payload; [`guarded`], around each simulation, returns it as an error. A
-//! descriptor made from a class lives as long as the process.
+//! The arguments of the trait's methods are exposed as read-only views, and each call attaches to
+//! the interpreter. The trait has no errors, so a Python exception unwinds the simulation as a
+//! panic with the exception as its payload; [`guarded`], around each simulation, returns it as an
+//! error. The descriptor of a class lives as long as the process.
 
 mod told;
 
@@ -26,14 +26,14 @@ pub(crate) use told::{
 };
 use told::{PyAck, PyConfig, PyConn, PyContext, PyDecision, PyLost, PyRecovery, PySnapshot};
 
-/// (name, class, what it says of itself) of each class that a scenario calls an algorithm.
+/// (name, class, description) of each class that a scenario uses as an algorithm.
 pub(crate) type Given = Vec<(String, Py<PyAny>, About)>;
 
-/// Purpose, parameters, fields, whether it moves the window in recovery itself, and whether it
-/// draws at random.
+/// Purpose, parameters, fields, whether the algorithm sets the window during recovery itself, and
+/// whether it uses random numbers.
 type About = (String, Vec<ParamAbout>, Vec<FieldAbout>, bool, bool);
-/// Name, unit, purpose, default (a number, a flag or a word), least, most, and the words to choose
-/// from.
+/// Name, unit, purpose, default (a number, a flag or a word), minimum, maximum, and the permitted
+/// words.
 type ParamAbout = (String, String, String, Value, f64, f64, Vec<String>);
 /// Name, unit, purpose, labels.
 type FieldAbout = (String, String, String, Vec<String>);
@@ -41,7 +41,7 @@ type FieldAbout = (String, String, String, Vec<String>);
 /// The value of a parameter.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum Value {
-    /// Before a number, which it can be taken for.
+    /// Tried before a number, since a Python bool is also a number.
     #[pyo3(transparent)]
     Flag(bool),
     #[pyo3(transparent)]
@@ -50,16 +50,16 @@ pub(crate) enum Value {
     Word(String),
 }
 
-/// A class that was made an algorithm.
+/// A class that was registered as an algorithm.
 struct Known {
     class: Py<PyAny>,
     descriptor: &'static Descriptor,
 }
 
-/// Those of this process: descriptors live as long as it does.
+/// The classes registered in this process; their descriptors live as long as the process.
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
-/// The built-in algorithms and those that are given, in the place of built-in ones of the same
+/// Returns the built-in algorithms and the given ones, which replace built-in ones of the same
 /// name.
 pub(crate) fn registry(py: Python<'_>, given: Given) -> Registry {
     given
@@ -128,21 +128,21 @@ fn labels(words: Vec<String>) -> &'static [&'static str] {
     words.into_iter().map(leaked).collect::<Vec<_>>().leak()
 }
 
-/// What Python raised, on its way out of a simulation: the contract has no errors, and nothing goes
-/// on after one.
+/// A Python exception on its way out of a simulation, which can't continue after it.
 struct Raised(PyErr);
 
-/// Calls Python; what it raises ends the run, up to [`guarded`].
+/// Calls Python; an exception ends the run and unwinds up to [`guarded`].
 fn carried<T>(call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
     Python::attach(call).unwrap_or_else(|error| resume_unwind(Box::new(Raised(error))))
 }
 
-/// Runs what may call Python; what a user's class raised is given back.
+/// Runs code that may call Python. Returns an exception raised by a user's class as an error.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(run)).map_err(raised)
 }
 
-/// What a user's class raised. Anything else goes on as it came: it is a broken invariant of ours.
+/// Returns the exception that a user's class raised. Resumes any other panic, which is a bug in
+/// fullpipe.
 pub(crate) fn raised(payload: Box<dyn Any + Send>) -> PyErr {
     match payload.downcast::<Raised>() {
         Ok(raised) => raised.0,
@@ -150,32 +150,32 @@ pub(crate) fn raised(payload: Box<dyn Any + Send>) -> PyErr {
     }
 }
 
-/// Whether a user's class has raised this.
+/// Returns whether the payload is an exception raised by a user's class.
 pub(crate) fn is_raised(payload: &(dyn Any + Send)) -> bool {
     payload.is::<Raised>()
 }
 
-/// A user's object.
+/// An instance of a user's class.
 #[derive(Debug)]
 struct PyController {
     object: Py<PyAny>,
-    /// What it is told with every call: the same objects each time.
+    /// Context of every call: the same objects each time.
     cx: Py<PyContext>,
     conn: Py<PyConn>,
-    /// What it has of the calls that need not be there.
+    /// The optional methods that the object has.
     has_sent: bool,
     has_lost: bool,
     has_recovery: bool,
     has_path: bool,
     has_timer: bool,
     decision: fullpipe_cc::Decision,
-    /// States and reasons that it was the first to name.
+    /// Number of states and reasons that this object was the first to use.
     new_words: usize,
 }
 
 impl PyController {
     fn new(py: Python<'_>, config: &Config) -> PyResult<PyController> {
-        // The very text of the descriptor: the same name may have stood for another class before.
+        // Compared by address: the same name may have belonged to another class before.
         let class = {
             let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
             let known = all
@@ -219,7 +219,7 @@ impl PyController {
         Ok(controller)
     }
 
-    /// One call with what it is told, and the decision after it.
+    /// Makes one call with its context, then reads the decision.
     fn call(
         &mut self,
         cx: &mut Context<'_>,
@@ -256,14 +256,14 @@ impl PyController {
     }
 }
 
-/// How many states and reasons an algorithm may be the first to name: each is kept for as long as
+/// Maximum number of states and reasons that an algorithm may introduce: each is kept as long as
 /// the process lives.
 const MOST_WORDS: usize = 1 << 16;
 
 /// States and reasons of all algorithms.
 static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// The same word for as long as the process lives; `new` counts those that were not there.
+/// Returns the word with a static lifetime; `new` counts words that were not known.
 fn known(word: String, new: &mut usize) -> PyResult<&'static str> {
     let mut words = WORDS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = words.get(word.as_str()) {
@@ -271,8 +271,8 @@ fn known(word: String, new: &mut usize) -> PyResult<&'static str> {
     }
     if *new == MOST_WORDS {
         return Err(PyValueError::new_err(format!(
-            "cx.transition: {word:?} is one word too many, {MOST_WORDS} states and reasons are kept; \
-             put what changes each time into a trace field"
+            "cx.transition: {word:?} exceeds the limit of {MOST_WORDS} states and reasons; \
+             put values that change each time into a trace field"
         )));
     }
     *new += 1;

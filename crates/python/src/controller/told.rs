@@ -1,4 +1,4 @@
-//! What a user's algorithm is told, and what it answers: sizes in bytes, times in seconds, rates in
+//! The arguments and the answer of a user's algorithm: sizes in bytes, times in seconds, rates in
 //! bit/s.
 
 use fullpipe_cc::{
@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// What an algorithm is made for: the connection's constants, and every parameter.
+/// Arguments of an algorithm's constructor: the connection's constants, and every parameter.
 #[pyclass(frozen, get_all, module = "fullpipe._core", name = "Config")]
 #[derive(Debug)]
 pub(crate) struct PyConfig {
@@ -18,7 +18,7 @@ pub(crate) struct PyConfig {
     pub(super) params: Py<PyDict>,
 }
 
-/// What comes with every call. The same object each time: it is true during the call.
+/// The context of a call. It is the same object for every call, and valid only during the call.
 #[pyclass(module = "fullpipe._core", name = "Context")]
 #[derive(Debug)]
 pub(crate) struct PyContext {
@@ -28,7 +28,7 @@ pub(crate) struct PyContext {
     transitions: Vec<[String; 3]>,
 }
 
-/// The connection, as the transport keeps it.
+/// The state of the connection, as the transport keeps it.
 #[pyclass(module = "fullpipe._core", name = "Conn")]
 #[derive(Debug)]
 pub(crate) struct PyConn(pub(super) Conn);
@@ -48,12 +48,12 @@ pub(crate) struct PyLost(pub(super) Lost);
 #[derive(Debug)]
 pub(crate) struct PyAck(pub(super) Ack);
 
-/// A change of the transport's recovery.
+/// A change in the transport's recovery.
 #[pyclass(frozen, module = "fullpipe._core", name = "Recovery")]
 #[derive(Debug)]
 pub(crate) struct PyRecovery(pub(super) Recovery);
 
-/// What the transport shall do from now on.
+/// The algorithm's instructions to the transport, until the next decision.
 #[pyclass(frozen, module = "fullpipe._core", name = "Decision")]
 #[derive(Debug)]
 pub(crate) struct PyDecision(pub(super) Decision);
@@ -80,25 +80,26 @@ impl PyContext {
 
 #[pymethods]
 impl PyContext {
-    /// The time of this event, in seconds since the run began.
+    /// Time of this event, in seconds since the run began.
     #[getter]
     fn now(&self) -> f64 {
         self.now
     }
 
-    /// The connection as it stands at this event.
+    /// The connection at this event.
     #[getter]
     fn conn(&self, py: Python<'_>) -> Py<PyConn> {
         self.conn.clone_ref(py)
     }
 
-    /// Uniform in [0, 1), from the flow's own stream: the same seed gives the same numbers.
+    /// Returns a uniform random number in [0, 1), from the flow's own stream, which the seed
+    /// determines.
     fn random(&mut self) -> PyResult<f64> {
-        let late = || PyValueError::new_err("cx is for the call that it came with");
+        let late = || PyValueError::new_err("cx is valid only during the call that it came with");
         self.rng.as_mut().map(Rng::unit).ok_or_else(late)
     }
 
-    /// Says that the algorithm went from one state to another, and why.
+    /// Reports a transition from one state to another, with its reason.
     fn transition(&mut self, from_: String, to: String, reason: String) {
         self.transitions.push([from_, to, reason]);
     }
@@ -110,7 +111,7 @@ impl Default for PyConn {
     }
 }
 
-/// Attributes that are read from what is inside.
+/// Defines getters that read from the wrapped value.
 macro_rules! attributes {
     ($class:ident, $it:ident, $($(#[$doc:meta])* $name:ident: $type:ty = $value:expr;)*) => {
         #[pymethods]
@@ -130,13 +131,13 @@ macro_rules! attributes {
 attributes! { PyConn, it,
     /// Payload of a full segment.
     smss: u64 = it.smss.get();
-    /// The initial window.
+    /// Initial congestion window.
     initial_cwnd: u64 = it.initial_cwnd.get();
     /// Bytes sent and neither acknowledged nor declared lost.
     inflight: u64 = it.inflight.get();
     /// Bytes acknowledged so far.
     delivered: u64 = it.delivered.get();
-    /// Of these, bytes that arrived with a CE mark.
+    /// Acknowledged bytes that arrived with a CE mark.
     delivered_ce: u64 = it.delivered_ce.get();
     /// Bytes declared lost so far.
     lost: u64 = it.lost.get();
@@ -144,51 +145,51 @@ attributes! { PyConn, it,
     srtt: Option<f64> = (it.srtt != Span::ZERO).then(|| it.srtt.as_secs_f64());
     /// Smallest RTT; None before the first sample.
     min_rtt: Option<f64> = (it.min_rtt != Span::MAX).then(|| it.min_rtt.as_secs_f64());
-    /// There was too little to send.
+    /// Whether the application has too little data to fill the window.
     app_limited: bool = it.app_limited;
-    /// The window was fully used by the flight that is being acknowledged.
+    /// Whether the window was fully used by the flight that is being acknowledged.
     cwnd_limited: bool = it.cwnd_limited;
-    /// Fast recovery is under way.
+    /// Whether fast recovery is in progress.
     in_recovery: bool = it.in_recovery;
-    /// When the pacer will let the next packet go.
+    /// Time at which the pacer allows the next packet.
     next_departure: f64 = it.next_departure.as_secs_f64();
-    /// Packets are paced.
+    /// Whether packets are paced.
     paced: bool = it.paced;
-    /// The pacing rate in force.
+    /// Current pacing rate; None if unpaced.
     pacing_rate: Option<u64> = it.pacing_rate.map(Rate::as_bps);
 }
 
 attributes! { PySnapshot, it,
-    /// When the packet left.
+    /// Time at which the packet left.
     sent: f64 = it.sent.as_secs_f64();
-    /// Send time of the packet that started the flight sampled.
+    /// Sending time of the packet that started the sampled flight.
     first_sent: f64 = it.first_sent.as_secs_f64();
-    /// When `delivered` last grew.
+    /// Time at which `delivered` last grew.
     delivered_at: f64 = it.delivered_at.as_secs_f64();
-    /// Bytes that were acknowledged then.
+    /// Bytes acknowledged by then.
     delivered: u64 = it.delivered.get();
-    /// Of these, bytes with a CE mark.
+    /// Bytes acknowledged with a CE mark by then.
     delivered_ce: u64 = it.delivered_ce.get();
-    /// Bytes that were declared lost then.
+    /// Bytes declared lost by then.
     lost: u64 = it.lost.get();
-    /// Bytes in flight with this packet.
+    /// Bytes in flight, including this packet.
     inflight: u64 = it.inflight.get();
-    /// Its payload.
+    /// Size of the payload in bytes.
     size: u16 = it.size;
-    /// Sent in an application-limited phase.
+    /// Whether the connection was application-limited.
     app_limited: bool = it.app_limited;
-    /// A retransmission.
+    /// Whether the packet is a retransmission.
     retransmit: bool = it.retransmit;
 }
 
 attributes! { PyLost, it,
-    /// The state when it was sent.
+    /// State of the connection when the packet was sent.
     packet: PySnapshot = PySnapshot(it.packet);
-    /// Bytes lost since it was sent, itself included.
+    /// Bytes lost since the packet was sent, including the packet.
     lost_since_sent: u64 = it.lost_since_sent.get();
-    /// A new hole begins.
+    /// Whether the packet begins a new range of lost packets.
     new_range: bool = it.new_range;
-    /// Why: "rack" or "rto".
+    /// Cause of the loss: "rack" or "rto".
     cause: &'static str = match it.cause {
         LossCause::Rack => "rack",
         LossCause::Rto => "rto",
@@ -196,7 +197,7 @@ attributes! { PyLost, it,
 }
 
 attributes! { PyAck, it,
-    /// The most recently sent of the packets newly acknowledged.
+    /// The most recently sent of the newly acknowledged packets.
     newest: PySnapshot = PySnapshot(it.newest);
     /// Bytes newly acknowledged.
     newly_acked: u64 = it.newly_acked.get();
@@ -206,23 +207,24 @@ attributes! { PyAck, it,
     prior_inflight: u64 = it.prior_inflight.get();
     /// The RTT sample; None without one.
     rtt: Option<f64> = it.rtt.map(|rtt| rtt.raw.as_secs_f64());
-    /// From sending to the peer's sending of this ACK: only differences mean something.
+    /// Time from sending the packet to the peer's sending of this ACK; only differences are
+    /// meaningful.
     one_way: Option<f64> = it.one_way.map(Span::as_secs_f64);
     /// The delivery-rate sample; None without one.
     rate: Option<u64> = it.rate.rate.map(Rate::as_bps);
-    /// The interval that it covers.
+    /// Interval that the rate sample covers.
     rate_interval: f64 = it.rate.interval.as_secs_f64();
-    /// Bytes delivered over it.
+    /// Bytes delivered during the rate sample.
     rate_delivered: u64 = it.rate.delivered.get();
     /// Bytes lost since the newest acknowledged packet was sent.
     rate_lost: u64 = it.rate.lost.get();
-    /// Bytes delivered with a CE mark over it.
+    /// Bytes delivered with a CE mark during the rate sample.
     rate_delivered_ce: u64 = it.rate.delivered_ce.get();
-    /// It may understate the path.
+    /// Whether the rate sample may understate the path, since the application limited it.
     rate_app_limited: bool = it.rate.app_limited;
     /// Packets newly reported as marked.
     ce_packets: u64 = it.ecn.ce_packets;
-    /// This ACK shows that a tail loss probe repaired a loss.
+    /// Whether this ACK shows that a tail loss probe repaired a loss.
     tlp_repair: bool = it.tlp_repair;
 }
 
@@ -235,19 +237,19 @@ attributes! { PyRecovery, it,
         Recovery::Timeout { .. } => "timeout",
         Recovery::Persistent => "persistent",
     };
-    /// Of "enter": "loss" or "ecn"; else None.
+    /// Cause of an "enter": "loss" or "ecn"; None for other kinds.
     cause: Option<&'static str> = match it {
         Recovery::Enter(RecoveryCause::Loss) => Some("loss"),
         Recovery::Enter(RecoveryCause::Ecn) => Some("ecn"),
         _ => None,
     };
-    /// Of "timeout": nothing was acknowledged since the last one.
+    /// Whether this "timeout" follows another one without an acknowledgment in between.
     again: bool = matches!(it, Recovery::Timeout { again: true });
 }
 
 #[pymethods]
 impl PyDecision {
-    /// A window, and what else there is to decide.
+    /// Creates a decision from a window and further limits.
     #[new]
     #[pyo3(signature = (cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=0, ecn="off", mark_app_limited=false, wake_at=None))]
     fn new(
@@ -272,12 +274,12 @@ impl PyDecision {
         };
         if cwnd == 0 {
             return refuse(
-                "cwnd = 0: nothing would ever leave; give at least a segment".to_owned(),
+                "cwnd = 0: no packet could ever be sent; give at least one segment".to_owned(),
             );
         }
         if let Some(rate) = pacing_rate.filter(|rate| !rate.is_finite() || *rate < 1.0) {
             return refuse(format!(
-                "pacing_rate = {rate}: give bit/s above 1, or None for no pacing"
+                "pacing_rate = {rate}: give at least 1 bit/s, or None for no pacing"
             ));
         }
         if let Some(time) = wake_at.filter(|time| !time.is_finite() || *time < 0.0) {

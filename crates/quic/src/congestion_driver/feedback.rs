@@ -1,4 +1,4 @@
-//! What an ACK brings: packets that were delivered, lost or marked.
+//! Processing of an ACK: packets that were delivered, lost or marked.
 
 use fullpipe_cc::replay::Call;
 use fullpipe_cc::{
@@ -10,7 +10,7 @@ use fullpipe_units::{Bytes, Span, Time};
 use super::CongestionDriver;
 use crate::event_buffer::BufferedEvent;
 
-/// What was acknowledged and lost by one event, while it is worked out.
+/// Data acknowledged and lost by one event, while the event is processed.
 #[derive(Debug, Default)]
 struct Delivery {
     bytes: Bytes,
@@ -20,7 +20,8 @@ struct Delivery {
 }
 
 impl CongestionDriver {
-    /// ACKs, losses and marks of one event. True if there was an ACK of our packets.
+    /// Processes ACKs, losses and marks of one event. Returns true if it acknowledged packets that
+    /// the driver counts.
     pub(super) fn on_feedback(
         &mut self,
         now: Time,
@@ -61,7 +62,7 @@ impl CongestionDriver {
         if over && !anew {
             self.leave(now, Recovery::Exit, observer);
         }
-        // What PRR lets go counts from the threshold that the controller has now decided.
+        // The threshold that PRR reduces to is the one that the controller has just decided.
         if let Some(prr) = &mut self.prr {
             prr.on_ack(
                 delivery.bytes,
@@ -72,7 +73,7 @@ impl CongestionDriver {
         delivery.newest.is_some()
     }
 
-    /// Takes acknowledged packets out of flight.
+    /// Removes acknowledged packets from the data in flight.
     fn acknowledge(&mut self, acked: &[u64]) -> Delivery {
         let mut delivery = Delivery::default();
         for pn in acked {
@@ -88,7 +89,7 @@ impl CongestionDriver {
         delivery
     }
 
-    /// The ACK as the controller is told of it.
+    /// Returns the ACK to pass to the controller.
     fn ack(
         &mut self,
         now: Time,
@@ -108,14 +109,14 @@ impl CongestionDriver {
             newly_acked: delivery.bytes,
             newly_lost: delivery.lost,
             prior_inflight,
-            // noq keeps the ACK's delay to itself.
+            // noq does not report the delay of the ACK.
             rtt: rtt.map(|raw| RttSample {
                 raw,
                 ack_delay: Span::ZERO,
             }),
             one_way: None,
             rate,
-            // There was one at least; an algorithm that counts is not let in.
+            // At least one packet was marked; algorithms that need the number are refused.
             ecn: EcnCounts {
                 ce_packets: u64::from(marked),
                 ce_bytes: None,
@@ -124,8 +125,8 @@ impl CongestionDriver {
         }
     }
 
-    /// The counters after an ACK whose most recently sent packet is `newest`; its RTT sample, if it
-    /// is one (RFC 9002 §5.1).
+    /// Updates the counters after an ACK whose most recently sent packet is `newest`. Returns its
+    /// RTT sample, if it provides one (RFC 9002 §5.1).
     fn on_delivered(
         &mut self,
         now: Time,
@@ -171,7 +172,7 @@ impl CongestionDriver {
         );
     }
 
-    /// A packet that was sent within the episode is acknowledged.
+    /// Returns whether a packet that was sent during the episode is acknowledged.
     fn is_over(&self, delivery: &Delivery) -> bool {
         match (self.episode, delivery.newest) {
             (Some(episode), Some((pn, _))) => pn >= episode.point,

@@ -1,4 +1,4 @@
-//! Episodes of recovery.
+//! Recovery episodes.
 
 use fullpipe_cc::replay::Call;
 use fullpipe_cc::{Controller, Observer, Recovery, RecoveryCause, RecoveryOwner};
@@ -7,17 +7,18 @@ use fullpipe_units::{Bytes, Time};
 
 use super::CongestionDriver;
 
-/// An episode of recovery (RFC 9002 §7.3.2).
+/// A recovery episode (RFC 9002 §7.3.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
     pub(super) cause: RecoveryCause,
-    /// The first packet to be sent within it: its ACK ends the episode, and its loss is congestion
-    /// anew.
+    /// The first packet sent during the episode: its ACK ends the episode, and its loss is new
+    /// congestion.
     pub(super) point: u64,
 }
 
 impl CongestionDriver {
-    /// A packet was lost that left after the latest episode began, if there is one.
+    /// Begins a new episode, or extends the current one: a packet was lost that left after the
+    /// latest episode began.
     pub(super) fn lost_anew(
         &mut self,
         now: Time,
@@ -25,7 +26,7 @@ impl CongestionDriver {
         observer: &mut dyn Observer,
     ) {
         match &mut self.episode {
-            // A controller with a recovery of its own stays in it, as under the simulated TCP.
+            // A controller with its own recovery stays in it, as in the simulated TCP.
             Some(episode)
                 if self.owner == RecoveryOwner::Own && episode.cause == RecoveryCause::Loss =>
             {

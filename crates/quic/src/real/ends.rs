@@ -1,4 +1,4 @@
-//! Both ends of all flows, on sockets.
+//! Both ends of all flows, with their sockets.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,7 +31,7 @@ pub(super) struct Ends {
     pub(super) warnings: Vec<String>,
 }
 
-/// What there is between the ends besides the machine's memory.
+/// The path between the ends, if it is not the machine's loopback.
 #[derive(Debug, Default)]
 pub(super) struct Path {
     pub(super) links: Vec<LinkSummary>,
@@ -149,10 +149,10 @@ impl Ends {
     }
 }
 
-/// Refuses a flow whose connection broke.
+/// Returns an error for a flow whose connection failed.
 fn check_ended(name: &str, source: &DataSource, sink: &Sink) -> Result<(), SandboxError> {
-    // Once the client has said goodbye, what becomes of its server is nobody's concern: the
-    // goodbye may be lost.
+    // After the client has closed the connection, errors of the server don't matter: the close may
+    // have been lost.
     let ends = match sink.ended() {
         Some(Ok(())) => [None, None],
         ended => [
@@ -171,7 +171,7 @@ fn check_ended(name: &str, source: &DataSource, sink: &Sink) -> Result<(), Sandb
     Ok(())
 }
 
-/// When the last transfer was complete, if all are.
+/// Returns the time at which the last transfer completed, if all have.
 fn all_ended(finished: &[Finished]) -> Option<Time> {
     let ends = finished.iter().map(|flow| flow.sink.meter().ended());
     ends.collect::<Option<Vec<_>>>()?.into_iter().max()

@@ -1,11 +1,11 @@
-//! What a run says of the machine.
+//! Facts about the machine in the results of a run.
 
 use std::collections::BTreeMap;
 use std::thread;
 
 use fullpipe_scenario::Quic;
 
-/// What the machine is, in words.
+/// Returns the properties of the machine, as text.
 pub(super) fn facts(quic: &Quic) -> BTreeMap<String, String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpus = read("/proc/cpuinfo");
@@ -17,10 +17,10 @@ pub(super) fn facts(quic: &Quic) -> BTreeMap<String, String> {
         cpu.map_or_else(String::new, |cpu| format!(", {side} on CPU {cpu}"))
     };
     let threads = format!(
-        "a thread a side{}{}{}",
+        "one thread per side{}{}{}",
         pinned("servers", quic.server_cpu),
         pinned("clients", quic.client_cpu),
-        if quic.busy_poll { ", never asleep" } else { "" }
+        if quic.busy_poll { ", busy polling" } else { "" }
     );
     let facts = [
         (

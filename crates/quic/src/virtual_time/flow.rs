@@ -15,10 +15,10 @@ use crate::plan::Plan;
 use crate::sink::Sink;
 use crate::tls::Identity;
 
-/// An access link is this much faster than the fastest link, as the simulator's.
+/// Rate of an access link relative to the fastest link, as in the simulator.
 const ACCESS_SPEED: u64 = 10;
 
-/// A flow's two ends, and what has left one and not yet reached the path.
+/// The two ends of a flow, and the packets that have left a server and not yet reached the path.
 pub(super) struct Flow {
     pub(super) source: DataSource,
     pub(super) sink: Sink,
@@ -29,7 +29,7 @@ pub(super) struct Flow {
     pub(super) jitter: Option<(Rng, Span)>,
     pub(super) last_entry: Time,
     pub(super) entering: VecDeque<(Time, EmulatedPacket<Payload>)>,
-    /// When an end wants to be called.
+    /// Time at which to call each end.
     pub(super) wakes: [Option<Time>; 2],
 }
 
@@ -59,7 +59,7 @@ impl Flow {
         }
     }
 
-    /// When it is next to be looked at.
+    /// Returns the time of the flow's next event.
     pub(super) fn next_at(&self) -> Option<Time> {
         let start = (!self.started).then_some(self.start);
         let entry = self.entering.front().map(|(at, _)| *at);
@@ -69,7 +69,7 @@ impl Flow {
             .min()
     }
 
-    /// Its connection is over.
+    /// Returns whether its connection has ended.
     pub(super) fn is_over(&self) -> bool {
         self.started && self.sink.ended().is_some() && self.source.ended().is_some()
     }

@@ -1,4 +1,4 @@
-//! What the path does with packets, as counted.
+//! Counts of the path's actions on packets.
 
 use fullpipe_emulator::{DropCause, EmulatedPacket, LinkTransit, Observer, PacketKind};
 use fullpipe_scenario::Scenario;
@@ -7,11 +7,11 @@ use fullpipe_units::{Span, Time};
 use super::Payload;
 use crate::tap::Tallies;
 
-/// What the path does with packets.
+/// An observer of the path.
 pub(super) struct Watcher {
     pub(super) delivered: Vec<(Span, EmulatedPacket<Payload>)>,
     pub(super) tallies: Tallies,
-    /// Of each link, drops and marks so far.
+    /// Drops and marks of each link so far.
     pub(super) links: Vec<(u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! The number behind a bound.
+//! Reading the bounds of conditions as numbers.
 
 use fullpipe_units::{Bytes, Rate, Span, UnitError, percent};
 
@@ -10,8 +10,9 @@ use fullpipe_trace::metrics::Dimension;
 /// A number, and the unit to show it in.
 type Bound = (f64, &'static str);
 
-/// The number behind a bound, in the metric's unit. An `rtt` is that of the path without queueing,
-/// or of the flow with all that it has on top; a `bdp` is that of the path, in packets.
+/// Reads a bound as a number in the metric's unit. The unit `rtt` stands for the RTT without
+/// queueing: that of the flow, including its own delay, or else that of the path. The unit `bdp`
+/// stands for the BDP of the path, in packets.
 pub(super) fn read(
     text: &str,
     dimension: Dimension,
@@ -85,7 +86,7 @@ fn share(text: &str) -> Result<Bound, Refusal> {
     }
 }
 
-/// The number in front of `unit`, if that is what is written.
+/// Returns the number in front of `unit`, or `None` if `text` is not a number with that unit.
 fn times(text: &str, unit: &str) -> Option<f64> {
     let lower = text.to_lowercase();
     let number = lower.strip_suffix(unit)?.trim();

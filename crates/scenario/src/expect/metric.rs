@@ -1,4 +1,4 @@
-//! What a condition is about: a metric by its name, of the run, a link, a flow or a workload.
+//! The metric of a condition, by its name: a metric of the run, a link, a flow or a workload.
 
 use fullpipe_trace::metrics::{self, Dimension, Form};
 use fullpipe_units::nearest;
@@ -9,9 +9,10 @@ use crate::raw_value::Refusal;
 
 /// A metric of a scenario's runs.
 pub(super) struct Metric {
-    /// The flows that it is of, if it is one of flows; workloads are numbered behind them.
+    /// Numbers of the flows that the metric belongs to, with workloads numbered after the flows;
+    /// `None` for a metric of a link or the run.
     pub(super) flows: Option<Vec<usize>>,
-    /// What results call it.
+    /// Name of the metric in results.
     pub(super) column: String,
     pub(super) dimension: Dimension,
 }
@@ -25,7 +26,7 @@ impl Metric {
             return of_the_run(text);
         };
         if names == ["*"] {
-            let fix = format!("add a [[{kind}]], or expect something of what there is");
+            let fix = format!("add a [[{kind}]], or remove the condition");
             return Err(Refusal::new(format!("the scenario has no {kind}"), fix));
         }
         let name = owner(kind, rest, metrics, &names)?;
@@ -58,7 +59,8 @@ impl Metric {
     }
 }
 
-/// The metrics of a kind, and the names of those that have them.
+/// Returns the metrics of flows, workloads or links, and the names of all flows, workloads or
+/// links.
 fn known<'a>(kind: &str, scenario: &'a Scenario) -> Option<(Metrics, Vec<&'a str>)> {
     let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
     let workloads = scenario.workloads.iter().map(|it| it.flow.name.as_str());
@@ -88,12 +90,13 @@ fn of_the_run(text: &str) -> Result<Metric, Refusal> {
     ];
     let fix = match nearest(text, &known) {
         Some(near) => format!("did you mean {near}?"),
-        None => format!("write one like {}", known.join(", ")),
+        None => format!("write a metric like {}", known.join(", ")),
     };
-    Err(Refusal::new(format!("no metric is called {text:?}"), fix))
+    Err(Refusal::new(format!("there is no metric {text:?}"), fix))
 }
 
-/// Whose metric `rest` is. Names may have points in them: the longest that fits is meant.
+/// Returns the name of the flow, workload or link at the beginning of `rest`. Names may contain
+/// points; the longest matching name is meant.
 fn owner<'a>(
     kind: &str,
     rest: &str,
@@ -117,12 +120,12 @@ fn owner<'a>(
             |at| &rest[..at],
         );
     Err(Refusal::new(
-        format!("no {kind} is called {name:?}"),
+        format!("there is no {kind} {name:?}"),
         one_of(name, names),
     ))
 }
 
-/// The column of the metric that one flow, workload or link has by this name.
+/// Returns the column and dimension of a metric of one flow, workload or link.
 fn of_one(kind: &str, metric: &str, metrics: Metrics) -> Result<(String, Dimension), Refusal> {
     find(metric, metrics).ok_or_else(|| {
         let known = all_names(metrics);
@@ -133,7 +136,7 @@ fn of_one(kind: &str, metric: &str, metrics: Metrics) -> Result<(String, Dimensi
         let fix = match distributed {
             Some(known) => {
                 let all = known.statistics().join(&format!(", {metric}."));
-                format!("say which value of it: {metric}.{all}")
+                format!("name a statistic: {metric}.{all}")
             }
             None => one_of(metric, &known),
         };
@@ -141,8 +144,8 @@ fn of_one(kind: &str, metric: &str, metrics: Metrics) -> Result<(String, Dimensi
     })
 }
 
-/// A metric by its name in `metrics.json`, or by that without the unit at its end: its column, and
-/// what it is measured in.
+/// Returns the column and dimension of a metric, named as in `metrics.json` or without the unit at
+/// the end of that name.
 fn find(text: &str, metrics: Metrics) -> Option<(String, Dimension)> {
     let Some((base, statistic)) = text.split_once('.') else {
         let one = |known: &&metrics::Metric| known.form == Form::One && same(known.name, text);
@@ -155,7 +158,7 @@ fn find(text: &str, metrics: Metrics) -> Option<(String, Dimension)> {
     let metric = metrics
         .all()
         .find(|known| known.statistics().contains(&statistic) && same(known.name, base))?;
-    // Slowdowns have others by size, and of servers.
+    // Results also contain slowdowns by size, and those of the ideal servers.
     let whose = match metric.form {
         Form::Slowdowns => ".all.flows",
         _ => "",
@@ -170,7 +173,7 @@ fn same(known: &str, given: &str) -> bool {
     known == given || bare(known) == given
 }
 
-/// Without the unit, which the bound has.
+/// Returns the name of a metric without its unit, which the bound contains.
 fn bare(metric: &str) -> &str {
     ["_bps", "_s", "_fraction"]
         .iter()
@@ -200,7 +203,7 @@ const MOST_LISTED: usize = 24;
 
 fn one_of(name: &str, known: &[&str]) -> String {
     let near = nearest(name, known);
-    // Of what has a value for each statistic or limit, one stands for all.
+    // One statistic or limit of a metric stands for all of them.
     let known: Vec<&str> = known
         .iter()
         .copied()
@@ -208,7 +211,7 @@ fn one_of(name: &str, known: &[&str]) -> String {
         .collect();
     match near {
         Some(near) => format!("did you mean {near:?}?"),
-        None if known.len() <= MOST_LISTED => format!("there are {}", known.join(", ")),
-        None => format!("there are {} and so on", known[..MOST_LISTED].join(", ")),
+        None if known.len() <= MOST_LISTED => format!("use one of {}", known.join(", ")),
+        None => format!("use one of {} and so on", known[..MOST_LISTED].join(", ")),
     }
 }

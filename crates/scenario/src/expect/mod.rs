@@ -1,5 +1,5 @@
-//! What runs shall come to: `"flow.a.goodput >= 90mbit"`, read against the scenario that it stands
-//! in.
+//! Conditions that runs must meet: `"flow.a.goodput >= 90mbit"`. The scenario defines the names and
+//! units in them.
 
 mod bound;
 mod metric;
@@ -13,34 +13,35 @@ use crate::model::Scenario;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::is_decimal;
 
-/// Conditions as they are written.
+/// Conditions as written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Conditions(pub(crate) Vec<String>);
 
 /// A condition on the metrics of every repetition, or on one quantile of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// As it is written.
+    /// The condition as written.
     pub text: String,
-    /// Which repetitions it is about.
+    /// Repetitions that must meet the condition.
     pub over: Over,
-    /// How what is measured stands to the bound.
+    /// Comparison of the metric with the bound.
     pub comparison: Comparison,
-    /// What is measured, each with its bound: one thing, or with `flow.*` one a flow, with
-    /// `workload.*` one a workload.
+    /// Metrics to compare, each with its bound: one, or with `flow.*` one per flow, with
+    /// `workload.*` one per workload.
     pub measured: Vec<Measured>,
 }
 
-/// Which repetitions a condition is about.
+/// The repetitions that must meet a condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Over {
-    /// Each of them.
+    /// Every repetition.
     Every,
-    /// The least value that this share of them does not exceed.
+    /// The quantile of the repetitions at this share: the least value that the share does not
+    /// exceed.
     Quantile(f64),
 }
 
-/// How what is measured stands to the bound.
+/// The comparison of a metric with its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `>=`
@@ -53,17 +54,17 @@ pub enum Comparison {
     Below,
 }
 
-/// A number of a run, and the bound to it.
+/// A metric of a run, and its bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The flow's number in [`Scenario::flows`], behind which the workloads are numbered; none for
-    /// a link's or the run's.
+    /// Index of the flow in [`Scenario::flows`], with workloads numbered after the flows; `None`
+    /// for a metric of a link or the run.
     pub flow: Option<usize>,
-    /// The column of a data set of runs: `goodput_bps`, `link.bottleneck.drops`, `jain`.
+    /// Column of a data set of runs: `goodput_bps`, `link.bottleneck.drops`, `jain`.
     pub column: String,
-    /// In the metric's unit: bit/s, seconds, packets, or a share.
+    /// Bound in the metric's unit: bit/s, seconds, packets, or a share.
     pub bound: f64,
-    /// The unit to show it in: `bit/s`, `s`, `packets`, or empty for a share or an index.
+    /// Unit to display: `bit/s`, `s`, `packets`, or empty for a share or an index.
     pub unit: &'static str,
 }
 
@@ -76,7 +77,7 @@ const COMPARISONS: [(&str, Comparison); 4] = [
 const EXAMPLE: &str = "write it like \"flow.a.goodput >= 90mbit\", \"link.bottleneck.queue_delay.p95 <= 1rtt\" or \"p10 of jain >= 0.8\"";
 
 impl Comparison {
-    /// As it is written.
+    /// Returns the comparison as written.
     pub fn symbol(self) -> &'static str {
         COMPARISONS
             .iter()
@@ -87,10 +88,10 @@ impl Comparison {
 
 impl ReadValue for Conditions {
     fn read(value: &Toml) -> Result<Conditions, Refusal> {
-        let not_text = || Refusal::new("conditions are texts in a list", EXAMPLE);
+        let not_text = || Refusal::new("must be a list of texts", EXAMPLE);
         let texts = match value {
             Toml::Array(items) => items.clone(),
-            // As `--set` has it.
+            // `--set` passes a list as text.
             Toml::String(text) => match text.parse() {
                 Ok(Toml::Array(items)) => items,
                 _ => text
@@ -127,11 +128,11 @@ impl ReadValue for Conditions {
 }
 
 impl Scenario {
-    /// What its runs shall come to.
+    /// Returns the conditions that every run must meet.
     ///
     /// # Errors
-    /// None for a scenario that was read: there a condition that is none, or about something that
-    /// is not there, was refused.
+    /// An invalid condition, or one that names a missing flow, link or workload. A scenario that
+    /// was read from text has none.
     pub fn expectations(&self) -> Result<Vec<Expectation>, Error> {
         self.expect
             .iter()
@@ -140,7 +141,7 @@ impl Scenario {
             .collect()
     }
 
-    /// Drops conditions that say nothing about this scenario.
+    /// Drops conditions that do not apply to this scenario.
     pub(crate) fn forget_what_is_not_there(&mut self) {
         let kept = self
             .expect
@@ -164,12 +165,12 @@ impl Scenario {
             .iter()
             .find_map(|(symbol, comparison)| Some((*comparison, text.split_once(symbol)?)));
         let Some((comparison, (left, bound))) = found else {
-            return Err(Refusal::new("no >=, <=, > or < in it", EXAMPLE));
+            return Err(Refusal::new("a condition needs >=, <=, > or <", EXAMPLE));
         };
         if bound.contains(['<', '>', '=']) {
             return Err(Refusal::new(
                 "more than one comparison",
-                "write a condition each",
+                "write one condition for each comparison",
             ));
         }
         let (over, metric) = match left.split_once(" of ") {
@@ -202,7 +203,7 @@ impl Scenario {
     }
 }
 
-/// `p95`, `median`.
+/// Reads a quantile of the repetitions: `p95`, `median`.
 fn quantile(text: &str) -> Result<Over, Refusal> {
     let percent = match text {
         "median" => Some(50.0),
@@ -215,7 +216,7 @@ fn quantile(text: &str) -> Result<Over, Refusal> {
         .filter(|percent| (0.0..=100.0).contains(percent))
         .map(|percent: f64| Over::Quantile(percent / 100.0))
         .ok_or_else(|| {
-            let fix = "write \"median of …\", \"p90 of …\", or nothing: then every repetition has to meet it";
-            Refusal::new(format!("{text:?} is no quantile of the repetitions"), fix)
+            let fix = "write \"median of …\" or \"p90 of …\", or omit it if every repetition must meet the condition";
+            Refusal::new(format!("{text:?} is not a quantile of the repetitions"), fix)
         })
 }

@@ -12,21 +12,21 @@ use crate::model::PACKET;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::{quantity, text_of};
 
-/// A token bucket that drops what does not conform: `"10mbit burst 60kB"`.
+/// A token bucket that drops packets for which it has too few tokens: `"10mbit burst 60kB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policer {
-    /// The rate at which tokens come.
+    /// Rate at which tokens arrive.
     pub rate: Rate,
-    /// The most that the bucket holds.
+    /// Capacity of the bucket.
     pub burst: Bytes,
 }
 
-/// A token bucket that holds what does not conform: `"20mbit burst 30kB"`.
+/// A token bucket that delays packets until it has tokens for them: `"20mbit burst 30kB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shaper {
-    /// The rate at which tokens come.
+    /// Rate at which tokens arrive.
     pub rate: Rate,
-    /// The most that the bucket holds.
+    /// Capacity of the bucket.
     pub burst: Bytes,
 }
 
@@ -79,10 +79,10 @@ fn write(bucket: Option<(Rate, Bytes)>) -> Toml {
     ))
 }
 
-/// No bucket is meant to hold more.
+/// Largest capacity of a bucket.
 const LARGEST_BURST: Bytes = Bytes::new(1_000_000_000_000);
 
-/// What a token bucket holds: a packet at least.
+/// The capacity of a token bucket, at least one packet.
 struct Burst(Bytes);
 
 impl Part for Burst {
@@ -90,7 +90,7 @@ impl Part for Burst {
         let burst: Bytes = quantity(&toml(text), ["B", "kB", "MB"], "60kB")?;
         if burst < PACKET {
             let problem = format!(
-                "less than one packet of {} bytes lets none pass",
+                "a burst below one packet of {} bytes lets no packet pass",
                 PACKET.get()
             );
             return Err(Refusal::new(
@@ -100,7 +100,10 @@ impl Part for Burst {
         }
         if burst > LARGEST_BURST {
             let fix = format!("give at most \"{LARGEST_BURST}\", or \"off\"");
-            return Err(Refusal::new("a burst this large lets everything pass", fix));
+            return Err(Refusal::new(
+                "a burst this large lets every packet pass",
+                fix,
+            ));
         }
         Ok(Burst(burst))
     }

@@ -1,4 +1,4 @@
-//! What a value is too long for: `file losses.txt`, beside the scenario.
+//! Values that are read from a file: `file losses.txt`.
 
 use std::path::Path;
 
@@ -6,20 +6,20 @@ use crate::raw_value::Refusal;
 
 const FILE: &str = "file ";
 
-/// No list or histogram is meant to be longer, in bytes.
+/// Largest size of a file, in bytes.
 const LONGEST: u64 = 64 << 20;
 
-/// No line of one, in bytes: what is wrong with it is shown.
+/// Largest length of a line, in bytes, since errors may show it.
 const LONGEST_LINE: usize = 200;
 
-/// Something that a file holds in lines.
+/// A file with one value per line.
 pub(super) struct Lines {
     name: String,
     text: String,
 }
 
 impl Lines {
-    /// The file that `text` names, if it names one, as seen from `folder`.
+    /// Reads the file that `text` names relative to `folder`; returns `None` if it names none.
     pub(super) fn named(text: &str, folder: &Path) -> Result<Option<Lines>, Refusal> {
         let Some(name) = text.strip_prefix(FILE).map(str::trim) else {
             return Ok(None);
@@ -29,7 +29,7 @@ impl Lines {
             let problem = format!("file {name:?}: {why}");
             Err(Refusal::new(
                 problem,
-                "give the name of a text file, as seen from the scenario's folder",
+                "give the name of a text file, relative to the scenario's folder",
             ))
         };
         match std::fs::metadata(&path) {
@@ -42,14 +42,14 @@ impl Lines {
                 name: name.to_owned(),
                 text,
             })),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => refuse("there is none"),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => refuse("no such file"),
             Err(error) if error.kind() == std::io::ErrorKind::InvalidData => refuse("not text"),
             Err(error) => refuse(&error.to_string()),
         }
     }
 
-    /// What `read` makes of each line that is neither empty nor a comment (`#`); what it refuses is
-    /// shown with its line.
+    /// Applies `read` to each line that is neither empty nor a comment (`#`). A refusal names the
+    /// file and the line.
     pub(super) fn read<T>(
         &self,
         mut read: impl FnMut(&str) -> Result<T, Refusal>,
@@ -59,7 +59,10 @@ impl Lines {
             lines.map(|(line, number)| (line.split('#').next().unwrap_or_default().trim(), number));
         let read = |(line, number): (&str, usize)| {
             let value = match line.len() > LONGEST_LINE {
-                true => Err(Refusal::new("a line without end", "give one value a line")),
+                true => Err(Refusal::new(
+                    "the line is too long",
+                    "give one value per line",
+                )),
                 false => read(line),
             };
             value.map_err(|refusal| Refusal {

@@ -1,5 +1,5 @@
-//! `jitter = "5ms"`, `"normal 10ms sigma 2ms correlation 25% reorder"`, `"hold 20ms every 100ms"`
-//! and more.
+//! Jitter: `jitter = "5ms"`, `"normal 10ms sigma 2ms correlation 25% reorder"`,
+//! `"hold 20ms every 100ms"` and more.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::values::text_of;
 
 const KEY: &str = "jitter";
 
-/// The same for ACKs, which keep their order.
+/// Jitter of ACKs, which stay in order.
 #[derive(Debug)]
 pub(crate) struct InOrder(pub(crate) Jitter);
 
@@ -60,8 +60,8 @@ impl ReadValue for Jitter {
         let Share(correlation) = words.optional("correlation")?.unwrap_or(Share(0.0));
         if correlation == 1.0 {
             return Err(Refusal::new(
-                "correlation 100% is one delay for all",
-                "give less, or a longer rtt",
+                "with correlation 100% all packets have the same delay",
+                "give a smaller correlation, or a longer rtt",
             ));
         }
         Ok(Jitter::Random {
@@ -106,7 +106,7 @@ impl ReadValue for InOrder {
         match Jitter::read_in(value, folder)? {
             Jitter::Random { reorder: true, .. } => Err(Refusal::new(
                 "ACKs stay in order",
-                "give it without \"reorder\"; path.jitter can reorder data",
+                "give it without \"reorder\"; path.jitter can reorder data packets",
             )),
             jitter => Ok(InOrder(jitter)),
         }
@@ -121,18 +121,18 @@ impl ReadValue for InOrder {
     }
 }
 
-/// `20ms every 100ms`, or `10ms` for all of the time.
+/// Reads `20ms every 100ms`, or `10ms`, which is short for `10ms every 10ms`.
 fn hold_every(words: &Words<'_>) -> Result<Jitter, Refusal> {
     let hold: Span = words.get("for")?;
     let every = words.optional("every")?.unwrap_or(hold);
     if hold == Span::ZERO || every == Span::ZERO {
         return Err(Refusal::new(
-            "held for no time",
-            "give more, like \"hold 20ms every 100ms\", or \"off\"",
+            "the hold and its period must be longer than zero",
+            "give times greater than zero, like \"hold 20ms every 100ms\", or \"off\"",
         ));
     }
     if hold > every {
-        let problem = format!("held for longer than it is from one hold to the next, {every}");
+        let problem = format!("the hold is longer than its period, {every}");
         return Err(Refusal::new(
             problem,
             format!("hold for at most \"{every}\""),
@@ -141,33 +141,34 @@ fn hold_every(words: &Words<'_>) -> Result<Jitter, Refusal> {
     Ok(Jitter::Hold { hold, every })
 }
 
-/// `10ms sigma 2ms`.
+/// Reads `10ms sigma 2ms`.
 fn moments(words: &Words<'_>) -> Result<Moments, Refusal> {
     let (mean, sigma) = (words.get("mean")?, words.get("sigma")?);
     if sigma == Span::ZERO {
         return Err(Refusal::new(
-            "with a sigma of zero nothing varies",
-            "give more for sigma, or a longer rtt",
+            "sigma must be greater than zero",
+            "give a larger sigma, or a longer rtt for a constant delay",
         ));
     }
     Ok(Moments { mean, sigma })
 }
 
-/// The same with a shape, (mean/sigma)², that is between 1/16 and 1000.
+/// Reads `10ms sigma 2ms` for a gamma distribution, whose shape, (mean/sigma)², must be between
+/// 1/16 and about 1000.
 fn gamma(words: &Words<'_>) -> Result<Moments, Refusal> {
     let moments = moments(words)?;
     if moments.mean == Span::ZERO {
         return Err(Refusal::new(
-            "a gamma distribution has a mean above zero",
-            "give more, like \"10ms\"",
+            "the mean of a gamma distribution must be greater than zero",
+            "give a mean like \"10ms\"",
         ));
     }
     let (mean, sigma) = (moments.mean.as_secs_f64(), moments.sigma.as_secs_f64());
     if !(mean / 31.0..=mean * 4.0).contains(&sigma) {
-        let problem = "sigma is not within a 31st of the mean and 4 times the mean";
+        let problem = "sigma must be between mean/31 and 4 times the mean";
         return Err(Refusal::new(
             problem,
-            "give another sigma; with less, \"normal\" is the same",
+            "give another sigma; for a smaller one use \"normal\"",
         ));
     }
     Ok(moments)
@@ -192,7 +193,7 @@ fn distribution(of: &Distribution) -> String {
     }
 }
 
-/// `0ms 60, 2ms 30, 5ms 0`, or a file with `0ms,60` in each line.
+/// Bins of a histogram: `0ms 60, 2ms 30, 5ms 0`, or a file with lines like `0ms,60`.
 struct Bins(Histogram);
 
 impl Part for Bins {
@@ -219,13 +220,13 @@ impl Bins {
         let refuse = |problem: String, fix: &str| Err(Refusal::new(problem, fix));
         if let Some(pair) = bins.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
             return refuse(
-                format!("{} does not come after {}", pair[1].0, pair[0].0),
+                format!("{} is not after {}", pair[1].0, pair[0].0),
                 "write the bins in order of time",
             );
         }
         match bins.split_last() {
             Some(((end, count), _)) if *count > 0 => {
-                let problem = format!("nothing says where the bin from {end} on ends");
+                let problem = format!("the bin that starts at {end} has no end");
                 return refuse(
                     problem,
                     "add its end with count 0, like \"0ms 60, 2ms 30, 5ms 0\"",
@@ -234,19 +235,22 @@ impl Bins {
             Some((_, bins)) if bins.iter().any(|(_, count)| *count > 0) => {}
             _ => {
                 return refuse(
-                    "nothing was counted".to_owned(),
-                    "give a count above zero, or \"off\"",
+                    "all counts are zero".to_owned(),
+                    "give a count greater than zero, or \"off\"",
                 );
             }
         }
         match Histogram::new(bins) {
             Some(histogram) => Ok(Bins(histogram)),
-            None => refuse("more than can be counted".to_owned(), "give smaller counts"),
+            None => refuse(
+                "the sum of the counts is too large".to_owned(),
+                "give smaller counts",
+            ),
         }
     }
 }
 
-/// `2ms 30`.
+/// Reads one bin: `2ms 30`.
 fn read_bin(text: &str, between: char) -> Result<(Span, u64), Refusal> {
     let parts = text
         .split_once(between)

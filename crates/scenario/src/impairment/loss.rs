@@ -1,4 +1,4 @@
-//! `loss = "1%"`, `"gilbert-elliott p 1% r 30%"`, `"every 100"`, `"list 10, 11, 57"`.
+//! Loss: `loss = "1%"`, `"gilbert-elliott p 1% r 30%"`, `"every 100"`, `"list 10, 11, 57"`.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ impl ReadValue for Loss {
     }
 }
 
-/// With netem's defaults.
+/// Reads the parameters of Gilbert-Elliott loss, with netem's defaults.
 fn gilbert_elliott(words: &Words<'_>) -> Result<Loss, Refusal> {
     let share = |name, default| {
         words
@@ -59,31 +59,31 @@ fn gilbert_elliott(words: &Words<'_>) -> Result<Loss, Refusal> {
     };
     let Share(p) = words.get("p")?;
     if p == 0.0 {
-        let fix = "give more for p, or loss-good by itself, like \"0.1%\"";
-        return Err(Refusal::new("with p 0% the bad state never comes", fix));
+        let fix = "give a larger p, or the loss of the good state alone, like \"0.1%\"";
+        return Err(Refusal::new("with p 0% the bad state never begins", fix));
     }
     let r = share("r", 1.0 - p)?;
     if r == 0.0 {
-        let fix = "give more for r: 1/r packets is a bad stretch, so \"10%\" has 10";
+        let fix = "give a larger r: the bad state lasts 1/r packets on average, 10 with \"10%\"";
         return Err(Refusal::new("with r 0% the bad state never ends", fix));
     }
     let (bad, good) = (share("loss-bad", 1.0)?, share("loss-good", 0.0)?);
     if good == 1.0 {
         return Err(Refusal::new(
             "loss-good 100% lets no packet pass in the good state",
-            "give less for loss-good",
+            "give a smaller loss-good",
         ));
     }
     if bad == 0.0 && good == 0.0 {
         return Err(Refusal::new(
-            "neither state loses anything",
-            "give more for loss-bad, or loss = \"0%\"",
+            "neither state loses packets",
+            "give a larger loss-bad, or loss = \"0%\"",
         ));
     }
     Ok(Loss::GilbertElliott { p, r, bad, good })
 }
 
-/// Numbers from 1 on, in order, each once.
+/// Numbers from 1, in increasing order, each once.
 struct Numbers(Vec<u64>);
 
 impl Part for Numbers {
@@ -94,7 +94,7 @@ impl Part for Numbers {
         Numbers::new(numbers.collect::<Result<_, _>>()?)
     }
 
-    /// One number a line.
+    /// Reads a file with one number per line.
     fn read_in(text: &str, folder: &Path) -> Result<Numbers, Refusal> {
         match Lines::named(text, folder)? {
             None => Numbers::read(text),
@@ -109,14 +109,14 @@ impl Numbers {
     fn new(mut numbers: Vec<u64>) -> Result<Numbers, Refusal> {
         if numbers.is_empty() {
             return Err(Refusal::new(
-                "an empty list",
+                "the list is empty",
                 "give at least one number, or loss = \"0%\"",
             ));
         }
         numbers.sort_unstable();
         if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Refusal::new(
-                format!("{} is there twice", pair[0]),
+                format!("{} occurs twice", pair[0]),
                 "keep one of the two",
             ));
         }

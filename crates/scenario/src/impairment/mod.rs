@@ -1,7 +1,7 @@
-//! What a path does to packets besides queueing them, each in one value, so that a schedule or
-//! `--set` can change it.
+//! Impairments of a path other than queueing. Each is one value, so that a schedule or `--set` can
+//! change it.
 //!
-//! What may be written is what [`fullpipe_path::IMPAIRMENTS`] say of themselves.
+//! [`fullpipe_path::IMPAIRMENTS`] declare the syntax of the values.
 
 mod bucket;
 mod file;

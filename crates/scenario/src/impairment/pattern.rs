@@ -1,5 +1,6 @@
-//! `rate_pattern = "sine 20mbit..100mbit every 10s"`, `"walk 20mbit..100mbit step 200ms"`,
-//! `"mahimahi file cellular.trace"`; `delay_trace = "file delays.csv every 60s"`.
+//! Values over time: `rate_pattern = "sine 20mbit..100mbit every 10s"`,
+//! `"walk 20mbit..100mbit step 200ms"`, `"mahimahi file cellular.trace"`;
+//! `delay_trace = "file delays.csv every 60s"`.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -18,11 +19,11 @@ use crate::values::text_of;
 
 const KEY: &str = "rate_pattern";
 
-/// The shortest period, and the shortest step of a walk: no link's rate is meant to change faster,
-/// and a run takes time for each change.
+/// Shortest period, and shortest step of a walk: rates of real links do not change faster, and each
+/// change costs run time.
 const SHORTEST: Span = Span::from_millis(1);
 
-/// The longest trace, in milliseconds: as long as the longest run.
+/// Length of the longest trace, in milliseconds: that of the longest run.
 const LONGEST: u32 = 1_000_000_000;
 
 impl ReadValue for RatePattern {
@@ -55,7 +56,8 @@ impl ReadValue for RatePattern {
         })
     }
 
-    /// What a file holds is written out, so that a scenario that is kept does not depend on it.
+    /// The contents of a file are written out, so that a saved scenario does not depend on the
+    /// file.
     fn write(&self) -> Toml {
         Toml::String(match self {
             RatePattern::Sine(low, high, every) => format!("sine {low}..{high} every {every}"),
@@ -87,7 +89,7 @@ fn period(words: &Words<'_>, name: &str) -> Result<Span, Refusal> {
     Ok(span)
 }
 
-/// `20mbit..100mbit`.
+/// A range of rates: `20mbit..100mbit`.
 struct Range(Rate, Rate);
 
 impl Part for Range {
@@ -96,7 +98,7 @@ impl Part for Range {
             let problem = format!("\"{text}\" is not a range of rates");
             return Err(Refusal::new(
                 problem,
-                "write the lowest and the highest, like \"20mbit..100mbit\"",
+                "write the lowest and the highest rate, like \"20mbit..100mbit\"",
             ));
         };
         let (low, high) = (
@@ -114,7 +116,7 @@ impl Part for Range {
     }
 }
 
-/// What holds from a time on.
+/// A quantity with a value from each of several times on.
 trait Step: ReadValue + Display {
     const NAME: &'static str;
     const FIRST: &'static str;
@@ -141,7 +143,7 @@ impl Step for Span {
     }
 }
 
-/// Times, each with what holds from then on, in order, the first at zero.
+/// Times, in order and starting at zero, each with the value from then on.
 struct Steps<T>(Arc<[(Span, T)]>);
 
 impl<T: Step> Part for Steps<T> {
@@ -153,7 +155,7 @@ impl<T: Step> Part for Steps<T> {
             .map(Steps)
     }
 
-    /// A step a line.
+    /// Reads a file with one step per line.
     fn read_in(text: &str, folder: &Path) -> Result<Steps<T>, Refusal> {
         let Some(lines) = Lines::named(text, folder)? else {
             return Steps::read(text);
@@ -162,24 +164,24 @@ impl<T: Step> Part for Steps<T> {
         let steps = lines.read(|line| one_step(line, &mut last))?;
         if steps.is_empty() {
             let fix = format!(
-                "give a time and a {} a line, like \"{}\"",
+                "give a time and a {} per line, like \"{}\"",
                 T::NAME,
                 T::FIRST
             );
-            return Err(Refusal::new("an empty schedule", fix));
+            return Err(Refusal::new("the schedule is empty", fix));
         }
         Ok(Steps(steps.into()))
     }
 }
 
-/// `5s 50mbit` or `5s, 50mbit`, after `last`.
+/// Reads one step, `5s 50mbit` or `5s, 50mbit`, which must be after `last`.
 fn one_step<T: Step>(text: &str, last: &mut Option<Span>) -> Result<(Span, T), Refusal> {
     let text = text.trim();
     let Some((at, value)) = text
         .split_once(',')
         .or_else(|| text.split_once(char::is_whitespace))
     else {
-        let problem = format!("\"{text}\" is not a time and a {}", T::NAME);
+        let problem = format!("\"{text}\" is not a time followed by a {}", T::NAME);
         let fix = format!("write both with their units, like \"{}\"", T::LATER);
         return Err(Refusal::new(problem, fix));
     };
@@ -188,12 +190,11 @@ fn one_step<T: Step>(text: &str, last: &mut Option<Span>) -> Result<(Span, T), R
     match *last {
         None if at > Span::ZERO => {
             let name = T::NAME;
-            let problem =
-                format!("the first time is {at}, and nothing says what the {name} is before");
+            let problem = format!("the first time is {at}, so the {name} before it is missing");
             Err(Refusal::new(problem, format!("begin with \"0s {value}\"")))
         }
         Some(before) if at <= before => Err(Refusal::new(
-            format!("{at} does not come after {before}"),
+            format!("{at} is not after {before}"),
             "write the times in order, each once",
         )),
         _ => {
@@ -203,7 +204,7 @@ fn one_step<T: Step>(text: &str, last: &mut Option<Span>) -> Result<(Span, T), R
     }
 }
 
-/// As they are read.
+/// Writes steps in the form in which they are read.
 fn written<T: Display>(steps: &[(Span, T)]) -> String {
     let steps: Vec<String> = steps
         .iter()
@@ -214,7 +215,7 @@ fn written<T: Display>(steps: &[(Span, T)]) -> String {
 
 const TRACE: &str = "delay_trace";
 
-/// A duration as long as a run.
+/// A duration of up to the longest run.
 struct Long(Span);
 
 impl Part for Long {
@@ -239,15 +240,15 @@ impl ReadValue for Option<DelayTrace> {
         let (last, _) = steps[steps.len() - 1];
         match every {
             Some(every) if every <= last => {
-                let problem = format!("every: not after the trace's last time, {last}");
-                let fix = "give a longer time, or leave it out: then the last delay stays";
+                let problem = format!("every: must be longer than the trace's last time, {last}");
+                let fix = "give a longer time, or omit it to keep the last delay";
                 Err(Refusal::new(problem, fix))
             }
             _ => Ok(Some(DelayTrace { steps, every })),
         }
     }
 
-    /// What a file holds is written out, as of a pattern.
+    /// The contents of a file are written out, as with a rate pattern.
     fn write(&self) -> Toml {
         Toml::String(match self {
             None => OFF.to_owned(),
@@ -263,7 +264,7 @@ impl ReadValue for Option<DelayTrace> {
     }
 }
 
-/// A trace of mahimahi: whole milliseconds in order, one for each opportunity.
+/// A trace in mahimahi's format: whole milliseconds in order, one for each delivery opportunity.
 struct Milliseconds(Vec<u32>);
 
 impl Part for Milliseconds {
@@ -276,7 +277,7 @@ impl Part for Milliseconds {
         Milliseconds::new(times)
     }
 
-    /// One a line.
+    /// Reads a file with one time per line.
     fn read_in(text: &str, folder: &Path) -> Result<Milliseconds, Refusal> {
         let Some(lines) = Lines::named(text, folder)? else {
             return Milliseconds::read(text);
@@ -290,11 +291,11 @@ impl Milliseconds {
     fn new(times: Vec<u32>) -> Result<Milliseconds, Refusal> {
         match times.last() {
             None => Err(Refusal::new(
-                "a trace without opportunities",
-                "give one a line, in milliseconds, like \"12\"",
+                "the trace has no delivery opportunities",
+                "give one opportunity per line, in milliseconds, like \"12\"",
             )),
             Some(0) => Err(Refusal::new(
-                "all opportunities are at 0, so that the trace lasts for no time",
+                "all delivery opportunities are at 0, so the trace has no length",
                 "give times up to the end of the trace, in milliseconds",
             )),
             Some(_) => Ok(Milliseconds(times)),
@@ -304,8 +305,7 @@ impl Milliseconds {
 
 fn one_time(text: &str, last: &mut u32) -> Result<u32, Refusal> {
     let text = text.trim();
-    // A trace has one number a line, so whatever else stands there is shown, but not a megabyte of
-    // it.
+    // Any other text may be very long, so errors show only its beginning.
     let shown: String = text.chars().take(40).collect();
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
@@ -313,7 +313,7 @@ fn one_time(text: &str, last: &mut u32) -> Result<u32, Refusal> {
             let problem = format!("\"{shown}\" is not a whole number of milliseconds");
             Err(Refusal::new(
                 problem,
-                "write when each opportunity comes, like \"12\"; a file is \"mahimahi file cellular.trace\"",
+                "write the time of each delivery opportunity, like \"12\", or a file, like \"mahimahi file cellular.trace\"",
             ))
         }
         Ok(time) if time <= LONGEST && time >= *last => {
@@ -321,8 +321,8 @@ fn one_time(text: &str, last: &mut u32) -> Result<u32, Refusal> {
             Ok(time)
         }
         Ok(time) if time <= LONGEST => Err(Refusal::new(
-            format!("{time} comes after {last}"),
-            "write the opportunities in order of time",
+            format!("{time} follows the later time {last}"),
+            "write the delivery opportunities in order of time",
         )),
         _ => {
             let fix = format!("give at most {LONGEST}, in milliseconds from the trace's start");

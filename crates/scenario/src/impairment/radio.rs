@@ -1,4 +1,4 @@
-//! `wifi = "frames 32 overhead 200us"`, `suspend = "200ms every 2s"`.
+//! Radios: `wifi = "frames 32 overhead 200us"`, `suspend = "200ms every 2s"`.
 
 use std::path::Path;
 
@@ -13,21 +13,21 @@ use crate::model::PACKET;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::{quantity, text_of};
 
-/// When a radio is silent: once in each period.
+/// The silence of a radio, once in each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspend {
-    /// How long.
+    /// Length of the silence.
     pub hold: Span,
-    /// The period.
+    /// Length of the period.
     pub every: Span,
-    /// Anywhere in the period, not at its start.
+    /// Whether the silence begins at a random time in the period, not at its start.
     pub random: bool,
 }
 
 const WIFI: &str = "wifi";
 const SUSPEND: &str = "suspend";
 
-/// The largest A-MPDU of 802.11n.
+/// Largest A-MPDU of 802.11n.
 const LARGEST_HT: Bytes = Bytes::new(65_535);
 
 impl ReadValue for Option<Aggregation> {
@@ -45,8 +45,8 @@ impl ReadValue for Option<Aggregation> {
         let backoff = words.optional("backoff")?.unwrap_or(Span::ZERO);
         if overhead == Span::ZERO && backoff == Span::ZERO {
             return Err(Refusal::new(
-                "what costs nothing need not be gathered",
-                "give more for overhead, or \"off\"",
+                "without overhead, aggregation has no effect",
+                "give an overhead greater than zero, or \"off\"",
             ));
         }
         Ok(Some(Aggregation {
@@ -76,7 +76,7 @@ impl ReadValue for Option<Aggregation> {
     }
 }
 
-/// Room for a packet.
+/// A size of at least one packet.
 struct Size(Bytes);
 
 impl Part for Size {
@@ -101,13 +101,13 @@ impl ReadValue for Option<Suspend> {
         let (hold, every): (Span, Span) = (words.get("for")?, words.get("every")?);
         if hold == Span::ZERO {
             return Err(Refusal::new(
-                "silent for no time",
-                "give more, like \"200ms every 2s\", or \"off\"",
+                "the silence must be longer than zero",
+                "give a time greater than zero, like \"200ms every 2s\", or \"off\"",
             ));
         }
         if hold >= every {
             return Err(Refusal::new(
-                "always silent",
+                "the silence must be shorter than its period",
                 format!("give less than \"{every}\", or a longer period"),
             ));
         }

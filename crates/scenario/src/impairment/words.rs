@@ -1,4 +1,5 @@
-//! A value in words, `gilbert-elliott p 1% r 30%`, as an [`Impairment`] describes it.
+//! Values that consist of words, like `gilbert-elliott p 1% r 30%`, as an [`Impairment`] declares
+//! them.
 
 use std::path::Path;
 
@@ -11,17 +12,17 @@ use super::OFF;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::{Delay, Percent, is_decimal};
 
-/// Which impairment was written, and the text of each of its arguments that was.
+/// An impairment, and the text of each of its arguments that is given.
 #[derive(Debug)]
 pub(super) struct Words<'a> {
     of: &'static Impairment,
     given: Vec<Option<String>>,
-    /// Where files are seen from.
+    /// Folder to which file names are relative.
     folder: &'a Path,
 }
 
 impl<'a> Words<'a> {
-    /// Takes apart what was written for `key`.
+    /// Splits the value of `key` into the impairment and its arguments.
     pub(super) fn read(key: &str, text: &str, folder: &'a Path) -> Result<Words<'a>, Refusal> {
         let mut words = text.split_whitespace().peekable();
         let of = choose(key, words.peek().copied().unwrap_or_default())?;
@@ -38,7 +39,7 @@ impl<'a> Words<'a> {
             {
                 if given[named].replace(String::new()).is_some() {
                     return Err(Refusal::new(
-                        format!("{word} is there twice"),
+                        format!("{word} occurs twice"),
                         "keep one of the two",
                     ));
                 }
@@ -57,17 +58,17 @@ impl<'a> Words<'a> {
         Ok(Words { of, given, folder })
     }
 
-    /// Which one it is.
+    /// Returns the name of the impairment.
     pub(super) fn name(&self) -> &'static str {
         self.of.name
     }
 
-    /// Whether this word is there.
+    /// Returns whether the argument is given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.text(name).1.is_some()
     }
 
-    /// The value of an argument that must be there.
+    /// Returns the value of a required argument.
     pub(super) fn get<T: Part>(&self, name: &str) -> Result<T, Refusal> {
         self.optional(name)?.ok_or_else(|| {
             let example = self.of.example;
@@ -75,17 +76,17 @@ impl<'a> Words<'a> {
             match self.text(name).0.named && !is_empty {
                 true => Refusal::new(
                     format!("{} needs {name}", self.of.name),
-                    format!("give it, like \"{example}\""),
+                    format!("give {name}, like \"{example}\""),
                 ),
                 false => Refusal::new(
-                    format!("nothing behind \"{}\"", self.of.name),
+                    format!("no value after \"{}\"", self.of.name),
                     format!("write it like \"{example}\""),
                 ),
             }
         })
     }
 
-    /// The value of an argument, if it is there.
+    /// Returns the value of an argument, or `None` if it is not given.
     pub(super) fn optional<T: Part>(&self, name: &str) -> Result<Option<T>, Refusal> {
         let (argument, text) = self.text(name);
         let Some(text) = text else { return Ok(None) };
@@ -142,7 +143,7 @@ fn choose(key: &str, first: &str) -> Result<&'static Impairment, Refusal> {
                 }
             };
             Err(Refusal::new(
-                format!("\"{first}\" is none of {}", names.join(", ")),
+                format!("\"{first}\" is not one of {}", names.join(", ")),
                 fix,
             ))
         }
@@ -160,13 +161,13 @@ fn unknown(of: &Impairment, word: &str) -> Refusal {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("write it like \"{}\"", of.example),
     };
-    Refusal::new(format!("\"{word}\" is no part of {}", of.name), fix)
+    Refusal::new(format!("\"{word}\" is not a part of {}", of.name), fix)
 }
 
-/// What an argument can be read as.
+/// A type that an argument can be read as.
 pub(super) trait Part: Sized {
     fn read(text: &str) -> Result<Self, Refusal>;
-    /// The same for one that may name a file, as seen from `folder`.
+    /// Reads an argument that may name a file, relative to `folder`.
     fn read_in(text: &str, _folder: &Path) -> Result<Self, Refusal> {
         Self::read(text)
     }
@@ -185,7 +186,7 @@ impl Part for fullpipe_units::Rate {
     }
 }
 
-/// A probability, up to one.
+/// A probability of up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Share(pub(super) f64);
 
@@ -194,9 +195,10 @@ impl Part for Share {
         match text.strip_suffix('%').map(str::trim_end) {
             Some(number) if is_decimal(number) && number.parse() == Ok(100.0) => Ok(Share(1.0)),
             _ => match Percent::read(&toml(text)) {
-                Err(refusal) if refusal.problem == Percent::TOO_MUCH => {
-                    Err(Refusal::new("above 100%", "give at most \"100%\""))
-                }
+                Err(refusal) if refusal.problem == Percent::TOO_MUCH => Err(Refusal::new(
+                    "must be at most 100%",
+                    "give at most \"100%\"",
+                )),
                 share => share.map(|Percent(share)| Share(share)),
             },
         }
@@ -213,7 +215,7 @@ impl std::fmt::Display for Share {
     }
 }
 
-/// A whole number from 1 on.
+/// A whole number of at least 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Count(pub(super) u64);
 
@@ -222,8 +224,8 @@ impl Part for Count {
         match text.parse() {
             Ok(count) if count > 0 => Ok(Count(count)),
             _ => Err(Refusal::new(
-                format!("\"{text}\" is not a whole number from 1 on"),
-                "write one, like \"100\"",
+                format!("\"{text}\" is not a whole number of at least 1"),
+                "write a number like \"100\"",
             )),
         }
     }
@@ -233,7 +235,8 @@ pub(super) fn toml(text: &str) -> Toml {
     Toml::String(text.trim().to_owned())
 }
 
-/// What an editor may know of a value of `key`: its words, but not which of them must be there.
+/// Returns the JSON schema of the values of `key`. It contains the words, but not which of them are
+/// required.
 pub(super) fn schema(key: &str, can_be_off: bool) -> Schema {
     let off = can_be_off.then(|| OFF.to_owned());
     let patterns: Vec<String> = off
@@ -259,7 +262,7 @@ pub(super) fn schema(key: &str, can_be_off: bool) -> Schema {
     })
 }
 
-/// `rate "burst" size`.
+/// Returns the required arguments of an impairment, like `rate "burst" size`.
 fn first_words(of: &Impairment) -> String {
     let parts = of
         .arguments

@@ -1,11 +1,12 @@
-//! The keys of a path that are one value each, declared once: what packets meet on a link
-//! (`[path]` and `[[link]]`) and on the way there and back (`[path]` alone).
+//! The keys of a path that hold one value each, declared once: elements of a link (`[path]` and
+//! `[[link]]`), and elements of the path in either direction (`[path]` alone).
 //!
-//! A key is its meaning, then `name: what is written => what it is = default`, whether chance has a
-//! part in a value, an `example` where the kind of value has none that fits, and, if it can change
-//! in mid-run, what a `[[path.change]]` says of it. From there come the fields of [`Link`], [`Path`]
-//! and [`Change`], those of the file's tables ([`LinkKeys`], [`PathKeys`], [`ChangeKeys`]), reading,
-//! writing, and whether another seed is another run.
+//! A declaration is the meaning of the key, then `name: type in the file => type in the model =
+//! default`, a test whether a value uses random numbers, an `example` where the type has no fitting
+//! one, and, if the key can change during the run, its meaning in a `[[path.change]]`. The macros
+//! generate from it the fields of [`Link`], [`Path`] and [`Change`], those of the file's tables
+//! ([`LinkKeys`], [`PathKeys`], [`ChangeKeys`]), reading and writing them, and the test whether
+//! another seed can change the run.
 
 #[macro_use]
 mod tables;
@@ -27,81 +28,90 @@ use crate::values::Percent;
 
 path_keys! {
     link {
-        /// How the queue is managed: its kind, or its kind with options that are not the default.
-        /// `fullpipe list queues` names them, `fullpipe explain <queue>` lists their options.
+        /// Queueing discipline of the link: its name, or a table with its name as kind and its
+        /// options. `fullpipe list queues` lists the names, `fullpipe explain <queue>` the options.
         queue: Config => Config = plain("pfifo"),
             random |queue: &Config| queue.descriptor().random;
-        /// Loss in front of the queue, at random, in bursts, each n-th, or those of a list: of data
-        /// packets, and of the ACKs of flows whose reverse_route leads over the link.
+        /// Loss of packets in front of the queue: at random, in bursts, every n-th packet, or the
+        /// packets of a list. It affects data packets, and ACKs of flows whose reverse_route
+        /// crosses the link.
         loss: Loss => Loss = Loss::NONE,
             random Loss::is_random,
-            changes "From then on path.loss.";
+            changes "Value of path.loss from this time on.";
     }
     path {
-        /// Loss of ACKs.
+        /// Loss of ACKs as they leave the receiver, in front of all links: at random, in bursts,
+        /// every n-th ACK, or the ACKs of a list.
         reverse_loss: Loss => Loss = Loss::NONE,
             random Loss::is_random,
-            changes "From then on path.reverse_loss.";
-        /// The probability that a data packet comes twice, in front of the first link.
+            changes "Value of path.reverse_loss from this time on.";
+        /// Probability that a data packet is duplicated in front of the first link of its route.
         duplicate: Percent => f64 = 0.0,
             random |p: &f64| *p > 0.0,
             example "0.1%",
-            changes "From then on path.duplicate.";
-        /// The same for ACKs.
+            changes "Value of path.duplicate from this time on.";
+        /// Probability that an ACK is duplicated as it leaves the receiver, in front of all links.
         reverse_duplicate: Percent => f64 = 0.0,
             random |p: &f64| *p > 0.0,
             example "0.1%",
-            changes "From then on path.reverse_duplicate.";
-        /// Transmissions of the bottleneck, as a radio's: each costs a fixed time and takes what waits
-        /// when it begins, up to so many packets.
+            changes "Value of path.reverse_duplicate from this time on.";
+        /// Frame aggregation at the bottleneck, as in Wi-Fi: each transmission has a fixed overhead
+        /// and carries the packets that are queued when it begins, up to a maximum number.
         wifi: Option<Aggregation> => Option<Aggregation> = None,
             random |wifi: &Option<Aggregation>| wifi.is_some_and(|wifi| wifi.backoff > Span::ZERO),
-            changes "From then on path.wifi.";
-        /// Now and then nothing is sent for a time, as by a radio that sleeps or scans: data packets
-        /// wait in front of the bottleneck, ACKs at the receiver.
+            changes "Value of path.wifi from this time on.";
+        /// Recurring silence of the bottleneck, as of a radio that sleeps or scans: meanwhile data
+        /// packets wait in front of the bottleneck and ACKs at the receiver.
         suspend: Option<Suspend> => Option<Suspend> = None,
             random |suspend: &Option<Suspend>| suspend.is_some_and(|suspend| suspend.random),
-            changes "From then on path.suspend.";
+            changes "Value of path.suspend from this time on.";
     }
     link {
-        /// A token bucket in front of the queue, which drops what does not conform; it begins full.
+        /// Token bucket in front of the queue. It starts full and drops packets for which it has
+        /// too few tokens.
         policer: Option<Policer> => Option<Policer> = None,
             random never,
-            changes "From then on path.policer, with a full bucket.";
-        /// A token bucket behind the queue, as tc's tbf: the head of the queue waits until it has
-        /// tokens. The queue is that of the link, and a bdp or time of its buffer is counted at the
-        /// shaper's rate if that is lower.
+            changes "Value of path.policer from this time on, with a full bucket.";
+        /// Token bucket behind the queue, as in tc's tbf: the packet at the head of the queue waits
+        /// until the bucket has tokens for it. The queue and buffer are those of the link; a buffer
+        /// in bdp or time is computed at the shaper's rate if that is below the link's.
         shaper: Option<Shaper> => Option<Shaper> = None,
             random never,
-            changes "From then on path.shaper, with a full bucket.";
-        /// What becomes of the ECN field of packets that reach the link: "strip" clears it, so that its
-        /// queue and those behind it drop where they would mark.
+            changes "Value of path.shaper from this time on, with a full bucket.";
+        /// Treatment of the ECN field of packets that reach the link: "keep" leaves it unchanged,
+        /// "strip" clears it, so that the queues of this link and of later ones drop the packets
+        /// that they would otherwise mark.
         ecn: EcnField => EcnField = EcnField::Keep, random never;
-        /// With "on" an ACK that finds an older one of its flow waiting, which says nothing that it
-        /// does not say, takes its place.
+        /// ACK filtering: with "on", a newer ACK replaces a queued older one of the same flow that
+        /// it supersedes.
         ack_filter: Switch => bool = false, random never;
     }
     path {
-        /// How the delay of data packets varies behind the last link: by a time drawn for each, up to
-        /// so much or of another distribution ("reorder" lets packets overtake each other), or all are
-        /// held for a time now and then, and released at once.
+        /// Additional delay of data packets behind the last link: a random delay drawn for each
+        /// packet, uniform or from another distribution ("reorder" lets packets overtake each
+        /// other), or "hold", which periodically holds all packets for a time and then releases
+        /// them at once.
         jitter: Jitter => Jitter = Jitter::Off,
             random Jitter::is_random,
-            changes "From then on path.jitter.";
-        /// The same for ACKs: "hold 10ms" releases them once in 10 ms, as Wi-Fi does that aggregates.
+            changes "Value of path.jitter from this time on.";
+        /// Additional delay of ACKs on their way back: a random delay drawn for each ACK, in order,
+        /// or "hold", which periodically holds all ACKs. "hold 10ms" releases ACKs every 10 ms, as
+        /// aggregation in Wi-Fi does.
         reverse_jitter: InOrder => Jitter = Jitter::Off,
             random Jitter::is_random,
-            changes "From then on path.reverse_jitter.";
-        /// The delay of data packets behind the last link over time, as it was measured, instead of
-        /// half of rtt: times, each with a delay that holds from then on. With it rtt is what a bdp is
-        /// counted at, and the delay of ACKs. A file has a time and a delay a line, "0.5s, 23ms".
+            changes "Value of path.reverse_jitter from this time on.";
+        /// Measured one-way delay of data packets behind the last link, which replaces half of rtt:
+        /// times, each with the delay from then on. rtt then only sets the BDP and, as half of it,
+        /// the delay of ACKs. A file has one time and its delay per line: "0.5s, 23ms".
         delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random never;
-        /// The same for ACKs, from the receiver.
+        /// Measured one-way delay of ACKs on their way back, which replaces half of rtt: times,
+        /// each with the delay from then on. A file has one time and its delay per line: "0.5s,
+        /// 23ms".
         reverse_delay_trace: Option<DelayTrace> => Option<DelayTrace> = None, random never;
     }
 }
 
-/// A key that may be left out, since it leaves the path as it is.
+/// The value of a key in a change; if omitted, the path keeps its value.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent, bound = "")]
 pub(crate) struct Changed<T>(Option<RawValue<T>>);
@@ -150,7 +160,8 @@ impl<T: ReadValue> JsonSchema for Changed<T> {
 }
 
 impl Scenario {
-    /// Whether another seed can be another run by what packets meet on the way.
+    /// Returns whether the links or the path use random numbers, so that another seed can change
+    /// the run.
     pub fn has_random_path(&self) -> bool {
         let pattern = |link: &Link| {
             link.rate_pattern
@@ -164,14 +175,15 @@ impl Scenario {
 }
 
 impl Path {
-    /// The plain keys of `[path]` that have not their default, like `path.jitter`: what a runner that
-    /// can't do everything has to refuse.
+    /// Returns the plain keys of `[path]` that differ from their defaults, like `path.jitter`. A
+    /// runner refuses those that it does not support.
     pub fn altered_keys(&self) -> impl Iterator<Item = String> {
         let keys = self.link.altered().chain(self.altered());
         keys.map(|name| key_of("path", name))
     }
 
-    /// The longest two-way delay of traces, with half of `rtt` in the place of one that is not there.
+    /// Returns the longest two-way delay of both delay traces, with half of `rtt` for a missing
+    /// one.
     pub fn longest_traced(&self) -> Span {
         [&self.delay_trace, &self.reverse_delay_trace]
             .map(|trace| trace.as_ref().map_or(self.rtt / 2, DelayTrace::longest))
@@ -180,7 +192,7 @@ impl Path {
     }
 }
 
-/// For keys of which no value draws.
+/// The test of keys whose values never use random numbers.
 fn never<T>(_: &T) -> bool {
     false
 }

@@ -1,40 +1,42 @@
-//! What follows from a declaration of keys.
+//! The macros that expand the declarations of keys.
 
-/// The keys in the order in which a `[[path.change]]` has them.
+/// Declares the keys, in the order in which a `[[path.change]]` has them.
 macro_rules! path_keys {
     (link { $($link_1:tt)* } path { $($path_1:tt)* } link { $($link_2:tt)* } path { $($path_2:tt)* }) => {
         table! {
             /// A link of the network.
             Link, read from LinkKeys {
-                /// Its name, unlike that of any other link: `bottleneck` or that of a `[[link]]`.
+                /// Unique name: `bottleneck`, or the name of a `[[link]]`.
                 pub name: String,
-                /// One-way propagation delay behind it, on top of the path's.
+                /// One-way propagation delay behind the link, in addition to the path's.
                 pub delay: Span,
-                /// Its rate: if that varies by a pattern, the one that a BDP is counted at.
+                /// Link capacity; with a rate pattern, the rate at which a BDP is computed.
                 pub rate: Rate,
-                /// How its rate varies, if it does.
+                /// Variation of the rate over time; `None` for a constant rate.
                 pub rate_pattern: Option<RatePattern>,
-                /// How much waits in front of it, as it is written.
+                /// Limit of the queue in front of the link, as written in the file.
                 pub buffer: Buffer,
-                /// The same in packets or bytes, as the queue counts, at the start.
+                /// `buffer` at the start of the run, in packets or bytes as the queue counts.
                 pub limit: Limit,
-                /// Its `[[link]]`, if it is not that of `[path]`.
+                /// Index of its `[[link]]` table; `None` for the link of `[path]`.
                 pub(crate) table: Option<Written<usize>>,
             }
             $($link_1)* $($link_2)*
         }
 
         table! {
-            /// What the flows share: the bottleneck, and the way there and back.
+            /// The path that the flows share: the bottleneck, and the delays and impairments in
+            /// both directions.
             Path, read from PathKeys {
-                /// It is the machine's own loopback, for runners that have one; for others what
-                /// follows stands for it.
+                /// Whether the path is the machine's loopback, for runners that have one. Other
+                /// runners use the values of the other fields.
                 pub loopback: bool,
                 /// The bottleneck.
                 pub link: Link,
-                /// The two-way propagation delay, without queueing.
+                /// Two-way propagation delay, without queueing.
                 pub rtt: Span,
-                /// What changes in mid-run, in order of time. What else is here is the start.
+                /// Changes during the run, in order of time. The other fields hold the values at
+                /// the start.
                 pub changes: Vec<Change>,
             }
             $($path_1)* $($path_2)*
@@ -44,8 +46,8 @@ macro_rules! path_keys {
     };
 }
 
-/// One table: what it is once it is read, with `own` fields that are no plain keys, and its keys in
-/// the file.
+/// Declares one table: its struct in the model, with `own` fields that are no plain keys, and the
+/// struct of its keys in the file.
 macro_rules! table {
     (
         $(#[doc = $about:tt])* $Model:ident, read from $Keys:ident {
@@ -74,7 +76,7 @@ macro_rules! table {
         }
 
         impl Default for $Model {
-            /// Its keys as they are when nothing is written; what has no default is empty.
+            /// All keys at their defaults; fields without a default are empty.
             fn default() -> $Model {
                 $Model { $($own: Default::default(),)* $($key: $default,)* }
             }
@@ -87,7 +89,7 @@ macro_rules! table {
         }
 
         impl $Keys {
-            /// What the table `at` says; fields that are no keys are left empty.
+            /// Reads the keys of the table `at`; fields that are no keys are left empty.
             pub(crate) fn read(&self, at: &str, source: &Source) -> Result<$Model, Error> {
                 Ok($Model {
                     $($key: self.$key.get(source, &key_of(at, stringify!($key)))?.into(),)*
@@ -103,12 +105,12 @@ macro_rules! table {
         }
 
         impl $Model {
-            /// Whether chance has a part in a value of these keys.
+            /// Returns whether the value of a key uses random numbers.
             fn draws(&self) -> bool {
                 $(($random)(&self.$key))||*
             }
 
-            /// The names of those keys that have not their default.
+            /// Returns the names of the keys that differ from their defaults.
             fn altered(&self) -> impl Iterator<Item = &'static str> {
                 let usual = $Model::default();
                 let keys = [$((stringify!($key), self.$key != usual.$key),)*];
@@ -118,24 +120,24 @@ macro_rules! table {
     };
 }
 
-/// The table of a change, of those keys that can.
+/// Declares the table of a change, from the keys that can change during the run.
 macro_rules! change {
     ($(
         $(#[doc = $doc:tt])* $key:ident: $Read:ty => $Value:ty = $default:expr,
         random $random:expr $(, example $example:tt)? $(, changes $then:tt)?;
     )*) => {
-        /// A change of the path in mid-run; none where it changes nothing.
+        /// A change of the path during the run; a property is `None` if it stays as it is.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Change {
-            /// When; after the start and before the end.
+            /// Time of the change, after the start and before the end of the run.
             pub at: Span,
-            /// [`Link::rate`] of the bottleneck from then on.
+            /// New [`Link::rate`] of the bottleneck.
             pub rate: Option<Rate>,
-            /// [`Path::rtt`] from then on.
+            /// New [`Path::rtt`].
             pub rtt: Option<Span>,
-            /// [`Link::buffer`] of the bottleneck from then on, as it is written.
+            /// New [`Link::buffer`] of the bottleneck, as written in the file.
             pub buffer: Option<Buffer>,
-            /// [`Link::limit`] of the bottleneck from then on.
+            /// New [`Link::limit`] of the bottleneck.
             pub limit: Option<Limit>,
             $($(#[doc = $then] pub $key: Option<$Value>,)?)*
             pub(crate) table: Written<usize>,
@@ -153,7 +155,7 @@ macro_rules! change {
         }
 
         impl ChangeKeys {
-            /// What the table `at` says; fields that are no keys are left empty.
+            /// Reads the keys of the table `at`; fields that are no keys are left empty.
             pub(crate) fn read(&self, at: &str, source: &Source) -> Result<Change, Error> {
                 let mut change = Change::default();
                 $(where_changes!($($then)? {
@@ -162,7 +164,7 @@ macro_rules! change {
                 Ok(change)
             }
 
-            /// The keys that say something different, and what they say.
+            /// Returns the keys that the change sets, with their new values.
             pub(crate) fn given(&self) -> Vec<(&'static str, String)> {
                 let mut given = Vec::new();
                 $(where_changes!($($then)? {
@@ -183,7 +185,7 @@ macro_rules! change {
         }
 
         impl Change {
-            /// Whether chance has a part in a value of these keys.
+            /// Returns whether a new value uses random numbers.
             fn draws(&self) -> bool {
                 let mut draws = false;
                 $(where_changes!($($then)? {
@@ -195,7 +197,7 @@ macro_rules! change {
     };
 }
 
-/// What is in braces, for a key that can change.
+/// Expands to the code in braces for a key that can change during the run, else to nothing.
 macro_rules! where_changes {
     ($then:tt { $($does:tt)* }) => { $($does)* };
     ({ $($does:tt)* }) => {};

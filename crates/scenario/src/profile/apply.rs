@@ -1,4 +1,4 @@
-//! What of a profile is in force in a scenario.
+//! Applying a profile to a scenario.
 
 use fullpipe_units::Span;
 use toml::{Table, Value as Toml};
@@ -11,8 +11,8 @@ use crate::overrides::literal;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::source::{Source, join, show};
 
-/// The profile of the command line takes the place of the file's path, and of what else it says
-/// itself. `key` is what names it.
+/// Replaces the path of the file with the profile of the command line, which `key` names, and
+/// removes other keys for which the profile has a value.
 pub(crate) fn replace_path(root: &mut Table, source: &mut Source, key: &str, text: &str) {
     source.forget("path");
     source.note_override(key, format!("--set {key}={text}"));
@@ -33,7 +33,7 @@ pub(crate) fn replace_path(root: &mut Table, source: &mut Source, key: &str, tex
     );
 }
 
-/// Fills in what the scenario's profile says and the scenario does not.
+/// Fills in the values of the scenario's profile for keys that the scenario does not set.
 pub(crate) fn expand(
     root: &mut Table,
     source: &mut Source,
@@ -53,7 +53,7 @@ pub(crate) fn expand(
     {
         root.insert("host".to_owned(), Toml::Table(Table::new()));
     }
-    // The flows first: links that none of them uses are left out.
+    // The flows come first, since links on no route are omitted.
     let (links, others): (Vec<&Given>, Vec<_>) = profile
         .values
         .iter()
@@ -83,7 +83,7 @@ pub(crate) fn expand(
     Ok(Some(profile))
 }
 
-/// The profile that is named, by itself or as a kind of path.
+/// Returns the name of the profile, given as a profile or as a kind of path.
 fn named(root: &Table, source: &Source) -> Result<Option<&'static str>, Error> {
     let Some(path) = root.get("path") else {
         return Ok(None);
@@ -102,8 +102,13 @@ fn named(root: &Table, source: &Source) -> Result<Option<&'static str>, Error> {
     let ProfileName(name) = ProfileName::read(value).map_err(|why| refused(KEY, value, why))?;
     match kind {
         Some(kind) if kind != name => {
-            let problem = format!("a path of the kind {kind} is that of the profile {kind}");
-            Err(source.error(KEY, show(value), problem, "leave one of the two out"))
+            let problem = format!("a path of the kind {kind} has the profile {kind}");
+            Err(source.error(
+                KEY,
+                show(value),
+                problem,
+                "remove path.kind or path.profile",
+            ))
         }
         _ => Ok(Some(name)),
     }
@@ -112,8 +117,8 @@ fn named(root: &Table, source: &Source) -> Result<Option<&'static str>, Error> {
 fn fill_in(root: &mut Table, source: &mut Source, profile: &Profile, given: &Given) {
     let (table, name) = given.table_and_name();
     for (at, table) in tables(root, table) {
-        // An unresponsive flow has no use for what a profile says of connections, nor one on
-        // another way there for its way back.
+        // The flow keys of a profile are for connections, so an unresponsive flow gets none. A flow
+        // with its own route gets no reverse_route.
         let unresponsive = table.get("cc").and_then(Toml::as_str) == Some(UNRESPONSIVE);
         let on_another_way = name == "reverse_route" && table.contains_key("route");
         if !(unresponsive
@@ -141,8 +146,8 @@ fn is_on_a_route(root: &Table, link: &str) -> bool {
         .any(|name| name.as_str() == Some(link))
 }
 
-/// A link has one rate or a pattern of it: who gives the one means that the profile's other does
-/// not hold.
+/// Returns the key that excludes `name`: a link has a rate or a rate pattern, so giving one removes
+/// the other from the profile.
 fn other_rate(name: &str) -> Option<&'static str> {
     match name {
         "rate" => Some("rate_pattern"),
@@ -151,13 +156,14 @@ fn other_rate(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether the scenario itself gives the key.
+/// Returns whether the scenario itself gives the key.
 fn is_given(table: &Table, source: &Source, at: &str, name: &str) -> bool {
     table.contains_key(name) && !source.is_of_profile(&join(at, name))
 }
 
-/// Once all is given, leaves out of the profile what that contradicts: a pattern beside a rate,
-/// changes of what the scenario says itself, and those that would come after the run's end.
+/// Removes values of the profile that contradict the scenario: a rate pattern if the scenario has a
+/// rate and vice versa, changes of keys that the scenario sets, and changes after the end of the
+/// run.
 pub(crate) fn trim(root: &mut Table, source: &Source) {
     let duration = root
         .get("duration")
@@ -194,7 +200,7 @@ pub(crate) fn trim(root: &mut Table, source: &Source) {
     });
 }
 
-/// What of the profile is in force.
+/// Returns the values of the profile that are in effect.
 pub(crate) fn applied(profile: &Profile, root: &mut Table, source: &Source) -> Applied {
     let mut in_force = |given: &Given| {
         let (table, name) = given.table_and_name();
@@ -215,8 +221,8 @@ pub(crate) fn applied(profile: &Profile, root: &mut Table, source: &Source) -> A
     }
 }
 
-/// The tables that `name` stands for: `path`, `host`, `link.uplink`, or all of `flow.N`, with those
-/// of workloads; each with its key.
+/// Returns the tables that `name` refers to, each with its key: `path`, `host`, `link.uplink`, or
+/// for `flow.N` all flows and workloads.
 fn tables<'a>(root: &'a mut Table, name: &str) -> Vec<(String, &'a mut Table)> {
     let Some((list, which)) = name.split_once('.') else {
         return root
@@ -226,7 +232,7 @@ fn tables<'a>(root: &'a mut Table, name: &str) -> Vec<(String, &'a mut Table)> {
             .into_iter()
             .collect();
     };
-    // What a profile says of flows is meant for those that arrive, too.
+    // The flow keys of a profile also apply to workloads.
     let lists = root
         .iter_mut()
         .filter(|(key, _)| *key == list || which == "N" && list == "flow" && *key == "workload");

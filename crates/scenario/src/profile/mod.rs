@@ -1,7 +1,7 @@
-//! Named paths: what a profile says stands in a scenario wherever that says nothing itself.
+//! Profiles: named paths, whose values apply wherever a scenario gives none.
 //!
-//! A profile is a file of `profiles/`: each value with its source and the reason of it, so that
-//! `explain` and the page are made of it, too.
+//! A profile is a file in `profiles/` that has a source and an explanation for each value.
+//! `explain` and the documentation are generated from it.
 
 mod apply;
 
@@ -18,43 +18,43 @@ use crate::schema::keys;
 
 pub(crate) use self::apply::{applied, expand, replace_path, trim};
 
-/// A path by its name.
+/// A named path.
 #[derive(Debug)]
 pub struct Profile {
-    /// What `path.profile` calls it.
+    /// Name, as in `path.profile`.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub purpose: String,
-    /// What to know of it.
+    /// Description in a paragraph.
     pub about: String,
-    /// What it says, in the order in which one writes it.
+    /// Values, in the order in which files list their keys.
     pub values: Vec<Given>,
-    /// Short names in [`Given::source`], and what they stand for.
+    /// Short names used in [`Given::source`], each with its reference.
     pub references: Vec<(String, String)>,
 }
 
 /// A value of a profile.
 #[derive(Debug)]
 pub struct Given {
-    /// The key: `path.rate`, `host.send`, `link.uplink.rate`, `flow.N.ack_delay`.
+    /// Key: `path.rate`, `host.send`, `link.uplink.rate`, `flow.N.ack_delay`.
     pub key: String,
-    /// The key as declared, where the name of a link is N.
+    /// Key as declared, with N for the name of a link.
     pub declared: String,
-    /// The value as TOML, on one line; of several tables only their number.
+    /// Value as TOML on one line; for a list of tables only their number.
     pub value: String,
-    /// Short names of references with the place in them, or "our choice".
+    /// Short names of references, with the place in them, or "our choice".
     pub source: String,
-    /// What the source says, or why it was chosen.
+    /// Statement of the source, or reason of the choice.
     pub why: String,
     toml: Toml,
 }
 
-/// The profile of a scenario, and what of it is in force.
+/// The profile of a scenario, and its values that are in effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// Its name.
+    /// Name of the profile.
     pub name: &'static str,
-    /// The keys that have its value, as the profile has them, and the value as TOML.
+    /// Keys that have the value of the profile, with the value as TOML.
     pub values: Vec<(String, String)>,
 }
 
@@ -62,19 +62,19 @@ pub struct Applied {
 #[derive(Debug)]
 pub(crate) struct ProfileName(pub(crate) &'static str);
 
-/// The source of what nobody has published.
+/// The source of values without a published figure.
 pub const OUR_CHOICE: &str = "our choice";
 
-/// What names it.
+/// The key that names a profile.
 pub(crate) const KEY: &str = "path.profile";
 
 /// The profile of two programs on one machine.
 const LOOPBACK: &str = "loopback";
 
-/// What stands for the profile of its word.
+/// The key of a kind of path, which implies the profile of the same name.
 pub(crate) const KIND: &str = "path.kind";
 
-/// One line a file.
+/// The files of the profiles.
 const FILES: [(&str, &str); 9] = [
     ("lte", include_str!("../../profiles/lte.toml")),
     ("5g", include_str!("../../profiles/5g.toml")),
@@ -94,12 +94,12 @@ static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     FILES.iter().map(read).collect()
 });
 
-/// All profiles.
+/// Returns all profiles.
 pub fn profiles() -> &'static [Profile] {
     &PROFILES
 }
 
-/// A profile's file.
+/// The file of a profile.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -167,7 +167,7 @@ impl Profile {
         })
     }
 
-    /// What its values look like in a scenario; of a flow's, the table of one.
+    /// Returns the values as they look in a scenario, with one flow.
     pub fn to_toml(&self) -> String {
         let links = self.links().map(|name| {
             (
@@ -210,7 +210,7 @@ impl Profile {
         text.trim_start().to_owned()
     }
 
-    /// The names of its links.
+    /// Returns the names of the profile's links.
     fn links(&self) -> impl Iterator<Item = &str> {
         let names: BTreeSet<&str> = self
             .values
@@ -221,7 +221,7 @@ impl Profile {
     }
 }
 
-/// A value as TOML writes it in one line; of several tables only their number.
+/// Returns a value as TOML on one line; for a list of tables only their number.
 fn one_line(value: &Toml) -> String {
     match value {
         Toml::Table(table) => {

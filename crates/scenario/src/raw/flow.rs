@@ -1,4 +1,4 @@
-//! Keys of [[flow]] and [[workload]]: the connections.
+//! Keys of `[[flow]]` and `[[workload]]`: the connections.
 
 use std::collections::BTreeMap;
 
@@ -15,59 +15,61 @@ use crate::topology::Route;
 use crate::values::{Algorithm, Delay, Extra, Name, Whole};
 use crate::workload::{Load, Model, Rtts, Text};
 
-/// The most flows that a scenario may have.
+/// Largest number of flows in a scenario.
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;
 
-/// Segments per ACK, by default.
+/// Default number of segments per ACK.
 pub const DELAYED_ACK: u32 = 2;
-/// ACKs of one segment each, by default (Linux: TCP_MAX_QUICKACKS).
+/// Default number of ACKs at the start that are sent for one segment each (Linux:
+/// TCP_MAX_QUICKACKS).
 pub const QUICK_ACKS: u32 = 16;
-/// How long an ACK may wait, by default.
+/// Default of the longest time that an ACK waits.
 pub const ACK_DELAY: Span = Span::from_millis(40);
 
-/// One flow, or `count` equal ones.
+/// One flow, or `count` identical flows.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Flow {
-    /// The flow's name in tables and file names. With a count above 1 it is numbered: a-1, a-2 and
-    /// so on.
+    /// Name of the flow in tables and file names. With a count above 1, a number is appended: a-1,
+    /// a-2 and so on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Name>", example = &"a")]
-    #[schemars(extend("x-default" = "that of cc, numbered where several unnamed flows have the same"))]
+    #[schemars(extend("x-default" = "the name of cc, numbered if several unnamed flows have the same cc"))]
     pub(crate) name: Option<RawValue<Name>>,
-    /// The congestion control, or "none" for packets at app_rate whatever happens to them. One of
-    /// your own in Python is "module:Class".
+    /// Congestion control algorithm. "none" sends packets at app_rate and does not react to losses
+    /// or marks; "module:Class" is a Python class of your own.
     #[schemars(example = &"cubic", example = &"none")]
     pub(crate) cc: RawValue<Algorithm>,
-    /// When it starts.
+    /// Time at which the flow starts.
     #[serde(default = "no_time")]
     pub(crate) start: RawValue<Span>,
-    /// An application that does not write all the time. "on 2s off 1s": it writes for a time, at
-    /// app_rate or without limit, and pauses. "on 500kB off 1s": it writes so much at once, and
-    /// pauses when that was acknowledged. "request 100kB think 1s": a client asks, gets so much at
-    /// once, thinks, and asks again. Each time or size may be drawn, "exp 1s" or "pareto 1s shape
-    /// 1.5": so much is the mean.
+    /// Application that writes with pauses. "on 2s off 1s" writes for 2 s, at app_rate or without
+    /// limit, and pauses for 1 s. "on 500kB off 1s" writes 500 kB at once and pauses for 1 s after
+    /// they are acknowledged. "request 100kB think 1s" is a client that requests 100 kB, receives
+    /// them, thinks for 1 s and requests again. Each time or size may be random: "exp 1s" and
+    /// "pareto 1s shape 1.5" are distributions with a mean of 1 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<App>", extend("x-default" = "it writes all the time"))]
+    #[schemars(with = "RawValue<App>", extend("x-default" = "the application writes all the time"))]
     pub(crate) app: Option<RawValue<App>>,
-    /// How much it transfers.
+    /// Bytes to transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Bytes>", extend("x-default" = "without limit, to the end of the run"))]
+    #[schemars(with = "RawValue<Bytes>", extend("x-default" = "unlimited, until the end of the run"))]
     pub(crate) bytes: Option<RawValue<Bytes>>,
-    /// The rate at which the application provides data; with cc = "none", the rate at which packets
-    /// are sent.
+    /// Rate at which the application writes data; with cc = "none", the rate at which packets are
+    /// sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Rate>", example = "5mbit", extend("x-default" = "without limit"))]
+    #[schemars(with = "RawValue<Rate>", example = "5mbit", extend("x-default" = "unlimited"))]
     pub(crate) app_rate: Option<RawValue<Rate>>,
-    /// Changes of app_rate at times of the run: another rate, a pause, or no limit. Without
-    /// app_rate it begins unlimited.
+    /// Changes of app_rate during the run: times, each with a new rate, "pause" or "unlimited".
+    /// Without app_rate, the application starts unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<AppSchedule>", extend("x-default" = "none"))]
     pub(crate) app_schedule: Option<RawValue<AppSchedule>>,
-    /// What this flow's RTT has on top of path.rtt and the delays of the links on its routes.
+    /// Two-way propagation delay of this flow in addition to path.rtt and the delays of the links
+    /// on its routes.
     #[serde(default = "no_extra")]
     pub(crate) rtt: RawValue<Extra>,
-    /// How many such flows there are.
+    /// Number of identical flows that this table describes.
     #[serde(default = "one_flow")]
     #[schemars(example = 10)]
     pub(crate) count: RawValue<Whole<1, MOST_FLOWS>>,
@@ -75,107 +77,113 @@ pub(crate) struct Flow {
     pub(crate) tcp: Tcp,
 }
 
-/// What flows and those of workloads have alike: the connection, and where it leads.
+/// Keys that flows and workloads share: the connection and its routes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Tcp {
-    /// Whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1"); "auto" leaves it to
-    /// the congestion control.
+    /// ECN codepoint of data packets: ECN-capable with classic semantics ("ect0") or L4S semantics
+    /// ("ect1"), or not ECN-capable ("off"). "auto" leaves the choice to the congestion control.
     #[serde(default = "as_the_cc_wants")]
     pub(crate) ecn: RawValue<EcnSetting>,
-    /// How its receiver reports marks: exact counts, RFC 3168's echo until the window is reduced,
-    /// or that of DCTCP.
+    /// Feedback of the receiver on ECN marks: exact counts as with AccECN ("accurate"), the ECE
+    /// flag until the sender reduces its window as in RFC 3168 ("classic"), or the ECE flag for
+    /// marked packets only as in RFC 8257 ("dctcp").
     #[serde(default = "exact_counts")]
     pub(crate) ecn_feedback: RawValue<EcnFeedback>,
-    /// The links that its data packets meet, in this order: names of [[link]] tables, and
-    /// "bottleneck" for that of [path].
+    /// Links that data packets cross, in order: names of [[link]] tables, and "bottleneck" for the
+    /// link of [path].
     #[serde(default = "over_the_bottleneck")]
     pub(crate) route: RawValue<Route>,
-    /// The same for its ACKs, which share the links' queues with the data of others.
+    /// Links that ACKs cross, in order: names as in route. ACKs share the queues of these links
+    /// with the data of other flows.
     #[serde(default = "over_no_link")]
     pub(crate) reverse_route: RawValue<Route>,
-    /// Whether packets are spread over time; "auto" does so when the congestion control gives a
-    /// rate.
+    /// Pacing, which spreads packets over time. "auto" paces if the congestion control sets a
+    /// pacing rate.
     #[serde(default = "auto")]
     pub(crate) pacing: RawValue<Pacing>,
-    /// An algorithm of the receiver that decides the window it offers, whatever the sender runs:
-    /// "rledbat". cc = "rledbat" is short for this over cubic.
+    /// Algorithm of the receiver that sets the window it offers, whatever algorithm the sender
+    /// runs: "rledbat". cc = "rledbat" is short for cc = "cubic" with this receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Name>", example = &"rledbat", extend("x-default" = "none, receive_window is offered"))]
+    #[schemars(with = "RawValue<Name>", example = &"rledbat", extend("x-default" = "none: the receiver offers receive_window"))]
     pub(crate) receiver: Option<RawValue<Name>>,
-    /// Its parameters. `fullpipe explain <receiver>` lists them.
+    /// Parameters of the receiver's algorithm. `fullpipe explain <receiver>` lists them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("x-default" = "the receiver's own"))]
+    #[schemars(extend("x-default" = "the defaults of the receiver's algorithm"))]
     pub(crate) receiver_params: BTreeMap<String, RawValue<ParamValue>>,
-    /// What the receiver's buffer holds, and with no algorithm of its own offers; "auto" tunes that
-    /// as Linux does, up to half of a buffer of 6 MiB, or of another "max".
+    /// Capacity of the receiver's buffer, which is also the window offered unless receiver names an
+    /// algorithm. "auto" tunes the window as Linux does, up to half of a buffer of 6 MiB; "auto max
+    /// 1MB" limits the buffer to 1 MB instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<ReceiveWindow>", extend("x-default" = "2 x (BDP + buffers of the route), with the route's smallest rate and the flow's own RTT"))]
     pub(crate) receive_window: Option<RawValue<ReceiveWindow>>,
-    /// Segments per ACK.
+    /// Number of segments that the receiver acknowledges with one ACK (delayed ACKs).
     #[serde(default = "two_segments")]
     pub(crate) delayed_ack: RawValue<Whole<1, 64>>,
-    /// How many of the first ACKs are for one segment each. Linux's receiver begins with 16; and it
-    /// acknowledges each segment while the window that it offers grows, which it does from 64 kB on
-    /// by two segments a segment.
+    /// Number of ACKs at the start of the connection that acknowledge one segment each. Linux's
+    /// receiver sends 16 of them. It also acknowledges each segment as long as the window that it
+    /// offers grows, from 64 kB by two segments per segment received.
     #[serde(default = "quick_acks")]
     #[schemars(example = 2000)]
     pub(crate) quick_acks: RawValue<Whole<0, 1_000_000>>,
-    /// The longest that an ACK waits for more segments.
+    /// Longest time that an ACK waits for more segments.
     #[serde(default = "ack_delay")]
     #[schemars(example = "40ms")]
     pub(crate) ack_delay: RawValue<Delay>,
-    /// Segments that arrive within this much reach the receiver as one, as with GRO; zero is off.
+    /// Time within which arriving segments are merged into one before they reach the receiver, as
+    /// with GRO. Zero turns merging off.
     #[serde(default = "no_delay")]
     #[schemars(example = "1ms")]
     pub(crate) gro: RawValue<Delay>,
-    /// Parameters of the congestion control: numbers, true or false, words. `fullpipe explain <cc>`
-    /// lists them.
+    /// Parameters of the congestion control: numbers, true or false, or words. `fullpipe explain
+    /// <cc>` lists them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("x-default" = "the congestion control's own"))]
+    #[schemars(extend("x-default" = "the defaults of the congestion control"))]
     pub(crate) params: BTreeMap<String, RawValue<ParamValue>>,
 }
 
-/// Flows that arrive while the run goes on: each opens a connection, carries its bytes and is gone.
+/// Flows that arrive during the run: each opens a connection, transfers its bytes and ends.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Workload {
-    /// The workload's name in tables.
+    /// Name of the workload in tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Name>", example = &"web")]
-    #[schemars(extend("x-default" = "workload, numbered where there are several unnamed ones"))]
+    #[schemars(extend("x-default" = "workload, numbered if several workloads are unnamed"))]
     pub(crate) name: Option<RawValue<Name>>,
-    /// What its flows are made of: a file of flows as `fullpipe workload extract` writes them, the
-    /// name of a preset, or for "cdf" a file of sizes with shares. Files are seen from the
+    /// Source of the flows: a file written by `fullpipe workload extract`, the name of a preset,
+    /// or, for the model "cdf", a file of sizes with shares. File names are relative to the
     /// scenario's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Text>", example = &"mawi-2020-06-10", extend("x-default" = "none, for models that say everything themselves"))]
+    #[schemars(with = "RawValue<Text>", example = &"mawi-2020-06-10", extend("x-default" = "none, for models that need no source"))]
     pub(crate) source: Option<RawValue<Text>>,
-    /// How flows are made of it. "replay" has each flow at its time, and writes what it wrote when
-    /// it wrote it; "collapsed" lets each write everything at its start; "synthetic" shuffles gaps
-    /// and sizes. "cdf", "bounded_pareto" and "lognormal" draw sizes, and arrivals at random.
+    /// Model that generates the flows. From a source, "replay" starts each flow and writes each
+    /// piece of its data at the recorded times; "collapsed" writes all data of a flow at its start;
+    /// "synthetic" does so with shuffled sizes and gaps between flows. "cdf", "bounded_pareto" and
+    /// "lognormal" draw sizes from a distribution, with Poisson arrivals.
     #[serde(default = "replayed")]
     pub(crate) model: RawValue<Model>,
-    /// What all of them carry in the mean, as a share of what the slowest link of the route can
-    /// carry in full packets. The gaps between arrivals are shortened or lengthened for that;
-    /// pauses within a flow stay.
+    /// Mean load of all flows of the workload together, as a share of the payload that the slowest
+    /// link of the route can carry in full packets. The gaps between arrivals are scaled to reach
+    /// it; pauses within a flow stay as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Load>", extend("x-default" = "they arrive as often as in the source; where there is none it has to be given"))]
+    #[schemars(with = "RawValue<Load>", extend("x-default" = "the load of the source; required for models that draw arrivals"))]
     pub(crate) load: Option<RawValue<Load>>,
-    /// The congestion control of each.
+    /// Congestion control algorithm of every flow.
     #[schemars(example = &"cubic", example = &"bbr3")]
     pub(crate) cc: RawValue<Algorithm>,
-    /// When the first may arrive.
+    /// Time from which flows arrive.
     #[serde(default = "no_time")]
     pub(crate) start: RawValue<Span>,
-    /// From when on none arrives.
+    /// Time from which no more flows arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Span>", example = "30s", extend("x-default" = "the end of the run"))]
     pub(crate) stop: Option<RawValue<Span>>,
-    /// What each flow's RTT has on top of path.rtt and the delays of the links on its routes: the
-    /// same for all, or drawn for each.
+    /// Two-way propagation delay of each flow in addition to path.rtt and the delays of the links
+    /// on its routes: one value for all flows, or a distribution to draw from.
     #[serde(default = "no_more")]
     pub(crate) rtt: RawValue<Rtts>,
-    /// The fingerprint of its source, where a run was kept: a file that has another is refused.
+    /// Fingerprint of the source with which a saved run was made. A source with another fingerprint
+    /// is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Text>", extend("x-default" = "any"))]
     pub(crate) fingerprint: Option<RawValue<Text>>,

@@ -1,4 +1,4 @@
-//! Keys of [path] and [[link]], and of what changes in mid-run.
+//! Keys of `[path]`, `[[link]]` and `[[path.change]]`.
 
 use fullpipe_path::RatePattern;
 use fullpipe_units::{Rate, Span};
@@ -14,75 +14,77 @@ use crate::profile::ProfileName;
 use crate::raw_value::RawValue;
 use crate::values::{Delay, Name};
 
-/// The bottleneck that the flows share, and the way there and back.
+/// The bottleneck that the flows share, and the delays and impairments in both directions.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false), transform = or_a_profile)]
 pub(crate) struct Path {
-    /// A named path: its values stand wherever this scenario says nothing. `fullpipe list profiles`
-    /// names them, `fullpipe explain <profile>` has each value with its source. On the command line
-    /// it replaces the file's [path], and every other value given there is a change of it.
+    /// Named path that gives the values of all keys that this scenario does not set. `fullpipe list
+    /// profiles` lists the names; `fullpipe explain <profile>` shows each value and its source. On
+    /// the command line it replaces the file's [path], and other --set options modify the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<ProfileName>", example = &"lte", extend("x-default" = "none, the path is given here"))]
+    #[schemars(with = "RawValue<ProfileName>", example = &"lte", extend("x-default" = "none: [path] sets all values"))]
     pub(crate) profile: Option<RawValue<ProfileName>>,
-    /// "loopback": two programs on one machine, with nothing but its memory between them. In real
-    /// time QUIC runs over the machine's own loopback then; in the simulator the path is the
-    /// profile of that name, wherever this scenario says nothing. On the command line it replaces
-    /// the file's [path], as a profile does.
+    /// Kind of path. "loopback" is two programs on one machine, connected only by its memory: in
+    /// real time, QUIC runs over this machine's loopback; in the simulator, the profile "loopback"
+    /// gives the values of all keys that this scenario does not set. On the command line it
+    /// replaces the file's [path], as a profile does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<PathKind>", example = &"loopback", extend("x-default" = "none, the path is links"))]
+    #[schemars(with = "RawValue<PathKind>", example = &"loopback", extend("x-default" = "none: the path consists of links"))]
     pub(crate) kind: Option<RawValue<PathKind>>,
     #[serde(flatten)]
     pub(crate) link: Link,
-    /// Two-way propagation delay, without queueing.
+    /// Two-way propagation delay of the path, without queueing.
     pub(crate) rtt: RawValue<Delay>,
     #[serde(flatten)]
     pub(crate) keys: PathKeys,
-    /// Changes of the path in mid-run, one table each.
+    /// Changes of the path during the run, one table each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
     pub(crate) change: Vec<Change>,
 }
 
-/// What every link has, the bottleneck in [path] and those in [[link]].
+/// Keys of every link: of the bottleneck in `[path]` and of each `[[link]]`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Link {
-    /// The link's rate, in bits per second. Access links are 10 times as fast as the fastest link
-    /// ever is. With a rate_pattern it is only the rate that bdp is counted at.
+    /// Link capacity in bits per second. The access link of each flow is 10 times as fast as the
+    /// fastest link ever is. With a rate_pattern, rate is only the reference for buffers in bdp or
+    /// time and for the default receive_window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Rate>", extend("x-default" = "the mean of rate_pattern; without one it has to be there"))]
+    #[schemars(with = "RawValue<Rate>", extend("x-default" = "the mean of rate_pattern; required without a rate_pattern"))]
     pub(crate) rate: Option<RawValue<Rate>>,
-    /// How the rate varies: between two rates as a sine, a saw or a random walk, by a schedule, or
-    /// by a trace of delivery opportunities as mahimahi's. Files are seen from the scenario's
-    /// folder.
+    /// Variation of the link's rate over time: a sine, a saw or a random walk between two rates, a
+    /// schedule, or a trace of delivery opportunities in mahimahi's format. File names are relative
+    /// to the scenario's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<RatePattern>", extend("x-default" = "none, the rate is constant"))]
+    #[schemars(with = "RawValue<RatePattern>", extend("x-default" = "none: the rate is constant"))]
     pub(crate) rate_pattern: Option<RawValue<RatePattern>>,
-    /// What may wait in front of the link, besides the packet being sent. In bdp (its rate x
-    /// path.rtt), time or packets it counts whole packets of 1500 bytes, rounded down, at the rate
-    /// and RTT of the start; queues that count bytes round nothing.
+    /// Limit of the queue in front of the link, without the packet being sent. A buffer in bdp (the
+    /// link's rate x path.rtt), time or packets is counted in whole packets of 1500 bytes, rounded
+    /// down, at the rate and RTT of the start of the run. Queues that count bytes do not round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Buffer>", extend("x-default" = "tc's limit for queues that have one; the others need it"))]
+    #[schemars(with = "RawValue<Buffer>", extend("x-default" = "the queue's default limit in tc; required for queues without one"))]
     pub(crate) buffer: Option<RawValue<Buffer>>,
     #[serde(flatten)]
     pub(crate) keys: LinkKeys,
 }
 
-/// A further link.
+/// A link in addition to the bottleneck of [path].
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct NamedLink {
-    /// The link's name, by which routes call it.
+    /// Name of the link, which route and reverse_route refer to.
     #[schemars(example = &"uplink")]
     pub(crate) name: RawValue<Name>,
     #[serde(flatten)]
     pub(crate) link: Link,
-    /// One-way propagation delay behind the link, on top of path.rtt.
+    /// One-way propagation delay behind the link, in addition to path.rtt.
     #[serde(default = "no_delay")]
     #[schemars(example = "5ms")]
     pub(crate) delay: RawValue<Delay>,
 }
 
-/// What must be given may come from a profile instead, which a kind stands for, too.
+/// Makes the required keys of `[path]` optional where a profile, or a kind that names one, gives
+/// them.
 fn or_a_profile(path: &mut Schema) {
     if let Some(required) = path.remove("required") {
         path.insert(
@@ -92,23 +94,25 @@ fn or_a_profile(path: &mut Schema) {
     }
 }
 
-/// A change of the path in mid-run: when, and what is different from then on.
+/// A change of the path during the run: a time, and the values from then on.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Change {
-    /// When.
+    /// Time of the change.
     #[schemars(example = "10s")]
     pub(crate) at: RawValue<Span>,
-    /// From then on path.rate, for the packet being sent and those that wait, too.
+    /// Value of path.rate from this time on. It also applies to the packet being sent and to queued
+    /// packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Rate>", extend("x-default" = "unchanged"))]
     pub(crate) rate: Option<RawValue<Rate>>,
-    /// From then on path.rtt, for packets that leave the bottleneck and ACKs that leave the
-    /// receiver. When it shrinks, none overtakes those on the way.
+    /// Value of path.rtt from this time on, for packets that leave the bottleneck and ACKs that
+    /// leave the receiver. When it shrinks, no packet overtakes those in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Delay>", extend("x-default" = "unchanged"))]
     pub(crate) rtt: Option<RawValue<Delay>>,
-    /// From then on path.buffer; what waits already stays. A bdp is that of the start.
+    /// Value of path.buffer from this time on. Packets already queued stay. A bdp is that of the
+    /// start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Buffer>", extend("x-default" = "unchanged"))]
     pub(crate) buffer: Option<RawValue<Buffer>>,
@@ -117,7 +121,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// The keys that say something different, and what they say.
+    /// Returns the keys that the change sets, with their new values.
     pub(crate) fn given(&self) -> Vec<(&'static str, String)> {
         fn shown<T>(
             name: &'static str,

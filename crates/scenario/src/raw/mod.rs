@@ -1,7 +1,7 @@
 //! The keys of a scenario file, declared once: name, kind, default, examples and meaning.
 //!
-//! serde takes names and defaults from here; the doc comments and examples become the schema and
-//! `explain`.
+//! serde takes names and defaults from these structs; their doc comments and examples become the
+//! JSON schema and the output of `explain`.
 
 mod flow;
 mod host;
@@ -24,81 +24,82 @@ pub(crate) use link::{Change, Link, NamedLink, Path};
 /// The largest whole number of TOML.
 const LARGEST: u64 = i64::MAX as u64;
 
-/// A scenario of fullpipe: flows that share one bottleneck.
+/// A fullpipe scenario: flows that share a bottleneck.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "fullpipe scenario")]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
-    /// How long the run lasts, in virtual time.
+    /// Length of the run, in virtual time.
     #[schemars(example = "60s")]
     pub(crate) duration: RawValue<Span>,
-    /// Metrics leave out what is before.
+    /// End of the warm-up: metrics exclude everything before this time.
     #[serde(default = "no_time")]
     pub(crate) measure_from: RawValue<Span>,
-    /// The seed of everything random: same scenario and seed, same run.
+    /// Seed of all random numbers: the same scenario with the same seed gives the same run.
     #[serde(default = "first_seed")]
     pub(crate) seed: RawValue<Whole<0, LARGEST>>,
-    /// Each `[[flow]]` starts up to this much later, uniformly; what arrives of a workload is drawn
-    /// anyway.
+    /// Longest random delay of the start of each `[[flow]]`, drawn uniformly. Arrivals of workloads
+    /// are not affected.
     #[serde(default = "no_time")]
     #[schemars(example = "50ms")]
     pub(crate) start_jitter: RawValue<Span>,
-    /// Each packet reaches the first link up to this much later, uniformly; a flow's packets stay
-    /// in order.
+    /// Longest random delay of each data packet before the first link of its route, drawn
+    /// uniformly. The packets of a flow stay in order.
     #[serde(default = "no_delay")]
     #[schemars(example = "120us")]
     pub(crate) send_jitter: RawValue<Delay>,
-    /// What runs shall come to: a metric, >=, <=, > or <, and a quantity. `fullpipe check` runs the
-    /// scenario and says whether it holds, in every repetition or in the quantile of them that the
-    /// condition names: "p90 of flow.a.rtt.p95 <= 80ms".
+    /// Conditions that every run must meet: a metric, >=, <=, > or <, and a bound. `fullpipe check`
+    /// runs the scenario and tests them. Each condition must hold in every repetition, or for the
+    /// quantile of the repetitions that it names: "p90 of flow.a.rtt.p95 <= 80ms".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Conditions>", extend("x-default" = "nothing"))]
+    #[schemars(with = "RawValue<Conditions>", extend("x-default" = "no conditions"))]
     pub(crate) expect: Option<RawValue<Conditions>>,
-    /// The bottleneck that the flows share, and the way there and back.
+    /// The bottleneck that the flows share, and the delays and impairments in both directions.
     pub(crate) path: Path,
-    /// Further links, one table each: a flow meets those that its routes name.
+    /// Further links, one table each. A link carries the flows that name it in route or
+    /// reverse_route.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
     pub(crate) link: Vec<NamedLink>,
-    /// The machines at the flows' ends, if they take time.
+    /// CPU costs and wake-up times of the machines at both ends of each flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Host", extend("x-default" = "endpoints take no time"))]
+    #[schemars(with = "Host", extend("x-default" = "sending and receiving take no time"))]
     pub(crate) host: Option<Host>,
-    /// How this machine runs real QUIC.
+    /// Threads and CPUs of real QUIC on this machine (--on quic).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Quic", extend("x-default" = "a thread a side, where the kernel puts it"))]
+    #[schemars(with = "Quic", extend("x-default" = "one thread per side, placed by the kernel"))]
     pub(crate) quic: Option<Quic>,
-    /// The flows, one table each; there is at least one, or a workload.
+    /// Flows, one table each. A scenario needs at least one flow or one workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-default" = "none, beside a workload"))]
+    #[schemars(extend("x-default" = "none, if the scenario has a workload"))]
     pub(crate) flow: Vec<Flow>,
-    /// Flows that arrive while the run goes on, many of a kind, one table each.
+    /// Workloads, one table each: many flows of one kind that arrive during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
     pub(crate) workload: Vec<Workload>,
-    /// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw
-    /// from. Anything else runs the scenario as it is without this table.
+    /// Keys that `fullpipe sweep` varies, each with a list of values or with a range to draw from.
+    /// Other commands ignore this table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Sweep", extend("x-default" = "nothing is varied"))]
+    #[schemars(with = "Sweep", extend("x-default" = "no key is varied"))]
     pub(crate) sweep: Option<Sweep>,
 }
 
-/// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw
-/// from. [`crate::sweep`] takes it out of the file, and reads it; here it is declared.
+/// Keys that `fullpipe sweep` varies, each with a list of values or with a range to draw from.
+/// Declared here for the schema; [`crate::sweep`] removes the table from the file and reads it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 pub(crate) struct Sweep {
-    /// Runs of each point, with a seed each.
+    /// Number of runs of each point, each with its own seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Whole<1, LARGEST>>", example = 30, extend("x-default" = "one"))]
     repeat: Option<RawValue<Whole<1, LARGEST>>>,
-    /// Keys that are varied together instead of in every combination: the first value of each, then
-    /// the second.
+    /// Keys that are varied together instead of in every combination: the first point has the first
+    /// value of each, the second point the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(title = "list of keys", extend("x-default" = "none"))]
     zip: Vec<String>,
-    /// How many points are drawn at random, from ranges like "1ms..1s log" and lists, instead of
-    /// every combination.
+    /// Number of points to draw at random, from ranges like "1ms..1s log" and from lists, instead
+    /// of running every combination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Whole<1, LARGEST>>", example = 100, extend("x-default" = "every combination"))]
     sample: Option<RawValue<Whole<1, LARGEST>>>,

@@ -1,4 +1,4 @@
-//! [[flow]], and what workloads have like it.
+//! Resolving `[[flow]]`, and the keys that workloads share with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::source::Source;
 use crate::topology;
 use crate::values::{Algorithm, Delay, Extra, Name, Whole};
 
-/// Reads the flows, gives a name to those that have none, and counts them out.
+/// Reads the flows, names unnamed ones, and expands counts.
 pub(super) fn flows(
     raw: &[raw::Flow],
     links: &[&str],
@@ -28,7 +28,7 @@ pub(super) fn flows(
         let (flow, named, count) = flow(raw, i, links, source)?;
         total += count;
         if total > MOST_FLOWS {
-            let problem = format!("more than {MOST_FLOWS} flows in all");
+            let problem = format!("more than {MOST_FLOWS} flows in total");
             return Err(source.error(&flow.key("count"), count, problem, "lower the counts"));
         }
         tables.push((flow, named, count));
@@ -37,9 +37,9 @@ pub(super) fn flows(
     count_out(tables, source)
 }
 
-/// As many flows of each table as its count says, each with a name of its own.
+/// Returns `count` flows for each table, each with a unique name.
 fn count_out(tables: Vec<(Flow, bool, u64)>, source: &Source) -> Result<Vec<Flow>, Error> {
-    // How many unnamed flows each algorithm has, and how many of them have their name already.
+    // For each algorithm, the number of its unnamed flows, and how many of them are numbered yet.
     let mut unnamed: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for (flow, _, count) in tables.iter().filter(|(_, named, _)| !named) {
         unnamed.entry(flow.name.clone()).or_default().0 += count;
@@ -65,11 +65,11 @@ fn count_out(tables: Vec<(Flow, bool, u64)>, source: &Source) -> Result<Vec<Flow
             };
             if name.len() > Name::LONGEST {
                 let most = Name::LONGEST;
-                let problem = format!("with its number this name has more than {most} characters");
-                return refuse(&problem, "shorten it");
+                let problem = format!("the numbered name has more than {most} characters");
+                return refuse(&problem, "shorten the name");
             }
             if !names.insert(name.clone()) {
-                return refuse("another flow has this name", "give each its own");
+                return refuse("another flow has this name", "give each flow its own name");
             }
             flows.push(Flow {
                 name,
@@ -80,8 +80,8 @@ fn count_out(tables: Vec<(Flow, bool, u64)>, source: &Source) -> Result<Vec<Flow
     Ok(flows)
 }
 
-/// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there
-/// are of it.
+/// Reads one `[[flow]]`. Returns the flow, which has the name of its cc if it is unnamed, whether
+/// it is named, and its count.
 fn flow(
     raw: &raw::Flow,
     i: usize,
@@ -112,7 +112,8 @@ fn flow(
     Ok((flow, named, count))
 }
 
-/// A flow under its cc's name, of whose start and application nothing is said.
+/// Reads the connection of a flow. Returns the flow with the name of its cc, the default start and
+/// no application.
 pub(crate) fn tcp(
     cc: &RawValue<Algorithm>,
     raw: &raw::Tcp,
@@ -142,7 +143,7 @@ pub(crate) fn tcp(
     let route = topology::route(&raw.route, &key("route"), links, source)?;
     if route.is_empty() {
         let fix = format!("name at least one link, like [\"{BOTTLENECK}\"]");
-        return Err(source.error(&key("route"), "[]", "data packets have to meet a link", fix));
+        return Err(source.error(&key("route"), "[]", "data packets must cross a link", fix));
     }
     let flow = Flow {
         name: algorithm.short().to_owned(),
@@ -172,7 +173,7 @@ pub(crate) fn tcp(
     Ok(flow)
 }
 
-/// Refuses other keys for what `app` says already.
+/// Refuses keys that contradict `app`.
 fn check_app(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
     let (Some(app), Some(leaf)) = (&flow.app, &raw.app) else {
         return Ok(());
@@ -200,18 +201,21 @@ fn check_app(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error>
         {
             continue;
         }
-        let problem = format!("app = {} says what is written, and when", leaf.show());
+        let problem = format!(
+            "app = {} already determines when data are written",
+            leaf.show()
+        );
         return Err(source.error(&flow.key(name), value, problem, "remove one of the two"));
     }
     Ok(())
 }
 
-/// Refuses parameters of nothing, and two who decide the window.
+/// Refuses parameters without a receiver's algorithm, and a tuned window with one.
 fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Error> {
     match raw.receiver_params.iter().next() {
         Some((name, value)) if flow.receiver.is_none() => {
-            let problem = "parameters of a receiver that is not given";
-            let fix = "add receiver = \"rledbat\"; with cc = \"rledbat\" its parameters are params";
+            let problem = "parameters without a receiver's algorithm";
+            let fix = "add receiver = \"rledbat\", or use params with cc = \"rledbat\"";
             Err(source.error(
                 &flow.key(&format!("receiver_params.{name}")),
                 value.show(),
@@ -222,7 +226,7 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
         _ if flow.receiver.is_some()
             && matches!(flow.receive_window, Some(ReceiveWindow::Auto { .. })) =>
         {
-            let problem = "the receiver's algorithm decides the window";
+            let problem = "the receiver's algorithm already sets the window";
             let shown = raw
                 .receive_window
                 .as_ref()
@@ -238,23 +242,23 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
     }
 }
 
-/// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control
-/// and ACKs.
+/// Refuses an unresponsive flow without a rate, or with keys that need a congestion control or
+/// ACKs.
 fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
     if flow.cc != UNRESPONSIVE {
         return Ok(());
     }
     if flow.app_rate.is_none() {
-        let problem = "a flow with cc = \"none\" needs the rate at which it sends";
+        let problem = "missing: a flow with cc = \"none\" needs a sending rate";
         return Err(source.error(
             &flow.key("app_rate"),
             "",
             problem,
-            "add app_rate = \"5mbit\", or give it a cc",
+            "add app_rate = \"5mbit\", or give the flow a cc",
         ));
     }
     if let Some(schedule) = &raw.app_schedule {
-        let problem = "a flow with cc = \"none\" sends at one rate";
+        let problem = "a flow with cc = \"none\" sends at a constant rate";
         return Err(source.error(
             &flow.key("app_schedule"),
             schedule.show(),
@@ -266,7 +270,7 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
         return Ok(());
     };
     let problem =
-        "without effect: a flow with cc = \"none\" has no congestion control and gets no ACKs";
+        "no effect: a flow with cc = \"none\" has no congestion control and receives no ACKs";
     Err(source.error(
         &flow.key(&key),
         value,
@@ -275,7 +279,7 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
     ))
 }
 
-/// The keys that are given and need a congestion control or ACKs, each with its value.
+/// Returns the given keys that need a congestion control or ACKs, each with its value.
 fn without_effect<'a>(
     flow: &Flow,
     raw: &'a raw::Flow,

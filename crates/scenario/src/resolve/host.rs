@@ -1,4 +1,4 @@
-//! [host] and [quic].
+//! Resolving `[host]` and `[quic]`.
 
 use fullpipe_units::Span;
 
@@ -42,7 +42,7 @@ pub(super) fn quic(raw: &raw::Quic, source: &Source) -> Result<Quic, Error> {
     })
 }
 
-/// The times of waking up: all three or none.
+/// Reads the wake-up times: all three or none.
 fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
     let named = [
         ("wake_min", &raw.wake_min),
@@ -60,7 +60,7 @@ fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
             return Err(source.error(
                 &key,
                 "",
-                "missing: the others do not make a distribution",
+                "missing: the distribution needs all three wake-up times",
                 fix,
             ));
         };
@@ -69,14 +69,14 @@ fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
             return Err(source.error(
                 &key,
                 leaf.show(),
-                "a tail can't grow from zero",
+                "must be greater than zero",
                 "give at least \"1ns\"",
             ));
         }
         *span = given;
     }
     let [min, median, max] = spans;
-    // The tail of a Pareto distribution has its median below the geometric mean of its ends.
+    // The median of a bounded Pareto distribution is below the geometric mean of its ends.
     let [low, middle, high] = spans.map(|span| u128::from(span.as_nanos()));
     if !(min == max && median == min || low < middle && middle * middle < low * high) {
         let mean = Span::from_nanos((low * high).isqrt() as u64);
@@ -85,10 +85,11 @@ fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
             .as_ref()
             .map(RawValue::show)
             .unwrap_or_default();
-        let problem = format!("no long tail from \"{min}\" to \"{max}\" has this median");
+        let problem =
+            format!("no bounded Pareto distribution from \"{min}\" to \"{max}\" has this median");
         let fix = match low < high {
             true => format!(
-                "give more than wake_min and less than the geometric mean of both, \"{mean}\""
+                "give more than wake_min and less than the geometric mean of wake_min and wake_max, \"{mean}\""
             ),
             false => "give a wake_max above wake_min, or three equal times".to_owned(),
         };

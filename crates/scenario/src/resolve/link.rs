@@ -1,4 +1,4 @@
-//! [path], and what every link has.
+//! Resolving `[path]`, and the keys of every link.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::raw_value::RawValue;
 use crate::source::{Source, join};
 use crate::values::Delay;
 
-/// More than this no queue can be meant to hold.
+/// Largest buffer; a larger one is probably a mistake.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
 
 pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
@@ -44,16 +44,17 @@ pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
                 .rate
                 .as_ref()
                 .map_or_else(String::new, RawValue::show);
-            let problem = "path.rate_pattern says what the rate is at any time";
-            let fix = "keep one of the two; \"schedule 0s 20mbit, 5s 50mbit\" is a pattern, too";
+            let problem = "path.rate_pattern already determines the rate";
+            let fix =
+                "keep one of the two, or use a pattern like \"schedule 0s 20mbit, 5s 50mbit\"";
             return Err(source.error(&format!("path.change.{i}.rate"), shown, problem, fix));
         }
         if rtt.is_some() && traced {
             let leaf = raw.change[*i].rtt.as_ref();
             let shown = leaf.map_or_else(String::new, RawValue::show);
             let problem =
-                "path.delay_trace and path.reverse_delay_trace say what the delays are at any time";
-            let fix = "remove it, or one of the two traces";
+                "path.delay_trace and path.reverse_delay_trace already determine the delays";
+            let fix = "remove this change, or one of the two traces";
             return Err(source.error(&format!("path.change.{i}.rtt"), shown, problem, fix));
         }
         if let Some(limit) = limit {
@@ -68,7 +69,7 @@ pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     Ok(path)
 }
 
-/// Refuses a radio at a trace, which says itself when packets leave.
+/// Refuses a radio with a trace, which already determines when packets leave.
 fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Error> {
     if !matches!(path.link.rate_pattern, Some(RatePattern::Mahimahi(_))) {
         return Ok(());
@@ -83,11 +84,11 @@ fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Erro
         }) => (format!("path.change.{i}"), String::new()),
         None => return Ok(()),
     };
-    let problem = "the trace of path.rate_pattern says itself when packets leave";
+    let problem = "the trace of path.rate_pattern already determines when packets leave";
     Err(source.error(&given.0, given.1, problem, "keep one of the two"))
 }
 
-/// The link that the table `at` describes: the bottleneck, if nothing else is said.
+/// Reads the link of the table `at`, named as the bottleneck.
 pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Result<Link, Error> {
     let key = |name: &str| format!("{at}.{name}");
     let keys = raw.keys.read(at, source)?;
@@ -112,20 +113,20 @@ pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Res
     Ok(link)
 }
 
-/// The buffer that was given, or the limit that the queue has in tc.
+/// Reads the buffer; if it is missing, returns the default limit of the queue in tc.
 fn buffer(raw: &raw::Link, queue: &Config, key: &str, source: &Source) -> Result<Buffer, Error> {
     let descriptor = queue.descriptor();
     match (optional(&raw.buffer, source, key)?, descriptor.limit) {
         (Some(buffer), _) => Ok(buffer),
         (None, Some(packets)) => Ok(Buffer::Packets(packets)),
         (None, None) => {
-            let problem = format!("missing: {} has no limit of its own", descriptor.name);
+            let problem = format!("missing: {} has no default limit", descriptor.name);
             Err(source.error(key, "", problem, "add buffer = \"8bdp\""))
         }
     }
 }
 
-/// Refuses options of the queue that contradict each other, or the buffer.
+/// Refuses options of the queue that contradict each other or the buffer.
 fn check_queue(link: &Link, key: &str, source: &Source) -> Result<(), Error> {
     (link.queue.descriptor().check)(&link.queue, link.limit.bytes(PACKET)).map_err(|refused| {
         let shown = queue::shown(&link.queue, refused.name);
@@ -153,19 +154,19 @@ fn check_buffer(
         };
         return refuse(
             format!("this buffer holds {holds}"),
-            "give more, like \"100packets\"",
+            "give a larger buffer, like \"100packets\"",
         );
     }
     if limit.bytes(PACKET) > LARGEST_BUFFER {
         return refuse(
             format!("this buffer holds more than {LARGEST_BUFFER}"),
-            "give less, like \"8bdp\"",
+            "give a smaller buffer, like \"8bdp\"",
         );
     }
     Ok(())
 }
 
-/// Reads the changes of a path of `rtt` at the start, and puts them in order.
+/// Reads the changes of a path that starts with `rtt`, in order of time.
 fn changes(
     raw: &[raw::Change],
     link: &Link,
@@ -173,7 +174,7 @@ fn changes(
     source: &Source,
 ) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::with_capacity(raw.len());
-    // What is changed already: (key, when).
+    // The (key, time) of the changes read so far.
     let mut known = BTreeSet::new();
     for (i, raw) in raw.iter().enumerate() {
         let key = |name: &str| format!("path.change.{i}.{name}");
@@ -189,15 +190,12 @@ fn changes(
         };
         let given = raw.given();
         if given.is_empty() {
-            let fix = "add what is different from then on, like rate = \"50mbit\"";
+            let fix = "add the keys that change, like rate = \"50mbit\"";
             return Err(source.error(&format!("path.change.{i}"), "", "this changes nothing", fix));
         }
         for (name, value) in given {
             if !known.insert((name, change.at)) {
-                let problem = format!(
-                    "path.{name} is changed by another table at {}, too",
-                    change.at
-                );
+                let problem = format!("another table changes path.{name} at {}, too", change.at);
                 return Err(source.error(&key(name), value, problem, "keep one of the two"));
             }
         }
@@ -208,8 +206,8 @@ fn changes(
 }
 
 impl Link {
-    /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the start, on
-    /// a path of `rtt`.
+    /// Returns the capacity of `buffer` in packets or bytes, as the queue counts. A BDP is that of
+    /// the start of the run, on a path of `rtt`.
     fn limit_of(&self, buffer: Buffer, rtt: Span) -> Limit {
         if self.queue.descriptor().in_bytes {
             buffer.limit_in_bytes(self.sustained(), rtt, PACKET)

@@ -1,4 +1,4 @@
-//! From keys to meaning: reads every value, then refuses what contradicts.
+//! Resolving keys to a scenario: reads every value, then refuses contradictions.
 
 mod flow;
 mod host;
@@ -81,7 +81,7 @@ pub(crate) fn resolve(
     Ok(scenario)
 }
 
-/// Refuses times that are not within the run.
+/// Refuses times outside the run.
 fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
     let times = Times { scenario, raw };
     times.check_run()?;
@@ -111,17 +111,17 @@ impl Times<'_> {
 
     fn before_end(&self) -> String {
         let duration = self.scenario.duration;
-        format!("give less than the duration, \"{duration}\", or a longer duration")
+        format!("give less than the duration, \"{duration}\", or increase the duration")
     }
 
     fn check_run(&self) -> Result<(), Error> {
         if self.scenario.duration == Span::ZERO {
-            let fix = "give more, like \"60s\"".to_owned();
-            let problem = "a run of no time shows nothing";
+            let fix = "give a duration like \"60s\"".to_owned();
+            let problem = "must be greater than zero";
             return self.refuse("duration", &self.raw.duration, problem, fix);
         }
         if self.scenario.measure_from >= self.scenario.duration {
-            let (problem, leaf) = ("nothing is left to measure", &self.raw.measure_from);
+            let (problem, leaf) = ("no time is left to measure", &self.raw.measure_from);
             return self.refuse("measure_from", leaf, problem, self.before_end());
         }
         Ok(())
@@ -132,11 +132,11 @@ impl Times<'_> {
             let at = &self.raw.path.change[change.table.0].at;
             let key = format!("path.change.{}.at", change.table.0);
             if change.at == Span::ZERO {
-                let fix = "put it into [path] itself, or give a later time".to_owned();
-                return self.refuse(&key, at, "a change at the start is none", fix);
+                let fix = "set the value in [path], or give a later time".to_owned();
+                return self.refuse(&key, at, "a change at 0 s has no effect", fix);
             }
             if change.at >= self.scenario.duration {
-                let problem = "the run is over before the path changes";
+                let problem = "the run ends before the path changes";
                 return self.refuse(&key, at, problem, self.before_end());
             }
         }
@@ -150,7 +150,7 @@ impl Times<'_> {
             };
             if start >= self.scenario.duration {
                 let (key, written) = (workload.key("start"), &self.raw.workload[i].start);
-                let problem = "the run is over before a flow arrives";
+                let problem = "the run ends before a flow arrives";
                 return self.refuse(&key, written, problem, self.before_end());
             }
         }
@@ -163,11 +163,11 @@ impl Times<'_> {
         };
         let (duration, raw) = (self.scenario.duration, &self.raw.flow[i]);
         if flow.start >= duration {
-            let problem = "the run is over before the flow starts";
+            let problem = "the run ends before the flow starts";
             return self.refuse(&flow.key("start"), &raw.start, problem, self.before_end());
         }
         if let Some((at, _)) = flow.app_schedule.last().filter(|(at, _)| *at >= duration) {
-            let problem = format!("the run is over before {at}");
+            let problem = format!("the run ends before the change at {at}");
             let schedule = raw.app_schedule.as_ref();
             let written = schedule.map_or_else(String::new, RawValue::show);
             let key = flow.key("app_schedule");
@@ -178,7 +178,7 @@ impl Times<'_> {
         if flow.start + self.scenario.start_jitter > duration {
             let problem = format!("flow {} may start after the end of the run", flow.name);
             let most = duration - flow.start;
-            let fix = format!("give at most \"{most}\", or a longer duration");
+            let fix = format!("give at most \"{most}\", or increase the duration");
             return self.refuse("start_jitter", &self.raw.start_jitter, &problem, fix);
         }
         Ok(())

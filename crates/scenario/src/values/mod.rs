@@ -1,4 +1,4 @@
-//! The kinds of values: how each is read, written and described to editors.
+//! The kinds of values: reading and writing them, and their schemas for editors.
 
 mod names;
 
@@ -17,10 +17,10 @@ pub(crate) use self::names::{Algorithm, Name};
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
 pub(crate) struct Delay(pub(crate) Span);
-/// What a flow's RTT has on top of the path's: `"+20ms"`.
+/// A propagation delay in addition to the path's: `"+20ms"`.
 #[derive(Debug)]
 pub(crate) struct Extra(pub(crate) Span);
-/// A probability below one: `"0.01%"`.
+/// A probability below 1: `"0.01%"`.
 #[derive(Debug)]
 pub(crate) struct Percent(pub(crate) f64);
 /// A whole number in MIN..=MAX.
@@ -32,14 +32,14 @@ impl Delay {
 }
 
 impl Percent {
-    /// Why it is refused when it is too large.
-    pub(crate) const TOO_MUCH: &str = "not below 100%";
+    /// The problem with a value that is too large.
+    pub(crate) const TOO_MUCH: &str = "must be below 100%";
 }
 
 const LONGEST: Span = Span::from_secs(1_000_000);
 const FASTEST: Rate = Rate::from_mbps(10_000_000);
 
-/// Reads a number and its unit; a bare number gets the fix with `units` put behind it.
+/// Reads a number with its unit. The fix for a number without a unit proposes `units`.
 pub(crate) fn quantity<T: FromStr<Err = UnitError>>(
     value: &Toml,
     units: [&str; 3],
@@ -54,8 +54,7 @@ pub(crate) fn quantity<T: FromStr<Err = UnitError>>(
     })
 }
 
-/// The text of a value; a number in the place of a quantity is then only a quantity without its
-/// unit.
+/// Returns a value as text, so that a TOML number reads as a quantity without a unit.
 pub(crate) fn text_of(value: &Toml) -> String {
     match value {
         Toml::String(text) => text.trim().to_owned(),
@@ -64,9 +63,10 @@ pub(crate) fn text_of(value: &Toml) -> String {
     }
 }
 
-/// `write "100kbit", "100mbit" or "100gbit"` for a bare number, else the example.
+/// Returns the fix `write "100kbit", "100mbit" or "100gbit"` for a number without a unit, else the
+/// example.
 pub(crate) fn unit_fix(text: &str, [a, b, c]: [&str; 3], example: &str) -> String {
-    // A long number was meant in another unit than these.
+    // A number with more digits was probably meant in another unit.
     if is_decimal(text) && text.len() <= 6 {
         format!("write \"{text}{a}\", \"{text}{b}\" or \"{text}{c}\"")
     } else {
@@ -74,7 +74,7 @@ pub(crate) fn unit_fix(text: &str, [a, b, c]: [&str; 3], example: &str) -> Strin
     }
 }
 
-/// Digits with at most one point among them.
+/// Returns whether `text` consists of digits and at most one point.
 pub(crate) fn is_decimal(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || c == '.')
@@ -139,8 +139,8 @@ impl ReadValue for Extra {
                 "20ms"
             };
             return Err(Refusal::new(
-                "a flow's rtt is what it has on top of path.rtt, and starts with \"+\"",
-                format!("write \"+{example}\" for that much more than path.rtt"),
+                "a flow's rtt is added to path.rtt and must start with \"+\"",
+                format!("write \"+{example}\" for path.rtt + {example}"),
             ));
         };
         duration(&Toml::String(more.to_owned()), Delay::LONGEST).map(Extra)
@@ -160,8 +160,8 @@ impl ReadValue for Rate {
         let rate: Rate = quantity(value, ["kbit", "mbit", "gbit"], "100mbit")?;
         match rate {
             Rate::ZERO => Err(Refusal::new(
-                "at a rate of zero nothing moves",
-                "give more than zero, like \"100mbit\"",
+                "must be greater than zero",
+                "give a rate like \"100mbit\"",
             )),
             rate if rate > FASTEST => Err(Refusal::new(
                 format!("faster than {FASTEST}"),
@@ -189,8 +189,8 @@ impl ReadValue for Bytes {
     fn read(value: &Toml) -> Result<Bytes, Refusal> {
         match quantity(value, ["B", "kB", "MB"], "1.5MB")? {
             Bytes::ZERO => Err(Refusal::new(
-                "zero bytes are nothing",
-                "give more, or leave the key out",
+                "must be greater than zero",
+                "give a larger size, or omit the key",
             )),
             bytes => Ok(bytes),
         }
@@ -232,14 +232,15 @@ impl ReadValue for ReceiveWindow {
             None if rest.is_empty() => RMEM_MAX,
             None => {
                 return Err(Refusal::new(
-                    "what comes after \"auto\" is not \"max\"",
+                    "only \"max\" and a size may follow \"auto\"",
                     "write it like \"auto max 6MB\"",
                 ));
             }
             Some(max) => Bytes::read(&Toml::String(max.trim().to_owned()))?,
         };
         if max < PACKET * 2 {
-            let problem = "half of this buffer is offered: less than one packet of 1500 bytes";
+            let problem =
+                "half of this buffer, the window offered, is less than one packet of 1500 bytes";
             return Err(Refusal::new(
                 problem,
                 "give at least \"3kB\", like \"auto max 6MB\"",
@@ -266,7 +267,7 @@ impl ReadValue for ReceiveWindow {
 }
 
 impl fmt::Display for Percent {
-    /// Shifts the point in the shortest text of the float, so that the same float is read back.
+    /// Shifts the decimal point in the shortest text of the float, so that it reads back exactly.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
         let digits = format!("{:0<2}", text.strip_prefix("0.").unwrap_or_default());
@@ -301,14 +302,14 @@ impl ReadValue for Percent {
             return Err(Refusal::new("not a percentage", "write it like \"0.01%\""));
         }
         if number == text {
-            // A number below one may be meant as a share.
+            // A number below 1 may be meant as a share.
             let fix = match number.parse() {
                 Ok(share) if share > 0.0 && share < 1.0 => {
                     format!("write \"{}\" or \"{number}%\"", Percent(share))
                 }
                 _ => format!("write \"{number}%\""),
             };
-            return Err(Refusal::new("a percentage needs its sign", fix));
+            return Err(Refusal::new("the % sign is missing", fix));
         }
         match percent(number) {
             Some(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
@@ -361,7 +362,7 @@ impl ReadValue for ParamValue {
             Toml::Boolean(flag) => Ok(ParamValue::Flag(*flag)),
             Toml::String(word) => Ok(ParamValue::Word(word.clone())),
             _ => Err(Refusal::new(
-                "not a value that a parameter can have",
+                "not a valid value of a parameter",
                 "give a finite number, true, false or a word in quotes",
             )),
         }

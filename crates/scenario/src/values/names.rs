@@ -1,19 +1,20 @@
-//! Names, and algorithms by theirs.
+//! Names, and names of algorithms.
 
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
 use crate::raw_value::{ReadValue, Refusal};
 
-/// A name that is fit for file and column names.
+/// A name that can be used in file and column names.
 #[derive(Debug)]
 pub(crate) struct Name(pub(crate) String);
-/// The name of an algorithm, or where a user's own is in Python: `"my.module:Mine"`.
+/// The name of an algorithm, or the Python class of a user's own: `"my.module:Mine"`.
 #[derive(Debug)]
 pub(crate) struct Algorithm(pub(crate) String);
 
 impl Name {
-    /// In characters; file systems allow 255, and results put more around a name.
+    /// Largest number of characters. File systems allow 255, and file names of results contain
+    /// more than the name.
     pub(crate) const LONGEST: usize = 64;
 }
 
@@ -21,7 +22,7 @@ impl ReadValue for Name {
     fn read(value: &Toml) -> Result<Name, Refusal> {
         let fix = "use 1 to 64 letters, digits, \"-\", \"_\", \".\" and \"+\", starting with a letter or digit, like \"cubic-1\"";
         let Toml::String(name) = value else {
-            return Err(Refusal::new("a name is text", fix));
+            return Err(Refusal::new("a name must be text", fix));
         };
         let fit = (1..=Name::LONGEST).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -31,7 +32,7 @@ impl ReadValue for Name {
         if fit {
             Ok(Name(name.clone()))
         } else {
-            Err(Refusal::new("unfit for file and column names", fix))
+            Err(Refusal::new("cannot be used in file and column names", fix))
         }
     }
 
@@ -50,7 +51,7 @@ impl ReadValue for Name {
 }
 
 impl Algorithm {
-    /// What a flow is called that has no name: the algorithm's, or the class's.
+    /// Returns the name of a flow that has none of its own: that of the algorithm or class.
     pub(crate) fn short(&self) -> &str {
         self.0.rsplit(':').next().unwrap_or_default()
     }
@@ -69,8 +70,8 @@ impl ReadValue for Algorithm {
             return Ok(Algorithm(format!("{module}:{class}")));
         }
         let fix =
-            "write it like \"my.module:Mine\": a module that Python imports, and a class in it";
-        Err(Refusal::new("no class of a Python module", fix))
+            "write it like \"my.module:Mine\": a module that Python can import, and a class in it";
+        Err(Refusal::new("not a class of a Python module", fix))
     }
 
     fn write(&self) -> Toml {

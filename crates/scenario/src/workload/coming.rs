@@ -1,4 +1,4 @@
-//! What arrives of a workload in a run, one flow after the other: the same, whoever lets it arrive.
+//! The flows of a workload in a run, one after the other, the same for every runner.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use fullpipe_workload::{Arrival, Arrivals, Chunk, Wire};
 use super::{Rtts, Workload};
 use crate::model::{Flow, Scenario};
 
-/// The flows of a workload, in order of time. Each is drawn when the one before it has arrived.
+/// The flows of a workload, in order of time. Each is drawn after the previous one has arrived.
 #[derive(Clone, Debug)]
 pub struct ArrivalGenerator {
-    /// What the latest is like.
+    /// The flow that arrived last.
     flow: Flow,
-    /// The length of the workload's own name in that of `flow`.
+    /// Length of the workload's own name in that of `flow`.
     name: usize,
     seed: u64,
     arrivals: Arrivals,
@@ -26,7 +26,7 @@ pub struct ArrivalGenerator {
 }
 
 impl ArrivalGenerator {
-    /// When the next one arrives, if there is one while the workload lasts.
+    /// Returns the time at which the next flow arrives, or `None` if the workload is over.
     pub fn next_at(&self) -> Option<Time> {
         let at = self
             .next
@@ -34,12 +34,12 @@ impl ArrivalGenerator {
         at.filter(|at| *at < self.to)
     }
 
-    /// The next one arrives: [`ArrivalGenerator::flow`] is like it from now on.
+    /// Lets the next flow arrive, which [`ArrivalGenerator::flow`] then describes.
     pub fn arrive(&mut self) -> Option<Arrival> {
         let arrival = self.next.take()?;
         self.next = self.arrivals.next();
         self.flow.name.truncate(self.name);
-        write!(self.flow.name, "#{}", self.count).expect("text takes what is written to it");
+        write!(self.flow.name, "#{}", self.count).expect("writing to a String never fails");
         self.count += 1;
         self.flow.bytes = Some(arrival.bytes);
         self.flow.extra_rtt = match self.rtts.is_random() {
@@ -51,25 +51,26 @@ impl ArrivalGenerator {
         Some(arrival)
     }
 
-    /// The one that has arrived, in all but its start: name, bytes, RTT and how its connection is
-    /// set.
+    /// Returns the flow that arrived last, with its name, bytes, RTT and connection settings, but
+    /// without its start.
     pub fn flow(&self) -> &Flow {
         &self.flow
     }
 
-    /// When it writes what; empty where everything is written at its start.
+    /// Returns the chunks that the flow writes over time; empty if it writes everything at its
+    /// start.
     pub fn chunks(&self, arrival: Arrival) -> &[Chunk] {
         self.arrivals.chunks(arrival.chunks)
     }
 
-    /// The bottleneck that it would have to itself.
+    /// Returns the bottleneck of a flow that is alone.
     pub fn wire(&self) -> &Wire {
         &self.wire
     }
 }
 
 impl Scenario {
-    /// What arrives of a workload in a run.
+    /// Returns the flows of a workload in a run.
     pub fn coming(&self, workload: &Workload) -> ArrivalGenerator {
         let flow = workload.flow.clone();
         let (from, stop) = (

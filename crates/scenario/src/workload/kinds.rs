@@ -1,4 +1,4 @@
-//! What may be written in a `[[workload]]`.
+//! The kinds of values in a `[[workload]]`.
 
 use fullpipe_units::{Rng, Span};
 use fullpipe_workload::{Described, MODELS};
@@ -15,9 +15,9 @@ pub(crate) struct Text(pub(crate) String);
 impl ReadValue for Text {
     fn read(value: &Toml) -> Result<Text, Refusal> {
         match value.as_str() {
-            Some("") => Err(Refusal::new("this names nothing", "write a name")),
+            Some("") => Err(Refusal::new("the name is empty", "write a name")),
             Some(text) => Ok(Text(text.to_owned())),
-            None => Err(Refusal::new("not a text", "put quotes around it")),
+            None => Err(Refusal::new("must be text", "put quotes around it")),
         }
     }
 
@@ -30,7 +30,7 @@ impl ReadValue for Text {
     }
 }
 
-/// How flows are made of a source, and as what it was written.
+/// The model that generates flows from a source, and its text as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     pub(crate) text: String,
@@ -38,7 +38,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The usual one.
+    /// Returns the default model.
     pub(crate) fn replay() -> Model {
         Model {
             text: "replay".to_owned(),
@@ -93,11 +93,11 @@ impl ReadValue for Load {
         match number {
             Some(load) if load > 0.0 && load < 1.0 => Ok(Load(load)),
             Some(load) if load >= 1.0 => Err(Refusal::new(
-                "more than the link carries: ever more flows would be under way",
+                "must be below 1: the link cannot carry more, and the number of flows would grow",
                 "give less than 1",
             )),
             Some(_) => Err(Refusal::new(
-                "no load",
+                "must be greater than zero",
                 "give a share of the link's rate, like 0.7",
             )),
             None => Err(Refusal::new(
@@ -122,23 +122,23 @@ impl ReadValue for Load {
     }
 }
 
-/// What flows' RTTs have on top of the path's.
+/// The propagation delays of flows in addition to the path's.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rtts {
-    /// All the same.
+    /// The same delay for all flows.
     Same(Span),
-    /// Uniform between two.
+    /// Uniform between a lowest and a highest delay.
     Uniform(Span, Span),
-    /// Lognormal: the median, and the standard deviation of the logarithm.
+    /// Lognormal, with the median and the standard deviation of the logarithm.
     Lognormal(Span, f64),
-    /// One of these, each as often as it is named.
+    /// One of these delays, with a probability proportional to how often it is listed.
     OneOf(Vec<Span>),
 }
 
 const EXAMPLE: &str = "write it like \"+20ms\", \"uniform +0ms..+100ms\", \"lognormal +40ms sigma 0.8\" or \"one of +10ms, +80ms\"";
 
 impl Rtts {
-    /// That of the next flow.
+    /// Draws the delay of the next flow.
     pub fn draw(&self, rng: &mut Rng) -> Span {
         match self {
             Rtts::Same(span) => *span,
@@ -146,7 +146,7 @@ impl Rtts {
                 *low + Span::from_nanos(rng.below((*high - *low).as_nanos() + 1))
             }
             Rtts::Lognormal(median, sigma) => {
-                // Box and Muller; in (0, 1], so that no logarithm is infinite.
+                // Box–Muller; u is in (0, 1], so that its logarithm is finite.
                 let (u, v) = (1.0 - rng.unit(), rng.unit());
                 let normal = (-2.0 * libm::log(u)).sqrt() * libm::cos(core::f64::consts::TAU * v);
                 median
@@ -157,12 +157,13 @@ impl Rtts {
         }
     }
 
-    /// Whether not all are the same.
+    /// Returns whether the delays of flows can differ.
     pub fn is_random(&self) -> bool {
         !matches!(self, Rtts::Same(_))
     }
 
-    /// The longest, or of those without end one that hardly any is beyond.
+    /// Returns the longest delay; for the unbounded lognormal distribution, its quantile at 4
+    /// sigma.
     pub fn longest(&self) -> Span {
         match self {
             Rtts::Same(span) | Rtts::Uniform(_, span) => *span,
@@ -181,12 +182,12 @@ impl ReadValue for Rtts {
             |text: &str| Extra::read(&Toml::String(text.trim().to_owned())).map(|Extra(span)| span);
         if let Some(rest) = text.strip_prefix("uniform ") {
             let Some((low, high)) = rest.split_once("..") else {
-                return Err(Refusal::new("uniform between what", EXAMPLE));
+                return Err(Refusal::new("\"uniform\" needs two delays", EXAMPLE));
             };
             let (low, high) = (one(low)?, one(high)?);
             if low > high {
                 return Err(Refusal::new(
-                    "from more to less",
+                    "the first delay is longer than the second",
                     format!("write \"uniform +{high}..+{low}\""),
                 ));
             }
@@ -199,7 +200,7 @@ impl ReadValue for Rtts {
                     Ok(Rtts::Lognormal(one(median)?, sigma))
                 }
                 _ => Err(Refusal::new(
-                    "a lognormal distribution has a sigma above 0, at most 5",
+                    "the sigma of a lognormal distribution must be above 0 and at most 5",
                     EXAMPLE,
                 )),
             };

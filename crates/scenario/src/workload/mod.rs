@@ -1,8 +1,8 @@
-//! Flows that arrive while a run goes on: a table `[[workload]]`.
+//! Workloads, `[[workload]]`: flows that arrive during a run.
 //!
-//! What they are like in all but size and time is a [`Flow`]; what arrives comes from
-//! `crates/workload`. Files of flows are read by whoever has a [`Library`]: this crate knows their
-//! columns only.
+//! A [`Flow`] describes the properties that all flows of a workload share; `crates/workload`
+//! generates their sizes and times. A [`Library`] reads files of flows, since this crate does not
+//! know their format.
 
 mod coming;
 mod kinds;
@@ -24,71 +24,70 @@ use crate::path_keys::Link;
 
 /// Reads the files of flows that scenarios name.
 pub trait Library: Debug + Send + Sync {
-    /// The flows of a file.
+    /// Returns the flows of a file.
     ///
     /// # Errors
-    /// What is wrong with it, and what to do.
+    /// A problem with the file, and its fix.
     fn flows(&self, path: &Path) -> Result<Arc<Flows>, (String, String)>;
 }
 
-/// Where nobody reads such files.
+/// The library of a program that cannot read files of flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoLibrary;
 
 impl Library for NoLibrary {
     fn flows(&self, _: &Path) -> Result<Arc<Flows>, (String, String)> {
         Err((
-            "nothing here reads files of flows".to_owned(),
-            "run it by the command fullpipe".to_owned(),
+            "this program cannot read files of flows".to_owned(),
+            "run the scenario with the command fullpipe".to_owned(),
         ))
     }
 }
 
-/// Flows that arrive.
+/// Many flows of one kind that arrive during the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// What each is like, but for its name, its start, its bytes and its RTT; the name is the
-    /// workload's.
+    /// Properties of each flow except its name, start, bytes and RTT. Its name is the workload's,
+    /// and its start the time from which flows arrive.
     pub flow: Flow,
-    /// The file or preset that it is made of, if it needs one.
+    /// File or preset that the flows are generated from, if any.
     pub source: Option<String>,
-    /// How flows are made of it.
+    /// Model that generates the flows.
     pub model: Model,
-    /// What they carry, as a share of what their route can carry; as in the source if it is not
-    /// given.
+    /// Mean load, as a share of the capacity of the route; `None` for the load of the source.
     pub load: Option<f64>,
-    /// From when on none arrives.
+    /// Time from which no more flows arrive; `None` for the end of the run.
     pub stop: Option<Span>,
-    /// What RTTs have on top of the path's.
+    /// Propagation delays of the flows in addition to the path's.
     pub rtts: Rtts,
-    /// Of the file of its source, if it is one.
+    /// Fingerprint of the source, if it is a file.
     pub fingerprint: Option<String>,
-    /// Whether another seed brings other arrivals.
+    /// Whether another seed changes the arrivals.
     pub is_random: bool,
     pub(crate) arriving: Written<ArrivalSource>,
 }
 
 impl Workload {
-    /// What arrives, at its load, from its start on.
+    /// Returns the source of arrivals, scaled to the load, with times from the workload's start.
     pub fn arriving(&self) -> &ArrivalSource {
         &self.arriving.0
     }
 
-    /// The dotted key of `name` in its table, for [`Scenario::error`].
+    /// Returns the dotted key of `name` in the workload's table, for [`Scenario::error`].
     pub fn key(&self, name: &str) -> String {
         self.flow.key(name)
     }
 }
 
 impl Scenario {
-    /// How many flows of a workload arrive in the run, in the mean.
+    /// Returns the mean number of flows of a workload that arrive in the run.
     pub fn arrivals(&self, workload: &Workload) -> u64 {
         let stop = workload.stop.unwrap_or(self.duration).min(self.duration);
         let lasts = stop.saturating_sub(workload.flow.start);
         workload.arriving().count(lasts)
     }
 
-    /// The slowest link of a workload's route, as its flows see it when they are alone.
+    /// Returns the slowest link of a workload's route, as a flow finds it when it is alone.
     pub fn wire(&self, workload: &Workload) -> Wire {
         let rate = self
             .route(&workload.flow.route)

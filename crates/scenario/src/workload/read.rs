@@ -1,4 +1,4 @@
-//! From the keys of `[[workload]]` to what arrives.
+//! Resolving `[[workload]]` to a source of arrivals.
 
 use std::fs;
 use std::path::{Path, absolute};
@@ -15,10 +15,10 @@ use crate::resolve::{optional, tcp};
 use crate::source::Source;
 use crate::values::Name;
 
-/// What an unnamed one is called.
+/// Name of an unnamed workload.
 const USUAL: &str = "workload";
 
-/// Reads all of them; `flows` have their names already.
+/// Reads all workloads; `flows` already have their names.
 pub(crate) fn workloads(
     raw: &[raw::Workload],
     flows: &[Flow],
@@ -49,7 +49,7 @@ pub(crate) fn workloads(
                 &table.key("name"),
                 format_args!("{name:?}"),
                 problem,
-                "give each its own",
+                "give each flow and workload its own name",
             ));
         }
         workloads.push(workload(raw, table, name, links, source, library)?);
@@ -92,7 +92,7 @@ fn workload(
     let load = optional(&raw.load, source, &key("load"))?.map(|Load(load)| load);
     if load.is_none() && arriving.needs_load() {
         let problem = format!(
-            "missing: {} does not say how often flows arrive",
+            "missing: {} does not determine how often flows arrive",
             raw.model.show()
         );
         return Err(source.error(&key("load"), "", problem, "add load = 0.7"));
@@ -112,7 +112,7 @@ fn workload(
     })
 }
 
-/// The connections that it opens, from its start on, and when it stops.
+/// Reads the connection and start of a workload's flows, and the time from which none arrives.
 fn flow(
     raw: &raw::Workload,
     table: Table,
@@ -127,23 +127,23 @@ fn flow(
         ..tcp(&raw.cc, &raw.tcp, table, links, source)?
     };
     if flow.cc == UNRESPONSIVE {
-        let problem = "what arrives opens connections, and needs a congestion control";
+        let problem = "the flows of a workload open connections and need a congestion control";
         return Err(source.error(
             &key("cc"),
             raw.cc.show(),
             problem,
-            "name one, like \"cubic\"",
+            "name a congestion control, like \"cubic\"",
         ));
     }
     let stop = optional(&raw.stop, source, &key("stop"))?;
     if let (Some(_), Some(leaf)) = (stop.filter(|stop| *stop <= flow.start), &raw.stop) {
         let fix = format!("give more than start, \"{}\"", flow.start);
-        return Err(source.error(&key("stop"), leaf.show(), "it stops before it starts", fix));
+        return Err(source.error(&key("stop"), leaf.show(), "must be after start", fix));
     }
     Ok((flow, stop))
 }
 
-/// Refuses a source that is not the one that a kept scenario was run with.
+/// Refuses a source other than the one with which a saved scenario was run.
 fn check_fingerprint(
     raw: &raw::Workload,
     table: Table,
@@ -157,16 +157,19 @@ fn check_fingerprint(
     if now == Some(kept.as_str()) {
         return Ok(());
     }
-    let now = now.map_or_else(|| "no file".to_owned(), |now| format!("now {now}"));
-    let problem = format!("the source is another one: {now}");
-    let fix = "give the file that the run was made with, or remove this key";
+    let now = now.map_or_else(
+        || "it has none".to_owned(),
+        |now| format!("it is now {now}"),
+    );
+    let problem = format!("the fingerprint of the source differs: {now}");
+    let fix = "give the file with which the run was made, or remove this key";
     Err(source.error(&key, format_args!("{kept:?}"), problem, fix))
 }
 
-/// What a workload is made of.
+/// The source of a workload.
 struct Named {
     input: Input,
-    /// As it is written where the scenario is kept.
+    /// Name of the source in a saved scenario.
     written: String,
     fingerprint: Option<String>,
 }
@@ -185,7 +188,7 @@ impl Refused {
     }
 }
 
-/// What `name` stands for: a preset, or a file.
+/// Returns the source `name`: a preset, or a file.
 fn input(
     model: &kinds::Model,
     name: &str,
@@ -205,11 +208,11 @@ fn input(
         let fix = match nearest(name, &presets) {
             Some(near) => format!("did you mean the preset \"{near}\"?"),
             None => format!(
-                "give a file as seen from the scenario's folder, or a preset, like \"{}\"",
+                "give a file, relative to the scenario's folder, or a preset, like \"{}\"",
                 presets.first().copied().unwrap_or_default()
             ),
         };
-        return Err(Refused::new("there is no such file or preset", fix));
+        return Err(Refused::new("no file or preset of this name", fix));
     }
     if model.model.described().source == Needs::Cdf {
         return cdf(&path);
@@ -225,17 +228,20 @@ fn input(
     })
 }
 
-/// The distribution in a file.
+/// Reads the distribution in a file.
 fn cdf(path: &Path) -> Result<Named, Refused> {
     let text = match fs::metadata(path).map(|file| file.len()) {
         Ok(length) if length > LONGEST => {
-            return Err(Refused::new("more than 64 MiB", "give a shorter one"));
+            return Err(Refused::new(
+                "the file exceeds 64 MiB",
+                "give a shorter file",
+            ));
         }
         _ => fs::read_to_string(path),
     };
     let text = text.map_err(|_| {
         Refused::new(
-            "not a text file that can be read",
+            "not a readable text file",
             "give a file of lines \"BYTES SHARE\"",
         )
     })?;
@@ -253,14 +259,14 @@ fn cdf(path: &Path) -> Result<Named, Refused> {
     })
 }
 
-/// No distribution is meant to be longer.
+/// Largest size of a file with a distribution, in bytes.
 const LONGEST: u64 = 64 << 20;
 
 fn hex(fingerprint: u64) -> String {
     format!("{fingerprint:016x}")
 }
 
-/// A path that is the same from wherever the scenario is read again.
+/// Returns an absolute path, which stays valid wherever the scenario is read again.
 fn shown(path: &Path) -> String {
     absolute(path)
         .unwrap_or_else(|_| path.to_owned())
@@ -268,7 +274,7 @@ fn shown(path: &Path) -> String {
         .into_owned()
 }
 
-/// Lets them arrive as often as their load wants it, and refuses more than their links carry.
+/// Scales the arrivals of each workload to its load, and refuses more than its link can carry.
 pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Result<(), Error> {
     let mut all: Vec<ArrivalSource> = Vec::with_capacity(scenario.workloads.len());
     let mut before = 0.0;
@@ -292,8 +298,8 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
         };
         let mut offered = arriving.offered();
         if workload.load.is_none() && offered >= capacity.as_f64() {
-            // As seen they may come faster than the link carries them, while all of them are fewer
-            // than it carries in the run.
+            // Recorded flows may arrive faster than the link can carry them, although it can carry
+            // those that arrive during the run.
             let lasts = scenario.duration - workload.flow.start;
             let arrive = arriving.arrivals(scenario.seed, &workload.flow.name, lasts);
             offered = arrive
@@ -304,10 +310,10 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
         if before + offered >= capacity.as_f64() {
             let carried = capacity.as_f64();
             let problem = format!(
-                "{} {}, and their link carries {} without headers",
+                "{} {}, and the link carries {} without headers",
                 match all.is_empty() {
-                    true => "its flows bring",
-                    false => "its flows and those above bring",
+                    true => "the flows of this workload offer",
+                    false => "the flows of this and the preceding workloads offer",
                 },
                 to_a_thousandth(before + offered),
                 to_a_thousandth(carried)
@@ -328,7 +334,7 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
     Ok(())
 }
 
-/// A rate to the nearest thousandth of it.
+/// Rounds a rate to a thousandth of itself.
 fn to_a_thousandth(bps: f64) -> Rate {
     let bps = bps as u64;
     let unit = 10_u64.pow(bps.max(1).ilog10().saturating_sub(3));

@@ -1,4 +1,4 @@
-//! Buffers, queues, windows and applications as they are meant.
+//! Reading buffers, queues, windows and applications.
 
 use crate::reading::{LEAST, parse, with};
 use fullpipe_path::Limit;
@@ -28,8 +28,7 @@ fn a_buffer_counts_whole_packets() {
     assert_eq!(limit("1.5MB"), Limit::Bytes(Bytes::new(1_500_000)));
     assert_eq!(limit("1500B"), Limit::Bytes(PACKET));
     assert_eq!(limit("0.0024bdp"), Limit::Packets(1), "1500 B exactly");
-    // Whatever tenth of a BDP of 300 packets: never one short because the factor is not exact in
-    // binary.
+    // Every tenth of a BDP of 300 packets is exact, although most factors are not exact in binary.
     for tenths in 1..=1_000 {
         let buffer = Buffer::Bdp(f64::from(tenths) / 10.0);
         let limit = buffer.limit(Rate::from_mbps(36), Span::from_millis(100), PACKET);

@@ -1,4 +1,4 @@
-//! What conditions say, in the units of metrics.
+//! Reading conditions: metrics, and bounds in their units.
 
 use fullpipe_scenario::{Comparison, Expectation, Over, Scenario};
 
@@ -20,7 +20,7 @@ fn read(condition: &str) -> Expectation {
     scenario.expectations().unwrap().remove(0)
 }
 
-/// (flow, column, bound) of a condition about one thing.
+/// Returns (flow, column, bound) of a condition on one metric.
 fn one(condition: &str) -> (Option<usize>, String, f64) {
     let mut read = read(condition);
     assert_eq!(read.measured.len(), 1, "{condition}");
@@ -129,7 +129,7 @@ fn a_workload_is_numbered_behind_the_flows() {
     for (condition, problem, fix) in [
         (
             "workload.wep.slowdown.p99 < 10",
-            "no workload is called \"wep\"",
+            "there is no workload \"wep\"",
             "did you mean \"web\"?",
         ),
         (
@@ -149,8 +149,8 @@ fn a_workload_is_numbered_behind_the_flows() {
         ),
         (
             "flow.web.goodput > 1mbit",
-            "no flow is called \"web\"",
-            "there are a, *",
+            "there is no flow \"web\"",
+            "use one of a, *",
         ),
     ] {
         let error = of(condition).expect_err(condition).to_string();

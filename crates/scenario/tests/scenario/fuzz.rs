@@ -1,11 +1,11 @@
-//! No text panics, and every refusal names the file.
+//! No text makes reading panic, and every error names the file.
 
 use fullpipe_scenario::Scenario;
 use proptest::prelude::*;
 
 const VALID: &str = include_str!("../../../../scenarios/paced-app.toml");
 
-/// What may stand to the right of a key, sensible or not.
+/// Texts to the right of a key, valid or not.
 const VALUES: &[&str] = &[
     "0",
     "-1",
@@ -62,7 +62,7 @@ fn check(text: &str, overrides: &[(String, String)]) {
     }
 }
 
-/// Keys that exist, nearly exist and do not.
+/// Generates keys that exist, that nearly exist and that do not exist.
 fn keys() -> impl Strategy<Value = String> {
     let known: Vec<String> = fullpipe_scenario::explain()
         .into_iter()

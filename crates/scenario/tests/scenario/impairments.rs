@@ -1,4 +1,4 @@
-//! The list of impairments has what a path can do, and the page a word on each.
+//! The list of impairments covers all keys of a path, and the page describes each impairment.
 
 use fullpipe_path::{IMPAIRMENTS, Jitter, Loss};
 use fullpipe_scenario::{Scenario, explain};
@@ -6,7 +6,7 @@ use fullpipe_units::{Rate, Span};
 
 use crate::reading::{LEAST, parse, with};
 
-/// The keys of a path that carry packets, rather than harm them.
+/// The keys of a path that are not impairments.
 const PLAIN: [&str; 8] = [
     "profile", "kind", "rate", "rtt", "buffer", "queue", "change", "at",
 ];
@@ -84,7 +84,7 @@ fn a_buffer_in_time_is_what_the_shaper_lets_go_in_it() {
 
 #[test]
 fn what_a_file_holds_is_part_of_the_scenario() {
-    // Named as seen from the scenario's folder; the tests run in the crate's.
+    // The file name is relative to the scenario's folder, not to the working directory.
     let file = "tests/scenario/it.toml";
     let text = LEAST.replace(
         "\"1bdp\"",
@@ -94,7 +94,7 @@ fn what_a_file_holds_is_part_of_the_scenario() {
     assert_eq!(scenario.path.link.loss, Loss::List([3, 40, 41].into()));
     assert!(
         scenario.to_toml().contains("loss = \"list 3, 40, 41\""),
-        "it needs the file no more"
+        "it no longer needs the file"
     );
 
     let text = LEAST.replace(

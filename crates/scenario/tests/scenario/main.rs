@@ -1,4 +1,4 @@
-//! Scenarios as users write them, through the public door.
+//! Tests of scenarios as users write them, through the public interface.
 
 mod buffers;
 mod errors;

@@ -1,4 +1,4 @@
-//! What `--set` says.
+//! Overrides, as with `--set`.
 
 use crate::reading::{FULL, LEAST, parse, with};
 use fullpipe_path::Loss;

@@ -1,4 +1,4 @@
-//! Profiles: what they fill in, and that each value has its source, on the page too.
+//! Profiles: the values that they fill in, the source of each value, and the page about them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ fn every_value_names_its_source_and_every_source_is_used() {
                 let known = profile.references.iter().any(|(name, _)| name == short);
                 assert!(
                     known,
-                    "{}: {} has a source {short} that the file does not say",
+                    "{}: {} has a source {short} that the file does not list",
                     profile.name, given.key
                 );
                 used.insert(short);
@@ -66,7 +66,7 @@ fn every_value_names_its_source_and_every_source_is_used() {
                 said(&profile.about) || profile.values.iter().any(|given| said(&given.why));
             assert!(
                 used.contains(name.as_str()) || mentioned,
-                "{}: nothing is from {name}",
+                "{}: no value is from {name}",
                 profile.name
             );
         }
@@ -214,10 +214,7 @@ fn what_is_written_needs_no_profile() {
     for profile in profiles() {
         let scenario = with_path(&format!("profile = {:?}", profile.name));
         let text = scenario.to_toml();
-        assert!(text.contains(&format!(
-            "# The path is that of the profile {}.",
-            profile.name
-        )));
+        assert!(text.contains(&format!("# The path is the profile {}.", profile.name)));
         let again = Scenario::parse(&text, "scenario.toml").unwrap();
         assert_eq!(
             (&again.path, &again.host, &again.flows),
@@ -247,7 +244,7 @@ fn what_explain_shows_is_the_profile() {
     }
 }
 
-/// The part of the page about a profile.
+/// Returns the section of the page about a profile.
 fn part(profile: &Profile) -> String {
     let mut text = format!(
         "### {}\n\n{}\n\n{}\n\n",
@@ -255,7 +252,7 @@ fn part(profile: &Profile) -> String {
         profile.purpose,
         profile.about.trim()
     );
-    text += "| Key | Value | Source | What it says |\n|---|---|---|---|\n";
+    text += "| Key | Value | Source | Explanation |\n|---|---|---|---|\n";
     for given in &profile.values {
         let value = if given.value.ends_with(" tables") {
             given.value.clone()
@@ -285,10 +282,10 @@ fn the_page_has_every_profile() {
     let page = std::fs::read_to_string(file).unwrap();
     let (before, rest) = page
         .split_once("<!-- profiles -->\n")
-        .expect("a mark where they begin");
+        .expect("a mark where the profiles begin");
     let (_, after) = rest
         .split_once("<!-- end of profiles -->\n")
-        .expect("a mark where they end");
+        .expect("a mark where the profiles end");
     let parts: Vec<String> = profiles().iter().map(part).collect();
     let generated = format!(
         "{before}<!-- profiles -->\n\n{}\n<!-- end of profiles -->\n{after}",
@@ -343,7 +340,7 @@ fn the_loopback_is_a_kind_of_path_and_a_profile() {
     let again = Scenario::parse(&kind.to_toml(), "again.toml").unwrap();
     assert!(
         again.path.loopback && again.profile.is_none(),
-        "all is written out: {:?}",
+        "the written scenario names no profile: {:?}",
         again.profile
     );
     assert_eq!(again.path, kind.path);
@@ -360,8 +357,7 @@ fn the_loopback_is_a_kind_of_path_and_a_profile() {
     );
     let error = both.expect_err("one path of two kinds").to_string();
     assert!(
-        error
-            .contains("path.profile = \"lte\": a path of the kind loopback is that of the profile"),
+        error.contains("path.profile = \"lte\": a path of the kind loopback has the profile"),
         "{error}"
     );
 }

@@ -1,10 +1,10 @@
-//! What good scenarios mean: values, defaults, names, overrides.
+//! Reading valid scenarios: values, defaults, names, overrides.
 
 use fullpipe_path::{Distribution, Jitter, Loss, Moments};
 use fullpipe_scenario::{Buffer, Pacing, ParamValue, Policer, ReceiveWindow, Scenario};
 use fullpipe_units::{Bytes, Rate, Span};
 
-/// Every key, none at its default.
+/// A scenario with every key at a value other than its default.
 pub(crate) const FULL: &str = r#"
 # Every key there is
 # and a second line
@@ -370,10 +370,10 @@ fn the_scenarios_of_the_project_are_read_and_say_what_they_are() {
             path.display()
         );
         let written = scenario.to_toml();
-        // That it was a profile is said in a comment, once.
+        // Only the first text has a comment that names the profile.
         let profile = scenario
             .profile
-            .map(|profile| format!("# The path is that of the profile {}.\n", profile.name));
+            .map(|profile| format!("# The path is the profile {}.\n", profile.name));
         assert_eq!(
             parse(&written).to_toml(),
             written.replace(&profile.unwrap_or_default(), "")

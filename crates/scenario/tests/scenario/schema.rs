@@ -1,8 +1,8 @@
-//! The JSON schema as committed, and that it agrees with what the parser takes.
+//! The committed JSON schema is current and agrees with the parser.
 
 use fullpipe_scenario::{Scenario, explain, schema};
 
-/// A scenario in which most values of any key are possible.
+/// A scenario in which most values of every key are valid.
 const BASE: &str = r#"
 duration = "1000s"
 path = { rate = "1gbit", rtt = "1s", buffer = "1bdp", change = [{ at = "9s", rate = "1mbit" }] }
@@ -51,7 +51,7 @@ fn examples_and_defaults_are_accepted() {
             .iter()
             .filter(|default| default.starts_with('"') || default.parse::<u64>().is_ok());
         for value in key.examples.iter().chain(written) {
-            // An unresponsive flow needs its rate too.
+            // An unresponsive flow needs a rate, too.
             let rate = ("flow.0.app_rate".to_owned(), "5mbit".to_owned());
             let other = |key: &str, value: &str| vec![(key.to_owned(), value.to_owned())];
             // A model may need a source, and a source a model.
@@ -65,7 +65,7 @@ fn examples_and_defaults_are_accepted() {
                 _ => vec![],
             };
             overrides.push((key.key.replace('N', "0"), value.clone()));
-            // A pattern of the rate allows for no changes of it.
+            // With a rate pattern, the rate cannot change.
             let base = match key.key.as_str() {
                 "path.rate_pattern" => BASE.replace("rate = \"1mbit\"", "rtt = \"1ms\""),
                 // On the loopback a BDP is less than a packet.
@@ -79,10 +79,10 @@ fn examples_and_defaults_are_accepted() {
     }
 }
 
-/// A file of sizes with shares.
+/// Writes a file of sizes with shares, and returns its name.
 fn sizes() -> String {
     let file = format!("{}/sizes.txt", env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(&file, "1000 0.5\n2000 1\n").expect("cargo's folder is there");
+    std::fs::write(&file, "1000 0.5\n2000 1\n").expect("cargo's folder exists");
     file
 }
 
@@ -198,8 +198,7 @@ fn patterns_agree_with_the_parser() {
                 (key.key.replace('N', "0"), format!("{text:?}")),
             ];
             let refused = Scenario::parse_with(BASE, "scenario.toml", &overrides, None).err();
-            // The parser refuses more: what is too large or too small, and what contradicts another
-            // key.
+            // The parser also refuses values out of range, and contradictions between keys.
             let fits = |error: fullpipe_scenario::Error| {
                 error.fix().starts_with("give ") || error.key() != overrides[1].0
             };
@@ -209,12 +208,12 @@ fn patterns_agree_with_the_parser() {
     }
 }
 
-/// Whether it is a text where it stands, and no table or list.
+/// Returns whether the value of the key is text, not a table or a list.
 fn is_text(key: &fullpipe_scenario::Key) -> bool {
     settable(key) && !key.kind.starts_with("table") && !key.kind.starts_with("list")
 }
 
-/// Whether `--set` takes it: what a sweep is stands in the file alone.
+/// Returns whether `--set` accepts the key. Keys of `[sweep]` can only be set in the file.
 fn settable(key: &fullpipe_scenario::Key) -> bool {
     !key.key.starts_with("sweep.")
 }

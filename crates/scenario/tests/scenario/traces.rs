@@ -1,5 +1,5 @@
-//! Files of rates, delays and traces: no bytes panic, a refusal names file and line, and what is accepted
-//! reads back the same.
+//! Files of rates, delays and traces: no bytes make reading panic, an error names file and line,
+//! and accepted values read back the same.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use fullpipe_scenario::Scenario;
 use proptest::prelude::*;
 
-/// A file of a test, gone with it.
+/// A file that is removed at the end of a test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -22,14 +22,15 @@ impl Drop for Scratch {
     }
 }
 
-/// Reads a scenario whose link is of `kind` by a file of these bytes; whether it was accepted.
+/// Returns whether a scenario with the rate pattern `kind` from a file of these bytes is accepted.
 fn accepts(kind: &str, file: &Scratch, bytes: &[u8]) -> bool {
     key_accepts("rate_pattern", &format!("{kind} file"), file, bytes)
 }
 
-/// The same of a scenario whose path's `key` is of a file, `before` in front of its name.
+/// Returns whether a scenario is accepted in which the value of the path's `key` is `before` and
+/// the name of a file of these bytes.
 fn key_accepts(key: &str, before: &str, file: &Scratch, bytes: &[u8]) -> bool {
-    fs::write(&file.0, bytes).expect("the folder for scratch can be written");
+    fs::write(&file.0, bytes).expect("the temporary folder is writable");
     let name = file
         .0
         .file_name()
@@ -88,7 +89,7 @@ proptest! {
         key_accepts("reverse_delay_trace", "file", &Scratch::new("nearly-delays"), &bytes);
     }
 
-    /// Against the definition: times that rise from zero, each with a delay of at most 100 s.
+    /// Compared with the definition: times that rise from zero, each with a delay of at most 100 s.
     #[test]
     fn delays_are_accepted_iff_their_times_rise_from_zero(
         steps in prop::collection::vec((0_u64..9, 0_u64..102), 0..6),
@@ -119,7 +120,8 @@ proptest! {
         accepts("schedule", &Scratch::new("nearly-schedule"), &bytes);
     }
 
-    /// Against the definition: whole numbers of milliseconds that don't fall, up to more than zero.
+    /// Compared with the definition: whole numbers of milliseconds that don't fall, the last one
+    /// greater than zero.
     #[test]
     fn a_trace_is_accepted_iff_it_is_one(times in prop::collection::vec(0_u64..9, 0..6), sorted in any::<bool>()) {
         let mut times = times;
@@ -148,7 +150,7 @@ fn a_line_without_end_is_refused_in_few_words() {
     let file = Scratch::new("line");
     assert!(!accepts("mahimahi", &file, &vec![b'7'; 10_000_000]));
     assert!(!accepts("schedule", &file, &vec![b'7'; 10_000_000]));
-    // More than any trace needs: refused before it is read.
+    // A file that is larger than any trace is refused before it is read.
     fs::File::create(&file.0)
         .and_then(|empty| empty.set_len(1 << 30))
         .expect("a sparse file");

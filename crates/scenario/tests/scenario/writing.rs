@@ -1,4 +1,4 @@
-//! What a scenario is written as, and that it reads back.
+//! Writing scenarios, and reading them back.
 
 use fullpipe_scenario::Scenario;
 use proptest::prelude::*;
@@ -115,7 +115,7 @@ rounds = 3.0
     assert_eq!(with(FULL, &[("flow.0.count", "1")]).to_toml(), expected);
 }
 
-/// Texts of valid scenarios, with values of every kind and size.
+/// Generates valid scenarios, with values of every kind and size.
 fn scenarios() -> impl Strategy<Value = String> {
     let duration = (2_u64..1_000_000_000_000_000).prop_map(|ns| format!("{ns}ns"));
     let buffer = prop_oneof![

@@ -1,4 +1,4 @@
-//! What an application writes, and when.
+//! Amounts and times of an application's writes.
 
 use fullpipe_scenario::{Flow, On, Scenario};
 use fullpipe_tcp::{App, Bursts, Cycle, Messages, Schedule};
@@ -45,7 +45,7 @@ pub(super) fn app(scenario: &Scenario, spec: &Flow) -> App {
     }
 }
 
-/// The bursts or answers of a flow: the same to whoever writes and whoever waits for them.
+/// The bursts or answers of a flow, the same for the writing and the waiting side.
 pub(super) fn messages(scenario: &Scenario, spec: &Flow, sizes: Draw<Bytes>) -> Messages {
     Messages::new(sizes, Rng::stream(scenario.seed, &spec.name, "app"))
 }

@@ -39,7 +39,7 @@ pub(crate) fn connection(
     (source, receiver)
 }
 
-/// Refuses auto-tuning beside an algorithm of the receiver, which may come with the cc.
+/// Refuses auto-tuning next to a receiver's algorithm, which may come with the cc.
 pub(crate) fn check_window(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => Err(scenario.error(
@@ -52,7 +52,7 @@ pub(crate) fn check_window(scenario: &Scenario, spec: &Flow) -> Result<(), Error
     }
 }
 
-/// The codepoint that a flow's packets are to have, if it is not for the congestion control to say.
+/// ECN codepoint of a flow's packets; `None` if the congestion control decides.
 pub(super) fn codepoint(ecn: fullpipe_scenario::EcnSetting) -> Option<fullpipe_cc::EcnCodepoint> {
     match ecn {
         fullpipe_scenario::EcnSetting::Auto => None,

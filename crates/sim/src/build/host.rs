@@ -4,7 +4,7 @@ use fullpipe_scenario::{Flow, Host, Scenario};
 use fullpipe_tcp::{Costs, Cpu, WakeUp};
 use fullpipe_units::{Rng, Time};
 
-/// One end's program. Both ends run on machines of one speed.
+/// The program of one end. Both ends run on machines of the same speed.
 pub(super) fn program(
     scenario: &Scenario,
     spec: &Flow,

@@ -1,4 +1,4 @@
-//! What lies between the ends: the links that flows share, and each flow's own path.
+//! Construction of the links that flows share, and of each flow's own path.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,11 +17,11 @@ use crate::lazy_timer::LazyTimer;
 use crate::link::NetworkLink;
 use crate::reverse::ReverseHop;
 
-/// An access link is this much faster than the fastest link.
+/// Factor by which an access link is faster than the fastest link.
 pub(super) const ACCESS_SPEED: u64 = 10;
 
-/// A link of the network. The path's propagation delay lies in each flow's [path](flow_path), behind the
-/// last link.
+/// A link of the network. The path's propagation delay is part of each flow's [path](flow_path),
+/// behind the last link.
 pub(super) fn network_link(
     scenario: &Scenario,
     index: usize,
@@ -33,12 +33,12 @@ pub(super) fn network_link(
     NetworkLink::new(link, any, window, scenario.path.rtt, accounts)
 }
 
-/// A flow's own link to the network.
+/// Rate of a flow's access link to the network.
 pub(super) fn access_rate(scenario: &Scenario) -> Rate {
     Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED))
 }
 
-/// What lies between the ends of a flow, and where it is counted.
+/// The path between the ends of a flow, with the account in which its packets count.
 pub(crate) fn flow_path(scenario: &Scenario, spec: &Flow, account: u32, start: Time) -> FlowPath {
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
     let jitter =

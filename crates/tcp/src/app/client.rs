@@ -1,25 +1,25 @@
-//! Who asks a server for answers: the receiver's application.
+//! The receiver's application: a client that requests answers from a server.
 
 use fullpipe_units::{Bytes, Draw, Rng, Span, Time};
 
 use super::Messages;
 use crate::rtt::RttEstimator;
 
-/// An answer that has arrived.
+/// An answer that has arrived completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// When it was asked for.
+    /// Time of the request.
     pub asked: Time,
-    /// When its last byte was there.
+    /// Time at which its last byte arrived.
     pub arrived: Time,
     /// Its length.
     pub size: Bytes,
 }
 
-/// An application that asks, waits for the answer, thinks, and asks again.
+/// An application that sends a request, waits for the answer, thinks, and sends the next request.
 ///
-/// It knows how long each answer will be, as from an HTTP header: it draws the same sizes from the
-/// same stream as the [server](crate::App::Answers).
+/// It knows the length of each answer, as from an HTTP header: it draws the same sizes from the
+/// same random stream as the [server](crate::App::Answers).
 #[derive(Clone, Debug)]
 pub struct Client {
     answers: Messages,
@@ -27,14 +27,13 @@ pub struct Client {
     think: Draw<Span>,
     rng: Rng,
     asked: Time,
-    /// How often it has asked for this answer while nothing of it has arrived; zero when something
-    /// has.
+    /// Number of requests sent for this answer; zero once some of the answer has arrived.
     tries: u32,
     rtt: RttEstimator,
 }
 
 impl Client {
-    /// One whose first request leaves with the handshake, which began at `start`.
+    /// Creates a client whose first request leaves with the handshake, which began at `start`.
     pub fn new(mut answers: Messages, think: Draw<Span>, rng: Rng, start: Time) -> Client {
         let size = answers.add();
         Client {
@@ -48,12 +47,13 @@ impl Client {
         }
     }
 
-    /// What will be in order when the answer is complete.
+    /// Returns the in-order bytes at which the current answer is complete.
     pub(crate) fn expects(&self) -> Bytes {
         self.answers.bytes()
     }
 
-    /// The answer's last byte arrived at `now`; with the time of the next request.
+    /// Completes the answer, whose last byte arrived at `now`. Returns the answer and the time of
+    /// the next request.
     pub(crate) fn answered(&mut self, now: Time) -> (Answer, Time) {
         let answer = Answer {
             asked: self.asked,
@@ -64,7 +64,8 @@ impl Client {
         (answer, now + self.think.next(&mut self.rng))
     }
 
-    /// It asks at `now`, perhaps again; when it will do so again if nothing comes (RFC 6298 §5).
+    /// Sends a request at `now`, or repeats it. Returns the time at which to repeat the request if
+    /// no data arrives (RFC 6298 §5).
     pub(crate) fn ask(&mut self, now: Time) -> Time {
         match self.tries {
             0 => self.asked = now,
@@ -74,11 +75,11 @@ impl Client {
         now + self.rtt.rto()
     }
 
-    /// Data arrives that echoes an ACK sent at `echo`; true when it is the first of what was asked
-    /// for.
+    /// Processes data that echoes an ACK sent at `echo`. Returns true if this is the first data of
+    /// the requested answer.
     pub(crate) fn on_data(&mut self, now: Time, echo: Time) -> bool {
         let first = core::mem::take(&mut self.tries) > 0;
-        // RFC 7323 §4: the echo tells which of several requests it answers.
+        // RFC 7323 §4: the echoed timestamp identifies which of several requests this data answers.
         if first || self.rtt.srtt == Span::ZERO {
             self.rtt.sample(now - echo);
         }

@@ -1,23 +1,23 @@
-//! What is written at once and has an end: bursts and answers.
+//! Messages of finite size that are written at once: bursts and answers.
 
 use fullpipe_units::{Bytes, Draw, Rng, Span, Time};
 
 use super::segments;
 use crate::wire::SMSS;
 
-/// Messages, one after the other. Each begins with a segment of its own.
+/// Messages, one after the other. Each begins with a new segment.
 #[derive(Clone, Debug)]
 pub struct Messages {
     sizes: Draw<Bytes>,
     rng: Rng,
-    /// One behind the last segment of the latest message, and that segment's payload.
+    /// One past the last segment of the latest message, and that segment's payload.
     end: u64,
     last: u16,
     bytes: Bytes,
 }
 
 impl Messages {
-    /// None yet.
+    /// Creates a sequence without messages.
     pub fn new(sizes: Draw<Bytes>, rng: Rng) -> Messages {
         Messages {
             sizes,
@@ -28,14 +28,14 @@ impl Messages {
         }
     }
 
-    /// One so far.
+    /// Adds the first message.
     #[must_use]
     pub fn with_first(mut self) -> Messages {
         self.add();
         self
     }
 
-    /// Adds one; gives its size.
+    /// Adds a message and returns its size.
     pub(crate) fn add(&mut self) -> Bytes {
         let size = self.sizes.next(&mut self.rng);
         let count = segments(size);
@@ -45,17 +45,17 @@ impl Messages {
         size
     }
 
-    /// One behind the last segment of the latest.
+    /// Returns one past the last segment of the latest message.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// What all of them have.
+    /// Returns the total size of all messages.
     pub(crate) fn bytes(&self) -> Bytes {
         self.bytes
     }
 
-    /// Payload of segment `seq` of the latest.
+    /// Returns the payload of segment `seq` of the latest message.
     pub(crate) fn size(&self, seq: u64) -> u16 {
         if seq + 1 == self.end {
             self.last
@@ -65,18 +65,18 @@ impl Messages {
     }
 }
 
-/// An application that writes a burst at once, and pauses when it was acknowledged.
+/// An application that writes a burst at once, and pauses after the burst is acknowledged.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     pub(super) messages: Messages,
     off: Draw<Span>,
     rng: Rng,
-    /// When the next burst is written, once that is known.
+    /// Time at which the next burst is written, once known.
     resumes: Option<Time>,
 }
 
 impl Bursts {
-    /// Bursts of what `messages` says, and pauses drawn from `rng`.
+    /// Creates bursts with the sizes of `messages` and pauses drawn from `rng`.
     pub fn new(messages: Messages, off: Draw<Span>, rng: Rng) -> Bursts {
         Bursts {
             messages,
@@ -86,7 +86,7 @@ impl Bursts {
         }
     }
 
-    /// One behind the last segment written at `now`, when those below `una` are acknowledged.
+    /// Returns one past the last segment written by `now`; segments below `una` are acknowledged.
     pub(super) fn written(&mut self, now: Time, una: u64) -> u64 {
         if una == self.messages.end() {
             let resumes = *self
@@ -132,7 +132,11 @@ mod tests {
         let rng = Rng::stream(1, "a", "app");
         let messages = Messages::new(Draw::Constant(Bytes::new(2_896)), rng.clone());
         let mut bursts = Bursts::new(messages, Draw::Constant(Span::from_millis(500)), rng);
-        assert_eq!(bursts.written(at(50), 0), 2, "the first comes at once");
+        assert_eq!(
+            bursts.written(at(50), 0),
+            2,
+            "the first burst is written at once"
+        );
         assert_eq!(
             (bursts.written(at(99), 1), bursts.ready_at()),
             (2, Time::MAX)

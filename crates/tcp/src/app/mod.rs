@@ -1,4 +1,4 @@
-//! Application models: how much there is to send, and when.
+//! Application models: the amount of data to send, and when it is written.
 
 mod client;
 mod messages;
@@ -14,38 +14,38 @@ use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::wire::SMSS;
 
-/// What feeds the sender.
+/// The application that feeds the sender.
 #[derive(Clone, Debug)]
 pub enum App {
-    /// Always more to send.
+    /// Always has more data to send.
     Unlimited,
-    /// A transfer.
+    /// Sends a fixed number of bytes.
     Transfer {
-        /// Its length.
+        /// Bytes to send.
         bytes: Bytes,
     },
-    /// Writes at a rate from the start of the connection; full segments are sent, as Nagle's
-    /// algorithm would have it.
+    /// Writes at a constant rate from the opening of the connection; sends full segments only, as
+    /// with Nagle's algorithm.
     Paced {
-        /// The rate, of payload.
+        /// Rate of payload.
         rate: Rate,
-        /// It ends after that many bytes, if ever.
+        /// Bytes after which the application ends; `None` if it never ends.
         bytes: Option<Bytes>,
     },
     /// Writes at a rate that changes over time.
     Scheduled(Box<Schedule>),
-    /// Writes a burst, and pauses when all of it was acknowledged.
+    /// Writes a burst, and pauses after the whole burst is acknowledged.
     Bursts(Box<Bursts>),
-    /// Writes at given times.
+    /// Writes given amounts at given times.
     Parts(Box<Parts>),
-    /// A server's: writes an answer whenever the [`Client`] asks. The first request comes with the
-    /// handshake.
+    /// A server: writes an answer for each request of the [`Client`]. The first request arrives
+    /// with the handshake.
     Answers(Box<Messages>),
 }
 
 impl App {
-    /// One behind the last segment that may be sent at `now`, for a connection open since `opened`,
-    /// when those below `sent` have been, and those below `una` are acknowledged.
+    /// Returns one past the last segment that may be sent at `now`, for a connection that opened at
+    /// `opened`. Segments below `sent` were sent, and segments below `una` are acknowledged.
     #[inline]
     pub(crate) fn written(&mut self, opened: Time, now: Time, una: u64, sent: u64) -> u64 {
         match self {
@@ -55,7 +55,7 @@ impl App {
         }
     }
 
-    /// The same of one that does not write all at once.
+    /// As [`App::written`], for an application that does not write everything at once.
     fn written_so_far(&mut self, opened: Time, now: Time, una: u64, sent: u64) -> u64 {
         match self {
             App::Unlimited => u64::MAX,
@@ -74,8 +74,8 @@ impl App {
         }
     }
 
-    /// A request has come from a client that has everything before `next`. One that was asked again
-    /// is known by it: the answer is on its way.
+    /// Processes a request of a client that has received everything before `next`. A repeated
+    /// request is ignored: `next` is below the end of an answer that is already on its way.
     pub(crate) fn on_request(&mut self, next: u64) {
         if let App::Answers(answers) = self
             && answers.end() == next
@@ -84,13 +84,13 @@ impl App {
         }
     }
 
-    /// What it writes at once ends with PSH (RFC 9293 §3.9.1; Linux: tcp_push).
+    /// Returns whether each write ends with the PSH flag (RFC 9293 §3.9.1; Linux: tcp_push).
     #[inline]
     pub(crate) fn pushes(&self) -> bool {
         matches!(self, App::Bursts(_) | App::Parts(_) | App::Answers(_))
     }
 
-    /// When segment `seq` will have been written, or it may be.
+    /// Returns the time at which segment `seq` will have been written, or at which it may be.
     pub(crate) fn ready_at(&self, opened: Time, seq: u64) -> Time {
         match self {
             App::Scheduled(schedule) => schedule.ready_at(opened, seq),
@@ -100,14 +100,14 @@ impl App {
                 let end = bytes
                     .map_or(Bytes::MAX, |bytes| bytes)
                     .min(SMSS * (seq + 1));
-                // `bytes_in` rounds down, so one nanosecond more is surely enough.
+                // `bytes_in` rounds down; one extra nanosecond is always enough.
                 opened + rate.time_for(end) + Span::from_nanos(1)
             }
             _ => Time::MAX,
         }
     }
 
-    /// Payload of segment `seq`.
+    /// Returns the payload of segment `seq`.
     #[inline]
     pub(crate) fn size(&self, seq: u64) -> u16 {
         match self {
@@ -122,7 +122,7 @@ impl App {
         }
     }
 
-    /// What it writes in all, if it ends.
+    /// Returns the total bytes to write, if the application ends.
     fn bytes(&self) -> Option<Bytes> {
         match self {
             App::Unlimited | App::Bursts(_) | App::Answers(_) => None,
@@ -133,7 +133,7 @@ impl App {
         }
     }
 
-    /// The segments of the whole, if it ends.
+    /// Returns the total segments to write, if the application ends.
     #[inline]
     pub(crate) fn total(&self) -> Option<u64> {
         match self {

@@ -1,22 +1,22 @@
-//! An application that writes at given times.
+//! An application that writes given amounts at given times.
 
 use fullpipe_units::{Bytes, Time};
 
 use super::segments;
 use crate::wire::SMSS;
 
-/// What is written at once, and when. It begins with a segment of its own.
+/// Data written at once. It begins with a new segment.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// When.
+    /// Time of the write.
     at: Time,
-    /// One behind its last segment, and that segment's payload.
+    /// One past the part's last segment, and that segment's payload.
     end: u64,
     last: u16,
 }
 
-/// An application that writes so much now, so much later: as a flow was seen to do. What is written
-/// before the connection is open waits for that.
+/// An application that writes given amounts at given times, as recorded from a real flow. Data
+/// written before the connection opens waits until then.
 #[derive(Clone, Debug)]
 pub struct Parts {
     parts: Vec<Part>,
@@ -24,7 +24,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Parts, each (when, bytes), in order of time; none is empty.
+    /// Creates parts from (time, bytes) pairs in order of time; no part may be empty.
     pub fn new(parts: impl IntoIterator<Item = (Time, Bytes)>) -> Parts {
         let (mut end, mut bytes) = (0, Bytes::ZERO);
         let parts = parts.into_iter().map(|(at, size)| {
@@ -43,17 +43,17 @@ impl Parts {
         }
     }
 
-    /// What all of them have.
+    /// Returns the total size of all parts.
     pub(super) fn bytes(&self) -> Bytes {
         self.bytes
     }
 
-    /// One behind the last segment of all.
+    /// Returns one past the last segment of all parts.
     pub(super) fn end(&self) -> u64 {
         self.parts.last().map_or(0, |part| part.end)
     }
 
-    /// One behind the last segment written at `now`.
+    /// Returns one past the last segment written by `now`.
     pub(super) fn written(&self, now: Time) -> u64 {
         let written = self.parts.partition_point(|part| part.at <= now);
         written
@@ -61,12 +61,12 @@ impl Parts {
             .map_or(0, |last| self.parts[last].end)
     }
 
-    /// When segment `seq` is written.
+    /// Returns the time at which segment `seq` is written.
     pub(super) fn ready_at(&self, seq: u64) -> Time {
         self.of(seq).map_or(Time::MAX, |part| part.at)
     }
 
-    /// Payload of segment `seq`.
+    /// Returns the payload of segment `seq`.
     pub(super) fn size(&self, seq: u64) -> u16 {
         match self.of(seq) {
             Some(part) if seq + 1 == part.end => part.last,
@@ -108,6 +108,6 @@ mod tests {
             [2, 3, 4].map(|seq| parts.ready_at(seq)),
             [0, 200, 500].map(ms)
         );
-        assert_eq!(parts.ready_at(6), Time::MAX, "there is no more");
+        assert_eq!(parts.ready_at(6), Time::MAX, "there are no more parts");
     }
 }

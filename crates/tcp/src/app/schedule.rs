@@ -1,43 +1,43 @@
-//! An application that writes at a rate which changes over time.
+//! An application whose write rate changes over time.
 
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use super::segments;
 use crate::wire::SMSS;
 
-/// An application whose rate changes: it may pause, or have no limit for a time.
+/// An application whose rate changes; it may pause or be unlimited for a time.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Of payload; none for no limit.
+    /// Current rate of payload; `None` for unlimited.
     rate: Option<Rate>,
-    /// Since when, and what had been written by then, bytes.
+    /// Time of the latest change of rate, and the bytes written by then.
     since: Time,
     base: Bytes,
-    /// Latest first.
+    /// Future changes, latest first.
     later: Vec<(Time, Option<Rate>)>,
-    /// Where no more changes are known, the next come from here, if from anywhere.
+    /// Source of further changes once `later` is empty, if any.
     cycle: Option<Cycle>,
-    /// It ends after that many bytes, if ever.
+    /// Bytes after which the application ends; `None` if it never ends.
     bytes: Option<Bytes>,
 }
 
-/// Writes for a time, pauses for a time, and so on.
+/// Alternates between writing and pausing.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// How long it writes.
+    /// Duration of a writing period.
     pub on: Draw<Span>,
-    /// How long it pauses.
+    /// Duration of a pause.
     pub off: Draw<Span>,
-    /// At which rate it writes; none for no limit.
+    /// Rate while writing; `None` for unlimited.
     pub rate: Option<Rate>,
-    /// What the times are drawn from.
+    /// Random stream of the durations.
     pub rng: Rng,
-    /// It pauses next.
+    /// Whether the next change is a pause.
     pauses: bool,
 }
 
 impl Cycle {
-    /// One that begins by writing.
+    /// Creates a cycle that begins by writing.
     pub fn new(on: Draw<Span>, off: Draw<Span>, rate: Option<Rate>, rng: Rng) -> Cycle {
         Cycle {
             on,
@@ -48,13 +48,13 @@ impl Cycle {
         }
     }
 
-    /// All of its changes, for a connection that opened at `opened`: (when, the rate from then on),
-    /// without end.
+    /// Returns the infinite sequence of changes as (time, rate from then on), for a connection that
+    /// opened at `opened`.
     pub fn changes(mut self, opened: Time) -> impl Iterator<Item = (Time, Option<Rate>)> {
         std::iter::successors(Some((opened, None)), move |(at, _)| Some(self.next(*at))).skip(1)
     }
 
-    /// The change after one at `at`.
+    /// Returns the change that follows one at `at`.
     fn next(&mut self, at: Time) -> (Time, Option<Rate>) {
         let (length, rate) = if self.pauses {
             (self.on, Some(Rate::ZERO))
@@ -67,8 +67,8 @@ impl Cycle {
 }
 
 impl Schedule {
-    /// One of rate `first`, and from each of the given times on another; none for no limit. The
-    /// times are in order.
+    /// Creates a schedule that starts with rate `first` and changes to another rate at each of the
+    /// given times, which must be in order. A rate of `None` is unlimited.
     pub fn new(
         first: Option<Rate>,
         changes: impl IntoIterator<Item = (Time, Option<Rate>)>,
@@ -86,7 +86,8 @@ impl Schedule {
         }
     }
 
-    /// One that writes and pauses in turn from the opening of the connection on.
+    /// Creates a schedule that alternates between writing and pausing from the opening of the
+    /// connection.
     pub fn cycle(cycle: Cycle, bytes: Option<Bytes>) -> Schedule {
         Schedule {
             cycle: Some(cycle.clone()),
@@ -94,13 +95,13 @@ impl Schedule {
         }
     }
 
-    /// What it writes in all, if it ends.
+    /// Returns the total bytes to write, if the application ends.
     pub(super) fn bytes(&self) -> Option<Bytes> {
         self.bytes
     }
 
-    /// As [`App::written`](super::App). An application without a limit has written what was sent,
-    /// whenever its rate changes.
+    /// As [`App::written`](super::App). An unlimited application has written exactly the sent data
+    /// at the moment its rate changes.
     pub(super) fn written(&mut self, opened: Time, now: Time, sent: u64) -> u64 {
         while let Some((at, rate)) = self.next_change(opened, now) {
             self.base = self.bytes_at(opened, at).unwrap_or(SMSS * sent);
@@ -113,7 +114,7 @@ impl Schedule {
         }
     }
 
-    /// The earliest change that is not made yet, if its time has come.
+    /// Removes and returns the earliest pending change, if it is due.
     fn next_change(&mut self, opened: Time, now: Time) -> Option<(Time, Option<Rate>)> {
         if self.later.is_empty()
             && let Some(cycle) = &mut self.cycle
@@ -123,13 +124,13 @@ impl Schedule {
         self.later.pop_if(|(at, _)| *at <= now)
     }
 
-    /// What has been written at a time of the present rate, if there is one.
+    /// Returns the bytes written by `at` under the current rate; `None` if the rate is unlimited.
     fn bytes_at(&self, opened: Time, at: Time) -> Option<Bytes> {
         self.rate
             .map(|rate| self.base + rate.bytes_in(at.since(self.since.max(opened))))
     }
 
-    /// As [`App::ready_at`](super::App); a change may come before.
+    /// As [`App::ready_at`](super::App), or the time of the next change if that is earlier.
     pub(super) fn ready_at(&self, opened: Time, seq: u64) -> Time {
         let change = self.later.last().map_or(Time::MAX, |(at, _)| *at);
         let ready = match self.rate {
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(
             app.written(opened, at(1000), 0, 5),
             9,
-            "what was written before the pause is sent in it"
+            "data written before the pause is sent during it"
         );
         assert_eq!(app.written(opened, at(2999), 0, 9), 9);
         assert_eq!(app.ready_at(opened, 9), at(3000), "the pause ends");
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(
             app.written(opened, at(4200), 0, 500),
             502,
-            "whole segments behind those sent"
+            "whole segments after those already sent"
         );
         assert_eq!(app.ready_at(opened, 502), at(4300) + Span::from_nanos(1));
     }
@@ -215,12 +216,12 @@ mod tests {
         assert_eq!(
             app.written(opened, at(250), 20, 30),
             30,
-            "what was sent by then"
+            "the data sent by then"
         );
         assert_eq!(app.ready_at(opened, 30), at(350));
         assert_eq!(app.written(opened, at(350), 30, 30), u64::MAX);
         assert_eq!(app.written(opened, at(550), 70, 80), 80);
-        // At a rate, what was written and not sent yet is sent in the pause.
+        // With a rate, data that was written but not yet sent is sent during the pause.
         let rate = Some(Rate::from_bps(1448 * 8 * 100));
         let cycle = Cycle::new(constant(200), constant(100), rate, rng);
         let mut app = App::Scheduled(Box::new(Schedule::cycle(cycle, None)));
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(
             app.written(opened, at(400), 20, 20),
             25,
-            "50 ms after the pause"
+            "50 ms after the pause ends"
         );
     }
 }

@@ -27,10 +27,10 @@ fn segment(seq: u64, sent: Time) -> Segment {
     }
 }
 
-/// An ACK: milliseconds, the next segment expected, the blocks.
+/// An ACK: time in milliseconds, next segment expected, SACK blocks.
 type Line = (u64, u64, Vec<(u64, u64)>);
 
-/// A receiver past its quick ACKs, and a log of what it sends.
+/// A receiver past its quick ACKs, and a log of the ACKs it sends.
 struct Bench {
     receiver: Receiver,
     log: Vec<(Time, Ack, Vec<Block>)>,
@@ -86,7 +86,7 @@ fn acknowledges_every_second_segment_and_a_lone_one_after_40_ms() {
     assert_eq!(
         bench.sent(),
         [(52, 19, vec![])],
-        "due before the next arrival, so sent then"
+        "due before the next arrival, so sent at its time"
     );
     assert_eq!(bench.receiver.ack_due(), Some(ms(100)));
 }
@@ -161,13 +161,13 @@ fn echoes_the_timestamp_of_the_first_segment_answered() {
     assert_eq!(
         bench.log[1].1.echo,
         ms(1),
-        "(B): a segment behind a hole does not count"
+        "(B): a segment after a hole does not count"
     );
     bench.receive(ms(4), 18);
     assert_eq!(
         bench.log[2].1.echo,
         ms(4),
-        "(C): the one that fills it does"
+        "(C): the segment that fills the hole does"
     );
 }
 
@@ -180,7 +180,7 @@ fn quick_acks_are_as_many_as_its_policy_says() {
             acked.push(ack.next)
         });
     }
-    assert_eq!(acked, [1, 2, 3, 5, 7], "then one for two");
+    assert_eq!(acked, [1, 2, 3, 5, 7], "then one for every two segments");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_train_begins_with_the_segment_that_the_last_one_was_too_early_for() {
     assert_eq!(
         bench.sent(),
         [(331, 34, vec![])],
-        "not before the second of them came"
+        "not before the second segment arrived"
     );
 }
 

@@ -1,5 +1,5 @@
-//! What an ACK does: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in
-//! the contract's order.
+//! Processing of ACKs: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in
+//! the order of the contract.
 
 use fullpipe_cc::{Controller, EcnCounts, Observer, Recovery, RttSample};
 use fullpipe_units::{Bytes, Rate, Span, Time};
@@ -11,32 +11,32 @@ use crate::rate::rate_sample;
 use crate::sent::{Sent, State};
 use crate::wire::{Ack, AckKind, Block};
 
-/// What an ACK told, for whoever measures.
+/// Measurements that an ACK provides, for metrics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckOutcome {
-    /// RTT of the newest segment that was sent once and is newly acknowledged; if there is none,
-    /// the timestamp's.
+    /// RTT of the newest newly acknowledged segment that was sent once; otherwise the RTT from the
+    /// timestamp.
     pub rtt: Option<Span>,
-    /// The delivery rate.
+    /// The delivery-rate sample.
     pub rate: Option<Rate>,
 }
 
-/// What one ACK newly acknowledges.
+/// The data that one ACK newly acknowledges.
 struct Delivery {
     bytes: Bytes,
-    /// The most recently sent of these: (sent, seq), and its record.
+    /// The most recently sent of these segments: (sent, seq), and its record.
     newest: Option<(Time, u64, Sent)>,
-    /// Of the segments that were sent once: when the first of them left, and (sent, seq) of the
+    /// Among the segments that were sent once: sending time of the first, and (sent, seq) of the
     /// newest.
     first_once: Option<Time>,
     newest_once: Option<(Time, u64)>,
     lowest_once: u64,
     highest: u64,
-    /// One of these was retransmitted.
+    /// Whether one of these segments was retransmitted.
     retransmitted: bool,
-    /// One that is acknowledged cumulatively was.
+    /// Whether one of the cumulatively acknowledged segments was retransmitted.
     ambiguous: bool,
-    /// It shows that a tail loss probe repaired a loss.
+    /// Whether the ACK shows that a tail loss probe repaired a loss.
     tlp_repair: bool,
 }
 
@@ -57,18 +57,18 @@ impl Default for Delivery {
     }
 }
 
-/// The connection before an ACK, and what the ACK says beside what it acknowledges.
+/// The state of the connection before an ACK, and whether the ACK reports marks.
 #[derive(Clone, Copy)]
 struct Before {
     una: u64,
     inflight: Bytes,
     undelivered: Bytes,
-    /// It tells of marks.
+    /// Whether the ACK reports marks.
     marks: bool,
 }
 
 impl<C: Controller> Sender<C> {
-    /// An ACK arrives, with its SACK blocks. Call [`transmit`](Sender::transmit) afterwards.
+    /// Processes an ACK with its SACK blocks. Call [`transmit`](Sender::transmit) afterwards.
     #[inline]
     pub fn on_ack(
         &mut self,
@@ -80,7 +80,8 @@ impl<C: Controller> Sender<C> {
         self.acknowledged::<false>(now, ack, blocks, observer)
     }
 
-    /// The same on a host, where delivery-rate samples are joined.
+    /// Processes an ACK as [`on_ack`](Sender::on_ack), on a host, where delivery-rate samples are
+    /// joined.
     pub fn on_ack_in_turn(
         &mut self,
         now: Time,
@@ -123,7 +124,7 @@ impl<C: Controller> Sender<C> {
         if let Some(newest) = delivery.newest {
             return self.on_delivery::<HOSTED>(now, ack, before, &delivery, newest, observer);
         }
-        // Nothing new: a pure duplicate, or a probe's echo.
+        // No newly acknowledged data: a pure duplicate, or the ACK of a probe.
         self.decide();
         if undo {
             self.arm(now);
@@ -131,7 +132,7 @@ impl<C: Controller> Sender<C> {
         AckOutcome::default()
     }
 
-    /// The ACK newly acknowledges something: samples, losses, and what the controller is told.
+    /// Processes an ACK that newly acknowledges data: samples, losses, and the controller's calls.
     #[inline(always)] // the second half of `acknowledged`
     fn on_delivery<const HOSTED: bool>(
         &mut self,
@@ -164,8 +165,7 @@ impl<C: Controller> Sender<C> {
                 raw,
                 ack_delay: Span::ZERO,
             }),
-            // RFC 7323 §4.1: the echo of an ACK that does not advance SND.UNA is that of an earlier
-            // one.
+            // RFC 7323 §4.1: an ACK that does not advance SND.UNA may echo an earlier timestamp.
             one_way: advanced.then(|| ack.sent.since(ack.echo)),
             rate,
             ecn: if before.marks {
@@ -192,8 +192,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The window, timestamps and marks that an ACK reports; nothing is acknowledged yet.
-    #[inline(always)] // a step of `acknowledged`, as the next ones
+    /// Reads the window, timestamps and marks that an ACK reports; acknowledges nothing yet.
+    #[inline(always)] // a step of `acknowledged`, like the next functions
     fn read_header(&mut self, ack: &Ack) -> Before {
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
         let marks = self.ecn.concerns(ack);
@@ -209,7 +209,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The scoreboard: what the ACK acknowledges cumulatively, then its SACK blocks.
+    /// Updates the scoreboard: the cumulatively acknowledged segments, then the SACK blocks.
     #[inline(always)]
     fn deliver_all(&mut self, ack: &Ack, blocks: &[Block], delivery: &mut Delivery) {
         let una = self.una.max(ack.next.min(self.next));
@@ -223,7 +223,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// RFC 8985 §6.2 steps 2 and 3, with the newest segment acknowledged: (sent, seq,
+    /// Updates RACK (RFC 8985 §6.2 steps 2 and 3) with the newest acknowledged segment: (sent, seq,
     /// transmissions).
     #[inline(always)]
     fn update_rack(
@@ -233,7 +233,7 @@ impl<C: Controller> Sender<C> {
         delivery: &Delivery,
         (sent, seq, transmissions): (Time, u64, u8),
     ) {
-        // Step 2: what answers the original says nothing of the retransmission.
+        // Step 2: an ACK of the original says nothing about the retransmission.
         let original =
             transmissions > 1 && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
         if let Some((sent, seq)) = if original {
@@ -247,8 +247,8 @@ impl<C: Controller> Sender<C> {
             .on_sequence(delivery.lowest_once, delivery.highest);
     }
 
-    /// Declares what this ACK shows to be lost, and begins an episode of recovery for it, or for
-    /// the ACK's marks; what was newly lost.
+    /// Declares the losses that this ACK reveals, and begins a recovery episode for them or for the
+    /// ACK's marks. Returns the bytes newly lost.
     #[inline(always)]
     fn find_losses(&mut self, now: Time, before: Before, observer: &mut dyn Observer) -> Bytes {
         let prior_lost = self.conn.lost;
@@ -264,7 +264,7 @@ impl<C: Controller> Sender<C> {
         newly_lost
     }
 
-    /// Ends the episode under way, if this ACK does.
+    /// Ends the current episode, if this ACK completes it.
     #[inline(always)]
     fn end_recovery(
         &mut self,
@@ -278,27 +278,27 @@ impl<C: Controller> Sender<C> {
                 self.exit_recovery(now, observer);
             }
         } else if tlp_repair {
-            // RFC 8985 §7.4: the loss was repaired, its signal remains, if the window was not
-            // reduced in this round trip.
+            // RFC 8985 §7.4: the probe repaired the loss, but the loss remains a congestion signal
+            // unless the window was already reduced in this round trip.
             self.enter_recovery(now, prior_undelivered, observer);
             self.leave(now, Recovery::Exit, observer);
         }
     }
 
-    /// An ACK that says something of marks, and newly acknowledges so many bytes.
+    /// Processes an ACK that reports marks and newly acknowledges `acked` bytes.
     #[cold]
     fn take_marks(&mut self, ack: &Ack, acked: Bytes) {
         let most = self.conn.delivered + acked - self.conn.delivered_ce;
         self.conn.delivered_ce += self.ecn.on_ack(ack, acked, most);
     }
 
-    /// Bytes between `una` and `next` that were not SACKed: what can still be delivered.
+    /// Returns the bytes between `una` and `next` that are not SACKed and can still be delivered.
     fn undelivered(&self) -> Bytes {
-        // Only recovery reads it, and there all segments but perhaps the last are full.
+        // Only recovery reads this value, and then all segments except perhaps the last are full.
         self.conn.smss * (self.next - self.una - self.sacked)
     }
 
-    /// Segment `seq` is acknowledged cumulatively.
+    /// Acknowledges segment `seq` cumulatively.
     #[inline]
     fn deliver(&mut self, seq: u64, delivery: &mut Delivery) {
         let sent = *self.window.get(seq);
@@ -309,9 +309,9 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// A SACK block. What it newly reports costs a step a segment; what is known already is
-    /// skipped, since the first record of a run remembers how far the run goes.
-    #[inline(never)] // apart from the usual ACK, which has no blocks
+    /// Processes a SACK block. Newly reported segments cost one step each. Runs that are already
+    /// known are skipped, since the first record of a run stores the run's length.
+    #[inline(never)] // kept apart from the usual ACK, which has no blocks
     fn deliver_block(&mut self, block: Block, delivery: &mut Delivery) {
         let (start, end) = (block.start.max(self.una), block.end.min(self.next));
         let mut seq = start;
@@ -367,10 +367,12 @@ impl<C: Controller> Sender<C> {
         delivery.highest = delivery.highest.max(seq + 1);
     }
 
-    /// RFC 6298 takes the oldest segment's RTT, delay of the ACK included; controllers and users
-    /// get the newest's. When a retransmission is acknowledged, what was sent once may only have
-    /// waited behind it, but the timestamp tells which of the copies is answered (RFC 7323 §4.1):
-    /// `echo`, given when SND.UNA advanced (Linux: tcp_ack_update_rtt).
+    /// Takes the RTT samples of an ACK and returns the RTT of the newest segment. RFC 6298 uses the
+    /// oldest segment's RTT, which includes the delay of the ACK; controllers and users get the
+    /// newest segment's. When a retransmission is acknowledged cumulatively, segments that were
+    /// sent once may have waited behind it, so the echoed timestamp is used, which identifies the
+    /// copy that is answered (RFC 7323 §4.1). It is `echo`, given if SND.UNA advanced (Linux:
+    /// tcp_ack_update_rtt).
     #[inline]
     fn measure_rtt(&mut self, now: Time, delivery: &Delivery, echo: Option<Time>) -> Option<Span> {
         let (first, newest) = match (delivery.first_once, delivery.newest_once) {
@@ -385,7 +387,7 @@ impl<C: Controller> Sender<C> {
         Some(rtt)
     }
 
-    /// The recovery change of this ACK was reported: tells the controller.
+    /// Notifies the controller of a change in recovery.
     pub(super) fn tell(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
         self.call(now, observer, |controller, cx| {
             controller.on_recovery(cx, change)

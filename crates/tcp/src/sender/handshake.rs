@@ -1,4 +1,4 @@
-//! SYN and SYN-ACK.
+//! The handshake: SYN and SYN-ACK.
 
 use fullpipe_cc::Controller;
 use fullpipe_units::Time;
@@ -7,7 +7,7 @@ use super::Sender;
 use crate::wire::{Ack, AckKind, Segment};
 
 impl<C: Controller> Sender<C> {
-    /// The SYN, sent now or again.
+    /// Returns the SYN to send at `now`, for the first time or again.
     pub fn syn(&mut self, now: Time) -> Segment {
         let retransmit = self.timer.handshake(now, &mut self.rtt);
         Segment {
@@ -17,8 +17,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// An ACK that is more than that: whether it has only to do with the handshake. A request
-    /// acknowledges, too.
+    /// Processes an ACK that is a SYN-ACK or a request. Returns whether it is a SYN-ACK; a request
+    /// also acknowledges data.
     #[cold]
     pub(super) fn is_handshake(&mut self, now: Time, ack: &Ack) -> bool {
         match ack.kind {
@@ -29,7 +29,7 @@ impl<C: Controller> Sender<C> {
         ack.kind == AckKind::Syn
     }
 
-    /// The SYN-ACK: the first RTT sample, and the peer's window.
+    /// Processes the SYN-ACK: the first RTT sample, and the peer's window.
     fn on_handshake(&mut self, now: Time, ack: &Ack) {
         if self.opened.is_some() {
             return;

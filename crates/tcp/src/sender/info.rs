@@ -1,4 +1,4 @@
-//! What a sender says of itself to whoever looks: what Linux has in `tcp_info`.
+//! A sender's state for observers, like Linux's `tcp_info`.
 
 use fullpipe_cc::Controller;
 use fullpipe_units::{Bytes, Span, Time};
@@ -6,35 +6,35 @@ use fullpipe_units::{Bytes, Span, Time};
 use super::Sender;
 use crate::wire::SMSS;
 
-/// Counts are of segments.
+/// A sender's state. Counts are in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// When the handshake was done.
+    /// Time at which the handshake completed.
     pub opened: Option<Time>,
-    /// When anything was last delivered.
+    /// Time of the latest delivery.
     pub delivered_at: Time,
-    /// Sent, with those sent again.
+    /// Segments sent, including retransmissions.
     pub sent: u64,
-    /// Sent again.
+    /// Retransmissions.
     pub retransmitted: u64,
-    /// Acknowledged without a gap.
+    /// Cumulatively acknowledged data.
     pub acked: Bytes,
-    /// Sent, and not acknowledged without a gap: `tcpi_unacked`.
+    /// Segments sent and not cumulatively acknowledged: `tcpi_unacked`.
     pub unacked: u64,
-    /// Of these, acknowledged selectively.
+    /// Segments among `unacked` that are SACKed.
     pub sacked: u64,
-    /// Of these, deemed lost and not sent again.
+    /// Segments among `unacked` that are declared lost and not retransmitted.
     pub lost: u64,
-    /// How much the RTT varies (RFC 6298).
+    /// RTT variation, RTTVAR (RFC 6298).
     pub rttvar: Span,
     /// The retransmission timeout.
     pub rto: Span,
-    /// RACK has seen a segment overtake another.
+    /// Whether RACK has seen reordering.
     pub reordered: bool,
 }
 
 impl<C: Controller> Sender<C> {
-    /// What it says of itself.
+    /// Returns the sender's current state.
     pub fn info(&self) -> Info {
         Info {
             opened: self.opened,

@@ -1,5 +1,5 @@
-//! Loss: RACK's walk, tail loss probes, the retransmission timeout, and the one timer that they
-//! share.
+//! Loss detection: RACK, tail loss probes, the retransmission timeout, and the single timer that
+//! they share.
 
 use core::cmp::Reverse;
 
@@ -11,34 +11,34 @@ use crate::rtt::RttEstimator;
 use crate::sent::State;
 use crate::wire::{Ack, Block, Segment};
 
-/// How long a receiver may delay the ACK of a lone segment (RFC 8985 §7.2 TLP.max_ack_delay; Linux:
-/// TCP_RTO_MIN).
+/// Longest time by which a receiver may delay the ACK of a lone segment (RFC 8985 §7.2
+/// TLP.max_ack_delay; Linux: TCP_RTO_MIN).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
 
-/// What the timer is armed for; as in Linux one at a time.
+/// Purpose of the timer; as in Linux, it has one purpose at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TimerKind {
     None,
-    /// The SYN goes out again.
+    /// Retransmission of the SYN.
     Handshake,
-    /// RACK's reordering window ends (RFC 8985 §6.2 step 5).
+    /// End of RACK's reordering window (RFC 8985 §6.2 step 5).
     Reordering,
     /// A tail loss probe (RFC 8985 §7.2).
     Probe,
-    /// RFC 6298.
+    /// The retransmission timeout (RFC 6298).
     Rto,
 }
 
-/// The timer.
+/// The timer that loss detection and the handshake share.
 #[derive(Debug)]
 pub(super) struct Timer {
     kind: TimerKind,
     at: Time,
-    /// From when the retransmission timeout counts.
+    /// Time from which the retransmission timeout counts.
     rto_base: Time,
-    /// When RACK wants to look again.
+    /// Time at which RACK must check for losses again.
     reordering: Option<Time>,
-    /// A probe is out: (TLP.end_seq, TLP.is_retrans).
+    /// State of an unanswered probe: (TLP.end_seq, TLP.is_retrans).
     tlp: Option<(u64, bool)>,
 }
 
@@ -67,7 +67,7 @@ impl Timer {
         self.rto_base = now;
     }
 
-    /// Arms for the SYN; true when it was sent before.
+    /// Arms the timer for the SYN. Returns true if the SYN was sent before.
     pub(super) fn handshake(&mut self, now: Time, rtt: &mut RttEstimator) -> bool {
         let again = self.kind == TimerKind::Handshake;
         if again {
@@ -77,15 +77,16 @@ impl Timer {
         again
     }
 
-    /// A loss recovery begins (RFC 8985 §7.1): the segment that an unanswered probe retransmitted.
+    /// Ends the current probe because loss recovery begins (RFC 8985 §7.1). Returns the segment
+    /// that an unanswered probe retransmitted.
     pub(super) fn end_probe(&mut self) -> Option<u64> {
         self.tlp
             .take()
             .and_then(|(end, retransmit)| retransmit.then(|| end - 1))
     }
 
-    /// RFC 8985 §7.4: whether this ACK, which acknowledges something new or not, shows that the
-    /// probe repaired a loss.
+    /// Returns whether this ACK shows that the probe repaired a loss (RFC 8985 §7.4). `new` is
+    /// whether the ACK newly acknowledges data.
     #[inline]
     pub(super) fn probe_repaired(&mut self, ack: &Ack, blocks: &[Block], new: bool) -> bool {
         let Some((end, retransmit)) = self.tlp else {
@@ -103,7 +104,7 @@ impl Timer {
             true
         } else {
             if !new && blocks.is_empty() {
-                self.tlp = None; // A duplicate without SACK: both copies arrived.
+                self.tlp = None; // A duplicate ACK without SACK: both copies arrived.
             }
             false
         }
@@ -111,12 +112,12 @@ impl Timer {
 }
 
 impl<C: Controller> Sender<C> {
-    /// The handshake's timer is due, so the SYN goes out again.
+    /// Returns whether the handshake timer is due, so that the SYN must be retransmitted.
     pub fn must_resend_syn(&self, now: Time) -> bool {
         self.opened.is_none() && now >= self.timer.at
     }
 
-    /// Time passed: does what is due. Call [`transmit`](Sender::transmit) afterwards.
+    /// Processes expired timers. Call [`transmit`](Sender::transmit) afterwards.
     pub fn on_timer(
         &mut self,
         now: Time,
@@ -139,7 +140,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Arms the timer for what comes first (RFC 8985 §7.2, RFC 6298 §5).
+    /// Arms the timer for the earliest event (RFC 8985 §7.2, RFC 6298 §5).
     #[inline]
     pub(super) fn arm(&mut self, now: Time) {
         if self.una == self.next {
@@ -153,8 +154,8 @@ impl<C: Controller> Sender<C> {
         let rto = self.timer.rto_base + self.rtt.rto();
         let may_probe =
             !self.phase.repairs() && self.sacked == 0 && self.lost == 0 && self.timer.tlp.is_none();
-        // §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its timestamp
-        // gives the RTT sample that must come before the next.
+        // RFC 8985 §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its
+        // timestamp gives the RTT sample that is required before the next probe.
         if may_probe {
             let mut pto = self.rtt.srtt * 2;
             if self.next - self.una == 1 {
@@ -166,16 +167,16 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// RFC 8985 §6.2 step 5: declares lost what was sent long enough before the newest delivered
-    /// segment.
+    /// Declares lost the segments that were sent long enough before the newest delivered segment
+    /// (RFC 8985 §6.2 step 5).
     ///
-    /// First transmissions are in order of sequence and retransmissions in a queue of their own, so
-    /// each segment is looked at once, not once an ACK.
+    /// First transmissions are in order of sequence, and retransmissions are in a separate queue,
+    /// so each segment is examined once, not once per ACK.
     #[inline]
     pub(super) fn detect_losses(&mut self, now: Time, observer: &mut dyn Observer) {
         self.timer.reordering = None;
         if self.sacked == 0 && self.retransmitted.is_empty() {
-            return; // All that was sent before the newest delivered segment is acknowledged.
+            return; // Everything sent before the newest delivered segment is acknowledged.
         }
         let Some(newest) = self.rack.newest else {
             return;
@@ -220,10 +221,10 @@ impl<C: Controller> Sender<C> {
         self.timer.reordering = waits.map(|when| when + patience);
     }
 
-    /// When the last of the first transmissions left that came before `newest` and is not
-    /// delivered. What was SACKed behind it is skipped run by run.
+    /// Returns the sending time of the last undelivered first transmission before `newest`. Skips
+    /// SACKed segments run by run.
     fn latest_before(&self, newest: (Time, u64)) -> Option<Time> {
-        // Of a retransmission far below, nothing tells which first transmissions it followed.
+        // A retransmission below `judged` does not show which first transmissions it followed.
         let mut seq = if newest.1 >= self.judged {
             newest.1
         } else {
@@ -243,14 +244,14 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// When segment `seq` left, if it did once and is outstanding.
+    /// Returns the sending time of segment `seq`, if it was sent once and is outstanding.
     fn sent_once(&self, seq: u64) -> Option<Time> {
         let sent = self.window.get(seq);
         (sent.state == State::Outstanding && sent.transmissions == 1)
             .then(|| self.bursts.get(sent.burst()).sent)
     }
 
-    /// When the last of the retransmissions before `newest` left that is not answered.
+    /// Returns the sending time of the last unanswered retransmission before `newest`.
     fn latest_again_before(&self, newest: (Time, u64)) -> Option<Time> {
         let end = self
             .retransmitted
@@ -261,8 +262,8 @@ impl<C: Controller> Sender<C> {
             .map(|(_, when)| *when)
     }
 
-    /// Whether the retransmission of `seq` at `when` is the last one of a segment that is still
-    /// outstanding.
+    /// Returns whether the retransmission of `seq` at `when` is the latest copy of a segment that
+    /// is still outstanding.
     pub(super) fn is_current(&self, seq: u64, when: Time) -> bool {
         if seq < self.una {
             return false;
@@ -271,7 +272,7 @@ impl<C: Controller> Sender<C> {
         sent.state == State::Outstanding && self.bursts.get(sent.burst()).sent == when
     }
 
-    /// Segment `seq`, outstanding, is lost.
+    /// Declares the outstanding segment `seq` lost.
     pub(super) fn lose(
         &mut self,
         now: Time,
@@ -317,8 +318,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// RFC 8985 §7.3: new data if there is any and the peer has room, else the last segment again;
-    /// whatever the window.
+    /// Sends a tail loss probe (RFC 8985 §7.3), whatever the congestion window: new data if there
+    /// is any and the peer's window has room, otherwise the last segment again.
     fn send_probe(
         &mut self,
         now: Time,
@@ -341,7 +342,7 @@ impl<C: Controller> Sender<C> {
             if sent.state != State::Outstanding {
                 return;
             }
-            // The copy takes the original's place in flight: one of the two is assumed lost.
+            // The copy replaces the original in flight: one of the two is assumed lost.
             self.conn.inflight -= Bytes::new(u64::from(sent.size));
             self.bursts.leave(sent.burst());
             let ecn = self.ecn.codepoint(true);
@@ -365,7 +366,7 @@ impl<C: Controller> Sender<C> {
         self.timer.restart_rto(now);
     }
 
-    /// RFC 6298 §5.4–5.7, RFC 8985 §6.3.
+    /// Processes a retransmission timeout (RFC 6298 §5.4–5.7, RFC 8985 §6.3).
     fn on_timeout(&mut self, now: Time, observer: &mut dyn Observer) {
         self.timer.reordering = None;
         let reordering =

@@ -1,5 +1,5 @@
-//! What a sender that is done leaves to the next one, so that where a million flows come and go
-//! none asks the system for memory.
+//! Buffers that a finished sender passes on to the next one, so that a million short flows do not
+//! allocate memory each.
 
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -9,7 +9,7 @@ use fullpipe_units::Time;
 use super::Sender;
 use crate::sent::{Bursts, KEPT, SentRing};
 
-/// The memory of a sender, and nothing of what was in it.
+/// A sender's buffers, empty.
 #[derive(Debug)]
 pub struct Memory {
     pub(super) window: SentRing,
@@ -31,8 +31,8 @@ impl Default for Memory {
 }
 
 impl<C> Sender<C> {
-    /// It is done: its memory, for [another](Sender::within). What has grown for a long flow is
-    /// given back.
+    /// Returns the buffers of a finished sender, for [another one](Sender::within). Buffers that
+    /// grew for a long flow are shrunk.
     pub fn into_memory(self) -> Memory {
         let Sender {
             window,

@@ -1,11 +1,11 @@
-//! The sender: a TCP's data path around a congestion controller.
+//! The sender: TCP's data path around a congestion controller.
 //!
-//! The runner hands in ACKs and timer expiries, and after each lets the sender
-//! [transmit](Sender::transmit).
-//! - [`ack`]: what an ACK does (RFC 2018, 6298, delivery-rate sampling).
+//! The runner passes in ACKs and timer expiries, and lets the sender [transmit](Sender::transmit)
+//! after each.
+//! - [`ack`]: processing of ACKs (RFC 2018, 6298, delivery-rate sampling).
 //! - [`loss`]: RACK-TLP and the retransmission timeout (RFC 8985, 6298).
-//! - [`transmit`]: what leaves, and what stops it.
-//! - [`recovery`]: episodes, PRR, undo (RFC 9937, 2883, 4015).
+//! - [`transmit`]: sending, and the limit that stops it.
+//! - [`recovery`]: recovery episodes, PRR, undo (RFC 9937, 2883, 4015).
 
 mod ack;
 mod handshake;
@@ -38,23 +38,23 @@ use crate::rtt::RttEstimator;
 use crate::sent::{Bursts, SentRing};
 use crate::wire::SMSS;
 
-/// What a sender is made of.
+/// The parts and options of a sender.
 #[derive(Debug)]
 pub struct SenderConfig<C> {
     /// The congestion controller.
     pub controller: C,
-    /// Who moves the window in recovery.
+    /// The component that sets the window during recovery.
     pub owner: RecoveryOwner,
-    /// What there is to send.
+    /// The application.
     pub app: App,
-    /// Whether to pace.
+    /// When to pace.
     pub pacing: Pacing,
-    /// It runs on a host that [takes turns](Sender::transmit_batch): its pacer lets go what became
-    /// due in between.
+    /// Whether the sender runs on a host that [works in turns](Sender::transmit_batch). Its pacer
+    /// then releases the data that became due between turns.
     pub hosted: bool,
-    /// There, a delivery-rate sample covers this much time at least.
+    /// Minimum time that a delivery-rate sample covers on a host.
     pub rate_interval: Span,
-    /// The controller's random stream.
+    /// Random stream of the controller.
     pub rng: Rng,
 }
 
@@ -65,39 +65,40 @@ pub struct Sender<C> {
     owner: RecoveryOwner,
     rng: Rng,
     conn: Conn,
-    /// The controller's, as it stood after the last event.
+    /// The controller's decision after the last event.
     decision: Decision,
     app: App,
-    /// When the handshake was done.
+    /// Time at which the handshake completed.
     opened: Option<Time>,
 
     /// SND.UNA, SND.NXT and the right edge of the peer's window, in segments.
     una: u64,
     next: u64,
     right_edge: u64,
-    /// TS.Recent (RFC 7323 §4.3): the timestamp of the latest ACK.
+    /// TS.Recent (RFC 7323 §4.3): timestamp of the latest ACK.
     ts_recent: Time,
     window: SentRing,
     bursts: Bursts,
 
     flight: Flight,
-    /// The window was fully used when this sequence had been sent.
+    /// SND.NXT when the congestion window was last fully used.
     cwnd_limited_until: u64,
 
     rtt: RttEstimator,
     rack: Rack,
-    /// Segments SACKed, and segments lost and not retransmitted, between `una` and `next`.
+    /// Segments between `una` and `next` that are SACKed, and that are lost and not retransmitted.
     sacked: u64,
     lost: u64,
-    /// These, lowest first (RFC 6675 NextSeg); may hold some that turned out not to be lost.
+    /// The lost segments, lowest first (RFC 6675 NextSeg); may contain segments that are no longer
+    /// lost.
     to_retransmit: BinaryHeap<Reverse<u64>>,
-    /// First transmissions below this were judged: delivered or lost.
+    /// Sequence below which every first transmission is known to be delivered or lost.
     judged: u64,
-    /// Retransmissions in order of time; entries that are no longer current are skipped.
+    /// Retransmissions in order of time; outdated entries are skipped.
     retransmitted: VecDeque<(u64, Time)>,
-    /// How many there were of them.
+    /// Number of retransmissions so far.
     resent: u64,
-    /// The sequence behind the last one declared lost.
+    /// One past the last segment declared lost.
     last_lost_end: u64,
 
     phase: Phase,
@@ -111,12 +112,12 @@ pub struct Sender<C> {
 }
 
 impl<C: Controller> Sender<C> {
-    /// A sender that has not spoken yet; `now` is when it sends its SYN.
+    /// Creates a sender that sends its SYN at `now`.
     pub fn new(config: SenderConfig<C>, now: Time) -> Sender<C> {
         Sender::within(Memory::default(), config, now)
     }
 
-    /// The same, in the memory of another.
+    /// Creates a sender that reuses the buffers of a finished one.
     pub fn within(memory: Memory, config: SenderConfig<C>, now: Time) -> Sender<C> {
         let Memory {
             window,
@@ -174,8 +175,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The same, with another way to learn of marks, and with a codepoint of its own, if one is
-    /// given, in place of the controller's.
+    /// Sets the ECN feedback, and the codepoint of data; without a codepoint, the controller's.
     #[must_use]
     pub fn with_ecn(self, feedback: EcnFeedback, codepoint: Option<EcnCodepoint>) -> Sender<C> {
         Sender {
@@ -184,12 +184,12 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Whether data is ECN-capable.
+    /// Returns whether data is ECN-capable.
     pub fn is_ecn_capable(&self) -> bool {
         self.ecn.codepoint(false) != EcnCodepoint::NotEct
     }
 
-    /// Makes one call of the contract.
+    /// Calls the controller once, with the current connection state.
     #[inline]
     fn call(
         &mut self,
@@ -209,7 +209,7 @@ impl<C: Controller> Sender<C> {
         );
     }
 
-    /// Reads the controller's decision, after the calls of one event.
+    /// Reads the controller's decision after the calls of one event.
     #[inline]
     fn decide(&mut self) {
         self.decision = self.controller.decision();
@@ -238,7 +238,7 @@ impl<C: Controller> Sender<C> {
         self.conn.paced = self.pacer.rate.is_some();
     }
 
-    /// The window in force.
+    /// Returns the current congestion window.
     #[inline]
     pub fn cwnd(&self) -> Bytes {
         match &self.prr {
@@ -247,8 +247,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// When to call [`on_timer`](Sender::on_timer), if no ACK comes first. It moves with every ACK,
-    /// mostly away.
+    /// Returns the time at which to call [`on_timer`](Sender::on_timer), if no ACK arrives first.
+    /// Each ACK changes it, usually to a later time.
     #[inline]
     pub fn timer_at(&self) -> Time {
         self.decision
@@ -256,9 +256,9 @@ impl<C: Controller> Sender<C> {
             .map_or(self.timer.at(), |wake| self.timer.at().min(wake))
     }
 
-    /// When to let the sender [transmit](Sender::transmit) again, if no ACK comes first: the
-    /// pacer's gate opens, or the application will have written, or at once, when only the host
-    /// kept it from sending more.
+    /// Returns the time at which to let the sender [transmit](Sender::transmit) again, if no ACK
+    /// arrives first: when the pacer allows the next burst, when the application will have written
+    /// more, or at once if only the host kept the sender from sending more.
     #[inline]
     pub fn departure_at(&self) -> Time {
         match (self.limits.current(), self.opened) {
@@ -269,9 +269,9 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// From when on it is the host that holds the flow back, if the next ACK came at `arrival`:
-    /// since what had stopped it no longer does. A late gate of the pacer costs nothing while its
-    /// bucket gives the time back.
+    /// Returns the time from which the host limits the flow because the earlier limit no longer
+    /// applies, if the next ACK arrives at `arrival`. Pacing late costs nothing until the bucket's
+    /// credit is full.
     pub fn overdue_at(&self, arrival: Time) -> Time {
         match self.limits.current() {
             Limit::Handshake => Time::MAX,
@@ -281,7 +281,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Where the next ACK will look beside the sender itself, for a runner that fetches ahead.
+    /// Returns the addresses outside the sender that the next ACK will read, for a runner that
+    /// prefetches.
     #[inline]
     pub fn rings(&self) -> [*const (); 5] {
         let [sent, next] =
@@ -293,27 +294,27 @@ impl<C: Controller> Sender<C> {
         [sent, next, oldest, second, new]
     }
 
-    /// The connection.
+    /// Returns the state of the connection.
     pub fn conn(&self) -> &Conn {
         &self.conn
     }
 
-    /// The controller, to observe it.
+    /// Returns the controller, for observation.
     pub fn controller(&self) -> &C {
         &self.controller
     }
 
-    /// The slow-start threshold in force.
+    /// Returns the current slow-start threshold.
     pub fn ssthresh(&self) -> Bytes {
         self.decision.ssthresh
     }
 
-    /// What limits the flow, over time.
+    /// Returns the clock of the flow's limits.
     pub fn limits(&mut self) -> &mut LimitClock {
         &mut self.limits
     }
 
-    /// Everything there is to send was acknowledged.
+    /// Returns whether all data of the application has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.app.total() == Some(self.una)

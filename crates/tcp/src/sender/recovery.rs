@@ -1,5 +1,5 @@
-//! Recovery episodes: their begin and end, PRR for the controllers that leave it to us, and the
-//! undo of what was spurious.
+//! Recovery episodes: their begin and end, PRR for controllers that leave the window in recovery to
+//! the sender, and undo of spurious episodes.
 
 use core::cmp::Reverse;
 
@@ -12,37 +12,37 @@ use crate::prr::Prr;
 use crate::sent::{Sent, State};
 use crate::wire::{Ack, Block, SMSS};
 
-/// Where the sender stands.
+/// Recovery state of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// No loss is being repaired.
     Open,
-    /// Nor is here, but the window was reduced because of a mark (Linux: CWR).
+    /// No loss is being repaired, but the window was reduced because of a mark (Linux: CWR).
     Reduced,
-    /// Fast recovery.
+    /// Fast recovery (RFC 6675).
     Recovery,
     /// After a retransmission timeout.
     Loss,
 }
 
 impl Phase {
-    /// Losses are being repaired.
+    /// Returns whether losses are being repaired.
     #[inline]
     pub(super) fn repairs(self) -> bool {
         matches!(self, Phase::Recovery | Phase::Loss)
     }
 }
 
-/// The latest episode: its end, and what would show that it was spurious.
+/// The latest episode: its end, and the state that detects a spurious episode.
 #[derive(Debug, Default)]
 pub(super) struct Episode {
     /// RecoveryPoint: SND.NXT when it began (RFC 6675 §5).
     point: u64,
-    /// SND.UNA when it began; none once an undo is ruled out.
+    /// SND.UNA when it began; `None` if an undo is ruled out.
     undo_from: Option<u64>,
     /// Retransmissions not yet reported as duplicates (RFC 2883, RFC 3708).
     retransmits: u64,
-    /// When its first retransmission left (RFC 4015 RetransmitTS).
+    /// Time of its first retransmission (RFC 4015 RetransmitTS).
     first_retransmit: Option<Time>,
     /// SND.UNA at its last timeout.
     timed_out: Option<u64>,
@@ -60,7 +60,7 @@ impl Episode {
 }
 
 impl<C: Controller> Sender<C> {
-    /// Fast recovery begins. `recover_fs` is what can still be delivered (RFC 9937 §6).
+    /// Enters fast recovery. `recover_fs` is the data that can still be delivered (RFC 9937 §6).
     pub(super) fn enter_recovery(
         &mut self,
         now: Time,
@@ -68,8 +68,8 @@ impl<C: Controller> Sender<C> {
         observer: &mut dyn Observer,
     ) {
         if self.phase == Phase::Reduced && self.owner == RecoveryOwner::Prr {
-            // The window was reduced in this round trip: once is enough (RFC 3168 §6.1.2; Linux:
-            // tcp_enter_recovery).
+            // The window was already reduced in this round trip, and once is enough (RFC 3168
+            // §6.1.2; Linux: tcp_enter_recovery).
             self.phase = Phase::Recovery;
             self.episode = Episode {
                 undo_from: None,
@@ -93,12 +93,11 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Packets were marked, and the window is not being reduced yet: once a round trip (RFC 3168
-    /// §6.1.2).
+    /// Begins a reduction for marked packets, at most once per round trip (RFC 3168 §6.1.2).
     pub(super) fn reduce(&mut self, now: Time, recover_fs: Bytes, observer: &mut dyn Observer) {
         self.phase = Phase::Reduced;
         self.conn.in_recovery = self.owner == RecoveryOwner::Prr;
-        // No retransmission can show that a mark was none.
+        // A reduction for a mark has no undo: no retransmission can show that a mark was spurious.
         self.episode = Episode {
             undo_from: None,
             ..self.begin_episode()
@@ -114,7 +113,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The retransmission timer fired and its losses are marked.
+    /// Enters loss recovery after a retransmission timeout; the lost segments are already marked.
     pub(super) fn enter_loss(&mut self, now: Time, observer: &mut dyn Observer) {
         let again = self.phase == Phase::Loss && self.episode.timed_out == Some(self.una);
         let episode = Episode {
@@ -122,14 +121,14 @@ impl<C: Controller> Sender<C> {
             ..self.begin_episode()
         };
         self.episode = match self.phase {
-            // Another timeout of one segment reduces nothing more: still the same episode, all of
-            // it spurious or none.
+            // Another timeout of the same segment reduces nothing further. It belongs to the same
+            // episode, which is spurious as a whole or not at all.
             Phase::Loss if again => Episode {
                 point: self.next,
                 ..self.episode
             },
             Phase::Open | Phase::Loss => episode,
-            // What was reduced already can't be undone as one piece.
+            // The earlier reduction and this one can't be undone together.
             Phase::Recovery | Phase::Reduced => Episode {
                 undo_from: None,
                 ..episode
@@ -141,7 +140,7 @@ impl<C: Controller> Sender<C> {
         self.tell(now, Recovery::Timeout { again }, observer);
     }
 
-    /// Everything outstanding at the start of the episode was acknowledged.
+    /// Ends the episode: everything outstanding at its start was acknowledged.
     pub(super) fn exit_recovery(&mut self, now: Time, observer: &mut dyn Observer) {
         let repaired = self.phase.repairs();
         self.leave(now, Recovery::Exit, observer);
@@ -150,10 +149,10 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The episode is over, but segments sent since it began were lost too: that is congestion anew
-    /// (RFC 5681 §3.2), so the next episode begins with the same ACK (Linux:
-    /// tcp_fastretrans_alert). A controller with a recovery of its own stays in it, as Linux's BBR
-    /// does, which looks only at the state that an ACK leaves behind.
+    /// Ends the episode and begins the next one with the same ACK: segments sent since the episode
+    /// began were also lost, which is new congestion (RFC 5681 §3.2; Linux: tcp_fastretrans_alert).
+    /// A controller with its own recovery stays in it, as Linux's BBR does, which sees only the
+    /// state after an ACK.
     pub(super) fn next_episode(
         &mut self,
         now: Time,
@@ -169,12 +168,12 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Whether a segment that was declared lost is still to be delivered (Linux: lost_out).
+    /// Returns whether a segment that was declared lost is not yet delivered (Linux: lost_out).
     pub(super) fn is_repairing(&self) -> bool {
         self.lost > 0 || self.retransmissions_out() > 0
     }
 
-    /// Retransmissions that may still be on the way (Linux: retrans_out).
+    /// Returns the number of retransmissions that may still be in flight (Linux: retrans_out).
     fn retransmissions_out(&self) -> u64 {
         self.retransmitted
             .iter()
@@ -182,12 +181,13 @@ impl<C: Controller> Sender<C> {
             .count() as u64
     }
 
-    /// An episode from here on. While retransmissions of the one before may still be answered,
-    /// their timestamps prove nothing about this one: the first of them remains the mark (Linux:
-    /// retrans_stamp and tcp_any_retrans_done).
+    /// Returns an episode that begins now. While retransmissions of the previous episode may still
+    /// be answered, their timestamps prove nothing about this one, so the time of the first of them
+    /// is kept (Linux: retrans_stamp and tcp_any_retrans_done).
     fn begin_episode(&mut self) -> Episode {
-        // A probe's copy of what arrived will be reported as a duplicate, and must not pass for one
-        // of the retransmissions to come.
+        // If a probe retransmitted a segment that had arrived, the receiver will report a
+        // duplicate. It is counted here, so that its DSACK is not taken for that of a later
+        // retransmission.
         let observer = self
             .timer
             .end_probe()
@@ -207,11 +207,12 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Whether the episode under way is over.
+    /// Returns whether the current episode is over.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
-        // A reduction lasts until the first segment sent after it is acknowledged, the one with CWR
-        // (Linux: tcp_fastretrans_alert): earlier ACKs may still echo the mark that it answers.
+        // A reduction lasts until the first segment sent after it, which carries CWR, is
+        // acknowledged (Linux: tcp_fastretrans_alert): earlier ACKs may still echo the mark that
+        // caused it.
         if self.phase == Phase::Reduced {
             self.una > self.episode.point()
         } else {
@@ -219,7 +220,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Undo: the losses of the episode were none.
+    /// Undoes the episode: its losses were spurious.
     pub(super) fn undo(&mut self, now: Time, observer: &mut dyn Observer) {
         self.episode.undo_from = None;
         while let Some(Reverse(seq)) = self.to_retransmit.pop() {
@@ -249,10 +250,10 @@ impl<C: Controller> Sender<C> {
         self.tell(now, change, observer);
     }
 
-    /// Whether this ACK, whose deliveries are counted already, shows that the episode was spurious:
-    /// all its retransmissions came as duplicates (DSACK, RFC 2883), or an ACK of retransmitted
-    /// data echoes a timestamp from before the retransmission (Eifel, RFC 3522). `head` is what
-    /// SND.UNA was.
+    /// Returns whether this ACK, whose deliveries are already counted, shows that the episode was
+    /// spurious: all its retransmissions were reported as duplicates (DSACK, RFC 2883), or an ACK
+    /// of retransmitted data echoes a timestamp from before the retransmission (Eifel, RFC 3522).
+    /// `head` is the record of the segment that was at SND.UNA.
     #[inline]
     pub(super) fn detect_spurious(
         &mut self,
@@ -269,7 +270,8 @@ impl<C: Controller> Sender<C> {
             return false;
         };
         if ack.dsack && blocks[0].start >= undo_from && self.episode.retransmits > 0 {
-            // Of what is still known, only retransmissions count; the network duplicates too.
+            // Count only retransmissions among the known segments; the network duplicates packets,
+            // too.
             let again = |seq: &u64| *seq < self.una || self.window.get(*seq).transmissions > 1;
             let reported = (blocks[0].start..blocks[0].end.min(self.next))
                 .filter(again)
@@ -282,8 +284,8 @@ impl<C: Controller> Sender<C> {
         let late = head.is_some_and(|head| head.transmissions > 1) && ack.echo < first_retransmit;
         match self.phase {
             Phase::Open | Phase::Reduced => false,
-            // As long as other retransmissions are out, one of them may have been needed (Linux:
-            // tcp_try_undo_partial).
+            // While other retransmissions are in flight, one of them may have been necessary
+            // (Linux: tcp_try_undo_partial).
             Phase::Recovery if late && self.retransmissions_out() == 0 => {
                 self.rack.on_late_original();
                 true

@@ -1,4 +1,4 @@
-//! What leaves: new segments and retransmissions, one by one until something stops the sender.
+//! Sending: new segments and retransmissions, one by one until a limit stops the sender.
 
 use core::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use crate::sent::{Sent, State};
 use crate::wire::{SMSS, Segment};
 
 impl<C: Controller> Sender<C> {
-    /// Sends what may be sent at `now`.
+    /// Sends everything that may be sent at `now`.
     #[inline]
     pub fn transmit(&mut self, now: Time, observer: &mut dyn Observer, emit: impl FnMut(Segment)) {
         if let Some(limit) = self.release::<false>(now, 0, observer, emit) {
@@ -19,8 +19,9 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Sends what may be sent at `now`, up to `most` segments, as a host does it in a turn; then
-    /// waits for what [`departure_at`](Sender::departure_at) says. The runner sets the limit.
+    /// Sends up to `most` of the segments that may be sent at `now`, as one turn of a host. Returns
+    /// the limit that stopped it, for the runner to record; call again at
+    /// [`departure_at`](Sender::departure_at).
     pub fn transmit_batch(
         &mut self,
         now: Time,
@@ -31,7 +32,8 @@ impl<C: Controller> Sender<C> {
         self.release::<true>(now, most, observer, emit)
     }
 
-    /// Sends until something stops it, and says what; nothing before the handshake is done.
+    /// Sends until a limit stops it and returns that limit; sends nothing before the handshake
+    /// completes.
     #[inline]
     fn release<const HOSTED: bool>(
         &mut self,
@@ -94,14 +96,14 @@ impl<C: Controller> Sender<C> {
         Some(limit)
     }
 
-    /// What follows when `limit` stops it.
+    /// Updates the pacer and the application-limited state when `limit` stops the sender.
     #[inline(always)] // a part of `release`
     fn stop_sending(&mut self, now: Time, limit: Limit, cwnd: Bytes) {
         if self.conn.paced {
             self.pacer.end_burst(now);
             self.conn.next_departure = self.pacer.next.max(now);
         }
-        // No whole segment fits any more: Linux counts windows in packets.
+        // No whole segment fits any more; Linux counts windows in packets.
         let used_up = self.conn.inflight + SMSS > cwnd;
         if limit == Limit::Application && used_up {
             self.cwnd_limited_until = self.next;
@@ -111,7 +113,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Nothing can follow at once: the burst is full, or the window, or there is no more to send.
+    /// Returns whether no segment can follow at once: the burst or the window is full, or no data
+    /// remains.
     #[inline]
     fn ends_burst(&self, cwnd: Bytes, written: u64) -> bool {
         !self.pacer.is_in_burst()
@@ -119,8 +122,8 @@ impl<C: Controller> Sender<C> {
             || self.next >= written.min(self.right_edge)
     }
 
-    /// Sends the next segment; `push` says, when it has left, whether a burst ends with it, or what
-    /// was written at once.
+    /// Sends the next segment. `push` is called after it has left and returns whether the segment
+    /// has PSH: it ends a burst, or data that was written at once.
     #[inline]
     pub(super) fn send_new(
         &mut self,
@@ -185,7 +188,7 @@ impl<C: Controller> Sender<C> {
         });
     }
 
-    /// A segment that leaves at `now` for the first time.
+    /// Returns a segment that leaves at `now` for the first time.
     #[inline]
     pub(super) fn segment(&self, now: Time, seq: u64, size: u16) -> Segment {
         Segment {
@@ -202,7 +205,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
+    /// Counts segment `seq` in flight, takes its snapshot and notifies the controller.
     #[inline]
     pub(super) fn depart(
         &mut self,
@@ -231,7 +234,7 @@ impl<C: Controller> Sender<C> {
         });
     }
 
-    /// The lowest lost segment that was not retransmitted.
+    /// Returns the lowest lost segment that was not retransmitted.
     pub(super) fn next_lost(&mut self) -> Option<u64> {
         while let Some(&Reverse(seq)) = self.to_retransmit.peek() {
             if seq >= self.una && self.window.get(seq).state == State::Lost {

@@ -1,4 +1,4 @@
-//! The order and the arguments of the contract's calls.
+//! The order and the arguments of the calls to the controller.
 
 use crate::script::{Bench, Event, Setup, Test, segments, transfer};
 use fullpipe_tcp::App;

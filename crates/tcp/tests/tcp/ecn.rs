@@ -1,4 +1,4 @@
-//! Marks: how receivers report them, and senders answer once a round trip.
+//! ECN marks: the receiver's reports, and the sender's reaction, at most one per round trip.
 
 use fullpipe_cc::{EcnCodepoint, NoObserver};
 use fullpipe_tcp::{Ack, AckKind, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
@@ -30,14 +30,14 @@ fn segment(seq: u64, ce: bool) -> Segment {
     }
 }
 
-/// A receiver past its quick ACKs: 16 segments came.
+/// Returns a receiver past its quick ACKs: 16 segments have arrived.
 fn receiver(feedback: EcnFeedback) -> Receiver {
     let mut receiver = Receiver::new(POLICY, segments(1000)).with_ecn_feedback(feedback);
     (0..16).for_each(|seq| receiver.on_segment(Time::ZERO, &segment(seq, false), |_, _, _| ()));
     receiver
 }
 
-/// What it says, (next, ecn) of each ACK.
+/// Returns (next, ecn) of each ACK with which the receiver answers.
 fn says(receiver: &mut Receiver, segment: &Segment) -> Vec<(u64, u8)> {
     let mut said = Vec::new();
     receiver.on_segment(Time::ZERO + ms(20.0), segment, |_, ack, _| {
@@ -50,7 +50,7 @@ fn says(receiver: &mut Receiver, segment: &Segment) -> Vec<(u64, u8)> {
 fn exact_feedback_counts_every_marked_arrival() {
     let mut receiver = receiver(EcnFeedback::Accurate);
     let mut said = Vec::new();
-    // In order, out of order, a duplicate, and the hole's filling.
+    // In order, out of order, a duplicate, and the segment that fills the hole.
     for (seq, ce) in [
         (16, true),
         (17, true),
@@ -92,7 +92,7 @@ fn classic_feedback_repeats_itself_until_the_sender_has_reduced() {
             },
         ));
     }
-    // RFC 3168 §6.1.3; the last packet ends the old echo and begins a new one.
+    // RFC 3168 §6.1.3: the last packet ends the old echo and starts a new one.
     assert_eq!(said, [(18, 1), (20, 1), (22, 0), (24, 1)]);
 }
 
@@ -133,8 +133,8 @@ fn marks_reduce_the_window_once_a_round_trip() {
          200 < ack 11 ce 5
          200 > 15",
     );
-    // PRR sends one for two down to five in flight; the first segment of the new window, 10, ends
-    // the episode.
+    // PRR sends one segment for every two ACKed, down to five in flight. The first segment of the
+    // new window, 10, ends the episode.
     assert_eq!(
         bench.calls(),
         [
@@ -156,7 +156,7 @@ fn marks_reduce_the_window_once_a_round_trip() {
     assert_eq!(
         bench.calls(),
         ["enter ecn", "ack"],
-        "and so again in the next"
+        "and again in the next round trip"
     );
 }
 
@@ -183,7 +183,7 @@ fn the_controller_learns_how_many() {
     assert_eq!(
         bench.last_ack().rate.delivered_ce,
         segments(8),
-        "since 11 left, with one mark known"
+        "since 11 left, when one mark was known"
     );
 }
 
@@ -244,7 +244,7 @@ fn marks_of_an_ack_that_acknowledges_nothing_are_kept_for_the_next() {
     assert_eq!(bench.last_ack().ecn.ce_packets, 1);
 }
 
-/// A classic flow, halved by marks.
+/// Returns a classic ECN flow whose window marks halve.
 fn classic(n: u64) -> Setup {
     Setup {
         ecn: EcnFeedback::Classic,
@@ -268,7 +268,7 @@ fn an_echo_reduces_once_and_is_answered_with_cwr() {
     let mut sent = Vec::new();
     for (at, next) in acks {
         bench.pass(bench.at(at), true);
-        // Every ACK says it until segment 10, which says CWR, has arrived.
+        // Every ACK carries ECE until segment 10, which carries CWR, has arrived.
         let ecn = u8::from(next <= 10);
         let echo = bench.at(if next <= 10 { 0.0 } else { 100.0 });
         bench.receive(
@@ -296,7 +296,7 @@ fn an_echo_reduces_once_and_is_answered_with_cwr() {
     assert_eq!(
         bench.last_ack().ecn.ce_bytes,
         None,
-        "RFC 3168 says nothing of numbers"
+        "RFC 3168 does not report numbers of marks"
     );
     let new: Vec<(u64, bool)> = sent[10..13]
         .iter()
@@ -360,7 +360,7 @@ fn data_is_capable_and_retransmissions_are_if_marks_are_counted() {
     assert_eq!(
         closed.sent()[0].1.ecn,
         EcnCodepoint::NotEct,
-        "a SYN is not (RFC 3168 §6.1.1)"
+        "a SYN is not ECN-capable (RFC 3168 §6.1.1)"
     );
 }
 
@@ -459,7 +459,7 @@ fn what_is_reduced_by_a_mark_is_not_undone() {
 }
 
 proptest! {
-    /// Whichever way they are reported: what the sender counts is what was marked, though ACKs are
+    /// With each kind of feedback, the sender counts exactly the marked packets, although ACKs are
     /// lost.
     #[test]
     fn counts_are_exact(
@@ -476,7 +476,7 @@ proptest! {
         let (mut marked, mut acks) = (0, 0);
         while !bench.sender.is_done() {
             let sent = bench.sent();
-            prop_assert!(!sent.is_empty(), "it hangs");
+            prop_assert!(!sent.is_empty(), "the transfer hangs");
             bench.now += ms(50.0);
             let mut answers = Vec::new();
             let mut keep = |at: Time, ack: Ack, _: &[fullpipe_tcp::Block]| answers.push((at, ack));
@@ -490,8 +490,8 @@ proptest! {
             let last = answers.len() - 1;
             for (i, (_, ack)) in answers.iter().enumerate() {
                 acks += 1;
-                // With the echo of DCTCP a lost ACK takes its part along; the last one of a round
-                // always comes.
+                // With DCTCP's echo, a lost ACK loses its part of the count. The last ACK of a
+                // round always arrives.
                 if dctcp || i == last || !lost[acks % lost.len()] {
                     bench.now = bench.now.max(ack.sent);
                     bench.sender.on_ack(bench.now, ack, &[], &mut NoObserver);

@@ -26,8 +26,8 @@ fn a_lost_syn_is_sent_again_after_one_two_and_four_seconds() {
          7000 > rsyn
          7050 -",
     );
-    // The timestamp echoed tells which of them is answered (RFC 7323 §4), so Karn's rule doesn't
-    // forbid the sample, and the timeout is back to what follows from it.
+    // The echoed timestamp identifies the SYN that is answered (RFC 7323 §4), so Karn's algorithm
+    // permits the sample, and the timeout follows from it again.
     bench.play(
         "7100 < syn-ack ts 7000
          7100 > 0-9

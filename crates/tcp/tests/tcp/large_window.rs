@@ -1,4 +1,4 @@
-//! A large window of which every second segment is lost, with and without reordering.
+//! A large window in which every second segment is lost, with and without reordering.
 
 use std::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use fullpipe_cc::{NoObserver, RecoveryOwner};
 use fullpipe_tcp::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
 use fullpipe_units::{Rng, Span, Time};
 
-/// A window of `n` segments, of which every second is lost once, is sent, repaired and
-/// acknowledged; an ACK for each. Gives the count of retransmissions.
+/// Sends a window of `n` segments, loses every second one once, and repairs the losses; the
+/// receiver acknowledges every segment. Returns the number of retransmissions.
 fn repair(n: u64, reordered: bool) -> usize {
     let config = SenderConfig {
         controller: Test {
@@ -35,10 +35,13 @@ fn repair(n: u64, reordered: bool) -> usize {
     let mut again = 0;
     while !sender.is_done() {
         now += ms(100.0);
-        assert!(now < Time::ZERO + Span::from_secs(60), "it goes on");
+        assert!(
+            now < Time::ZERO + Span::from_secs(60),
+            "the transfer does not end"
+        );
         let mut next = VecDeque::new();
         if reordered && flight.len() > 10 && flight[0].seq == 0 && !flight[0].retransmit {
-            // Reordering once seen, every ACK looks for what may still be late.
+            // Once reordering was seen, every ACK searches for segments that may still arrive late.
             flight.swap(0, 2);
             flight[2].retransmit = true;
         }
@@ -66,7 +69,7 @@ fn repair(n: u64, reordered: bool) -> usize {
 #[test]
 fn each_lost_segment_is_sent_again_once() {
     for reordered in [false, true] {
-        // Of segments 0 to 20 001 the even ones, but for the one that comes late.
+        // The even segments among 0 to 20,001, except the one that arrives late.
         assert_eq!(
             repair(20_000, reordered),
             10_001 - usize::from(reordered),

@@ -1,4 +1,4 @@
-//! What limits the flow, over time.
+//! The limits of a flow over time.
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
 use fullpipe_tcp::{App, LIMITS, Limit};
@@ -68,7 +68,7 @@ fn pacing_is_a_limit() {
     assert_eq!(
         bench.limit(),
         Limit::Cwnd,
-        "the window was full when the last of them left"
+        "the window was full when the last segment left"
     );
 }
 
@@ -84,7 +84,7 @@ fn the_receive_window_blocks_exactly_at_its_right_edge() {
         "100 < ack 1 win 4
          110 < ack 2 win 4
          110 > 5
-         120 < ack 3 win 1       // a right edge does not move left
+         120 < ack 3 win 1       // the right edge never moves left
          130 < ack 3 win 4
          130 > 6",
     );

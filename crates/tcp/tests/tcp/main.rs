@@ -1,5 +1,5 @@
-//! Sender and receiver in scripted exchanges, each file a rule or an RFC's; what holds in all of
-//! them is in `property`.
+//! Sender and receiver in scripted exchanges; each file tests one mechanism or RFC. The invariants
+//! of all exchanges are in `property`.
 
 mod contract_order;
 mod ecn;

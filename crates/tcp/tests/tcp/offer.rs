@@ -1,5 +1,5 @@
-//! A window that a controller decides: the right edge never retreats, and what the controller is
-//! told.
+//! A window that a controller decides: the right edge never retreats, and the controller receives
+//! the right arguments.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ const POLICY: AckPolicy = AckPolicy {
     coalesce: Span::ZERO,
 };
 
-/// Decides what it is told to, and keeps what it hears.
+/// A controller that returns the window set by the test and records its calls.
 #[derive(Clone, Debug, Default)]
 struct Puppet(Arc<Mutex<(Bytes, Vec<Arrival>)>>);
 
@@ -49,7 +49,7 @@ fn at(millis: f64) -> Time {
     Time::ZERO + ms(millis)
 }
 
-/// Segment `seq` that left at `sent` and echoes `echo`, both in milliseconds.
+/// Returns segment `seq`, sent at `sent` and echoing `echo`, both in milliseconds.
 fn segment(seq: u64, sent: f64, echo: f64) -> Segment {
     let (sent, echo) = (at(sent), at(echo));
     let ecn = fullpipe_cc::EcnCodepoint::NotEct;
@@ -67,7 +67,7 @@ fn segment(seq: u64, sent: f64, echo: f64) -> Segment {
     }
 }
 
-/// What a receiver answers at `now`, in milliseconds.
+/// Returns the ACKs of a receiver for a segment that arrives at `now`, in milliseconds.
 fn answers(receiver: &mut Receiver, now: f64, segment: &Segment) -> Vec<Ack> {
     let mut acks = Vec::new();
     receiver.on_segment(at(now), segment, |_, ack, _| acks.push(ack));
@@ -96,13 +96,13 @@ fn a_smaller_window_is_reached_as_data_arrives() {
     assert_eq!(
         answers(&mut receiver, 30.0, &segment(12, 25.0, 21.0))[0].window,
         50,
-        "a larger one at once"
+        "a larger window applies at once"
     );
     puppet.set(1000);
     assert_eq!(
         answers(&mut receiver, 31.0, &segment(13, 26.0, 21.0))[0].window,
         100,
-        "not more than the buffer"
+        "no more than the buffer"
     );
 }
 
@@ -131,12 +131,12 @@ fn the_first_segment_that_echoes_a_timestamp_gives_the_round_trip() {
             ..segment(0, 0.0, 0.0)
         },
     );
-    // Three segments answer the SYN-ACK of 1 ms; their ACKs leave at 41.2, 41.6 and 43.0 ms, within
-    // two ticks.
+    // Three segments answer the SYN-ACK sent at 1 ms. Their ACKs leave at 41.2, 41.6 and 43.0 ms,
+    // within two ticks.
     for (seq, now) in [(0, 41.2), (1, 41.6), (2, 43.0)] {
         answers(&mut receiver, now, &segment(seq, now - 20.0, 1.0));
     }
-    // The first two of those are one timestamp, which counts from its first use.
+    // The first two ACKs share one timestamp, which counts from its first use.
     for (seq, now, echo) in [
         (3, 81.2, 41.2),
         (4, 81.6, 41.6),
@@ -166,8 +166,8 @@ fn what_is_below_the_highest_and_sent_later_is_a_retransmission() {
     let puppet = Puppet::default();
     puppet.set(20);
     let mut receiver = receiver(&puppet, POLICY);
-    // RFC 9840 §4.3: SEG.SEQ < RCV.HGH and TSV.SEQ > TSV.HGH. Segment 1 comes late, 2 is lost and
-    // repaired.
+    // RFC 9840 §4.3: SEG.SEQ < RCV.HGH and TSV.SEQ > TSV.HGH. Segment 1 arrives late; segment 2 is
+    // lost and repaired.
     for (seq, sent) in [
         (0, 10.0),
         (3, 13.0),
@@ -213,8 +213,8 @@ fn a_sender_that_does_not_use_the_window_up_is_told_apart() {
 }
 
 proptest! {
-    /// Whatever the controller decides and whatever the network does, the right edge never moves
-    /// left, and the buffer is never exceeded.
+    /// The right edge never moves left and the buffer is never exceeded, whatever the controller
+    /// decides and the network does.
     #[test]
     fn the_right_edge_never_retreats(
         steps in prop::collection::vec((0_u64..40, 0_u64..1_000, 0_u64..30, 0_u64..60), 1..400),
@@ -228,8 +228,8 @@ proptest! {
         for (ahead, window, wait, echo) in steps {
             puppet.set(window);
             now += wait as f64 / 7.0;
-            // Mostly the next segments, some far ahead, some of the past: a sender that keeps to
-            // the edge.
+            // Usually the next segments, some far ahead, some from the past: a sender that respects
+            // the right edge.
             let seq = (base + ahead).saturating_sub(5).min(u64::max(edge, 1) - 1);
             base = base.max(seq / 2);
             let segment = segment(seq, f64::max(now - 20.0, 0.0), f64::max(now - echo as f64, 0.0));
@@ -244,7 +244,7 @@ proptest! {
         prop_assert!(seen > 0 || every > 1 || coalesce > 0);
     }
 
-    /// A transfer completes, though its window jumps about.
+    /// A transfer completes although its window changes abruptly.
     #[test]
     fn a_transfer_completes_under_any_window(windows in prop::collection::vec(0_u64..60, 1..40), every in 1_u32..3) {
         let puppet = Puppet::default();
@@ -258,7 +258,7 @@ proptest! {
         let mut acks = Vec::new();
         receiver.on_segment(now, &sender.syn(now), |_, ack, _| acks.push(ack));
         for round in 0.. {
-            prop_assert!(round < 10_000, "it hangs");
+            prop_assert!(round < 10_000, "the transfer hangs");
             now += ms(20.0);
             let mut sent = Vec::new();
             for ack in acks.drain(..) {

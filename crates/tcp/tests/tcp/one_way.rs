@@ -1,11 +1,11 @@
-//! The one-way delay, from the two timestamps of an ACK.
+//! The one-way delay, computed from the two timestamps of an ACK.
 
 use crate::script::{Bench, Setup, ms, transfer};
 use fullpipe_tcp::{Ack, AckKind, Block};
 use fullpipe_units::Time;
 
-/// An ACK for everything below `next`, sent at `sent` for a segment of time 0, both in
-/// milliseconds.
+/// Returns an ACK of everything below `next`, sent at `sent` milliseconds, for a segment sent at
+/// time 0.
 fn ack(bench: &Bench, next: u64, sent: f64) -> Ack {
     Ack {
         next,

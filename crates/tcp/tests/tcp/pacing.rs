@@ -1,4 +1,4 @@
-//! Pacing in send quanta. The rate makes a segment last a millisecond.
+//! Pacing in send quanta. At the rate of these tests, a segment takes one millisecond.
 
 use crate::script::{Bench, Setup, Test, ms, segments};
 use fullpipe_tcp::{App, Pacing};
@@ -17,7 +17,7 @@ fn paced(cwnd: u64, quantum: u64) -> Setup {
 fn a_quantum_leaves_at_once_and_is_then_paid_for() {
     let mut bench = Bench::open(paced(100, 4));
     bench.play(
-        " 0 > 0-11               // the first ten are free, and so is the burst that begins among them
+        " 0 > 0-11               // the first ten are unpaced, and so is the burst that begins among them
           4 > 12-15
           8 > 16-19
          12 > 20-23",
@@ -44,7 +44,7 @@ fn a_late_burst_is_given_back_half_of_its_length_at_most() {
          100 < ack 2
          100 > 12-13             // 96 ms late: costs 1 ms instead of 2
          100.2 < ack 4
-         101 > 14-15             // in time: costs 2
+         101 > 14-15             // in time: costs 2 ms
          101.5 < ack 8
          103 > 16-17
          105 > 18-19",
@@ -65,7 +65,7 @@ fn a_burst_that_the_window_cuts_short_pays_for_what_left() {
 
 #[test]
 fn a_burst_of_several_ends_with_a_push() {
-    // The window lets thirteen go, so the fourth burst has one segment, which needs none.
+    // The window allows thirteen segments, so the fourth burst has one segment, which needs no PSH.
     let mut bench = Bench::open(paced(13, 4));
     bench.pass(bench.at(10.0), true);
     let pushed: Vec<u64> = bench
@@ -75,7 +75,8 @@ fn a_burst_of_several_ends_with_a_push() {
         .map(|(_, s)| s.seq)
         .collect();
     assert_eq!(pushed, [3, 7, 11]);
-    // Here it has two: full or not, there is no more to come.
+    // Here the fourth burst has two segments: full or not, it ends with PSH, since nothing can
+    // follow.
     let mut bench = Bench::open(paced(14, 4));
     bench.pass(bench.at(10.0), true);
     assert!(
@@ -88,7 +89,7 @@ fn a_burst_of_several_ends_with_a_push() {
 
 #[test]
 fn the_rate_does_not_drift() {
-    // An RTT beyond the test, so that no timer intervenes.
+    // The RTT exceeds the test's duration, so that no timer intervenes.
     let mut bench = Bench::open(Setup {
         rtt: 60_000.0,
         window: 100_000,
@@ -127,7 +128,7 @@ fn pacing_on_derives_a_rate_from_the_window() {
         pacing: Pacing::On,
         ..Setup::fixed(20, App::Unlimited)
     });
-    // Below half of ssthresh twice the window an RTT: 0.4 segments a millisecond, 2 in 5.
+    // Below half of ssthresh, twice the window per RTT: 0.4 segments per millisecond, 2 in 5 ms.
     bench.play(
         " 0 > 0-9
           5 > 10-11

@@ -1,6 +1,6 @@
-//! Sender and receiver joined by a path that loses, delays, reorders and duplicates: whatever it
-//! does, the transfer completes, and the sender's books agree with a model that is kept outside
-//! from what it emits and is told.
+//! Sender and receiver joined by a path that loses, delays, reorders and duplicates packets.
+//! Whatever the path does, the transfer completes, and the sender's state agrees with a model that
+//! observes only the segments it emits and the calls to its controller.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ use fullpipe_tcp::{
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use proptest::prelude::*;
 
-/// A path and what crosses it.
+/// A path and the flow that crosses it.
 #[derive(Clone, Debug)]
 struct World {
     seed: u64,
     bytes: u64,
     window: u32,
-    /// The window tunes itself.
+    /// Whether the receive window is auto-tuned.
     tuned: bool,
     cwnd: u64,
     owner: RecoveryOwner,
     reduces: bool,
     paced: bool,
-    /// An algorithm of the registry, not a scripted controller.
+    /// An algorithm of the registry that replaces the scripted controller.
     algorithm: Option<&'static Descriptor>,
     loss: f64,
     ack_loss: f64,
@@ -37,7 +37,7 @@ struct World {
     late: f64,
     marks: f64,
     feedback: EcnFeedback,
-    /// Milliseconds.
+    /// Delays are in milliseconds.
     delay: u64,
     jitter: u64,
     coalesce: u64,
@@ -76,7 +76,7 @@ fn worlds() -> impl Strategy<Value = World> {
         } else {
             RecoveryOwner::Own
         };
-        // Some paths only lose, some only reorder.
+        // Some paths only lose packets, some only reorder them.
         let (loss, ack_loss) = if clean == 0 {
             (0.0, 0.0)
         } else {
@@ -106,7 +106,7 @@ fn worlds() -> impl Strategy<Value = World> {
     })
 }
 
-/// What tells one transmission from all others.
+/// Values that identify a transmission uniquely.
 type Key = (Time, Bytes, Bytes, Bytes);
 
 fn key(packet: &Snapshot) -> Key {
@@ -120,7 +120,7 @@ enum State {
     Delivered,
 }
 
-/// The books, kept from outside.
+/// The model of the sender's state, kept outside the sender.
 #[derive(Debug, Default)]
 struct Model {
     sent: BTreeMap<u64, (Key, Bytes, State)>,
@@ -153,23 +153,23 @@ impl Model {
         self.sent = self.sent.split_off(&self.una);
     }
 
-    /// Replays the calls of one step, which emitted these segments.
+    /// Replays the calls of one step, in which the sender emitted these segments.
     fn replay(&mut self, events: &[Event], emitted: &[Segment]) {
         let mut emitted = emitted.iter();
         let mut names = String::new();
         for event in events {
             match &event.call {
                 Call::Sent(packet) => {
-                    let segment = emitted.next().expect("what was told was sent");
+                    let segment = emitted.next().expect("every reported packet was sent");
                     let size = Bytes::new(u64::from(segment.size));
                     let before = self
                         .sent
                         .insert(segment.seq, (key(packet), size, State::Outstanding));
                     match before {
-                        // A probe's copy stands for the original.
+                        // The probe's copy replaces the original.
                         Some((_, size, State::Outstanding)) => self.inflight -= size,
                         Some((_, _, state)) => {
-                            assert_eq!(state, State::Lost, "only what was lost goes again")
+                            assert_eq!(state, State::Lost, "only lost segments are sent again")
                         }
                         None => assert!(!segment.retransmit),
                     }
@@ -216,11 +216,11 @@ impl Model {
             assert_eq!(event.conn.inflight, self.inflight, "{event:?}");
             assert_eq!(event.conn.lost, self.lost);
             assert!(event.conn.next_departure >= event.now);
-            // A controller's own timer has no place among the others.
+            // A controller's own timer may fire anywhere in the order.
             let name = event.name().filter(|_| !matches!(event.call, Call::Timer));
             names.extend(name.map(|name| name.chars().next().unwrap_or('?')));
         }
-        assert_eq!(emitted.next(), None, "what was sent was told");
+        assert_eq!(emitted.next(), None, "every sent packet was reported");
         let sum: Bytes = self
             .sent
             .values()
@@ -232,14 +232,14 @@ impl Model {
     }
 }
 
-/// `s`purious, `l`ost, `e`nter, `a`ck, e`x`it (also an `e`) and `t`imeout: what one step may call,
-/// in order.
+/// Returns whether the calls of one step are in a permitted order: `s`purious, `l`ost, `e`nter,
+/// `a`ck, e`x`it (which also begins with `e`) and `t`imeout.
 fn in_order(names: &str) -> bool {
     let rest = names
         .strip_prefix('s')
         .unwrap_or(names)
         .trim_start_matches('l');
-    // Exit and Enter before the ACK when one episode follows another; behind it Exit, or Enter and
+    // Before the ACK: Exit and Enter if one episode follows another. After it: Exit, or Enter and
     // Exit of a repair.
     let (before, behind) = rest.split_once('a').unwrap_or((rest, ""));
     ["", "e", "ee", "t"].contains(&before) && ["", "e", "ee"].contains(&behind)
@@ -256,11 +256,11 @@ struct Simulation {
     now: Time,
     sender: Sender<Test>,
     receiver: Receiver,
-    /// Of what the receiver has offered.
+    /// Right edge of the window that the receiver has advertised.
     right_edge: u64,
     model: Model,
     seen: usize,
-    /// By time and number.
+    /// Packets in flight, by arrival time and number.
     path: BTreeMap<(Time, u64), Arrival>,
     number: u64,
     steps: u64,
@@ -342,7 +342,7 @@ impl Simulation {
         for segment in segments {
             assert!(
                 segment.syn || segment.seq < self.right_edge,
-                "nothing beyond the window: {segment:?}"
+                "nothing is sent beyond the window: {segment:?}"
             );
             let copies = 1 + u64::from(self.rng.chance(self.world.duplicates));
             for _ in 0..copies {
@@ -359,11 +359,11 @@ impl Simulation {
         for (at, ack, blocks) in acks {
             assert!(at >= self.now, "an ACK leaves when it is due");
             let right_edge = ack.next + u64::from(ack.window);
-            // A SYN that comes again is answered as the first one.
+            // A repeated SYN is answered like the first one.
             let again = ack.kind == AckKind::Syn;
             assert!(
                 again || right_edge >= self.right_edge,
-                "what was offered stays offered: {ack:?}"
+                "the right edge never moves left: {ack:?}"
             );
             self.right_edge = self.right_edge.max(right_edge);
             let at = at + self.delay();
@@ -373,7 +373,7 @@ impl Simulation {
         }
     }
 
-    /// One event; false when all is done.
+    /// Processes one event. Returns false when the transfer is complete.
     fn step(&mut self) -> bool {
         if self.sender.is_done() {
             return false;
@@ -446,7 +446,7 @@ impl Simulation {
             assert_ne!(
                 self.sender.timer_at(),
                 Time::MAX,
-                "what is outstanding has a timer"
+                "outstanding data has a timer"
             );
         }
         true
@@ -467,7 +467,7 @@ proptest! {
         complete(world);
     }
 
-    /// The same for every algorithm of the registry, whose window and rate stay sane besides.
+    /// The same for every algorithm of the registry; its window and rate also stay sane.
     #[test]
     fn so_does_every_algorithm(world in worlds()) {
         for descriptor in Registry::default().iter() {
@@ -482,7 +482,7 @@ fn complete(world: World) {
     while simulation.step() {
         assert!(
             simulation.steps < 200_000,
-            "no end in sight at {:?}",
+            "the transfer does not end, at {:?}",
             simulation.now
         );
     }
@@ -491,8 +491,7 @@ fn complete(world: World) {
     assert_eq!(simulation.sender.conn().inflight, Bytes::ZERO);
 }
 
-/// Everything a sender or a receiver holds shows in its `Debug` output, so its length measures
-/// memory.
+/// The `Debug` output shows all state of a sender or a receiver, so its length measures memory.
 #[test]
 fn memory_follows_the_window_not_the_transfer() {
     let world = |thousands: u64| World {

@@ -8,7 +8,7 @@ fn one_leaves_for_two_that_arrive_until_ssthresh_is_reached() {
     let mut bench = Bench::open(Setup::halving(20, App::Unlimited));
     bench.play(
         "  0 > 0-19
-         // RecoverFS 20, ssthresh 10, in flight 16: 3/2 leave, rounded down to a segment
+         // RecoverFS 20, ssthresh 10, in flight 16: 3/2 leave, rounded down to whole segments
          100 < ack 0 sack 1-3
          100 > r0
          101 < ack 0 sack 1-4
@@ -29,7 +29,7 @@ fn one_leaves_for_two_that_arrive_until_ssthresh_is_reached() {
          111 < ack 0 sack 1-14
          111 > 25
          112 < ack 0 sack 1-15
-         113 < ack 0 sack 1-16   // in flight is ssthresh now: one for one from here on
+         113 < ack 0 sack 1-16   // in flight equals ssthresh: one for one from here on
          114 < ack 0 sack 1-17
          114 > 26
          115 < ack 0 sack 1-18
@@ -39,7 +39,7 @@ fn one_leaves_for_two_that_arrive_until_ssthresh_is_reached() {
     );
     assert_eq!(bench.sender.conn().inflight, segments(10));
     bench.play(
-        "200 < ack 20            // the retransmission: it ends at ssthresh
+        "200 < ack 20            // the ACK of the retransmission ends the episode at ssthresh
          200 > 29",
     );
     assert_eq!(bench.sender.cwnd(), segments(10));

@@ -41,7 +41,7 @@ fn reordering_below_a_quarter_of_the_rtt_is_tolerated() {
     bench.play(
         "  0 > 0-9
          100 < ack 0 sack 1-2
-         120 < ack 3             // it was late, not lost
+         120 < ack 3             // 0 was late, not lost
          130 < ack 3 sack 5-7    // reordering was seen: three SACKed no longer suffice
          155 > r3 r4             // 0 + 130 + 25",
     );

@@ -8,7 +8,7 @@ fn over(n: u64, millis: f64) -> Option<Rate> {
     Some(Rate::from_delivery(segments(n), ms(millis)))
 }
 
-/// One segment's serialization time at this rate is a millisecond.
+/// Rate at which the serialization time of one segment is a millisecond.
 const PER_MS: Rate = Rate::from_bps(1448 * 8 * 1000);
 
 #[test]
@@ -64,8 +64,8 @@ fn compressed_acks_are_held_to_the_rate_of_sending() {
     assert_eq!(bench.last_ack().rate.rate, over(2, 45.0));
 }
 
-/// A link of 12 Mbit/s (of 1500-byte packets) with an RTT of 20 ms, whose ACKs come `train` at a
-/// time.
+/// Returns the rate samples on a link of 12 Mbit/s (in 1500-byte packets) with an RTT of 20 ms,
+/// whose ACKs arrive in trains of `train`.
 fn link(paced: bool, train: usize) -> Vec<(f64, Rate)> {
     let mut setup = Setup {
         rtt: 20.0,
@@ -113,8 +113,9 @@ fn link(paced: bool, train: usize) -> Vec<(f64, Rate)> {
 
 #[test]
 fn a_link_of_12_mbits_is_measured_within_a_percent_after_an_rtt() {
-    // What left before the first ACK, after 31 ms, is measured from the start. Unpaced, the first
-    // flight leaves at once, and the send times of the second still measure from there.
+    // Data that left before the first ACK, at 31 ms, is measured from the start. Without pacing,
+    // the first flight leaves at once, and the send times of the second are still measured from
+    // then.
     for (paced, settled) in [(true, 62.0), (false, 121.0)] {
         let rates = link(paced, 1);
         assert!(rates.len() > 900);
@@ -144,7 +145,7 @@ fn an_interval_below_min_rtt_gives_no_rate() {
     bench.play(
         "  0 > 0-9
          200 > r9
-         500 > r0                // nothing else in flight: a flight begins
+         500 > r0                // nothing else is in flight, so a flight begins
          550 < ack 1 ts 0        // the original of 0",
     );
     let sample = bench.last_ack().rate;
@@ -167,7 +168,7 @@ fn the_newest_by_time_of_sending_counts_and_of_equals_the_higher() {
     assert_eq!(
         newest.inflight,
         segments(2),
-        "10, not the retransmission that left with it"
+        "10, not the retransmission that left at the same time"
     );
 }
 
@@ -188,7 +189,7 @@ fn application_limited_means_nothing_unsent_and_room_in_the_window() {
     assert!(short.sender.conn().app_limited);
     assert!(
         short.snapshots().iter().all(|packet| !packet.app_limited),
-        "marked behind them"
+        "marked after they were sent"
     );
 
     let mut blocked = Bench::open(Setup {
@@ -204,7 +205,7 @@ fn application_limited_means_nothing_unsent_and_room_in_the_window() {
     let mut losing = Bench::open(Setup::halving(10, transfer(10)));
     losing.play(
         "  0 > 0-9
-         100 < ack 0 sack 7-9    // of seven lost ones three may go again
+         100 < ack 0 sack 7-9    // three of the seven lost segments may be sent again
          100 > r0-2",
     );
     assert!(
@@ -249,7 +250,7 @@ fn the_bubble_is_gone_when_more_was_delivered_than_the_mark() {
     );
     assert!(
         bench.last_ack().rate.app_limited,
-        "of the packet that was acknowledged"
+        "of the acknowledged packet"
     );
 }
 
@@ -301,7 +302,7 @@ fn a_snapshot_holds_the_connection_with_the_packet() {
     assert_eq!(
         (sample.delivered, sample.lost),
         (segments(3), segments(0)),
-        "lost since the retransmission left"
+        "bytes lost since the retransmission left"
     );
 }
 

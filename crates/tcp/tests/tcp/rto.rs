@@ -1,5 +1,5 @@
-//! The retransmission timeout (RFC 6298, RFC 8985 §6.3). RTT 100 ms: RTO 300 ms, after a probe at
-//! 200 ms.
+//! The retransmission timeout (RFC 6298, RFC 8985 §6.3). The RTT is 100 ms: a probe at 200 ms, then
+//! an RTO of 300 ms.
 
 use crate::script::controller::Call;
 use crate::script::{Bench, Setup, ms, segments, transfer};
@@ -29,7 +29,7 @@ fn it_doubles() {
     );
 }
 
-/// RFC 5681 §3.1: ssthresh is held only when the timer resent this very segment before.
+/// RFC 5681 §3.1: ssthresh stays constant only if the timer has already resent this same segment.
 #[test]
 fn a_timeout_after_progress_is_another_sign_of_congestion() {
     let mut bench = Bench::open(Setup::halving(10, transfer(10)));
@@ -88,7 +88,7 @@ fn what_was_sent_less_than_an_rtt_ago_stays_in_flight() {
          100 > r0
          350 < ack 0 sack 1-4 win 7
          350 > 5-6
-         400 > r0                // RFC 8985 §6.3: the first, and what is older than RACK.rtt",
+         400 > r0                // RFC 8985 §6.3: the first segment, and those older than RACK.rtt",
     );
     let timeout = bench
         .log()
@@ -96,7 +96,7 @@ fn what_was_sent_less_than_an_rtt_ago_stays_in_flight() {
         .find(|event| matches!(event.call, Call::Recovery(Recovery::Timeout { .. })))
         .unwrap();
     assert_eq!(timeout.conn.inflight, segments(2));
-    bench.play("1000 > r0 r5 r6       // 0.6 s later all are");
+    bench.play("1000 > r0 r5 r6       // 0.6 s later, all are older");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_selective_ack_of_a_retransmission_gives_no_sample() {
          100 < ack 0 sack 2-9
          100 > r0 r1
          230 < ack 0 sack 1-9
-         230 > r0                // lost again: it left before 1 did",
+         230 > r0                // lost again: it left before the copy of 1",
     );
     assert_eq!(bench.last_ack().rtt, None);
 }
@@ -166,12 +166,12 @@ fn what_waited_behind_a_retransmission_gives_no_sample() {
         "  0 > 0-9
          200 > r9
          500 > r0
-         600 < ack 10            // 1-8 arrived long ago, but the ACKs that said so were lost",
+         600 < ack 10            // 1-8 arrived long ago, but their ACKs were lost",
     );
     assert_eq!(
         bench.last_ack().rtt.unwrap().raw,
         ms(100.0),
-        "the retransmission's, by its timestamp"
+        "the RTT of the retransmission, from its timestamp"
     );
     assert_eq!(bench.sender.conn().srtt, ms(100.0));
 }

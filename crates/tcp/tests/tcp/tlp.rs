@@ -1,10 +1,10 @@
-//! Tail loss probes (RFC 8985 §7). RTT 100 ms: PTO 200 ms, RTO 300 ms.
+//! Tail loss probes (RFC 8985 §7). The RTT is 100 ms: PTO 200 ms, RTO 300 ms.
 
 use crate::script::{Bench, Setup, transfer};
 use fullpipe_tcp::App;
 
-/// Five segments of an endless flow fit the peer's window; two of them are left when the probe goes
-/// out at 300.
+/// Returns a bench with an unlimited flow and a peer's window of five segments; two of them are
+/// outstanding when the probe leaves at 300 ms.
 fn probed() -> Bench {
     let mut bench = Bench::open(Setup {
         window: 5,
@@ -44,12 +44,12 @@ fn a_lone_segment_is_given_time_for_a_delayed_ack() {
     let mut bench = Bench::open(Setup::fixed(10, transfer(1)));
     bench.play(
         "  0 > 0
-         300 > r0                // but not after the RTO
+         300 > r0                // but no later than the RTO
          310 -",
     );
     assert!(
         bench.calls().is_empty(),
-        "it was the probe, not the timeout"
+        "the probe was sent, not the timeout"
     );
 }
 
@@ -136,7 +136,7 @@ fn no_probe_while_another_is_unanswered() {
         "  0 > 0-4
          200 > r4
          250 < ack 0 win 6
-         250 > 5                 // §7.3: none at 450
+         250 > 5                 // §7.3: no probe at 450
          500 > r0-5",
     );
     assert!(bench.calls().contains(&"timeout".to_owned()));

@@ -68,7 +68,7 @@ fn one_retransmission_that_was_needed_rules_it_out() {
     for rest in [
         "110 < ack 5 dsack 0 sack 6-9
          200 < ack 10 ts 100",
-        "110 < ack 5 sack 6-9 ts 0 // the original of 0; that of 5 never comes
+        "110 < ack 5 sack 6-9 ts 0 // answers the original of 0; the original of 5 never arrives
          200 < ack 10 ts 100",
     ] {
         let mut bench = Bench::open(Setup::halving(10, transfer(10)));
@@ -150,6 +150,6 @@ fn a_timeout_within_recovery_stays() {
          400 > r0
          450 < ack 10 ts 0",
     );
-    // Two reductions, of which the controller remembers one.
+    // There were two reductions; the controller remembers only one.
     assert!(!bench.calls().contains(&"spurious".to_owned()));
 }

@@ -1,37 +1,38 @@
-//! How much of its data an application has written by a time, when it writes at a rate that
-//! changes.
+//! Data that an application has written by a given time, at a rate that changes.
 
-/// Payload of a full segment: an application at a rate hands over as much at a time, as Nagle's
-/// algorithm would have it.
+/// Payload of a full segment. A rate-limited application hands over whole segments, as Nagle's
+/// algorithm would.
 const SEGMENT: u64 = 1448;
 
-/// At a rate, data comes at most this often, ns: a kernel's timers are no finer.
+/// Shortest time between two writes of a rate-limited application, ns; a kernel's timers are no
+/// finer.
 const TICK: u64 = 1_000_000;
 
 /// An application that writes.
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
-    /// Bit/s; none for no limit.
+    /// Bit/s; `None` for no limit.
     rate: Option<u64>,
     since: u64,
-    /// Written by then.
+    /// Bytes written by `since`.
     base: u64,
-    /// Latest first.
+    /// Future changes of the rate, latest first.
     later: Vec<(u64, Option<u64>)>,
     bytes: u64,
 }
 
-/// What may be written now, and when to look again.
+/// Bytes that may be written now, and the time to look again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allowed {
-    /// So many bytes in all.
+    /// Bytes in all, including those already written.
     pub(super) bytes: u64,
-    /// More by then; `u64::MAX` is never.
+    /// Time by which more bytes may be written; `u64::MAX` for never.
     pub(super) again: u64,
 }
 
 impl Writes {
-    /// Of a connection that opened at `opened`; `changes` are in order, and on the same clock.
+    /// Creates the application of a connection that opened at `opened`. `changes` are in order of
+    /// time, on the same clock.
     pub(super) fn new(
         first: Option<u64>,
         changes: impl IntoIterator<Item = (u64, Option<u64>)>,
@@ -49,8 +50,8 @@ impl Writes {
         }
     }
 
-    /// At `now`, when `written` bytes have been. What has no limit has written what it has,
-    /// whenever the rate changes.
+    /// Returns the allowance at `now`, when `written` bytes have been written. When the rate
+    /// changes from unlimited to a limit, the new rate counts from `written`.
     pub(super) fn allowed(&mut self, now: u64, written: u64) -> Allowed {
         while let Some((at, rate)) = self.later.pop_if(|(at, _)| *at <= now) {
             self.base = self.at(at.max(self.since)).unwrap_or(written);
@@ -82,14 +83,14 @@ impl Writes {
         }
     }
 
-    /// Bytes by `time` at the present rate.
+    /// Returns the bytes written by `time` at the present rate; `None` without a limit.
     fn at(&self, time: u64) -> Option<u64> {
         let bits =
             |rate| u128::from(rate) * u128::from(time.saturating_sub(self.since)) / 8_000_000_000;
         self.rate.map(|rate| self.base + bits(rate) as u64)
     }
 
-    /// When so many bytes are written at `rate`.
+    /// Returns the time at which `bytes` are written at `rate`.
     fn reached(&self, bytes: u64, rate: u64) -> u64 {
         let bits = u128::from(bytes.saturating_sub(self.base)) * 8_000_000_000;
         self.since
@@ -97,7 +98,7 @@ impl Writes {
     }
 }
 
-/// What of `chunks`, (time, bytes) each, is written at `now`.
+/// Returns the bytes of `chunks`, (time, bytes) each, that are written at `now`.
 pub(super) fn written(chunks: &[(u64, u64)], now: u64) -> Allowed {
     let come = chunks.partition_point(|(at, _)| *at <= now);
     let again = chunks.get(come).map_or(u64::MAX, |(at, _)| *at);
@@ -146,7 +147,7 @@ mod tests {
         );
     }
 
-    /// 10 segments a second from the opening at 100 ms on, as in the simulator's test of the same.
+    /// 10 segments a second from the opening at 100 ms, as in the simulator's corresponding test.
     #[test]
     fn at_a_rate_whole_segments_come_in_time_and_a_pause_keeps_what_was_written() {
         let ten = Some(1448 * 8 * 10);

@@ -1,4 +1,5 @@
-//! From a checked scenario to the agents' plan. What a kernel can't do is refused by its key.
+//! Compiles a checked scenario into the agents' plan. An error names the key that a kernel can't
+//! support.
 
 mod apps;
 mod refuse;
@@ -15,51 +16,51 @@ use crate::algorithms::{kernel_equivalent, kernel_name};
 use crate::arriving::{self, Arrival, ExpandedWorkload};
 use crate::ports::Ports;
 
-/// Where a run takes place.
+/// Addresses, limits and name of the runner that carries out a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
-    /// Where the receivers listen.
+    /// Address at which the receivers listen.
     pub receiver: Ipv4Addr,
-    /// The first flow's port; the next has the next.
+    /// Port of the first flow; each further flow uses the next port.
     pub first_port: u16,
-    /// Between two samples.
+    /// Time between two samples.
     pub interval: Span,
-    /// The algorithms that the kernel offers, if that is known.
+    /// Algorithms that the kernel offers, if known.
     pub offered: Option<&'a [String]>,
-    /// The runner's name, for errors.
+    /// Name of the runner, for errors.
     pub runner: &'a str,
-    /// Whether flows can arrive.
+    /// Whether the runner supports flows that arrive.
     pub arrivals: bool,
 }
 
-/// Connections have this long to open: four SYNs may be lost (after 1, 2, 4 and 8 s the next one
-/// leaves).
+/// Time that connections have to open: enough to lose four SYNs (the next ones follow after 1, 2, 4
+/// and 8 s).
 const PATIENCE: Span = Span::from_secs(30);
 
-/// Buffers are at least as large, and at least [so many](PLENTY) times what the path and its queues
-/// hold: so neither limits, unless the scenario says that one shall.
+/// Smallest buffer of a socket. Each buffer also holds [`PLENTY`] times what the path and its
+/// queues hold, so that it does not limit a flow unless the scenario asks for a limit.
 const LEAST_BUFFER: u64 = 8 << 20;
 const PLENTY: u64 = 4;
 
-/// The kernel doubles what it is told, in an int.
+/// Largest buffer of a socket: the kernel doubles the requested size, in an int.
 const MOST_BUFFER: u64 = 512 << 20;
 
-/// An application without a limit, that pauses later, writes so far ahead of what is sent: time at
-/// the path's rate, and bytes.
+/// Lead of an unlimited application over the data sent, if it pauses later: a time at the path's
+/// rate, and a minimum in bytes.
 const AHEAD: Span = Span::from_millis(5);
 const LEAST_AHEAD: u64 = 16 << 10;
 
-/// Samples come no more often, whatever a trace asks for: each is two system calls a flow.
+/// Shortest sampling interval, whatever a trace asks for: a sample costs two system calls per flow.
 pub(crate) const LEAST_INTERVAL: Span = Span::from_millis(1);
 
-/// A rate that paces, and never limits.
+/// A pacing rate that turns pacing on and never limits a flow.
 const ANY_RATE: u64 = 1 << 40;
 
 impl Plan {
-    /// What the agents of a run of `scenario` do.
+    /// Compiles the plan for the agents of a run of `scenario`.
     ///
     /// # Errors
-    /// When it asks for something that a kernel's TCP has not got.
+    /// When the scenario uses something that a kernel's TCP does not have.
     pub fn of(scenario: &Scenario, ends: &Ends) -> Result<Plan, Error> {
         refuse(scenario, ends)?;
         let at_once = arriving::check(
@@ -75,8 +76,7 @@ impl Plan {
             .zip(ends.first_port..)
             .map(|(spec, port)| flow(scenario, spec, port))
             .collect();
-        // Those of one workload have one listening socket, so that what it is given is the same for
-        // all.
+        // The flows of a workload share one listening socket, so its settings are the same for all.
         let like: Vec<FlowPlan> = scenario
             .workloads
             .iter()
@@ -110,7 +110,7 @@ impl Plan {
     }
 }
 
-/// The largest buffer that auto-tuning may give it, if it has some.
+/// Returns the largest buffer that auto-tuning may use; `None` if the flow does not auto-tune.
 fn auto_tuning(spec: &Flow) -> Option<u32> {
     match spec.receive_window {
         Some(ReceiveWindow::Auto { max }) => Some(max.get().min(MOST_BUFFER) as u32),
@@ -129,7 +129,7 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
         None => (Some(plenty), None),
     };
     let app = app(scenario, spec);
-    // What is in the socket when the pause begins would be sent in it.
+    // Data that is in the socket when a pause begins would be sent during the pause.
     let pauses = |first: &Option<u64>, changes: &[(u64, Option<u64>)]| {
         !changes.is_empty() && (first.is_none() || changes.iter().any(|(_, rate)| rate.is_none()))
     };
@@ -164,7 +164,7 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
     }
 }
 
-/// A flow that arrives, in all else like the others of its workload.
+/// Plans a flow that arrives. Its other settings are those of its workload, `like`.
 fn arrives(spec: &Flow, arrival: &Arrival, near_port: u16, like: &FlowPlan) -> FlowPlan {
     let app = match &arrival.chunks[..] {
         [] => AppPlan::Writes {

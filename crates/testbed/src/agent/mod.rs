@@ -1,10 +1,10 @@
-//! The programs at both ends of a run on kernel TCP: they send, receive and sample what the kernel
-//! says, and decide nothing.
+//! The programs at both ends of a run on kernel TCP. They send, receive and record what the kernel
+//! reports; they make no decisions of their own.
 //!
-//! `send` opens each flow's connection at its time and writes what its application would; `receive`
-//! reads; `tap` writes down the headers of what passes an interface. All wait in `epoll` for
-//! sockets and one timer, never in a loop, so that they run in a user-mode Linux whose time stands
-//! still while anybody computes.
+//! `send` opens each flow's connection at its start time and writes its application's data;
+//! `receive` reads; `tap` records the headers of packets that pass an interface. All wait in
+//! `epoll` for sockets and one timer, and never poll in a loop, so that they can run in a user-mode
+//! Linux whose clock stands still while a process computes.
 
 mod app;
 mod compile;
@@ -30,12 +30,12 @@ pub(crate) use receive::receive;
 pub use record::{Header, Reader, Record, RecordKind, Writer};
 pub(crate) use send::send;
 
-/// What went wrong, in words, with the fix where there is one.
+/// An error message, with a fix where one is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentError(String);
 
 impl AgentError {
-    /// In these words.
+    /// Creates an error from its message.
     pub fn new(words: impl Into<String>) -> AgentError {
         AgentError(words.into())
     }
@@ -49,24 +49,26 @@ impl fmt::Display for AgentError {
 
 impl std::error::Error for AgentError {}
 
-/// Of a system call, while doing `what`.
+/// Returns a function that turns a system call's error into an [`AgentError`]; `what` names the
+/// attempted action.
 fn failed(what: &str) -> impl Fn(Errno) -> AgentError {
     move |error| AgentError::new(format!("{what}: {error}"))
 }
 
-/// Said to who has begun an agent. Not by `println!`, which a test's thread keeps to itself.
+/// Reports to the parent process that the agent is ready. `println!` would not reach it from a
+/// test, which captures its output.
 fn say_ready() {
     let _ = io::stdout().write_all(b"ready\n");
 }
 
 const USAGE: &str = "\
-The ends of a fullpipe run on kernel TCP.
+Run one end of a fullpipe run on kernel TCP.
 
-  fullpipe-agent receive PLAN.json OUT   listens; says \"ready\" when it does
-  fullpipe-agent send PLAN.json OUT      sends, and ends with the run
-  fullpipe-agent tap INTERFACE OUT       writes down headers until it gets SIGTERM; says \"ready\" when it does";
+  fullpipe-agent receive PLAN.json OUT   receive all flows; print \"ready\" when listening
+  fullpipe-agent send PLAN.json OUT      send all flows until the run ends
+  fullpipe-agent tap INTERFACE OUT       record headers until SIGTERM; print \"ready\" when recording";
 
-/// The whole program; `arguments` are without its name. Gives its exit code.
+/// Runs the program with `arguments`, which exclude its name, and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let words: Vec<&str> = arguments

@@ -1,4 +1,4 @@
-//! What the agents of both sides are told: one file, the same for both.
+//! The plan of a run: one file that the agents of both sides read.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -7,98 +7,100 @@ use serde::{Deserialize, Serialize};
 
 use super::AgentError;
 
-/// The version of the format.
+/// Version of the plan's format.
 pub const VERSION: u32 = 1;
 
-/// Which flows there are, and what they do. Times are in ns since the run began, which is when
+/// The flows of a run and what each does. Times are in ns since the start of the run, which is when
 /// `send` starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`VERSION`].
+    /// Version of the format, [`VERSION`].
     pub version: u32,
-    /// Where the receivers listen.
+    /// Address at which the receivers listen.
     pub receiver: Ipv4Addr,
-    /// How long the run lasts.
+    /// Duration of the run.
     pub duration: u64,
-    /// Metrics begin here: a sample is taken at it, besides those of `interval`.
+    /// Time at which metrics begin. A sample is taken then, in addition to one every `interval`.
     pub measure_from: u64,
-    /// Between two samples.
+    /// Time between two samples.
     pub interval: u64,
-    /// How long a connection may take to open, and the first one beyond its start to come.
+    /// Longest time for a connection to open. The first one also has to come within this time after
+    /// its start.
     pub patience: u64,
-    /// Of flows that arrive so many may be under way at once; one more is turned away.
+    /// Largest number of concurrent flows that arrive; further ones are refused.
     #[serde(default)]
     pub at_once: u32,
-    /// The flows, in the scenario's order; behind them those that arrive, in order of time.
+    /// Flows in the scenario's order, followed by those that arrive, in order of time.
     pub flows: Vec<FlowPlan>,
 }
 
-/// A flow.
+/// Plan of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowPlan {
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
-    /// Where its receiver listens; it is known by this port in every packet.
+    /// Port at which the flow's receiver listens; it identifies the flow in every packet.
     pub port: u16,
-    /// Of a flow that arrives: its sender's port, by which it is known, since the receiver's is
-    /// that of others, too.
+    /// Sender's port of a flow that arrives. It identifies the flow, because flows of a workload
+    /// share the receiver's port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_port: Option<u16>,
-    /// TCP_CONGESTION of its sender.
+    /// TCP_CONGESTION of the sender.
     pub congestion: String,
-    /// TCP_CONGESTION of its receiver, where that has a part in it (DCTCP's way of echoing marks);
-    /// else the kernel's default.
+    /// TCP_CONGESTION of the receiver if it matters (DCTCP's way of echoing marks); `None` for the
+    /// kernel's default.
     pub receiver_congestion: Option<String>,
-    /// When its SYN leaves.
+    /// Time at which the SYN leaves.
     pub start: u64,
-    /// What its application does.
+    /// Application of the flow.
     pub app: AppPlan,
-    /// Whether it negotiates ECN, if the algorithm does not say (sysctl net.ipv4.tcp_ecn).
+    /// Whether the flow negotiates ECN (sysctl net.ipv4.tcp_ecn), unless its algorithm decides.
     pub ecn: bool,
     /// SO_MAX_PACING_RATE, bytes/s. Any value makes the kernel pace.
     pub pacing_rate: Option<u64>,
     /// SO_SNDBUF of the sender, bytes.
     pub send_buffer: u32,
-    /// SO_RCVBUF of the receiver, bytes; none leaves it to auto-tuning.
+    /// SO_RCVBUF of the receiver, bytes; `None` leaves the size to auto-tuning.
     pub receive_buffer: Option<u32>,
-    /// The largest buffer of auto-tuning (sysctl net.ipv4.tcp_rmem), if it is not the kernel's.
+    /// Largest buffer of auto-tuning (sysctl net.ipv4.tcp_rmem); `None` for the kernel's default.
     pub auto_tuning: Option<u32>,
-    /// TCP_WINDOW_CLAMP: the largest window that is offered.
+    /// TCP_WINDOW_CLAMP: the largest window that the receiver advertises.
     pub window_clamp: Option<u32>,
-    /// TCP_NOTSENT_LOWAT: how much the application writes ahead of what is sent.
+    /// TCP_NOTSENT_LOWAT: limit of written but unsent data, bytes.
     pub written_ahead: Option<u32>,
 }
 
-/// What an application does.
+/// Behavior of an application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AppPlan {
-    /// Writes at `first`, bit/s of payload, and from each of the given times on at another rate;
-    /// none is no limit.
+    /// Writes at a rate, bit/s of payload, which changes at given times; `None` is no limit.
     Writes {
-        /// The rate at the opening.
+        /// Rate at the opening.
         first: Option<u64>,
-        /// Changes, in order of time.
+        /// Changes of the rate, (time, rate) each, in order of time.
         changes: Vec<(u64, Option<u64>)>,
-        /// Whether these times count from the connection's opening, not from the run's beginning.
+        /// Whether these times count from the opening of the connection; otherwise from the start
+        /// of the run.
         from_opening: bool,
-        /// It ends after that many bytes, if ever.
+        /// Bytes after which the application ends; `None` if it does not end.
         bytes: Option<u64>,
     },
-    /// Writes each chunk so long after the flow's start, or as soon as the connection is open, and
-    /// ends.
+    /// Writes each chunk, (time, bytes), at its time after the flow's start, or as soon as the
+    /// connection is open, and then ends.
     Chunks(Vec<(u64, u64)>),
-    /// The receiver asks, with a byte each but for the first, which is the SYN; the sender answers.
+    /// The receiver sends requests, and the sender answers. The SYN is the first request; each
+    /// further one is a byte.
     Answers {
-        /// How long the answers are, in order.
+        /// Length of each answer, in order.
         sizes: Vec<u64>,
-        /// For how long the receiver thinks after each.
+        /// Time that the receiver thinks after each answer.
         thinks: Vec<u64>,
     },
 }
 
 impl AppPlan {
-    /// What it transfers in all, if it ends.
+    /// Returns the bytes of the whole transfer, if it ends.
     pub fn bytes(&self) -> Option<u64> {
         match self {
             AppPlan::Writes { bytes, .. } => *bytes,
@@ -109,36 +111,36 @@ impl AppPlan {
 }
 
 impl FlowPlan {
-    /// Whether it arrives: one of many, of which no trace is kept.
+    /// Returns whether the flow arrives during the run: one of many, without a trace.
     pub fn arrives(&self) -> bool {
         self.near_port.is_some()
     }
 }
 
 impl Plan {
-    /// Reads one.
+    /// Reads a plan.
     ///
     /// # Errors
-    /// When there is none, or it is of another version.
+    /// When the file can't be read, is not a plan, or has another version.
     pub fn read(path: &Path) -> Result<Plan, AgentError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| AgentError::new(format!("{}: {error}", path.display())))?;
         let wrong = |why: String| AgentError::new(format!("{}: {why}", path.display()));
         let plan: Plan =
-            serde_json::from_str(&text).map_err(|error| wrong(format!("no plan: {error}")))?;
+            serde_json::from_str(&text).map_err(|error| wrong(format!("not a plan: {error}")))?;
         match plan {
             Plan { version, .. } if version != VERSION => Err(wrong(format!(
-                "a plan of version {version}, where {VERSION} is wanted: make it anew"
+                "plan version {version}, where {VERSION} is needed: write the plan again"
             ))),
-            Plan { interval: 0, .. } => Err(wrong("interval has to be above zero".to_owned())),
+            Plan { interval: 0, .. } => Err(wrong("interval must be greater than zero".to_owned())),
             plan => Ok(plan),
         }
     }
 
-    /// As JSON.
+    /// Returns the plan as JSON.
     ///
     /// # Panics
-    /// Never: there is nothing in it that JSON has not got.
+    /// Never: JSON can represent every value of a plan.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("numbers, words and lists")
     }

@@ -1,4 +1,4 @@
-//! The receiving end: reads whatever comes, and writes down how much of it there was when.
+//! The receiving end: reads all data, and records how much has come by which time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -17,16 +17,16 @@ use super::record::{Header, RecordKind, Writer};
 use super::sys::{self, Poll};
 use super::{AgentError, failed};
 
-/// What is read at a time; with MSG_TRUNC nothing is copied there.
+/// Bytes read at a time; MSG_TRUNC discards them without a copy.
 const CHUNK: usize = 1 << 20;
 
-/// How long after the run's end it waits for the sender to close, ns.
+/// Time that the receiver waits for the sender to close after the run's end, ns.
 const GRACE: u64 = 2_000_000_000;
 
-/// Beside the token of a flow's listening socket: that of its connection.
+/// Token of the first flow's connection; smaller tokens belong to listening sockets.
 const CONNECTION: u64 = 1 << 32;
 
-/// Receives; says "ready" when it can.
+/// Receives the flows of `plan`; prints "ready" when it listens.
 pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), AgentError> {
     let poll = Poll::new()?;
     if let Some(most) = plan
@@ -94,9 +94,9 @@ fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, AgentError> {
     if let Some(most) = flow.auto_tuning {
         sys::set_sysctl("tcp_rmem", &format!("4096 131072 {most}"))?;
     }
-    // Those of a connection are those of its listening socket.
+    // A connection inherits the settings of its listening socket.
     if let Some(bytes) = flow.receive_buffer {
-        // Where this is not allowed, there was made room for it.
+        // If this is not permitted, `make_room` has already set the size.
         let _ = sys::set_buffer(&socket, false, bytes);
     }
     if let Some(bytes) = flow.window_clamp {
@@ -122,7 +122,7 @@ struct Flow<'a> {
     socket: Option<OwnedFd>,
     came: bool,
     read: u64,
-    /// When it asks again; `u64::MAX` is not.
+    /// Time of the next request; `u64::MAX` for none.
     asks: u64,
     asked: u64,
     answers: usize,
@@ -146,22 +146,22 @@ struct Run<'a> {
     plan: &'a Plan,
     poll: Poll,
     writer: Writer,
-    /// Each with a flow whose it is: the only one, or one of those that arrive there.
+    /// Listening sockets, each with a flow: its only one, or one of those that arrive there.
     listening: Vec<(OwnedFd, usize)>,
-    /// By their senders' ports.
+    /// Flows that arrive, by their senders' ports.
     near_ports: BTreeMap<u16, usize>,
     flows: Vec<Flow<'a>>,
-    /// Flows whose receiver asks for answers.
+    /// Flows whose receiver sends requests.
     asking: Vec<usize>,
-    /// Flows that have come and gone.
+    /// Number of flows that have ended.
     gone: usize,
     buffer: Vec<u8>,
-    /// Once the first has come.
+    /// Time to give up, known once the first connection is open.
     end: Option<u64>,
 }
 
 impl Run<'_> {
-    /// Until all flows have come and gone, or until they should have.
+    /// Runs until all flows have ended, or until they should have.
     fn run(&mut self, first_by: u64) -> Result<(), AgentError> {
         loop {
             let now = sys::now();
@@ -175,7 +175,7 @@ impl Run<'_> {
                 self.writer.finish(now)?;
                 let patience = self.plan.patience as f64 / 1e9;
                 return Err(AgentError::new(format!(
-                    "no sender came within {patience} s"
+                    "no sender connected within {patience} s"
                 )));
             }
             for place in 0..self.asking.len() {
@@ -199,14 +199,14 @@ impl Run<'_> {
         }
     }
 
-    /// All that have come to a listening socket.
+    /// Accepts all connections that wait at a listening socket.
     fn accept(&mut self, place: usize) -> Result<(), AgentError> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let (listener, flow) = (self.listening[place].0.as_raw_fd(), self.listening[place].1);
         loop {
             match accept4(listener, flags) {
                 Ok(connection) => self.come(connection, flow)?,
-                // It was gone before it was accepted.
+                // The connection was aborted before it was accepted.
                 Err(Errno::ECONNABORTED | Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => return Ok(()),
                 Err(error) => return Err(failed("accepting a connection")(error)),
@@ -214,12 +214,12 @@ impl Run<'_> {
         }
     }
 
-    #[allow(unsafe_code, reason = "nix hands on a connection as a bare number")]
+    #[allow(unsafe_code, reason = "nix returns a connection as a bare number")]
     fn come(&mut self, connection: RawFd, mut index: usize) -> Result<(), AgentError> {
-        // SAFETY: it was opened just now, and nobody else has it.
+        // SAFETY: `accept4` opened it just now, so it has no other owner.
         let socket = unsafe { OwnedFd::from_raw_fd(connection) };
         if self.flows[index].plan.arrives() {
-            // One that is gone already has no peer: its sender will say why.
+            // A connection that is already closed has no peer; its sender reports the reason.
             let peer = getpeername::<SockaddrIn>(connection).ok();
             let Some(found) = peer.and_then(|peer| self.near_ports.get(&peer.port())) else {
                 return Ok(());
@@ -261,7 +261,7 @@ impl Run<'_> {
                 Ok(0) => break true,
                 Ok(count) => flow.read += count as u64,
                 Err(Errno::EAGAIN | Errno::EINTR) => break false,
-                // The run is over before the transfer: the sender resets it.
+                // The run ends before the transfer, and the sender resets the connection.
                 Err(_) => break true,
             }
         };
@@ -281,7 +281,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Has an answer become complete?
+    /// Records an answer if it has become complete.
     fn answered(&mut self, index: usize, now: u64) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         let AppPlan::Answers { sizes, thinks } = &flow.plan.app else {
@@ -303,7 +303,7 @@ impl Run<'_> {
         let flow = &mut self.flows[index];
         (flow.asked, flow.asks) = (now, u64::MAX);
         if let Some(socket) = &flow.socket {
-            // A connection that broke says so when it is read.
+            // If the connection broke, `read` notices.
             let _ = write(
                 socket.as_raw_fd(),
                 &[0],

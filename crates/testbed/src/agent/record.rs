@@ -1,8 +1,8 @@
-//! What agents write down: a header line in JSON, then records, little endian.
+//! Recordings of agents: a header line in JSON, then records, little endian.
 //!
-//! A record is its kind (u16), its flow (u16), the length of what it holds (u32), the time (u64,
-//! CLOCK_MONOTONIC in ns) and what it holds. No record is interpreted where it is written: structs
-//! of the kernel are kept as they came.
+//! A record consists of its kind (u16), its flow (u16), the length of its data (u32), the time
+//! (u64, CLOCK_MONOTONIC in ns) and its data. The writer does not interpret data: it keeps the
+//! kernel's structs as they are.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -12,53 +12,53 @@ use serde::{Deserialize, Serialize};
 
 use super::AgentError;
 
-/// The first line.
+/// First line of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// `send`, `receive` or `tap`.
     pub agent: String,
-    /// When the run began, of `send`; when recording did, of others. CLOCK_MONOTONIC in ns.
+    /// Start of the run for `send`, start of the recording for others. CLOCK_MONOTONIC in ns.
     pub epoch: u64,
-    /// The kernel (uname -r).
+    /// Release of the kernel (uname -r).
     pub kernel: String,
 }
 
-/// What a record is about.
+/// Kind of a record; it determines the record's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum RecordKind {
     /// TCP_INFO, as the kernel returned it.
     Info = 1,
-    /// TCP_CC_INFO, likewise; comes before the [`RecordKind::Info`] of its time.
+    /// TCP_CC_INFO, as the kernel returned it; precedes the [`RecordKind::Info`] of the same time.
     CcInfo = 2,
-    /// The application has read this much so far (u64).
+    /// Bytes that the application has read so far (u64).
     Read = 3,
-    /// A connection was asked for: the SYN leaves.
+    /// The sender opens a connection: the SYN leaves.
     Start = 4,
-    /// It is open.
+    /// The connection is open.
     Open = 5,
-    /// The other side has closed the connection; how many bytes went over it (u64).
+    /// The other side has closed the connection; bytes transferred (u64).
     End = 6,
-    /// An answer is there: when it was asked for (u64), its length (u64).
+    /// An answer is complete: the time of its request (u64), its length (u64).
     Answer = 7,
-    /// A packet: its direction (u8, 1 is out), its length (u32), its IP and TCP headers.
+    /// A packet: its direction (u8, 1 for outgoing), its length (u32), its IP and TCP headers.
     Packet = 8,
-    /// Packets that the tap missed (u64).
+    /// Number of packets that the tap missed (u64).
     Missed = 9,
-    /// What went wrong, in words.
+    /// An error message.
     Failure = 10,
     /// The recording is complete.
     Done = 11,
-    /// A packet that passed a link: how long it waited and how long it was sent (u64 each), its
-    /// size (u32), the link (u8), whether it has payload and whether it was marked (u8 each). The
-    /// time is that of its arrival.
+    /// A packet that passed a link: its times in the queue and in transmission (u64 each), its size
+    /// (u32), the link (u8), whether it has payload and whether it was marked (u8 each). The
+    /// record's time is the packet's arrival at the link.
     Passed = 12,
-    /// One that did not: the link (u8, 255 is none), why (u8: chance, queue, policer), whether it
-    /// has payload (u8).
+    /// A packet that was dropped: the link (u8, 255 for none), the reason (u8: chance, queue,
+    /// policer), whether it has payload (u8).
     Dropped = 13,
-    /// One with payload that is at its receiver: how long it waited in all (u64).
+    /// A packet with payload that reached its receiver: its queueing delay in all (u64).
     Arrived = 14,
-    /// A flow arrived, and was turned away: too many were under way.
+    /// A flow arrived and was refused: too many were under way.
     Refused = 15,
 }
 
@@ -85,18 +85,18 @@ impl RecordKind {
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What it is about.
+    /// Kind of the record.
     pub kind: RecordKind,
-    /// Whose it is; zero where it is nobody's.
+    /// Index of its flow; zero if it belongs to none.
     pub flow: u16,
-    /// When.
+    /// Time of the event.
     pub time: u64,
-    /// What it holds.
+    /// Data that goes with the kind.
     pub data: Vec<u8>,
 }
 
 impl Record {
-    /// The number at `place`, of those that it holds; zero where it holds none.
+    /// Returns the number at index `place` of the data; zero if the data is shorter.
     pub fn number(&self, place: usize) -> u64 {
         let bytes = self.data.get(place * 8..place * 8 + 8);
         bytes.map_or(0, |bytes| {
@@ -113,10 +113,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a file.
+    /// Creates a file and writes its header.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// When the file can't be written.
     pub fn create(path: &Path, header: &Header) -> Result<Writer, AgentError> {
         let file = File::create(path)
             .map_err(|error| AgentError::new(format!("{}: {error}", path.display())))?;
@@ -134,7 +134,7 @@ impl Writer {
     /// Adds a record.
     ///
     /// # Errors
-    /// When it can't be written: no room is left, most likely.
+    /// When the record can't be written, most likely because no space is left.
     pub fn add(
         &mut self,
         kind: RecordKind,
@@ -165,7 +165,7 @@ impl Writer {
         self.add(kind, flow, time, &number.to_le_bytes())
     }
 
-    /// Says that it is complete, and hands everything to the kernel.
+    /// Marks the recording as complete, and hands everything to the kernel.
     ///
     /// # Errors
     /// As [`add`](Writer::add).
@@ -174,7 +174,7 @@ impl Writer {
         self.flush()
     }
 
-    /// Hands what was added to the kernel.
+    /// Hands all added records to the kernel.
     ///
     /// # Errors
     /// As [`add`](Writer::add).
@@ -191,10 +191,10 @@ impl Writer {
     }
 }
 
-/// Reads what a [`Writer`] wrote, record by record; ends early where the file does.
+/// Reads the records of a [`Writer`] one by one; a truncated file ends early.
 #[derive(Debug)]
 pub struct Reader {
-    /// The first line.
+    /// First line of the recording.
     pub header: Header,
     file: BufReader<File>,
 }
@@ -203,7 +203,7 @@ impl Reader {
     /// Opens a file.
     ///
     /// # Errors
-    /// When it is not there, or does not begin as it should.
+    /// When the file can't be read, or does not begin with a header.
     pub fn open(path: &Path) -> Result<Reader, AgentError> {
         let wrong = |why: String| AgentError::new(format!("{}: {why}", path.display()));
         let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
@@ -212,7 +212,7 @@ impl Reader {
         file.read_until(b'\n', &mut line)
             .map_err(|error| wrong(error.to_string()))?;
         let header = serde_json::from_slice(&line)
-            .map_err(|_| wrong("no recording of an agent".to_owned()))?;
+            .map_err(|_| wrong("not a recording of an agent".to_owned()))?;
         Ok(Reader { header, file })
     }
 }

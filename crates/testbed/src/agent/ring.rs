@@ -1,5 +1,6 @@
-//! A ring of packets that the kernel fills and we empty, in memory that both see (packet(7),
-//! PACKET_RX_RING): no call for each packet, which inside user-mode Linux is what takes the time.
+//! A ring of packets in memory shared with the kernel, which fills it while we empty it (packet(7),
+//! PACKET_RX_RING). It needs no system call per packet; inside user-mode Linux, those calls would
+//! take most of the time.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -7,25 +8,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
 
-/// Room for a frame: its header, its address and the packet's headers.
+/// Room for a frame, bytes: its header, its address and the packet's headers.
 const FRAME: usize = 256;
 const BLOCK: usize = 1 << 16;
 const BLOCKS: usize = 512;
 const FRAMES: usize = BLOCKS * BLOCK / FRAME;
 
-/// A packet as it passed.
+/// A packet as it passed the interface.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
     /// CLOCK_REALTIME, ns.
     pub(super) time: u64,
     pub(super) out: bool,
-    /// Its length on the way.
+    /// Length of the packet on the link.
     pub(super) length: u32,
-    /// Its first bytes.
+    /// The packet's first bytes.
     pub(super) head: &'a [u8],
 }
 
-/// The ring.
+/// The shared memory, and the frame to read next.
 #[derive(Debug)]
 pub(super) struct Ring {
     memory: NonNull<u8>,
@@ -33,8 +34,8 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Gives `socket`, a packet socket that is not bound yet, a ring.
-    #[allow(unsafe_code, reason = "nix knows nothing of rings")]
+    /// Gives a ring to `socket`, a packet socket that is not bound yet.
+    #[allow(unsafe_code, reason = "nix does not support rings")]
     pub(super) fn new(socket: &OwnedFd) -> Result<Ring, Errno> {
         let version = libc::tpacket_versions::TPACKET_V2 as libc::c_int;
         let request = libc::tpacket_req {
@@ -44,7 +45,7 @@ impl Ring {
             tp_frame_nr: FRAMES as u32,
         };
         let set = |name, value: *const libc::c_void, length: usize| {
-            // SAFETY: the kernel reads `length` bytes at `value`, which has as many: both are
+            // SAFETY: the kernel reads `length` bytes at `value`, which has that many: both are
             // locals of this function.
             let result = unsafe {
                 libc::setsockopt(
@@ -68,7 +69,7 @@ impl Ring {
             size_of_val(&request),
         )?;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: new memory, wherever the kernel likes, which stays mapped until the process ends.
+        // SAFETY: this maps new memory at a place of the kernel's choice, until the process ends.
         let mapped = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -88,20 +89,19 @@ impl Ring {
         })
     }
 
-    /// Shows the oldest packet to `look` and takes it out; false when there is none.
+    /// Passes the oldest packet to `look` and removes it; `None` if the ring is empty.
     #[allow(unsafe_code, reason = "the kernel writes this memory, too")]
     pub(super) fn take<R>(&mut self, look: impl FnOnce(Frame) -> R) -> Option<R> {
-        // SAFETY: `next` is below FRAMES, so that the whole frame lies in the memory that `new` has
-        // mapped.
+        // SAFETY: `next` is below FRAMES, so the whole frame lies in the memory that `new` mapped.
         let frame = unsafe { self.memory.add(self.next * FRAME) };
-        // SAFETY: a frame begins with its status, an aligned u32, which the kernel writes as a
-        // whole.
+        // SAFETY: a frame begins with its status, an aligned u32, which the kernel writes
+        // atomically.
         let status = unsafe { AtomicU32::from_ptr(frame.cast().as_ptr()) };
         if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: with this status the frame is ours until we give it back: nobody writes it. It
-        // has a header and, behind that, an address.
+        // SAFETY: with this status the frame is ours until we return it, and the kernel does not
+        // write it. It has a header followed by an address.
         let (header, address) = unsafe {
             let behind = frame.add(size_of::<libc::tpacket2_hdr>().next_multiple_of(16));
             (
@@ -111,7 +111,7 @@ impl Ring {
         };
         let start = usize::from(header.tp_net).min(FRAME);
         let kept = (header.tp_snaplen as usize).min(FRAME - start);
-        // SAFETY: within the frame, as bounded above.
+        // SAFETY: the range lies within the frame, as bounded above.
         let head = unsafe { std::slice::from_raw_parts(frame.add(start).as_ptr(), kept) };
         let shown = Frame {
             time: u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec),

@@ -1,5 +1,5 @@
-//! The sending end: opens each flow's connection at its time, writes what its application would,
-//! samples what the kernel says.
+//! The sending end: opens each flow's connection at its start time, writes its application's data,
+//! and samples the kernel's state of it.
 
 mod app;
 mod flow;
@@ -24,14 +24,14 @@ use super::record::{Header, RecordKind, Writer};
 use super::sys::{self, Poll};
 use super::{AgentError, failed};
 
-/// What is handed over at a time.
+/// Bytes handed to the kernel at a time.
 const CHUNK: usize = 256 << 10;
 
-/// The ports that the kernel gives to flows that do not arrive, which have theirs from the plan:
-/// above those.
+/// Ports that the kernel assigns to flows that do not arrive. They lie above those of flows that
+/// arrive, whose ports the plan assigns.
 const OWN_PORTS: &str = "60001 65535";
 
-/// Sends; the run began, or begins, when `begins` says.
+/// Sends the flows of `plan`; the run begins at the time that `begins` returns.
 pub(crate) fn send(
     plan: &Plan,
     out: &Path,
@@ -82,7 +82,7 @@ pub(crate) fn send(
     failure.map_or(Ok(()), |words| Err(AgentError::new(words)))
 }
 
-/// Refuses algorithms that this kernel does not offer, and makes room for buffers, before anything
+/// Refuses algorithms that this kernel does not offer, and makes room for buffers, before the run
 /// begins.
 fn check(plan: &Plan) -> Result<(), AgentError> {
     let mut known = BTreeSet::new();
@@ -96,8 +96,7 @@ fn check(plan: &Plan) -> Result<(), AgentError> {
     if plan.flows.iter().any(FlowPlan::arrives) {
         sys::open_many_files()?;
         sys::set_sysctl("ip_local_port_range", OWN_PORTS)?;
-        // What one connection was like is not for the next one to know, as little as in a
-        // simulation.
+        // As in a simulation, a connection must not inherit the metrics of an earlier one.
         sys::set_sysctl("tcp_no_metrics_save", "1")?;
     }
     let most = plan.flows.iter().map(|flow| flow.send_buffer).max();
@@ -111,25 +110,25 @@ struct Run<'a> {
     poll: Poll,
     writer: Writer,
     flows: Vec<Flow<'a>>,
-    /// When something is to be done, and with which flow.
+    /// Flows that need attention, by time.
     agenda: BTreeSet<(u64, usize)>,
     /// Flows whose connection is open.
     open: BTreeSet<usize>,
-    /// Those that arrive stand behind the others.
+    /// Index of the first flow that arrives; these follow the others.
     first_arrival: usize,
-    /// Of those that arrive: connecting, or open.
+    /// Number of arriving flows that are connecting or open.
     under_way: u32,
-    /// Flows that are over.
+    /// Number of flows that have ended.
     closed: usize,
-    /// Behind the arrival that was sampled last, and when that was.
+    /// Index after the arriving flow that was sampled last, and the time of that sample.
     sampled: (usize, u64),
-    /// One that arrived has failed: what others come to is of no use.
+    /// Whether an arriving flow has failed, which makes the results of the others useless.
     broken: bool,
     zeros: Vec<u8>,
 }
 
 impl Run<'_> {
-    /// Until the end, or until all flows are over.
+    /// Runs until the end, or until all flows have ended.
     fn run(&mut self) -> Result<(), AgentError> {
         let (interval, mark) = (self.plan.interval, self.epoch + self.plan.measure_from);
         let mut sample_at = self.epoch + interval;
@@ -163,7 +162,7 @@ impl Run<'_> {
         let now = sys::now();
         for index in 0..self.flows.len() {
             self.sample(index, now)?;
-            // What is on its way need not arrive: the run is over.
+            // The run is over, so data in flight need not arrive.
             if let Some(socket) = self.flows[index].socket.take() {
                 let at_once = libc::linger {
                     l_onoff: 1,
@@ -190,7 +189,7 @@ impl Run<'_> {
         }
     }
 
-    /// The flow is looked after again by then.
+    /// Sets the time at which the flow needs attention next.
     fn set_due(&mut self, index: usize, due: u64) {
         let before = std::mem::replace(&mut self.flows[index].due, due);
         self.agenda.remove(&(before, index));
@@ -199,7 +198,7 @@ impl Run<'_> {
         }
     }
 
-    /// The flow is over.
+    /// Ends the flow.
     fn close(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         self.under_way -= u32::from(flow.plan.arrives() && flow.state != State::Waiting);
@@ -222,9 +221,9 @@ impl Run<'_> {
                 .map_err(failed(&format!("flow {:?}: port {port}", plan.name)))?;
         }
         sys::set_congestion(&socket, &plan.name, &plan.congestion)?;
-        // Where this is not allowed, there was made room for it.
+        // If this is not permitted, `make_room` has already set the size.
         let _ = sys::set_buffer(&socket, true, plan.send_buffer);
-        // Read when the SYN is made.
+        // The kernel reads this when it creates the SYN.
         sys::set_sysctl("tcp_ecn", if plan.ecn { "1" } else { "2" })?;
         if let Some(rate) = plan.pacing_rate {
             sys::set(&socket, sys::Setting::MaxPacingRate(rate))?;
@@ -235,7 +234,7 @@ impl Run<'_> {
         if plan.written_ahead.is_some()
             || matches!(plan.app, AppPlan::Answers { .. } | AppPlan::Chunks(_))
         {
-            // The end of an answer, or of a chunk, waits for nothing.
+            // The end of an answer or of a chunk must not wait for more data.
             setsockopt(&socket, sockopt::TcpNoDelay, &true).map_err(failed("TCP_NODELAY"))?;
         }
         let edges = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
@@ -291,7 +290,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The other side has closed the connection: it has everything, if that has an end.
+    /// Handles a close by the other side, which is an error unless the transfer is complete.
     fn on_closed(&mut self, index: usize, now: u64) -> Result<(), AgentError> {
         let flow = &self.flows[index];
         if flow.plan.app.bytes() != Some(flow.written) {
@@ -305,7 +304,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Requests, a byte each.
+    /// Reads requests, a byte each.
     fn read(&mut self, index: usize) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         let Flow {
@@ -347,10 +346,10 @@ impl Run<'_> {
                 MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT,
             ) {
                 Ok(count) => flow.written += count as u64,
-                // There is room again when the socket says so; what the clock would allow until
-                // then changes nothing, but a change of the rate does.
+                // The socket reports when it has room again. Until then a further allowance of the
+                // clock has no effect, but a change of the rate does.
                 Err(Errno::EAGAIN) => break,
-                // What it is, the socket says.
+                // `on_event` gets the error from the socket.
                 Err(_) => break,
             }
             if flow.plan.app.bytes() == Some(flow.written) {
@@ -362,7 +361,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The flow is over; the others go on, unless it was one of many.
+    /// Ends the flow with an error. The others go on, unless the flow is one that arrives.
     fn fail(&mut self, index: usize, now: u64, why: String) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         let words = format!(
@@ -381,8 +380,8 @@ impl Run<'_> {
 fn unreachable(error: Errno) -> String {
     match error {
         Errno::ECONNREFUSED => {
-            "nobody listens there\n  fix: start `fullpipe-agent receive` first".to_owned()
+            "no receiver listens there\n  fix: start `fullpipe-agent receive` first".to_owned()
         }
-        error => format!("it can't be reached: {error}"),
+        error => format!("the address can't be reached: {error}"),
     }
 }

@@ -1,4 +1,4 @@
-//! What the agent asks of the kernel, and nix has no words for.
+//! The agent's calls of the kernel that nix does not offer as needed.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -17,18 +17,18 @@ use nix::time::clock_gettime;
 
 use super::{AgentError, failed};
 
-/// Numbers that TCP can be told, and nix has no names for.
+/// Numeric socket options without a name in nix.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Setting {
-    /// The largest window that is offered.
+    /// Largest window to advertise, bytes.
     WindowClamp(u32),
-    /// How much may be written ahead of what is sent.
+    /// Limit of written but unsent data, bytes.
     NotSentLowAt(u32),
-    /// Bytes a second; any value makes TCP pace.
+    /// Bytes per second; any value makes TCP pace.
     MaxPacingRate(u64),
 }
 
-/// Sets one.
+/// Sets an option.
 #[allow(unsafe_code, reason = "nix has no names for these")]
 pub(super) fn set(socket: &OwnedFd, setting: Setting) -> Result<(), AgentError> {
     let (level, name, value, what) = match setting {
@@ -51,36 +51,37 @@ pub(super) fn set(socket: &OwnedFd, setting: Setting) -> Result<(), AgentError> 
             "SO_MAX_PACING_RATE",
         ),
     };
-    // Those of TCP are ints, in the first four of these bytes.
+    // Options of TCP are ints, in the first four of these bytes.
     let bytes = if level == libc::SOL_SOCKET {
         value.to_ne_bytes()
     } else {
         int(value as u32)
     };
-    // SAFETY: the kernel reads at most the eight bytes that there are.
+    // SAFETY: the kernel reads at most these eight bytes.
     let result =
         unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, bytes.as_ptr().cast(), 8) };
     Errno::result(result).map(drop).map_err(failed(what))
 }
 
-/// An int, and four bytes that nobody reads.
+/// Returns an int, followed by four bytes of padding.
 fn int(value: u32) -> [u8; 8] {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&value.to_ne_bytes());
     bytes
 }
 
-/// CLOCK_MONOTONIC in ns.
+/// Returns CLOCK_MONOTONIC in ns.
 pub(super) fn now() -> u64 {
     nanos(clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("every Linux has this clock"))
 }
 
-/// A time in ns.
+/// Converts a time to ns.
 pub(super) fn nanos(time: TimeSpec) -> u64 {
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
 }
 
-/// What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, ns: the tightest of a few looks.
+/// Returns how far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, ns: the tightest of ten
+/// measurements.
 pub(super) fn real_time_ahead() -> i64 {
     let look = || {
         let before = now();
@@ -96,16 +97,16 @@ pub(super) fn real_time_ahead() -> i64 {
     (0..10).map(|_| look()).min().expect("ten looks").1
 }
 
-/// The kernel's release.
+/// Returns the kernel's release.
 pub(super) fn kernel() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().to_owned()
 }
 
-/// An option of the level TCP, whatever its length, into `buffer`.
+/// Reads an option of level TCP, whatever its length, into `buffer`.
 #[allow(
     unsafe_code,
-    reason = "nix wants to know the length of TCP_INFO, which is the kernel's to say"
+    reason = "nix fixes the length of TCP_INFO, which depends on the kernel"
 )]
 fn option<'a>(
     socket: &OwnedFd,
@@ -113,7 +114,7 @@ fn option<'a>(
     buffer: &'a mut [u8],
 ) -> Result<&'a [u8], Errno> {
     let mut length = buffer.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has as many, and the
+    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has that many, and the
     // length to `length`.
     let result = unsafe {
         libc::getsockopt(
@@ -128,10 +129,10 @@ fn option<'a>(
     Ok(&buffer[..length as usize])
 }
 
-/// Room for TCP_INFO of kernels to come.
+/// Buffer with room for TCP_INFO of future kernels.
 pub(super) type InfoBuffer = [u8; 512];
 
-/// TCP_INFO.
+/// Reads TCP_INFO.
 pub(super) fn tcp_info<'a>(
     socket: &OwnedFd,
     buffer: &'a mut InfoBuffer,
@@ -139,7 +140,7 @@ pub(super) fn tcp_info<'a>(
     option(socket, libc::TCP_INFO, buffer)
 }
 
-/// TCP_CC_INFO; empty where the algorithm has none.
+/// Reads TCP_CC_INFO; empty if the algorithm has none.
 pub(super) fn tcp_cc_info<'a>(
     socket: &OwnedFd,
     buffer: &'a mut InfoBuffer,
@@ -147,14 +148,14 @@ pub(super) fn tcp_cc_info<'a>(
     option(socket, libc::TCP_CC_INFO, buffer)
 }
 
-/// Packets that found no room in a packet socket since it was asked last.
+/// Returns the number of packets that a packet socket had no room for since the last call.
 #[allow(unsafe_code, reason = "nix has no PACKET_STATISTICS")]
 pub(super) fn missed(socket: &OwnedFd) -> u64 {
     let mut statistics = [0_u32; 2];
     let mut length = size_of_val(&statistics) as libc::socklen_t;
     let place = statistics.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has as many, and the
-    // length to `length`.
+    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has that many, and
+    // the length to `length`.
     let result = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -171,7 +172,7 @@ pub(super) fn missed(socket: &OwnedFd) -> u64 {
     }
 }
 
-/// A socket of TCP that waits for nothing.
+/// Opens a non-blocking TCP socket.
 pub(super) fn stream() -> Result<OwnedFd, AgentError> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(failed("opening a socket"))
@@ -180,7 +181,7 @@ pub(super) fn stream() -> Result<OwnedFd, AgentError> {
 /// Sets TCP_CONGESTION.
 ///
 /// # Errors
-/// With what this kernel offers, when it does not offer `name`.
+/// When the kernel does not offer `name`; the error lists the algorithms that it offers.
 pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result<(), AgentError> {
     let refused = |error| {
         let offered = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -188,7 +189,7 @@ pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result
         let allowed = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
             .unwrap_or_default();
         let offered: Vec<&str> = offered.split_whitespace().collect();
-        let problem = format!("flow {flow:?}: the kernel does not give it {name:?} ({error})");
+        let problem = format!("flow {flow:?}: the kernel refuses algorithm {name:?} ({error})");
         AgentError::new(
             if offered.contains(&name) && !allowed.split_whitespace().any(|known| known == name) {
                 format!(
@@ -196,16 +197,14 @@ pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result
                 )
             } else {
                 let list = offered.join(", ");
-                format!(
-                    "{problem}\n  fix: it offers {list}; more by a module, as root: modprobe tcp_{name}"
-                )
+                format!("{problem}\n  fix: use one of {list}, or as root: modprobe tcp_{name}")
             },
         )
     };
     setsockopt(socket, sockopt::TcpCongestion, &OsString::from(name)).map_err(refused)
 }
 
-/// Sets a buffer's size, above the system's limit where that is allowed.
+/// Sets a buffer's size, above the system's limit if permitted.
 pub(super) fn set_buffer(socket: &OwnedFd, send: bool, bytes: u32) -> nix::Result<()> {
     let bytes = bytes as usize;
     match send {
@@ -214,12 +213,12 @@ pub(super) fn set_buffer(socket: &OwnedFd, send: bool, bytes: u32) -> nix::Resul
     }
 }
 
-/// Sees to it that a TCP's buffer can be so large: where that of a socket can't be set, in a user
-/// namespace, by what those of this network namespace begin with.
+/// Makes sure that a TCP socket's buffer can have this size. In a user namespace, where that can't
+/// be set by socket, it sets the default of all sockets in this network namespace.
 pub(super) fn make_room(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), AgentError> {
     match set_buffer(socket, send, bytes) {
         Ok(()) => Ok(()),
-        // Twice, as the kernel does with what a socket is told.
+        // Doubled, as the kernel doubles the size that a socket requests.
         Err(_) => set_sysctl(
             if send { "tcp_wmem" } else { "tcp_rmem" },
             &format!("4096 {0} {0}", u64::from(bytes) * 2),
@@ -227,7 +226,7 @@ pub(super) fn make_room(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), 
     }
 }
 
-/// Writes a setting of this network namespace, unless it is so already.
+/// Writes a setting of this network namespace, unless it has this value already.
 pub(super) fn set_sysctl(name: &str, value: &str) -> Result<(), AgentError> {
     let path = format!("/proc/sys/net/ipv4/{name}");
     let words = |text: &str| {
@@ -240,18 +239,18 @@ pub(super) fn set_sysctl(name: &str, value: &str) -> Result<(), AgentError> {
     }
     fs::write(&path, value).map_err(|error| {
         AgentError::new(format!(
-            "{path} = {value}: {error}\n  fix: run as root of a network namespace of its own"
+            "{path} = {value}: {error}\n  fix: run as root in a separate network namespace"
         ))
     })
 }
 
-/// Lets this process open as many files as it may.
+/// Raises the limit of this process's open files as far as permitted.
 pub(super) fn open_many_files() -> Result<(), AgentError> {
     let files = || {
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
     };
-    files().map_err(failed("the limit of open files"))
+    files().map_err(failed("raising the limit of open files"))
 }
 
 /// Binds a packet socket to an interface, for all protocols.
@@ -266,11 +265,11 @@ pub(super) fn bind_to_interface(socket: &OwnedFd, index: u32) -> Result<(), Errn
         (&raw const address).cast(),
         size_of_val(&address) as libc::socklen_t,
     );
-    // SAFETY: `place` is an address of `length` bytes, and lives until the call is over.
+    // SAFETY: `place` is an address of `length` bytes, and lives until the call returns.
     Errno::result(unsafe { libc::bind(socket.as_raw_fd(), place, length) }).map(drop)
 }
 
-/// Waits for sockets, for a time, and for being told to stop.
+/// Waits for sockets, for a deadline, and for a signal to stop.
 #[derive(Debug)]
 pub(super) struct Poll {
     epoll: Epoll,
@@ -279,7 +278,7 @@ pub(super) struct Poll {
     stopped: Cell<bool>,
 }
 
-/// Tokens of its own.
+/// Reserved tokens.
 const TIMER: u64 = u64::MAX;
 const SIGNAL: u64 = u64::MAX - 1;
 
@@ -307,12 +306,12 @@ impl Poll {
         poll().map_err(failed("epoll and a timer"))
     }
 
-    /// Whether SIGTERM or SIGINT came: what was recorded is to be kept.
+    /// Returns whether SIGTERM or SIGINT came, after which the recording is completed.
     pub(super) fn stopped(&self) -> bool {
         self.stopped.get()
     }
 
-    /// Looks at `fd` from now on, for edges.
+    /// Watches `fd` from now on, edge-triggered.
     pub(super) fn add(
         &self,
         fd: impl AsFd,
@@ -324,9 +323,9 @@ impl Poll {
             .map_err(failed("epoll"))
     }
 
-    /// Waits until something happens, at most until `deadline`; gives (token, what) each.
+    /// Waits for events, at most until `deadline`; returns (token, flags) of each.
     pub(super) fn wait(&self, deadline: u64) -> Result<Vec<(u64, EpollFlags)>, AgentError> {
-        // Zero would disarm it.
+        // Zero would disarm the timer.
         let at = TimeSpec::from_duration(std::time::Duration::from_nanos(deadline.max(1)));
         self.timer
             .set(

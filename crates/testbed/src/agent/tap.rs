@@ -1,4 +1,4 @@
-//! Writes down the headers of what passes an interface, each with its time.
+//! Records the headers of packets that pass an interface, each with its time.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,10 +11,11 @@ use super::ring::{Frame, Ring};
 use super::sys::{self, Poll};
 use super::{AgentError, failed};
 
-/// The longest headers: IP without options, TCP with all it may have.
+/// Longest recorded headers: IP without options, TCP with all that it may have.
 const HEADERS: usize = 20 + 60;
 
-/// Between two looks, ns: the ring has room for many times what comes.
+/// Time between two reads of the ring, ns; the ring has room for many times the packets of that
+/// time.
 const PAUSE: u64 = 20_000_000;
 
 pub(super) fn tap(interface: &str, out: &Path) -> Result<(), AgentError> {
@@ -37,17 +38,17 @@ pub(super) fn tap(interface: &str, out: &Path) -> Result<(), AgentError> {
             writer.add_number(RecordKind::Missed, 0, now, sys::missed(&socket))?;
             return writer.finish(now);
         }
-        // The kernel stamps the packets, so that there is no hurry.
+        // The kernel stamps the packets, so reading them late does no harm.
         poll.wait(sys::now() + PAUSE)?;
     }
 }
 
-/// A socket that sees every packet of `interface`, both ways, from behind its link-layer header on,
-/// and its ring.
+/// Opens a socket that sees every packet of `interface`, in both directions and without its
+/// link-layer header, and the socket's ring.
 fn packet_socket(interface: &str) -> Result<(OwnedFd, Ring), AgentError> {
     let index = if_nametoindex(interface).map_err(failed(&format!("interface {interface:?}")))?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    // Only who asks for all protocols is shown what goes out.
+    // A socket sees outgoing packets only if it asks for all protocols.
     let socket = socket(
         AddressFamily::Packet,
         SockType::Datagram,
@@ -59,14 +60,14 @@ fn packet_socket(interface: &str) -> Result<(OwnedFd, Ring), AgentError> {
             "a packet socket: {error}\n  fix: run as root of the network namespace (CAP_NET_RAW)"
         ))
     })?;
-    let ring = Ring::new(&socket).map_err(failed("a ring of packets"))?;
+    let ring = Ring::new(&socket).map_err(failed("setting up a ring of packets"))?;
     sys::bind_to_interface(&socket, index).map_err(failed(&format!("interface {interface:?}")))?;
     Ok((socket, ring))
 }
 
 fn write_down(writer: &mut Writer, ahead: i64, frame: &Frame) -> Result<(), AgentError> {
     let head = frame.head;
-    // IPv4 with TCP; the rest is of no run.
+    // IPv4 without options, with TCP; no other packet belongs to a run.
     if head.len() < 40 || head[0] != 0x45 || head[9] != libc::IPPROTO_TCP as u8 {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! The agents' processes: forked, not executed, so that there is no other program to be found.
+//! The agents' processes. They are forked, not executed, so that no other program has to be found.
 #![expect(unsafe_code, reason = "fork has no safe form")]
 
 use std::fs::File;
@@ -16,31 +16,31 @@ use crate::agent::AgentError;
 use crate::sandbox::cant;
 use crate::{End, SandboxError, privileges};
 
-/// An agent at work.
+/// A running agent.
 #[derive(Debug)]
 pub(super) struct Child {
     pid: Pid,
-    /// What it says; ends when it does.
+    /// Pipe with the agent's output; it ends when the agent does.
     says: OwnedFd,
     said: String,
 }
 
-/// How it ended.
+/// Outcome of an agent.
 #[derive(Debug)]
 pub(super) enum Ended {
     Well,
-    /// Its words.
+    /// The agent's error message.
     Failed(String),
 }
 
 impl Child {
-    /// Runs `work` at an end of the bed.
+    /// Runs `work` in a new process at an end of the bed.
     pub(super) fn start(
         end: &End,
         work: impl FnOnce() -> Result<(), AgentError>,
     ) -> Result<Child, SandboxError> {
         let (says, voice) = pipe().map_err(cant)?;
-        // SAFETY: this process has one thread, so whatever the child touches is in order.
+        // SAFETY: this process has one thread, so the child finds all its state consistent.
         match unsafe { fork() }.map_err(cant)? {
             ForkResult::Parent { child } => Ok(Child {
                 pid: child,
@@ -56,7 +56,7 @@ impl Child {
                     privileges::keep_network()
                 };
                 let result = ready()
-                    .map_err(|error| AgentError::new(format!("an end of the bed: {error}")))
+                    .map_err(|error| AgentError::new(format!("entering the bed: {error}")))
                     .and_then(|()| work());
                 let code = match result {
                     Ok(()) => 0,
@@ -65,13 +65,13 @@ impl Child {
                         1
                     }
                 };
-                // SAFETY: ends this process, with none of what the caller's wants done at its end.
+                // SAFETY: ends this process without the caller's exit handlers.
                 unsafe { libc::_exit(code) }
             }
         }
     }
 
-    /// Waits until it says that it is ready; false when it ended first.
+    /// Waits until the agent reports that it is ready; false if it ended first.
     pub(super) fn is_ready(&mut self) -> bool {
         let mut byte = [0; 64];
         while !self.said.contains("ready\n") {
@@ -86,7 +86,7 @@ impl Child {
         true
     }
 
-    /// Waits for its end; calls `meanwhile` at every `step`.
+    /// Waits for the agent to end; calls `meanwhile` at every `step`.
     pub(super) fn wait(self, step: Duration, mut meanwhile: impl FnMut()) -> Ended {
         let step = PollTimeout::try_from(step).unwrap_or(PollTimeout::NONE);
         loop {
@@ -99,12 +99,12 @@ impl Child {
         }
     }
 
-    /// Asks it to keep what it has, and end.
+    /// Asks the agent to complete its recording and end.
     pub(super) fn stop(&self) {
         let _ = kill(self.pid, Signal::SIGTERM);
     }
 
-    /// Reads what it still says, and waits for its end.
+    /// Reads the rest of the agent's output, and waits for its end.
     pub(super) fn end(self) -> Ended {
         let mut said = self.said;
         let _ = File::from(self.says).read_to_string(&mut said);
@@ -122,7 +122,7 @@ impl Child {
 }
 
 impl Ended {
-    /// In words.
+    /// Turns the outcome into an error; `who` names the agent.
     pub(super) fn trouble(self, who: &str) -> SandboxError {
         let words = match self {
             Ended::Failed(words) => words,
@@ -138,7 +138,7 @@ impl Ended {
     }
 }
 
-/// Holds the senders back until the forwarder runs; then they learn when the run began.
+/// Holds the senders back until the forwarder runs, and then passes them the start of the run.
 #[derive(Debug)]
 pub(super) struct Gate {
     waits: OwnedFd,
@@ -151,14 +151,14 @@ impl Gate {
         Ok(Gate { waits, opens })
     }
 
-    /// Waits; when the run began.
+    /// Waits for the gate to open; returns the start of the run.
     pub(super) fn pass(&self) -> u64 {
         let mut bytes = [0; 8];
         while read(&self.waits, &mut bytes) == Err(Errno::EINTR) {}
         u64::from_le_bytes(bytes)
     }
 
-    /// The run began at `zero`.
+    /// Opens the gate; the run began at `zero`.
     pub(super) fn open(&self, zero: u64) {
         // Eight bytes always have room in a pipe.
         let _ = write(&self.opens, &zero.to_le_bytes());

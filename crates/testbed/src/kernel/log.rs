@@ -1,5 +1,4 @@
-//! What the forwarder saw, in a file: packets at the sender's side, and what the links did with
-//! each.
+//! The forwarder's recording: packets at the sender's side, and the fate of each at the links.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,10 +13,10 @@ use crate::forward::{Frame, Side, Tap};
 use crate::reconstruct::{Arrived, Dropped, Links, Loss, Passed};
 use crate::{SandboxError, privileges};
 
-/// What is handed over to the writer at a time.
+/// Bytes handed to the writer at a time.
 const CHUNK: usize = 256 << 10;
 
-/// The longest headers.
+/// Longest recorded headers.
 const HEADERS: usize = 20 + 60;
 
 /// Collects records; another thread writes them, so that packets do not wait for the disk.
@@ -28,7 +27,7 @@ pub(super) struct Log {
     writer: Sender<Vec<u8>>,
 }
 
-/// The thread that writes.
+/// The thread that writes the file.
 pub(super) type Written = JoinHandle<std::io::Result<()>>;
 
 impl Log {
@@ -36,7 +35,7 @@ impl Log {
         let mut file = std::fs::File::create(path).map_err(|error| {
             SandboxError::new(
                 format!("{}: {error}", path.display()),
-                "look for room in $TMPDIR",
+                "free some space in $TMPDIR",
             )
         })?;
         let header = Header {
@@ -64,7 +63,7 @@ impl Log {
         ))
     }
 
-    /// The run began at this time of CLOCK_MONOTONIC.
+    /// Sets the start of the run, a time of CLOCK_MONOTONIC.
     pub(super) fn since(self, zero: Span) -> Log {
         Log {
             zero: zero.as_nanos(),
@@ -88,11 +87,11 @@ impl Log {
 
     fn hand_over(&mut self) {
         let chunk = std::mem::replace(&mut self.bytes, Vec::with_capacity(CHUNK));
-        // A writer that has failed says so at the end.
+        // If the writer has failed, `finish` reports it.
         let _ = self.writer.send(chunk);
     }
 
-    /// Waits until everything is written.
+    /// Waits until all records are written.
     pub(super) fn finish(mut self, written: Written) -> Result<(), SandboxError> {
         self.add(RecordKind::Done, 0, Time::ZERO, &[]);
         self.hand_over();
@@ -102,8 +101,8 @@ impl Log {
             .unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));
         result.map_err(|error| {
             SandboxError::new(
-                format!("what was seen can't be kept: {error}"),
-                "look for room in $TMPDIR",
+                format!("the forwarder's recording can't be written: {error}"),
+                "free some space in $TMPDIR",
             )
         })
     }
@@ -124,7 +123,7 @@ impl Log {
     }
 }
 
-/// A link's, as a record has it: a scenario has a hundred links at most.
+/// Converts the index of a link for a record; a scenario has a hundred links at most.
 fn number(link: usize) -> u8 {
     u8::try_from(link).expect("the number of a link is checked with its scenario")
 }
@@ -207,7 +206,7 @@ impl Tap for Log {
     }
 }
 
-/// What links did, in the run's time: the first record's time is not before its beginning.
+/// Reads the links' events, with times relative to the run's start, `zero`.
 pub(super) fn read(path: &Path, zero: u64) -> Result<Links, AgentError> {
     let mut links = Links::default();
     for record in Reader::open(path)? {

@@ -1,9 +1,8 @@
-//! Runner `kernel`: a scenario on this machine's own TCP, between two namespaces, with the emulator
+//! Runner `kernel`: a scenario on this machine's own TCP, in two namespaces with the emulator
 //! between them.
 //!
 //! The agents of both sides and the forwarder are processes of one [`Sandbox`]: they end with it,
-//! whatever ends it. What they write goes to files without a name, so that nothing is left of these
-//! either.
+//! however it ends. They write to files without a name, so these leave nothing behind either.
 
 mod ends;
 mod log;
@@ -34,19 +33,19 @@ use crate::{Header, Inside, Sandbox, SandboxError, bed, capacity, facts, privile
 use ends::{Child, Ended};
 use log::Log;
 
-/// The name of this runner.
+/// Name of this runner.
 pub const NAME: &str = "kernel";
 
-/// The first flow's port.
+/// Port of the first flow.
 const FIRST_PORT: u16 = 5001;
 
-/// Between two words about how far it is.
+/// Time between two reports of progress.
 const STEP: Duration = Duration::from_millis(100);
 
 /// A run that has begun.
 #[derive(Debug)]
 pub struct Run {
-    /// Where it takes place; says `{"progress_s": …}`, then `{"done": …}` or `{"trouble": …}`.
+    /// Sandbox of the run; reports `{"progress_s": …}`, then `{"done": …}` or `{"trouble": …}`.
     pub sandbox: Sandbox,
     scenario: Scenario,
     interval: Option<Span>,
@@ -61,10 +60,10 @@ struct Files {
     log: File,
 }
 
-/// Refuses what this runner can't do, by its key, and what this machine can't.
+/// Refuses a setting that this runner can't support, or a path that this machine can't pace.
 ///
 /// # Errors
-/// When there is something of the kind.
+/// When the scenario contains one; the error names its key.
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
     fullpipe_emulator::check(scenario)?;
     plan(scenario, Span::from_millis(10))?;
@@ -84,10 +83,10 @@ fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
     Plan::of(scenario, &ends)
 }
 
-/// Begins; samples are taken at every `interval`, and become rows if it is to be `traced`.
+/// Starts a run. Samples are taken at every `interval`, and become rows of a trace if `traced`.
 ///
 /// # Errors
-/// When the scenario asks for what a kernel has not got.
+/// When the scenario uses something that a kernel does not have.
 pub fn start(
     scenario: &Scenario,
     interval: Span,
@@ -122,13 +121,13 @@ pub fn start(
 }
 
 impl Run {
-    /// What came of it, from what it said last: `{"done": …}`.
+    /// Returns the results of the run; `done` is its last report, `{"done": …}`.
     ///
     /// # Errors
-    /// When what was written down breaks off.
+    /// When a recording is incomplete.
     pub fn finish(&self, done: &Value) -> Result<Measured, AgentError> {
         let broken = |error: serde_json::Error| {
-            AgentError::new(format!("what the sandbox says is broken: {error}"))
+            AgentError::new(format!("the sandbox's report is broken: {error}"))
         };
         let links: Vec<LinkSummary> =
             serde_json::from_value(done["links"].clone()).map_err(broken)?;
@@ -153,30 +152,30 @@ impl Run {
     }
 }
 
-/// A file that is nowhere, and gone with the last who has it open.
+/// Creates a file without a name, which is deleted when its last descriptor is closed.
 fn unnamed() -> Result<File, SandboxError> {
     let folder = std::env::temp_dir();
     let flags = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC;
     let file = nix::fcntl::open(&folder, flags, Mode::S_IRUSR | Mode::S_IWUSR);
     file.map(File::from).map_err(|error| {
         let problem = format!(
-            "{}: a file without a name (O_TMPFILE) can't be made there: {}",
+            "{}: a file without a name (O_TMPFILE) can't be created there: {}",
             folder.display(),
             error.desc()
         );
         SandboxError::new(
             problem,
-            "set TMPDIR to a folder on tmpfs, ext4, xfs or btrfs that can be written",
+            "set TMPDIR to a writable folder on tmpfs, ext4, xfs or btrfs",
         )
     })
 }
 
-/// By which it is opened anew, by whoever has it, too.
+/// Returns a path by which the file can be reopened, also by processes that inherit it.
 fn path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// In the sandbox; with every flow that arrives among the flows.
+/// Runs inside the sandbox; `scenario` contains all arriving flows as flows.
 fn run(
     scenario: &Scenario,
     ports: Ports,
@@ -188,7 +187,7 @@ fn run(
         Ok(bed) => bed,
         Err(error) => return Ok(json!({ "refused": error.to_string() })),
     };
-    // Forked before there are threads.
+    // Forked before any thread starts.
     let mut receiver = Child::start(&bed.far, || crate::agent::receive(plan, &receive))?;
     if !receiver.is_ready() {
         return Err(receiver.end().trouble("the receivers"));
@@ -215,10 +214,10 @@ fn run(
         let sent = sender.wait(STEP, || {
             inside.say(&json!({ "progress_s": clock.now().as_secs_f64() }))
         });
-        // What is on its way is not waited for: the connections are gone. But that they are has to
-        // arrive.
+        // The connections are gone, so data in flight need not arrive. But the packets that close
+        // the connections have to.
         std::thread::sleep(STEP);
-        // A flow that never came is not waited for either.
+        // Nor does the receiver have to wait for a flow that never came.
         receiver.stop();
         (sent, receiver.wait(STEP, || {}))
     });
@@ -232,7 +231,7 @@ fn run(
     Ok(json!({ "zero_ns": zero, "links": links, "host": host, "warnings": warnings }))
 }
 
-/// A packet's flow and direction, by its ports, and what it counts as.
+/// Returns a packet's flow and direction, by its ports, and its kind.
 fn route(ports: Ports, header: &Header) -> Option<(u32, Direction, PacketKind)> {
     let (flow, forward) = ports.way(header.ports.0, header.ports.1)?;
     let direction = if forward {
@@ -247,13 +246,13 @@ fn end_agents_on_stop(inside: Inside) {
     std::thread::spawn(move || {
         let _ = privileges::drop_all();
         inside.wait_for_stop();
-        // Both agents: everything in this PID namespace but us.
+        // Kills both agents: all processes in this PID namespace but this one.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     });
 }
 
-/// What a packet of TCP counts as on its way. A request carries an ACK on the way of ACKs; an ACK
-/// of the sender's, which answers it, is nobody's.
+/// Returns the emulator's kind of a TCP packet. A request, in the reverse direction, counts as the
+/// ACK that it carries. An ACK of the sender, in the forward direction, only acknowledges requests.
 fn counts(direction: Direction, kind: PacketKind) -> PacketKind {
     match (direction, kind) {
         (Direction::Reverse, PacketKind::Data) => PacketKind::Ack,

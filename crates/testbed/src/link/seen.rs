@@ -1,4 +1,4 @@
-//! What is seen of packets behind a scenario's path.
+//! Counters and captures of the packets of a linked program.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,35 +10,35 @@ use serde::Serialize;
 use crate::Capture;
 use crate::forward::{Frame, Side, Tap};
 
-/// One direction, as its packets came out of the path.
+/// Counters of one direction, for packets that left the path.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Way {
-    /// The links on it.
+    /// Links of this direction.
     pub(super) links: Vec<String>,
     pub(super) packets: u64,
     pub(super) bytes: u64,
-    /// Of its packets, of whatever kind: lost by chance, or dropped by a queue or policer.
+    /// Packets of any kind that were lost by chance, or dropped by a queue or policer.
     pub(super) dropped: u64,
     pub(super) marked: u64,
-    /// IP bytes behind the first packet over the time between that and the last.
+    /// IP bytes after the first packet, divided by the time from that to the last packet.
     pub(super) rate_bps: f64,
-    /// What waits, and for how long the packet that left last did, at this moment: of the slowest
-    /// link.
+    /// Present state of the link with the longest queue: packets that wait, and the queueing delay
+    /// of the packet that left last.
     #[serde(skip)]
     pub(super) queue: (u64, Span),
     #[serde(skip)]
     pub(super) between: Option<(Time, Time)>,
-    /// The first packet's size.
+    /// Size of the first packet.
     #[serde(skip)]
     pub(super) first: u64,
 }
 
-/// What has been seen of both directions.
+/// Counters of both directions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) down: Way,
     pub(super) up: Way,
-    /// By number, whether a link is on the way down.
+    /// Whether a link is on the way down, and on the way up, by the link's index.
     links: Vec<(bool, bool)>,
     pub(super) last_end: Time,
 }
@@ -101,7 +101,7 @@ impl Way {
     }
 }
 
-/// What the forwarder tells.
+/// The tap of a linked program: updates the counters and writes the captures.
 pub(super) struct Taps {
     pub(super) seen: Arc<Mutex<Seen>>,
     pub(super) captures: Option<[Capture; 2]>,
@@ -109,7 +109,7 @@ pub(super) struct Taps {
 }
 
 impl Taps {
-    /// Where a packet goes.
+    /// Returns the side at which a packet arrives.
     fn side(&self, direction: Direction) -> Side {
         if (direction == Direction::Forward) == self.upload {
             Side::Far
@@ -129,7 +129,7 @@ impl Taps {
     }
 }
 
-/// Whoever had it last, whatever became of them.
+/// Locks the counters, even after a panic of a thread that held them.
 pub(super) fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,4 @@
-//! Flows that arrived: a row for each, and by workload the metrics that a simulation gives, by the
-//! same meter.
+//! Flows that arrived: a row for each, and the metrics of each workload, by the simulator's meter.
 
 use fullpipe_scenario::Scenario;
 use fullpipe_setup::Servers;
@@ -11,7 +10,7 @@ use super::flow::{Flow, is_paced};
 use super::limits::SPOILS;
 use crate::arriving::{Arrival, ExpandedWorkload};
 
-/// What came of them.
+/// Results of the flows that arrived.
 pub(super) struct ArrivalResults {
     pub(super) summaries: Vec<WorkloadSummary>,
     pub(super) warnings: Vec<String>,
@@ -19,7 +18,7 @@ pub(super) struct ArrivalResults {
     turns: Vec<Turn>,
 }
 
-/// A flow comes, or is gone.
+/// The arrival or departure of a flow.
 #[derive(Clone, Copy)]
 struct Turn {
     at: Time,
@@ -28,7 +27,7 @@ struct Turn {
 }
 
 impl ArrivalResults {
-    /// Of the flows that arrived, in their order.
+    /// Evaluates the flows that arrived, in their order.
     pub(super) fn of(
         scenario: &Scenario,
         expanded: &ExpandedWorkload,
@@ -76,7 +75,7 @@ impl ArrivalResults {
         }
     }
 
-    /// How many were under way, at every `interval` until `end`.
+    /// Returns the number of flows under way, at every `interval` until `end`.
     pub(super) fn active(&self, interval: Span, end: Time) -> Vec<ActiveRow> {
         let mut active = vec![0_u64; self.summaries.len()];
         let (mut turns, mut rows) = (self.turns.iter().peekable(), Vec::new());
@@ -97,7 +96,7 @@ impl ArrivalResults {
     }
 }
 
-/// The flows so far.
+/// Evaluation of the flows so far.
 struct Arrived {
     window: MeasuredTime,
     meters: Vec<WorkloadMeter>,
@@ -147,7 +146,7 @@ impl Arrived {
     }
 }
 
-/// Tells meters when flows came and were gone.
+/// Passes arrivals and departures to the meters.
 fn concurrent(mut meters: Vec<WorkloadMeter>, turns: &[Turn]) -> Vec<WorkloadMeter> {
     for turn in turns {
         let meter = &mut meters[turn.workload];
@@ -160,12 +159,12 @@ fn concurrent(mut meters: Vec<WorkloadMeter>, turns: &[Turn]) -> Vec<WorkloadMet
     meters
 }
 
-/// Flows that were turned away, or held back by what was to hold nothing back.
+/// Returns warnings about flows that were refused, or limited by the hosts unintentionally.
 fn spoiled(spec: &fullpipe_scenario::Flow, summary: &WorkloadSummary, at_once: u32) -> Vec<String> {
     let name = &spec.name;
     let refused = (summary.refused > 0).then(|| {
         format!(
-            "{} flows of {name} were turned away: {at_once} were under way at once",
+            "{} flows of {name} were refused: {at_once} were under way already",
             summary.refused
         )
     });
@@ -177,7 +176,7 @@ fn spoiled(spec: &fullpipe_scenario::Flow, summary: &WorkloadSummary, at_once: u
             .unwrap_or(0.0);
         (share > SPOILS).then(|| {
             format!(
-                "flows of {name:?} were held back by their {what} for {:.0} % of the time: was the machine too busy?",
+                "flows of {name:?} were limited by their {what} for {:.0} % of the time: was the machine too busy?",
                 share * 100.0
             )
         })

@@ -1,4 +1,4 @@
-//! One flow, as it is pieced together.
+//! Reconstruction of one flow.
 
 use fullpipe_scenario::{App, Scenario};
 use fullpipe_trace::{FlowMeter, MeasuredTime, Response};
@@ -11,23 +11,23 @@ use super::tracker::Tracker;
 use crate::agent::{AgentError, Record, RecordKind};
 use crate::algorithms::kernel_equivalent;
 
-/// One flow, as it is pieced together.
+/// State of one flow during its reconstruction.
 pub(super) struct Flow {
     pub(super) meter: FlowMeter,
     pub(super) opened: Option<Time>,
     pub(super) tracker: Tracker,
-    /// (when, how long) each, for the trace.
+    /// (time, RTT) each, for the trace.
     pub(super) rtts: Vec<(Time, Span)>,
     pub(super) samples: Vec<(Time, Info)>,
     pub(super) cc: Vec<Vec<u8>>,
     pub(super) read: u64,
-    /// The sender knows that the receiver has everything.
+    /// Time at which the sender learned that the receiver has everything.
     pub(super) closed: Option<Time>,
-    /// It arrived, and was turned away.
+    /// Whether the flow arrived and was refused.
     pub(super) refused: bool,
 }
 
-/// The flows, as their senders tell of them.
+/// Returns the flows as their senders recorded them.
 pub(super) fn sent(
     scenario: &Scenario,
     records: Vec<Record>,
@@ -82,21 +82,21 @@ pub(super) fn sent(
     Ok(flows)
 }
 
-/// Whether the kernel paces it, whatever the device does.
+/// Returns whether the kernel paces the flow, even if the device does not.
 pub(super) fn is_paced(spec: &fullpipe_scenario::Flow) -> bool {
     spec.pacing == fullpipe_scenario::Pacing::On
         || kernel_equivalent(&spec.cc).is_some_and(|equivalent| equivalent.paces)
 }
 
 impl Flow {
-    /// What limited it, at each sample and in all.
+    /// Returns what limited the flow, at each sample and in total.
     pub(super) fn limits(&self, paced: bool, window: MeasuredTime) -> Limits {
         let (started, opened) = (self.meter.started(), self.opened);
         let ended = self.meter.ended().unwrap_or(window.to);
         limits::limits(started, opened, ended, &self.samples, paced, window)
     }
 
-    /// What the receiver's application saw.
+    /// Handles a record of the receiver's application.
     pub(super) fn on_received(
         &mut self,
         scenario: &Scenario,
@@ -116,8 +116,7 @@ impl Flow {
             }
             RecordKind::Answer => {
                 let (asked, bytes) = (record.number(0), Bytes::new(record.number(1)));
-                // The first is asked for with the SYN, of which the receiver does not know when it
-                // left.
+                // The SYN is the first request, and the receiver does not know when it left.
                 let start = if asked == 0 {
                     self.meter.started()
                 } else {
@@ -133,7 +132,7 @@ impl Flow {
         }
     }
 
-    /// What passed the sender's device.
+    /// Handles a packet that passed the sender's device.
     pub(super) fn on_packet(&mut self, packet: &Packet, forward: bool, time: Time) {
         if forward {
             let again = self.tracker.on_sent(packet);

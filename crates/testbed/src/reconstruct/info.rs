@@ -1,20 +1,20 @@
-//! TCP_INFO and TCP_CC_INFO, as the kernel's `include/uapi/linux/tcp.h` and `inet_diag.h` lay them
-//! out.
+//! TCP_INFO and TCP_CC_INFO, in the layout of the kernel's `include/uapi/linux/tcp.h` and
+//! `inet_diag.h`.
 
 use fullpipe_units::{Bytes, Rate, Span};
 
-/// What of TCP_INFO is of use here; zero where an older kernel's ends before.
+/// Fields of TCP_INFO that are used here; zero if an older kernel's struct ends before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Info {
     /// TCP_CA_Open, Disorder, CWR, Recovery, Loss: 0 to 4.
     pub(crate) ca_state: u8,
     pub(crate) mss: u64,
-    /// Written, and not sent yet.
+    /// Data that is written but not sent yet.
     pub(crate) unsent: Bytes,
     pub(crate) cwnd: u64,
-    /// In packets, as the window is.
+    /// Packets in flight; `cwnd` is also in packets.
     pub(crate) inflight: u64,
-    /// None before the first congestion.
+    /// `None` before the first congestion.
     pub(crate) ssthresh: Option<u64>,
     pub(crate) srtt: Span,
     pub(crate) min_rtt: Span,
@@ -55,8 +55,8 @@ impl Info {
             rate => Some(Rate::from_bps(rate.saturating_mul(8))),
         };
         let (mss, sacked) = (count(16), count(28));
-        // The SYN and the FIN have a number each among those acknowledged: here the first goes, the
-        // last is one byte too many.
+        // The SYN and the FIN count as one acknowledged byte each. The SYN's is subtracted; the
+        // FIN's remains in the last sample.
         let acked = long(120).saturating_sub(1);
         Info {
             ca_state: bytes.get(1).copied().unwrap_or(0),
@@ -80,7 +80,7 @@ impl Info {
     }
 }
 
-/// What an algorithm says of itself, as fields of ours; see [`fields`].
+/// Appends an algorithm's TCP_CC_INFO as values of fullpipe's fields; see [`fields`].
 pub(crate) fn read_cc(kernel: &str, bytes: &[u8], values: &mut Vec<f64>) {
     let word = |at: usize| {
         bytes.get(at..at + 4).map_or(f64::NAN, |word| {
@@ -101,14 +101,14 @@ pub(crate) fn read_cc(kernel: &str, bytes: &[u8], values: &mut Vec<f64>) {
                 gains[1],
             ]);
         }
-        // Of 1024 (DCTCP_MAX_ALPHA).
+        // In units of 1/1024 (DCTCP_MAX_ALPHA).
         "dctcp" => values.push(word(4) / 1024.0),
         "vegas" => values.extend([word(8) / 1e6, word(12) / 1e6]),
         _ => {}
     }
 }
 
-/// The fields of [`read_cc`], (name, unit, labels) each, with the names that our algorithm's have.
+/// Returns the fields of [`read_cc`], (name, unit, labels) each, named as in fullpipe's algorithm.
 pub(crate) fn fields(
     kernel: &str,
 ) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
@@ -126,9 +126,9 @@ pub(crate) fn fields(
     }
 }
 
-/// bbr_mode by the gains that it alone has: 2.89 both (STARTUP), 0.35 and 2.89 (DRAIN), 1 both
-/// (PROBE_RTT); else 2 for the window. Before its first sample of the bandwidth both are 1, and it
-/// is in STARTUP.
+/// Derives bbr_mode from the gains that are unique to each mode: 2.89 both (STARTUP), 0.35 and 2.89
+/// (DRAIN), 1 both (PROBE_RTT); else 2 for the window (PROBE_BW). Before the first bandwidth
+/// sample, both gains are 1 and the mode is STARTUP.
 fn bbr_state(bw: f64, [pacing, cwnd]: [f64; 2]) -> f64 {
     if pacing.is_nan() {
         f64::NAN
@@ -147,7 +147,7 @@ fn bbr_state(bw: f64, [pacing, cwnd]: [f64; 2]) -> f64 {
 mod tests {
     use super::*;
 
-    /// The fields of our own that a kernel's algorithm fills are fields that we have.
+    /// Each field that a kernel's algorithm fills is one that fullpipe's algorithm declares.
     #[test]
     fn fields_have_the_names_that_our_algorithms_declare() {
         for (kernel, ours) in [("bbr", "bbr1"), ("dctcp", "dctcp")] {

@@ -1,5 +1,5 @@
-//! What limited a flow: by the kernel's own clocks (tcp_chrono) where it keeps them, by its state
-//! otherwise.
+//! Limits of a flow: from the kernel's own clocks (tcp_chrono) where it has them, otherwise from
+//! the flow's state.
 
 use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{FlowSummary, MeasuredTime};
@@ -10,7 +10,7 @@ use super::info::Info;
 /// TCP_CA_Recovery.
 const RECOVERY: u8 = 3;
 
-/// What limits a flow with data in flight. Linux has no clock for these.
+/// Returns what limits a flow with data in flight. Linux has no clock for these limits.
 fn state(info: &Info, paced: bool) -> Limit {
     if info.ca_state >= RECOVERY {
         Limit::Recovery
@@ -23,7 +23,7 @@ fn state(info: &Info, paced: bool) -> Limit {
     }
 }
 
-/// The time between two samples, by what limited the flow in it.
+/// Divides the time between two samples among the limits of the flow.
 fn between(
     before: Option<&(Time, Info)>,
     (now, info): &(Time, Info),
@@ -34,7 +34,7 @@ fn between(
         return held;
     };
     let span = now.since(*then);
-    // The kernel counts in ticks of its own, of up to 10 ms.
+    // The kernel's clocks advance in ticks of up to 10 ms.
     let mut left = span;
     let mut take = |limit: Limit, time: Span| {
         let time = time.min(left);
@@ -51,7 +51,7 @@ fn between(
     );
     let busy = info.busy.saturating_sub(old.busy);
     let idle = span.saturating_sub(busy);
-    // A tick says "busy" or not of the whole of it.
+    // A tick counts as busy or idle as a whole.
     take(
         Limit::Application,
         if info.inflight == 0 || busy == Span::ZERO {
@@ -64,17 +64,17 @@ fn between(
     held
 }
 
-/// What the largest of them is.
+/// Returns the code of the limit that held longest.
 fn most(held: &[Span]) -> u8 {
     let largest = held.iter().enumerate().max_by_key(|(_, span)| **span);
     largest.map_or(0, |(index, _)| index as u8)
 }
 
-/// The limit's code at each sample, and for how long each limit held.
+/// Code of the limit at each sample, and the time for which each limit held.
 pub(crate) type Limits = (Vec<u8>, [Span; LIMITS.len()]);
 
-/// For each sample what limited the flow since the one before, and the time that each limit held
-/// within `window`.
+/// Returns what limited the flow between each sample and the previous one, and the time for which
+/// each limit held within `window`.
 pub(crate) fn limits(
     start: Time,
     opened: Option<Time>,
@@ -95,7 +95,7 @@ pub(crate) fn limits(
         } else {
             state(&sample.1, paced) as u8
         });
-        // What lies before the window, or behind the last byte, does not count.
+        // Time before the window or after the last byte does not count.
         if before.is_some_and(|(then, _)| *then >= from) && sample.0 <= ended {
             held.iter_mut()
                 .zip(part)
@@ -105,10 +105,10 @@ pub(crate) fn limits(
     (codes, held)
 }
 
-/// A limit that nobody asked for spoils a run when it holds for a larger share of the time.
+/// Share of the time above which a limit of the hosts, if unintended, makes a run doubtful.
 pub(super) const SPOILS: f64 = 0.01;
 
-/// A flow that was held back by what was to hold nothing back.
+/// Returns warnings about a flow that the hosts limited unintentionally.
 pub(super) fn spoiled(spec: &fullpipe_scenario::Flow, metrics: &FlowSummary) -> Vec<String> {
     let share = |limit: Limit| {
         metrics
@@ -121,7 +121,7 @@ pub(super) fn spoiled(spec: &fullpipe_scenario::Flow, metrics: &FlowSummary) -> 
         let share = share(limit);
         let text = || {
             format!(
-                "flow {:?} was held back by its {what} for {:.0} % of the time: {fix}",
+                "flow {:?} was limited by its {what} for {:.0} % of the time: {fix}",
                 spec.name,
                 share * 100.0
             )
@@ -131,7 +131,7 @@ pub(super) fn spoiled(spec: &fullpipe_scenario::Flow, metrics: &FlowSummary) -> 
     let window = words(
         Limit::ReceiveWindow,
         "receive window",
-        "the receiver did not read in time, or its kernel gave less",
+        "the receiver did not read in time, or its kernel granted less",
     );
     let window = window.filter(|_| spec.receive_window.is_none());
     let buffer = words(

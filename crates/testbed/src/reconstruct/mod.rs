@@ -1,5 +1,5 @@
-//! From what agents wrote down to the metrics and the trace that a simulation gives: by `trace`'s
-//! meters and recorder, fed with what really happened.
+//! Reconstructs the metrics and the trace that a simulation gives from the agents' recordings, with
+//! `trace`'s meters and recorder.
 
 mod arrivals;
 mod flow;
@@ -34,54 +34,55 @@ use rows::Rows;
 pub use queue::{Arrived, Dropped, Links, Loss, Passed};
 pub use taps::Departs;
 
-/// What the runner says of a run.
+/// Facts about a run, from its runner.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Facts {
-    /// Its name.
+    /// Name of the runner.
     pub runner: String,
-    /// Of the first flow; the next has the next.
+    /// Port of the first flow; each further flow uses the next port.
     pub first_port: u16,
-    /// How many flows that arrive may be under way at once.
+    /// Number of arriving flows that may be under way at once.
     #[serde(default)]
     pub at_once: u32,
     /// Whether the sender's device paces every flow (fq).
     #[serde(default)]
     pub paced: bool,
-    /// What the tap behind the bottleneck sees, where there is one.
+    /// Bit of a packet that the tap behind the bottleneck sees leave; `None` without such a tap.
     pub departs: Option<Departs>,
-    /// Of the machine.
+    /// Facts about the machine.
     #[serde(default)]
     pub host: BTreeMap<String, String>,
-    /// What spoils the run.
+    /// Reasons not to trust the run.
     #[serde(default)]
     pub warnings: Vec<String>,
 }
 
-/// What was written down.
+/// Recordings of a run.
 #[derive(Debug)]
 pub struct Recording {
-    /// By `fullpipe-agent send`.
+    /// Recording of `fullpipe-agent send`.
     pub send: PathBuf,
-    /// By `fullpipe-agent receive`.
+    /// Recording of `fullpipe-agent receive`.
     pub receive: PathBuf,
     /// Packets at the sender's side.
     pub sender: PathBuf,
-    /// What the links did.
+    /// Observations of the links.
     pub links: Watched,
 }
 
-/// Who saw what the links did.
+/// Source of observations of the links.
 #[derive(Debug)]
 pub enum Watched {
-    /// Taps in front of the bottleneck and behind it, and of ACKs on their way back. Without the
-    /// first, packets come there as they left the sender; without the last, all ACKs come.
+    /// Taps in front of the bottleneck and behind it, and on the way back of ACKs. Without the
+    /// first, packets reach the bottleneck as they left the sender; without the last, no ACK is
+    /// lost.
     Taps(Option<PathBuf>, PathBuf, Option<PathBuf>),
-    /// The emulator, which has its own metrics.
+    /// The emulator, with the metrics that it measured.
     Emulator(Links, Vec<LinkSummary>),
 }
 
 impl Watched {
-    /// What the links did, with their metrics where they have been measured already.
+    /// Returns the events of the links, with their metrics if already measured.
     fn read(
         self,
         scenario: &Scenario,
@@ -107,8 +108,8 @@ impl Watched {
 }
 
 impl Recording {
-    /// The files of a folder: `send`, `receive`, `tap-sender`, `tap-in` where something is lost
-    /// before, `tap-out`, `tap-acks` where ACKs are lost.
+    /// Returns the recordings in a folder: `send`, `receive`, `tap-sender`, `tap-in` if packets are
+    /// lost before the bottleneck, `tap-out`, `tap-acks` if ACKs are lost.
     pub fn in_folder(folder: &Path) -> Recording {
         let file = |name: &str| folder.join(name);
         let made = |name| Some(file(name)).filter(|file| file.exists());
@@ -122,19 +123,19 @@ impl Recording {
     }
 }
 
-/// What came of a run.
+/// Results of a run.
 #[derive(Debug)]
 pub struct Measured {
-    /// Its metrics.
+    /// Metrics of the run.
     pub summary: Summary,
-    /// Its trace, if one was asked for.
+    /// Trace of the run, if requested.
     pub trace: Option<Trace>,
 }
 
-/// Puts it together; with a trace, links have a row at every `interval`.
+/// Reconstructs a run. With a trace, links have a row at every `interval`.
 ///
 /// # Errors
-/// When a file is missing or broken off, or a flow failed.
+/// When a file is missing or incomplete, or a flow failed.
 pub fn reconstruct(
     scenario: &Scenario,
     recording: Recording,
@@ -192,7 +193,7 @@ pub fn reconstruct(
     })
 }
 
-/// The flows as both ends tell of them, and when the run began on their clock.
+/// Returns the flows as both ends recorded them, and the start of the run on their clock.
 fn ends(
     scenario: &Scenario,
     recording: &Recording,
@@ -210,7 +211,7 @@ fn ends(
     Ok((flows, epoch))
 }
 
-/// The links' metrics, from what they did.
+/// Computes the links' metrics from their events.
 fn on_links(scenario: &Scenario, links: &Links, window: MeasuredTime) -> Vec<LinkSummary> {
     scenario
         .links()
@@ -219,7 +220,7 @@ fn on_links(scenario: &Scenario, links: &Links, window: MeasuredTime) -> Vec<Lin
         .collect()
 }
 
-/// What befell packets on the links, in their flows' meters.
+/// Passes the links' events to the meters of the packets' flows.
 fn count(flows: &mut [Flow], links: &Links, window: MeasuredTime) {
     for packet in &links.arrived {
         let meter = &mut flows[packet.flow as usize].meter;
@@ -243,7 +244,7 @@ fn count(flows: &mut [Flow], links: &Links, window: MeasuredTime) {
     }
 }
 
-/// The rows of links, and of what arrived.
+/// Creates the rows of the links and of arriving flows.
 fn rows(
     scenario: &Scenario,
     links: &Links,
@@ -259,7 +260,7 @@ fn rows(
     rows
 }
 
-/// The metrics of the scenario's own flows, and their rows.
+/// Computes the metrics of the scenario's own flows, and adds their rows to the trace.
 fn summaries(
     scenario: &Scenario,
     flows: &mut [Flow],
@@ -285,7 +286,7 @@ fn summaries(
     summaries
 }
 
-/// What taps saw.
+/// Packets that the taps saw.
 struct Seen {
     sender: Vec<(u32, Packet, bool)>,
     front: Option<Vec<(u32, Packet, bool)>>,
@@ -311,7 +312,7 @@ impl Seen {
         })
     }
 
-    /// What the links did.
+    /// Derives the events of the links.
     fn links(self, departs: Departs, rate: Rate, at: impl Fn(u64) -> Time + Copy) -> Links {
         let behind = that_go(true, self.behind, true);
         let sent = that_go(true, self.sender.clone(), true);

@@ -1,16 +1,16 @@
 //! A TCP packet by its headers.
 
-/// What of one is of use here.
+/// Fields that are used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
-    /// CLOCK_MONOTONIC, ns.
+    /// Time of CLOCK_MONOTONIC, ns.
     pub(crate) time: u64,
-    /// It leaves the interface that it was seen at.
+    /// Whether the packet leaves the interface at which it was seen.
     pub(crate) out: bool,
     pub(crate) source: u16,
     pub(crate) destination: u16,
     pub(crate) id: u16,
-    /// On the wire, from the IP header on.
+    /// Bytes on the wire, from the IP header on.
     pub(crate) size: u32,
     pub(crate) payload: u32,
     pub(crate) seq: u32,
@@ -19,14 +19,14 @@ pub(crate) struct Packet {
     pub(crate) ce: bool,
     /// TSval and TSecr (RFC 7323).
     pub(crate) stamps: Option<(u32, u32)>,
-    /// SACK blocks (RFC 2018), as they come.
+    /// SACK blocks (RFC 2018), in the packet's order.
     pub(crate) blocks: Vec<(u32, u32)>,
 }
 
 const SYN: u8 = 0x02;
 
 impl Packet {
-    /// From IP and TCP headers; none for what is no TCP segment of this kind.
+    /// Parses IP and TCP headers; `None` unless they are TCP over IPv4 without IP options.
     pub(crate) fn read(time: u64, out: bool, size: u32, headers: &[u8]) -> Option<Packet> {
         let (ip, tcp) = headers.split_at_checked(20)?;
         if ip[0] != 0x45 || ip[9] != libc::IPPROTO_TCP as u8 {
@@ -53,7 +53,7 @@ impl Packet {
         Some(packet)
     }
 
-    /// RFC 9293 §3.2: kind 0 ends them, 1 is a filler, all others have a length.
+    /// Reads the options. RFC 9293 §3.2: kind 0 ends them, 1 is a filler, all others have a length.
     fn read_options(&mut self, mut options: &[u8]) {
         loop {
             let length = match options {

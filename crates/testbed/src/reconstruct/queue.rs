@@ -1,5 +1,4 @@
-//! What the links did with each packet, and what that comes to: metrics of links, and their rows
-//! over time.
+//! Events of the links, packet by packet, and the links' metrics and rows over time.
 
 use fullpipe_trace::{LinkMeter, LinkRow, LinkSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
@@ -7,74 +6,74 @@ use fullpipe_units::{Bytes, Span, Time};
 /// A packet that passed a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// The link, as numbered by the scenario.
+    /// Index of the link in the scenario.
     pub link: u32,
-    /// The packet's flow.
+    /// Index of the packet's flow.
     pub flow: u32,
-    /// Whether it has payload.
+    /// Whether the packet has payload.
     pub data: bool,
-    /// On the wire.
+    /// Bytes on the wire.
     pub size: u32,
-    /// When it came.
+    /// Time of the packet's arrival.
     pub arrived: Time,
-    /// First bit out.
+    /// Time at which the first bit leaves.
     pub start: Time,
-    /// Last bit out.
+    /// Time at which the last bit leaves.
     pub end: Time,
-    /// The queue marked it.
+    /// Whether the queue marked the packet.
     pub marked: bool,
 }
 
-/// Why a packet did not pass.
+/// Cause of a packet's loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// By chance.
+    /// Random loss.
     Chance,
     /// The queue dropped it.
     Queue,
-    /// The policer did.
+    /// The policer dropped it.
     Policer,
 }
 
-/// A packet that did not.
+/// A packet that was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// The link, if it was at one.
+    /// Index of the link; `None` if it was lost outside the links.
     pub link: Option<u32>,
-    /// The packet's flow.
+    /// Index of the packet's flow.
     pub flow: u32,
-    /// Whether it has payload.
+    /// Whether the packet has payload.
     pub data: bool,
-    /// When.
+    /// Time of the drop.
     pub at: Time,
-    /// Why.
+    /// Cause of the drop.
     pub why: Loss,
 }
 
 /// A packet of data that reached its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Its flow.
+    /// Index of the packet's flow.
     pub flow: u32,
-    /// When.
+    /// Time of the arrival.
     pub at: Time,
-    /// In all queues.
+    /// Queueing delay in all queues together.
     pub waited: Span,
 }
 
-/// All that is known of the links.
+/// Events of all links.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
-    /// In order of time for each link, by when they are known.
+    /// Packets that passed; for each link in order of the time at which their passage is known.
     pub passed: Vec<Passed>,
-    /// In order of time.
+    /// Dropped packets, in order of time.
     pub dropped: Vec<Dropped>,
-    /// In order of time.
+    /// Arrived packets, in order of time.
     pub arrived: Vec<Arrived>,
 }
 
 impl Links {
-    /// The metrics of a link that sends whenever something waits.
+    /// Returns the metrics of a link that sends whenever a packet waits.
     pub(crate) fn summary(
         &self,
         link: u32,
@@ -109,7 +108,7 @@ impl Links {
         LinkSummary::new(name.to_owned(), &meter)
     }
 
-    /// Rows of a link at every `interval` until `end`.
+    /// Appends the rows of a link, at every `interval` until `end`.
     pub fn rows(&self, link: u32, interval: Span, end: Time, recorder: &mut Vec<LinkRow>) {
         let mut arrivals: Vec<&Passed> = self
             .passed

@@ -7,7 +7,7 @@ use super::taps;
 use crate::agent::{AgentError, Reader, Record, RecordKind};
 use crate::ports::Ports;
 
-/// All records of a file.
+/// Returns all records of a complete file.
 pub(super) fn complete(reader: Reader, path: &Path) -> Result<Vec<Record>, AgentError> {
     let mut records: Vec<Record> = reader.collect();
     match records.pop() {
@@ -16,18 +16,18 @@ pub(super) fn complete(reader: Reader, path: &Path) -> Result<Vec<Record>, Agent
             ..
         }) => Ok(records),
         _ => Err(AgentError::new(format!(
-            "{}: the recording breaks off: its agent was ended",
+            "{}: the recording is incomplete: its agent was ended",
             path.display()
         ))),
     }
 }
 
-/// Who knows the flows by their ports.
+/// Reader of tap recordings, which identifies flows by their ports.
 #[derive(Clone, Copy)]
 pub(super) struct Taps(pub(super) Ports);
 
 impl Taps {
-    /// The packets of a tap, with their flows and whether they go forward.
+    /// Reads the packets of a tap, with their flows and whether they go forward.
     pub(super) fn read(
         self,
         path: &Path,
@@ -47,7 +47,7 @@ impl Taps {
                 _ => {}
             }
         }
-        // A kernel stamps packets on several CPUs.
+        // The kernel stamps packets on several CPUs, so they may be out of order.
         packets.sort_by_key(|(_, packet, _): &(u32, Packet, bool)| packet.time);
         Ok(packets)
     }
@@ -62,7 +62,7 @@ impl Taps {
     }
 }
 
-/// What goes forward or comes back, of what leaves an interface or comes to it.
+/// Selects the packets that go forward, or back, and that leave the interface, or enter it.
 pub(super) fn that_go(
     forward: bool,
     packets: Vec<(u32, Packet, bool)>,

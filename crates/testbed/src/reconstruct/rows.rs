@@ -10,13 +10,13 @@ use fullpipe_units::{Bytes, Span, Time};
 use super::{Flow, Links, info};
 use crate::algorithms::{kernel_equivalent, kernel_name};
 
-/// Why a state was entered: a kernel does not say.
+/// Reason of a transition: a kernel does not report any.
 const SEEN: &str = "sampled";
 
-/// Rows, until all are there.
+/// Rows, collected until the trace is complete.
 pub(super) struct Rows {
     recorder: Recorder,
-    /// Of each flow: the kernel's name of its algorithm, and the group of its columns.
+    /// The kernel's name of each flow's algorithm, and the group of its columns.
     algorithms: Vec<(String, usize)>,
     flows: Vec<(FlowRow, Vec<f64>)>,
     links: Vec<LinkRow>,
@@ -51,7 +51,7 @@ impl Rows {
         }
     }
 
-    /// A flow's rows, one a sample.
+    /// Adds a flow's rows, one per sample.
     pub(super) fn flow(&mut self, index: u32, flow: &mut Flow, limits: &[u8], paced: bool) {
         let (kernel, _) = &self.algorithms[index as usize];
         for (place, (time, sample)) in flow.samples.iter().enumerate() {
@@ -84,7 +84,7 @@ impl Rows {
         }
     }
 
-    /// Those of the flows that arrived.
+    /// Adds the rows of the flows that arrived.
     pub(super) fn arrived(&mut self, active: Vec<ActiveRow>, transfers: Vec<Transfer>) {
         active.into_iter().for_each(|row| self.recorder.active(row));
         self.recorder.transfers(transfers);
@@ -109,7 +109,7 @@ impl Rows {
         self.recorder.finish()
     }
 
-    /// Between two samples in whose states a kernel's algorithm differs.
+    /// Adds a transition where the state of a kernel's algorithm differs between two samples.
     fn transitions(&mut self) {
         let mut states: BTreeMap<u32, f64> = BTreeMap::new();
         for (row, values) in &self.flows {

@@ -1,4 +1,4 @@
-//! From taps in front of a link and behind it to what the link did with each packet.
+//! Derives a link's events from taps in front of it and behind it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,29 +7,29 @@ use fullpipe_units::{Bytes, Rate, Time};
 use super::packet::Packet;
 use super::queue::{Arrived, Dropped, Links, Loss, Passed};
 
-/// Which bit of a packet is out when the tap behind the link sees it.
+/// Bit of a packet that has just left when the tap behind the link sees the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Departs {
-    /// The first: a queue that is polled at a rate (htb).
+    /// The first bit: a queue that is polled at a rate (htb).
     First,
-    /// The last: netem's `rate`.
+    /// The last bit: netem's `rate`.
     Last,
 }
 
-/// What a packet is known by; a retransmission has another IP identification or timestamp.
+/// Identity of a packet; a retransmission has another IP identification or timestamp.
 type Key = (u32, u32, u16, u32, Option<(u32, u32)>);
 
 fn key(flow: u32, packet: &Packet) -> Key {
     (flow, packet.seq, packet.id, packet.payload, packet.stamps)
 }
 
-/// A packet on its way forward, with its flow.
+/// A packet and, before it, the index of its flow.
 pub(crate) type Seen = (u32, Packet);
 
-/// Matches what was seen in front with what was seen behind: for each in front, the number of the
-/// one behind. Also whether one that has none may be under way still: nothing that came later, of
-/// its flow, was seen behind.
+/// Matches packets seen in front with packets seen behind. Returns for each packet in front the
+/// index of its match, and whether the packet, if unmatched, may still be under way: no later
+/// packet of its flow was seen behind.
 fn matched(front: &[Seen], behind: &[Seen]) -> Vec<(Option<usize>, bool)> {
     let mut waiting: BTreeMap<Key, VecDeque<usize>> = BTreeMap::new();
     for (number, (flow, packet)) in behind.iter().enumerate() {
@@ -58,8 +58,8 @@ fn matched(front: &[Seen], behind: &[Seen]) -> Vec<(Option<usize>, bool)> {
     found
 }
 
-/// What became of packets between the sender, the front of the bottleneck and the place behind it.
-/// Times are CLOCK_MONOTONIC; `at` makes the run's of them.
+/// Derives the events between the sender, the front of the bottleneck and the place behind it.
+/// Times are CLOCK_MONOTONIC; `at` converts them to the run's.
 pub(crate) fn links(
     sent: &[Seen],
     front: &[Seen],
@@ -69,7 +69,7 @@ pub(crate) fn links(
     at: impl Fn(u64) -> Time,
 ) -> Links {
     let mut links = Links::default();
-    // What has no payload on its way there is of a handshake, or an end, and in no count.
+    // Without payload, a forward packet belongs to a handshake or a close, and is not counted.
     let mut drop = |packet: &Packet, flow, why| {
         if packet.payload > 0 {
             links.dropped.push(Dropped {
@@ -108,7 +108,7 @@ pub(crate) fn links(
     links
 }
 
-/// How a packet passed the bottleneck that was seen behind it as `left`.
+/// Returns the passage of a packet that was seen behind the bottleneck as `left`.
 fn passage(
     flow: u32,
     packet: &Packet,
@@ -129,14 +129,14 @@ fn passage(
         data: packet.payload > 0,
         size: packet.size,
         arrived,
-        // Clocks of two interfaces of one kernel are one; what is left is rounding.
+        // Both interfaces use the clock of one kernel, so any difference is rounding.
         start: start.max(arrived),
         end,
         marked: left.ce && !packet.ce,
     }
 }
 
-/// ACKs that were seen on their way back and never at the sender.
+/// Returns the ACKs that were seen on their way back and never at the sender.
 pub(crate) fn lost_acks(left: &[Seen], came: &[Seen], at: impl Fn(u64) -> Time) -> Vec<Dropped> {
     let mut dropped: Vec<Dropped> = left
         .iter()
@@ -216,8 +216,8 @@ mod tests {
             .iter()
             .map(|packet| (packet.at.as_nanos() / 1_000_000, packet.why))
             .collect();
-        // A SYN (at 0 ms) and an ACK of the sender's (at 3 ms) are in no count; what came after 2
-        // ms may be in the queue.
+        // The SYN (at 0 ms) and the sender's ACK (at 3 ms) are not counted. Packets after 2 ms may
+        // still be in the queue.
         assert_eq!(dropped, [(1, Loss::Queue), (3, Loss::Chance)]);
         let (passed, arrived) = (links.passed[0], links.arrived[0]);
         assert_eq!(
@@ -252,7 +252,7 @@ mod tests {
             packet(5, 5, 0),
         ];
         let lost = lost_acks(&left, &[packet(1, 1, 0), packet(4, 4, 0)], Time::from_nanos);
-        // A request's byte (at 3 ms) is no ACK, and the last may be under way.
+        // A request's byte (at 3 ms) is not an ACK, and the last ACK may be under way.
         let short: Vec<_> = lost
             .iter()
             .map(|packet| (packet.at.as_nanos() / 1_000_000, packet.data))

@@ -1,35 +1,35 @@
-//! What the packets at a sender's side say of one flow: what was sent, and sent again, and the RTT
-//! of each ACK, as `docs/reference/metrics.md` defines them.
+//! Tracks one flow by the packets at its sender's side: data sent and retransmitted, and the RTT of
+//! each ACK, as `docs/reference/metrics.md` defines them.
 
 use std::collections::VecDeque;
 
 use super::packet::Packet;
 
-/// A run of bytes, as it was sent.
+/// A range of bytes that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     start: u64,
     end: u64,
-    /// When it was sent first and last, and the timestamps that it had (ns, TSval).
+    /// First and last transmission: time (ns) and TSval of each.
     first: (u64, u32),
     last: (u64, u32),
     again: bool,
     sacked: bool,
 }
 
-/// One flow's sequence space. Places in it have the 32 bits of the header's numbers at their end.
+/// The sequence space of one flow. The low 32 bits of a position are the header's number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracker {
     segments: VecDeque<Segment>,
-    /// Behind the last byte sent; none before the first packet.
+    /// Position after the last byte sent; `None` before the first packet.
     next: Option<u64>,
     acked: u64,
 }
 
 impl Tracker {
-    /// A packet of data leaves, or the SYN; whether it was sent before.
+    /// Handles a departing SYN or data packet; returns whether its data was sent before.
     pub(crate) fn on_sent(&mut self, packet: &Packet) -> bool {
-        // A SYN takes one number.
+        // A SYN takes one sequence number.
         let begin = (1 << 32) | u64::from(packet.seq.wrapping_add(u32::from(packet.syn)));
         let next = *self.next.get_or_insert(begin);
         if packet.payload == 0 {
@@ -66,11 +66,11 @@ impl Tracker {
         before
     }
 
-    /// An ACK arrives; its RTT sample in ns, if it gives one.
+    /// Handles an arriving ACK; returns its RTT sample in ns, if it gives one.
     pub(crate) fn on_ack(&mut self, packet: &Packet) -> Option<u64> {
         let ack = near(packet.ack, self.next?);
         let moved = ack > self.acked;
-        // Of what it newly acknowledges: when the newest was sent that was sent once.
+        // Latest transmission of data that was sent once and is newly acknowledged.
         let mut newest: Option<u64> = None;
         let mut repaired = Vec::new();
         while let Some(segment) = self
@@ -106,7 +106,7 @@ impl Tracker {
         match newest {
             Some(sent) if repaired.is_empty() => packet.time.checked_sub(sent),
             _ if moved => {
-                // RFC 7323 §4: the echo tells which transmission is answered.
+                // RFC 7323 §4: the echo identifies the transmission that is acknowledged.
                 let (_, echo) = packet.stamps?;
                 let sent = repaired
                     .iter()
@@ -123,7 +123,7 @@ impl Tracker {
     }
 }
 
-/// The place with these last 32 bits that is nearest to another.
+/// Returns the position nearest to `place` whose low 32 bits are `number`.
 fn near(number: u32, place: u64) -> u64 {
     place.wrapping_add_signed(i64::from(number.wrapping_sub(place as u32) as i32))
 }
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Sequence numbers that wrap around within the first segments.
+    /// An initial sequence number that wraps around within the first segments.
     const ISN: u32 = u32::MAX - 150;
 
     fn data(time: u64, place: u32, stamp: u32) -> Packet {
@@ -225,11 +225,11 @@ mod tests {
         assert_eq!(
             tracker.on_ack(&ack(3_001, 400, &[], 3)),
             Some(1_001),
-            "it was not needed"
+            "the retransmission was not needed"
         );
         assert!(
             tracker.on_sent(&data(4_000, 300, 5)),
-            "again, behind its ACK"
+            "sent again after its ACK"
         );
     }
 }

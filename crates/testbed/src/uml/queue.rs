@@ -1,11 +1,11 @@
-//! A link's queue in tc's words.
+//! A link's queue as arguments of tc.
 
 use fullpipe_path::{Limit, OptionValue};
 use fullpipe_scenario::{Error, Link, Scenario};
 
 use super::microseconds;
 
-/// tc's words for the queue; none for one that netem has itself.
+/// Returns tc's arguments for the queue; `None` if netem's own queue is used.
 pub(super) fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error> {
     let Some((kind, limit)) = kind_and_limit(scenario, link)? else {
         return Ok(None);
@@ -28,7 +28,7 @@ pub(super) fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<Strin
     Ok(Some(words))
 }
 
-/// tc's name of the queue and its limit; none for one that netem has itself.
+/// Returns tc's name of the queue and its limit; `None` if netem's own queue is used.
 fn kind_and_limit(
     scenario: &Scenario,
     link: &Link,
@@ -46,7 +46,7 @@ fn kind_and_limit(
         }
         ("codel" | "fq_codel" | "pie" | "sfq", Limit::Bytes(_)) => {
             return refused(
-                "Linux counts its limit in packets",
+                "Linux counts this queue's limit in packets",
                 "give path.buffer in packets, ms or bdp",
             );
         }
@@ -60,14 +60,14 @@ fn kind_and_limit(
     }))
 }
 
-/// tc's words for one option.
+/// Returns tc's arguments for one option.
 fn option(kind: &str, name: &str, value: OptionValue) -> Vec<String> {
     let value = match value {
         OptionValue::Flag(true) => return vec![name.to_owned()],
-        // Only of fq_codel it is on by itself.
+        // Only fq_codel has options that are on by default.
         OptionValue::Flag(false) if kind == "fq_codel" => return vec![format!("no{name}")],
         OptionValue::Flag(false) => return Vec::new(),
-        // Its one time, perturb, is in whole seconds.
+        // Its only time, perturb, is in whole seconds.
         OptionValue::Time(span) if kind == "sfq" => span.as_secs_f64().to_string(),
         OptionValue::Time(span) => microseconds(span),
         OptionValue::Size(bytes) => bytes.get().to_string(),

@@ -1,14 +1,14 @@
-//! What Linux's disciplines can't do.
+//! Refuses settings that Linux's disciplines can't represent.
 
 use fullpipe_path::Loss;
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_units::Span;
 
-/// What this way of setting up Linux can't give.
+/// Refuses a setting that this setup of Linux does not support.
 pub(super) fn refuse(scenario: &Scenario) -> Result<(), Error> {
     let no = |key: &str, value: &str| {
         let problem =
-            "not with --on uml: Linux's netem has no such thing, or is not told of it here";
+            "--on uml does not support this: netem lacks it, or fullpipe does not set it up";
         Err(scenario.error(
             key,
             value,
@@ -23,7 +23,7 @@ pub(super) fn refuse(scenario: &Scenario) -> Result<(), Error> {
         return Err(scenario.error(
             "link",
             name,
-            "--on uml has the bottleneck alone",
+            "--on uml supports only the bottleneck",
             "leave it out, or run it on sim",
         ));
     }

@@ -6,7 +6,7 @@ use fullpipe_testbed::agent::{AppPlan, FlowPlan, Plan, Record, RecordKind};
 
 use super::lab::*;
 
-/// Flow number so much of a workload, whose receiver is at port 5001.
+/// Flow `number` of a workload whose receiver is at port 5001.
 fn arrival(number: u16, start: u64, app: AppPlan) -> FlowPlan {
     FlowPlan {
         near_port: Some(6_000 + number),
@@ -20,7 +20,7 @@ fn each_flow_that_arrives_brings_its_bytes_and_no_other() {
     let Some(lab) = Lab::new("arrivals") else {
         return;
     };
-    // Many in one millisecond, more than are sampled at a time.
+    // Many flows in one millisecond, more than are sampled at a time.
     let size = |number: u16| 1 + u64::from(number) * 997;
     let mut flows: Vec<_> = (0..150)
         .map(|number| {
@@ -49,7 +49,7 @@ fn each_flow_that_arrives_brings_its_bytes_and_no_other() {
     assert!(
         receiver
             .wait()
-            .expect("it ends by itself, since all are gone")
+            .expect("it ends, since all flows have ended")
             .success()
     );
     let ((_, sent), (_, received)) = (lab.records("send"), lab.records("receive"));
@@ -144,9 +144,9 @@ fn the_first_arrival_without_a_server_ends_the_run() {
     receiver.kill().expect("it runs");
     let words = failure(&sender.wait_with_output().expect("it ends"));
     receiver.wait().expect("it was killed");
-    // One that is under way is reset; one that comes later finds nobody.
+    // The flow that is under way is reset; later ones find no receiver.
     let why = [
-        "nobody listens there",
+        "no receiver listens there",
         "the connection broke",
         "the receiver closed the connection",
     ];
@@ -157,10 +157,10 @@ fn the_first_arrival_without_a_server_ends_the_run() {
     let (epoch, sent) = lab.records("send");
     assert!(
         sent.last().expect("it wrote").time < epoch + 10_000 * MS,
-        "long before the last would have come"
+        "long before the last arrival"
     );
     assert!(
         sent.iter().any(|record| record.kind == RecordKind::End),
-        "what was complete is kept"
+        "records of complete flows are kept"
     );
 }

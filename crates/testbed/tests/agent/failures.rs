@@ -1,4 +1,4 @@
-//! What goes wrong, and how the agents say it.
+//! Failures, and the agents' messages about them.
 
 use fullpipe_testbed::agent::{FlowPlan, Plan, RecordKind};
 
@@ -12,7 +12,7 @@ fn an_absent_server_and_an_absent_client_are_said_in_time() {
     let plan = plan(5_000 * MS, vec![flow("one", 5001, writes(None, &[], None))]);
     let words = failure(&lab.send(&plan));
     assert!(
-        words.contains("flow \"one\" to 10.9.0.2:5001: nobody listens there"),
+        words.contains("flow \"one\" to 10.9.0.2:5001: no receiver listens there"),
         "{words}"
     );
     let away = Plan {
@@ -30,7 +30,10 @@ fn an_absent_server_and_an_absent_client_are_said_in_time() {
         ..plan
     };
     let words = failure(&lab.receive(&brief).wait_with_output().expect("it ends"));
-    assert!(words.contains("no sender came within 0.3 s"), "{words}");
+    assert!(
+        words.contains("no sender connected within 0.3 s"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -61,7 +64,7 @@ fn a_peer_that_dies_breaks_its_flows_and_says_so() {
     assert_eq!(of(&sent, RecordKind::Failure, 0).len(), 1);
     assert!(
         of(&sent, RecordKind::Info, 0).len() > 10,
-        "what was sampled is kept"
+        "the samples are kept"
     );
 }
 
@@ -76,11 +79,11 @@ fn an_unknown_algorithm_is_refused_with_what_there_is() {
     };
     let words = failure(&lab.send(&plan(1_000 * MS, vec![wrong])));
     assert!(
-        words.contains("flow \"one\": the kernel does not give it \"bbr9\""),
+        words.contains("flow \"one\": the kernel refuses algorithm \"bbr9\""),
         "{words}"
     );
     assert!(
-        words.contains("it offers ")
+        words.contains("use one of ")
             && words.contains("reno")
             && words.contains("modprobe tcp_bbr9"),
         "{words}"

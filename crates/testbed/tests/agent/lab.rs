@@ -9,8 +9,8 @@ use fullpipe_testbed::agent::{AppPlan, FlowPlan, Plan, Reader, Record, RecordKin
 
 pub(super) const MS: u64 = 1_000_000;
 
-/// Two namespaces, 10.9.0.1 and 10.9.0.2. They are held by programs that end with this one,
-/// whatever ends it.
+/// Two namespaces, 10.9.0.1 and 10.9.0.2. Programs that end with this one hold them, so that they
+/// never outlive it.
 pub(super) struct Lab {
     pub(super) near: Holder,
     pub(super) far: Holder,
@@ -31,7 +31,7 @@ impl Holder {
             .spawn()
             .ok()?;
         let mut stdin = child.stdin.take()?;
-        // It answers once it is in its namespace.
+        // The program answers once it is in its namespace.
         std::io::Write::write_all(&mut stdin, b"there\n").ok()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take()?)
@@ -40,7 +40,7 @@ impl Holder {
         (line == "there\n").then_some(Holder(child, stdin))
     }
 
-    /// A command in its namespace.
+    /// Returns a command that runs in the holder's namespace.
     pub(super) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("nsenter");
         command
@@ -77,7 +77,7 @@ impl Lab {
     pub(super) fn new(test: &str) -> Option<Lab> {
         let Some((near, far)) = Lab::namespaces() else {
             crate::skip(
-                &"this machine gives no user and network namespaces (unshare -rn), or has no nsenter",
+                &"this machine allows no user and network namespaces (unshare -rn), or lacks nsenter",
             );
             return None;
         };
@@ -135,7 +135,7 @@ impl Lab {
     }
 }
 
-/// Started, once it says that it is ready.
+/// Starts a command, and waits until it reports that it is ready.
 pub(super) fn ready(mut command: Command) -> Child {
     let mut child = command.spawn().expect("nsenter runs");
     let mut line = String::new();
@@ -180,7 +180,7 @@ pub(super) fn writes(
 
 pub(super) fn plan(duration: u64, flows: Vec<FlowPlan>) -> Plan {
     let receiver = "10.9.0.2".parse().expect("an address");
-    // A veth that is not up yet loses the first SYN, and the next comes after a second.
+    // A veth that is not up yet loses the first SYN, and the next one follows after a second.
     let (interval, patience) = (10 * MS, 5_000 * MS);
     Plan {
         version: VERSION,

@@ -1,5 +1,5 @@
-//! The agents of both sides, through the program, between two network namespaces joined by a veth.
-//! Where namespaces are not allowed, the tests say so and pass.
+//! The agents of both sides, as programs, in two network namespaces joined by a veth. Where
+//! namespaces are not allowed, the tests report that and pass.
 
 mod arrivals;
 mod failures;
@@ -31,7 +31,7 @@ fn transfers_arrive_to_the_byte_and_samples_come_in_time() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    assert!(receiver.wait().expect("it ends by itself").success());
+    assert!(receiver.wait().expect("it ends with the flows").success());
 
     let (epoch, sent) = lab.records("send");
     let (_, received) = lab.records("receive");
@@ -39,15 +39,15 @@ fn transfers_arrive_to_the_byte_and_samples_come_in_time() {
     let started = of(&sent, RecordKind::Start, 0)[0].time;
     assert!(
         of(&received, RecordKind::End, 0)[0].time > started,
-        "the clocks are one"
+        "both ends use one clock"
     );
     assert_eq!(
         sent.last().map(|record| record.kind),
         Some(RecordKind::Done)
     );
 
-    // 8 Mbit/s for the second that was left is a megabyte, give or take what an interval of the
-    // kernel's clock brings.
+    // 8 Mbit/s for the remaining second is a megabyte, give or take the granularity of the kernel's
+    // clock.
     let started = of(&sent, RecordKind::Start, 1)[0].time;
     assert!(started >= epoch + 200 * MS);
     let bytes = of(&received, RecordKind::Read, 1)
@@ -58,7 +58,7 @@ fn transfers_arrive_to_the_byte_and_samples_come_in_time() {
     let samples = of(&sent, RecordKind::Info, 1).len();
     assert!(
         (50..=102).contains(&samples),
-        "{samples} samples in a second, of 10 ms each"
+        "{samples} samples in a second, one per 10 ms"
     );
     let info = of(&sent, RecordKind::Info, 1)
         .last()
@@ -110,7 +110,7 @@ fn an_application_pauses_and_goes_on() {
     assert_eq!(during(400, 600), 0, "it pauses");
     assert!(
         during(600, 900) > 150_000,
-        "{} bytes behind the pause",
+        "{} bytes after the pause",
         during(600, 900)
     );
 }
@@ -170,7 +170,7 @@ fn a_tap_sees_every_packet_with_its_headers() {
     let mut receiver = lab.receive(&plan);
     assert!(lab.send(&plan).status.success());
     assert!(receiver.wait().expect("it ends").success());
-    // nsenter becomes the agent: the child is it.
+    // nsenter becomes the agent, so the child process is the agent.
     assert!(
         Command::new("kill")
             .args(["-TERM", &tap.id().to_string()])
@@ -199,7 +199,7 @@ fn a_tap_sees_every_packet_with_its_headers() {
     assert!(packets.len() > out.len(), "ACKs came back");
     assert_eq!(of(&records, RecordKind::Missed, 0)[0].number(0), 0);
     let first = of(&sent, RecordKind::Start, 0)[0].time;
-    assert!(out[0].time.abs_diff(first) < 50 * MS, "both tell one clock");
+    assert!(out[0].time.abs_diff(first) < 50 * MS, "both use one clock");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn a_first_flow_that_starts_late_is_waited_for() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let output = receiver.wait_with_output().expect("it ends by itself");
+    let output = receiver.wait_with_output().expect("it ends with the flows");
     assert!(
         output.status.success(),
         "{}",

@@ -1,4 +1,4 @@
-//! Checks of what is varied, and of each point as a run would do it.
+//! Checks of the axes, and of each point as a run would see it.
 
 use std::ops::Range as Numbers;
 use std::panic::resume_unwind;
@@ -25,12 +25,12 @@ impl Plan {
                 Err(self.template.error(key, value, problem, fix))
             };
             if key == "seed" {
-                let fix = "--repeat 30 runs each point with 30 of them";
-                return refuse("", "seeds are counted up", fix);
+                let fix = "use --repeat 30 to run each point with 30 seeds";
+                return refuse("", "seeds cannot be swept", fix);
             }
             self.check_range(key, values, sample)?;
             if values.is_empty() {
-                return refuse("[]", "no values", "give some, like [\"1bdp\", \"8bdp\"]");
+                return refuse("[]", "no values", "give values, like [\"1bdp\", \"8bdp\"]");
             }
             if let Some(value) = values
                 .iter()
@@ -39,15 +39,15 @@ impl Plan {
             {
                 return refuse(
                     &quoted(value),
-                    "this value is here a second time",
-                    "--repeat runs a point again",
+                    "this value is given twice",
+                    "use --repeat to run a point again",
                 );
             }
         }
         Ok(())
     }
 
-    /// A range is the only value of its key, and is drawn from.
+    /// A range must be the only value of its key, and needs a sample.
     fn check_range(&self, key: &str, values: &[String], sample: Option<u64>) -> Result<(), Error> {
         let found = values
             .iter()
@@ -58,12 +58,12 @@ impl Plan {
         let (problem, fix) = match range {
             Err(problem) => (problem, "write a range like \"1ms..1s\" or \"1ms..1s log\""),
             Ok(_) if values.len() > 1 => (
-                "a range takes no other values".to_owned(),
-                "give one range, or values without one",
+                "a range allows no other values".to_owned(),
+                "give one range, or only values",
             ),
             Ok(_) if sample.is_none() => (
-                "a range is drawn from".to_owned(),
-                "--sample 100 draws 100 points; or give values, with commas between",
+                "a range needs --sample".to_owned(),
+                "use --sample 100 to draw 100 points, or give values separated by commas",
             ),
             Ok(_) => return Ok(()),
         };
@@ -79,13 +79,13 @@ impl Plan {
                 "",
                 "",
                 problem,
-                "repeat less often, or begin at a smaller seed",
+                "use fewer repetitions, or a smaller first seed",
             ));
         }
         Ok(())
     }
 
-    /// Checks each point as a run would, on all cores; refuses the first that is wrong.
+    /// Checks each point as a run would, on all cores; refuses the first one that is wrong.
     pub(super) fn check_points(&mut self) -> Result<(), Error> {
         let cores = thread::available_parallelism()
             .map_or(1, usize::from)
@@ -119,7 +119,7 @@ impl Plan {
 
     #[expect(
         clippy::type_complexity,
-        reason = "what check_points sums up, and nobody else sees"
+        reason = "the partial result of check_points, used nowhere else"
     )]
     fn check_some(
         &self,
@@ -147,7 +147,7 @@ impl Plan {
                 });
                 if !fullpipe_setup::is_random(&scenario, registry) {
                     let problem = "nothing in this scenario is random: every repetition would be the same run";
-                    let fix = "leave out start_jitter and send_jitter, which --repeat then sets, or do without --repeat";
+                    let fix = "omit start_jitter and send_jitter, so that --repeat sets them, or omit --repeat";
                     return Err(self.within(point, self.template.error("", "", problem, fix)));
                 }
             }
@@ -161,7 +161,7 @@ impl Plan {
         Ok((memory, jitter))
     }
 
-    /// Says which point an error is about, where there are several.
+    /// Adds the point to an error, if there are several points.
     pub(super) fn within(&self, point: usize, error: Error) -> Error {
         if self.axes.is_empty() {
             return error;

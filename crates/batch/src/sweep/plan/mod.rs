@@ -1,5 +1,4 @@
-//! What is run: points, each with its settings and as many seeds as there are repetitions, all
-//! checked.
+//! The plan of a sweep: points with their settings, and a seed for each repetition, all checked.
 
 mod check;
 mod points;
@@ -15,7 +14,7 @@ use super::axis::Axis;
 pub use points::Mode;
 pub use request::Request;
 
-/// A key that a point does not set.
+/// Marks a key that a point does not set.
 const UNSET: u32 = u32::MAX;
 
 /// A sweep whose points have all been checked.
@@ -25,19 +24,19 @@ pub struct Plan {
     registry: Registry,
     axes: Vec<Axis>,
     mode: Mode,
-    /// Of each point the number of its value on each axis.
+    /// For each point, the index of its value on each axis.
     places: Vec<u32>,
     points: usize,
     first_seed: u64,
     repeat: u64,
-    /// The most memory that a run of a point needs, and which point's that is.
+    /// The most memory that a run needs, and the point of that run.
     memory: (Bytes, usize),
     jitter: Vec<(&'static str, Span, Span)>,
 }
 
 impl Plan {
-    /// Makes the points of `text`, which errors call `file`, and checks each; `registry` has the
-    /// algorithms.
+    /// Makes the points of a scenario's `text`, which errors call `file`, and checks each.
+    /// `registry` has the algorithms.
     pub fn new(
         text: &str,
         file: &str,
@@ -47,7 +46,7 @@ impl Plan {
         Plan::of(Template::read(text, file)?, request, registry)
     }
 
-    /// The same of a template.
+    /// Makes a plan from a template.
     pub fn of(
         mut template: Template,
         request: &Request,
@@ -104,7 +103,7 @@ impl Plan {
     /// The scenario of a run, by the run's number.
     pub fn scenario(&self, run: u64) -> Scenario {
         let (point, seed) = self.place(run);
-        let mut scenario = self.scenario_at(point).expect("every point was checked");
+        let mut scenario = self.scenario_at(point).expect("all points were checked");
         if self.repeat > 1 {
             scenario.add_jitter();
         }
@@ -118,7 +117,7 @@ impl Plan {
         ((run % points) as usize, self.first_seed + run / points)
     }
 
-    /// What a point sets: keys with values, as `--set` takes them.
+    /// The settings of a point: keys with values, as `--set` takes them.
     pub fn settings(&self, point: usize) -> impl Iterator<Item = (&str, &str)> {
         let places = &self.places[point * self.axes.len()..][..self.axes.len()];
         let set = self
@@ -129,12 +128,12 @@ impl Plan {
         set.map(|(axis, place)| (axis.key.as_str(), axis.values[*place as usize].as_str()))
     }
 
-    /// What is varied.
+    /// The axes.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// Of each point the number of its value on an axis; none where it does not set that key.
+    /// For each point, the index of its value on an axis; `None` where it does not set the key.
     pub fn places(&self, axis: usize) -> impl Iterator<Item = Option<u32>> {
         let places = self.places.iter().skip(axis).step_by(self.axes.len());
         places.map(|place| (*place != UNSET).then_some(*place))
@@ -145,33 +144,33 @@ impl Plan {
         &self.registry
     }
 
-    /// How the axes come to points.
+    /// The way in which the axes yield points.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub fn runs(&self) -> u64 {
         self.points as u64 * self.repeat
     }
 
-    /// The seeds that each point is run with.
+    /// Seeds with which each point runs.
     pub fn seeds(&self) -> Numbers<u64> {
         self.first_seed..self.first_seed + self.repeat
     }
 
-    /// What was added so that repetitions differ: the key, and the least and most of it in any
-    /// point.
+    /// Jitter added so that repetitions differ: the key, and its least and greatest value over all
+    /// points.
     pub fn added_jitter(&self) -> &[(&'static str, Span, Span)] {
         &self.jitter
     }
 
-    /// The most memory that one run needs, and the point that it is a run of.
+    /// The most memory that one run needs, and the point of that run.
     pub fn memory(&self) -> (Bytes, usize) {
         self.memory
     }

@@ -1,4 +1,4 @@
-//! How axes come to points: every combination, some drawn, or a list.
+//! Points from axes: every combination, a random sample, or a list.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use super::request::Varied;
 use super::{Plan, UNSET};
 use crate::sweep::axis::{Axis, Range};
 
-/// How axes come to points.
+/// The way in which axes yield points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Every combination.
     Cartesian,
-    /// Some keys together.
+    /// Combinations in which some keys change together.
     Zip,
-    /// Drawn at random.
+    /// A random sample.
     Sample,
-    /// As they were given.
+    /// A list given by the caller.
     Listed,
 }
 
 impl Mode {
-    /// Its name.
+    /// Name of the mode.
     pub fn word(self) -> &'static str {
         match self {
             Mode::Cartesian => "cartesian",
@@ -34,12 +34,12 @@ impl Mode {
     }
 }
 
-/// More points than this can't be meant.
+/// Upper limit on the number of points; more are certainly a mistake.
 const MOST_POINTS: u64 = 10_000_000;
 
 impl Plan {
-    /// Every combination, the last axis changing fastest; the keys of `zip` change together, at the
-    /// place of the first.
+    /// Makes every combination, with the last axis changing fastest. The keys of `zip` change
+    /// together, at the position of the first.
     pub(super) fn combine(&mut self, axes: Varied, zip: &[String]) -> Result<(), Error> {
         self.check_zip(&axes, zip)?;
         self.mode = if zip.is_empty() {
@@ -76,7 +76,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The keys that are varied together have values, each as many as the first.
+    /// Checks that the zipped keys have values, all the same number.
     fn check_zip(&self, axes: &[(String, Vec<String>)], zip: &[String]) -> Result<(), Error> {
         let length = |key: &String| {
             axes.iter()
@@ -86,11 +86,11 @@ impl Plan {
         for key in zip {
             match (length(key), length(&zip[0])) {
                 (None, _) => {
-                    let fix = format!("give it some: --set {key}=A,B");
+                    let fix = format!("give it values: --set {key}=A,B");
                     return Err(self.template.error(
                         key,
                         "",
-                        "to be varied with others, and has no values",
+                        "is zipped with other keys, but has no values",
                         fix,
                     ));
                 }
@@ -100,7 +100,7 @@ impl Plan {
                         key,
                         "",
                         problem,
-                        "keys that are varied together have as many each",
+                        "give zipped keys the same number of values",
                     ));
                 }
                 _ => {}
@@ -109,8 +109,8 @@ impl Plan {
         Ok(())
     }
 
-    /// So many points at random. Each axis draws from a stream of its own, so that another one
-    /// changes nothing of it.
+    /// Draws `count` points at random. Each axis draws from a random stream of its own, so that
+    /// another axis does not affect it.
     pub(super) fn draw(
         &mut self,
         axes: Varied,
@@ -146,7 +146,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The points as they were given.
+    /// Takes the points from a list.
     pub(super) fn list(&mut self, points: &[Vec<(String, String)>]) -> Result<(), Error> {
         self.mode = Mode::Listed;
         if points.is_empty() {
@@ -160,7 +160,7 @@ impl Plan {
         self.check_count(points.len() as u64)?;
         self.points = points.len();
         let mut places: Vec<Vec<u32>> = Vec::with_capacity(points.len());
-        // The place of each value on its axis, to find it again.
+        // Index of each value on its axis, to find it again.
         let mut known: Vec<BTreeMap<String, u32>> = Vec::new();
         for point in points {
             let mut at = vec![UNSET; self.axes.len()];
@@ -204,11 +204,11 @@ impl Plan {
         let problem = format!("{points} points are more than {MOST_POINTS}");
         Err(self
             .template
-            .error("", "", problem, "draw some of them: --sample 1000"))
+            .error("", "", problem, "draw a sample: --sample 1000"))
     }
 }
 
-/// What each axis follows: itself, or the first of the zipped.
+/// For each axis, the axis that leads it: itself, or the first of the zipped ones.
 fn leaders(axes: &[(String, Vec<String>)], zip: &[String]) -> Vec<usize> {
     let leader = |axis: usize| {
         if zip.contains(&axes[axis].0) {

@@ -1,36 +1,36 @@
-//! What a sweep is asked to be, and what it varies by that.
+//! A request for a sweep, and the axes that result from it.
 
 use fullpipe_scenario::Template;
 
 use crate::sweep::axis::{Range, split};
 
-/// What a sweep is asked to be.
+/// A request for a sweep.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Keys with one value each, for every point.
     pub fixed: Vec<(String, String)>,
-    /// Keys with their values, or with one range each; in the place of those in the file that have
-    /// the same key.
+    /// Keys with their values, or with one range each; they replace axes of the file with the same
+    /// key.
     pub axes: Vec<(String, Vec<String>)>,
-    /// Keys with what stands behind the `=` of a `--set`: one value for every point, or several
-    /// with commas between.
+    /// Keys with the text after the `=` of a `--set`: one value for every point, or several values,
+    /// separated by commas.
     pub set: Vec<(String, String)>,
-    /// Keys that are varied together; none for those of the file.
+    /// Keys that are varied together; empty for those of the file.
     pub zip: Vec<String>,
-    /// How many points are drawn; none for what the file says, or every combination.
+    /// Number of points to draw; `None` for that of the file, or every combination.
     pub sample: Option<u64>,
-    /// Runs of each point; none for what the file says, or one.
+    /// Runs of each point; `None` for the file's number, or one.
     pub repeat: Option<u64>,
-    /// The seed of the first run of each point, and of what is drawn; none for the scenario's.
+    /// Seed of the first run of each point, and of random draws; `None` for the scenario's.
     pub seed: Option<u64>,
-    /// The points themselves, in the place of axes: each a list of keys with their values.
+    /// The points themselves, instead of axes: each a list of keys with their values.
     pub points: Option<Vec<Vec<(String, String)>>>,
 }
 
 /// Keys with their values, or with a range each.
 pub(super) type Varied = Vec<(String, Vec<String>)>;
 
-/// What the file and the request vary; a key with one value is set in the template instead.
+/// The axes of file and request; a key with one value is set in the template instead.
 pub(super) fn varied(template: &mut Template, request: &Request) -> Varied {
     let mut axes = match request.points {
         None => template.sweep().axes.clone(),
@@ -55,7 +55,7 @@ pub(super) fn varied(template: &mut Template, request: &Request) -> Varied {
     axes
 }
 
-/// Puts an axis in the place of the one with its key, or behind all.
+/// Replaces the axis with this key, or adds it behind all others.
 fn place(axes: &mut Varied, key: &str, values: Vec<String>) {
     match axes.iter_mut().find(|(known, _)| known == key) {
         Some((_, there)) => *there = values,

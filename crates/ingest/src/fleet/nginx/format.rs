@@ -1,58 +1,58 @@
-//! A `log_format`, as a way to read what it wrote.
+//! Parses a `log_format`, and the lines that it wrote.
 
-/// How the lines of a log are made.
+/// Structure of a log's lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Variables, with text between them.
+    /// Variables with text between them.
     Template(Template),
-    /// A JSON object a line, whose keys are the names of variables.
+    /// One JSON object per line, whose keys are the names of variables.
     Json,
 }
 
-/// Text and variables in turn.
+/// Text and variables, alternating.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// What stands in front of the first variable.
+    /// Text before the first variable.
     head: Vec<u8>,
-    /// Each variable's name and the text behind it.
+    /// Each variable's name, and the text after it.
     parts: Vec<(String, Vec<u8>)>,
     escape: Escape,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Escape {
-    /// `"` and what can't be printed are `\x22`.
+    /// `"` and unprintable bytes are written as `\x22`.
     Default,
-    /// `"` is `\"`.
+    /// `"` is written as `\"`.
     Json,
     None,
 }
 
-/// Why a format can't be read.
+/// Reason why a format can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatError {
-    /// What is wrong.
+    /// Problem with the format.
     pub problem: String,
-    /// What helps.
+    /// Action that resolves it.
     pub fix: String,
 }
 
-/// The format that nginx has without being told.
+/// nginx's default format.
 const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
 
-/// Variables that say when a request was.
+/// Variables that contain the time of a request.
 const TIMES: [&str; 3] = ["msec", "time_iso8601", "time_local"];
 
-/// How often another place for a text between two variables is tried: values may have it in them.
+/// Most attempts to find the text after a variable: values may contain that text, too.
 const TRIES: u32 = 2000;
 
 impl Format {
-    /// Reads `combined`, `json`, the text of a format, or a whole directive `log_format NAME
-    /// [escape=…] '…' '…';`, also of a configuration that has but one.
+    /// Parses `combined`, `json`, the text of a format, or a whole directive `log_format NAME
+    /// [escape=…] '…' '…';`, also from a configuration with only one.
     ///
     /// # Errors
     ///
-    /// When it has no time, two variables without text between them, or several directives.
+    /// When the format has no time, two variables without text between them, or several directives.
     pub fn parse(text: &str) -> Result<Format, FormatError> {
         let mut text = text.trim();
         let mut directives = Vec::new();
@@ -66,7 +66,7 @@ impl Format {
         match directives[..] {
             [one] => text = one,
             [_, _, ..] => {
-                let problem = format!("it has {} directives log_format", directives.len());
+                let problem = format!("it has {} log_format directives", directives.len());
                 return Err(FormatError {
                     problem,
                     fix: "give the one that wrote the log".into(),
@@ -83,8 +83,7 @@ impl Format {
             .strip_prefix("log_format")
             .filter(|rest| rest.starts_with(char::is_whitespace))
         else {
-            // A line that is an object is written by escape=json, if by anything that can be read
-            // again.
+            // A line that is a JSON object can be read reliably only if escape=json wrote it.
             let escape = if text.starts_with('{') {
                 Escape::Json
             } else {
@@ -117,9 +116,8 @@ impl Format {
                 });
             }
             if let Some((before, _)) = parts.last().filter(|(_, text)| text.is_empty()) {
-                let problem = format!(
-                    "nothing stands between ${before} and ${name}, so a line can't be taken apart"
-                );
+                let problem =
+                    format!("no text separates ${before} from ${name}, so a line can't be split");
                 return Err(FormatError {
                     problem,
                     fix: "put a space between them in nginx.conf".into(),
@@ -133,7 +131,7 @@ impl Format {
             } else {
                 "it has none of $msec, $time_iso8601 and $time_local"
             };
-            let fix = "give the format as it stands in nginx.conf, `combined`, or `json`; a request without a time is in no day";
+            let fix = "give the format as it stands in nginx.conf, `combined`, or `json`; each request needs a time";
             return Err(FormatError {
                 problem: problem.into(),
                 fix: fix.into(),
@@ -146,7 +144,7 @@ impl Format {
         }))
     }
 
-    /// The names of its variables; none of JSON, where each line has its own.
+    /// Returns the names of the variables; none for JSON, where each line has its own.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         match self {
@@ -160,7 +158,7 @@ impl Format {
     }
 }
 
-/// The quoted pieces of a directive, put together, and how it escapes.
+/// Joins the quoted pieces of a directive; returns its escaping, too.
 fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
     let wrong = |problem: &str| FormatError {
         problem: problem.into(),
@@ -168,7 +166,7 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
     };
     let (mut escape, mut text) = (Escape::Default, String::new());
     let mut rest = directive.trim_start();
-    // Its name.
+    // The format's name.
     rest = rest
         .find(char::is_whitespace)
         .map_or("", |end| rest[end..].trim_start());
@@ -211,8 +209,8 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
 }
 
 impl Template {
-    /// The values of a line, in the order of the variables; None when the line was not written by
-    /// this format.
+    /// Returns the values of a line, in the order of the variables; `None` if the line was not
+    /// written with this format.
     pub(super) fn values<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         let rest = line.strip_prefix(self.head.as_slice())?;
         let mut values = vec![&rest[..0]; self.parts.len()];
@@ -235,7 +233,7 @@ impl Template {
             values[at] = rest;
             return at + 1 == self.parts.len() && may_be(name, rest);
         }
-        // The nearest place first: values with the text in them (`0.1, 0.2` of two upstream
+        // The nearest place comes first: values that contain the text (`0.1, 0.2` of two upstream
         // servers) need a later one.
         for place in memchr::memmem::find_iter(rest, behind) {
             if *tries == 0 {
@@ -253,7 +251,7 @@ impl Template {
         false
     }
 
-    /// Whether a quote is one of the value.
+    /// Returns whether a quote belongs to a value.
     fn is_escaped(&self, text: &[u8], at: usize) -> bool {
         let slashes = text[..at]
             .iter()
@@ -264,7 +262,7 @@ impl Template {
     }
 }
 
-/// Whether a variable can have such a value, as far as it is known.
+/// Returns whether a variable can have this value, as far as is known.
 fn may_be(name: &str, value: &[u8]) -> bool {
     let all = |allowed: &[u8]| {
         value

@@ -1,22 +1,22 @@
-//! Lines of a log as rows of the table `requests`.
+//! Reads lines of a log as rows of the table `requests`.
 
 use super::format::Format;
 use crate::fleet::address::{self, Privacy};
 use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
-/// How lines are read.
+/// Options of reading a log.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Of the log.
+    /// Format of the log.
     pub format: Format,
-    /// Variables that are kept besides those that are known.
+    /// Variables to keep in addition to the known ones.
     pub keep: Vec<String>,
-    /// What addresses become.
+    /// Treatment of addresses.
     pub privacy: Privacy,
 }
 
-/// Reads one host's logs.
+/// Reads the logs of one host.
 #[derive(Debug)]
 pub struct Reader {
     options: Options,
@@ -24,11 +24,11 @@ pub struct Reader {
     requests: u64,
     bad: BadLines,
     rows: Rows,
-    /// Of each variable of the format what it becomes.
+    /// Role of each variable of the format.
     roles: Vec<Role>,
 }
 
-/// The numeric columns, each with its variable and the power of ten to its unit.
+/// Numeric columns: variable, column, and the power of ten of the variable's unit.
 const NUMBERS: [(&str, &str, i32); 10] = [
     ("status", "status", 0),
     ("bytes_sent", "bytes_sent", 0),
@@ -36,14 +36,14 @@ const NUMBERS: [(&str, &str, i32); 10] = [
     ("request_time", "request_time_s", 0),
     ("connection", "nginx_connection", 0),
     ("connection_requests", "connection_requests", 0),
-    // Microseconds.
+    // These are in microseconds.
     ("tcpinfo_rtt", "tcpinfo_rtt_s", -6),
     ("tcpinfo_rttvar", "tcpinfo_rttvar_s", -6),
     ("tcpinfo_snd_cwnd", "tcpinfo_snd_cwnd_packets", 0),
     ("tcpinfo_rcv_space", "tcpinfo_rcv_space_bytes", 0),
 ];
 
-/// What a variable becomes.
+/// Role of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Number(usize),
@@ -71,7 +71,7 @@ impl Role {
             "server_protocol" => Role::Protocol,
             "request" => Role::Request,
             "hostname" => Role::Host,
-            // The GeoIP module's, and what an operator is likely to call that of GeoIP2.
+            // The GeoIP module's name, and likely names of GeoIP2's.
             "geoip_country_code"
             | "geoip2_country_code"
             | "geoip2_data_country_code"
@@ -82,7 +82,7 @@ impl Role {
     }
 }
 
-/// A variable that has the request's time; a later one is better.
+/// A variable that contains the request's time; later ones are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum TimeSource {
     Iso,
@@ -102,10 +102,10 @@ impl TimeSource {
     }
 }
 
-/// A request's values.
+/// Values of a request.
 #[derive(Debug, Default)]
 struct Request {
-    /// The best of its times, and where that is from.
+    /// The best of its times, with its source.
     time: Option<(TimeSource, i64)>,
     numbers: [f64; NUMBERS.len()],
     upstream: f64,
@@ -126,7 +126,7 @@ struct Rows {
 }
 
 impl Reader {
-    /// One that has read nothing.
+    /// Creates a reader.
     #[must_use]
     pub fn new(options: Options) -> Reader {
         Reader {
@@ -152,7 +152,7 @@ impl Reader {
         };
         match &self.options.format {
             Format::Template(template) => {
-                let values = template.values(line).ok_or("the format does not fit it")?;
+                let values = template.values(line).ok_or("it does not fit the format")?;
                 for ((name, role), value) in self
                     .options
                     .format
@@ -167,7 +167,7 @@ impl Reader {
             Format::Json => {
                 let object: serde_json::Map<String, serde_json::Value> =
                     serde_json::from_slice(line)
-                        .map_err(|error| format!("it is no JSON object: {error}"))?;
+                        .map_err(|error| format!("it is not a JSON object: {error}"))?;
                 for (name, value) in &object {
                     let text = match value {
                         serde_json::Value::String(text) => text.clone(),
@@ -191,7 +191,7 @@ impl Reader {
         role: Role,
         value: &[u8],
     ) -> Result<(), String> {
-        // What nginx writes where there is no value; with escape=json it is empty.
+        // nginx writes `-` if there is no value, and nothing with escape=json.
         if value.is_empty() || value == b"-" {
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl Reader {
                 };
                 request.numbers[at] = number.ok_or_else(wrong)?;
             }
-            // Several servers are `0.1, 0.2 : 0.3`; the last is who answered.
+            // Several servers are `0.1, 0.2 : 0.3`; the last one answered.
             Role::Upstream => {
                 let last = value
                     .split(|byte| b", :".contains(byte))

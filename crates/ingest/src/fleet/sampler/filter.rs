@@ -1,23 +1,23 @@
-//! What is listed, as a program that the kernel runs for each socket (`inet_diag_bc_run`).
+//! The filter of a listing, as a program that the kernel runs for each socket (`inet_diag_bc_run`).
 
 use std::net::IpAddr;
 
-/// Which connections are listed: those to which all applies that is given.
+/// Selects connections that meet all given conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// A bit a state, by the kernel's numbers.
+    /// One bit per state, by the kernel's numbers.
     pub states: u32,
-    /// Local ports, the first and the last.
+    /// First and last local port.
     pub sport: Option<(u16, u16)>,
-    /// Remote ports.
+    /// First and last remote port.
     pub dport: Option<(u16, u16)>,
-    /// This end's network: an address and how many bits of it count.
+    /// Network of this end: an address, and the length of its prefix.
     pub src: Option<(IpAddr, u8)>,
-    /// The other end's.
+    /// Network of the other end.
     pub dst: Option<(IpAddr, u8)>,
 }
 
-/// The names of states by the kernel's numbers, from 1 on (`tcp_states.h`).
+/// Names of states by the kernel's numbers, from 1 (`tcp_states.h`).
 pub const STATES: [&str; 11] = [
     "ESTAB",
     "SYN-SENT",
@@ -33,8 +33,8 @@ pub const STATES: [&str; 11] = [
 ];
 
 impl Default for Filter {
-    /// Connections that carry data or may have carried some: no listeners, none in TIME-WAIT or
-    /// being opened.
+    /// Selects connections that carry data or may have carried some: no listeners, and none in
+    /// TIME-WAIT or being opened.
     fn default() -> Self {
         let named = [
             "ESTAB",
@@ -54,7 +54,7 @@ impl Default for Filter {
     }
 }
 
-/// The bit of a state.
+/// Returns the bit of a state.
 fn state(name: &str) -> Option<u32> {
     STATES
         .iter()
@@ -70,7 +70,7 @@ const S_COND: u8 = 7;
 const D_COND: u8 = 8;
 
 impl Filter {
-    /// The states of some names; None when there is no such.
+    /// Returns the bits of named states; `None` if a name is unknown.
     #[must_use]
     pub fn states(names: &[&str]) -> Option<u32> {
         names
@@ -79,11 +79,11 @@ impl Filter {
             .sum()
     }
 
-    /// The program: all conditions one after the other; empty when there are none.
+    /// Returns the program: all conditions one after the other; empty if there are no conditions.
     pub(super) fn program(&self) -> Vec<u8> {
         let mut conditions: Vec<(u8, Vec<u8>)> = Vec::new();
         let mut port = |code: u8, port: u16| {
-            // An operation of which only the last field is used.
+            // An operation that uses only its last field.
             let [low, high] = port.to_ne_bytes();
             conditions.push((code, vec![0, 0, low, high]));
         };
@@ -104,7 +104,7 @@ impl Filter {
         let mut program = Vec::new();
         for (code, data) in conditions {
             let length = u8::try_from(4 + data.len()).expect("an address has 16 bytes at most");
-            // Beyond the end is a refusal, its end an acceptance.
+            // A jump to the end accepts a socket; a jump beyond the end refuses it.
             let no = u16::try_from(left + 4).expect("there are six conditions at most");
             program.extend([code, length]);
             program.extend(no.to_ne_bytes());

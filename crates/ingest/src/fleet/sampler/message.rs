@@ -16,7 +16,7 @@ pub(super) const DCTCPINFO: u16 = 9;
 pub(super) const BBRINFO: u16 = 16;
 const VEGASINFO: u16 = 3;
 
-/// A dump of the TCP sockets of a family.
+/// Returns a request for a dump of a family's TCP sockets.
 pub(super) fn request(family: i32, filter: &Filter, sequence: u32) -> Vec<u8> {
     let program = filter.program();
     let attribute = if program.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn request(family: i32, filter: &Filter, sequence: u32) -> Vec<u8> {
     request.extend(u16::try_from(flags).expect("16 bits").to_ne_bytes());
     request.extend(sequence.to_ne_bytes());
     request.extend([0; 4]);
-    // The bit of vegas's stands for what any controller says of itself.
+    // The bit of Vegas requests the information of every algorithm.
     let wanted: u8 = [INFO, VEGASINFO, CONG, SKMEMINFO]
         .iter()
         .map(|attribute| 1u8 << (attribute - 1))
@@ -63,14 +63,14 @@ pub(super) fn request(family: i32, filter: &Filter, sequence: u32) -> Vec<u8> {
 pub(super) enum Part<'a> {
     Socket {
         message: &'a [u8],
-        /// The table changed while it was dumped.
+        /// Whether the table changed during the dump.
         interrupted: bool,
     },
     Done,
     Error(i32),
 }
 
-/// The messages of a piece that answer a request.
+/// Returns the messages in a piece that answer a request.
 pub(super) fn parts(piece: &[u8], sequence: u32) -> impl Iterator<Item = Part<'_>> {
     let mut rest = piece;
     std::iter::from_fn(move || {
@@ -97,7 +97,7 @@ pub(super) fn parts(piece: &[u8], sequence: u32) -> impl Iterator<Item = Part<'_
     })
 }
 
-/// The attributes of a socket's message.
+/// Returns the attributes of a socket's message.
 pub(super) fn attributes(message: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = message.get(SOCKET..).unwrap_or_default();
     std::iter::from_fn(move || {

@@ -1,7 +1,6 @@
-//! A live host's connections by inet_diag, in the words of `ss -tineom`.
+//! Connections of a live host from inet_diag, in the format of `ss -tineom`.
 //!
-//! One listing is one dump of the kernel's table for each family; what a filter excludes the kernel
-//! leaves out itself.
+//! A listing is one dump of the kernel's table per address family; the kernel applies the filter.
 
 mod filter;
 mod message;
@@ -18,7 +17,7 @@ use nix::sys::socket::{
 pub use filter::{Filter, STATES};
 use message::Part;
 
-/// Dumps one listing after the other.
+/// Takes one listing after another.
 #[derive(Debug)]
 pub struct Sampler {
     socket: OwnedFd,
@@ -27,15 +26,16 @@ pub struct Sampler {
     sequence: u32,
 }
 
-/// The kernel fills up to 32 KiB a call.
+/// Bytes read at a time; the kernel fills up to 32 KiB per call.
 const PIECE: usize = 1 << 16;
 
-/// What a listing was.
+/// Result of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// Sockets.
+    /// Number of sockets.
     pub sockets: u64,
-    /// Whether the kernel's table changed so that it may lack some or have some twice.
+    /// Whether the kernel's table changed during the dump, so that sockets may be missing or listed
+    /// twice.
     pub interrupted: bool,
 }
 
@@ -44,7 +44,7 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// When the kernel has none.
+    /// When the kernel does not support it.
     pub fn new(filter: Filter) -> io::Result<Sampler> {
         let protocol = SockProtocol::NetlinkSockDiag;
         let socket = socket(
@@ -53,7 +53,8 @@ impl Sampler {
             SockFlag::SOCK_CLOEXEC,
             protocol,
         )?;
-        // So that a dump of many sockets needs few calls; less is no error.
+        // With a large buffer, a dump of many sockets needs few calls; a smaller one is not an
+        // error.
         setsockopt(&socket, sockopt::RcvBuf, &(1 << 20))?;
         Ok(Sampler {
             socket,
@@ -63,11 +64,11 @@ impl Sampler {
         })
     }
 
-    /// Writes the lines of all connections that there are now.
+    /// Writes the lines of all present connections.
     ///
     /// # Errors
     ///
-    /// When the kernel refuses, as where inet_diag is not there.
+    /// When the kernel refuses, for example without inet_diag.
     pub fn list(&mut self, into: &mut Vec<u8>) -> io::Result<Listing> {
         let mut listing = Listing::default();
         for family in [libc::AF_INET, libc::AF_INET6] {
@@ -96,7 +97,7 @@ impl Sampler {
                         write::line(message, into);
                     }
                     Part::Done => return Ok(()),
-                    // No sockets of this family: the kernel has no IPv6.
+                    // The kernel has no IPv6, and no sockets of this family.
                     Part::Error(libc::ENOENT) if family == libc::AF_INET6 => return Ok(()),
                     Part::Error(code) => return Err(io::Error::from_raw_os_error(code)),
                 }

@@ -1,5 +1,5 @@
-//! A socket in the words of `ss`: what that leaves out is left out here, by the same rules
-//! (tcp_show_info of ss.c).
+//! Writes a socket in the format of `ss`, and omits fields by the same rules (tcp_show_info of
+//! ss.c).
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::filter::STATES;
 use super::message::{self, half, long, word};
 
-/// Writes the line of a socket, with its fields behind it.
+/// Writes the line of a socket, followed by its fields.
 pub(super) fn line(message: &[u8], into: &mut Vec<u8>) {
     // Writing into memory can't fail.
     drop(socket(message, into));
@@ -83,7 +83,7 @@ fn memory(value: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
     write!(into, ")")
 }
 
-/// The TCP of a socket, in the order of `ss`.
+/// Writes the TCP fields of a socket, in the order of `ss`.
 fn info(
     tcp: &[u8],
     cong: Option<&[u8]>,
@@ -138,7 +138,7 @@ fn of_bbr(bbr: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
     write!(into, ")")
 }
 
-/// `struct tcp_info` of `include/uapi/linux/tcp.h`; of an older kernel it is shorter.
+/// `struct tcp_info` of `include/uapi/linux/tcp.h`; shorter on older kernels.
 struct Info<'a>(&'a [u8]);
 
 impl Info<'_> {
@@ -154,7 +154,7 @@ impl Info<'_> {
         self.0.get(at).copied().unwrap_or(0)
     }
 
-    /// What both ends agreed on, and the algorithm.
+    /// Writes the negotiated options, and the algorithm.
     fn options(&self, cong: Option<&[u8]>, into: &mut Vec<u8>) -> std::io::Result<()> {
         let flags = [
             (1, "ts"),
@@ -176,7 +176,7 @@ impl Info<'_> {
         Ok(())
     }
 
-    /// Timers, and the RTT.
+    /// Writes timers, and the RTT.
     fn timers(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         if self.number(8) != 3_000_000 {
             millis(into, "rto", self.number(8))?;
@@ -194,7 +194,7 @@ impl Info<'_> {
         Ok(())
     }
 
-    /// Sizes of packets and windows; what was sent and received.
+    /// Writes sizes of packets and windows, and amounts sent and received.
     fn sizes(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         for (name, at) in [
             ("mss", 16),
@@ -227,7 +227,7 @@ impl Info<'_> {
         Ok(())
     }
 
-    /// Rates, and how long ago something went.
+    /// Writes rates, and the times since the last packets.
     fn rates(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         let (cwnd, mss, rtt) = (
             f64::from(self.number(80)),
@@ -257,7 +257,7 @@ impl Info<'_> {
         Ok(())
     }
 
-    /// What arrived, and what the sender waited for.
+    /// Writes deliveries, and the times for which the sender was busy or limited.
     fn progress(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         count(into, "delivered", u64::from(self.number(192)))?;
         count(into, "delivered_ce", u64::from(self.number(196)))?;
@@ -275,7 +275,7 @@ impl Info<'_> {
         Ok(())
     }
 
-    /// What is outstanding, lost or out of order.
+    /// Writes numbers of packets outstanding, lost or out of order.
     fn losses(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         count(into, "unacked", u64::from(self.number(24)))?;
         if self.number(36) != 0 || self.number(100) != 0 {
@@ -296,7 +296,7 @@ impl Info<'_> {
         Ok(())
     }
 
-    /// The receiver's side, and what newer kernels add.
+    /// Writes the receiver's fields, and those that newer kernels add.
     fn receiver(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         millis(into, "rcv_rtt", self.number(92))?;
         for (name, at) in [("rcv_space", 96), ("rcv_ssthresh", 64), ("notsent", 144)] {
@@ -317,7 +317,7 @@ impl Info<'_> {
     }
 }
 
-/// `name:value`, unless that is zero.
+/// Writes `name:value`, unless the value is zero.
 fn count(into: &mut Vec<u8>, name: &str, value: u64) -> std::io::Result<()> {
     if value == 0 {
         Ok(())
@@ -326,7 +326,7 @@ fn count(into: &mut Vec<u8>, name: &str, value: u64) -> std::io::Result<()> {
     }
 }
 
-/// The same of microseconds, in milliseconds.
+/// Writes microseconds as `name:milliseconds`, unless they are zero.
 fn millis(into: &mut Vec<u8>, name: &str, micros: u32) -> std::io::Result<()> {
     if micros == 0 {
         Ok(())

@@ -1,14 +1,14 @@
-//! What `ss` says of a socket: columns, and how each is written.
+//! Fields of a socket in the output of `ss`: their columns and their notations.
 
 macro_rules! fields {
     ($($variant:ident $name:literal,)*) => {
         /// A numeric field of a socket.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
-        #[expect(missing_docs, reason = "docs/guide/fleet.md has a meaning for each column")]
+        #[expect(missing_docs, reason = "docs/guide/fleet.md explains each column")]
         pub enum Field { $($variant,)* }
 
-        /// The columns of the fields, in their order.
+        /// Columns of the fields, in the same order.
         pub const COLUMNS: [&str; [$(Field::$variant),*].len()] = [$($name),*];
     };
 }
@@ -34,7 +34,7 @@ fields! {
     RcvOooPack "rcv_ooopack", SndWnd "snd_wnd_bytes", RcvWnd "rcv_wnd_bytes", Rehash "rehash",
 }
 
-/// How a value is written behind `key:`.
+/// Notation of a value after `key:`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
     Count,
@@ -42,7 +42,7 @@ pub(super) enum Form {
     Plain,
     /// Milliseconds, with or without a fraction.
     Millis,
-    /// `2072ms(68.6%)`, where the share follows from others.
+    /// `2072ms(68.6%)`, where the share follows from other fields.
     MillisUnit,
     /// `16.139/10.041`, both in milliseconds; the second is the next field.
     MillisPair,
@@ -50,7 +50,7 @@ pub(super) enum Form {
     CountPair(u8),
     /// Hexadecimal.
     Hex,
-    /// A rate behind the colon, as in a group.
+    /// A rate after the colon, as within a group.
     Rate,
 }
 
@@ -66,7 +66,7 @@ const fn key(text: &'static [u8], form: Form, field: Field) -> Key {
     Key { text, form, field }
 }
 
-/// The first eight bytes of a name, as a number: few names have the same.
+/// Returns the first eight bytes of a name as a number, which few names share.
 pub(super) const fn head(name: &[u8]) -> u64 {
     let (mut head, mut at) = (0, 0);
     while at < name.len() && at < 8 {
@@ -76,7 +76,7 @@ pub(super) const fn head(name: &[u8]) -> u64 {
     head
 }
 
-/// The heads of [`KEYS`], side by side.
+/// Heads of [`KEYS`], contiguous in memory.
 pub(super) const HEADS: [u64; KEYS.len()] = {
     let (mut heads, mut at) = ([0; KEYS.len()], 0);
     while at < KEYS.len() {
@@ -86,8 +86,8 @@ pub(super) const HEADS: [u64; KEYS.len()] = {
     heads
 };
 
-/// The keys of the TCP part, in the order of tcp_stats_print() of ss.c: the next is mostly the one
-/// after the last.
+/// Keys of the TCP part, in the order of tcp_stats_print() of ss.c, so the next key is usually the
+/// one after the last.
 pub(super) const KEYS: [Key; 44] = [
     key(b"wscale", Form::CountPair(b','), Field::WscaleSnd),
     key(b"rto", Form::Millis, Field::Rto),
@@ -135,14 +135,14 @@ pub(super) const KEYS: [Key; 44] = [
     key(b"rehash", Form::Count, Field::Rehash),
 ];
 
-/// Those of the socket, not of its TCP.
+/// Keys of the socket, as opposed to its TCP.
 pub(super) const SOCKET_KEYS: [Key; 3] = [
     key(b"uid", Form::Count, Field::Uid),
     key(b"ino", Form::Count, Field::Ino),
     key(b"sk", Form::Hex, Field::Sk),
 ];
 
-/// The members of a group `name:(member:value,…)`.
+/// Members of a group `name:(member:value,…)`.
 pub(super) const GROUPS: [(&[u8], &[Key]); 2] = [
     (
         b"bbr",
@@ -164,7 +164,7 @@ pub(super) const GROUPS: [(&[u8], &[Key]); 2] = [
     ),
 ];
 
-/// The members of `skmem:(r0,rb131072,…)`: letters, then digits.
+/// Members of `skmem:(r0,rb131072,…)`: letters, then digits.
 pub(super) const MEMORY: [(&[u8], Field); 9] = [
     (b"r", Field::MemR),
     (b"rb", Field::MemRb),
@@ -194,7 +194,7 @@ pub(super) const RATES: [(&[u8], Field); 3] = [
     (b"delivery_rate", Field::DeliveryRate),
 ];
 
-/// What every version of `ss` leaves out when it is zero.
+/// Fields that every version of `ss` omits when they are zero.
 const IN_ALL_VERSIONS: &[Field] = {
     use Field::*;
     &[
@@ -215,12 +215,12 @@ const IN_ALL_VERSIONS: &[Field] = {
     ]
 };
 
-/// What `ss` leaves out since it is zero, by what tells that this version and kernel would have had
-/// it.
+/// Sets fields to zero that `ss` omits when they are zero, if another field shows that this version
+/// of `ss` and of the kernel would have printed them.
 ///
-/// The kernels that brought each, by the history of struct tcp_info: bytes_acked (4.1) and segs_out
-/// (4.2), min_rtt with data_segs and notsent (4.6), delivery_rate (4.9), busy with its parts
-/// (4.10), bytes_sent with the rest (4.19), snd_wnd (5.4).
+/// The kernels that introduced each, by the history of struct tcp_info: bytes_acked (4.1) and
+/// segs_out (4.2), min_rtt with data_segs and notsent (4.6), delivery_rate (4.9), busy with its
+/// parts (4.10), bytes_sent with the rest (4.19), snd_wnd (5.4).
 pub(super) fn fill(values: &mut [f64; COLUMNS.len()]) {
     use Field::*;
     let has = |field: Field| !values[field as usize].is_nan();
@@ -262,7 +262,7 @@ pub(super) fn fill(values: &mut [f64; COLUMNS.len()]) {
             *value = 0.0;
         }
     }
-    // TCP_REORDERING of tcp.h: printed when it differs.
+    // TCP_REORDERING of tcp.h, which `ss` prints only if it differs.
     if values[Reordering as usize].is_nan() {
         values[Reordering as usize] = 3.0;
     }

@@ -5,7 +5,7 @@ use super::field::{
 };
 use crate::fleet::number;
 
-/// What one sample says of a socket.
+/// One sample of a socket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub(super) values: [f64; COLUMNS.len()],
@@ -13,9 +13,9 @@ pub struct Sample {
     pub(super) timer: Vec<u8>,
     pub(super) cc: Vec<u8>,
     pub(super) cgroup: Vec<u8>,
-    /// Members of a JSON object.
+    /// Unknown fields, as members of a JSON object.
     pub(super) unknown: String,
-    /// Whether it says anything of the socket's TCP.
+    /// Whether the sample has any information about the socket's TCP.
     pub(super) has_info: bool,
 }
 
@@ -35,25 +35,25 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// A field's value, if it is there.
+    /// Returns a field's value, if present.
     #[must_use]
     pub fn get(&self, field: Field) -> Option<f64> {
         Some(self.values[field as usize]).filter(|value| !value.is_nan())
     }
 
-    /// The congestion control; empty if it isn't said.
+    /// Returns the congestion control; empty if unknown.
     #[must_use]
     pub fn cc(&self) -> String {
         String::from_utf8_lossy(&self.cc).into_owned()
     }
 
-    /// The state; empty if it isn't said.
+    /// Returns the state; empty if unknown.
     #[must_use]
     pub fn state(&self) -> String {
         String::from_utf8_lossy(&self.state).into_owned()
     }
 
-    /// Fields that are not known here, as a JSON object.
+    /// Returns the unknown fields as a JSON object.
     #[must_use]
     pub fn unknown(&self) -> Option<String> {
         if self.unknown.is_empty() {
@@ -81,7 +81,7 @@ impl Sample {
         self.values[field as usize] = value;
     }
 
-    /// Zero is what `ss` left out.
+    /// Sets fields to zero that `ss` omitted because they are zero.
     pub(super) fn fill(&mut self) {
         if self.has_info {
             field::fill(&mut self.values);
@@ -100,11 +100,11 @@ impl Sample {
     }
 }
 
-/// The fields of a line of `ss`, from behind the addresses on.
+/// Parses the fields of a line of `ss`, which follow the addresses.
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// When a field can't be read; the error describes the field.
 pub fn parse_info(line: &[u8]) -> Result<Sample, String> {
     let mut sample = Sample::default();
     read(line, &mut sample)?;
@@ -115,10 +115,10 @@ pub fn parse_info(line: &[u8]) -> Result<Sample, String> {
 /// Adds the fields of a line, or of a part of one, to a sample.
 pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
     let mut words = Words { rest: line };
-    // A word without a value before the first key is the congestion control, if it is no flag; the
-    // last of several.
+    // A word without a value before the first key is the congestion control, unless it is a flag.
+    // If there are several, the last one counts.
     let mut bare: Option<&[u8]> = None;
-    // The key after the one before is where to look first.
+    // The search begins at the key after the previous one.
     let mut next = 0;
     while let Some(Word { text: word, colon }) = words.next()? {
         let Some(colon) = colon else {
@@ -155,7 +155,7 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
     Ok(())
 }
 
-/// The number of a key among [`KEYS`].
+/// Returns the index of a key in [`KEYS`].
 fn find(name: &[u8], next: usize) -> Option<usize> {
     let head = name
         .first_chunk()
@@ -206,7 +206,7 @@ fn set(key: &Key, value: &[u8], sample: &mut Sample) -> Result<(), String> {
     Ok(())
 }
 
-/// What is no key of the TCP part.
+/// Handles a field whose key is not in [`KEYS`].
 fn other(
     name: &[u8],
     value: &[u8],
@@ -226,7 +226,7 @@ fn other(
         sample.cgroup.extend_from_slice(value);
         return Ok(());
     }
-    // Like `version: 1.3` of TLS.
+    // A value may follow after a space, as in `version: 1.3` of TLS.
     let value = if value.is_empty() && words.peek().is_some_and(|next| next.colon.is_none()) {
         words.next()?.map(|word| word.text).unwrap_or_default()
     } else {
@@ -275,8 +275,8 @@ fn group(name: &[u8], members: &[u8], sample: &mut Sample) -> Result<(), String>
             }
         }
         _ => {
-            // The second version of BBR in some kernels has a group of its own name, with what the
-            // first has and more.
+            // BBRv2 in some kernels has a group under its own name, with the fields of BBRv1 and
+            // more.
             let known = GROUPS.iter().find(|(group, _)| {
                 *group == name || (*group == b"bbr" && name.starts_with(b"bbr"))
             });
@@ -299,7 +299,7 @@ fn group(name: &[u8], members: &[u8], sample: &mut Sample) -> Result<(), String>
 
 fn rate(field: Field, name: &[u8], value: &[u8], sample: &mut Sample) -> Result<(), String> {
     let wrong = || wrong(name, value);
-    // pacing_rate may have its limit behind it.
+    // A limit may follow pacing_rate.
     let (now, most) = match memchr::memchr(b'/', value) {
         Some(at) if field == Field::PacingRate => (&value[..at], Some(&value[at + 1..])),
         _ => (value, None),
@@ -331,14 +331,14 @@ fn wrong(name: &[u8], value: &[u8]) -> String {
     )
 }
 
-/// Words between spaces; spaces within parentheses are a part of one.
+/// Words separated by spaces; spaces within parentheses belong to a word.
 struct Words<'a> {
     rest: &'a [u8],
 }
 
 struct Word<'a> {
     text: &'a [u8],
-    /// Where its first one is.
+    /// Offset of its first colon.
     colon: Option<usize>,
 }
 
@@ -349,7 +349,7 @@ impl<'a> Words<'a> {
             return Ok(None);
         };
         let text = &self.rest[start..];
-        // Byte by byte: words are too short for more to pay.
+        // Byte by byte, since words are too short for a faster search to pay off.
         let (mut colon, mut depth, mut end) = (None, 0usize, text.len());
         for (at, &byte) in text.iter().enumerate() {
             if !MARKS[usize::from(byte)] {
@@ -381,7 +381,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The bytes that [`Words`] looks at.
+/// Bytes that [`Words`] examines.
 const MARKS: [bool; 256] = {
     let mut marks = [false; 256];
     let mut at = 0;

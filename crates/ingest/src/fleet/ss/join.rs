@@ -1,4 +1,4 @@
-//! Samples of one connection become one record, with its last sample and its course.
+//! Joins the samples of a connection into one record: its last sample, and a summary of all.
 
 use std::hash::Hasher;
 
@@ -8,30 +8,30 @@ use siphasher::sip::SipHasher13;
 use super::field::{COLUMNS, Field};
 use super::info::Sample;
 
-/// What is known of a connection that may go on.
+/// A connection that may continue.
 #[derive(Clone, Debug)]
 pub(super) struct Live {
-    /// `local remote`, as `ss` has them.
+    /// `local remote`, as `ss` prints them.
     pub(super) ends: Box<[u8]>,
     pub(super) connection: i64,
     pub(super) first_seen: i64,
     pub(super) last_seen: i64,
     pub(super) samples: u64,
     pub(super) values: [f64; COLUMNS.len()],
-    /// Of state, timer, congestion control, cgroup: numbers among names.
+    /// Numbers of state, timer, congestion control and cgroup among the names.
     pub(super) words: [u32; 4],
     pub(super) unknown: String,
     pub(super) course: Course,
 }
 
-/// What the samples together say.
+/// Summary of all samples.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Course {
     pub(super) busy_samples: f64,
     pub(super) app_limited_samples: f64,
     pub(super) delivery_samples: f64,
-    /// Sums, over samples with data in flight, and the last over those that are not limited by the
-    /// application.
+    /// Sums over samples with data in flight. The last sum only includes samples that the
+    /// application does not limit.
     pub(super) sums: [f64; MEANS.len()],
     pub(super) most: [f64; MOSTS.len()],
     pub(super) firsts: [f64; FIRSTS.len()],
@@ -65,7 +65,7 @@ pub(super) const FIRSTS: [(Field, &str); 6] = [
     (Field::Busy, "busy_s_first"),
 ];
 
-/// Counters of 64 bits that never fall while a connection lasts.
+/// Counters of 64 bits that never decrease during a connection.
 const COUNTERS: [Field; 4] = [
     Field::BytesSent,
     Field::BytesRetrans,
@@ -97,14 +97,14 @@ impl Course {
             }
         }
         for ((field, _), most) in MOSTS.iter().zip(&mut self.most) {
-            // `max` takes the other where one is none.
+            // If one operand is NaN, `max` returns the other.
             if *field != Field::DeliveryRate || delivery {
                 *most = most.max(value(*field));
             }
         }
     }
 
-    /// The mean of one of [`MEANS`].
+    /// Returns the mean of one of [`MEANS`].
     pub(super) fn mean(&self, at: usize) -> f64 {
         let samples = if MEANS[at].0 == Field::DeliveryRate {
             self.delivery_samples
@@ -119,25 +119,25 @@ impl Course {
     }
 }
 
-/// The connections that may go on.
+/// Connections that may continue.
 #[derive(Clone, Debug)]
 pub(super) struct Joiner {
     pub(super) live: Vec<Live>,
-    /// The number of the listing that each was last in: side by side, since all are looked at after
-    /// each listing.
+    /// Number of the last listing with each connection; contiguous in memory, since each listing
+    /// ends with a check of all.
     pub(super) seen_in: Vec<u64>,
     table: HashTable<u32>,
     pub(super) listing: u64,
-    /// Whether a socket was seen in this listing.
+    /// Whether the present listing has a socket.
     any: bool,
     time: i64,
-    /// Makes a connection's number its own.
+    /// Makes the number of each connection unique.
     pub(super) serial: u64,
     host: String,
 }
 
-/// So many listings in a row without it end a connection: one may have missed it while the kernel's
-/// table moved.
+/// Number of listings in a row without a connection after which it has ended: a single one may have
+/// missed it while the kernel's table changed.
 const PATIENCE: u64 = 2;
 
 impl Joiner {
@@ -154,7 +154,7 @@ impl Joiner {
         }
     }
 
-    /// One that goes on from what was kept of another.
+    /// Creates a joiner that continues from a stored state.
     pub(super) fn with(
         host: &str,
         live: Vec<Live>,
@@ -178,7 +178,7 @@ impl Joiner {
         }
     }
 
-    /// A time stands over what follows; gives those that have ended.
+    /// Sets the time of the following lines; appends connections that have ended to `ended`.
     pub(super) fn at(&mut self, time: i64, ended: &mut Vec<Live>) {
         if self.time != time && self.any {
             self.next_listing(ended);
@@ -199,7 +199,7 @@ impl Joiner {
         }
     }
 
-    /// A sample of a connection; gives its number.
+    /// Adds a sample of a connection; returns the connection's number.
     pub(super) fn add(
         &mut self,
         ends: &[u8],
@@ -217,8 +217,8 @@ impl Joiner {
             found = None;
         }
         if found.is_some_and(|at| self.seen_in[at] == self.listing) {
-            // The same socket again: another listing, with no time in front of it. What has ended
-            // has made others move.
+            // The same socket again: another listing, without a time in front of it. The removal of
+            // ended connections has moved others.
             self.next_listing(ended);
             found = self.find(ends, hash_);
         }
@@ -293,20 +293,20 @@ impl Joiner {
     }
 }
 
-/// Whether a sample can be of the same connection as the one before: not of another that has its
-/// addresses and ports now.
+/// Returns whether a sample can belong to the same connection as the one before, rather than to a
+/// later connection with the same addresses and ports.
 fn goes_on(before: &[f64], now: &[f64]) -> bool {
     let pair = |field: Field| (before[field as usize], now[field as usize]);
     let (sk, sk_now) = pair(Field::Sk);
     if !sk.is_nan() && !sk_now.is_nan() {
         return sk == sk_now;
     }
-    // An inode of 0 is that of a socket which no process has any more.
+    // Inode 0 belongs to sockets that no process holds any longer.
     let (ino, ino_now) = pair(Field::Ino);
     if ino > 0.0 && ino_now > 0.0 && ino != ino_now {
         return false;
     }
-    // Not `>=`: where one is not known nothing is.
+    // Not `>=`: a comparison with an absent counter (NaN) has to be false.
     !COUNTERS.iter().any(|counter| {
         let (before, now) = pair(*counter);
         now < before

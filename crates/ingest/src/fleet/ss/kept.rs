@@ -1,14 +1,14 @@
-//! Connections that may go on, between two files: every number to its last bit.
+//! Stores connections that may continue between two files, with all bits of their numbers.
 
 use serde::{Deserialize, Serialize};
 
 use super::field::COLUMNS;
 use super::join::{Course, Live};
 
-/// Of what is kept: of another one the fields may have moved.
+/// Version of the stored state; in another version the fields may have moved.
 pub(super) const FORMAT: u32 = 2;
 
-/// A connection; floats by their bits, and only those that are there.
+/// A connection. Floats are stored as their bits, and only if present.
 #[derive(Serialize, Deserialize)]
 pub(super) struct KeptLive {
     ends: Vec<u8>,
@@ -64,7 +64,7 @@ impl KeptLive {
         }
     }
 
-    /// With the number of the listing that it was last in.
+    /// Returns the connection, and the number of the last listing that it was in.
     pub(super) fn live(self) -> (Live, u64) {
         let mut values = [f64::NAN; COLUMNS.len()];
         for (at, bits) in self.values {

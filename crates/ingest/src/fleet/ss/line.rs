@@ -1,23 +1,23 @@
-//! What kind a line is, and the columns in front of the fields.
+//! Recognizes the kind of a line, and reads the columns in front of the fields.
 
 use super::field::Field;
 use super::info::{self, Sample, is_space};
 use crate::fleet::number;
 
-/// A line of `ss`, or of what stands between its outputs.
+/// A line of `ss`, or between its outputs.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     Empty,
-    /// `State Recv-Q …`: another output begins.
+    /// `State Recv-Q …`, with which another output begins.
     Header,
-    /// More of the socket above.
+    /// Further fields of the socket above.
     Continued(&'a [u8]),
-    /// Of another family or protocol than TCP.
+    /// A socket of another family or protocol than TCP.
     Foreign,
     Socket(Socket<'a>),
 }
 
-/// A socket's line.
+/// The line of a socket.
 #[derive(Debug, PartialEq)]
 pub(super) struct Socket<'a> {
     pub(super) state: &'a [u8],
@@ -25,7 +25,7 @@ pub(super) struct Socket<'a> {
     pub(super) send_q: f64,
     pub(super) local: &'a [u8],
     pub(super) remote: &'a [u8],
-    /// What follows on the same line.
+    /// Rest of the line.
     pub(super) rest: &'a [u8],
 }
 
@@ -45,7 +45,7 @@ const STATES: [&[u8]; 13] = [
     b"NEW-SYN-RECV",
 ];
 
-/// What Netid can be besides `tcp` and `mptcp`.
+/// Values of Netid other than `tcp` and `mptcp`.
 const FOREIGN: [&[u8]; 17] = [
     b"udp", b"raw", b"icmp6", b"u_str", b"u_dgr", b"u_seq", b"nl", b"p_raw", b"p_dgr", b"v_str",
     b"v_dgr", b"vsock", b"ti_st", b"ti_rd", b"ti_dg", b"xdp", b"sctp",
@@ -85,8 +85,8 @@ pub(super) fn classify(line: &[u8]) -> Result<Line<'_>, String> {
     if STATES.contains(&at) {
         (state, at) = (at, word());
     }
-    let recv_q = number::count(at).ok_or("no state, queue or time begins it")?;
-    let send_q = number::count(word()).ok_or("Send-Q is no number")?;
+    let recv_q = number::count(at).ok_or("it begins with no state, queue or time")?;
+    let send_q = number::count(word()).ok_or("Send-Q is not a number")?;
     let (local, remote) = (word(), word());
     if !(local.contains(&b':') && remote.contains(&b':')) {
         return Err("two addresses with ports are missing".into());
@@ -102,12 +102,12 @@ pub(super) fn classify(line: &[u8]) -> Result<Line<'_>, String> {
 }
 
 impl Socket<'_> {
-    /// Whether it can ever carry data, as one that listens can't.
+    /// Returns whether the socket can carry data, unlike one that listens.
     pub(super) fn is_connection(&self) -> bool {
         !matches!(self.state, b"LISTEN" | b"UNCONN" | b"CLOSED") && !self.remote.ends_with(b":*")
     }
 
-    /// Begins a sample with it.
+    /// Begins a sample of this socket.
     pub(super) fn begin(&self, sample: &mut Sample) -> Result<(), String> {
         sample.clear();
         sample.state.extend_from_slice(self.state);

@@ -1,4 +1,4 @@
-//! `ss -ti` in all its shapes.
+//! The output of `ss -ti` in all its variants.
 
 mod field;
 mod info;

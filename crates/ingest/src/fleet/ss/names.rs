@@ -1,21 +1,21 @@
-//! Words that come again and again, by number.
+//! Numbers of words that occur repeatedly.
 
 use std::collections::BTreeMap;
 
-/// State, timer, congestion control, cgroup.
+/// Kinds of words: state, timer, congestion control, cgroup.
 pub(super) const KINDS: usize = 4;
 
-/// Each word once.
+/// Words, each stored once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     words: Vec<String>,
     numbers: BTreeMap<Box<[u8]>, u32>,
-    /// Of each kind of word the last: mostly it comes again.
+    /// Last word of each kind, which is usually the next one, too.
     last: [u32; KINDS],
 }
 
 impl Names {
-    /// The number of a word of a kind.
+    /// Returns the number of a word of a kind.
     pub(super) fn number(&mut self, kind: usize, word: &[u8]) -> u32 {
         if self
             .words

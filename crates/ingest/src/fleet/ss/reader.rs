@@ -1,4 +1,4 @@
-//! The lines of one host, in order of time, as rows.
+//! Reads the lines of one host, in order of time, as rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,19 +12,19 @@ use crate::fleet::address::Privacy;
 use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, time};
 
-/// How lines are read.
+/// Options of reading lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The machine, as rows have it.
+    /// Name of the machine in rows.
     pub host: String,
     /// Whether each sample becomes a row, too.
     pub samples: bool,
-    /// What addresses become. With a key, unknown fields are only counted, and bad lines not
+    /// Treatment of addresses. With a key, unknown fields are only counted, and bad lines are not
     /// quoted.
     pub privacy: Privacy,
 }
 
-/// What has been read.
+/// Numbers of items read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Lines.
@@ -33,17 +33,17 @@ pub struct Counts {
     pub samples: u64,
     /// Sockets that listen or are not connected.
     pub listening: u64,
-    /// Sockets without a word of their TCP, such as those in TIME-WAIT.
+    /// Sockets without information about their TCP, such as those in TIME-WAIT.
     pub without_info: u64,
     /// Lines of other protocols.
     pub foreign: u64,
     /// Samples without a time in the file.
     pub untimed: u64,
-    /// Samples before the one before.
+    /// Samples that are earlier than the previous one.
     pub backwards: u64,
 }
 
-/// Reads one host's lines.
+/// Reads the lines of one host.
 #[derive(Clone, Debug)]
 pub struct Reader {
     options: Options,
@@ -64,19 +64,19 @@ pub struct Reader {
     last_time: i64,
 }
 
-/// What the line before was.
+/// State after the previous line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// None whose fields may go on in this one.
+    /// No socket precedes to which fields could belong.
     Outside,
-    /// A socket's.
+    /// A socket precedes.
     Inside,
-    /// A socket's that is no connection or could not be read: what belongs to it is passed over.
+    /// A socket precedes that is not a connection, or could not be read: its fields are skipped.
     Skipping,
 }
 
 impl Reader {
-    /// One that has read nothing.
+    /// Creates a reader.
     #[must_use]
     pub fn new(options: Options) -> Reader {
         let joiner = Joiner::new(&options.host);
@@ -106,7 +106,7 @@ impl Reader {
         }
     }
 
-    /// The line of a socket, at that time; more of its fields may come in the next.
+    /// Handles the line of a socket at `time`; further fields may follow on the next line.
     #[inline]
     fn begin_socket(&mut self, socket: &Socket<'_>, time: i64) -> Result<(), String> {
         if !socket.is_connection() {
@@ -124,7 +124,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The socket that was begun has all its fields.
+    /// Completes the current socket.
     fn finish_socket(&mut self) {
         let state = std::mem::replace(&mut self.state, State::Outside);
         if state != State::Inside {
@@ -174,7 +174,7 @@ impl Reader {
     }
 }
 
-/// What is kept of a reader between two files.
+/// State of a reader that is stored between two files.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     format: u32,
@@ -200,8 +200,8 @@ impl LineReader for Reader {
     fn read(&mut self, number: u64, line: &[u8]) {
         self.counts.lines += 1;
         let (mut time, mut line) = (self.time, line);
-        // A line that is a time, or has one in front, begins with none of the letters that states
-        // have.
+        // A line that is a time, or has one in front, begins with none of these bytes, with which
+        // most lines of sockets begin.
         match line.first() {
             None => return,
             Some(b' ' | b'\t' | b'E' | b'C' | b'L') => {}
@@ -232,7 +232,7 @@ impl LineReader for Reader {
                     }
                 }
                 State::Skipping => {}
-                State::Outside => self.bad(number, line, "it belongs to no socket above it".into()),
+                State::Outside => self.bad(number, line, "no socket precedes it".into()),
             },
             Ok(Line::Foreign) => {
                 self.finish_socket();

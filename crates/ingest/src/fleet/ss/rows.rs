@@ -7,11 +7,11 @@ use super::names::Names;
 use crate::fleet::address::{self, Privacy};
 use crate::fleet::{Columns, Values};
 
-/// The words of a sample, in the order of its numbers among names.
+/// Names of a sample's words, in the order of their numbers.
 const WORDS: [&str; 4] = ["state", "timer", "cc", "cgroup"];
 const CGROUP: usize = 3;
 
-/// What both tables have: the fields of a sample.
+/// Fields of a sample, which both tables have.
 #[derive(Clone, Debug, Default)]
 struct Fields {
     values: Vec<Vec<f64>>,
@@ -25,7 +25,8 @@ impl Fields {
         for (column, value) in self.values.iter_mut().zip(values) {
             column.push(*value);
         }
-        // Who runs a service may be in the name of its cgroup, and anything in what is not known.
+        // The name of a cgroup may reveal who runs a service, and unknown fields may reveal
+        // anything.
         if privacy.is_keyed() {
             words[CGROUP] = Values::NO_LABEL;
         }
@@ -80,14 +81,17 @@ impl Connections {
         self.texts[0].push(privacy.token(&client));
         self.texts[1].push(privacy.token(&address::net(&client)));
         self.texts[2].push(privacy.token(&local));
-        // With a time the other end's port is enough to find out who was behind a shared address
-        // (RFC 6302).
+        // Together with a time, the remote port can identify a user behind a shared address (RFC
+        // 6302).
         let remote_port = remote_port.filter(|_| !privacy.is_keyed());
         for (column, port) in self.ports.iter_mut().zip([local_port, remote_port]) {
             column.push(port.map_or(f64::NAN, f64::from));
         }
         let course = &live.course;
-        #[expect(clippy::cast_precision_loss, reason = "nobody takes 2^53 samples")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "there are fewer than 2^53 samples"
+        )]
         let counts = [
             ("samples", live.samples as f64),
             ("busy_samples", course.busy_samples),

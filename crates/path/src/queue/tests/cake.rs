@@ -3,7 +3,7 @@
 use super::*;
 
 /// COBALT begins as CoDel does, but counts from the first delay above target: 100, 70.7, 57.7, 50,
-/// 44.7 ms. The delay grows by the rate of drops that it needs, and the last packet is never
+/// 44.7 ms. The drop rate rises with the delay until it suffices, and the last packet is never
 /// dropped.
 #[test]
 fn cake_drops_after_an_interval_over_the_root_of_the_count() {
@@ -32,7 +32,7 @@ fn cake_drops_after_an_interval_over_the_root_of_the_count() {
     assert!(lone.dropped.is_empty());
 }
 
-/// A full queue of a flow that answers to nothing: BLUE's probability grows by 1/256 for each
+/// A flow that does not respond to drops fills the queue: BLUE's probability grows by 1/256 per
 /// target of time.
 #[test]
 fn cake_drops_from_the_longest_and_blue_sees_to_what_does_not_answer() {
@@ -49,19 +49,19 @@ fn cake_drops_from_the_longest_and_blue_sees_to_what_does_not_answer() {
     }
     assert!(
         bench.dropped.iter().all(|(_, packet)| packet.flow == 1),
-        "the other one's queue is short"
+        "the other flow's queue is short"
     );
-    // Two seconds are 400 targets: the probability would be beyond one; it stops growing where the
-    // queue is not full.
+    // Two seconds are 400 targets: unlimited, the probability would exceed one. It stops growing
+    // when the queue is no longer full.
     assert!(shares[..1_000].contains(&99), "full at first");
     assert!(
         shares[19_000..].iter().all(|packets| *packets < 60),
-        "not for long"
+        "not full for long"
     );
 }
 
-/// Eight ways: of 300 flows in 1024 queues none has to share, where plain hashing would have some
-/// 44 pairs meet.
+/// Eight ways: of 300 flows in 1024 queues none has to share, where plain hashing would give about
+/// 44 pairs with a common queue.
 #[test]
 fn cake_gives_each_flow_a_queue_of_its_own() {
     let mut bench = Bench::new(queue("cake", &[], 100_000));
@@ -95,8 +95,8 @@ fn cake_sends_a_sparse_flow_first() {
     }
 }
 
-/// 12 Mbit/s are a packet of 1500 bytes a millisecond, from the first one on: no burst after an
-/// idle time.
+/// 12 Mbit/s are one packet of 1500 bytes per millisecond, from the first packet on: there is no
+/// burst after an idle time.
 #[test]
 fn cake_shapes_without_bursts() {
     let mut bench = Bench::new(queue(
@@ -115,7 +115,7 @@ fn cake_shapes_without_bursts() {
     }
 }
 
-/// At rest nothing is remembered; before, a flow keeps its queue, and its count falls as it grew.
+/// A flow at rest is forgotten. Before that, it keeps its queue, and its count falls as it grew.
 #[test]
 fn cake_forgets_a_flow_when_its_control_is_at_rest() {
     let mut bench = Bench::new(queue("cake", &[], 1_000_000));
@@ -130,13 +130,14 @@ fn cake_forgets_a_flow_when_its_control_is_at_rest() {
     let first = bench.dropped.len();
     assert!(first >= 8, "{first}");
     while bench.take().is_some() {}
-    // Half an interval later its count has hardly fallen: the first drop is not an interval off.
+    // Half an interval later its count has hardly fallen: the first drop needs less than an
+    // interval.
     bench.now += 20_000;
     load(&mut bench, 600_000, 2);
     assert!(bench.dropped.len() > first, "none within 80 ms");
     while bench.take().is_some() {}
     let before = bench.dropped.len();
-    // Another flow's packets let it decay.
+    // Another flow's packets let the first one decay.
     for _ in 0..40_000 {
         bench.now += 100;
         bench.put(1, 1_500, EcnCodepoint::NotEct);
@@ -147,11 +148,11 @@ fn cake_forgets_a_flow_when_its_control_is_at_rest() {
     assert_eq!(
         bench.dropped.len(),
         before,
-        "it begins anew: an interval without a drop"
+        "it starts over: no drop for an interval"
     );
 }
 
-/// BLUE's probability shrinks by 1/4096 for each target of time in which the flow has nothing.
+/// BLUE's probability shrinks by 1/4096 per target of time in which the flow has no packets.
 #[test]
 fn cake_forgives_a_flood_after_a_while() {
     let mut bench = Bench::new(queue("cake", &[], 100));
@@ -176,7 +177,7 @@ fn cake_forgives_a_flood_after_a_while() {
     while bench.take().is_some() {}
     assert!(
         dropped(&mut bench, 2_000, false) > 200,
-        "bursts of ten that fit, at once after the flood"
+        "bursts of ten that fit, right after the flood"
     );
     // 4096 targets are 20.5 s.
     assert_eq!(dropped(&mut bench, 210_000, true), 0);

@@ -1,8 +1,9 @@
-//! The reference numbers of `codel`.
+//! Reference values for `codel`.
 
 use super::*;
 
-/// Times at which CoDel acts, ms, twice as much arriving as leaves, a departure every 100 us.
+/// Times in ms at which CoDel drops or marks, with a departure every 100 us and twice as many
+/// arrivals.
 fn codel_acts(ecn: bool) -> Vec<f64> {
     let mut bench = Bench::new(queue(
         "codel",
@@ -29,15 +30,15 @@ fn codel_acts(ecn: bool) -> Vec<f64> {
         .collect()
 }
 
-/// RFC 8289 §3.3: 100, 70.7, 57.7, 50, 44.7 ms… from one to the next.
+/// RFC 8289 §3.3: intervals of 100, 70.7, 57.7, 50, 44.7 ms… between drops.
 #[test]
 fn codel_drops_after_an_interval_over_the_root_of_the_count() {
     for ecn in [false, true] {
         let acts = codel_acts(ecn);
-        // With twice the rate the delay is half the time: 5 ms at 10 ms.
+        // At twice the link's rate the delay is half of the time elapsed: 5 ms at 10 ms.
         assert!(
             (acts[0] - 110.0).abs() < 0.2,
-            "an interval after it first was above target: {}",
+            "an interval after the delay first exceeded the target: {}",
             acts[0]
         );
         let mut expected = acts[0];
@@ -57,8 +58,8 @@ fn codel_drops_after_an_interval_over_the_root_of_the_count() {
     }
 }
 
-/// RFC 8289 §5.5: back within 16 intervals it begins with the drops that it needed beyond the last
-/// time.
+/// RFC 8289 §5.5: if dropping begins again within 16 intervals, the count starts with the drops
+/// added the last time.
 #[test]
 fn codel_takes_up_dropping_where_it_left_off() {
     let mut bench = Bench::new(queue("codel", &[], 1_000_000));
@@ -95,7 +96,7 @@ fn codel_lets_a_burst_and_a_lone_packet_pass() {
     for _ in 0..50 {
         bench.put(0, 1_500, EcnCodepoint::NotEct);
         bench.now += 50_000;
-        bench.take().expect("one packet is no standing queue");
+        bench.take().expect("one packet is not a standing queue");
     }
     assert!(bench.dropped.is_empty());
 }

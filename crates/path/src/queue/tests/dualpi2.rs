@@ -1,13 +1,14 @@
-//! The reference numbers of `dualpi2`.
+//! Reference values for `dualpi2`.
 
 use super::*;
 
-/// RFC 9332 §2.1: with a base probability of 0.1 the classic queue is marked with its square, L4S
-/// with twice as much.
+/// RFC 9332 §2.1: at a base probability of 0.1 the classic queue is marked with its square, L4S
+/// with twice the base probability.
 #[test]
 fn dualpi2_squares_for_classic_and_doubles_for_l4s() {
     for (ecn, expected) in [(EcnCodepoint::Ect0, 0.01), (EcnCodepoint::Ect1, 0.2)] {
-        // Without the integral part p' = beta x delay, and that stands at 100 ms.
+        // Without the integral part, p' = beta x delay, which remains once the delay is constant at
+        // 100 ms.
         let options = [
             ("alpha", OptionValue::Number(0.0)),
             ("beta", OptionValue::Number(1.0)),
@@ -59,7 +60,7 @@ fn dualpi2_puts_l4s_first_and_protects_the_classic_queue() {
         .iter()
         .filter(|(_, packet)| packet.flow == 0)
         .count();
-    assert_eq!(classic, 100, "its tenth, and no more");
+    assert_eq!(classic, 100, "its tenth and not more");
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn dualpi2_marks_l4s_at_a_millisecond_and_drops_it_on_overload() {
             .collect::<Vec<_>>(),
         [false, true, true]
     );
-    // Twice the link's rate of traffic that does not answer to marks.
+    // Twice the link's rate, from traffic that does not respond to marks.
     for step in 0..60_000 {
         bench.now += 1_000;
         bench.put_many(2, 0, EcnCodepoint::Ect1);
@@ -91,12 +92,12 @@ fn dualpi2_marks_l4s_at_a_millisecond_and_drops_it_on_overload() {
     }
     assert!(
         bench.dropped.len() > 50_000,
-        "half of it, not before the queue"
+        "half of the traffic, not in front of the queue"
     );
 }
 
-/// RFC 9332 A.2: on a slow link a packet alone waits longer than the threshold, behind the one that
-/// is being sent.
+/// RFC 9332 A.2: on a slow link a lone packet, behind the one being sent, waits longer than the
+/// threshold.
 #[test]
 fn dualpi2_spares_l4s_packets_that_find_too_few_before_them() {
     for (least, marked) in [

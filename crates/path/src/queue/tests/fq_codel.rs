@@ -1,8 +1,8 @@
-//! The reference numbers of `fq_codel`.
+//! Reference values for `fq_codel`.
 
 use super::*;
 
-/// RFC 8290: bytes, not packets, are shared, whatever the flows offer.
+/// RFC 8290: flows share bytes, not packets, whatever they offer.
 #[test]
 fn fq_codel_shares_one_to_one() {
     let mut bench = Bench::new(queue("fq_codel", &[], 10_240));
@@ -24,7 +24,7 @@ fn fq_codel_shares_one_to_one() {
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
 }
 
-/// RFC 8290 §4.2: a flow that comes back after it was empty goes first.
+/// RFC 8290 §4.2: a flow that returns after its queue was empty goes first.
 #[test]
 fn fq_codel_sends_a_sparse_flow_first() {
     let mut bench = Bench::new(queue("fq_codel", &[], 10_240));
@@ -36,16 +36,16 @@ fn fq_codel_sends_a_sparse_flow_first() {
             assert_eq!(
                 bench.take().expect("there is a backlog").flow,
                 77,
-                "one packet's time at most"
+                "waits for one packet at most"
             );
         }
         bench.take();
     }
 }
 
-/// §4.2: flows that come back as soon as they are empty are new all the time, and yet the old one
-/// has its turn. Whether a flow of `kind` that always has a packet gets its share of four beside
-/// three that send the next a while after the last.
+/// §4.2: an old flow has its turn although other flows, which return as soon as their queues are
+/// empty, are new all the time. Returns the share of packets of a flow of `kind` that always has a
+/// packet, next to three that send one a while after their last; its fair share is a quarter.
 pub(super) fn share_beside_new_flows(kind: &str) -> f64 {
     let mut bench = Bench::new(queue(kind, &[], 10_240));
     bench.put_many(1_000, 1, EcnCodepoint::NotEct);
@@ -72,7 +72,7 @@ fn fq_codel_lets_nobody_be_new_all_the_time() {
     assert!((0.24..0.4).contains(&share), "{share}");
 }
 
-/// §4.1: the longest queue pays for the limit, half of it or 64 packets at once.
+/// §4.1: the longest queue drops for the limit, half of it or 64 packets at once.
 #[test]
 fn fq_codel_drops_from_the_longest() {
     let mut bench = Bench::new(queue("fq_codel", &[], 1_000));

@@ -1,4 +1,5 @@
-//! Every queue: what goes in comes out, is dropped or waits; and the reference numbers of each.
+//! All queues: each packet that enters leaves, is dropped or waits; reference values for each
+//! queue.
 
 use fullpipe_units::{Rng, Span};
 use proptest::prelude::*;
@@ -42,11 +43,11 @@ fn ms(ms: u64) -> OptionValue {
     OptionValue::Time(Span::from_millis(ms))
 }
 
-/// A queue with a log of what happens to its packets; packets are numbered.
+/// A queue with a log of its packets, which are numbered.
 struct Bench {
     queue: Q,
     now: u64,
-    /// The codepoint of each packet sent.
+    /// Codepoint of each packet sent.
     sent: Vec<EcnCodepoint>,
     dropped: Vec<(u64, Packet<u64>)>,
     left: Vec<(u64, Packet<u64>)>,
@@ -90,7 +91,7 @@ impl Bench {
         (0..packets).for_each(|_| self.put(flow, 1_500, ecn));
     }
 
-    /// How long the packet that left last had waited, ms.
+    /// Waiting time in ms of the packet that left last.
     fn waited(&self) -> f64 {
         let (now, packet) = self.left.last().expect("something left");
         (at(*now) - packet.arrived).as_secs_f64() * 1e3
@@ -211,7 +212,7 @@ proptest! {
                     Step::Take => {
                         let waiting = bench.queue.backlog().0;
                         let taken = bench.take();
-                        prop_assert!(taken.is_some() || bench.queue.backlog().0 == 0, "of {} waiting none", waiting);
+                        prop_assert!(taken.is_some() || bench.queue.backlog().0 == 0, "no packet of {} that wait", waiting);
                     }
                     Step::Wait(us) => bench.now += us,
                 }
@@ -236,7 +237,7 @@ proptest! {
             prop_assert!(packet.arrived <= at(*now), "a sojourn is never negative");
             prop_assert!(!packet.marked || packet.ecn == EcnCodepoint::Ce);
         }
-        // A flow's packets keep their order; in dualpi2 those in the same of its two queues.
+        // A flow's packets keep their order; in dualpi2, those in the same one of its two queues.
         for (flow, l4s) in (0..8).flat_map(|flow| [(flow, false), (flow, true)]) {
             let is_l4s = |number: u64| name == "dualpi2" && matches!(bench.sent[number as usize], EcnCodepoint::Ect1 | EcnCodepoint::Ce);
             let of_flow = bench.left.iter().filter(|(_, packet)| packet.flow == flow);

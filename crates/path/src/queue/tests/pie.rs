@@ -1,8 +1,8 @@
-//! The reference numbers of `pie`.
+//! Reference values for `pie`.
 
 use super::*;
 
-/// RFC 8033 §4.4: nothing is dropped for 150 ms; then the delay is held at target.
+/// RFC 8033 §4.4: nothing is dropped for 150 ms; then the delay stays at the target.
 #[test]
 fn pie_lets_a_burst_pass_and_holds_the_target() {
     let mut bench = Bench::new(queue("pie", &[], 1_000));
@@ -29,6 +29,6 @@ fn pie_lets_a_burst_pass_and_holds_the_target() {
         .count() as f64;
     assert!(
         (late / 45_000.0 - 1.0 / 3.0).abs() < 0.01,
-        "a third of what arrives is too much"
+        "a third of the arriving packets is too much"
     );
 }

@@ -1,9 +1,9 @@
-//! The reference numbers of `red`.
+//! Reference values for `red`.
 
 use super::*;
 
-/// Floyd and Jacobson 1993 §4 and §7: half way from min to max p_b is half of the maximum, and from
-/// mark to mark there are 1 to 1/p_b arrivals, uniformly.
+/// Floyd and Jacobson 1993 §4 and §7: halfway from min to max p_b is half of the maximum, and the
+/// number of arrivals between marks is uniform in 1 to 1/p_b.
 #[test]
 fn red_marks_with_half_the_probability_half_way() {
     let options = [
@@ -13,7 +13,7 @@ fn red_marks_with_half_the_probability_half_way() {
         ("ecn", OptionValue::Flag(true)),
     ];
     let mut bench = Bench::new(queue("red", &options, 200));
-    // 20 packets wait whenever one arrives.
+    // 20 packets wait at each arrival.
     bench.put_many(20, 0, EcnCodepoint::Ect0);
     for step in 0..1_000_000 {
         bench.now = step;
@@ -49,7 +49,7 @@ fn red_forgets_while_idle_and_drops_beyond_max() {
     let mut bench = Bench::new(queue("red", &options, 200));
     bench.put_many(200, 0, EcnCodepoint::NotEct);
     let hard = bench.dropped.len();
-    assert!(hard > 100, "the average is beyond max soon: {hard}");
+    assert!(hard > 100, "the average soon exceeds max: {hard}");
     while bench.take().is_some() {}
     bench.now += 1_000_000;
     bench.put_many(3, 0, EcnCodepoint::NotEct);

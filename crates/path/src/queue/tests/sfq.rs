@@ -1,4 +1,4 @@
-//! The reference numbers of `sfq`.
+//! Reference values for `sfq`.
 
 use super::*;
 
@@ -6,14 +6,14 @@ fn count(n: u64) -> OptionValue {
     OptionValue::Count(n)
 }
 
-/// Packets of each flow that left.
+/// Number of packets of a flow that left.
 fn left(bench: &Bench, flow: u32) -> usize {
     let of_flow = |(_, packet): &&(u64, Packet<u64>)| packet.flow == flow;
     bench.left.iter().filter(of_flow).count()
 }
 
-/// Flows 0..=others, each of which has a slot of its own: with so few and a large divisor nearly any
-/// salt will do, and this one does.
+/// Flows 0..=others, each with a slot of its own: with so few flows and a large divisor nearly any
+/// salt achieves that, and this one does.
 fn apart(options: &[(&str, OptionValue)], limit: u64) -> Bench {
     let options: Vec<_> = [("divisor", count(65_536))]
         .into_iter()
@@ -22,7 +22,7 @@ fn apart(options: &[(&str, OptionValue)], limit: u64) -> Bench {
     Bench::new(queue("sfq", &options, limit))
 }
 
-/// Linux sfq_dequeue: bytes, not packets, are shared, whatever the flows offer.
+/// Linux sfq_dequeue: flows share bytes, not packets, whatever they offer.
 #[test]
 fn sfq_shares_bytes_one_to_one() {
     let mut bench = apart(&[], 127);
@@ -39,7 +39,7 @@ fn sfq_shares_bytes_one_to_one() {
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
 }
 
-/// Linux sfq_enqueue: a flow that was empty comes after all others, and has one turn in each round.
+/// Linux sfq_enqueue: a flow whose queue was empty comes after all others, with one turn per round.
 #[test]
 fn sfq_puts_a_new_flow_at_the_end_of_the_round() {
     let mut bench = apart(&[], 127);
@@ -50,12 +50,12 @@ fn sfq_puts_a_new_flow_at_the_end_of_the_round() {
     bench.put_many(1, 3, EcnCodepoint::NotEct);
     while bench.take().is_some() {}
     let flows: Vec<u32> = bench.left.iter().map(|(_, packet)| packet.flow).collect();
-    // A quantum of 1514 bytes is a packet of 1500 and a rest, which lets another one go.
+    // A quantum of 1514 bytes is a packet of 1500 and a rest, which allows one more packet.
     assert_eq!(flows, [0, 0, 1, 1, 2, 2, 3, 0, 1, 2]);
 }
 
-/// Linux sfq_drop: the queue with most packets, not most bytes, loses its newest one; with headdrop
-/// its oldest.
+/// Linux sfq_drop: the queue with the most packets, not the most bytes, loses its newest packet;
+/// with headdrop, its oldest.
 #[test]
 fn sfq_drops_from_the_queue_with_most_packets() {
     for headdrop in [false, true] {
@@ -69,7 +69,7 @@ fn sfq_drops_from_the_queue_with_most_packets() {
             .iter()
             .map(|(_, packet)| packet.payload)
             .collect();
-        // 12 and 9, 11 and 10; then 10 and 11, where the second flow itself is the longest.
+        // 12 and 9, 11 and 10; then 10 and 11, where the second flow's queue is the longest.
         let expected: [u64; 4] = match headdrop {
             false => [11, 10, 22, 23],
             true => [0, 1, 12, 13],
@@ -78,7 +78,7 @@ fn sfq_drops_from_the_queue_with_most_packets() {
     }
 }
 
-/// Linux sfq_drop: where all have one packet, the one whose turn it is loses it.
+/// Linux sfq_drop: if all queues hold one packet, the one whose turn it is loses it.
 #[test]
 fn sfq_takes_from_the_next_where_nobody_has_two() {
     let mut bench = apart(&[], 3);
@@ -89,7 +89,7 @@ fn sfq_takes_from_the_next_where_nobody_has_two() {
     assert_eq!(flows, [1, 2, 3]);
 }
 
-/// Linux sfq_enqueue: a queue has room for depth packets, and flows beyond the number of queues get
+/// Linux sfq_enqueue: a queue holds up to depth packets, and flows beyond the number of queues get
 /// none.
 #[test]
 fn sfq_keeps_to_its_depth_and_its_number_of_queues() {
@@ -122,12 +122,12 @@ fn sfq_keeps_to_its_depth_and_its_number_of_queues() {
         let mut expected: Vec<u64> = newest.collect();
         // The other flow has its turn after the first two.
         expected.insert(expected.len().min(2), 7);
-        assert_eq!(numbers, expected, "the newest stay");
+        assert_eq!(numbers, expected, "the newest packets stay");
     }
 }
 
-/// McKenney 1990: flows of one hash share a queue, and with a new hash now and then not for long. Of
-/// four queues that flows are hashed to, the shares of three flows that always have packets.
+/// McKenney 1990: flows with one hash share a queue, but not for long if the hash changes. Returns
+/// the shares of three flows that always have packets, hashed to four queues.
 fn shares(perturb: u64) -> Vec<f64> {
     let options = [
         ("divisor", count(4)),
@@ -138,7 +138,7 @@ fn shares(perturb: u64) -> Vec<f64> {
     let steps = 400_000;
     for step in 0..steps {
         bench.now = step * 1_000;
-        // Who comes first finds room.
+        // The flow that arrives first finds room.
         let first = order.below(3);
         (0..3).for_each(|flow| {
             bench.put(((first + flow) % 3) as u32, 1_500, EcnCodepoint::NotEct);
@@ -158,15 +158,15 @@ fn sfq_perturbs_so_that_nobody_shares_a_queue_for_long() {
     };
     assert!(
         spread(&fixed) > 0.2,
-        "this salt lets two of them share: {fixed:?}"
+        "with this salt, two flows share a queue: {fixed:?}"
     );
-    // 400 hashes: of a flow's share, 1/3 on average, sigma is at most 0.14 / √400.
+    // 400 hashes: sigma of a flow's share, 1/3 on average, is at most 0.14 / √400.
     let perturbed = shares(1);
     assert!(spread(&perturbed) < 0.05, "{perturbed:?}");
 }
 
-/// Linux sfq_rehash: what waits stays, in the order of each flow, and nothing is lost of flows that
-/// have room.
+/// Linux sfq_rehash: waiting packets stay, in the order of each flow, and flows with room lose
+/// none.
 #[test]
 fn sfq_perturbs_without_loss() {
     let options = [("perturb", OptionValue::Time(Span::from_secs(1)))];

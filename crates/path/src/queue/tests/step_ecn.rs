@@ -1,4 +1,4 @@
-//! The reference numbers of `step_ecn`.
+//! Reference values for `step_ecn`.
 
 use super::*;
 

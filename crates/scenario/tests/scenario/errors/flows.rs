@@ -1,6 +1,6 @@
-//! Flows, links, hosts and what is expected of a run.
+//! Wrong flows, links, hosts and conditions.
 
-/// Lines of [`BASE`](super::BASE) and what stands there instead.
+/// Lines of [`BASE`](super::BASE), each with its replacement.
 pub(super) const EDITS: &[(&str, &str)] = &[
     // Flows.
     (r#"name = "a""#, r#"name = "a b""#),
@@ -250,7 +250,7 @@ pub(super) const EDITS: &[(&str, &str)] = &[
         r#"loss = "0%""#,
         "[host]\nwake_min = \"5us\"\nwake_median = \"5us\"\nwake_max = \"1us\"",
     ),
-    // How this machine runs QUIC.
+    // Real QUIC.
     (r#"loss = "0%""#, "[quic]\npin = 1"),
     (r#"loss = "0%""#, "[quic]\nserver_cpu = \"first\""),
     (r#"loss = "0%""#, "[quic]\nclient_cpu = 1024"),

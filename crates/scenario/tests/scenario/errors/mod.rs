@@ -1,5 +1,4 @@
-//! What users are told when a scenario is wrong: every message, in `errors.txt`, to be read by
-//! people.
+//! The messages about wrong scenarios. `errors.txt` contains all of them, for review.
 //!
 //! `FULLPIPE_BLESS=1 cargo test` rewrites that file; read the difference before you commit it.
 
@@ -32,7 +31,7 @@ cc = "none"
 app_rate = "5mbit"
 "#;
 
-/// Texts by themselves.
+/// Texts of wrong scenarios.
 const TEXTS: &[&str] = &[
     "sweep = 3",
     "[sweep]\nrepeat = 0",
@@ -95,7 +94,7 @@ fn refusal(text: &str, overrides: &[(String, String)]) -> String {
     }
 }
 
-/// Each line of `text` behind `mark`.
+/// Returns `text` with `mark` in front of each line.
 fn marked(mark: &str, text: &str) -> String {
     text.lines()
         .map(|line| format!("{mark}{line}").trim_end().to_owned() + "\n")
@@ -105,10 +104,10 @@ fn marked(mark: &str, text: &str) -> String {
 #[test]
 fn every_message_is_as_reviewed() {
     let mut report = format!(
-        "Every wrong scenario of errors.rs, and what users are told.\n\nThe scenario:\n{}",
+        "The wrong scenarios of errors/, each with its message.\n\nThe scenario:\n{}",
         marked("  ", BASE)
     );
-    report.push_str("\nWith - instead of +\n");
+    report.push_str("\nWith the lines + instead of -\n");
     for (old, new) in values::EDITS.iter().chain(path::EDITS).chain(flows::EDITS) {
         assert_eq!(BASE.matches(&format!("{old}\n")).count(), 1, "{old}");
         let error = refusal(&BASE.replace(&format!("{old}\n"), &format!("{new}\n")), &[]);
@@ -120,7 +119,7 @@ fn every_message_is_as_reviewed() {
         )
         .unwrap();
     }
-    report.push_str("\nBy themselves\n");
+    report.push_str("\nOther scenarios\n");
     for text in TEXTS {
         write!(report, "\n{}{}\n", marked("+ ", text), refusal(text, &[])).unwrap();
     }
@@ -182,7 +181,7 @@ fn who_knows_the_algorithms_raises_the_same_errors() {
         error.to_string(),
         "scenario.toml:14: flow.0.cc = \"cubic\": no such algorithm\n  fix: did you mean cubic?"
     );
-    // A parameter that is nowhere in the file is reported at its flow.
+    // An error about a parameter that the file does not contain has the line of the flow.
     let error = scenario.error(
         &scenario.flows[1].key("params.beta"),
         "",

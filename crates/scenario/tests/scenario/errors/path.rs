@@ -1,6 +1,6 @@
-//! What packets meet on their way.
+//! Wrong impairments and changes of the path.
 
-/// Lines of [`BASE`](super::BASE) and what stands there instead.
+/// Lines of [`BASE`](super::BASE), each with its replacement.
 pub(super) const EDITS: &[(&str, &str)] = &[
     // Impairments and changes.
     (r#"loss = "0%""#, r#"policer = "10mbit""#),

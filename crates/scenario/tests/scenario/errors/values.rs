@@ -1,6 +1,6 @@
-//! Syntax, keys and quantities.
+//! Wrong syntax, keys and quantities.
 
-/// Lines of [`BASE`](super::BASE) and what stands there instead.
+/// Lines of [`BASE`](super::BASE), each with its replacement.
 pub(super) const EDITS: &[(&str, &str)] = &[
     // Syntax.
     (r#"duration = "60s""#, "duration = 60s"),

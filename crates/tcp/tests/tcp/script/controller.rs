@@ -1,5 +1,4 @@
-//! A controller that logs every call of the contract, in order, and whose window is easy to
-//! foresee.
+//! A controller that logs every call in order and whose window is easy to predict.
 
 use fullpipe_cc::{
     Ack, AnyController, Conn, Context, Controller, Decision, LossCause, Lost, Recovery,
@@ -9,7 +8,7 @@ use fullpipe_units::{Bytes, Rate, Time};
 
 use super::segments;
 
-/// One call of the contract, with the connection as it stood.
+/// One call to the controller, with the state of the connection at that time.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub now: Time,
@@ -27,7 +26,7 @@ pub enum Call {
 }
 
 impl Event {
-    /// A short name; sending has none.
+    /// Returns a short name of the call; `None` for a sent packet.
     pub fn name(&self) -> Option<String> {
         let name = match &self.call {
             Call::Sent(_) => return None,
@@ -80,25 +79,25 @@ impl Event {
     }
 }
 
-/// The controller.
+/// The logging controller.
 #[derive(Debug)]
 pub struct Test {
     pub cwnd: Bytes,
     pub ssthresh: Bytes,
     pub rate: Option<Rate>,
     pub quantum: Bytes,
-    /// Marks the connection application-limited until so many ACKs have come.
+    /// Number of ACKs until which it marks the connection as application-limited.
     pub mark_acks: u32,
     pub reduces: bool,
     pub saved: Option<(Bytes, Bytes)>,
-    /// Another controller that decides instead.
+    /// Another controller that makes the decisions instead.
     pub inner: Option<AnyController>,
     pub logs: bool,
     pub log: Vec<Event>,
 }
 
 impl Test {
-    /// A window that nothing moves.
+    /// Returns a controller with a constant window.
     pub fn fixed(n: u64) -> Test {
         Test {
             cwnd: segments(n),
@@ -114,8 +113,8 @@ impl Test {
         }
     }
 
-    /// Half the window upon loss, one segment upon a timeout; grows by what is acknowledged up to
-    /// ssthresh.
+    /// Returns a controller that halves its window on loss, reduces it to one segment on a timeout,
+    /// and grows it by the acknowledged bytes up to ssthresh.
     pub fn halving(n: u64) -> Test {
         Test {
             reduces: true,
@@ -123,7 +122,7 @@ impl Test {
         }
     }
 
-    /// What `inner` decides.
+    /// Returns a controller that takes the decisions of `inner`.
     pub fn around(inner: AnyController) -> Test {
         Test {
             inner: Some(inner),

@@ -1,4 +1,4 @@
-//! A sender driven by a table: each line is a time in milliseconds and what happens then.
+//! A sender driven by a table: each line is a time in milliseconds and an event.
 //!
 //! ```text
 //!     0  > 0-9                    these segments leave
@@ -7,10 +7,10 @@
 //!   100  > r0 10                  a retransmission and a new segment leave
 //!   900  -                        time passes
 //! ```
-//! Whatever the sender emits up to the last line and the table doesn't list, or not at that time,
-//! fails the script. Without `ts`, an ACK echoes what RFC 7323 §4.3 asks for if the latest copy of
-//! what it acknowledges first has arrived. Time 0 is when the handshake ends, but for
-//! [`Bench::closed`], where it is when the connection is opened.
+//! A segment that the sender emits before the last line fails the script unless the table lists it
+//! at that time. Without `ts`, an ACK has the echo that RFC 7323 §4.3 requires if the latest copy
+//! of the first segment that it acknowledges has arrived. Time 0 is the end of the handshake,
+//! except for [`Bench::closed`], where it is the time of the SYN.
 #![allow(unreachable_pub)]
 
 pub mod controller;
@@ -26,7 +26,7 @@ use fullpipe_units::{Bytes, Rng, Span, Time};
 
 pub use controller::{Event, Test};
 
-/// `n` full segments.
+/// Returns the size of `n` full segments.
 pub fn segments(n: u64) -> Bytes {
     SMSS * n
 }
@@ -35,7 +35,7 @@ pub fn ms(ms: f64) -> Span {
     Span::from_nanos((ms * 1e6).round() as u64)
 }
 
-/// A transfer of `n` full segments.
+/// Returns a transfer of `n` full segments.
 pub fn transfer(n: u64) -> App {
     App::Transfer { bytes: segments(n) }
 }
@@ -45,7 +45,7 @@ pub struct Setup {
     pub owner: RecoveryOwner,
     pub app: App,
     pub pacing: Pacing,
-    /// Milliseconds.
+    /// In milliseconds.
     pub rtt: f64,
     pub window: u32,
     pub ecn: EcnFeedback,
@@ -53,7 +53,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A window of `n` segments that nothing moves.
+    /// Returns a setup with a constant window of `n` segments.
     pub fn fixed(n: u64, app: App) -> Setup {
         let controller = Test::fixed(n);
         Setup {
@@ -68,7 +68,7 @@ impl Setup {
         }
     }
 
-    /// A window of `n` segments, halved by PRR.
+    /// Returns a setup with a window of `n` segments that PRR halves.
     pub fn halving(n: u64, app: App) -> Setup {
         Setup {
             controller: Test::halving(n),
@@ -84,7 +84,7 @@ pub struct Bench {
     base: Time,
     pub now: Time,
     out: Vec<(Time, Segment)>,
-    /// When each segment was last sent, up to `noted` of `out`.
+    /// Time at which each segment was last sent, for the first `noted` entries of `out`.
     last_sent: BTreeMap<u64, Time>,
     noted: usize,
     /// The highest cumulative ACK, and its echo.
@@ -94,7 +94,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A connection whose SYN has just left.
+    /// Creates a connection whose SYN has just left.
     pub fn closed(setup: Setup) -> Bench {
         let Setup {
             controller,
@@ -134,7 +134,7 @@ impl Bench {
         }
     }
 
-    /// A connection that has just opened; time 0 of the script is now.
+    /// Creates a connection that has just opened; time 0 of the script is now.
     pub fn open(setup: Setup) -> Bench {
         let (rtt, window) = (ms(setup.rtt), setup.window);
         let mut bench = Bench::closed(setup);
@@ -155,12 +155,12 @@ impl Bench {
         bench
     }
 
-    /// The script's time of an instant.
+    /// Returns the script's time of an instant, in milliseconds.
     pub fn time(&self, at: Time) -> f64 {
         at.since(self.base).as_nanos() as f64 / 1e6
     }
 
-    /// The instant of the script's time.
+    /// Returns the instant of a script's time.
     pub fn at(&self, millis: f64) -> Time {
         self.base + ms(millis)
     }
@@ -176,7 +176,7 @@ impl Bench {
             .transmit(now, &mut NoObserver, |segment| out.push((now, segment)));
     }
 
-    /// Lets timers fire and the pacer open, up to `until`, and including it if so asked.
+    /// Lets timers fire and the pacer send before `until`, and at `until` if `inclusive`.
     pub fn pass(&mut self, until: Time, inclusive: bool) {
         loop {
             let at = self.sender.timer_at().min(self.sender.departure_at());
@@ -192,12 +192,12 @@ impl Bench {
                     .on_timer(now, &mut NoObserver, |segment| out.push((now, segment)));
                 self.transmit();
             }
-            assert!(self.out.len() < 100_000, "the sender runs away");
+            assert!(self.out.len() < 100_000, "the sender does not stop");
         }
         self.now = self.now.max(until);
     }
 
-    /// Takes what left.
+    /// Takes the segments sent since the last call.
     pub fn sent(&mut self) -> Vec<(Time, Segment)> {
         self.note();
         self.noted = 0;
@@ -239,7 +239,7 @@ impl Bench {
             .iter()
             .map(|(at, segment)| self.describe(*at, segment))
             .collect();
-        assert_eq!(sent, expected, "\nwhat left, and what was expected");
+        assert_eq!(sent, expected, "\nsent, and expected");
     }
 
     fn describe(&self, at: Time, segment: &Segment) -> String {
@@ -302,7 +302,7 @@ impl Bench {
         (ack, blocks)
     }
 
-    /// The calls of the contract since the last look, without those of sending.
+    /// Returns the names of the controller's calls since the last call, without sent packets.
     pub fn calls(&mut self) -> Vec<String> {
         let log = &self.sender.controller().log;
         let calls = log[self.seen..].iter().filter_map(Event::name).collect();
@@ -314,7 +314,7 @@ impl Bench {
         &self.sender.controller().log
     }
 
-    /// The last ACK that the controller was told of.
+    /// Returns the last ACK that the controller received.
     pub fn last_ack(&self) -> fullpipe_cc::Ack {
         self.log()
             .iter()
@@ -324,7 +324,7 @@ impl Bench {
             .to_owned()
     }
 
-    /// The snapshots of what was sent, in order.
+    /// Returns the snapshots of all sent packets, in order.
     pub fn snapshots(&self) -> Vec<fullpipe_cc::Snapshot> {
         self.log().iter().filter_map(Event::sent).copied().collect()
     }
@@ -342,7 +342,7 @@ fn block(range: &str) -> Block {
     }
 }
 
-/// `3-5` and `r3-5` name three segments each.
+/// Expands a range: `3-5` and `r3-5` name three segments each.
 fn expand(word: &str, mut name: impl FnMut(String)) {
     let (again, range) = word
         .strip_prefix('r')

@@ -1,4 +1,4 @@
-//! What applications do, as agents are told.
+//! Compiles applications for the agents' plan.
 
 use fullpipe_scenario::{App, Flow, On, Scenario};
 use fullpipe_tcp::Cycle;
@@ -6,11 +6,10 @@ use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use crate::agent::plan::AppPlan;
 
-/// More answers than a run can have asked for.
+/// More answers than a run can request.
 const MOST_ANSWERS: u64 = 100_000;
 
-/// What a flow's application does, with everything drawn that is drawn: from the streams that the
-/// simulator draws from.
+/// Plans a flow's application. Random values are drawn here, from the simulator's streams.
 pub(super) fn app(scenario: &Scenario, spec: &Flow) -> AppPlan {
     let bps = |rate: Rate| rate.as_bps();
     let bytes = spec.bytes.map(Bytes::get);
@@ -33,7 +32,7 @@ pub(super) fn app(scenario: &Scenario, spec: &Flow) -> AppPlan {
             }
         }
         Some(App::Request { size, think }) => answers(scenario, spec, size, think),
-        // Bursts are refused.
+        // `refuse` rejects bursts (`on SIZE`).
         Some(App::OnOff { .. }) | None => AppPlan::Writes {
             first: spec.app_rate.map(bps),
             changes: spec

@@ -1,4 +1,4 @@
-//! What a kernel's TCP has not got, or a runner has no place for.
+//! Refuses settings that a kernel's TCP does not have or that a runner can't provide.
 
 use fullpipe_scenario::{App, EcnFeedback, EcnSetting, Error, Flow, On, Pacing, Scenario};
 use fullpipe_units::Span;
@@ -6,20 +6,20 @@ use fullpipe_units::Span;
 use super::{Ends, auto_tuning};
 use crate::algorithms::{kernel_equivalent, kernel_name, refused_parameter};
 
-/// Refuses what a run of `scenario` can't have, by its key.
+/// Refuses a setting that a run of `scenario` can't have; the error names its key.
 pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
     let Ends { runner, .. } = ends;
     if scenario.path.loopback {
-        let problem = format!("--on {runner} has a path of links, and the loopback has none");
+        let problem = format!("--on {runner} emulates links, and a loopback has no links");
         let fix = "give rate, rtt and buffer, or run it on sim or quic";
         return Err(scenario.error("path.kind", "\"loopback\"", problem, fix));
     }
     if scenario.host.is_some() {
-        let problem = format!("a modeled host, where --on {runner} has a real one");
+        let problem = format!("--on {runner} runs on a real host, so it can't model one");
         return Err(scenario.error("host", "…", problem, "remove [host], or run it on sim"));
     }
     if let Some(workload) = scenario.workloads.first().filter(|_| !ends.arrivals) {
-        let problem = format!("--on {runner} has no flows that arrive");
+        let problem = format!("--on {runner} does not support flows that arrive");
         let fix = "remove [[workload]], or run it on sim or kernel";
         let cc = format!("{:?}", workload.flow.cc);
         return Err(scenario.error(&workload.key("cc"), cc, problem, fix));
@@ -44,19 +44,19 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
         && let Some((other, _)) = tuned.find(|(_, max)| *max != most)
     {
         let problem = "auto-tuning has one limit for all flows of a kernel (tcp_rmem)";
-        let fix = "give all flows the same, or run it on sim";
+        let fix = "give all flows the same limit, or run it on sim";
         return Err(scenario.error(&other.key("receive_window"), "\"auto\"", problem, fix));
     }
     let last = usize::from(ends.first_port) + scenario.flows.len();
     if last > usize::from(u16::MAX) {
-        let problem = format!("each flow has a port, and {last} is beyond the last");
+        let problem = format!("each flow needs a port, and {last} is beyond the last port");
         let fix = "run fewer flows, or run it on sim";
         return Err(scenario.error("flow", scenario.flows.len(), problem, fix));
     }
     Ok(())
 }
 
-/// What is refused of a flow.
+/// A refused setting of a flow.
 struct Refusal {
     key: String,
     value: String,
@@ -82,7 +82,7 @@ fn on_sim(what: &str) -> String {
     format!("{what}, or run it on sim")
 }
 
-/// Of a flow's algorithm.
+/// Checks a flow's algorithm.
 fn algorithm(
     spec: &Flow,
     Ends {
@@ -90,7 +90,7 @@ fn algorithm(
     }: &Ends,
 ) -> Option<Refusal> {
     if spec.is_unresponsive() {
-        let problem = format!("--on {runner} has no unresponsive traffic");
+        let problem = format!("--on {runner} does not support unresponsive traffic");
         return refusal("cc", "\"none\"", problem, on_sim("remove the flow"));
     }
     let name = kernel_name(&spec.cc);
@@ -99,21 +99,21 @@ fn algorithm(
         let problem = match name == spec.cc {
             true => format!("the kernel of --on {runner} has no algorithm {name:?}"),
             false => {
-                format!("the kernel of --on {runner} has no {name:?}, which is what it calls it")
+                format!("the kernel of --on {runner} has no {name:?}, its name for this algorithm")
             }
         };
         let fix = format!(
-            "it has {list}: use one of these, or load its module (modprobe tcp_{name}), or run it on sim"
+            "it has {list}: use one of these, load a module (modprobe tcp_{name}), or run it on sim"
         );
         return refusal("cc", format!("{:?}", spec.cc), problem, fix);
     }
     if let Some((parameter, value)) = refused_parameter(spec) {
-        let problem = format!("the kernel's {name} can't be given this");
+        let problem = format!("the kernel's {name} does not accept this setting");
         let key = format!("params.{parameter}");
         return refusal(&key, value.to_string(), problem, on_sim("remove it"));
     }
     let receiver = spec.receiver.as_ref()?;
-    let problem = "a kernel's receiver runs no algorithm of ours";
+    let problem = "a kernel's receiver can't run fullpipe's algorithms";
     refusal(
         "receiver",
         format!("{receiver:?}"),
@@ -122,18 +122,18 @@ fn algorithm(
     )
 }
 
-/// Of its other settings.
+/// Checks a flow's other settings.
 fn settings(spec: &Flow) -> Option<Refusal> {
     if let Some(App::OnOff {
         on: On::Size(_), ..
     }) = spec.app
     {
-        let problem = "a program is not told when all that it wrote was acknowledged";
+        let problem = "a program gets no notice when all its data is acknowledged";
         let fix = on_sim("give a time, like \"on 2s off 1s\", or requests");
         return refusal("app", "\"on SIZE off …\"", problem, fix);
     }
     if spec.ecn == EcnSetting::Ect1 {
-        let problem = "Linux sends ECT(1) for no algorithm that can be chosen by socket";
+        let problem = "no algorithm that Linux lets a socket choose sends ECT(1)";
         return refusal("ecn", "\"ect1\"", problem, on_sim("use \"ect0\""));
     }
     let equivalent = kernel_equivalent(&spec.cc);
@@ -158,6 +158,6 @@ fn settings(spec: &Flow) -> Option<Refusal> {
     } else {
         return None;
     };
-    let problem = "when to acknowledge is the kernel's to say";
+    let problem = "the kernel decides when to acknowledge";
     refusal(key, value, problem, on_sim("remove it"))
 }

@@ -49,10 +49,10 @@ fn what_says_what_linux_does_is_taken() {
         "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }\npacing = \"on\"",
         "cc = \"newreno\"\nparams = { abc_limit = 1000000 }\nreceive_window = \"32MiB\"",
         "cc = \"cubic\"\necn = \"ect0\"\necn_feedback = \"classic\"",
-        // What `resolved` writes out.
+        // As `resolved` writes it out.
         "cc = \"newreno\"\nparams = { abc_limit = 2 }",
     ] {
-        plan(flow).expect("it is what the kernel does");
+        plan(flow).expect("the kernel does this");
     }
 }
 
@@ -106,7 +106,7 @@ fn what_a_kernel_has_not_got_is_refused_by_its_key() {
     }
 }
 
-/// As a kept run and the points of a sweep have it.
+/// Stored runs and the points of a sweep have every default written out.
 #[test]
 fn a_scenario_with_every_default_written_out_is_the_same_one() {
     let as_linux = "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }";
@@ -116,7 +116,7 @@ fn a_scenario_with_every_default_written_out_is_the_same_one() {
             fullpipe_setup::resolved(&scenario, &fullpipe_cc::Registry::default()).to_toml();
         assert!(written.contains("[flow.params]"), "{written}");
         let mut plans = [plan_of(&written), plan(flow)].map(|plan| plan.expect("a plan"));
-        // The default window is no limit of the plan's; written out it is one, which nothing
+        // The default window sets no limit in the plan. Written out, it sets one that nothing
         // reaches.
         plans
             .iter_mut()
@@ -149,7 +149,7 @@ fn two_limits_of_auto_tuning_are_refused() {
         )
     };
     assert!(plan(&two("1MiB")).is_ok());
-    let error = plan(&two("2MiB")).expect_err("tcp_rmem is one");
+    let error = plan(&two("2MiB")).expect_err("the kernel has one tcp_rmem");
     assert!(
         error.contains("flow.1.receive_window") && error.contains("one limit for all flows"),
         "{error}"
@@ -215,6 +215,6 @@ fn pauses_and_answers_are_drawn_from_the_simulators_streams() {
     assert_eq!(
         (sizes.len(), thinks.len()),
         (252, 252),
-        "one a round trip, and two more"
+        "one per round trip, and two more"
     );
 }

@@ -1,4 +1,4 @@
-//! What a flow's application may have written by now.
+//! Bytes that a flow's application may have written by now.
 
 use crate::agent::app::{Allowed, Writes, written};
 use crate::agent::plan::AppPlan;
@@ -6,9 +6,9 @@ use crate::agent::plan::AppPlan;
 #[derive(Debug)]
 pub(super) enum App {
     Writes(Writes),
-    /// (when, bytes) each.
+    /// (time, bytes) each.
     Chunks(Vec<(u64, u64)>),
-    /// The end of each answer in the stream; how many were asked for.
+    /// Offset of each answer's end in the stream; number of requests so far.
     Answers(Vec<u64>, usize),
 }
 

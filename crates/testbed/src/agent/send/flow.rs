@@ -7,7 +7,7 @@ use crate::agent::plan::FlowPlan;
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(super) enum State {
-    /// Until its start.
+    /// Before its start.
     Waiting,
     Connecting,
     Open,
@@ -17,10 +17,10 @@ pub(super) enum State {
 pub(super) struct Flow<'a> {
     pub(super) plan: &'a FlowPlan,
     pub(super) state: State,
-    /// Something is to be done by then.
+    /// Time at which the flow needs attention.
     pub(super) due: u64,
     pub(super) socket: Option<OwnedFd>,
-    /// When its SYN left.
+    /// Time at which its SYN left.
     pub(super) started: u64,
     pub(super) app: Option<App>,
     pub(super) written: u64,

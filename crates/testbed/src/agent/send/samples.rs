@@ -1,17 +1,16 @@
-//! Samples of what the kernel says of connections.
+//! Samples of the kernel's state of open connections.
 
 use super::{Flow, Run, State};
 use crate::agent::record::RecordKind;
 use crate::agent::sys;
 use crate::agent::{AgentError, failed};
 
-/// Of flows that arrive so many are sampled at a time, and no more often than each 10 ms: they have
-/// no rows in a trace.
+/// Number of arriving flows sampled at a time, at most every 10 ms; they have no rows in a trace.
 const SAMPLED: usize = 64;
 const SAMPLED_EACH: u64 = 10_000_000;
 
 impl Run<'_> {
-    /// All that do not arrive, and the next of those that do.
+    /// Samples all flows that do not arrive, and the next few of those that do.
     pub(super) fn sample_all(&mut self, now: u64) -> Result<(), AgentError> {
         let mut chosen: Vec<usize> = self.open.range(..self.first_arrival).copied().collect();
         let (next, at) = self.sampled;
@@ -22,7 +21,7 @@ impl Run<'_> {
                     .range(next.max(self.first_arrival)..)
                     .take(SAMPLED),
             );
-            // After the last of them it begins again.
+            // After the last of them, sampling begins again with the first.
             let last = chosen.last().filter(|_| chosen.len() - others == SAMPLED);
             self.sampled = (last.map_or(0, |last| last + 1), now);
         }

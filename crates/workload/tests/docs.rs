@@ -7,7 +7,7 @@ const PAGE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../docs/reference/workload-tables.md"
 );
-const HEADER: &str = "| `model` | What it does | Needs | Example |\n|---|---|---|---|\n";
+const HEADER: &str = "| `model` | Flows | Needs | Example |\n|---|---|---|---|\n";
 
 #[test]
 fn the_page_has_every_model_and_every_preset() {

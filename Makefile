@@ -31,7 +31,7 @@ run: setup ## set up, then reproduce a published table
 
 setup: $(READY) ## install the command into .venv
 setup-dev: $(READY_DEV) ## ... and the requirements of tests and lints
-setup-all: $(READY_ALL) ## ... and Ray and DuckDB
+setup-all: $(READY_ALL) ## ... and Ray, DuckDB and Zensical
 
 docs: $(READY) ## build target/site: the documentation as a site, with the gallery
 	$(ALONE) $(UV) sync --locked --inexact --group docs
@@ -51,7 +51,7 @@ $(READY_DEV): $(READY)
 	@touch $@
 
 $(READY_ALL): $(READY_DEV)
-	$(ALONE) $(UV) sync --locked --inexact --extra ray --group others
+	$(ALONE) $(UV) sync --locked --inexact --extra ray --group others --group docs
 	@touch $@
 
 target/tools/bin/uv:
@@ -72,7 +72,7 @@ test-python: setup-dev ## run the tests in tests/python
 	$(BIN)/pytest
 
 # A skipped test is a failure unless tests/python/skips.txt lists it.
-test-all: ## run all tests: installs Chromium, nginx, Ray and DuckDB, builds real QUIC and user-mode Linux
+test-all: ## run all tests: installs Chromium, nginx, Ray, DuckDB and Zensical, builds real QUIC and user-mode Linux
 	$(MAKE) apt browser nginx
 	$(MAKE) --jobs=2 test-rust setup-all
 	$(MAKE) oracle

@@ -1,4 +1,4 @@
-//! The runs measured in `docs/notebook/performance.md`.
+//! The runs measured in `docs/evidence/performance.md`.
 
 use fullpipe_scenario::Scenario;
 

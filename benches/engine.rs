@@ -1,4 +1,4 @@
-//! Criterion benchmark of the runs in `docs/notebook/performance.md`: one second of virtual time each, per
+//! Criterion benchmark of the runs in `docs/evidence/performance.md`: one second of virtual time each, per
 //! data packet.
 //!
 //! `cargo bench -p fullpipe-benches --bench engine`

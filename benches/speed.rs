@@ -1,4 +1,4 @@
-//! Data packets per CPU second in the runs of `docs/notebook/performance.md`: whole runs, including set-up
+//! Data packets per CPU second in the runs of `docs/evidence/performance.md`: whole runs, including set-up
 //! and metrics.
 //!
 //! `cargo bench -p fullpipe-benches --bench speed -- [--repeat=5] [--trace=10ms|ack] [--test]

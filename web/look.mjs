@@ -1,4 +1,4 @@
-// Opens a report as a reader would, offline, and says as JSON what came of it: node look.mjs CHROMIUM REPORT OUT
+// Opens a report offline in a browser, and prints observations as JSON: node look.mjs CHROMIUM REPORT OUT
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -26,7 +26,7 @@ said.title = await page.title();
 said.charts = await page.locator(".u-wrap canvas").count();
 await page.screenshot({ path: join(out, "light.png"), fullPage: true });
 
-// A table sorts: by number, down and up, with the keyboard.
+// A table sorts by number in both directions, by mouse and keyboard.
 const head = page.locator("#s0 .sortable th", { hasText: "Goodput" }).first();
 const column = await head.evaluate((cell) => cell.cellIndex);
 const values = () =>
@@ -38,7 +38,7 @@ await head.locator("button").focus();
 await page.keyboard.press("Enter");
 said.descending = [await head.getAttribute("aria-sort"), await values()];
 
-// A chart zooms: dragged, reset, by keyboard; the others of the run follow.
+// A chart zooms by dragging, by keyboard, and back by a button; the run's other charts follow.
 const chart = page.locator(".timeline .chart > div").first();
 const other = page.locator(".timeline .chart > div").nth(1);
 const shown = (place) => place.getAttribute("aria-description");
@@ -51,7 +51,7 @@ await page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2, { steps: 
 await page.mouse.up();
 said.dragged = [await shown(chart), await shown(other)];
 await page.screenshot({ path: join(out, "zoomed.png") });
-await page.getByRole("button", { name: "Whole time" }).click();
+await page.getByRole("button", { name: "Reset zoom" }).click();
 said.reset = [await shown(chart), await shown(other)];
 await chart.focus();
 await page.keyboard.press("+");
@@ -61,7 +61,7 @@ said.right = await shown(chart);
 await page.keyboard.press("0");
 said.zero = await shown(chart);
 
-// Another run of the same timeline.
+// The selector shows another run of the timeline.
 const runs = page.locator(".timeline select");
 said.runs = await runs.locator("option").count();
 const command = page.locator(".timeline .command");
@@ -70,7 +70,7 @@ await runs.selectOption({ index: said.runs - 1 });
 said.commands.push(await command.textContent());
 said.chartsAfter = await page.locator(".u-wrap canvas").count();
 
-// What Tab reaches first: the link that skips.
+// Tab first reaches the skip link.
 await page.reload();
 await page.keyboard.press("Tab");
 said.firstStop = await page.evaluate(() => document.activeElement.textContent);

@@ -69,57 +69,64 @@ class FlowMetrics(TypedDict):
     name: str
     """Name of the flow in the scenario."""
     cc: str
-    """Its algorithm, as in the scenario."""
+    """Congestion-control algorithm, as named in the scenario."""
     goodput_bps: float
-    """To whole bit/s: 8 · (bytes delivered in order to the application within the window) /
-    (min(end, last byte) − max(start, `measure_from`)). `start` is when the SYN leaves, start
-    jitter included; a transfer's *last byte* is its arrival at the receiver. Zero for a transfer
-    that was over before `measure_from`. For `cc = "none"`: payload bytes that arrived, as there
-    is no order to wait for.
+    """8 · (bytes delivered in order to the application within the window) / (min(end, last byte) −
+    max(start, `measure_from`)), rounded to whole bit/s. `start` is the time at which the SYN
+    leaves, including start jitter; *last byte* is the arrival of a transfer's last byte at the
+    receiver. Zero for a transfer that was complete before `measure_from`. With `cc = "none"`, all
+    payload bytes that arrive count, in whichever order.
     """
     max_min_share: float | None
-    """`goodput_bps` over the flow's max-min fair rate while it was active: links at their mean
-    rates, demands capped by the application, unresponsive flows served first, below. 1 is fair.
-    None for an unresponsive flow, for one that was never active or was left nothing, and where
-    demands or rates are not known from the scenario.
+    """`goodput_bps` divided by the flow's max-min fair rate while it was active. That rate assumes
+    the mean rate of each link, caps each flow's demand at its application's rate, and serves
+    unresponsive flows first. 1 is fair. None for an unresponsive flow, for a flow that was never
+    active or has a fair rate of zero, and if demands or link rates do not follow from the
+    scenario alone.
     """
     rtt_s: Distribution
-    """One sample an ACK that yields one, see below."""
+    """Round-trip times measured by the sender, one sample for each ACK that yields one; see **RTT**
+    below.
+    """
     queue_delay_s: Distribution
-    """One sample a packet that reached the receiver, retransmissions and duplicates included: the
-    sum over all links of (first bit out − arrival at the queue). The packet's own transmission is
-    not in it; a packet that was dropped has no sample.
+    """Queueing delay of each packet that reached the receiver, retransmissions and duplicates
+    included: the sum over all links of (first bit sent − arrival at the queue). The packet's own
+    transmission time is not included. Dropped packets give no sample.
     """
     sent: int
-    """Data packets that left the sender, retransmissions and loss probes included, SYN not."""
+    """Data packets that left the sender, including retransmissions and loss probes, excluding SYNs."""
     retransmits: int
-    """Those of them that had been sent before, needed or not."""
+    """Data packets in `sent` that had been sent before, whether or not the retransmission was
+    necessary.
+    """
     loss_fraction: float
-    """`retransmits` / `sent`; 0 when nothing was sent. It is what the sender believes it lost, as
-    users of TCP statistics know it.
+    """`retransmits` / `sent`; 0 if nothing was sent. This is the loss rate as the sender sees it,
+    the usual one in TCP statistics.
     """
     drops: int
-    """Its data packets that a queue or a policer dropped or chance lost. It is what the network
-    lost.
+    """The flow's data packets that were dropped by a queue or a policer, or lost randomly: the loss
+    that happened in the network.
     """
     marks: int
-    """Its data packets that a queue marked CE, counted when they leave the queue."""
+    """The flow's data packets that a queue marked CE, counted when they leave the queue."""
     ack_drops: int
-    """Its ACKs that the queue or the policer of a link on its `reverse_route` dropped, or that
-    chance lost, there or before (`path.reverse_loss`).
+    """The flow's ACKs that were lost on the way back: dropped by the queue or the policer of a link
+    on its `reverse_route`, or lost randomly, on such a link or before it (`path.reverse_loss`).
     """
     completion_s: float | None
-    """Whole run: last byte at the receiver − first SYN; None for a flow that did not end."""
+    """Flow completion time over the whole run: arrival of the last byte at the receiver − departure
+    of the first SYN. None for a flow that did not complete.
+    """
     responses: int
-    """Answers whose last byte arrived within the window, of a flow whose application asks for some;
-    0 for others.
+    """Responses whose last byte arrived within the window, for a flow whose application sends
+    requests; 0 for other flows.
     """
     response_s: Distribution
-    """One sample each of these: last byte at the receiver − request. The first request is the SYN;
-    the client's thinking is in none.
+    """Response time of each response in `responses`: arrival of its last byte at the receiver −
+    request. The SYN counts as the first request. The client's think time is not included.
     """
     limited_by: dict[str, float]
-    """Share of the time that each limit held, below."""
+    """Share of time for which each reason limited the flow."""
 
 
 class WorkloadMetrics(TypedDict):
@@ -128,140 +135,156 @@ class WorkloadMetrics(TypedDict):
     name: str
     """Name of the workload in the scenario."""
     cc: str
-    """Its algorithm, as in the scenario."""
+    """Congestion-control algorithm, as named in the scenario."""
     goodput_bps: float
-    """8 · (bytes delivered in order within the window, of all its flows) / length of the window."""
+    """8 · (bytes delivered in order within the window, summed over the workload's flows) / length of
+    the window.
+    """
     arrived: int
-    """Flows whose SYN left within the window, or would have left."""
+    """Flows that arrived within the window: flows whose SYN left, and flows that were refused."""
     refused: int
-    """Those of them that were turned away, since 200,000 flows were under way; a warning says so."""
+    """Flows in `arrived` that were not started because 200,000 flows were active; a warning reports
+    them.
+    """
     completed: int
-    """Flows whose last byte was at the receiver within the window; they may have arrived before."""
+    """Flows whose last byte reached the receiver within the window, including flows that arrived
+    before it.
+    """
     unfinished: int
-    """Flows under way at the end, that had not got their last byte."""
+    """Flows active at the end of the run whose last byte had not arrived."""
     completed_bytes: int
-    """What the completed ones carried."""
+    """Sum of the sizes of the flows in `completed`."""
     completion_s: Distribution
-    """One sample each of these: last byte at the receiver − SYN."""
+    """Flow completion time of each flow in `completed`: arrival of the last byte at the receiver −
+    departure of the SYN.
+    """
     slowdown: SlowdownsMetrics
-    """Completion over that alone of the flows that arrived within the window and were complete at
-    the end: `all`, and `decades` of their sizes, each with `from_bytes` (up to ten times that),
-    `unfinished` (those not complete, which are in none of the others), and of `flows`, and of the
-    same flows by `srpt` and by `ps` (servers that know; None where the rate changes or workloads
-    differ in their routes), the `count`, the `mean`, and exact `p50`, `p95`, `p99`.
+    """Slowdown, the completion time divided by the completion time alone on the path, of the flows
+    that arrived within the window and were complete at the end of the run. `all` covers all of
+    them; `decades` groups them by size, from `from_bytes` up to ten times that. Each group has
+    `unfinished`, the number of flows that were not complete and are in no other value, and three
+    sets of values: `flows` as measured, and the same flows under the ideal servers `srpt` and
+    `ps` (ideal servers; None if the link rate changes or if workloads have different routes).
+    Each set has `count`, `mean`, and exact `p50`, `p95` and `p99`.
     """
     concurrent: float
-    """Mean over the window of how many are under way: from the SYN until the sender knows that
-    everything has arrived.
+    """Mean number of active flows over the window. A flow is active from its SYN until the sender
+    knows that everything has arrived.
     """
     most_concurrent: int
-    """The most of them at once within the window."""
+    """Largest number of active flows at one time within the window."""
     rtt_s: Distribution
-    """As of one flow, of all."""
+    """Round-trip times measured by the senders, as in a flow's `rtt_s`, over all flows."""
     queue_delay_s: Distribution
-    """As of one flow, of all."""
+    """Queueing delays of delivered packets, as in a flow's `queue_delay_s`, over all flows."""
     sent: int
-    """As of one flow, of all."""
+    """Data packets that left the senders, as in a flow's `sent`, over all flows."""
     retransmits: int
-    """As of one flow, of all."""
+    """Data packets in `sent` that had been sent before, over all flows."""
     loss_fraction: float
-    """As of one flow, of all."""
+    """`retransmits` / `sent` over all flows; 0 if nothing was sent."""
     drops: int
-    """As of one flow, of all."""
+    """Data packets dropped by queues and policers or lost randomly, over all flows."""
     marks: int
-    """As of one flow, of all."""
+    """Data packets that queues marked CE, over all flows."""
     ack_drops: int
-    """As of one flow, of all."""
+    """ACKs dropped or lost on the way back, as in a flow's `ack_drops`, over all flows."""
     limited_by: dict[str, float]
-    """The time that each limit held, summed over flows, over the sum of all."""
+    """Share of time for which each reason limited the flows: the sum over all flows for that reason,
+    divided by the sum over all flows and reasons.
+    """
 
 
 class LinkMetrics(TypedDict):
     """The metrics of one link."""
 
     name: str
-    """`bottleneck` for that of `[path]`, else as in its `[[link]]`."""
+    """Name of the link: `bottleneck` for the link of `[path]`, otherwise the name in its `[[link]]`."""
     utilization: float
-    """Time within the window in which the link was sending / length of the window. Headers,
-    retransmissions, SYNs and ACKs count. By a mahimahi trace: bytes used / bytes offered.
+    """Time within the window in which the link was sending, divided by the length of the window.
+    Headers, retransmissions, SYNs and ACKs count. With a Mahimahi trace: bytes used / bytes
+    offered.
     """
     queue_delay_s: Distribution
-    """Weighted by time: at each instant of the window the waiting time of the packet being sent, or
-    that a shaper holds back to be sent next; zero when there is none.
+    """Queueing delay weighted by time: at each instant of the window, how long the packet being
+    sent, or held by a shaper at the head of the queue, has waited; zero while the link is idle.
     """
     queue_within_1_rtt: float | None
-    """Share of the window in which that is at most `path.rtt`, as it is at the start: so long the
-    RTT of a flow without a delay of its own is twice its least at most. Exact, not out of the
-    histogram; an idle link is within. None where nothing could be sent.
+    """Share of the window in which the queueing delay is at most `path.rtt` (as at the start of the
+    run). During that time the RTT of a flow without an additional delay is at most twice its
+    minimum. Exact, not taken from the histogram; idle time counts as within. None if the link
+    could not send at any time.
     """
     queue_within_2_rtts: float | None
-    """The same with twice `path.rtt`."""
+    """Share of the window in which the queueing delay is at most twice `path.rtt`; otherwise as
+    `queue_within_1_rtt`.
+    """
     drops: int
-    """Data packets that the queue dropped: because it was full, or because it so decided, on arrival
-    or at its head.
+    """Data packets that the queue dropped, because it was full or by decision of its AQM, on arrival
+    or at the head.
     """
     losses: int
-    """Data packets that chance lost (the link's `loss`), in front of the queue: they take no room
-    and no time.
+    """Data packets lost randomly (the link's `loss`), before they reach the queue: they take neither
+    room in the queue nor time on the link.
     """
     policed: int
-    """Data packets that the policer dropped (the link's `policer`), behind random loss and in front
-    of the queue; not among `drops`.
+    """Data packets that the policer dropped (the link's `policer`), after random loss and before the
+    queue; not included in `drops`.
     """
     duplicates: int
-    """Copies of data packets that came to it (`path.duplicate`), behind random loss; what befalls
-    them counts among `drops` and `policed` as for every packet.
+    """Duplicates of data packets that arrived at the link (`path.duplicate`), after random loss. If
+    a duplicate is dropped, it also counts in `drops` or `policed`, like any packet.
     """
     marks: int
-    """Data packets that the queue marked CE, counted when they leave it."""
+    """Data packets that the queue marked CE, counted when they leave the queue."""
     packets: int
-    """Whole run: data packets whose last bit left the link before the end; the bottleneck's are the
-    run's `packets`.
+    """Data packets whose last bit left the link during the whole run. For the bottleneck, this is
+    the run's `packets`.
     """
     acks: int
-    """Whole run: the same for ACKs."""
+    """ACKs whose last bit left the link during the whole run."""
     ack_drops: int
-    """ACKs that the queue or the policer dropped or chance lost."""
+    """ACKs that the queue or the policer dropped, or that were lost randomly."""
     acks_filtered: int
-    """ACKs in whose place a later one of the same flow was put while they waited (`ack_filter`)."""
+    """ACKs that a later ACK of the same flow replaced in the queue (`ack_filter`)."""
 
 
 class Metrics(TypedDict):
     """The metrics of a run."""
 
     version: str
-    """Version of the program."""
+    """Version of fullpipe."""
     runner: str
-    """What the run was made on: `sim`, or another of the runners."""
+    """Runner that made the run: `sim`, or another of the runners."""
     host: dict[str, str]
-    """What the runner says of the machine, in words by name; empty for a simulation, which depends
-    on none.
+    """Description of the machine, as pairs of a name and a text; empty for a simulation, whose
+    results do not depend on the machine.
     """
     warnings: list[str]
-    """What spoils the run, a sentence each; a simulation has none."""
+    """Problems that make the results unreliable, one sentence each; always empty for a simulation."""
     seed: int
-    """Seed of the run; with scenario and version it determines every number but the wall time."""
+    """Seed of the run. Scenario, version and seed determine every number except the wall time."""
     duration_s: float
     """Length of the run in virtual time."""
     measure_from_s: float
-    """Start of the window of measurement."""
+    """Start of the measurement window."""
     flows: list[FlowMetrics]
-    """One entry a flow, in the scenario's order, `count` counted out."""
+    """One entry per flow, in the scenario's order; a flow with `count` has that number of entries."""
     workloads: NotRequired[list[WorkloadMetrics]]
-    """One entry a workload, in the scenario's order; left out where there are none."""
+    """One entry per workload, in the scenario's order; omitted if there is no workload."""
     links: list[LinkMetrics]
-    """One entry a link: the bottleneck, which is that of `[path]`, then each `[[link]]`."""
+    """One entry per link: the bottleneck, which is the link of `[path]`, then each `[[link]]`."""
     jain: float | None
-    """(Σ x)² / (n · Σ x²) over the `goodput_bps` x of the n responsive flows (`cc` other than
-    `"none"`); 1 when all are equal, 1/n when one has everything; 1 when all are zero, None
-    without such a flow.
+    """Jain's fairness index, (Σ x)² / (n · Σ x²), where x is the `goodput_bps` of each of the n
+    responsive flows (`cc` other than `"none"`). 1 when all are equal or all are zero; 1/n when
+    one flow gets everything; None without a responsive flow.
     """
     packets: int
-    """Whole run: data packets whose last bit left the bottleneck before the end."""
+    """Data packets whose last bit left the bottleneck during the whole run."""
     events: int
-    """Whole run: steps of the simulator: a packet at a link, a packet at a receiver, an ACK at the
-    sender, a timer, a release by the pacer or the application, a sampling of the trace. So it is
-    larger with a trace.
+    """Events that the simulator processed during the whole run: packets at links and receivers, ACKs
+    at senders, timers, releases by the pacer or the application, and samples of the trace. The
+    count is therefore larger with a trace.
     """
     trace_hash: str | None
     """Fingerprint of the trace, 16 hexadecimal digits, see below; None without a trace."""

@@ -1,4 +1,4 @@
-"""A fleet directory of made-up connections, whose truth is known."""
+"""Writes fleet directories of synthetic connections with known properties."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def write_fleet(
     """Writes connections, requests and counters.
 
     Args:
-        directory: A new one.
-        arms: Of each factors of `rate`, `loss`, `queue`, `rtt` (the mix's), `rows`, its first
-            host's own, `odd`; and as such `hosts`, `outliers`.
-        hosts: Of an arm.
-        rows: Connections of a host.
-        seed: Of everything.
-        host_sd: How much hosts differ, as the deviation of the logarithm of their rates.
-        hours: From the first to the last.
-        requests: Whether nginx logged.
-        counters: Whether /proc was read.
-        parts: Files of a table and arm.
+        directory: A new directory.
+        arms: Properties of each arm. `rate`, `loss`, `queue`, `rtt` (of the mix) and `rows` are
+            factors, `odd` is the factor of the first host's rate; `hosts` and `outliers` are numbers.
+        hosts: Number of hosts per arm.
+        rows: Number of connections per host.
+        seed: Seed of all random numbers.
+        host_sd: Standard deviation of the logarithm of the hosts' rates.
+        hours: Time from the first to the last connection.
+        requests: Whether to write nginx requests.
+        counters: Whether to write counters of /proc.
+        parts: Number of files per table and arm.
     """
     for number, (arm, factor) in enumerate(arms.items()):
         for part in range(parts):

@@ -1,4 +1,4 @@
-"""Runs made by hand, for measures and verdicts."""
+"""Handmade runs for tests of measures and verdicts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_DELAY: Distribution = {
 
 @dataclass
 class Path:
-    """What a measure asks of a scenario."""
+    """The part of a scenario that measures use."""
 
     rate_bps: int = 100_000_000
     rtt_s: float = 0.05
@@ -30,21 +30,21 @@ class Path:
 
 @dataclass
 class Ran:
-    """What a measure asks of a run."""
+    """The part of a run that measures use."""
 
     metrics: Metrics
     scenario: Path = field(default_factory=Path)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
 
     def trace(self, table: str = "flows") -> pl.DataFrame:
-        """The table that was given."""
+        """Returns a table passed to the constructor."""
         return self.tables[table]
 
 
 def run_of(
     *goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **tables: pl.DataFrame
 ) -> Ran:
-    """A run of flows with these goodputs, over a path of 100 Mbit/s and 50 ms; its 99 % of queueing delay are 40 ms."""
+    """Returns a run of flows with these goodputs on 100 Mbit/s and 50 ms; p99 of queueing delay is 40 ms."""
     flows: list[FlowMetrics] = [
         {
             "name": f"cubic-{number}",

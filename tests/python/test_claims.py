@@ -1,4 +1,4 @@
-"""`[runs.*]` and `[[claim]]`: what is read, what is refused, how it is judged, and what the command makes of it."""
+"""`[runs.*]` and `[[claim]]`: parsing, errors, verdicts, and the output of the command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 GOOD = """\
 name = "small"
 title = "Two claims"
-source = "nobody"
+source = "none"
 seeds = 2
 [runs.reno]
 trace = "10ms"
@@ -135,26 +135,34 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         (
             "[runs.cubic]",
             "[runs.cubik]",
-            ['claim[2].of = "cubic": is no group', "fix: use one of reno, buffers"],
+            ['claim[2].of = "cubic": is not a group', "fix: use one of reno, buffers"],
         ),
         (
             'like = "reno"',
             'like = "none"',
-            ['runs.buffers.like = "none": is no other group', "fix: use one of reno"],
+            ['runs.buffers.like = "none": is not another group', "fix: use one of reno"],
         ),
-        ('like = "reno"', 'like = "buffers"', ['runs.buffers.like = "buffers": is no other group']),
-        ('like = "reno"', 'like = "cubic"', ["runs.cubic", "is no other group"]),
+        (
+            'like = "reno"',
+            'like = "buffers"',
+            ['runs.buffers.like = "buffers": is not another group'],
+        ),
+        ('like = "reno"', 'like = "cubic"', ["runs.cubic", "is not another group"]),
         (
             "sweep = {",
             "swep = {",
             ["runs.buffers.swep: there is no such key", "fix: use one of like, scenario"],
         ),
-        ('["1bdp", "4bdp"]', "[]", ["runs.buffers.sweep.path.buffer = []", "is no list of values"]),
-        ('["1bdp", "4bdp"]', '["1bdp", "1bdp"]', ['runs.buffers.sweep = "1bdp": is there twice']),
+        (
+            '["1bdp", "4bdp"]',
+            "[]",
+            ["runs.buffers.sweep.path.buffer = []", "is not a list of values"],
+        ),
+        ('["1bdp", "4bdp"]', '["1bdp", "1bdp"]', ['runs.buffers.sweep = "1bdp": occurs twice']),
         (
             '"4bdp"]',
             '"4bdp"], "path.rtt" = ["1ms"]',
-            ["runs.buffers.sweep: the lists are not equally long (2, 1)"],
+            ["runs.buffers.sweep: the lists have different lengths (2, 1)"],
         ),
         (
             "[runs.reno.scenario]",
@@ -181,7 +189,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
                 "two for ratio, paired_ratio, difference, wins, superiority, mann_whitney",
             ],
         ),
-        ('of = ["reno"]', 'of = ["reno: 8bdp"]', ["claim[0].of", "'8bdp' fits no point"]),
+        ('of = ["reno"]', 'of = ["reno: 8bdp"]', ["claim[0].of", "'8bdp' matches no point"]),
         (
             'of = ["buffers"]',
             'of = ["reno"]',
@@ -189,7 +197,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         ),
         ('compare = "rise"', 'compare = "rises"', ['claim[1].compare = "rises": is unknown']),
         ("within = [8, 10]\n", "", ["claim[0].within: is missing", "fix: write [least, greatest]"]),
-        ("within = [8, 10]", "within = [10, 8]", ["claim[0].within = [10, 8]: is no interval"]),
+        ("within = [8, 10]", "within = [10, 8]", ["claim[0].within = [10, 8]: is not an interval"]),
         ('why = "the link has 10"\n', "", ["claim[0].why: is missing"]),
         (
             'of = ["reno"]\n',
@@ -199,7 +207,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         (
             'draw = "sweep"',
             'draw = "queue_cdf"',
-            ["picture[1].measure", "does not fit to queue_cdf"],
+            ["picture[1].measure", "does not fit queue_cdf"],
         ),
         (
             '"queue_over_time"',
@@ -220,7 +228,7 @@ def test_a_malformed_file_is_refused(tmp_path: Path, old: str, new: str, words: 
 
 
 def _judged(claim: Claim, *goodputs: list[tuple[float, ...]]) -> list[Judged[Claim]]:
-    """The verdicts on a claim, from the flows' goodputs of each run of each of its points."""
+    """Judges a claim by the flows' goodputs of each run of each of its points."""
     wanted = [(claim.measure, claim.flow)]
     samples = {
         point: tuple(sample(run_of(*run), wanted) for run in runs)
@@ -234,7 +242,7 @@ def test_a_mean_has_its_interval(tmp_path: Path) -> None:
     (judged,) = _judged(claim, [(8,), (9,), (10,)])
     assert (judged.case, judged.verdict, judged.inside) == ("A1", Verdict.MET, True)
     assert judged.ours[:3] == (9, 8, 10)
-    # t of 2
+    # t quantile with 2 degrees of freedom
     assert judged.ours[3:] == pytest.approx(
         (9 - 4.302653 / math.sqrt(3), 9 + 4.302653 / math.sqrt(3))
     )
@@ -250,13 +258,13 @@ def test_each_point_is_compared_with_the_one_that_is_named(tmp_path: Path) -> No
         ("B1 1bdp", Verdict.MET),
         ("B1 4bdp", Verdict.MISSED),
     ]
-    assert first.ours[0::3] == (1, 1)  # runs that are all the same have no scatter
+    assert first.ours[0::3] == (1, 1)  # equal runs have an interval of zero width
     assert second.ours.value == 1.5
     assert 12 / 9 <= second.ours.low < 1.5 < second.ours.high <= 15 / 9
 
 
 def _with(tmp_path: Path, **keys: str) -> Claim:
-    """The first claim with other keys."""
+    """Returns the first claim with other keys."""
     text = GOOD
     for key, value in keys.items():
         text = text.replace('metric = "goodput, Mbit/s"', f'metric = "m"\n{key} = {value}', 1)
@@ -269,7 +277,7 @@ def test_seeds_are_compared_one_by_one(tmp_path: Path) -> None:
     claim = _with(tmp_path, compare='"wins"', of='["cubic: 1bdp", "buffers: 1bdp"]')
     (judged,) = _judged(claim, [(2,), (3,), (4,), (5,)], [(1,), (2,), (3,), (6,)])
     assert judged.ours.value == 0.75
-    # Clopper and Pearson, 3 of 4
+    # interval of Clopper and Pearson for 3 of 4
     assert (judged.ours.low, judged.ours.high) == pytest.approx((0.194, 0.994), abs=1e-3)
 
 
@@ -301,7 +309,7 @@ def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
     done = fullpipe("reproduce", "small.toml", "--out", "kept")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 of 4 judged cells met, 0 missed; 1 reported" in done.stdout
-    assert "Look at kept/report.html or pictures/" in done.stdout
+    assert "Report: kept/report.html or pictures/" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
     kept = tmp_path / "kept"
     assert {path.name for path in (kept / "pictures").iterdir()} == {"queues.png", "buffers.png"}
@@ -351,8 +359,8 @@ def test_a_case_that_is_not_there(fullpipe: Fullpipe, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(GOOD)
     done = fullpipe("reproduce", "small.toml", "--case", "B3")
     assert done.returncode == 2
-    fix = "* stands for anything; there is A1, A2, B1, B2"
-    assert done.stderr == f"error: --case B3: no case of small.toml is called so\n  fix: {fix}\n"
+    fix = "use * as a wildcard; the cases are A1, A2, B1, B2"
+    assert done.stderr == f"error: --case B3: no case of small.toml matches\n  fix: {fix}\n"
 
 
 def test_a_row_may_be_a_group(tmp_path: Path) -> None:
@@ -361,14 +369,14 @@ def test_a_row_may_be_a_group(tmp_path: Path) -> None:
     table += 'columns = ["case", "rate"]\nrows = [["reno", 9.6]]\n'
     (case,) = _load(tmp_path, GOOD[:start] + table).cases
     assert (case.name, case.ccs, case.point.seeds) == ("reno", ("newreno",), 2)
-    for wrong, words in (('"vegas"', "is no group of runs"), ('"buffers"', "is a sweep")):
+    for wrong, words in (('"vegas"', "is not a group of runs"), ('"buffers"', "is a sweep")):
         with pytest.raises(PublishedError) as caught:
             _load(tmp_path, GOOD[:start] + table.replace('"reno"', wrong))
         assert words in str(caught.value)
 
 
 def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
-    """A panel a point over time, a line a point in a distribution, a line a group in a sweep."""
+    """Over time, each point has a panel; in a distribution, a line; in a sweep, each group has a line."""
     kinds = {
         "queue_over_time": (2, 1),
         "rates_over_time": (2, 1),
@@ -377,7 +385,7 @@ def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
         "sorted": (1, 2),
         "rtt_histogram": (2, 1),
     }
-    # test_published_kernel.py draws over a series, test_published_huitema.py states,
+    # test_published_kernel.py tests figures over a series, test_published_huitema.py states, and
     # test_published_kit.py slowdowns.
     assert {*kinds, "over_series", "rate_rtt_state", "slowdown"} == set(DRAWINGS)
     text = GOOD[: GOOD.index("[[picture]]")]

@@ -58,7 +58,7 @@ def test_rank_correlation_of_counts_is_spearmans() -> None:
 def _medians(
     rng: np.random.Generator, hosts: int, shift: float, resamples: int = 150
 ) -> tuple[Spread, Spread]:
-    """Of two arms whose hosts differ: the interval by hosts, and one that takes each value for independent."""
+    """Compares two arms whose hosts differ: by hosts, and as if all values were independent."""
     counts = []
     for arm in range(2):
         for _ in range(hosts):
@@ -97,7 +97,7 @@ def test_what_is_detectable_is_detected_in_four_of_five() -> None:
 
 
 def test_clusters_in_both_arms_make_differences_paired() -> None:
-    """A cluster that is good in both arms says nothing of their difference."""
+    """A cluster that is good in both arms does not affect their difference."""
     rng = np.random.default_rng(5)
     level = rng.normal(0, 1, 60)
     values = np.concatenate([level, level + 0.3 + rng.normal(0, 0.01, 60)])

@@ -1,4 +1,4 @@
-"""`fullpipe fleet compare`: arms of which is known how they differ."""
+"""`fullpipe fleet compare` on arms with known differences."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(directory: Path, **args: str) -> dict[str, Any]:
-    """All that it says, as JSON."""
+    """Returns the JSON output of a comparison."""
     record = analyze(read(directory, **(WISH | args))).record()
     found: dict[str, Any] = json.loads(json.dumps(record, allow_nan=False))
     return found
@@ -81,7 +81,7 @@ def test_effects_are_found_with_intervals_that_have_the_truth_in_them(fleet: Pat
         assert it["effect"]["low"] < truth * 1.01, metric
         assert it["effect"]["high"] > truth * 0.99, metric
         assert it["verdict"] == verdict, metric
-    # Loss is as large at every RTT, so that standardizing changes nothing.
+    # Loss is the same at every RTT, so standardizing changes nothing.
     loss = by["loss", "bbr1", "cubic"]
     assert loss["effect_standardized"]["value"] == pytest.approx(loss["effect"]["value"], rel=0.03)
     assert by["rtt", "bbr1", "cubic"]["verdict"] == "worse"
@@ -126,16 +126,16 @@ def test_the_table_is_for_a_terminal_and_ends_in_words(fullpipe: Fullpipe, fleet
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert all(len(line) <= 80 for line in lines if not line.startswith(("/", "connections of")))
-    assert sum(line.startswith(("bbr1 against cubic", "bbr2 against cubic")) for line in lines) == 2
+    assert sum(line.startswith(("bbr1 vs. cubic", "bbr2 vs. cubic")) for line in lines) == 2
     assert any(
-        line.startswith("loss, of all bytes, %") and line.rstrip().endswith("worse")
+        line.startswith("loss over all bytes, %") and line.rstrip().endswith("worse")
         for line in lines
     )
     assert any(line.startswith("fine sample ratio: ") for line in lines)
-    assert "Benjamini's and" in done.stdout
+    assert "Benjamini–Hochberg" in done.stdout
     other = fullpipe("fleet", "compare", str(fleet), "--against", "bbr1").stdout
-    assert "bbr2 against bbr1" in other
-    assert "bbr2 against cubic" not in other
+    assert "bbr2 vs. bbr1" in other
+    assert "bbr2 vs. cubic" not in other
 
 
 def test_a_report_has_every_figure_and_opens_in_all_forms(
@@ -147,15 +147,15 @@ def test_a_report_has_every_figure_and_opens_in_all_forms(
     for title in (
         "RetransSegs",
         "Loss of a connection",
-        "Connections that lost more than that",
-        "Loss, of all bytes by minimum RTT",
+        "Share of connections with a higher loss",
+        "Loss over all bytes by minimum RTT",
         "P25 throughput (nginx)",
         "P90 throughput (nginx)",
         "Packets in flight",
         "RTT and packets in flight, bbr2: rank correlation",
         "Minimum RTT and bandwidth, bbr1",
         "Effects by country",
-        "Who negotiates ECN",
+        "Connections that negotiate ECN",
         "CPU busy",
     ):
         assert title in page, title
@@ -207,7 +207,7 @@ def test_arms_with_other_users_are_told_and_standardizing_undoes_it(
     found = told(tmp_path / "f")
     it = rows(found)["rtt", "bbr1", "cubic"]
     assert it["effect"]["value"] > 1.3
-    # Within a tenth of all the RTTs still differ a little.
+    # Within a decile the RTTs still differ a little.
     assert it["effect_standardized"]["value"] == pytest.approx(1, abs=0.1)
     mix = check(found, "RTT mix")
     assert mix["fine"] is False
@@ -235,12 +235,12 @@ def test_one_host_that_makes_the_result_is_named(tmp_path: Path) -> None:
     assert it["verdict"] == "worse"
     assert it["without_host"] == "bbr1-0"
     assert "without bbr1-0" in check(found, "one host")["text"]
-    # Resampling hosts takes it for what it is: chance.
+    # Resampling by hosts recognizes the difference as chance.
     assert rows(told(tmp_path / "f"))["busy_rate.p25", "bbr1", "cubic"]["verdict"] == "undecided"
 
 
 def test_a_stratum_that_few_hosts_have_does_not_count_as_lossless(tmp_path: Path) -> None:
-    """Resamples may lack it; what every connection has alike has no spread, whatever is drawn."""
+    """Resamples may lack the stratum. A value that all connections share has no spread in any resample."""
     for arm, lost in (("cubic", 10_000), ("bbr1", 20_000)):
         for host in range(4):
             near = pl.Series(np.linspace(0.01, 0.05, 200))
@@ -292,17 +292,17 @@ def test_one_host_an_arm_is_no_experiment(tmp_path: Path) -> None:
         tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=1, rows=3000, counters=True
     )
     found = told(tmp_path / "f")
-    assert found["clusters"] == {"unit": "net", "why": "an arm has but one host"}
+    assert found["clusters"] == {"unit": "net", "why": "an arm has only one host"}
     assert check(found, "clusters")["fine"] is False
     by = rows(found)
     assert by["busy_rate.p50", "bbr1", "cubic"]["verdict"] == "better"
-    # What only hosts have has no interval then.
+    # A metric that only hosts have has no interval with this unit.
     assert by["retrans", "bbr1", "cubic"]["verdict"] == "unknown"
     assert by["retrans", "bbr1", "cubic"]["effect"]["low"] is None
 
 
 def test_paths_that_every_arm_has_tried_are_compared_pairwise(tmp_path: Path) -> None:
-    """What paths differ in by a factor of hundreds is no noise then."""
+    """Differences between paths, up to a factor of hundreds, don't add noise."""
     rng = np.random.default_rng(1)
     rate = np.exp(rng.normal(17, 2, 400))
     for arm, factor in (("cubic", 1.0), ("bbr1", 1.05)):
@@ -351,7 +351,7 @@ def test_bands_of_distance_and_rate_and_a_windows_limit_are_found(tmp_path: Path
         found[str(kind)].append(float(str(where).split()[0]))
     assert found["distance"][-1] == pytest.approx(138, rel=0.03)
     assert any(each == pytest.approx(20, rel=0.06) for each in found["rate"])
-    assert "as where a window of 0.26 MB is the limit" in section.note
+    assert "as expected if a window of 0.26 MB is the limit" in section.note
 
 
 def test_the_pacing_histogram_of_the_seed_has_its_two_modes(fleet: Path, tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ def test_the_pacing_histogram_of_the_seed_has_its_two_modes(fleet: Path, tmp_pat
 
 
 def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> None:
-    """What is not known is in none of them, and a table may have values that another has not."""
+    """Unknown values are in no row, and a table may have values that another table lacks."""
 
     def effects(by: str) -> dict[tuple[Any, Any], tuple[Any, ...]]:
         section = next(
@@ -423,7 +423,7 @@ def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> 
     known = {key: value for key, value in whole.items() if key[0] != "US"}
     assert len(known) == 2
     assert effects("country") == known
-    # Now US is in the one table, and nowhere in the other.
+    # Now US occurs in connections, but not in requests.
     change(
         "connections", pl.when(pl.col("connection") % 2 == 0).then(pl.lit("US")).alias("country")
     )
@@ -489,7 +489,10 @@ def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
     [
         (("nowhere",), "nowhere: no such directory"),
         (("FLEET", "--min-bytes", "1TB"), "--min-bytes = 1TB: not a size"),
-        (("FLEET", "--min-bytes", "900GB"), "of 54,000 connections and requests none is left"),
+        (
+            ("FLEET", "--min-bytes", "900GB"),
+            "none of the 54,000 connections and requests is that large",
+        ),
         (("FLEET", "--against", "reno"), "--against = reno: no such arm"),
         (
             ("FLEET", "--by", "town"),
@@ -497,17 +500,17 @@ def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
         ),
         (
             ("FLEET", "--by", "cgroup"),
-            "--by = cgroup: nothing is known of it here\n  fix: choose one of rtt, host, country",
+            "--by = cgroup: the column has no values here\n  fix: choose one of rtt, host, country",
         ),
-        (("FLEET", "--by", "protocol"), "FORMAT` that has $server_protocol\n"),
-        (("FLEET", "--by", "rtt_s"), "--by = rtt_s: it has many values, and none of them 30 rows"),
-        (("FLEET", "--cluster", "pair"), "--cluster = pair: not every connection has one"),
+        (("FLEET", "--by", "protocol"), "FORMAT` with $server_protocol\n"),
+        (("FLEET", "--by", "rtt_s"), "--by = rtt_s: the column has many values, none with 30 rows"),
+        (("FLEET", "--cluster", "pair"), "--cluster = pair: this is unknown for the connections"),
         (("FLEET", "--cluster", "city"), "choose one of auto, pair"),
         (("FLEET", "--effect", "0"), "write it like 5% or 0.05"),
-        (("FLEET", "--ratio", "cubic=1"), "each arm needs its part"),
+        (("FLEET", "--ratio", "cubic=1"), "each arm needs a part greater than zero"),
         (("FLEET", "--ratio", "cubic:1"), "write it like cubic=1,bbr=1"),
-        (("one",), "one arm, cubic: nothing to compare it with"),
-        (("empty",), "nothing in it"),
+        (("one",), "there is only one arm, cubic, so nothing to compare"),
+        (("empty",), "the directory has no rows"),
         (("cut",), "cut: a table can't be read: parquet: "),
     ],
 )
@@ -537,7 +540,7 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "ingest.json").write_text("{}")
     for args, said in (
-        (("empty",), "empty: nothing in it\n  fix: name a directory that"),
+        (("empty",), "empty: the directory has no rows\n  fix: name a directory that"),
         (
             ("f", "compared"),
             "2 directories, and a report is of one\n  fix: make one of each; arms of a fleet",

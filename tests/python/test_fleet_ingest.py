@@ -1,4 +1,4 @@
-"""`fullpipe fleet ingest`, through the command."""
+"""`fullpipe fleet ingest`, run as a command."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ def line(remote: str, acked: int, more: str = "") -> str:
 
 @pytest.fixture
 def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two arms of two hosts, a file a day; one connection goes on from the first to the second."""
+    """Two arms of two hosts, a file per day; one connection continues from the first to the second day."""
     monkeypatch.chdir(tmp_path)
     for arm in ("cubic", "bbr"):
         for host in ("x", "y"):
@@ -121,12 +121,12 @@ def test_reading_again_reads_what_is_new(hosts: Path) -> None:
     assert fleet(*ARMS, "-o", "out").exit_code == 0
     keys = ("arm", "host", "first_seen", "remote_port")
     assert rows().sort(keys).equals(rows("whole").sort(keys))
-    assert "the rest was there" in fleet(*ARMS, "-o", "out").output
+    assert "the rest was read earlier" in fleet(*ARMS, "-o", "out").output
     assert rows().sort(keys).equals(rows("whole").sort(keys))
 
 
 def test_what_was_not_committed_is_read_again(hosts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a kill: rows of a part that no commit followed."""
+    """Simulates a kill: a part has rows, but no commit followed."""
     fleet(*ARMS, "-o", "whole")
     found = streams({"ss": ["cubic=cubic/{host}/*.ss"], "nginx": [], "snmp": [], "hist": []})
     monkeypatch.setattr("fullpipe.fleet.ingest._COMMIT_S", 0.0)
@@ -167,7 +167,7 @@ def test_a_file_that_is_cut_off_counts_until_there(
 
 
 def zstd(content: bytes) -> bytes:
-    """A frame of raw blocks (RFC 8878 §3.1.1), which any program may write."""
+    """Returns a frame of raw blocks (RFC 8878 §3.1.1), which any program may write."""
     blocks = [content[at : at + 1000] for at in range(0, len(content), 1000)]
     heads = [
         (len(block) << 3 | (number == len(blocks) - 1)).to_bytes(3, "little")
@@ -178,7 +178,7 @@ def zstd(content: bytes) -> bytes:
 
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
-"""A frame that is to be skipped (§3.1.2), as pzstd puts in front."""
+"""A skippable frame (§3.1.2), which pzstd puts first."""
 
 
 def test_files_may_be_compressed_in_any_way(hosts: Path) -> None:
@@ -216,17 +216,17 @@ def test_what_is_compressed_may_be_cut_anywhere(
     for keep in (1, 5, len(whole) // 2, len(whole) - 1):
         Path("cut").write_bytes(whole[:keep])
         result = fleet("--arm", "a=cut", "-o", f"out-{keep}")
-        # One byte is no magic number, but a bad line.
+        # One byte is too short for a magic number, so it is read as a bad line.
         assert result.exit_code == (keep > 1), (keep, result.output)
         assert ("cut: not read to its end: " in result.stderr) == (keep > 1)
         samples = rows(f"out-{keep}")["samples"].to_list()
         if keep > 5:
-            # a block is whole or not there
+            # only complete blocks are read
             assert samples[0] >= (100 if keep == len(whole) // 2 else 390)
     Path("cut").write_bytes(pack(text))
     result = fleet("--arm", "a=cut", "-o", f"out-{len(whole) // 2}")
     assert result.exit_code == 2
-    assert f"it was {len(whole) // 2:,} bytes when it was read" in result.stderr
+    assert f"the file had {len(whole) // 2:,} bytes when it was read" in result.stderr
 
 
 def test_other_compression_is_refused_with_what_to_do(
@@ -246,7 +246,7 @@ def test_other_compression_is_refused_with_what_to_do(
 def test_what_a_file_gets_while_it_is_read_is_not_lost(
     hosts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is refused as grown, though it grew between its end and the commit."""
+    """The file is refused as grown, even if it grew between its end and the commit."""
     file = Path("cubic/x/day-1.ss")
     before = file.stat().st_size
     make = Ingest._reader
@@ -271,7 +271,7 @@ def test_what_a_file_gets_while_it_is_read_is_not_lost(
     grown = fleet("--arm", "cubic=cubic/x/day-1.ss", "-o", "out")
     assert grown.exit_code == 2
     assert (
-        f"it was {before:,} bytes when it was read, and is {file.stat().st_size:,} now"
+        f"the file had {before:,} bytes when it was read, and has {file.stat().st_size:,} now"
         in grown.stderr
     )
 
@@ -319,12 +319,10 @@ def test_it_goes_on_after_any_signal(
             _, said = process.communicate(timeout=30)
         assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
         if number != signal.SIGKILL:
-            assert (
-                "MB; what is committed is in out, and the same command goes on from there" in said
-            )
+            assert "MB; committed rows are in out; run the same command to resume" in said
             assert "Traceback" not in said
         assert not json.loads(Path("out/ingest.json").read_text())["complete"]
-    assert "the rest was there" in fleet(*asked, "out").output
+    assert "the rest was read earlier" in fleet(*asked, "out").output
     keys = ("host", "first_seen", "client", "remote_port")
     there, whole = (rows(each).sort(keys) for each in ("out", "whole"))
     assert there.height == 2 * (8 * 120 + 1)
@@ -342,8 +340,7 @@ def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:
     assert rows().height == 12
 
 
-# Beyond 64 bits, with a sign and without; the float next to the largest of them; and more digits
-# than any float has.
+# Limits of signed and unsigned 64-bit integers, and more digits than a float can have.
 TOO_LARGE = ["9223372036854775807", "9223372036854775808", "18446744073709551616", "9" * 400]
 COUNTS = [
     *(
@@ -463,7 +460,7 @@ def test_with_a_key_no_address_is_left(hosts: Path) -> None:
     with Path("cubic/x/day-0.ss").open("a") as file:
         file.write("ESTAB 0 many 10.0.0.1:443 192.0.2.9:3\n")
     result = fleet(*ARMS, "-o", "out", "--anonymize", "key")
-    assert "made the key key" in result.stderr
+    assert "created the key key" in result.stderr
     assert fleet(*ARMS, "-o", "again", "--anonymize", "key").exit_code == 0
     frame = rows().sort("client")
     assert frame["client"].to_list() == rows("again").sort("client")["client"].to_list()
@@ -474,10 +471,11 @@ def test_with_a_key_no_address_is_left(hosts: Path) -> None:
             assert b"192.0.2" not in kept.read_bytes(), kept
     other = fleet(*ARMS, "-o", "out", "--anonymize", "other")
     assert other.exit_code == 2
-    assert "out was made with another --anonymize" in other.stderr
+    assert "out was made with a different --anonymize" in other.stderr
     Path("short").write_text("abc")
     assert (
-        "a key is 32 hexadecimal digits" in fleet(*ARMS, "-o", "new", "--anonymize", "short").stderr
+        "a key must be 32 hexadecimal digits"
+        in fleet(*ARMS, "-o", "new", "--anonymize", "short").stderr
     )
 
 
@@ -519,13 +517,13 @@ def test_logs_and_counters_go_to_the_arm_of_their_host(hosts: Path) -> None:
     unfit = fleet(
         *ARMS, "--nginx", "bbr=logs/{host}.log", "--log-format", "$msec/$status", "-o", "unfit"
     )
-    assert "of 2 of 2 hosts' logs no line fits --log-format" in unfit.stdout
+    assert "no line matches --log-format in the logs of 2 of 2 hosts" in unfit.stdout
 
-    # Of a host that is in no arm nothing can be known, and one in two arms is not told apart.
+    # A host in no arm has no known arm; for a host in two arms it is ambiguous.
     logs = ("--nginx", "logs/{host}.log", "--log-format", "$msec $status $bytes_sent")
     refused = fleet("--arm", "cubic=cubic/{host}/*.ss", *logs, "-o", "none")
     assert refused.exit_code == 2
-    assert "host z is in no arm; those of --arm are x, y" in refused.stderr
+    assert "host z is in no arm; the hosts of --arm are x, y" in refused.stderr
     refused = fleet(*ARMS, *logs, "-o", "none")
     assert "host x is in 2 arms: bbr, cubic" in refused.stderr
 
@@ -553,11 +551,11 @@ def test_a_log_may_say_its_host_itself(hosts: Path) -> None:
         (["--arm", "cubic/x/*.ss"], "an arm needs a name"),
         (
             ["--arm", "a=none/*.ss"],
-            "--arm a=none/*.ss: no file matches\n  fix: put the pattern into quotes",
+            "--arm a=none/*.ss: no file matches\n  fix: quote the pattern",
         ),
-        (["--arm", "a=cubic/x"], "it is a folder\n  fix: name its files, like cubic/x/*"),
-        (["--arm", "a={host}/{host}/*"], "{host} stands in it twice"),
-        ([], "nothing to read"),
+        (["--arm", "a=cubic/x"], "this is a folder\n  fix: name its files, like cubic/x/*"),
+        (["--arm", "a={host}/{host}/*"], "{host} occurs twice"),
+        ([], "no input files given"),
         (
             ["--arm", "a=cubic/x/*", "--nginx", "cubic/x/*", "--log-format", "$status"],
             "--log-format: it has none of",
@@ -578,4 +576,6 @@ def test_a_directory_of_something_else_is_left_alone(hosts: Path) -> None:
         file.write("@1576576900\n")
     grown = fleet(*ARMS, "-o", "out")
     assert grown.exit_code == 2
-    assert re.search(r"it was [\d,]+ bytes when it was read, and is [\d,]+ now", grown.stderr)
+    assert re.search(
+        r"the file had [\d,]+ bytes when it was read, and has [\d,]+ now", grown.stderr
+    )

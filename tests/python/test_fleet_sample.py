@@ -17,7 +17,7 @@ from fullpipe.commands import app
 from fullpipe.fleet import store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inet_diag is Linux's")
-# Where Debian puts it is on the path of few but root.
+# Debian puts nginx in a directory that is usually on root's path only.
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
 
 
@@ -27,7 +27,7 @@ def fleet(*arguments: str) -> Result:
 
 @pytest.fixture
 def connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """One over which data went; the port of its server."""
+    """Opens a connection and sends data over it; yields the server's port."""
     monkeypatch.chdir(tmp_path)
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -76,7 +76,7 @@ def test_what_is_sampled_can_be_ingested(connection: int) -> None:
 
 def test_files_rotate_and_old_ones_go(connection: int) -> None:
     Path("samples").mkdir()
-    Path("samples/20191217T100000Z.ss.gz.part").write_bytes(b"")  # of one that was killed
+    Path("samples/20191217T100000Z.ss.gz.part").write_bytes(b"")  # left by a killed process
     arguments = (
         "--sport",
         str(connection),
@@ -103,10 +103,10 @@ def test_files_rotate_and_old_ones_go(connection: int) -> None:
             "--sport https: neither a port nor a range\n  fix: write 443 or 8000-8999",
         ),
         (["--dport", "9-8"], "--dport 9-8: neither a port nor a range"),
-        (["--dst", "here"], "--dst here: no network"),
+        (["--dst", "here"], "--dst here: not a network"),
         (
             ["--state", "open"],
-            "--state open: no such state\n  fix: those of the kernel are ESTAB, SYN-SENT",
+            "--state open: no such state\n  fix: the kernel's states are ESTAB, SYN-SENT",
         ),
         (["--interval", "10"], "'10' is no time, like 10s or 500ms"),
     ],
@@ -128,27 +128,27 @@ TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 def _listener(algorithm: str) -> socket.socket:
-    """A socket that accepts connections under an algorithm, which they inherit of it."""
+    """Returns a listening socket with an algorithm, which accepted connections inherit."""
     listener = socket.create_server(("127.0.0.1", 0))
     try:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
     except OSError:
         listener.close()
         pytest.skip(f"this kernel has no {algorithm}, or not for everybody")
-    listener.setblocking(False)  # as nginx makes those of its own
+    listener.setblocking(False)  # like nginx's own sockets
     return listener
 
 
 @pytest.mark.skipif(NGINX is None, reason="no nginx: make nginx installs Debian's")
 def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Downloads over loopback by a real nginx: its log and samples of its connections become tables that agree."""
+    """A real nginx serves downloads over loopback: tables from its log and from samples must agree."""
     assert NGINX
     monkeypatch.chdir(tmp_path)
-    size = 20_000_000  # busy time is said in milliseconds: below one there is no rate
+    size = 20_000_000  # ss prints busy time in milliseconds: below one millisecond there is no rate
     Path("www").mkdir()
     Path("www/file").write_bytes(os.urandom(size))
     arguments = ["--log-format", LOG_FORMAT, "-o", "out"]
-    user = "" if os.geteuid() else "user root;"  # who may read this test's folder
+    user = "" if os.geteuid() else "user root;"  # the user must be able to read this test's folder
     for name in ("cubic", "bbr"):
         Path(name).mkdir()
         with _listener(name) as listener:
@@ -161,8 +161,8 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
             )
             nginx = subprocess.Popen(
                 [NGINX, "-c", f"{own}/nginx.conf", "-e", f"{own}/error.log"],
-                # It takes over a listening socket as from an older nginx, whose algorithm it can't
-                # be told.
+                # nginx has no option for the algorithm, so it inherits a listening socket as if
+                # from an older nginx.
                 env={**os.environ, "NGINX": f"{listener.fileno()};"},
                 pass_fds=[listener.fileno()],
             )
@@ -187,13 +187,13 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
         assert (of_arm["bytes_sent"] > size).all()
         assert (of_arm["tcpinfo_rtt_s"] > 0).all()
         assert seen["cc"].to_list() == [name]
-        # Three requests on one connection: what the log says left is what the kernel counts.
+        # Three requests on one connection: the log and the kernel count the same bytes.
         assert (
             seen["bytes_sent"].item() - seen["bytes_retrans"].item() == of_arm["bytes_sent"].sum()
         )
     result = fleet("compare", "out", "--out", "compared", "--json")
     assert result.exit_code == 0, result.output
-    # Of requests there may be no throughput: on loopback many take less than nginx's millisecond.
+    # Requests may lack a throughput: on loopback many take less than nginx's resolution of 1 ms.
     (rate,) = (
         each for each in json.loads(result.stdout)["decision"] if each["metric"] == "busy_rate.p50"
     )
@@ -204,12 +204,12 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
         connections.filter(arm="bbr")["busy_rate_bps"].item(), rel=0.02
     )
     report = Path("compared/report.html").read_text(encoding="utf-8")
-    assert "bbr against cubic" in report
-    assert "One has no spread: no intervals" in report
+    assert "bbr vs. cubic" in report
+    assert "A single cluster has no spread, so there are no intervals" in report
 
 
 def _download(port: int, size: int, samples: Path) -> None:
-    """Three downloads on one connection, which is sampled at its end."""
+    """Makes three downloads on one connection, and samples it at its end."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
         for _ in range(3):
             client.sendall(b"GET /file HTTP/1.1\r\nHost: here\r\n\r\n")

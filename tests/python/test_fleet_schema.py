@@ -1,4 +1,4 @@
-"""The tables of a fleet directory: as documented, and with what is derived."""
+"""The tables of a fleet directory: documented as implemented, with correct derived columns."""
 
 import os
 import re
@@ -57,11 +57,11 @@ def test_a_frame_without_columns_becomes_a_table_with_all(table: str) -> None:
 
 
 def test_a_column_of_no_table_is_refused() -> None:
-    with pytest.raises(ValueError, match="a fleet's requests have no color"):
+    with pytest.raises(ValueError, match="the fleet table requests has no column color"):
         conform(pl.DataFrame({"arm": ["a"], "color": [1]}), "requests")
 
 
-# The line of the Dropbox article: reference values by hand.
+# The line of ss in the Dropbox article, with reference values computed by hand.
 DROPBOX = {
     "arm": "bbr",
     "host": "tokyo-1",

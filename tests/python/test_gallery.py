@@ -18,7 +18,7 @@ def test_all_that_is_listed_is_used_by_a_scenario() -> None:
         for kind, names in gallery.uses(fullpipe.load(file)).items():
             used.setdefault(kind, set()).update(names)
     for kind, elements in gallery.everything().items():
-        assert set(elements) - used[kind] == set(), f"{kind} that no file of scenarios/ uses"
+        assert set(elements) - used[kind] == set(), f"{kind} not used by any file of scenarios/"
         assert used[kind] <= set(elements)
 
 
@@ -47,11 +47,10 @@ def test_the_page_has_what_each_scenario_shows(tmp_path: Path) -> None:
         assert 'src="data:image/png;base64,' in article
         assert "bottleneck" in article  # the table of links
     assert (
-        "<p>Short transfers are decided by slow start: what counts is the time"
-        in articles["transfer"]
+        "<p>Slow start determines the completion time of a short transfer" in articles["transfer"]
     )
     assert "<p><code>--set flow.0.cc=cubic</code> limited by the host</p>" in articles["loopback"]
-    # An element's row leads to where it is used.
+    # An element's row links to its uses.
     assert re.search(r'<code>ACKs over links</code></td><td><a href="#congested-ack-path">', page)
     assert not re.search(r'(src|href)="(?!#|data:)', page), "it needs no network"
 

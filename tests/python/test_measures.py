@@ -1,4 +1,4 @@
-"""Measures of `fullpipe reproduce`, on runs made by hand."""
+"""Measures of `fullpipe reproduce` on handmade runs."""
 
 from __future__ import annotations
 
@@ -54,9 +54,10 @@ def test_of_nothing() -> None:
 
 
 def _probing() -> Ran:
-    """A row every 10 ms for 10 s; 1.25 from 2.0 s to 2.2 s and from 6.0 s to 6.1 s, and when it begins and ends.
+    """Returns a run with a row every 10 ms for 10 s, and a gain of 1.25 in four periods.
 
-    The queue is 45 ms at 2.2 s and 35 ms at 6.12 s, and there is a hump of 30 ms at 8 s, which is nobody's probe.
+    The complete ones are 2.0 s to 2.2 s and 6.0 s to 6.1 s; the run begins and ends within two others.
+    The queue is 45 ms at 2.2 s and 35 ms at 6.12 s. A peak of 30 ms at 8 s belongs to no probe.
     """
     time = [step / 100 for step in range(1000)]
     probing = [t < 0.1 or 2 <= t < 2.2 or 6 <= t < 6.1 or t >= 9.9 for t in time]
@@ -103,7 +104,7 @@ def test_without_a_probe_there_is_no_peak() -> None:
 
 
 def _latecomer(late_mb_per_s: list[float]) -> Ran:
-    """The first flow delivers 10 MB/s from 0 s; the second, from 10 s, what is given for each second of 20."""
+    """Returns a run of two flows: one delivers 10 MB/s from 0 s, the other the given rates in 20 s from 10 s on."""
     time = [step / 10 for step in range(301)]
     late = [10 + step / 10 for step in range(201)]
     got = [0.0]
@@ -122,7 +123,7 @@ def _latecomer(late_mb_per_s: list[float]) -> Ran:
 def test_a_latecomer_has_its_share_when_a_second_of_it_shows() -> None:
     run = _latecomer([1.0] * 5 + [10.0] * 15)
     assert MEASURES["early_share"](run, 1) == pytest.approx(1 / 11)
-    # 80 % of an equal share is 4 of 10; the window has w of 10 and 1 - w of 1: (1 + 9 w) >= 0.4 (11
-    # + 9 w).
+    # 80 % of an equal share is 0.4 of the total. A window with a part w at 10 MB/s and 1 - w at 1 MB/s
+    # reaches it when 1 + 9 w >= 0.4 (11 + 9 w).
     assert MEASURES["time_to_fair_s"](run, 1) == pytest.approx(5.7, abs=0.1)
     assert MEASURES["time_to_fair_s"](_latecomer([1.0] * 20), 1) == pytest.approx(20)

@@ -1,4 +1,4 @@
-"""A population of simulated paths is a fleet directory, whoever fills it and however often it is stopped."""
+"""A population of simulated paths gives the same fleet directory with any executor and after any interruption."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_it_has_the_tables_of_a_fleet(fleet: Path) -> None:
     ]
     assert connections["connection"].n_unique() == 2 * PATHS
     assert set(requests["status"]) == {200} and set(requests["body_bytes_sent"]) == {3_000_000}
-    # What is sent and not sent again is what arrived; nothing was lost that was not sent again.
+    # Bytes sent without retransmissions equal bytes acknowledged: each loss was retransmitted.
     assert (
         connections["bytes_sent"] - connections["bytes_retrans"] == connections["bytes_acked"]
     ).all()
@@ -124,7 +124,7 @@ def test_counters_that_were_not_finished_are_made_again(fleet: Path, tmp_path: P
     assert_frame_equal(rows(killed, "counters"), rows(fleet, "counters"))
 
 
-# Some seconds of work in short shards.
+# A few seconds of work in short shards.
 SLOWLY = """
 import sys
 from fullpipe.fleet.population import execute
@@ -145,7 +145,7 @@ def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            # as a terminal leaves it
+            # the handler of a process started in a terminal
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         with process:

@@ -1,4 +1,4 @@
-"""Dropbox's study, held against a population of simulated paths."""
+"""Dropbox's study, compared with a population of simulated paths."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_each_claim_has_a_number_with_its_interval(
     assert len(done.claims) == len(small.claims) == len(done.fewer)
     assert {len(arm["loss"]) for arm in done.arms.values()} == {40}
     for judged in done.claims:
-        if judged.subject.measure != "envelope":  # of which there are too few
+        if judged.subject.measure != "envelope":  # needs more paths than this test has
             assert judged.ours.low <= judged.ours.value <= judged.ours.high, judged.subject.metric
     text = show.markdown(small, done)
     assert all(claim.metric in text for claim in small.claims)
@@ -98,7 +98,7 @@ def test_where_no_window_limits_there_is_nothing_to_compare(done: study.FleetOut
         each for each in done.assumptions["no-windows"] if each.subject.measure == "window_limited"
     ]
     assert [each.verdict for each in limited] == [Verdict.SKIPPED] * 2
-    assert not any(each.sure for each in limited), "it turns nothing"
+    assert not any(each.sure for each in limited), "it flips no verdict"
 
 
 def test_a_rival_takes_its_share(
@@ -126,9 +126,9 @@ def test_the_same_again_is_the_same(
         (('measure = "mean_loss"', 'measure = "loss"'), "is unknown"),
         (('of = ["bbr1", "bbr2"]', 'of = ["bbr1"]'), "has 1 arms\n  fix: name 2"),
         (('of = ["bbr2"]', 'of = ["bbr9"]'), "is unknown\n  fix: use one of cubic-linux, bbr1"),
-        (("within = [2, inf]", "within = [2]"), "is no pair of numbers"),
+        (("within = [2, inf]", "within = [2]"), "is not a pair of numbers"),
         (("fewer = 4_000\n", ""), "fleet.fewer = null"),
-        (('about = "none"\n', ""), "assumption.no-policers.about: is missing"),
+        (('about = "no path has a policer"\n', ""), "assumption.no-policers.about: is missing"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, change: tuple[str, str], said: str) -> None:
@@ -142,9 +142,9 @@ def test_what_is_wrong_is_said(tmp_path: Path, change: tuple[str, str], said: st
 
 def test_the_command_says_what_a_fleet_has_not(tmp_path: Path) -> None:
     for wrong, said in (
-        (["--seeds", "3"], "is a study of a fleet"),
+        (["--seeds", "3"], "a study of a fleet"),
         (["--on", "kernel"], "--on kernel"),
-        (["--case", "D99"], "there is D1"),
+        (["--case", "D99"], "the cases are D1"),
     ):
         ran = CliRunner().invoke(
             app, ["reproduce", str(FILE), *wrong, "--out", str(tmp_path / "out")]

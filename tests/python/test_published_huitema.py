@@ -1,4 +1,4 @@
-"""Huitema's loopback: the measures that its claims need, and that the ratios come out with fewer seeds, too."""
+"""Huitema's loopback: the measures that its claims need, and the ratios with fewer seeds."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def test_rate_rtt_and_state_are_drawn_over_time_and_near_to() -> None:
     assert len(panels) == 2 * 4 * 2, "two kinds of connections, four panels each, twice"
     rates, near = panels[0], panels[1]
     assert [line.get_label() for line in rates.lines] == ["pacing rate", "delivered"]
-    assert rates.get_xlim() == pytest.approx((0, 1.1), rel=0.01), "all of a short run"
+    assert rates.get_xlim() == pytest.approx((0, 1.1), rel=0.01), "a short run is shown completely"
     assert near.get_xlim() == (0, 50)
     tops = [float(area.get_datalim(panels[4].transData).y1) for area in panels[4].collections]
-    assert max(tops) == pytest.approx(1), "something limits it all the time"
-    assert len({round(top, 3) for top in tops}) > 1, "and not always the same"
+    assert max(tops) == pytest.approx(1), "some limit applies at any time"
+    assert len({round(top, 3) for top in tops}) > 1, "the limit varies"
     assert len(panels[6].collections) > 3, "states are filled"
 
 
@@ -92,10 +92,10 @@ def test_a_drop_counts_in_cruise_without_a_loss_and_from_a_tenth_on() -> None:
         # time, state, pacing rate, lost
         (0.0, "probe_bw_cruise", 100.0, 0),
         (0.1, "probe_bw_cruise", 95.0, 0),
-        (0.2, "probe_bw_cruise", 80.0, 0),  # the one drop
+        (0.2, "probe_bw_cruise", 80.0, 0),  # the only drop that counts
         (0.3, "probe_bw_up", 100.0, 0),
-        (0.4, "probe_bw_cruise", 80.0, 0),  # from another state
-        (0.5, "probe_bw_cruise", 60.0, 1448),  # with a loss
+        (0.4, "probe_bw_cruise", 80.0, 0),  # not counted: previous row in another state
+        (0.5, "probe_bw_cruise", 60.0, 1448),  # not counted: with a loss
     ]
     run = run_of(
         10.0,

@@ -1,4 +1,4 @@
-"""The kernel's figures: every scenario of the oracle has a row, and its states are measured as the kernel's were."""
+"""The kernel's figures: every oracle scenario has a row, and states are measured as for the kernel."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_run_is_drawn_over_the_sources_series() -> None:
             "kernel",
             "fullpipe, seed 1",
         ]
-        # States are drawn where the source has them.
+        # States are drawn if the source has them.
         assert len(panels) == (3 if picture.case == "a_bbr3" else 2)
 
 
@@ -81,7 +81,7 @@ def test_a_run_is_drawn_over_the_sources_series() -> None:
         (
             "kernel-2026/a_bbr3.csv.gz",
             "kernel-2026/b_bbr3.csv.gz",
-            ["picture[0].series", "is not there", "fix: name"],
+            ["picture[0].series", "does not exist", "fix: name"],
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""KIT's claims: all cases are there, every point of every group can run, and some of it is run."""
+"""KIT's claims: all cases exist, every point of every group can run, and some points are run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of L4S Tests is the one printed, and each name becomes the scenario that it says."""
+"""The table of L4S Tests equals the published one, and each name decodes into the right scenario."""
 
 from __future__ import annotations
 

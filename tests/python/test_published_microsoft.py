@@ -1,4 +1,4 @@
-"""The Microsoft table is the one of the slides, and each name becomes the scenario that it says."""
+"""The Microsoft table equals that of the slides, and each name decodes into the right scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fullpipe.reproduce import published
 if TYPE_CHECKING:
     from fullpipe.reproduce.tables import Case
 
-# The slides' rows as they print them, blanks apart.
+# The slides' rows as printed, except for whitespace.
 SLIDES = """\
 30s_20Mbps_20ms_400pkt_0loss_BBR2 Buf/BDP 12.00 Mbps 18 RttMs 29 LossPkt 0
 30s_20Mbps_20ms_400pkt_0loss_CUBIC Buf/BDP 12.00 Mbps 18 RttMs 211 LossPkt 66
@@ -65,7 +65,7 @@ CASES = {case.name: case for case in TABLE.cases}
 
 
 def _raw() -> dict[str, list[float]]:
-    """The rows of the file: the values by name."""
+    """Returns the values of the file's rows, by name."""
     tables = tomllib.loads(TABLE.file.read_text(encoding="utf-8"))["table"]
     return {row[0]: row[1:] for table in tables for row in table["rows"]}
 
@@ -96,7 +96,7 @@ def test_cells_are_those_of_the_row(row: list[str]) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_path_reproduces_buffer_over_bdp(row: list[str]) -> None:
-    """Two decimals, rounded down from what the decoded path gives: 0.1125 is printed as 0.11."""
+    """The slides print two decimals, rounded down from the decoded path's value: 0.11 for 0.1125."""
     scenario = tomllib.loads(CASES[row[0]].point.setup.text)["path"]
     packets = int(scenario["buffer"].removesuffix("packets"))
     bdp_bytes = (

@@ -1,4 +1,4 @@
-"""Reports: what they read, what they say, and that they are whole. How they look is in test_report_browser.py."""
+"""Reports: their input, contents and completeness. test_report_browser.py tests their look."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two algorithms beside BBRv1 at two buffers, six seeds, the first of each point traced."""
+    """Two algorithms competing with BBRv1 at two buffers, six seeds, the first of each point traced."""
     axes = {"flow.0.cc": ["cubic", "bbr3"], "path.buffer": ["1bdp", "4bdp"]}
     return write_sweep(
         tmp_path_factory.mktemp("swept") / "it", SCENARIO, axes, [1, 2, 3, 4, 5, 6], "10ms"
@@ -47,7 +47,7 @@ def _made_up(
     value: Callable[[str, str, int], dict[str, float]],
     **about: Any,  # noqa: ANN401
 ) -> Path:
-    """A sweep of cubic and bbr3 over two buffers whose numbers are given: by algorithm, buffer and seed."""
+    """Writes a sweep of cubic and bbr3 over two buffers with given numbers by algorithm, buffer and seed."""
     seeds, buffers = list(range(1, 9)), ["1bdp", "8bdp"]
     points = [(cc, buffer) for cc in ("cubic", "bbr3") for buffer in buffers]
     rows = [
@@ -97,7 +97,7 @@ def _table(report: Report, section: str) -> Table:
 
 
 def _told(cc: str, buffer: str, seed: int) -> dict[str, float]:
-    """BBRv3 has half the delay at 8 BDP and the same at 1, and 2 % less goodput at both."""
+    """BBRv3 has half of CUBIC's delay at 8 BDP, the same delay at 1 BDP, and 2 % less goodput at both."""
     noise = (seed * 7 % 8) / 8 - 0.4
     delay = {("cubic", "8bdp"): 0.2, ("bbr3", "8bdp"): 0.1}.get((cc, buffer), 0.05)
     same = noise if cc == "cubic" or buffer == "8bdp" else -noise
@@ -167,9 +167,9 @@ def test_jitter_that_was_added_is_told(tmp_path: Path) -> None:
 
 def test_contenders_are_the_algorithms_that_were_set_and_the_flows_beside_them(swept: Path) -> None:
     rows = _table(build(swept), "Results").rows
-    assert [row[1] for row in rows] == ["cubic", "bbr1 beside cubic"] * 2 + [
+    assert [row[1] for row in rows] == ["cubic", "bbr1 competing with cubic"] * 2 + [
         "bbr3",
-        "bbr1 beside bbr3",
+        "bbr1 competing with bbr3",
     ] * 2
 
 
@@ -178,9 +178,9 @@ def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:
     directory = write_sweep(tmp_path / "s", scenario, {"flow.1.cc": ["bbr1", "bbr3"]}, [1])
     rows = _table(build(directory), "Results").rows
     assert [row[0] for row in rows] == [
-        "3 × cubic beside bbr1",
+        "3 × cubic competing with bbr1",
         "bbr1",
-        "3 × cubic beside bbr3",
+        "3 × cubic competing with bbr3",
         "bbr3",
     ]
     at = next(
@@ -189,7 +189,7 @@ def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:
         if "Jain" in name
     )
     jains = [cell.value for cell in (row[at] for row in rows) if isinstance(cell, Number)]
-    # the run's, told at what varies
+    # Jain's index belongs to the run, and is shown for the varied algorithm only.
     assert [value is not None for value in jains] == [False, True] * 2
     goodputs = load(directory).rows.filter(point=0, seed=1)["goodput_bps"].to_list()
     value = rows[0][2]
@@ -260,7 +260,7 @@ def test_a_run_and_its_report(fullpipe: Fullpipe, tmp_path: Path) -> None:
         if isinstance(block, Text)
     ]
     assert texts == ["scenario.toml", "resolved.toml"]
-    assert fullpipe("report", "kept").returncode == 0  # a report is made again
+    assert fullpipe("report", "kept").returncode == 0  # replaces the report
 
 
 def test_a_reproduced_study_has_published_beside_ours(fullpipe: Fullpipe, tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_a_reproduced_study_has_published_beside_ours(fullpipe: Fullpipe, tmp_pa
     published = str(ROOT / "published/microsoft-wan-2021.toml")
     fullpipe("reproduce", published, "--case", case, "--seeds", "1", "--out", "kept")
     report = build(tmp_path / "kept")
-    table = _table(report, "Published and ours")
+    table = _table(report, "Published and our values")
     records = json.loads((tmp_path / "kept/table.json").read_text(encoding="utf-8"))
     assert [row[1] for row in table.rows] == [record["metric"] for record in records] != []
     for row, record in zip(table.rows, records, strict=True):
@@ -288,7 +288,7 @@ def test_a_conformance_suite_has_each_condition_with_its_reason_and_each_run(
     report = build(kept)
     assert report.title == "bbr1: draft-ietf-ccwg-bbr-06, Appendix A"
     conditions = json.loads((kept / "table.json").read_text(encoding="utf-8"))
-    rows = _table(report, "Published and ours").rows
+    rows = _table(report, "Published and our values").rows
     assert [(row[0], row[2]) for row in rows] == [
         (each["case"], each["because"]) for each in conditions
     ]
@@ -317,7 +317,7 @@ def test_other_forms_have_every_picture(swept: Path, form: Form, tmp_path: Path)
         return
     ending = "svg" if form is Form.MD else "png"
     pictures = sorted(file.name for file in made.glob(f"*.{ending}"))
-    assert len(pictures) >= charts + 4  # and the four runs over time
+    assert len(pictures) >= charts + 4  # plus the four runs over time
     if form is Form.MD:
         text = (made / "report.md").read_text(encoding="utf-8")
         assert re.findall(r"!\[.*?\]\((.*?)\)", text) == pictures
@@ -356,7 +356,7 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
 
 def test_nothing_that_was_named_is_overwritten(swept: Path, tmp_path: Path) -> None:
     (tmp_path / "there.html").write_text("mine", encoding="utf-8")
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         write_report(swept, out=tmp_path / "there.html")
     assert (tmp_path / "there.html").read_text(encoding="utf-8") == "mine"
 

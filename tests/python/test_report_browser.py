@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browser import WEB, browser
 from conftest import SCENARIO
 from fullpipe.report import write_report
 from sweep_dir import write_sweep
 
 ROOT = Path(__file__).parents[2]
-WEB = ROOT / "web"
 ASSETS = ROOT / "python/fullpipe/report/assets"
-
-
-def _browser() -> str:
-    """The Chromium to use, or a skip that says what is missing."""
-    found = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    missing = [
-        name
-        for name, there in (
-            ("chromium", found),
-            ("node", shutil.which("node")),
-            ("playwright-core", (WEB / "node_modules/playwright-core").is_dir()),
-        )
-        if not there
-    ]
-    if missing or found is None:
-        pytest.skip(f"no {' and no '.join(missing)}: `make browser` installs what this needs")
-    return found
 
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a reader finds in the report of a small sweep; see web/look.mjs."""
-    chromium = _browser()
+    """Observations on the report of a small sweep in a browser; see web/look.mjs."""
+    chromium = browser()
     directory = tmp_path_factory.mktemp("report")
     sweep = write_sweep(
         directory / "sweep",

@@ -1,4 +1,4 @@
-"""`fullpipe reproduce`: verdicts, what is printed and what is kept."""
+"""`fullpipe reproduce`: verdicts, output and saved results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _POINT = Point("c", "", Setup("", "small.toml"), 1)
 
 
 def judge(case: Case, runs: tuple[Ran, ...]) -> CaseOutcome:
-    """The verdicts on a case, from runs made by hand."""
+    """Judges a case by handmade runs."""
     wanted = {(cell.metric.measure, cell.metric.flow) for cell in case.cells}
     if any(cell.same_winner for cell in case.cells):
         wanted |= {("goodput_mbps", 0), ("goodput_mbps", 1)}
@@ -71,7 +71,7 @@ def test_no_sample_is_null_in_json() -> None:
 
 def test_zero_losses_stay_few() -> None:
     case = _case("packets_lost", 0, Tolerance(factor=2.5, zero=5))
-    assert judge(case, (run_of(1, lost=4),)).cells[0].verdict is Verdict.MET  # and one by chance
+    assert judge(case, (run_of(1, lost=4),)).cells[0].verdict is Verdict.MET  # plus one random loss
     assert judge(case, (run_of(1, lost=5),)).cells[0].verdict is Verdict.MISSED
 
 
@@ -107,9 +107,12 @@ def test_the_same_flow_has_to_win(first: float, second: float, verdict: Verdict)
 
 
 def test_the_score_is_a_truncated_mean_of_ratios() -> None:
-    """Winners that change make it lower than the ratio of the mean rates, which is 1 here."""
+    """If the winner changes, the score is lower than the ratio of the mean rates, which is 1 here."""
     case = _case("min_max_score", 8, Tolerance())
-    for runs in ((run_of(10, 8), run_of(8, 10)), (run_of(10, 8), run_of(10, 9.9))):  # 8.95 are 8
+    for runs in (
+        (run_of(10, 8), run_of(8, 10)),
+        (run_of(10, 8), run_of(10, 9.9)),
+    ):  # 8.95 is truncated to 8
         assert judge(case, runs).cells[0].verdict is Verdict.MET
     assert judge(case, (run_of(0, 0),)).cells[0].ours == pytest.approx(
         (10, 10, 10, math.nan, math.nan), nan_ok=True
@@ -143,8 +146,8 @@ def test_the_command_keeps_what_it_found(fullpipe: Fullpipe, tmp_path: Path) -> 
     done = fullpipe("reproduce", "small.toml")
     assert (done.returncode, done.stderr) == (0, "")
     assert "1 of 1 judged cells met" in done.stdout
-    assert "no not-built here yet" in done.stdout
-    assert "Look at results/small-001/report.html or overview.png" in done.stdout
+    assert "fullpipe has no not-built yet" in done.stdout
+    assert "Report: results/small-001/report.html or overview.png" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 100
     kept = tmp_path / "results" / "small-001"
     assert {path.name for path in kept.iterdir()} == {
@@ -191,7 +194,7 @@ def test_a_signal_ends_it_and_leaves_nothing(
 
 
 def test_ctrl_c_ends_it_with_polars_loaded(tmp_path: Path) -> None:
-    """Its handler lets waiting go on after a signal."""
+    """The signal handler of polars lets a wait continue after a signal."""
     (tmp_path / "small.toml").write_text(GOOD.replace('"2s"', '"1000000s"'))
     start = "import polars, sys; from fullpipe.commands import main; sys.argv = ['', 'reproduce', 'small.toml']; main()"
     code, said = interrupt([sys.executable, "-c", start], tmp_path, signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Published results on other runners: which cells can be run, and by which bounds they are judged."""
+"""Published results on other runners: supported cells, and the bounds that judge them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PUBLISHED = Path(__file__).parents[2] / "published"
 SMALL = """\
 name = "small"
 title = "A small table"
-source = "nobody"
+source = "none"
 seeds = 2
 [decoding]
 pattern = '(?P<rate>[0-9]+)mbit_(?P<first>[a-z0-9]+)'
@@ -197,7 +197,7 @@ def test_pictures_that_take_no_long_runs_are_drawn_on_other_runners(
         "median.png",
         "sorted.png",
     ]
-    assert "Look at kept/report.html or pictures/" in told.stdout
+    assert "Report: kept/report.html or pictures/" in told.stdout
 
 
 def test_a_study_set_up_for_a_runner_is_what_its_name_means_there(fake: Path) -> None:
@@ -225,7 +225,7 @@ def test_the_command_runs_what_can_be_run(fullpipe: Fullpipe, small: Path) -> No
 
 
 def _stopped(call: list[str], small: Path, runs: Path, number: signal.Signals) -> tuple[int, str]:
-    """Starts a study, sends it a signal when some of its runs are done; its exit code and standard error."""
+    """Starts a study and sends it a signal after some runs; returns its exit code and standard error."""
     slow = {**os.environ, "PAUSE_S": "0.4"}
     with subprocess.Popen(
         call, cwd=small.parent, env=slow, stderr=subprocess.PIPE, text=True
@@ -239,7 +239,7 @@ def _stopped(call: list[str], small: Path, runs: Path, number: signal.Signals) -
         process.send_signal(number)
         _, said = process.communicate(timeout=20)
     if (small.parent / "busy").exists():
-        (small.parent / "busy").rmdir()  # as a real runner finds what was left
+        (small.parent / "busy").rmdir()  # a real runner would clean this up
     return process.returncode, said
 
 
@@ -265,12 +265,10 @@ def test_a_study_goes_on_where_it_was_stopped(
         assert said.endswith(f"of 8 runs; {kept}")
     first = (unfinished / "runs.jsonl").read_text()
     assert 3 <= first.count("\n") < 8
-    # A run that says another number than it would have again: so it is seen whether it is taken or
-    # made anew.
+    # A changed number in a stored run shows whether the run is reused or repeated.
     lines = first.splitlines()
     taken = json.loads(lines[0])
-    taken["metrics"]["jain"] = 0.25
-    # torn
+    taken["metrics"]["jain"] = 0.25  # with a truncated last line
     (unfinished / "runs.jsonl").write_text(
         "\n".join([json.dumps(taken), *lines[1:], lines[0][:50]])
     )

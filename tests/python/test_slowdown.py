@@ -1,4 +1,4 @@
-"""Slowdowns as the command, its tables and its report show them."""
+"""Slowdowns in the command's output, tables and report."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(
     assert table.rows[-1][2] == Number(
         slowdown["all"]["flows"]["count"], f"{slowdown['all']['flows']['count']:,}"
     )
-    # No flow lasts: there is the queue over time, and no chart without a line.
+    # No flow lasts for the whole run, so only the queue is drawn; charts without lines are left out.
     (over_time,) = (block for block in sections["Over time"].blocks if isinstance(block, Timeline))
     assert [panel.title for panel in over_time.runs[0].panels] == ["Queue"]
 
@@ -110,7 +110,7 @@ def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(
         "SRPT, mean",
         "processor sharing, mean",
     ]
-    # The mean over the seeds, of a decade's column in the rows.
+    # The mean over the seeds of one decade's column.
     rows = pl.concat(pl.read_parquet(file) for file in (kept / "runs").glob("*.parquet"))
     of_it = rows.filter(
         pl.col("workload.0.cc") == "bbr1",
@@ -123,5 +123,5 @@ def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(
     assert [row[0:2] for row in table.rows][:2] == [("0.2", "cubic"), ("0.2", "cubic")]
     results = sections["Results"].blocks[0]
     assert isinstance(results, Table)
-    # What flows beside it got is told beside what it was set to.
-    assert [row[1] for row in results.rows][:2] == ["2 × newreno beside cubic", "cubic"]
+    # The competing flows' label names the algorithm that they compete with.
+    assert [row[1] for row in results.rows][:2] == ["2 × newreno competing with cubic", "cubic"]

@@ -1,4 +1,4 @@
-"""The simulator against what Linux's own TCP did: the recorded cells, and a live one where the oracle was built."""
+"""The simulator compared with Linux's own TCP: recorded cells, and a live one if the oracle was built."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_page_says_what_comes_out(outcomes: list[CellOutcome]) -> None:
     page = PAGE.read_text(encoding="utf-8")
     section = page[page.index("## What comes out") : page.index("## Both over time")]
     total = re.fullmatch(
-        r"(\d+ of \d+) cells met, \d+%; (\d+ of \d+) numbers", show.summary(outcomes)
+        r"(\d+ of \d+) cells met, \d+%; (\d+ of \d+) numbers met", show.summary(outcomes)
     )
     assert total
     assert f"{total[1]} cells are met, {total[2]} numbers" in section
@@ -113,7 +113,7 @@ def test_a_recorded_result_is_its_cells_or_refused() -> None:
     results["cells"][of.name]["fingerprint"] = "0" * 16
     with pytest.raises(
         PublishedError,
-        match=r"recorded for another scenario\n  fix: run fullpipe validate --record",
+        match=r"recorded for a different scenario\n  fix: run fullpipe validate --record",
     ):
         recorded.of(results, of)
 
@@ -149,7 +149,7 @@ def test_with_random_loss_two_intervals_that_meet_are_enough() -> None:
     kernel = [[numbers(goodput)] for goodput in (8e6, 9e6, 10e6)]
     ours = [[numbers(goodput)] for goodput in (9e6, 10e6, 11e6)]
     lossy = judge(cell("cubic-10m-20ms-2bdp-loss"), kernel, ours, close)
-    assert (lossy.verdict, lossy.judged[0].reason) == (Verdict.MET, "the intervals meet")
+    assert (lossy.verdict, lossy.judged[0].reason) == (Verdict.MET, "the intervals overlap")
     assert judge(cell("cubic-20m-20ms-2bdp"), kernel, ours, close).verdict is Verdict.MISSED
 
 
@@ -164,7 +164,7 @@ def test_of_several_flows_their_sum_counts_and_who_has_how_much_of_it() -> None:
 
 
 class Elsewhere:
-    """The simulator as a runner that has no BBR, on a clock of its own."""
+    """The simulator disguised as a real-time runner without BBR."""
 
     name, about, real_time = "elsewhere", "the simulator in disguise", True
 
@@ -189,7 +189,7 @@ def test_what_a_runner_can_not_do_is_skipped_and_said(capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert "recorded|elsewhere. goodput" in said
     assert "Skipped\nbbr-20m-20ms-2bdp: bbr-20m-20ms-2bdp: there is no bbr here" in said
-    assert show.summary([run, left]) == "1 of 1 cells met, 100%; 4 of 4 numbers; 1 skipped"
+    assert show.summary([run, left]) == "1 of 1 cells met, 100%; 4 of 4 numbers met; 1 skipped"
     with pytest.raises(fullpipe.ScenarioError, match="there is no bbr here"):
         outcomes_of(known, two[1:], 2, Elsewhere())
 
@@ -198,7 +198,7 @@ def test_what_spoiled_a_run_is_said_once_a_cell() -> None:
     known, of = cells.load(), cell("cubic-20m-20ms-2bdp")
     judged = judge(of, [[numbers()]], [[numbers()]], known.close)
     late = replace(judged, runs=3, spoiled=("packets were late", "packets were later"))
-    assert show.spoiled([judged, late]) == [(of.name, "2 of 3 runs, the first: packets were late")]
+    assert show.spoiled([judged, late]) == [(of.name, "2 of 3 runs; first: packets were late")]
 
 
 def test_in_real_time_the_live_part_is_run_and_others_when_they_are_named(

@@ -1,4 +1,4 @@
-"""`fullpipe workload`: flows of captures of the kernel's TCP, of logs and of bad files, and what is printed of them."""
+"""`fullpipe workload`: flows from captures of the kernel's TCP, from logs and bad files, and the output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _told(directory: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:
-    """The command in this process, which is quicker; its exit code and standard error."""
+    """Runs the command in this process, which is faster; returns its exit code and standard error."""
     monkeypatch.chdir(directory)
     done = CliRunner().invoke(app, ["workload", *arguments])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
@@ -89,7 +89,7 @@ print(json.dumps(ports))
 
 
 def _conversations(directory: Path, *path: str) -> dict[int, int]:
-    """Makes the transfers in real time behind a path; the number of the transfer of each client's port."""
+    """Makes the transfers in real time behind a path; returns the transfer of each client port."""
     told = json.dumps(TRANSFERS)
     (directory / "server.py").write_text(SERVER)
     (directory / "client.py").write_text(CLIENT)
@@ -130,9 +130,11 @@ def test_what_real_tcp_transferred_is_extracted_to_the_byte(
         assert found == {number: (up, down) for number, (up, down, _) in enumerate(TRANSFERS)}
         assert set(flows["begin"]) == {"syn"} and set(flows["end"]) <= {"fin", "rst"}
         counts = workload.about(tmp_path / f"{end}.parquet")["counts"]
-        assert counts["more_by_numbers"] == 0, "nothing went past the capture"
+        assert counts["more_by_numbers"] == 0, "the capture has all packets"
         if end == "far":
-            assert counts["more_by_lengths"] > 0, "what the path lost was seen twice where it left"
+            assert counts["more_by_lengths"] > 0, (
+                "the capture at the sender sees lost packets twice"
+            )
         assert (
             flows["chunks"].list.eval(pl.element().struct.field("bytes")).list.sum()
             == flows["bytes"]
@@ -144,7 +146,7 @@ def test_what_real_tcp_transferred_is_extracted_to_the_byte(
 
 
 def _pcap(packets: int, *, begin: int = 1_700_000_000, flows: int = 10) -> bytes:
-    """Small segments of as many connections as asked for, without their handshakes."""
+    """Returns a capture of small segments of `flows` connections, without handshakes."""
     whole = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
     for number in range(packets):
         port, sequence = 10_000 + number % flows, number // flows * 100
@@ -184,7 +186,7 @@ def test_the_file_says_what_it_was_made_of(tmp_path: Path) -> None:
     assert flows["client"].unique().to_list() == ["10.0.0.1"] and flows["start"].is_sorted()
     assert set(flows["begin"]) == {"capture"} and set(flows["end"]) == {"capture"}
     assert flows["bytes"].to_list() == [5000] * 10
-    # The second file's segments have the first's numbers.
+    # The second file's segments have the same sequence numbers as the first's.
     assert flows["up_payload_bytes"].to_list() == [10_000] * 10
 
 
@@ -193,13 +195,13 @@ def test_the_file_says_what_it_was_made_of(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"\x00\x01noise" * 1000, "neither pcap nor pcapng: it begins with 00 01 6e 6f"),
-        (_pcap(0), "a capture without a packet"),
+        (_pcap(0), "the capture has no packets"),
         (b"PK\x03\x04", "too short"),
         (
             b"#separator \\x09\n#path\tdns\n#fields\tts\tuid\n#types\ttime\tstring\n",
             "no field orig_bytes nor resp_bytes",
         ),
-        (b"a,b\n1,2\n", "no column 'start'; there are a, b"),
+        (b"a,b\n1,2\n", "no column 'start'; the columns are a, b"),
         (b"start,bytes\n1,2\n2,-5\n", "row 3: start 2, bytes -5"),
         (b"start,bytes\n1,many\n", "row 2: start 1, bytes many"),
         (b"start,bytes\n" + b"1,10\n" * 12_000 + b"1,1.5\n", "row 12002: start 1, bytes 1.5"),
@@ -208,13 +210,13 @@ def test_the_file_says_what_it_was_made_of(tmp_path: Path) -> None:
         (b"start,bytes\n1e30,1\n", "row 2: start 1e30"),
         (b"start,bytes\n01/02/2020 12:00,1\n", "row 2: start 01/02/2020 12:00"),
         (b"start,bytes\n1,2,3\n", "found more fields"),
-        (b"start,bytes\n", "no flow in there"),
-        (b'[{"ts": 1},\n{"ts": 2}]\n', "no JSON object"),
+        (b"start,bytes\n", "no flows found"),
+        (b'[{"ts": 1},\n{"ts": 2}]\n', "not a JSON object"),
         (
             b"#separator \\x09\n#fields\tts\tproto\torig_bytes\tresp_bytes\nyesterday\ttcp\t1\t1\n",
-            "no flow in there of TCP; 1 line can't be read",
+            "no flows of TCP found; 1 line can't be read",
         ),
-        (b'{"ts": 1, "uid": \n', "no JSON object"),
+        (b'{"ts": 1, "uid": \n', "not a JSON object"),
     ],
 )
 def test_a_bad_file_is_a_clear_error(
@@ -260,16 +262,16 @@ def test_used_wrongly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments, said in [
         (["extract", "nowhere.pcap", "-o", "x"], "nowhere.pcap: no such file"),
         (["extract", ".", "-o", "x"], ".: is a directory"),
-        (["extract", "a.pcap", "b.csv", "-o", "x"], "capture and csv at a time"),
+        (["extract", "a.pcap", "b.csv", "-o", "x"], "capture and csv files together"),
         (["extract", "a.pcap", "-o", "there"], "--out there exists already"),
         (["extract", "a.pcap", "-o", "x", "--idle", "60"], "'60' is no time"),
-        (["extract", "a.pcap", "-o", "x", "--columns", "start=a"], "leave --columns out"),
+        (["extract", "a.pcap", "-o", "x", "--columns", "start=a"], "omit --columns"),
         (["extract", "b.csv", "-o", "x", "--columns", "begin=a"], "not start=NAME,bytes=NAME"),
         (["describe", "nowhere"], "nowhere: no such file"),
         (["extract", "/dev/null", "-o", "x"], "/dev/null: is a pipe or a device"),
         (["describe", "a.pcap", "--plot", "there"], "a picture is a .png"),
         (["describe", "a.pcap", "--plot", "there.png"], "--plot there.png exists already"),
-        (["fit", "b.csv"], "b.csv: 1 flows, all of 2 bytes: a fit needs 100 or more"),
+        (["fit", "b.csv"], "b.csv: 1 flows, all of 2 bytes: a fit needs at least 100"),
         (["describe", "a.pcap", "--plot", "a.txt"], "a picture is a .png"),
     ]:
         code, stderr = _told(tmp_path, monkeypatch, *arguments)
@@ -316,7 +318,7 @@ def test_a_conn_log_as_text_and_as_json_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "conn.json").write_text(text)
     (tmp_path / "conn.json.gz").write_bytes(gzip.compress(text.encode()))
     (tmp_path / "conn.log.gz").write_bytes(gzip.compress((CAPTURES / "conn.log").read_bytes()))
-    # Zeek's -L, or an old log that has been made another's.
+    # Other separators, as written by Zeek's -L or in a converted log.
     for name, mark, said in (("commas", ",", "\\x2c"), ("bars", "|", "|")):
         other = (CAPTURES / "conn.log").read_text().replace("\t", mark).replace("\\x09", said)
         (tmp_path / name).write_text(other.replace("#set_separator,,", "#set_separator,;"))
@@ -331,7 +333,7 @@ def test_a_log_that_is_cut_gives_its_whole_lines(tmp_path: Path) -> None:
     all_flows = pl.read_parquet(tmp_path / "whole.parquet")
     lines = [line for line in whole.splitlines() if not line.startswith("#")]
     rows = [line.split("\t") for line in lines]
-    # Within the bytes of the 100th line: 1234 must not become 12.
+    # The cut is within the byte count of the 100th line: 1234 must not be read as 12.
     place = whole.index(lines[99]) + len("\t".join(rows[99][:9])) + 2
     objects = [
         json.dumps({"ts": float(row[0]), "proto": row[6], "orig_bytes": 5, "resp_bytes": 7})
@@ -361,7 +363,7 @@ def test_a_csv_has_seconds_or_dates(tmp_path: Path) -> None:
             "start,bytes\n1970-01-01T00:00:00.500,100\n1970-01-01T00:00:01.000,0\n1970-01-01T00:00:01.250,20000\n",
             None,
         ),
-        # As spreadsheets write them.
+        # In the form that spreadsheets write.
         ("marked", "\ufeffstart,bytes\r\n0.5,100\r\n1,0\r\n1.25,20000\r\n", None),
         ("semicolons", "start;bytes\n0,5;100\n1;0\n1,25;2e4\n", None),
         ("tabs", '# of Monday\n"Größe"\t start\n100\t0.5\n0\t1\n20000\t1.25\n', {"bytes": "Größe"}),
@@ -383,7 +385,7 @@ def test_a_csv_has_seconds_or_dates(tmp_path: Path) -> None:
 
 
 def test_others_captures(tmp_path: Path) -> None:
-    """Of npm's pcap-parser: SMTP, in which four segments of 1460 bytes were sent again as shorter ones."""
+    """A capture from npm's pcap-parser: SMTP with four segments of 1460 bytes retransmitted as shorter ones."""
     extracted = workload.extract([CAPTURES / "smtp.pcap"], tmp_path / "smtp.parquet")
     (flow,) = workload.read(tmp_path / "smtp.parquet").iter_rows(named=True)
     assert (flow["server_port"], flow["direction"], flow["begin"], flow["end"]) == (
@@ -396,13 +398,13 @@ def test_others_captures(tmp_path: Path) -> None:
     assert extracted.about["counts"]["other"] == 7
     with pytest.raises(FlowsError, match="is neither pcap nor pcapng"):
         workload.extract([CAPTURES / "malformed.pcap"], tmp_path / "x.parquet")
-    with pytest.raises(FlowsError, match="none of 5 packets is of TCP"):
+    with pytest.raises(FlowsError, match="none of 5 packets is TCP"):
         workload.extract([CAPTURES / "be.pcap"], tmp_path / "x.parquet")
     workload.extract([CAPTURES / "be.pcap"], tmp_path / "be.parquet", udp=True)
 
 
 def _made(tmp_path: Path) -> Path:
-    """Ten flows, of 100 to 100,000 bytes, one each second; the last pauses twice."""
+    """Ten flows of 100 to 100,000 bytes, one per second; the last one pauses twice."""
     rows = "".join(
         f"{number},{100 if number < 7 else 10 ** (number - 4)}\n" for number in range(10)
     )
@@ -420,7 +422,7 @@ def test_what_flows_are_like_in_numbers_by_hand(tmp_path: Path) -> None:
         (10_000, 100_000, 1, 10_000),
         (100_000, 1_000_000, 1, 100_000),
     ]
-    # Of 111,700 bytes the last flow has all but 11,700.
+    # The last flow has 100,000 of the 111,700 bytes.
     assert [by_bytes(described.sizes, share) for share in (0.005, 0.01, 0.1, 0.11, 0.9)] == [
         100,
         1000,
@@ -433,7 +435,7 @@ def test_what_flows_are_like_in_numbers_by_hand(tmp_path: Path) -> None:
 
 
 def test_pauses_and_load_of_a_capture(tmp_path: Path) -> None:
-    """Segments a millisecond apart; a second's pause; as many again."""
+    """Segments a millisecond apart, a pause of a second, and the same number of segments again."""
     first, second = _pcap(100, flows=1), _pcap(200, flows=1, begin=1_700_000_001)
     (tmp_path / "a.pcap").write_bytes(first + second[24 + 100 * 56 :])
     workload.extract([tmp_path / "a.pcap"], tmp_path / "a.parquet")
@@ -460,8 +462,8 @@ def test_files_of_flows_that_others_made(tmp_path: Path) -> None:
     assert described.pauses.tolist() == [0.3] and described.span_s == 1.0
     assert (described.load * described.edges[1]).sum() == pytest.approx(8 * 21_500)
     for frame, problem in [
-        (pl.DataFrame({"start": ["a"], "bytes": [1]}), "its column start is of String"),
-        (pl.DataFrame({"start": [1.0], "bytes": [1.5]}), "its column bytes is of Float64"),
+        (pl.DataFrame({"start": ["a"], "bytes": [1]}), "the column start has type String"),
+        (pl.DataFrame({"start": [1.0], "bytes": [1.5]}), "the column bytes has type Float64"),
     ]:
         frame.write_parquet(tmp_path / "b")
         with pytest.raises(FlowsError, match=problem):
@@ -478,7 +480,7 @@ def test_describe_prints_draws_and_gives_json(tmp_path: Path, fullpipe: Fullpipe
     found: dict[str, Any] = json.loads(
         fullpipe("workload", "describe", "made.parquet", "--json").stdout
     )
-    # As the table has them: nine of ten flows have at most 10 kB.
+    # The table has the same values: nine of ten flows have at most 10 kB.
     assert found["size_bytes"]["p90"] == 10_000 and found["size_bytes"]["p50"] == 100
     sizes = next(line.split() for line in done.stdout.splitlines() if line.startswith("flow size "))
     assert sizes[2:10] == ["100", "B"] * 3 + ["1.00", "kB"] and sizes[10:12] == ["10.00", "kB"]
@@ -489,7 +491,7 @@ def test_describe_prints_draws_and_gives_json(tmp_path: Path, fullpipe: Fullpipe
     )
     (tmp_path / "a.pcap").write_bytes(_pcap(100))
     done = fullpipe("workload", "describe", "a.pcap")
-    assert done.returncode == 0 and "a.pcap\n" in done.stdout, "a capture itself, too"
+    assert done.returncode == 0 and "a.pcap\n" in done.stdout, "describe accepts a capture directly"
     assert "flows.parquet" not in done.stdout
 
 
@@ -513,7 +515,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, command: list[str]) -> None:
         deadline = time.monotonic() + 20
         while not list(tmp_path.glob("out/.flows.*")) and time.monotonic() < deadline:
             time.sleep(0.01)
-        # The folder is there before anybody would remove it; reading takes a second and more.
+        # The folder exists before the interrupt; reading takes more than a second.
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)

@@ -1,4 +1,4 @@
-"""Laws that are fitted to sizes: what was drawn from one is found again, and its distances are what they are called."""
+"""Distributions fitted to sizes: the fit recovers the one that sizes were drawn from, with correct distances."""
 
 import json
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_the_backbones_law_has_both_published_percentiles() -> None:
 
 
 def test_too_few_flows_and_flows_that_are_all_alike_are_refused() -> None:
-    with pytest.raises(TooFewFlowsError, match=r"^99 flows: a fit needs 100 or more"):
+    with pytest.raises(TooFewFlowsError, match=r"^99 flows: a fit needs at least 100"):
         fits(np.arange(1.0, 100.0))
     with pytest.raises(TooFewFlowsError, match=r"^500 flows, all of 1,000 bytes"):
         fits(np.full(500, 1000.0))
@@ -125,6 +125,6 @@ def test_the_command_prints_the_nearest_law_as_a_scenario_has_it(
 def test_the_command_refuses_what_has_no_fit(fullpipe: Fullpipe, tmp_path: Path) -> None:
     few = fullpipe("workload", "fit", _file(tmp_path / "few.parquet", np.arange(1.0, 21.0)))
     assert few.returncode == 2
-    assert "20 flows: a fit needs 100 or more" in few.stderr
+    assert "20 flows: a fit needs at least 100" in few.stderr
     assert "fix: " in few.stderr
     assert fullpipe("workload", "fit", "nothing.parquet").returncode == 2

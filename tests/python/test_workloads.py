@@ -34,7 +34,7 @@ def _scenario(folder: Path, flows: pl.DataFrame | None = None, text: str = TEXT)
 
 
 def _seen() -> pl.DataFrame:
-    """Two flows, the first with a pause, and one without payload; not in order."""
+    """Returns two flows, the first with a pause, and one without payload, in no particular order."""
     ms = 1_000_000
     chunks = [None, [{"at": 0, "bytes": 1_000}, {"at": 300 * ms, "bytes": 500}], None]
     kind = pl.List(pl.Struct({"at": pl.Duration("ns"), "bytes": pl.UInt64}))
@@ -49,7 +49,7 @@ def test_flows_of_a_file_arrive_in_their_order_with_their_pauses(tmp_path: Path)
     transfers = run.trace("transfers")
     assert transfers["start"].to_list() == [0.0, 3.0]
     assert transfers["bytes"].to_list() == [1_500, 20_000]
-    # The second chunk is written after 300 ms, and needs its time on the link and half of the RTT.
+    # The second chunk is written after 300 ms, and takes its transmission time and half an RTT.
     assert transfers["completion"][0] == pytest.approx(0.3 + 0.0005 + 0.010, abs=0.0005)
     assert (transfers["completion"] >= transfers["alone"]).all()
     assert run.workloads[0]["completed"] == 2

@@ -304,7 +304,7 @@ fn what_is_wrong_is_said_with_its_place() {
         "small.toml, scenario with --set path.rrt=35.4422ms, a path of class far: unknown key\n  fix: did you mean path.rtt?",
         "small.toml:22: class: the shares of the classes add up to 1.05, not to 1\n  fix: make the shares of all classes add up to 1",
         "small.toml:18: draw.path.buffer.least = \"5ms\": not a number of packets\n  fix: write a number of packets, like \"10packets\"",
-        "small.toml, scenario with --set path.loss=200%, a path of class far: not below 100%\n  fix: give less than \"100%\"",
+        "small.toml, scenario with --set path.loss=200%, a path of class far: must be below 100%\n  fix: give less than \"100%\"",
         "small.toml:37: arm.old.ccc = \"cubic\": unknown key\n  fix: did you mean cc?",
     ];
     for (error, expected) in errors.iter().zip(expected) {

@@ -1,7 +1,7 @@
 //! Prefetching of the next flows' state into the cache while the current event is handled.
 //!
 //! With ten thousand flows, each event begins with memory that no cache holds. The next events are
-//! known, so their loads can overlap. `docs/notebook/performance.md` has the measured effect.
+//! known, so their loads can overlap. `docs/evidence/performance.md` has the measured effect.
 
 /// Prefetches the cache lines of `value`; changes nothing.
 #[inline]

@@ -380,7 +380,7 @@ fn the_memory_of_a_million_arrivals_is_estimated() {
     let text = "duration = \"900s\"\n[path]\nrate = \"3gbit\"\nrtt = \"20ms\"\nbuffer = \"8bdp\"\n\
                 [[workload]]\nsource = \"mawi-2020-06-10\"\nmodel = \"collapsed\"\nload = 0.73\ncc = \"cubic\"\n";
     let estimate = fullpipe_sim::memory_needed(&scenario(text), TraceLevel::Off).get();
-    // docs/notebook/performance.md has the measured amount.
+    // docs/evidence/performance.md has the measured amount.
     assert!((170_000_000..700_000_000).contains(&estimate), "{estimate}");
 }
 

@@ -1,4 +1,4 @@
-"""`fullpipe fleet ingest`: reads, says how far it is, and what came of it."""
+"""`fullpipe fleet ingest`: reads files, shows progress, and prints a summary."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ingest(
     anonymize: Path | None,
     as_json: bool,
 ) -> bool:
-    """Reads files into a fleet directory; gives whether every file could be read to its end.
+    """Reads files into a fleet directory; returns whether every file was read to its end.
 
     Raises:
         ScenarioError: When an option is wrong.
@@ -53,7 +53,7 @@ def ingest(
     found = streams(given, own_hosts="hostname" in (of_log or ()))
     if not found:
         raise refusal(
-            "nothing to read",
+            "no input files given",
             "name an arm, like --arm 'cubic=hosts/{host}/*.ss'",
             place="fleet ingest",
         )
@@ -62,7 +62,7 @@ def ingest(
     work = Ingest(out, found, Options(samples, log_format, tuple(keep), key), command_line())
     where = lambda: f"after {work.done / 1e6:,.0f} of {work.total / 1e6:,.0f} MB"  # noqa: E731
     with (
-        stoppable(where, f"what is committed is in {out}, and the same command goes on from there"),
+        stoppable(where, f"committed rows are in {out}; run the same command to resume"),
         reading() as bar,
     ):
         task = bar.add_task("reading", total=work.total)
@@ -83,10 +83,10 @@ def ingest(
 
 
 def _variables(log_format: str) -> list[str]:
-    """The variables of a log_format of nginx.
+    """Returns the variables of an nginx `log_format`.
 
     Raises:
-        ScenarioError: When it can't be read.
+        ScenarioError: When the format can't be parsed.
     """
     try:
         return _core.fleet_variables(log_format)
@@ -96,25 +96,27 @@ def _variables(log_format: str) -> list[str]:
 
 
 def _key(file: Path) -> bytes:
-    """The key in a file, which is made if it is not there.
+    """Reads the key in a file, and creates the file with a random key if it does not exist.
 
     Raises:
-        ScenarioError: When it is no key.
-        OSError: When it can't be read or made.
+        ScenarioError: When the file holds no valid key.
+        OSError: When the file can't be read or created.
     """
     if not file.exists():
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="ascii") as made:
             made.write(secrets.token_hex(_KEY_BYTES) + "\n")
-        print(f"made the key {file}: who has it can find out whose an address is", file=sys.stderr)
+        print(
+            f"created the key {file}: anyone who has it can recover the addresses", file=sys.stderr
+        )
     try:
         key = bytes.fromhex(file.read_text(encoding="ascii"))
     except ValueError:
         key = b""
     if len(key) != _KEY_BYTES:
         raise refusal(
-            f"a key is {2 * _KEY_BYTES} hexadecimal digits",
-            "name a file that is not there, and one is made",
+            f"a key must be {2 * _KEY_BYTES} hexadecimal digits",
+            "name a file that does not exist, and a key is created there",
             place=f"--anonymize {file}",
         )
     return key

@@ -1,4 +1,4 @@
-"""The columns that follow from others, each computed here and nowhere else."""
+"""Derived columns of the fleet tables. Each is computed only here."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _TYPES = {
 
 
 def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
-    """A frame as a table of a fleet directory has it: every column, of its type, in order, with those that are derived.
+    """Returns a frame with a fleet table's columns: all of them, typed, in order, with derived ones.
 
     Args:
-        frame: Columns of :data:`fullpipe.fleet.schema.TABLES`; those that are missing will be null. What is derived is
-            computed, whether it is there or not.
-        table: Which.
+        frame: Columns of :data:`fullpipe.fleet.schema.TABLES`. Missing columns become null. Derived
+            columns are always recomputed.
+        table: Name of the table.
 
     Raises:
-        ValueError: When the frame has a column that the table has not.
+        ValueError: When the frame has a column that the table lacks.
     """
     columns = TABLES[table]
     more = set(frame.columns) - {column.name for column in columns}
     if more:
-        raise ValueError(f"a fleet's {table} have no {', '.join(sorted(more))}")
+        raise ValueError(f"the fleet table {table} has no column {', '.join(sorted(more))}")
     given = [
         pl.col(column.name).cast(_TYPES[column.kind])
         if column.name in frame.columns
@@ -38,7 +38,7 @@ def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
         if not column.derived
     ]
     derived = {name: expression.alias(name) for name, expression in _DERIVED[table].items()}
-    # Some are made of others that are derived.
+    # The columns in _SECOND depend on other derived columns.
     first = frame.select(given).with_columns(
         derived[name] for name in derived if name not in _SECOND
     )
@@ -48,17 +48,17 @@ def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
 
 
 def types(table: str) -> pl.Schema:
-    """The columns of a table and their types."""
+    """Returns the columns of a table with their types."""
     return pl.Schema({column.name: _TYPES[column.kind] for column in TABLES[table]})
 
 
 def _share(part: str, whole: pl.Expr) -> pl.Expr:
-    """None where there is nothing to be a share of."""
+    """Returns part / whole, or null where the whole is zero."""
     return pl.when(whole > 0).then(pl.col(part) / whole)
 
 
 _OF_FIELDS = {
-    # Kernels since 4.19 count bytes. A retransmission there may be of a part of a segment.
+    # Kernels since 4.19 count bytes, and may retransmit a part of a segment.
     "loss": pl.coalesce(
         _share("bytes_retrans", pl.col("bytes_sent")),
         _share("retrans_total_packets", pl.col("data_segs_out")),
@@ -76,7 +76,7 @@ _OF_FIELDS = {
     "spurious": pl.when(pl.col("retrans_total_packets") > 0).then(
         (pl.col("dsack_dups") / pl.col("retrans_total_packets")).clip(upper_bound=1.0)
     ),
-    # Not as integers: they would wrap around where the numbers are damaged.
+    # Computed as a float: with damaged input an integer product could wrap around.
     "inflight_bytes": (pl.col("unacked_packets").cast(pl.Float64) * pl.col("mss_bytes")).cast(
         pl.Int64, strict=False
     ),

@@ -1,4 +1,4 @@
-"""Text of many hosts into a fleet directory: hosts side by side, each from where it was left."""
+"""Reads text files of many hosts into a fleet directory: hosts in parallel, each resumable."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from fullpipe.fleet.sources import Stream
 
 FORMAT = 1
-# Rows of a file: what is read in some seconds, and fits into memory for each of the threads.
+# Rows per Parquet file: a few seconds of reading, small enough to keep in memory for each thread.
 _ROWS = 65_536
 _BYTES = 8 << 20
-# What is read is committed no sooner than this, but at the end: many small files become few large
-# ones.
+# A commit waits until this much time has passed or this many bytes are read (or all files are), so
+# that many small input files become few large output files.
 _COMMIT_S = 10.0
 _COMMIT_BYTES = 256 << 20
 _NO_TIME = np.iinfo(np.int64).min
@@ -41,13 +41,13 @@ _QUOTED = 100
 
 @dataclass(frozen=True)
 class Options:
-    """How text becomes rows.
+    """Options that decide how text becomes rows.
 
     Attributes:
         samples: Whether each sample of a connection becomes a row.
-        log_format: Of nginx's logs.
-        keep: Further variables of them.
-        key: 16 bytes, with which addresses become tokens.
+        log_format: The `log_format` of the nginx logs.
+        keep: Further log variables to store.
+        key: 16 bytes with which addresses are turned into tokens; `None` to store addresses.
     """
 
     samples: bool = False
@@ -56,7 +56,7 @@ class Options:
     key: bytes | None = None
 
     def described(self) -> dict[str, Any]:
-        """As JSON; of the key only what tells it from others."""
+        """Returns the options for JSON, with a short hash of the key instead of the key."""
         key = blake2b(self.key, digest_size=4).hexdigest() if self.key else None
         return {
             "samples": self.samples,
@@ -68,14 +68,14 @@ class Options:
 
 @dataclass
 class Progress:
-    """How far one host is, as it is kept between two files.
+    """Progress of one host, saved at each commit.
 
     Attributes:
-        files: Path, size and what was wrong with each that has been read.
-        commit: The number of the next commit, in the names of its files.
-        state: What the reader needs to go on.
-        bad: Bad lines, quoted.
-        counts: What has been read.
+        files: Path and size of each file read so far, and the error if one occurred.
+        commit: Number of the next commit, which is part of its files' names.
+        state: State that the reader needs to resume.
+        bad: Quoted bad lines.
+        counts: Numbers of items read.
     """
 
     files: list[dict[str, Any]] = field(default_factory=list)
@@ -89,19 +89,19 @@ class Ingest:
     """Fills a fleet directory.
 
     Attributes:
-        done: Bytes of files that have been read, by this or an earlier run.
-        total: Bytes of all files.
-        skipped: Those of them that an earlier run had read.
+        done: Bytes of input read so far, by this or an earlier run.
+        total: Bytes of all input files.
+        skipped: Bytes of input that an earlier run had read.
     """
 
     def __init__(
         self, directory: Path, streams: Sequence[Stream], options: Options, command: str
     ) -> None:
-        """Opens a directory, or makes it.
+        """Opens a directory, or creates it.
 
         Raises:
-            FileExistsError: When there is something else, or what was made with other options.
-            OSError: When it can't be written.
+            FileExistsError: When the directory holds something else, or was made with other options.
+            OSError: When the directory can't be written.
         """
         self.directory, self.streams, self.options = directory, streams, options
         self._kept = directory / ".progress"
@@ -114,7 +114,7 @@ class Ingest:
         if not about.exists():
             if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
                 raise FileExistsError(
-                    f"{directory} is there, and no fleet directory; name a new one"
+                    f"{directory} exists and is not a fleet directory; name a new one"
                 )
         else:
             self._check(json.loads(about.read_text(encoding="utf-8")))
@@ -138,7 +138,7 @@ class Ingest:
                 "--anonymize" if key == "key" else f"--{key.replace('_', '-')}" for key in differ
             )
             raise FileExistsError(
-                f"{self.directory} was made with another {what}; name a new directory, or say the same again"
+                f"{self.directory} was made with a different {what}; name a new directory, or use the same options"
             )
         ours = {(stream.kind, stream.arm, stream.host) for stream in self.streams}
         self._others = [
@@ -156,18 +156,18 @@ class Ingest:
             for file in stream.files:
                 if str(file) == read["path"] and file.stat().st_size != read["bytes"]:
                     raise refusal(
-                        f"it was {read['bytes']:,} bytes when it was read, and is {file.stat().st_size:,} now",
-                        "read files that are complete, as rotation leaves them; or name a new directory",
+                        f"the file had {read['bytes']:,} bytes when it was read, and has {file.stat().st_size:,} now",
+                        "read only complete (rotated) files, or name a new directory",
                         place=str(file),
                     )
         return progress
 
     def run(self, show: Callable[[], None] = lambda: None, threads: int | None = None) -> None:
-        """Reads what has not been read.
+        """Reads all files that have not been read yet.
 
         Args:
-            show: Called some times a second.
-            threads: Hosts side by side; a core each if not given.
+            show: Called a few times a second.
+            threads: Number of hosts read in parallel; `None` for the number of cores.
 
         Raises:
             OSError: When something can't be read or written.
@@ -201,7 +201,7 @@ class Ingest:
             raise FileExistsError(
                 f"{self.directory} was made by another version of fullpipe; name a new directory"
             )
-        # Of a run that was ended between two commits, and what was not complete then.
+        # An interrupted run may have left rows after its last commit, and rows of open connections.
         self._remove(stream, progress.commit)
         with _Behind(lambda tables, part: self._write(stream, tables, part)) as writing:
             self._read_files(progress, reader, files, stream, writing)
@@ -226,10 +226,10 @@ class Ingest:
                     return
                 try:
                     more = reader.read(_ROWS, _BYTES)
-                except OSError as error:  # cut off in the middle; what was there has been read
+                except OSError as error:  # truncated file; everything before the cut has been read
                     trouble, more = str(error), False
-                # What has been added since the end was read is not of it. What is damaged is not
-                # read to its end.
+                # The reader's position excludes bytes appended since the end was reached. A
+                # damaged file has no such position: its size counts.
                 position = file.stat().st_size if trouble else reader.position
                 with self._lock:
                     self.done += position - at
@@ -266,7 +266,7 @@ class Ingest:
                 return _core.FleetReader.histograms(options.key is not None)
 
     def _remove(self, stream: Stream, commit: int) -> None:
-        """Removes what is not committed."""
+        """Removes files of a host that are not part of a commit."""
         for path in self.directory.glob(f"*/arm=*/day=*/{stream.key}-*.parquet"):
             number = path.name.split("-")[1].removesuffix(".parquet")
             if number == "open" or int(number) >= commit:
@@ -279,7 +279,7 @@ class Ingest:
             frame = pl.DataFrame([_series(name, column) for name, column in columns.items()])
             if stream.arm:
                 whose = {"arm": pl.lit(stream.arm), "host": pl.lit(stream.host)}
-                if "host" in frame.columns:  # a log may say it itself
+                if "host" in frame.columns:  # a log line may name its host
                     whose["host"] = pl.coalesce("host", pl.lit(stream.host))
                 frame = frame.with_columns(**whose)
             else:
@@ -295,7 +295,7 @@ class Ingest:
                 progress.bad.append({"file": str(file), "line": line, "why": why, "text": text})
 
     def summary(self) -> list[dict[str, Any]]:
-        """What was read of each host."""
+        """Returns files, counts and bad lines of each host."""
         return [
             {
                 "kind": stream.kind,
@@ -322,7 +322,7 @@ class Ingest:
 
 
 class _Behind:
-    """Writes on a thread of its own while its caller reads on; whoever has more to write waits for what was before."""
+    """Writes on a separate thread while the caller reads on; a write waits for the one before it."""
 
     def __init__(self, write: Callable[[_core._FleetTables, str], None]) -> None:
         self._do = write
@@ -330,12 +330,12 @@ class _Behind:
         self._doing: Future[None] | None = None
 
     def write(self, tables: _core._FleetTables, part: str) -> None:
-        """Raises what the one before raised."""
+        """Starts writing; raises what the previous write raised."""
         self.wait()
         self._doing = self._pool.submit(self._do, tables, part)
 
     def wait(self) -> None:
-        """Until all is written; raises what that raised."""
+        """Waits until all is written; raises what writing raised."""
         doing, self._doing = self._doing, None
         if doing:
             doing.result()
@@ -347,7 +347,7 @@ class _Behind:
         self._pool.shutdown()
 
 
-def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the forms of _FleetTables)
+def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (a column of _FleetTables)
     if isinstance(column, tuple):
         codes, labels = column
         numbers = pl.Series(codes).replace(_NO_LABEL, None)
@@ -366,4 +366,4 @@ def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the f
 def _write_json(path: Path, value: object) -> None:
     aside = path.with_name(f".{path.name}")
     aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(aside, path)  # noqa: PTH105  (also where it exists, on every system)
+    os.replace(aside, path)  # noqa: PTH105  (replaces an existing file on every system)

@@ -1,4 +1,4 @@
-"""The report of a fleet directory: its arms, compared."""
+"""The report of a fleet directory: a comparison of its arms."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from fullpipe.report.model import Report
 
 _FILES = ("ingest.json", "simulate.json", "connections", "requests", "counters")
-"""What a fleet directory has one of: who filled it, or a table."""
+"""A fleet directory has at least one of these: a description of its origin, or a table."""
 
 
 def is_fleet(directory: Path) -> bool:
-    """Whether a directory is a fleet's."""
+    """Returns whether a directory is a fleet directory."""
     return any((directory / each).exists() for each in _FILES)
 
 
 def build(directory: Path) -> Report:
-    """Compares the arms.
+    """Builds a report that compares the arms.
 
     Raises:
-        ScenarioError: When they can't be compared.
+        ScenarioError: When the arms can't be compared.
     """
     from fullpipe.fleet.compare.analysis import analyze
     from fullpipe.fleet.compare.options import CompareOptions

@@ -1,4 +1,4 @@
-"""`fullpipe fleet sample`: what a live host's kernel says of its connections, in files that `ingest` reads."""
+"""`fullpipe fleet sample`: records a live host's TCP connections in files that `ingest` reads."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from ipaddress import IPv4Address, IPv6Address
 
-# No more than this share of one core, whatever the interval: with very many connections samples
-# come later.
+# Sampling uses at most this share of one core. With very many connections, samples are taken less
+# often than the interval asks for.
 MOST_CPU = 0.05
 _COUNTERS = ("/proc/net/snmp", "/proc/net/netstat", "/proc/stat")
 _COUNTED = (b"Tcp:", b"TcpExt:", b"cpu ")
@@ -27,7 +27,7 @@ _COUNTED = (b"Tcp:", b"TcpExt:", b"cpu ")
 
 @dataclass(frozen=True)
 class Filter:
-    """Which connections, as the options say it."""
+    """Selection of connections, as given by the options."""
 
     states: Sequence[str] = ()
     sport: str | None = None
@@ -36,14 +36,14 @@ class Filter:
     dst: str | None = None
 
     def sampler(self) -> _core.FleetSampler:
-        """Opens one.
+        """Opens a sampler of the selected connections.
 
         Raises:
             ScenarioError: When an option is wrong.
             OSError: When the kernel has no sock_diag.
         """
         if not hasattr(_core, "FleetSampler"):
-            raise refusal("needs Linux", "sample on a host that runs it", place="fleet sample")
+            raise refusal("needs Linux", "sample on a Linux host", place="fleet sample")
         sport, dport = _ports("--sport", self.sport), _ports("--dport", self.dport)
         src, dst = _net("--src", self.src), _net("--dst", self.dst)
         try:
@@ -51,7 +51,7 @@ class Filter:
         except ValueError as error:
             raise refusal(
                 "no such state",
-                f"those of the kernel are {error}",
+                f"the kernel's states are {error}",
                 place=f"--state {','.join(self.states)}",
             ) from None
 
@@ -78,7 +78,9 @@ def _net(option: str, text: str | None) -> tuple[IPv4Address | IPv6Address, int]
         net = ipaddress.ip_network(text, strict=False)
     except ValueError:
         raise refusal(
-            "no network", "write 10.0.0.0/8, 2001:db8::/32 or an address", place=f"{option} {text}"
+            "not a network",
+            "write 10.0.0.0/8, 2001:db8::/32 or an address",
+            place=f"{option} {text}",
         ) from None
     return net.network_address, net.prefixlen
 
@@ -92,7 +94,7 @@ def sample(
     keep: int | None,
     count: int | None,
 ) -> None:
-    """Writes a listing every so often, until it is interrupted or `count` are there.
+    """Writes a listing every `interval_s`, until it is interrupted or has written `count` of them.
 
     Raises:
         ScenarioError: When an option is wrong.
@@ -100,17 +102,17 @@ def sample(
     """
     sampler = chosen.sampler()
     out.mkdir(parents=True, exist_ok=True)
-    # of one that was killed: what is in it can be read until there
+    # A process that was killed left these files; they can be read up to the point where they end.
     for leftover in out.glob("*.part"):
         leftover.rename(leftover.with_suffix(""))
     samples, slow = 0, False
     spent_s = cost_s = 0.0
     begun = last = time.monotonic()
     with (
-        stoppable(lambda: f"after {samples:,} samples", f"they are in {out}"),
+        stoppable(lambda: f"after {samples:,} samples", f"the samples are in {out}"),
         Files(out, rotate_s, keep) as files,
     ):
-        print(f"sampling every {interval_s:g} s into {out}; Ctrl-C ends it", file=sys.stderr)
+        print(f"sampling every {interval_s:g} s into {out}; Ctrl-C stops", file=sys.stderr)
         while count is None or samples < count:
             if samples:
                 due = max(interval_s, cost_s / MOST_CPU)
@@ -128,8 +130,8 @@ def sample(
             if cost_s / MOST_CPU > interval_s and not slow:
                 slow = True
                 print(
-                    f"{sockets:,} connections take {cost_s:.2f} s of processor time: samples come every "
-                    f"{cost_s / MOST_CPU:.1f} s or so, {MOST_CPU:.0%} of a core",
+                    f"a sample of {sockets:,} connections takes {cost_s:.2f} s of processor time: sampling about every "
+                    f"{cost_s / MOST_CPU:.1f} s, to use at most {MOST_CPU:.0%} of a core",
                     file=sys.stderr,
                 )
     share = spent_s / max(time.monotonic() - begun, 1e-9)
@@ -140,20 +142,20 @@ def sample(
 
 
 def _counters(now: float) -> bytes:
-    """TCP's counters of the host, and its processor times."""
+    """Returns the host's TCP counters and processor times."""
     lines = [f"@{now:.6f}".encode()]
     for file in _COUNTERS:
         try:
             lines += [
                 line for line in Path(file).read_bytes().splitlines() if line.startswith(_COUNTED)
             ]
-        except OSError:  # not everywhere may each be read
+        except OSError:  # some systems don't permit reading all of them
             continue
     return b"\n".join(lines) + b"\n"
 
 
 class Files:
-    """The files that are being written; a name without `.part` is of one that is complete."""
+    """The files that are being written; `.part` at the end of a name marks an incomplete file."""
 
     def __init__(self, out: Path, rotate_s: float, keep: int | None) -> None:
         self._out, self._rotate_s, self._keep = out, rotate_s, keep
@@ -162,18 +164,18 @@ class Files:
         self._until = 0.0
 
     def write(self, now: float, *texts: bytes) -> None:
-        """Adds a sample to the sockets' file and to that of the counters."""
+        """Adds a sample to the file of sockets and to the file of counters."""
         if now >= self._until:
             self._close()
-            # Files of all hosts change at the same times.
+            # All hosts rotate their files at the same times.
             self._until = (now // self._rotate_s + 1) * self._rotate_s
             stamp = f"{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}"
             self._paths = [self._out / f"{stamp}.{kind}.gz.part" for kind in ("ss", "snmp")]
-            # Level 1: four times as fast as the usual one, and a fifth larger.
+            # Level 1 is four times as fast as the default level; files are a fifth larger.
             self._open = [gzip.GzipFile(path, "wb", compresslevel=1) for path in self._paths]
         for file, text in zip(self._open, texts, strict=True):
             file.write(text)
-            file.flush()  # whoever is killed loses no sample
+            file.flush()  # a killed process loses no sample
 
     def _close(self) -> None:
         for file, path in zip(self._open, self._paths, strict=True):

@@ -1,4 +1,4 @@
-"""Prints what `fullpipe fleet ingest` has read."""
+"""Prints the summary of `fullpipe fleet ingest`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fullpipe.fleet.ingest import Ingest
 
-# What is counted of each kind, and what is worth a column.
+# The counts of each kind of file, with their names in the table.
 _COLUMNS: dict[str, list[tuple[str, str]]] = {
     "ss": [("connections", "connections"), ("samples", "samples")],
     "nginx": [("requests", "requests")],
@@ -22,13 +22,13 @@ _COLUMNS: dict[str, list[tuple[str, str]]] = {
 
 
 def show(summary: Sequence[dict[str, Any]], console: Console) -> None:
-    """Prints a line an arm and kind of file."""
+    """Prints a line for each arm and kind of file."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("arm", no_wrap=True)
-    table.add_column("of")
+    table.add_column("kind")
     for name in ("hosts", "files", "MB", "rows", "samples", "bad lines"):
         table.add_column(name, justify="right")
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -54,18 +54,18 @@ def show(summary: Sequence[dict[str, Any]], console: Console) -> None:
 
 
 def facts(work: Ingest, seconds: float, out: Path, console: Console) -> None:
-    """Prints how much was read, in what time, and where it is."""
+    """Prints the amount of text read, the time taken, and the output directory."""
     text = sum(source["counts"].get("bytes", 0) for source in work.summary())
     line = f"{text / 1e6:,.1f} MB of text in {seconds:.1f} s"
     if work.skipped:
-        line = f"{(work.total - work.skipped) / 1e6:,.1f} MB of files read in {seconds:.1f} s, the rest was there"
+        line = f"{(work.total - work.skipped) / 1e6:,.1f} MB of files in {seconds:.1f} s; the rest was read earlier"
     console.print(f"{line} · {out}", markup=False, soft_wrap=True)
 
 
 def warn(
     summary: Sequence[dict[str, Any]], variables: Sequence[str] | None, console: Console
 ) -> None:
-    """Prints what spoils the data, a line each."""
+    """Prints a line for each problem in the data."""
 
     def say(text: str) -> None:
         console.print(text, style="yellow", markup=False, soft_wrap=True)
@@ -80,17 +80,17 @@ def warn(
         (
             "ss",
             "untimed",
-            "samples have no time in their file: that of its name or its last change stands for it",
+            "samples have no time in their file: the time in its name, or of its last change, is used",
         ),
         (
             "ss",
             "backwards",
-            "samples are older than the one before: are two hosts in one folder? Write {host}",
+            "samples are older than the one before: does a folder have files of two hosts? Write {host}",
         ),
         (
             "snmp",
             "resets",
-            "readings are below the one before: was the host started again, or are two in one folder?",
+            "readings are below the one before: did the host restart, or does a folder have two hosts?",
         ),
     ):
         count = sum(source["counts"].get(key, 0) for source in summary if source["kind"] == kind)
@@ -103,7 +103,7 @@ def warn(
         if source["counts"].get("bad") and not source["counts"].get("requests")
     ]:
         say(
-            f"of {len(unread)} of {len(logs)} hosts' logs no line fits --log-format: there are no requests of them"
+            f"no line matches --log-format in the logs of {len(unread)} of {len(logs)} hosts: they have no requests"
         )
     if variables and not {"request_time"} & set(variables):
         say("the log has no $request_time: requests will have no throughput")

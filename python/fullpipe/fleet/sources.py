@@ -1,4 +1,4 @@
-"""Which files are read, in which order, and whose they are."""
+"""Finds the input files, their order, and the host and arm that each belongs to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Kind = Literal["ss", "nginx", "snmp", "hist"]
-# The option that names each.
+# The option that names files of each kind.
 OPTION: dict[Kind, str] = {"ss": "--arm", "nginx": "--nginx", "snmp": "--snmp", "hist": "--hist"}
 _ARM = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", re.DOTALL)
 _HOST = "{host}"
@@ -24,13 +24,13 @@ _HOST = "{host}"
 
 @dataclass(frozen=True)
 class Stream:
-    """What one host wrote of one kind: files, in order of time.
+    """The files of one kind from one host, in order of time.
 
     Attributes:
-        kind: What they are.
-        arm: What the host belongs to; empty where each line says its own host.
-        host: Its name.
-        files: Of it.
+        kind: Kind of the files.
+        arm: Arm of the host; empty where each line names its own host.
+        host: Name of the host.
+        files: The files.
     """
 
     kind: Kind
@@ -40,14 +40,14 @@ class Stream:
 
     @property
     def key(self) -> str:
-        """Of the names of files that are made of it."""
+        """Prefix of the names of the files made from this stream."""
         return blake2b(
             "\0".join((self.kind, self.arm, self.host)).encode(), digest_size=6
         ).hexdigest()
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name of the stream in messages."""
         return f"{self.arm or '?'}/{self.host}, {self.kind}"
 
 
@@ -55,12 +55,12 @@ def streams(given: dict[Kind, Sequence[str]], own_hosts: bool = False) -> list[S
     """Finds the files of each option.
 
     Args:
-        given: By kind, values like `cubic=hosts/{host}/*.ss`. Only that of `ss` needs an arm:
-            others belong to that of their host.
-        own_hosts: Whether the lines of nginx's logs say their host.
+        given: By kind, values like `cubic=hosts/{host}/*.ss`. Only values for `ss` need an arm:
+                files of other kinds belong to the arm of their host.
+        own_hosts: Whether each line of the nginx logs names its host.
 
     Raises:
-        ScenarioError: When an option is wrong, or no file is there.
+        ScenarioError: When an option is wrong, or a pattern matches no file.
     """
     found: dict[tuple[Kind, str, str], list[Path]] = {}
     of_host: dict[str, set[str]] = {}
@@ -80,21 +80,21 @@ def streams(given: dict[Kind, Sequence[str]], own_hosts: bool = False) -> list[S
 
 
 def _files(kind: Kind, value: str) -> tuple[str, list[tuple[str, Path]]]:
-    """The arm of `ARM=PATTERN`, or none, and the files with their hosts."""
+    """Splits `ARM=PATTERN`; returns the arm, or an empty text, and the files with their hosts."""
     option = OPTION[kind]
     split = _ARM.fullmatch(value)
     arm, pattern = (split[1], split[2]) if split else ("", value)
     if kind == "ss" and not arm:
         raise refusal(
-            "an arm needs a name, of letters, digits and ._+-",
+            "an arm needs a name made of letters, digits and ._+-",
             f"write {option} 'cubic={value.partition('=')[2] or value}'",
             place=f"{option} {value}",
         )
     assert not arm or is_name(arm)
     if pattern.count(_HOST) > 1:
         raise refusal(
-            f"{_HOST} stands in it twice",
-            "write it once, and * elsewhere",
+            f"{_HOST} occurs twice",
+            f"write {_HOST} once, and * elsewhere",
             place=f"{option} {value}",
         )
     path = Path(pattern.replace(_HOST, "*"))
@@ -108,18 +108,18 @@ def _files(kind: Kind, value: str) -> tuple[str, list[tuple[str, Path]]]:
         what = "no such file" if (root / Path(*parts)).exists() or not parts else "no file matches"
         if (root / Path(*parts)).is_dir():
             raise refusal(
-                "it is a folder", f"name its files, like {pattern}/*", place=f"{option} {value}"
+                "this is a folder", f"name its files, like {pattern}/*", place=f"{option} {value}"
             )
         raise refusal(
             what,
-            "put the pattern into quotes; * is any part of a name, ** any folders",
+            "quote the pattern; * matches any part of a name, ** any folders",
             place=f"{option} {value}",
         )
     return arm, [(_host(pattern, file), file) for file in matches]
 
 
 def _host(pattern: str, file: Path) -> str:
-    """What `{host}` stands for in a file's path; without it, the name of its folder."""
+    """Returns the part of the path that `{host}` matches; without `{host}`, the name of the folder."""
     if _HOST not in pattern:
         return file.resolve().parent.name or "."
     pieces = (
@@ -142,18 +142,18 @@ def _arm_of(kind: Kind, value: str, host: str, of_host: dict[str, set[str]]) -> 
         return next(iter(arms))
     known = ", ".join(sorted(of_host)) or "none"
     why = (
-        f"host {host} is in no arm; those of --arm are {known}"
+        f"host {host} is in no arm; the hosts of --arm are {known}"
         if not arms
         else f"host {host} is in {len(arms)} arms: {', '.join(sorted(arms))}"
     )
     raise refusal(
         why,
-        f"say which: {OPTION[kind]} 'ARM={value}', or where the host's name stands: 'logs/{_HOST}/*'",
+        f"name the arm: {OPTION[kind]} 'ARM={value}', or mark the host in the path: 'logs/{_HOST}/*'",
         place=f"{OPTION[kind]} {value}",
     )
 
 
 def _in_order(files: Iterable[Path]) -> tuple[Path, ...]:
-    """By the time at which each begins, and by name."""
+    """Sorts files by the time at which each begins, then by name."""
     unique = dict.fromkeys(files)
     return tuple(sorted(unique, key=lambda file: (_core.fleet_begin(file), str(file))))

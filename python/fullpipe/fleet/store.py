@@ -1,4 +1,4 @@
-"""A fleet directory: tables of Parquet files, a folder an arm and a day, beside `ingest.json`."""
+"""A fleet directory: `ingest.json`, and tables of Parquet files with a folder per arm and day."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 NO_DAY = "unknown"
 NO_ARM = "unassigned"
-"""Of a line of a log whose host is in no arm, or in several."""
+"""Arm of a log line whose host belongs to no arm, or to several."""
 
 
 def is_name(text: str) -> bool:
-    """Whether it can be an arm's name, which is a folder's, too."""
+    """Returns whether a text can be the name of an arm, which is also a folder's name."""
     return _NAME.fullmatch(text) is not None
 
 
 def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[Path]:
-    """Adds rows to a table: a file `PART.parquet` in the folder of each arm and day, that appears whole or not at all.
+    """Adds rows to a table: a file `PART.parquet` per arm and day, each written atomically.
 
     Args:
-        directory: Of the fleet.
-        table: Of :data:`fullpipe.fleet.schema.TABLES`.
-        frame: As :func:`fullpipe.fleet.derive.conform` takes it.
-        part: What the files are called; those of the same name are replaced.
+        directory: The fleet directory.
+        table: A name in :data:`fullpipe.fleet.schema.TABLES`.
+        frame: Rows, as :func:`fullpipe.fleet.derive.conform` accepts them.
+        part: Name of the files without suffix; existing files of that name are replaced.
 
     Returns:
         The files.
 
     Raises:
-        ValueError: When the frame has a column that the table has not.
-        OSError: When it can't be written.
+        ValueError: When the frame has a column that the table lacks.
+        OSError: When a file can't be written.
     """
     day = pl.col(DAY_OF[table]).dt.strftime("%Y-%m-%d").fill_null(NO_DAY).alias("_day")
     whole = conform(frame, table).with_columns(day)
@@ -55,7 +55,7 @@ def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[P
 
 
 def scan(directory: Path, table: str) -> pl.LazyFrame:
-    """A table, lazily; empty, with all its columns, when the directory has not got it."""
+    """Returns a table lazily; if the directory lacks it, an empty one with all columns."""
     files = sorted((directory / table).glob("arm=*/day=*/[!.]*.parquet"))
     if not files:
         return pl.LazyFrame(schema=types(table))

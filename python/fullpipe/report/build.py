@@ -1,4 +1,4 @@
-"""Makes a report of saved results: which panels there are, in which order."""
+"""Builds a report of saved results from its panels, in order."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def build(directory: Path) -> Report:
     """Reads results and computes everything that a report shows.
 
     Raises:
-        NoResultsError: When there are none.
-        OSError: When they can't be read.
+        NoResultsError: When the directory has no results.
+        OSError: When the results can't be read.
     """
     results = load(directory)
     groups, metrics = values.groups(results), values.metrics(results)

@@ -1,4 +1,4 @@
-"""Fewer points that look the same: MinMaxLTTB (Van Der Donckt et al., 2023), by its authors' tsdownsample."""
+"""Downsampling of lines with MinMaxLTTB (Van Der Donckt et al., 2023), from its authors' tsdownsample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def downsampled(x: Values, y: Values, points: int) -> tuple[Values, Values]:
-    """At most so many of the points, the least and greatest among them; those that are not finite are left out."""
+    """Returns at most `points` of the points, with minima and maxima; drops points that are not finite."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = np.ascontiguousarray(x[known]), np.ascontiguousarray(y[known])
     if len(x) <= points:

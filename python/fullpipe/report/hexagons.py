@@ -1,4 +1,4 @@
-"""A density in hexagons: as SVG for a page, and on an axis of matplotlib for a paper."""
+"""Draws a density in hexagons: as SVG for a page, and with matplotlib for a paper."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _CORNERS = (
     (-1 / 2, 1 / 6),
     (-1 / 2, -1 / 6),
 )
-"""Of a hexagon, in distances of its neighbors."""
+"""Corners of a hexagon, in units of the distance between neighbors."""
 
 
 def density(block: Density) -> str:
-    """The picture, and a line that says what its colors mean."""
+    """Returns the SVG, and a legend of its colors."""
     low_x, high_x, low_y, high_y = block.reach
     width, height = _WIDTH - _LEFT - 10, _HEIGHT - _BELOW - _ABOVE
 
@@ -93,7 +93,7 @@ def density(block: Density) -> str:
 
 
 def paint(panel: Axes, block: Density) -> None:
-    """The same on an axis."""
+    """Draws a density on an axis of matplotlib."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LogNorm
@@ -125,12 +125,12 @@ def paint(panel: Axes, block: Density) -> None:
     panel.spines[["top", "right"]].set_visible(False)
     assert panel.figure is not None
     panel.figure.colorbar(
-        ScalarMappable(norm, "cividis"), ax=panel, label="connections in a hexagon", fraction=0.05
+        ScalarMappable(norm, "cividis"), ax=panel, label="connections per hexagon", fraction=0.05
     )
 
 
 def _levels(counts: Values) -> NDArray[np.int64]:
-    """The color of each, by the logarithm of its count."""
+    """Returns the color level of each hexagon, by the logarithm of its count."""
     most = math.log(max(float(counts.max(initial=1.0)), 2.0))
     return np.asarray(
         np.minimum(np.log(np.maximum(counts, 1)) / most * _LEVELS, _LEVELS - 1), dtype=np.int64
@@ -143,11 +143,11 @@ def _legend(counts: Values) -> str:
     boxes = "".join(
         f'<i style="background:{heat(level / (_LEVELS - 1))[0]}"></i>' for level in range(_LEVELS)
     )
-    return f'<p class="scale"><span>1</span>{boxes}<span>{ends[-1]:,} in a hexagon</span></p>'
+    return f'<p class="scale"><span>1</span>{boxes}<span>{ends[-1]:,} per hexagon</span></p>'
 
 
 def _ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Powers of ten, and what lies between them where there are few."""
+    """Returns powers of ten, with 2 and 5 times these if there are few."""
     between = (1, 2, 5) if high - low < 2.5 else (1,)
     found = [
         math.log10(each) + power

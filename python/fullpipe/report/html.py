@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing else: no network, no server."""
+"""Renders a report as one self-contained page that needs no network and no server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FEW_FINDINGS = 12
 
 
 def page(report: Report) -> str:
-    """The whole page."""
+    """Returns the whole page."""
     charts: list[dict[str, Any]] = []
     body = "".join(
         _section(number, section, charts) for number, section in enumerate(report.sections)
@@ -40,7 +40,7 @@ def page(report: Report) -> str:
         f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts
     )
     data = json.dumps({"charts": charts, "colors": COLORS, "onDark": ON_DARK, "dashes": DASHES})
-    data = data.replace("</", "<\\/")  # what ends a script ends it even in a string
+    data = data.replace("</", "<\\/")  # "</script>" ends a script even inside a string
     return document(
         report.title,
         f"""<a class="skip" href="#summary">To the summary</a>
@@ -60,7 +60,7 @@ def page(report: Report) -> str:
 
 
 def document(title: str, body: str, styles: str) -> str:
-    """A page with everything in it: its content security policy forbids what is not."""
+    """Returns a self-contained page; its content security policy forbids loading anything else."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -80,12 +80,12 @@ def document(title: str, body: str, styles: str) -> str:
 
 
 def asset(name: str) -> str:
-    """A script or a style sheet of the pages."""
+    """Returns a script or style sheet for the pages."""
     return files("fullpipe.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _colors() -> str:
-    """The colors of lines as variables, for what is not drawn by the script."""
+    """Returns the colors of lines as CSS variables, for elements that the script does not draw."""
 
     def names(colors: tuple[str, ...]) -> str:
         return "".join(f"--c{number}:{color};" for number, color in enumerate(colors))
@@ -98,7 +98,7 @@ def _findings(report: Report) -> str:
     first, more = report.findings[:_FEW_FINDINGS], report.findings[_FEW_FINDINGS:]
     rest = f"<details><summary>{len(more)} more</summary>{_list(more)}</details>" if more else ""
     legend = (
-        " ▲ better for the first named, ▼ worse."
+        " ▲: the first-named one is better; ▼: it is worse."
         if any(each.better for each in report.findings)
         else ""
     )
@@ -164,7 +164,8 @@ def _table(table: Table) -> str:
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
     whole = (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}">'
-        f'<table class="sortable"><caption>{escape(table.title)} <span class="hint">(a head sorts)</span></caption>'
+        f'<table class="sortable"><caption>{escape(table.title)} '
+        '<span class="hint">(click a column header to sort)</span></caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     if len(table.rows) <= _FEW_ROWS:
@@ -200,7 +201,7 @@ def _heat(block: Heat) -> str:
                 cells += "<td>–</td>"
         rows += f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
     unit = f", {block.unit}" if block.unit else ""
-    axes = f'<span class="hint">down: {escape(block.row_key)}, across: {escape(block.column_key)}</span>'
+    axes = f'<span class="hint">rows: {escape(block.row_key)}, columns: {escape(block.column_key)}</span>'
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(block.title)}">'
         f'<table class="heat"><caption>{escape(block.title + unit)}<br>{axes}</caption>'
@@ -227,8 +228,8 @@ def _timeline(block: Timeline, charts: list[dict[str, Any]]) -> str:
     places = '<div class="chart"></div>' * panels
     return (
         f'<div class="wide timeline" data-chart="{first}"><p><label>Run <select>{options}</select></label> '
-        '<button type="button" class="reset">Whole time</button></p>'
-        '<p class="note">Drag to zoom, double-click for the whole; with the keyboard, on a chart: + and −, ← and →, 0. '
+        '<button type="button" class="reset">Reset zoom</button></p>'
+        '<p class="note">Drag to zoom, double-click to reset. Keys on a focused chart: + − zoom, ← → move, 0 resets. '
         "All charts of the run zoom together.</p>"
         f'<p><code class="command"></code></p>{places}</div>'
     )
@@ -263,5 +264,5 @@ def _line(line: Line, number: int) -> dict[str, Any]:
 
 
 def _packed(values: Values) -> str:
-    """32-bit floats, little endian, in base64."""
+    """Encodes values as little-endian 32-bit floats in base64."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")

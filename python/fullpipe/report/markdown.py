@@ -1,4 +1,4 @@
-"""A report as Markdown with vector pictures."""
+"""Renders a report as Markdown with vector figures."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def write_markdown(report: Report, directory: Path) -> None:
-    """Writes `report.md` and its pictures into a new directory.
+    """Writes `report.md` and its figures into a new directory.
 
     Raises:
-        OSError: When it can't be written.
+        OSError: When a file can't be written.
     """
     pictures = write_pictures(report, directory, "svg")
     (directory / "report.md").write_text(

@@ -1,4 +1,4 @@
-"""What a report consists of, before it becomes a page, a paper's pictures or Markdown."""
+"""The contents of a report, independent of its form: page, figures for a paper, or Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Number:
-    """A cell that is sorted by its value and shown as text."""
+    """A cell sorted by its value and shown as text."""
 
     value: float | None
     text: str
@@ -34,7 +34,7 @@ Cell = str | Number | Code
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that can be sorted by each column."""
+    """A table whose rows can be sorted by each column."""
 
     title: str
     columns: tuple[str, ...]
@@ -44,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart; all arrays have the shape (points,), NaN is a gap."""
+    """A line of a chart; all arrays have shape (points,), and NaN makes a gap."""
 
     label: str
     x: Values
@@ -52,13 +52,13 @@ class Line:
     low: Values | None = None
     high: Values | None = None
     style: int | None = None
-    """Which color and dash, where that is not the place in the chart: the same flow looks the same everywhere."""
+    """Index of color and dash, if not the line's index: a flow keeps its look in all charts."""
     pale: bool = False
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A chart of lines that can be zoomed."""
+    """A zoomable chart of lines."""
 
     title: str
     x: str
@@ -68,12 +68,12 @@ class Lines:
     note: str = ""
     log_x: bool = False
     log_y: bool = False
-    """On a logarithmic axis all values must be above zero."""
+    """Whether the axis is logarithmic; its values must then be greater than zero."""
 
 
 @dataclass(frozen=True)
 class Heat:
-    """A map of one quantity over two parameters; NaN where nothing was run."""
+    """A heat map of one quantity over two parameters; NaN where there was no run."""
 
     title: str
     unit: str
@@ -84,15 +84,15 @@ class Heat:
     values: Values
     """Shape (rows, columns)."""
     least: float
-    """What the palest color stands for: maps beside each other share their scale."""
+    """Value of the scale's lower end; maps of the same row share one scale."""
     most: float
     row: str
-    """Maps of the same word stand beside each other."""
+    """Key of a row of maps: those with the same key are shown side by side."""
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """The runs of one kind, as points and their ellipse."""
+    """The runs of one contender, as points with their ellipse."""
 
     label: str
     x: list[float]
@@ -102,7 +102,7 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Clouds:
-    """Two quantities against each other. The first axis is turned round: better is up and to the right."""
+    """A scatter plot of two quantities. The x axis is reversed: better is up and to the right."""
 
     title: str
     x: str
@@ -112,23 +112,23 @@ class Clouds:
 
 @dataclass(frozen=True)
 class Density:
-    """Two quantities of so many that only counts in hexagons are kept; both axes are logarithmic."""
+    """Counts of two quantities in hexagons, for data too large for points; both axes are logarithmic."""
 
     title: str
     x: str
     y: str
     middles: tuple[Values, Values]
-    """The decimal logarithms of the hexagons' middles, shape (hexagons,) each."""
+    """Decimal logarithms of the hexagons' centers (x and y), shape (hexagons,) each."""
     counts: Values
-    """Shape (hexagons,)."""
+    """Count of each hexagon, shape (hexagons,)."""
     size: tuple[float, float]
-    """The distance of two middles beside each other, and of two above each other, in decades."""
+    """Horizontal and vertical distance between hexagons, in decades."""
     reach: tuple[float, float, float, float]
-    """The axes' least and greatest x and y, logarithms: pictures beside each other have the same."""
+    """Ends of the axes as logarithms: minimum and maximum x, then y. Figures side by side share them."""
     across: tuple[float, ...] = ()
-    """Lines from left to right, logarithms of y."""
+    """Positions of horizontal lines, as logarithms of y."""
     upright: tuple[float, ...] = ()
-    """Those from below to above, of x."""
+    """Positions of vertical lines, as logarithms of x."""
     note: str = ""
 
 
@@ -143,14 +143,14 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Runs over time, of which a page shows one and lets choose."""
+    """Runs over time; a page shows one at a time, with a selector."""
 
     runs: list[Recorded]
 
 
 @dataclass(frozen=True)
 class Text:
-    """Text as it is: a scenario."""
+    """Preformatted text, such as a scenario."""
 
     title: str
     text: str
@@ -161,7 +161,7 @@ Block = Table | Lines | Heat | Clouds | Density | Timeline | Text
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what is below it."""
+    """A heading with its blocks."""
 
     title: str
     blocks: list[Block]
@@ -174,16 +174,16 @@ class Finding:
 
     text: str
     better: int = 0
-    """1 when it praises its subject, -1 when it blames it."""
+    """1 if the first-named contender is better, -1 if it is worse, else 0."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The whole."""
+    """A whole report."""
 
     title: str
     about: str
-    """What the scenario says of itself."""
+    """Description of the results, such as that of the scenario."""
     facts: list[tuple[str, str]]
     findings: list[Finding]
     findings_note: str

@@ -1,4 +1,4 @@
-"""A report's pictures for a paper, by matplotlib: PNG, vector files, or all with the words as one PDF."""
+"""Draws a report's figures with matplotlib: PNG, vector files, or one PDF with the text, too."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _MOST_TIMELINES = 6
 
 
 def write_pictures(report: Report, directory: Path, ending: str) -> list[tuple[str, str]]:
-    """Writes every picture into a new directory.
+    """Writes every figure into a new directory.
 
     Returns:
-        Section and file name of each, in their order.
+        Section and file name of each figure, in order.
 
     Raises:
-        OSError: When it can't be written.
+        OSError: When a file can't be written.
     """
     directory.mkdir()
     written = []
@@ -61,10 +61,10 @@ def write_pictures(report: Report, directory: Path, ending: str) -> list[tuple[s
 
 
 def write_pdf(report: Report, file: Path) -> None:
-    """Writes summary, tables and pictures as one PDF.
+    """Writes summary, tables and figures as one PDF.
 
     Raises:
-        OSError: When it can't be written.
+        OSError: When the file can't be written.
     """
     with (
         mpl.rc_context(_STYLE),
@@ -82,7 +82,7 @@ def write_pdf(report: Report, file: Path) -> None:
 
 
 def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
-    """Section, name and figure of every picture: charts, maps of a metric together, runs over time."""
+    """Yields section, name and figure of every chart, row of maps, and run over time."""
     for section in report.sections:
         for row, together in groupby(
             section.blocks, key=lambda block: block.row if isinstance(block, Heat) else None
@@ -221,7 +221,7 @@ def _dress(panel: Axes, title: str, x: str, y: str) -> None:
     panel.spines[["top", "right"]].set_visible(False)
 
 
-# Pages of words and tables
+# Pages of text and tables
 
 _PAGE = (8.27, 11.69)  # A4
 
@@ -245,7 +245,7 @@ def _text_pages(report: Report) -> Iterator[Figure]:
 
 
 def _table_pages(table: Table) -> Iterator[Figure]:
-    """The table in pages of so many rows, as small as its widest rows need."""
+    """Yields pages of _ROWS_A_PAGE rows, with a font small enough for the widest rows."""
     cells = [[_said(cell) for cell in row] for row in table.rows]
     heads = ["\n".join(wrap(name, 14)) for name in table.columns]
     lengths = (

@@ -1,4 +1,4 @@
-"""Throughput against delay as SVG: small, sharp in print, in the page's colors."""
+"""Draws throughput against delay as SVG: small, sharp in print, in the page's colors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARKS = ("circle", "square", "diamond", "up", "down", "cross", "plus")
 
 
 def clouds(block: Clouds) -> str:
-    """Points and ellipses; the axis of delays runs from right to left."""
+    """Returns points and ellipses; the axis of delays runs from right to left."""
     around = [point for cloud in block.clouds if cloud.ellipse for point in outline(cloud.ellipse)]
     points = [point for cloud in block.clouds for point in zip(cloud.x, cloud.y, strict=True)]
     x_low, x_high = _widened([x for x, _ in (*around, *points)])
@@ -85,7 +85,7 @@ def _legend(block: Clouds) -> str:
 
 
 def outline(ellipse: Ellipse, steps: int = 72) -> list[tuple[float, float]]:
-    """Points around an ellipse, in its own units: pixels would not keep its angle."""
+    """Returns points of an ellipse in data units, since a transform to pixels changes its angle."""
     cos, sin = math.cos(ellipse.angle), math.sin(ellipse.angle)
     points = []
     for step in range(steps):
@@ -108,7 +108,7 @@ def _widened(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Some five round numbers in between."""
+    """Returns about five round numbers between the limits."""
     exact = (high - low) / 5
     power = 10 ** math.floor(math.log10(exact))
     step = next(each * power for each in (1, 2, 2.5, 5, 10) if each * power >= exact * 0.999)

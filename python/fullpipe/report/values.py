@@ -1,4 +1,4 @@
-"""What panels take from saved results: numbers by point, contender and seed."""
+"""Values that panels take from saved results: numbers by point, contender and seed."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _MOST_LINKS = 3
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one contender at one place.
+    """The runs of one contender with one setting of the other keys.
 
     Attributes:
-        contender: What is compared: an algorithm, or a flow of a run.
-        place: Where: the values of the other keys, in words; empty where nothing else varies.
-        settings: The same as keys and values.
-        point: The number of its point.
-        role: Which flow of the runs it is, or the algorithm of several.
-        values: By metric and seed.
-        runner: What they were run on, where that is one of several: part of the place, too.
+        contender: The subject of comparison: an algorithm, or a flow of a run.
+        place: Setting of the other keys as text; empty if no other key varies.
+        settings: Setting of the other keys, as keys and values.
+        point: Number of the point.
+        role: Identity of the contender within a run: its `[[flow]]` table, flow index or algorithm.
+        values: Values by metric and seed.
+        runner: Name of the runner if there are several; `place` includes it.
     """
 
     contender: str
@@ -47,23 +47,23 @@ class Group:
 
     @property
     def named(self) -> str:
-        """The contender, and where it was run."""
+        """Name of the contender, with the runner if there are several."""
         return f"{self.contender}, {self.runner}" if self.runner else self.contender
 
     def of(self, metric: str) -> list[float]:
-        """The numbers of all seeds."""
+        """Returns the values of all seeds, in order of seed."""
         return [value for _, value in sorted(self.values.get(metric, {}).items())]
 
 
 def metrics(results: Results) -> list[Quantity]:
-    """What the results have any number of: of flows, then of whole runs."""
+    """Returns the metrics for which there is any value: those of flows, then those of whole runs."""
     columns = [name for name in columns_shown("report") if _known(results.rows, name)]
     columns += run_metrics(results)
     return [found for found in map(quantity, columns) if found is not None]
 
 
 def run_metrics(results: Results) -> list[str]:
-    """The columns that belong to a run and not to a flow."""
+    """Returns the columns that belong to a run, not to a flow."""
     several = results.rows["flow_index"].max() != 0
     links = dict.fromkeys(
         name.split(".")[1] for name in results.rows.columns if name.startswith("link.")
@@ -75,17 +75,21 @@ def run_metrics(results: Results) -> list[str]:
         for name in columns_shown("report", links=True)
     ]
     shown = [name for name in shown if _known(results.rows, name)]
-    if _known(results.rows, "queue_delay_s.p95"):  # the flows' own say more
+    if _known(results.rows, "queue_delay_s.p95"):  # the delays by flow are more informative
         shown = [name for name in shown if "queue_delay" not in name]
     return shown
 
 
 def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
-    """The runs of each contender at each place, in the order of points and flows, with these columns or all metrics.
+    """Groups runs by contender and setting, in the order of points and flows.
 
-    Where a sweep varies algorithms, a contender is what it was set to, measured at the flows of that `[[flow]]` (their
-    mean) or at the `[[workload]]`; other flows are contenders beside it. Else each flow of a run is one, or, of more
-    than seven, each algorithm.
+    If a sweep varies the algorithm of a `[[flow]]` or `[[workload]]`, each such algorithm is a contender,
+    measured by the mean of the table's flows; the flows of other tables are further contenders.
+    Otherwise each flow of a run is a contender, or with more than seven flows each algorithm.
+
+    Args:
+        results: The results.
+        columns: Columns to take; empty for all metrics.
     """
     columns = columns or [each.column for each in metrics(results)]
     whole = run_metrics(results)
@@ -101,7 +105,7 @@ def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
         .sort("point", "first", "seed")
     )
     kinds = dict(table.group_by("point").agg(pl.col(by).n_unique()).iter_rows())
-    # What belongs to the run is told once: of the flow whose algorithm varies, or the first.
+    # Metrics of the run are reported for one contender only: the varied algorithm, or the first flow.
     owner = next(iter(_set_by(results).values()), 0) if by == "table" else None
     found: dict[tuple[int, object], Group] = {}
     for row in table.iter_rows(named=True):
@@ -117,7 +121,7 @@ def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
 
 
 def _told_apart(results: Results) -> tuple[pl.DataFrame, str]:
-    """The rows, and the column that tells contenders apart: `table`, `flow_index` or `cc`."""
+    """Returns the rows, and the column that identifies contenders: `table`, `flow_index` or `cc`."""
     if _set_by(results):
         numbers = {
             (number, index): table
@@ -132,7 +136,7 @@ def _told_apart(results: Results) -> tuple[pl.DataFrame, str]:
 
 
 def _tables(results: Results, settings: Mapping[str, str]) -> list[int]:
-    """Which table each row of a point's runs comes from: `[[flow]]`s, `count` counted out, then `[[workload]]`s."""
+    """Returns the table index of each row of a run: `[[flow]]`s repeated `count` times, then `[[workload]]`s."""
     scenario = _scenario(results)
     counts = [
         int(settings.get(f"flow.{number}.count", flow.get("count", 1)))
@@ -143,7 +147,7 @@ def _tables(results: Results, settings: Mapping[str, str]) -> list[int]:
 
 
 def _set_by(results: Results) -> dict[str, int]:
-    """Of each key that was swept and gives an algorithm, to which table."""
+    """Maps each swept key that sets an algorithm to the index of its table."""
     before = {"flow": 0, "workload": len(_scenario(results).get("flow", []))}
     return {axis.key: before[axis.cc_of[0]] + axis.cc_of[1] for axis in results.axes if axis.cc_of}
 
@@ -183,7 +187,7 @@ def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[int, s
         return full
     if len(ccs) == 1:
         (table,) = ccs
-        return several if table == row[by] else f"{full} beside {ccs[table]}"
+        return several if table == row[by] else f"{full} competing with {ccs[table]}"
     return f"{several}, flow {row[by]} of {' / '.join(ccs.values())}"
 
 
@@ -192,7 +196,7 @@ def _known(rows: pl.DataFrame, name: str) -> bool:
 
 
 def shown(quantity: Quantity, value: float) -> str:
-    """A value in the unit in which it is shown, without the unit."""
+    """Formats a value in the display unit of its quantity, without the unit."""
     if not math.isfinite(value):
         return "–"
     scaled = value * quantity.scale
@@ -201,6 +205,6 @@ def shown(quantity: Quantity, value: float) -> str:
 
 
 def titled(quantity: Quantity) -> str:
-    """A quantity with its unit, as the head of a column or an axis."""
+    """Formats a quantity with its unit, for a column header or an axis."""
     words = quantity.words[0].upper() + quantity.words[1:]
     return f"{words}, {quantity.unit}" if quantity.unit else words

@@ -1,4 +1,4 @@
-"""Writes a report beside the results that it is of."""
+"""Writes a report into the directory of its results, or elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """What a report can be."""
+    """Form of a report."""
 
     HTML = "html"
     MD = "md"
@@ -31,16 +31,16 @@ def write_report(
 ) -> Path:
     """Makes a report of saved results.
 
-    A page or PDF is one file. Markdown and PNG are a directory: pictures, and for Markdown
-    `report.md` with vector pictures. A report can be made again at any time, so one that is there
-    in `directory` is replaced; what is at `out` is not.
+    A page or PDF is one file. Markdown and PNG make a directory of figures, for Markdown with
+    `report.md`. A report can be made again at any time, so an existing one in `directory` is replaced;
+    an existing `out` is not.
 
     Args:
-        directory: What a run, a sweep or reproduce has saved; or something else that `build` can read.
-        form: What it shall be.
-        out: Where to; None for `report.html`, `report.pdf`, `report-md/` or `report-png/` in
-            `directory`.
-        build: Makes the report of the directory; None for :func:`fullpipe.report.build.build`.
+        directory: Results saved by `run`, `sweep` or `reproduce`, or other data that `build` can read.
+        form: Form of the report.
+        out: Output file or directory; None for `report.html`, `report.pdf`, `report-md/` or
+            `report-png/` in `directory`.
+        build: Builds the report of the directory; None for :func:`fullpipe.report.build.build`.
 
     Returns:
         The file or directory.
@@ -48,11 +48,11 @@ def write_report(
     Raises:
         NoResultsError: When there are no results.
         FileExistsError: When `out` exists.
-        OSError: When it can't be written.
+        OSError: When a file can't be written.
     """
     target = out or directory / name_of(form)
     if out is not None and out.exists():
-        raise FileExistsError(f"--out {out} exists already; name a new file or directory")
+        raise FileExistsError(f"--out {out} already exists; name a new file or directory")
     return make((build or _of_results)(directory), form, target)
 
 
@@ -63,15 +63,15 @@ def _of_results(directory: Path) -> Report:
 
 
 def name_of(form: Form) -> str:
-    """What a report is usually called."""
+    """Returns the default name of a report."""
     return f"report.{form}" if form in (Form.HTML, Form.PDF) else f"report-{form}"
 
 
 def make(report: Report, form: Form, target: Path) -> Path:
-    """Makes a report whole or not at all, in the place of what is there.
+    """Writes a report atomically; replaces an existing one.
 
     Raises:
-        OSError: When it can't be written.
+        OSError: When a file can't be written.
     """
     aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`[[claim]]`: what a source says about groups of runs, and when ours agrees."""
+"""`[[claim]]`: statements of a source about groups of runs, and when our results agree."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Claim(Statement):
     Attributes:
         measure: One of :data:`fullpipe.reproduce.measures.MEASURES`.
         flow: The flow that is measured, from 0.
-        over: What the runs come to, one of :data:`fullpipe.verdicts.estimate.OVER_RUNS`.
-        compare: How two groups are compared, or "rise" for the steps of a sweep; None for a group
-            by itself.
-        of: The points of one group, or of each of two.
+        over: Statistic over the runs, one of :data:`fullpipe.verdicts.estimate.OVER_RUNS`.
+        compare: Comparison of two groups, or "rise" for the steps of a sweep; None for a single
+            group.
+        of: The points of each group, one group or two.
     """
 
     measure: str
@@ -49,12 +49,12 @@ class Claim(Statement):
 
     @property
     def points(self) -> list[Point]:
-        """All points that it needs runs of."""
+        """All points whose runs the claim needs."""
         return [point for points in self.of for point in points]
 
 
 def judge(claim: Claim, samples: Samples) -> list[Judged[Claim]]:
-    """Compares runs with a claim: one verdict, or one a point when it is about each point of a sweep."""
+    """Compares runs with a claim; returns one verdict, or one per point for a claim on a sweep."""
 
     def values(point: Point) -> list[float]:
         return [each.values[claim.measure, claim.flow] for each in samples[point]]
@@ -83,12 +83,12 @@ def judge(claim: Claim, samples: Samples) -> list[Judged[Claim]]:
 
 
 def skipped(claim: Claim, reason: str) -> Judged[Claim]:
-    """A claim that was not run."""
+    """Returns the verdict on a claim that was not run."""
     return _with(claim, "", Estimate(math.nan), (Verdict.SKIPPED, None, reason))
 
 
 def _judged(claim: Claim, label: str, ours: Estimate) -> Judged[Claim]:
-    """A claim at one point of a sweep, or the whole of it."""
+    """Judges a claim at one point of a sweep, or as a whole."""
     return _with(claim, label, ours, held(ours, claim.within, claim.report))
 
 
@@ -98,10 +98,10 @@ def _with(claim: Claim, label: str, ours: Estimate, came_to: CameTo) -> Judged[C
 
 
 def read_claims(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tuple[Claim, ...]:
-    """The claims of a file, those of a case together.
+    """Reads the claims of a file, grouped by case.
 
     Raises:
-        PublishedError: When one is wrong.
+        PublishedError: When a claim is invalid.
     """
     read = _Claims(reader, groups)
     tables = reader.tables(raw.get("claim", []), "claim")
@@ -115,7 +115,7 @@ def read_claims(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tupl
 
 
 def _single(reader: Reader, table: Table) -> list[Table]:
-    """A claim by itself, or each of those that are the same for several cases: `of = { CASE = ["group"], … }`."""
+    """Expands a claim that is given for several cases: `of = { CASE = ["group"], … }`."""
     of = table.get("of")
     if not isinstance(of, dict):
         return [table]
@@ -123,8 +123,8 @@ def _single(reader: Reader, table: Table) -> list[Table]:
         reader.refuse(
             "claim.case",
             table["case"],
-            "is named in of, too",
-            'leave it out: of = { CASE = ["group"] }',
+            "is already named in of",
+            'omit the key: of = { CASE = ["group"] }',
         )
     return [{**table, "case": case, "of": groups} for case, groups in of.items()]
 
@@ -159,7 +159,7 @@ class _Claims:
         return claim
 
     def _check(self, claim: Claim, keys: Table, where: str) -> None:
-        """What one key says has to fit to the others."""
+        """Checks the keys for consistency with each other."""
         two = claim.compare in COMPARE
         if len(claim.of) != 1 + two:
             problem = f"has {len(claim.of)} groups"
@@ -167,9 +167,9 @@ class _Claims:
             self.reader.refuse(f"{where}.of", keys["of"], problem, fix)
         sizes = {len(points) for points in claim.of} - {1}
         if len(sizes) > 1:
-            fix = "let both have the same points, or name one: group: label"
+            fix = "give both the same points, or name a single point as group: label"
             self.reader.refuse(
-                f"{where}.of", keys["of"], "one sweep has more points than the other", fix
+                f"{where}.of", keys["of"], "the sweeps have different numbers of points", fix
             )
         if claim.compare == "rise" and not sizes:
             self.reader.refuse(
@@ -183,7 +183,7 @@ class _Claims:
                     f"{where}.flow", claim.flow + 1, f"{point.name} has no such flow", fix
                 )
             if claim.measure in OF_WORKLOADS and not scenario.workloads:
-                fix = "name a group that has one"
+                fix = "name a group with a workload"
                 self.reader.refuse(
                     f"{where}.measure", claim.measure, f"{point.name} has no workload", fix
                 )
@@ -193,7 +193,7 @@ class _Claims:
                     f"{where}.measure", claim.measure, f"needs a trace of {point.group}", fix
                 )
         if claim.compare in _PAIRED and len({point.seeds for point in claim.points}) != 1:
-            fix = "give both groups as many seeds: run by run they are compared"
+            fix = "give both groups the same number of seeds, since runs are compared pairwise"
             self.reader.refuse(
-                f"{where}.of", keys["of"], "one group has more runs than the other", fix
+                f"{where}.of", keys["of"], "the groups have different numbers of runs", fix
             )

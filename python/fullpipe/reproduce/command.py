@@ -1,4 +1,4 @@
-"""`fullpipe reproduce`: runs a published table, prints the verdicts and keeps what they come from."""
+"""`fullpipe reproduce`: runs a published study, prints the verdicts and saves the results."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ def reproduce(
     variants: bool = False,
     runner: Runner = RUNNER,
 ) -> bool:
-    """Runs what a file of published results asks for and prints what came of it, on standard output.
+    """Runs a published study, and prints the verdicts on standard output.
 
     Args:
-        name: The file's name for itself, or its path.
-        seeds: Runs of each case; None for as many as the file says.
-        cases: Only cases that fit one of these patterns, as `fnmatch` reads them; all when empty.
-        out: Where to keep the results; None for a numbered directory in `results/`.
-        as_json: Print only the list of :class:`fullpipe.verdicts.judged.Record`.
-        variants: Count the cells that each variant of the file meets, too.
-        runner: What it runs on; what it refuses is skipped, with its reason.
+        name: The study's `name`, or the path of its file.
+        seeds: Number of runs of each case; None for the number in the file.
+        cases: `fnmatch` patterns of cases to run; empty for all.
+        out: Directory for the results; None for a numbered directory in `results/`.
+        as_json: Whether to print only the list of :class:`fullpipe.verdicts.judged.Record`.
+        variants: Whether to also count the cells that each variant in the file meets.
+        runner: The runner. Cases that it does not support are skipped, with the reason.
 
     Returns:
         Whether no cell was missed.
 
     Raises:
-        PublishedError: When the file was refused.
-        ScenarioError: When a scenario that it gives was refused.
-        FileExistsError: When `out` holds something already.
+        PublishedError: When the file is invalid.
+        ScenarioError: When one of its scenarios is invalid.
+        FileExistsError: When `out` exists.
         OSError: When the file can't be read or `out` can't be written.
     """
     start = time.perf_counter()
@@ -87,7 +87,9 @@ def reproduce(
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
     so_far = checkpoint.Checkpoint(target, about, called or str(target))
     done, rows = _executed(published, others, runner, so_far, target, called)
-    with stoppable(lambda: "before its report was made", kept=f"all the rest is in {target}"):
+    with stoppable(
+        lambda: "before the report was written", kept=f"all other results are in {target}"
+    ):
         write_report(target)
     with printing():
         if as_json:
@@ -105,7 +107,7 @@ def _executed(
     target: Path,
     called: str | None,
 ) -> tuple[StudyOutcome, Rows]:
-    """Runs a study and its variants, and writes what came of them."""
+    """Runs a study and its variants, and writes the results."""
     runs = sum(count_runs(each, runner) for each in (published, *(each for _, each in others)))
     bar = counting()
     doing = "simulating" if is_simulator(runner) else f"on {runner.name}"
@@ -142,7 +144,7 @@ def _executed(
 def _about(
     published: Published, seeds: int | None, cases: Sequence[str], variants: bool, runner: Runner
 ) -> dict[str, str]:
-    """What is run, in words that an error can have: what differs in nothing of it has the same runs."""
+    """Returns the settings that determine the runs, by names for messages."""
     content = hashlib.sha256(published.file.read_bytes()).hexdigest()[:16]
     return {
         "the file": f"{published.name}, {content}",
@@ -160,7 +162,7 @@ def _refuse_for_a_fleet(file: Path, seeds: int | None, variants: bool, runner: R
             "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"
         )
         raise PublishedError(
-            f"{asked}: {file} is a study of a fleet of simulated paths\n  fix: leave it out"
+            f"{asked}: not supported for {file}, a study of a fleet of simulated paths\n  fix: omit the option"
         )
 
 
@@ -178,14 +180,14 @@ def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, st
     look = f" or {there[0]}" if there else ""
     seconds = time.perf_counter() - start
     console.print(
-        f"Look at {target}/report.html{look}; table.md and more beside it ({seconds:.1f} s)",
+        f"Report: {target}/report.html{look}; also table.md and more ({seconds:.1f} s)",
         markup=False,
         soft_wrap=True,
     )
 
 
 def _free(name: str, about: Mapping[str, str] | None = None) -> Path:
-    """`results/NAME-001`, or the next number that is free: where nothing is, or what `about` says was begun."""
+    """Returns the first of `results/NAME-001`, … that is free, or has unfinished runs with settings `about`."""
     number = 1
     while True:
         target = _RESULTS / f"{name}-{number:03}"

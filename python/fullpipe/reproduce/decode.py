@@ -1,4 +1,4 @@
-"""How the name of a published row becomes a scenario, as the file's `[decoding]` and `[scenario]` say."""
+"""Decodes the name of a published row into a scenario, by the file's `[decoding]` and `[scenario]`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHECK_DECIMALS = 2
 
 
 class Decoder:
-    """Turns a row's name into a scenario."""
+    """Decoder of row names into scenarios."""
 
     def __init__(self, reader: Reader, raw: Table) -> None:
         self.reader = reader
@@ -29,7 +29,7 @@ class Decoder:
         try:
             self.pattern = re.compile(pattern, re.VERBOSE)
         except re.error as error:
-            fix = "write a regular expression as Python reads it"
+            fix = "write a regular expression in Python's syntax"
             reader.refuse("decoding.pattern", pattern, str(error), fix)
         self.flows = reader.texts(keys.get("flows"), "decoding.flows")
         self.parts = self._parts(keys)
@@ -40,7 +40,9 @@ class Decoder:
         for number, flow in enumerate(self.flows):
             if flow not in self.pattern.groupindex:
                 fix = f"use names of the pattern: {', '.join(self.pattern.groupindex)}"
-                reader.refuse(f"decoding.flows[{number}]", flow, "is no part of the name", fix)
+                reader.refuse(
+                    f"decoding.flows[{number}]", flow, "is not a group of decoding.pattern", fix
+                )
         self.check = reader.table(keys["check"], "decoding.check") if "check" in keys else None
         self.checked = (
             [reader.text(self.check.get("column"), "decoding.check.column")] if self.check else []
@@ -50,11 +52,11 @@ class Decoder:
     def decode(
         self, name: str, where: str, values: Mapping[str, float], algorithms: Table
     ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-        """The scenario's TOML, and the algorithms of the flows by their published names and by ours."""
+        """Returns the scenario's TOML, and the flows' algorithms by their published names and by ours."""
         match = self.pattern.fullmatch(name)
         if match is None:
             self.reader.refuse(
-                where, name, "does not fit decoding.pattern", "mend the name, or the pattern"
+                where, name, "does not match decoding.pattern", "correct the name or the pattern"
             )
         parts = self._values(
             {key: value for key, value in match.groupdict().items() if value is not None},
@@ -86,21 +88,28 @@ class Decoder:
         for part in parts:
             if part not in self.pattern.groupindex:
                 fix = f"use names of the pattern: {', '.join(self.pattern.groupindex)}"
-                self.reader.refuse(f"decoding.parts.{part}", None, "is no part of the name", fix)
+                self.reader.refuse(
+                    f"decoding.parts.{part}", None, "is not a group of decoding.pattern", fix
+                )
         return {
             part: self.reader.table(value, f"decoding.parts.{part}")
             for part, value in parts.items()
         }
 
     def _values(self, groups: dict[str, str], where: str, name: str) -> dict[str, str]:
-        """The parts of a name, and what they stand for."""
+        """Returns the parts of a name, with the values they stand for."""
         values = dict(groups)
         for part, meanings in self.parts.items():
             if part not in groups:
                 continue
             if groups[part] not in meanings:
                 fix = f"add {json.dumps(groups[part])} to [decoding.parts.{part}]"
-                self.reader.refuse(where, name, f"its {part} is explained nowhere", fix)
+                self.reader.refuse(
+                    where,
+                    name,
+                    f"its {part} is not in decoding.parts",
+                    fix,
+                )
             key = f"decoding.parts.{part}.{groups[part]}"
             meaning = self.reader.table(meanings[groups[part]], key)
             values.update(
@@ -111,7 +120,7 @@ class Decoder:
     def _prove(
         self, check: Table, parts: dict[str, str], values: Mapping[str, float], where: str
     ) -> None:
-        """Compares the column that follows from the path with what it follows from."""
+        """Checks the column that can be computed from the path against the decoded path."""
         if self.checked[0] not in values:
             return
         keys = ("packets", "packet_bytes", "rate_mbps", "rtt_ms")
@@ -125,20 +134,20 @@ class Decoder:
                 self.reader.refuse(
                     f"decoding.check.{key}",
                     check.get(key),
-                    "gives no number",
-                    "write one or a {part}",
+                    "is not a number",
+                    "write a number or a {part}",
                 )
         bdp_bytes = number["rate_mbps"] * 1e6 / 8 * number["rtt_ms"] / 1e3
         ours = number["packets"] * number["packet_bytes"] / bdp_bytes
         published = values[self.checked[0]]
         if abs(ours - published) > 0.5001 * 10**-_CHECK_DECIMALS:
-            fix = "mend the row, or how decoding reads its name"
+            fix = "correct the row, or the decoding of its name"
             self.reader.refuse(
                 f"{where} {self.checked[0]}", published, f"the name gives {ours:.4g}", fix
             )
 
     def _filled(self, table: Table, parts: dict[str, str], where: str = "scenario") -> Table:
-        """A table with the placeholders filled in; keys whose part has no value are left out."""
+        """Returns a table with placeholders filled in, without keys whose placeholder has no value."""
         filled: Table = {}
         for key, value in table.items():
             path = f"{where}.{key}"
@@ -160,7 +169,7 @@ class Decoder:
                 self.reader.refuse(
                     key,
                     value,
-                    f"{{{part}}} is no part",
+                    f"{{{part}}} is not a known part",
                     f"use one of {', '.join(sorted(self.known))}",
                 )
         if any(part not in parts for part in wanted):

@@ -1,4 +1,4 @@
-"""`[runs.NAME]`: a scenario, or a sweep of it, that is run with many seeds for claims and rows to be about."""
+"""`[runs.NAME]`: a scenario, or a sweep of it, run with many seeds for claims and table rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEYS = ("like", "scenario", "set", "sweep", "seeds", "trace")
 
 @dataclass(frozen=True)
 class Point:
-    """One scenario of a group, run with the seeds 1 to `seeds`; `label` is its place in a sweep, empty without one."""
+    """One scenario of a group, run with seeds 1 to `seeds`; `label` is its label in a sweep, or empty."""
 
     group: str
     label: str
@@ -29,24 +29,24 @@ class Point:
 
     @property
     def name(self) -> str:
-        """For files and headings."""
+        """Name for files and headings."""
         return f"{self.group} {self.label}".strip()
 
 
 Group = tuple[Point, ...]
-"""Runs that belong together: a scenario at each point of its sweep."""
+"""A scenario at each point of its sweep."""
 
 
 def read_groups(reader: Reader, raw: Table, seeds: int) -> dict[str, Group]:
-    """The groups of a file, by name.
+    """Reads the groups of a file, by name.
 
     Args:
-        reader: Refuses what is wrong.
-        raw: The file.
-        seeds: What a group has that does not say how many.
+        reader: Reader of the file, which reports errors.
+        raw: Contents of the file.
+        seeds: Default number of seeds of a group.
 
     Raises:
-        PublishedError: When one is wrong.
+        PublishedError: When a group is invalid.
     """
     tables = reader.table(raw.get("runs", {}), "runs")
     read = _Groups(reader, tables, seeds)
@@ -56,19 +56,21 @@ def read_groups(reader: Reader, raw: Table, seeds: int) -> dict[str, Group]:
 def points_of(
     reader: Reader, groups: Mapping[str, Group], text: str, where: str
 ) -> tuple[Point, ...]:
-    """The points that "group" or "group: label, label" names; * in a label stands for anything.
+    """Returns the points named by "group" or "group: label, label"; * in a label is a wildcard.
 
     Raises:
         PublishedError: When there is no such group or point.
     """
     name, _, wanted = (part.strip() for part in text.partition(":"))
     if name not in groups:
-        reader.refuse(where, text, "is no group", f"use one of {', '.join(groups) or '[runs.…]'}")
+        reader.refuse(
+            where, text, "is not a group", f"use one of {', '.join(groups) or '[runs.…]'}"
+        )
     patterns = [pattern.strip() for pattern in wanted.split(",")] if wanted else ["*"]
     for pattern in patterns:
         if not any(fnmatchcase(point.label, pattern) for point in groups[name]):
-            fix = f"use one of {', '.join(point.label for point in groups[name])}; * stands for anything"
-            reader.refuse(where, text, f"{pattern!r} fits no point", fix)
+            fix = f"use one of {', '.join(point.label for point in groups[name])}; * is a wildcard"
+            reader.refuse(where, text, f"{pattern!r} matches no point", fix)
     return tuple(
         point for point in groups[name] if any(fnmatchcase(point.label, each) for each in patterns)
     )
@@ -104,7 +106,7 @@ class _Groups:
         return tuple(points)
 
     def _whole(self, name: str, before: tuple[str, ...]) -> Table:
-        """A group's keys, with those of the group that it is like."""
+        """Returns a group's keys, merged with those of the group named by `like`."""
         where = f"runs.{name}"
         keys = self.tables[name]
         self.reader.only(keys, f"{where}.", _KEYS)
@@ -114,7 +116,7 @@ class _Groups:
         if like not in self.tables or like in (*before, name):
             others = [each for each in self.tables if each not in (*before, name)]
             fix = f"use one of {', '.join(others)}" if others else "give it a scenario instead"
-            self.reader.refuse(f"{where}.like", like, "is no other group", fix)
+            self.reader.refuse(f"{where}.like", like, "is not another group", fix)
         base = self._whole(like, (*before, name))
         if isinstance(base.get("scenario"), str) and isinstance(keys.get("scenario"), dict):
             fix = "use set for single keys"
@@ -127,7 +129,7 @@ class _Groups:
         return mixed
 
     def _text(self, name: str, keys: Table) -> str:
-        """The scenario's TOML: of a file, or of the table that is written here."""
+        """Returns the scenario's TOML, from a file or from an inline table."""
         where = f"runs.{name}.scenario"
         value = keys.get("scenario")
         if isinstance(value, str):
@@ -136,7 +138,7 @@ class _Groups:
                 return file.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
-                fix = f"name a scenario, seen from {self.reader.file.parent}"
+                fix = f"name a scenario relative to {self.reader.file.parent}"
                 self.reader.refuse(where, value, f"can't be read ({reason})", fix)
         scenario = self.reader.table(value, where)
         arrives = "workload" in scenario
@@ -148,9 +150,9 @@ class _Groups:
         return tuple((key, _setting(each)) for key, each in self.reader.table(value, where).items())
 
     def _sweep(self, keys: Table, where: str) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-        """A label and settings a point: the first values of all keys together, then the second, and so on.
+        """Returns a label and settings per point: the first values of all keys, then the second, and so on.
 
-        `label` is no key of the scenario: it says what the points are called instead of their values.
+        `label` is not a scenario key: it gives labels to use instead of the values.
         """
         if "sweep" not in keys:
             return [("", ())]
@@ -158,14 +160,16 @@ class _Groups:
         columns = {key: self._values(values, f"{where}.{key}") for key, values in sweep.items()}
         if len({len(column) for column in columns.values()}) != 1:
             lengths = ", ".join(str(len(column)) for column in columns.values()) or "none"
-            fix = "give every key as many values; the first ones go together, and so on"
-            self.reader.refuse(where, None, f"the lists are not equally long ({lengths})", fix)
+            fix = (
+                "give every key the same number of values; the first values form a point, and so on"
+            )
+            self.reader.refuse(where, None, f"the lists have different lengths ({lengths})", fix)
         called = columns.pop("label", None)
         rows = list(zip(*columns.values(), strict=True))
         labels = called or [" ".join(row) for row in rows]
         for label in labels:
             if labels.count(label) > 1:
-                self.reader.refuse(where, label, "is there twice", "leave one of them out")
+                self.reader.refuse(where, label, "occurs twice", "remove one of them")
         return [
             (label, tuple(zip(columns, row, strict=True)))
             for label, row in zip(labels, rows, strict=True)
@@ -174,10 +178,10 @@ class _Groups:
     def _values(self, values: Json, where: str) -> list[str]:
         if not isinstance(values, list) or not values:
             fix = f'write {where.rpartition(".")[2]} = ["…", "…"]'
-            self.reader.refuse(where, values, "is no list of values", fix)
+            self.reader.refuse(where, values, "is not a list of values", fix)
         return [_setting(value) for value in values]
 
 
 def _setting(value: Json) -> str:
-    """A value as `--set` would have it."""
+    """Formats a value as `--set` accepts it."""
     return value if isinstance(value, str) else value_text(value)

@@ -1,7 +1,7 @@
-"""What others published, as data in `published/*.toml`: tables and claims, with runs and tolerances.
+"""Published results as data in `published/*.toml`: tables and claims, with runs and tolerances.
 
-Another study costs another file; `published/microsoft-wan-2021.toml` explains each key of a table,
-`published/kit-bbrv3-2025.toml` each of claims.
+A new study needs only a new file. `published/microsoft-wan-2021.toml` explains the keys of tables,
+`published/kit-bbrv3-2025.toml` those of claims.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Published:
-    """What a file says. `variants` are other settings of the tables' rows, by name."""
+    """Contents of a file. `variants` are alternative settings of the tables' rows, by name."""
 
     name: str
     title: str
@@ -62,10 +62,10 @@ class Published:
     pictures: tuple[Picture, ...] = ()
 
     def only(self, patterns: Sequence[str]) -> Published:
-        """The part of it whose cases fit one of the patterns, as `fnmatch` reads them; all without a pattern.
+        """Returns the part whose cases match one of the `fnmatch` patterns; all without a pattern.
 
         Raises:
-            PublishedError: When a pattern fits no case.
+            PublishedError: When a pattern matches no case.
         """
         if not patterns:
             return self
@@ -78,10 +78,10 @@ class Published:
                 fix = (
                     f"did you mean {near[0]}?"
                     if near
-                    else f"* stands for anything; there is {', '.join(names)}"
+                    else f"use * as a wildcard; the cases are {', '.join(names)}"
                 )
                 raise PublishedError(
-                    f"--case {pattern}: no case of {self.file} is called so\n  fix: {fix}"
+                    f"--case {pattern}: no case of {self.file} matches\n  fix: {fix}"
                 )
 
         def wanted(name: str) -> bool:
@@ -99,7 +99,7 @@ class Published:
         )
 
     def with_seeds(self, seeds: int | None) -> Published:
-        """The same with so many runs of everything; None for as many as it says."""
+        """Returns a copy with the given number of runs of everything; None keeps the file's numbers."""
         if seeds is None:
             return self
 
@@ -126,14 +126,13 @@ def _seeded(of: tuple[tuple[Point, ...], ...], seeds: int) -> tuple[tuple[Point,
 
 
 def find(name: str, runner: str = SIMULATOR) -> Path:
-    """The file of the table of that name, or the path itself if `name` is one of a file.
+    """Finds the file of a study by name; `name` may also be a path.
 
-    A study that was set up anew for a runner is called NAME-RUNNER, and is what NAME means there.
-    Tables are looked for in `published/` where one is, then in that of the source tree that this
-    module is part of.
+    On a runner, NAME refers to the study NAME-RUNNER if there is one. The search covers `published/`
+    in the working directory, then that of this module's source tree.
 
     Raises:
-        PublishedError: When there is no such table.
+        PublishedError: When there is no such study.
     """
     if name.endswith(".toml"):
         return Path(name)
@@ -145,15 +144,15 @@ def find(name: str, runner: str = SIMULATOR) -> Path:
         if each in found:
             return found[each]
     known = (
-        f"there is {', '.join(sorted(found))}"
+        f"the tables are {', '.join(sorted(found))}"
         if found
-        else f"no {DIRECTORY}/ is here; name the path of a file"
+        else f"there is no {DIRECTORY}/ here; name the path of a file"
     )
     raise PublishedError(f"no published table is called {name!r}: {known}")
 
 
 def is_of_a_fleet(file: Path) -> bool:
-    """Whether it is a study of a fleet, as `fullpipe.reproduce.fleet` reads it; what can't be read is none."""
+    """Returns whether a file is a study of a fleet (`fullpipe.reproduce.fleet`); False if unreadable."""
     try:
         return "fleet" in tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -161,19 +160,19 @@ def is_of_a_fleet(file: Path) -> bool:
 
 
 def load(file: Path, *, real: bool = False) -> Published:
-    """Reads and checks a published table; with `real` as it holds on real stacks.
+    """Reads and checks a file of published results; with `real`, in its form for real stacks.
 
     Raises:
-        PublishedError: When something is wrong with it; the text names the file, the key, the value
-            and the fix.
-        OSError: When it can't be read.
+        PublishedError: When the file is invalid; the text names the file, the key, the value and the
+            fix.
+        OSError: When the file can't be read.
     """
     reader = Reader(file)
     try:
         raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise PublishedError(
-            f"{file}: {error}\n  fix: write TOML, as https://toml.io explains it"
+            f"{file}: {error}\n  fix: write valid TOML, see https://toml.io"
         ) from error
     except UnicodeDecodeError as error:
         raise PublishedError(
@@ -202,7 +201,7 @@ def load(file: Path, *, real: bool = False) -> Published:
 
 
 def _name_of(file: Path) -> str:
-    """The name that a file gives itself; that of the file when it can't be read, so that loading it says why."""
+    """Returns the `name` in a file; if it can't be read the file's name, so that loading reports the error."""
     try:
         name = tomllib.loads(file.read_text(encoding="utf-8")).get("name")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -1,7 +1,7 @@
-"""What of a published file is another on a real stack: `[real]`, and `real` of a claim.
+"""Differences of a published file on real stacks: `[real]`, and `real` of a claim.
 
-A kernel's algorithm can't be told what ours can, and a machine's clock is noisy: so there are other
-settings and wider bounds, each beside what it takes the place of.
+A kernel's algorithm has fewer parameters than ours, and real time is noisy. Hence real stacks need
+other settings and wider bounds, each written next to the one that it replaces.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CLAIM = ("within", "why", "report")
 
 
 def simulated(raw: Table) -> Table:
-    """The file without what is for real stacks alone."""
+    """Returns the file without the parts for real stacks."""
     return _without(
         raw,
         [{key: value for key, value in claim.items() if key != "real"} for claim in _claims(raw)],
@@ -26,14 +26,13 @@ def simulated(raw: Table) -> Table:
 
 
 def measured(reader: Reader, raw: Table) -> Table:
-    """The file as it holds on real stacks.
+    """Returns the file in its form for real stacks.
 
-    The scenario is merged. An algorithm is replaced as a whole, since what it is told here may be
-    refused there. A metric gets another tolerance; exceptions come behind the others and win over
-    them.
+    The scenario is merged. An algorithm is replaced as a whole, since a real stack may refuse its
+    parameters. A metric gets a different tolerance. Exceptions are appended and take precedence.
 
     Raises:
-        PublishedError: When `real` is not as it should be.
+        PublishedError: When `real` is invalid.
     """
     real = reader.table(raw.get("real", {}), "real")
     reader.only(real, "real.", _KEYS)
@@ -67,7 +66,7 @@ def measured(reader: Reader, raw: Table) -> Table:
 
 
 def _judged(reader: Reader, known: Table, changes: Table) -> Table:
-    """Metrics with another tolerance: it does not mix with the old one."""
+    """Returns metrics with new tolerances, which replace the old ones instead of merging with them."""
     fresh: Table = {
         name: {**reader.table(known[name], f"metrics.{name}"), "tolerance": {}} for name in changes
     }

@@ -1,4 +1,4 @@
-"""Runs points with many seeds, and keeps of each run the numbers that are asked for."""
+"""Runs points with many seeds, and keeps only the requested numbers of each run."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     Tick = Callable[[], object]
 
 Wanted = frozenset[tuple[str, int]]
-"""Measures by name, each with the flow that it is of, counted from 0."""
+"""Names of measures, each with the index of its flow, from 0."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is kept of a run: its metrics, and a number a measure and flow."""
+    """Results kept of a run: its metrics, and a number for each measure and flow."""
 
     metrics: Metrics
     values: Mapping[tuple[str, int], float]
 
 
 def sample(run: RunView, wanted: Iterable[tuple[str, int]]) -> Sample:
-    """Takes the numbers that are wanted of a run, which may be forgotten then."""
+    """Takes the wanted numbers from a run, which need not be kept afterwards."""
     return Sample(run.metrics, {(name, flow): MEASURES[name](run, flow) for name, flow in wanted})
 
 
 @dataclass(frozen=True)
 class Stored:
-    """The samples in a checkpoint: those of the published tables, or of a variant of them."""
+    """Samples in a checkpoint: those of the published study, or of a variant."""
 
     checkpoint: Checkpoint
     part: str
 
     def get(self, point: Point, wanted: Wanted, seed: int) -> Sample | None:
-        """A run of before."""
+        """Returns the sample of an earlier run, or None."""
         record = self.checkpoint.get(self._key(point, wanted, seed))
         if record is None:
             return None
@@ -55,7 +55,7 @@ class Stored:
         return Sample(record["metrics"], values)
 
     def add(self, point: Point, wanted: Wanted, seed: int, made: Sample) -> None:
-        """Writes a run."""
+        """Writes the sample of a run."""
         values = [[measure, flow, value] for (measure, flow), value in made.values.items()]
         record = {"metrics": made.metrics, "values": values}
         self.checkpoint.add(self._key(point, wanted, seed), record)
@@ -72,16 +72,19 @@ def sampled(
     runner: Runner = RUNNER,
     stored: Stored | None = None,
 ) -> dict[Point, tuple[Sample, ...]]:
-    """Makes the runs of each point, in the order of seeds; a trace is recorded only for a measure that needs one.
+    """Runs each point with all seeds; records a trace only if a measure needs one.
 
     Args:
-        wanted: What to run, and which numbers are wanted of it.
-        tick: Called after each run, and for each that is stored.
-        runner: What they run on.
-        stored: Stores each run; what it has is not run.
+        wanted: Points to run, with the numbers wanted of each.
+        tick: Called after each run, and for each stored run.
+        runner: The runner.
+        stored: Store of samples; runs that it has are not repeated.
+
+    Returns:
+        Samples of each point, in the order of seeds.
 
     Raises:
-        ScenarioError: When a scenario is refused.
+        ScenarioError: When a scenario is invalid.
     """
     points = list(wanted.items())
     known: list[dict[int, Sample]] = [{} for _ in points]
@@ -114,5 +117,5 @@ def sampled(
 
 
 def level(setup: Setup, wanted: Wanted) -> str:
-    """What has to be recorded of a setup's runs."""
+    """Returns the trace level that a setup's runs need."""
     return setup.trace if any(name in TRACED for name, _ in wanted) else "off"

@@ -1,4 +1,4 @@
-"""What is kept of a study: its tables, its runs, its scenarios and its pictures."""
+"""Saves a study: its tables, runs, scenarios and figures."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def save(published: Published, study: StudyOutcome, directory: Path) -> None:
-    """Writes everything but pictures.
+    """Writes everything except figures.
 
     Raises:
-        OSError: When it can't be written.
+        OSError: When a file can't be written.
     """
     shutil.copyfile(published.file, directory / "published.toml")
     write_table(directory, _markdown(published, study), records(study.judged))
@@ -51,7 +51,7 @@ def save(published: Published, study: StudyOutcome, directory: Path) -> None:
 def drawings(
     published: Published, study: StudyOutcome, directory: Path, runner: Runner
 ) -> list[Callable[[], object]]:
-    """What is to be drawn, each as a call that writes one file; on other runners what takes no long runs."""
+    """Returns calls that each draw a figure into a file; on other runners, only figures without long runs."""
     if not is_simulator(runner):
         drawn = [
             each
@@ -63,7 +63,7 @@ def drawings(
     if study.outcomes:
         (directory / "cases").mkdir()
         calls.append(partial(_overview, published, study, directory / "overview.png"))
-    # Rows that measure the same scenario over different times share the picture of the first.
+    # Rows with the same scenario share the figure of the first one.
     cases = {
         case.point.setup.text: case
         for case in reversed([o.case for o in study.outcomes if not o.skipped])
@@ -106,7 +106,7 @@ def save_variants(rows: Sequence[tuple[str, StudyOutcome]], directory: Path) -> 
     """Writes the cells of each variant.
 
     Raises:
-        OSError: When it can't be written.
+        OSError: When the file can't be written.
     """
     cells = [
         {"variant": name, **record} for name, study in rows for record in records(study.judged)
@@ -125,12 +125,12 @@ def _markdown(published: Published, study: StudyOutcome) -> str:
 
 
 def _file(name: str) -> str:
-    """A name without what a file's can't have."""
+    """Replaces characters that are unsuitable in file names."""
     return name.replace("/", "-").replace(" ", "_")
 
 
 def numbers(study: StudyOutcome) -> pl.DataFrame:
-    """Every number that was measured, a row each, in the measure's unit."""
+    """Returns every measured number as a row, in the unit of its measure."""
     import polars as pl
 
     return pl.DataFrame(
@@ -152,10 +152,10 @@ def numbers(study: StudyOutcome) -> pl.DataFrame:
 
 
 def frame(study: StudyOutcome) -> pl.DataFrame:
-    """Every flow and every workload of every run as a row: rates in bit/s, delays in s, counts in data packets.
+    """Returns a row per flow or workload of each run: rates in bit/s, delays in s, counts in data packets.
 
-    `link_lost` counts what queues and policers dropped and chance took, of all flows of the run;
-    queueing delays are the link's. Where there is no link, as on a loopback, its columns have no value.
+    `link_lost` counts packets of all flows dropped by queues and policers or lost randomly; queueing
+    delays are those of the link. Without a link, as on a loopback, these columns are null.
     """
     import polars as pl
 
@@ -193,5 +193,5 @@ def frame(study: StudyOutcome) -> pl.DataFrame:
 
 
 def _completion(known: Distribution | float | None) -> float | None:
-    """A flow's, or the mean of those of a workload."""
+    """Returns the completion time of a flow, or the mean of a workload's."""
     return known["mean"] if isinstance(known, dict) else known

@@ -1,4 +1,4 @@
-"""The verdicts on the cells of tables: for a terminal of 80 columns, and as Markdown."""
+"""Shows the verdicts on the cells of tables: in a terminal of 80 columns, and as Markdown."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.tables import Cell
     from fullpipe.verdicts.judged import Judged
 
-_COLUMNS = ("published", "ours", "least – most", "close enough", "verdict", "because")
+_COLUMNS = ("published", "ours", "min – max", "accepted", "verdict", "reason")
 
 
 def show(outcomes: Sequence[CaseOutcome], console: Console) -> None:
-    """Prints a block of lines a case, then the cases that were skipped, then the notes."""
+    """Prints a block of lines per case, then the skipped cases, then the notes."""
     notes = _notes(outcomes)
     runs = runs_each(len(outcome.runs) for outcome in outcomes)
     console.print(
-        f"{runs} a case, ours is their mean; rates in Mbit/s, RTTs in ms, losses in packets"
+        f"{runs} per case; ours: their mean; rates in Mbit/s, RTTs in ms, losses in packets"
     )
     for name in dict.fromkeys(outcome.case.table for outcome in outcomes):
         ran = [
@@ -51,7 +51,7 @@ def show(outcomes: Sequence[CaseOutcome], console: Console) -> None:
 
 
 def runs_each(counts: Iterable[int]) -> str:
-    """How many runs cases have, of those that have any: "10 runs", or "3 to 30 runs"."""
+    """Formats the number of runs of the cases that were run: "10 runs", or "3 to 30 runs"."""
     some = sorted({count for count in counts if count})
     if not some:
         return "no runs"
@@ -63,11 +63,11 @@ def runs_each(counts: Iterable[int]) -> str:
 
 
 def markdown(outcomes: Sequence[CaseOutcome]) -> list[str]:
-    """The whole table as lines, skipped cells and all."""
+    """Returns the whole table as lines, with skipped cells."""
     lines = [
-        f"{runs_each(len(outcome.runs) for outcome in outcomes)} a case (seeds 1, 2 and so on); ours is the mean over "
-        "them, unless the metric says otherwise. Rates in Mbit/s, RTTs in ms, losses in packets. A cell that is "
-        "reported is printed and not judged.",
+        f"{runs_each(len(outcome.runs) for outcome in outcomes)} per case (seeds 1, 2 and so on). “Ours” is the mean "
+        "over the runs, unless the metric says otherwise. Rates are in Mbit/s, RTTs in ms, losses in packets. Cells "
+        "with the verdict “report” are compared but not judged.",
         "",
         "| case | metric | " + " | ".join(_COLUMNS) + " |",
         "|---|---|--:|--:|--:|--:|---|---|",
@@ -83,7 +83,7 @@ def markdown(outcomes: Sequence[CaseOutcome]) -> list[str]:
 
 
 def show_variants(rows: Sequence[tuple[str, Sequence[CaseOutcome]]], console: Console) -> None:
-    """Prints how many cells each variant meets, and which it misses."""
+    """Prints the number of cells that each variant meets, and the cells that it misses."""
     console.print(Text("\nVariants", style="bold"))
     for name, outcomes in rows:
         said = sums(judged for outcome in outcomes for judged in outcome.cells).partition("; ")[0]
@@ -92,12 +92,12 @@ def show_variants(rows: Sequence[tuple[str, Sequence[CaseOutcome]]], console: Co
             for judged in outcome.cells:
                 if judged.verdict is Verdict.MISSED:
                     published, ours, spread, _ = _numbers(judged)
-                    what = f"{judged.metric} {ours} ({spread}) for {published}"
+                    what = f"{judged.metric} {ours} ({spread}) instead of {published}"
                     console.print(Text(f"  {outcome.case.name}  {what}", style="dim"))
 
 
 def _show_case(outcome: CaseOutcome, notes: Sequence[str], console: Console) -> None:
-    """A case's name, and a line a cell."""
+    """Prints a case's name, and a line per cell."""
     console.print(Text(outcome.case.name, style="bold"))
     for judged in outcome.cells:
         text = _line(judged.metric, *_numbers(judged))
@@ -115,7 +115,7 @@ def _line(
 
 
 def _numbers(judged: Judged[Cell]) -> tuple[str, str, str, str]:
-    """Published, ours, its range over the runs, and what is close enough."""
+    """Formats the published value, ours, its range over the runs, and the accepted range."""
     ours, (low, high), skipped = judged.ours, judged.within, judged.verdict is Verdict.SKIPPED
     return (
         _digits(judged.subject.published),
@@ -126,36 +126,36 @@ def _numbers(judged: Judged[Cell]) -> tuple[str, str, str, str]:
 
 
 def _remark(judged: Judged[Cell], notes: Sequence[str]) -> str:
-    """What stands behind the verdict in a terminal, short."""
+    """Returns the short remark that follows the verdict in a terminal."""
     note = _note(judged)
     number = f" [{notes.index(note) + 1}]" if note else ""
     if judged.verdict is Verdict.REPORT:
-        return f", {'close' if judged.inside else 'off'}{number}"
+        return f", {'inside' if judged.inside else 'outside'}{number}"
     return f", {judged.reason}{number}" if judged.reason else ""
 
 
 def _because(judged: Judged[Cell]) -> str:
     if judged.verdict is Verdict.REPORT:
-        return f"{'close enough' if judged.inside else 'off'}, but {judged.reason}"
+        return f"{'inside' if judged.inside else 'outside'} the accepted range, but not judged: {judged.reason}"
     note = f": {_note(judged)}" if _note(judged) else ""
-    return f"{judged.reason}{note}" if judged.reason else "close enough"
+    return f"{judged.reason}{note}" if judged.reason else "inside the accepted range"
 
 
 def _note(judged: Judged[Cell]) -> str:
-    """Why a cell is only reported, or what is known of why it was missed; else empty."""
+    """Returns why a cell is not judged, or a known reason for a miss; else an empty text."""
     if judged.verdict is Verdict.REPORT:
         return judged.reason
     return judged.subject.note if judged.verdict is Verdict.MISSED else ""
 
 
 def _notes(outcomes: Iterable[CaseOutcome]) -> list[str]:
-    """All notes, each once."""
+    """Returns the distinct notes."""
     notes = (_note(judged) for outcome in outcomes for judged in outcome.cells)
     return list(dict.fromkeys(note for note in notes if note))
 
 
 def _digits(value: float) -> str:
-    """Whole numbers as they are, others with one digit after the point below 100, and with two below 1."""
+    """Formats a number: whole numbers unchanged, others with one decimal below 100 and two below 1."""
     if value == int(value):
         return f"{value:.0f}"
     if abs(value) < 1:

@@ -1,4 +1,4 @@
-"""The verdicts on claims: for a terminal of 80 columns, and as Markdown."""
+"""Shows the verdicts on claims: in a terminal of 80 columns, and as Markdown."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from fullpipe.verdicts.judged import Judged
 
 HEAD = (
-    "| case | metric | published | ours | close enough | verdict | because |",
+    "| case | metric | published | ours | accepted | verdict | reason |",
     "|---|---|---|--:|--:|---|---|",
 )
-"""Of a table of claims in Markdown."""
+"""Header of a table of claims in Markdown."""
 _INDENT = 2
 _LABEL = 16
 
 
 def show(judged: Sequence[Judged[Claim]], console: Console) -> None:
-    """Prints what a claim says, a line a verdict on it, and why ours misses where it is known."""
+    """Prints each claim with a line per verdict, and the known reason for a miss."""
     runs = runs_each(point.seeds for each in judged for point in each.subject.points)
-    console.print(f"{runs} a point; ours [95 % confidence], what is close enough, verdict")
+    console.print(f"{runs} per point; ours [95 % confidence interval], accepted range, verdict")
     claims = []
     for claim, verdicts in _by_claim(judged):
         labels = [each.case.removeprefix(claim.case).strip() for each in verdicts]
@@ -45,7 +45,7 @@ def show(judged: Sequence[Judged[Claim]], console: Console) -> None:
 def show_verdicts(
     claims: Iterable[tuple[Statement, Sequence[tuple[str, Judged[Any]]]]], console: Console
 ) -> None:
-    """Prints claims, those of a case below its name: a line a verdict with its label, and why ours misses."""
+    """Prints claims by case, each with a line per verdict and the known reason for a miss."""
     before: str | None = None
     for claim, verdicts in claims:
         if claim.case != before:
@@ -60,10 +60,10 @@ def show_verdicts(
 
 
 def markdown(judged: Sequence[Judged[Claim]]) -> list[str]:
-    """A table of all claims as lines."""
+    """Returns a table of all claims as lines."""
     lines = [
-        f"{runs_each(point.seeds for each in judged for point in each.subject.points)} a point (seeds 1, 2 and so on). "
-        "In brackets the 95 % confidence interval of ours over the seeds.",
+        f"{runs_each(point.seeds for each in judged for point in each.subject.points)} per point (seeds 1, 2, …). "
+        "Brackets hold the 95 % confidence interval of our value over the seeds.",
         "",
         *HEAD,
     ]

@@ -1,4 +1,4 @@
-"""What a source says in words, and when ours agrees: what claims on runs and on a fleet have in common."""
+"""A source's statement and its accepted range: the common part of claims on runs and on fleets."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ KEYS = ("case", "metric", "published", "within", "why", "report", "note")
 
 @dataclass(frozen=True)
 class Statement:
-    """A claim of a source, before it is said which runs it is about.
+    """A claim of a source, without the runs that it is about.
 
     Attributes:
-        case: What it belongs to, like `K1`.
-        metric: What it is about, in words with the unit.
-        published: As printed at the source: a number, or words where only a picture or a direction
-            is there.
-        within: The least and the greatest value that agrees.
-        why: Where that interval comes from.
-        report: Why it is printed and not judged; None when it is judged.
-        note: What is known of why ours misses, or empty.
+        case: Case that the claim belongs to, like `K1`.
+        metric: Description of the quantity, with its unit.
+        published: Value printed in the source: a number, or words if it has only a figure or a
+            direction.
+        within: Smallest and largest accepted value.
+        why: Origin of this interval.
+        report: Reason for not judging the claim; None if it is judged.
+        note: Known reason why our value misses, or empty.
     """
 
     case: str
@@ -37,17 +37,17 @@ class Statement:
     note: str
 
     def because(self, *, missed: bool) -> str:
-        """Why it is not judged, or what is known of why ours misses it."""
+        """Returns why the claim is not judged, or the known reason for a miss, or an empty text."""
         if self.report is not None:
             return self.report
         return self.note if missed else ""
 
 
 def read_statement(reader: Reader, keys: Table, where: str) -> Statement:
-    """Reads those keys of a claim.
+    """Reads the keys in :data:`KEYS` of a claim.
 
     Raises:
-        PublishedError: When one is wrong.
+        PublishedError: When a key is invalid.
     """
     published = keys.get("published")
     return Statement(
@@ -70,9 +70,9 @@ def _within(reader: Reader, keys: Table, claim: str) -> tuple[float, float]:
         return -math.inf, math.inf
     fix = "write [least, greatest]; -inf or inf leaves a side open"
     if not isinstance(value, list) or len(value) != 2:
-        problem = "is missing" if value is None else "is no pair of numbers"
+        problem = "is missing" if value is None else "is not a pair of numbers"
         reader.refuse(where, value, problem, fix)
     low, high = value
     if not isinstance(low, int | float) or not isinstance(high, int | float) or not low <= high:
-        reader.refuse(where, value, "is no interval", fix)
+        reader.refuse(where, value, "is not an interval", fix)
     return float(low), float(high)

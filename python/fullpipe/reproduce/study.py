@@ -1,4 +1,4 @@
-"""Runs what a published file asks for, and judges each cell and claim."""
+"""Runs the cases and claims of a published file, and judges each of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WINNER = "goodput_mbps"
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """A case with its cells judged, and its runs in the order of the seeds; no runs when skipped."""
+    """A case with its judged cells, and its runs in the order of seeds; no runs if it was skipped."""
 
     case: Case
     cells: tuple[Judged[Cell], ...]
@@ -41,7 +41,7 @@ class CaseOutcome:
 
     @property
     def jain(self) -> float | None:
-        """Jain's index of the flows' goodputs, mean over the runs; None for a single flow and when skipped."""
+        """Jain's index of the flows' goodputs, mean over the runs; None with a single flow or if skipped."""
         known = [run.metrics["jain"] for run in self.runs if len(run.metrics["flows"]) > 1]
         return fmean(each for each in known if each is not None) if any(known) else None
 
@@ -53,7 +53,7 @@ class CaseOutcome:
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """All that came of a published file: its rows, its claims, and the runs that the claims are about."""
+    """Results of a published file: its rows, its claims, and the runs of the claims."""
 
     outcomes: tuple[CaseOutcome, ...]
     claims: tuple[Judged[Claim], ...]
@@ -61,29 +61,29 @@ class StudyOutcome:
 
     @property
     def judged(self) -> list[Judged[Any]]:
-        """All cells and claims."""
+        """All judged cells and claims."""
         return [*(cell for outcome in self.outcomes for cell in outcome.cells), *self.claims]
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """Those of all cells and claims."""
+        """The verdicts on all cells and claims."""
         return [each.verdict for each in self.judged]
 
 
 def missing(case: Case) -> list[str]:
-    """The algorithms of a case that do not exist here."""
+    """Returns the algorithms of a case that fullpipe does not have."""
     known = {algorithm["name"] for algorithm in _core.algorithms()}
     return sorted(set(case.ccs) - known)
 
 
 def count_runs(published: Published, runner: Runner = RUNNER) -> int:
-    """How many runs :func:`study` will make."""
+    """Returns the number of runs that :func:`study` makes."""
     wanted, _ = _split(published, runner)
     return sum(point.seeds for point in wanted)
 
 
 def variants(published: Published) -> list[tuple[str, Published]]:
-    """Each variant of the tables by name, to be studied by itself."""
+    """Returns each variant of the tables as a separate study, with its name."""
     return [
         (name, replace(published, cases=cases, variants=(), claims=(), pictures=()))
         for name, cases in published.variants
@@ -96,23 +96,23 @@ def study(
     runner: Runner = RUNNER,
     stored: Stored | None = None,
 ) -> StudyOutcome:
-    """Runs every case whose algorithms exist and every point of a claim or picture, and judges them.
+    """Runs every case whose algorithms exist and every point of a claim or figure, and judges them.
 
     Args:
-        published: What to run; :meth:`Published.only` and :meth:`Published.with_seeds` make it less.
+        published: The study; :meth:`Published.only` and :meth:`Published.with_seeds` reduce it.
         tick: Called after each run.
-        stored: Stores each run; what it has is not run.
-        runner: What it runs on. Cases and claims that need what another than the simulator refuses are skipped.
+        stored: Store of samples; runs that it has are not repeated.
+        runner: The runner. Cases and claims that it does not support are skipped.
 
     Raises:
-        ScenarioError: When a scenario is refused.
-        RunnerError: When the runner refuses all that there is.
+        ScenarioError: When a scenario is invalid.
+        RunnerError: When the runner supports nothing of the study.
     """
     wanted, refused = _split(published, runner)
     if refused and not wanted:
         reasons = "; ".join(dict.fromkeys(refused.values()))
         raise RunnerError(
-            f"--on {runner.name}: nothing of {published.name} can be run there: {reasons}\n  fix: run it on sim"
+            f"--on {runner.name}: can't run any part of {published.name}: {reasons}\n  fix: run it on sim"
         )
     samples = sampled(wanted, tick, runner, stored)
     return StudyOutcome(
@@ -131,7 +131,7 @@ def _claimed(claim: Claim, samples: Samples, refused: Mapping[Point, str]) -> li
 
 
 def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], dict[Point, str]]:
-    """What is run and what is wanted of it; and of what the runner refuses, why."""
+    """Returns the points to run with the numbers wanted, and the unsupported points with reasons."""
     wanted = _wanted(published)
     if is_simulator(runner):
         return wanted, {}
@@ -141,7 +141,7 @@ def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], d
             runner.refuse(point.setup.scenario(1), level(point.setup, those))
         except _core.ScenarioError as error:
             refused[point] = error.problem
-    # What a claim compares with something that is refused is not run for it alone.
+    # A point is not run if only claims need it that also need an unsupported point.
     used = {case.point for case in published.cases}
     for claim in published.claims:
         if not any(point in refused for point in claim.points):
@@ -152,7 +152,7 @@ def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], d
 
 
 def _wanted(published: Published) -> dict[Point, Wanted]:
-    """What is run, and what is wanted of it."""
+    """Returns the points to run, with the numbers wanted of each."""
     wanted: dict[Point, set[tuple[str, int]]] = defaultdict(set)
     for case in published.cases:
         if not missing(case):
@@ -170,7 +170,7 @@ def _wanted(published: Published) -> dict[Point, Wanted]:
 
 
 def judge(case: Case, runs: tuple[Sample, ...], refused: str = "") -> CaseOutcome:
-    """Compares the runs of a case with what was published; without runs its cells are skipped."""
+    """Compares the runs of a case with the published values; without runs its cells are skipped."""
     return CaseOutcome(case, tuple(_judged(cell, case, runs, refused) for cell in case.cells), runs)
 
 
@@ -183,7 +183,7 @@ def _judged(cell: Cell, case: Case, runs: tuple[Sample, ...], refused: str) -> J
 
 
 def _skipped(case: Case, refused: str) -> CameTo:
-    return Verdict.SKIPPED, None, refused or f"no {' or '.join(missing(case))} here yet"
+    return Verdict.SKIPPED, None, refused or f"fullpipe has no {' or '.join(missing(case))} yet"
 
 
 def _held(cell: Cell, ours: Estimate, within: Within, runs: tuple[Sample, ...]) -> CameTo:
@@ -191,7 +191,7 @@ def _held(cell: Cell, ours: Estimate, within: Within, runs: tuple[Sample, ...]) 
     if inside and cell.same_winner and not _same_winner(cell.same_winner, runs):
         if verdict is Verdict.REPORT:
             return verdict, False, reason
-        return Verdict.MISSED, False, "the other flow wins"
+        return Verdict.MISSED, False, "the other flow has the larger goodput"
     return verdict, inside, reason
 
 

@@ -1,6 +1,6 @@
-"""`[[table]]`: published tables as printed, with what each row runs and how each column is judged.
+"""`[[table]]`: published tables as printed, with the runs of each row and the rules of each column.
 
-A row's name is decoded into a scenario, or it is that of a group of runs.
+A row's name is either decoded into a scenario, or names a group of runs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Metric:
     """A column: `measure` is one of :data:`fullpipe.reproduce.measures.MEASURES`, `flow` counts from 0.
 
-    `over` is what the runs come to, one of :data:`fullpipe.verdicts.estimate.OVER_RUNS`.
-    `report` is why the column is printed and not judged; None when it is judged.
+    `over` is the statistic over the runs, one of :data:`fullpipe.verdicts.estimate.OVER_RUNS`.
+    `report` is the reason for not judging the column; None if it is judged.
     """
 
     name: str
@@ -42,10 +42,10 @@ class Metric:
 
 @dataclass(frozen=True)
 class Cell:
-    """A published value and the rule that ours is judged by.
+    """A published value, and the rule by which ours is judged.
 
-    `same_winner` holds the published values of two flows: which of the two is larger has to be the
-    same with us. `note` is what is known of why ours may miss, or empty.
+    `same_winner` holds the published values of two flows: the same flow must have the larger value in
+    our runs. `note` is a known reason why our value may miss, or empty.
     """
 
     metric: Metric
@@ -58,7 +58,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Case:
-    """A row: its name and table as printed, what is run for it, and its cells.
+    """A row: its name and table as printed, the point to run, and its cells.
 
     `flows` are the algorithms by their published names, `ccs` by ours.
     """
@@ -72,16 +72,16 @@ class Case:
 
 
 Variants = tuple[tuple[str, tuple[Case, ...]], ...]
-"""Other settings by name, each with all cases."""
+"""Alternative settings by name, each with all cases."""
 
 
 def read_tables(
     reader: Reader, raw: Table, groups: Mapping[str, Group], seeds: int
 ) -> tuple[tuple[Case, ...], Variants]:
-    """The rows of a file's tables, and those of its variants.
+    """Reads the rows of a file's tables, and those of its variants.
 
     Raises:
-        PublishedError: When something is wrong.
+        PublishedError: When something is invalid.
     """
     read = _Tables(reader, raw, groups, seeds)
     cases = read.cases(read.algorithms)
@@ -90,7 +90,7 @@ def read_tables(
 
 
 class _Tables:
-    """The tables of a file on their way to being cases."""
+    """Reader of a file's tables."""
 
     def __init__(self, reader: Reader, raw: Table, groups: Mapping[str, Group], seeds: int) -> None:
         self.reader = reader
@@ -106,9 +106,9 @@ class _Tables:
     def check_exceptions(self) -> None:
         for number, exception in enumerate(self.exceptions):
             if number not in self.used:
-                fix = "name a row and a column of the table; * stands for anything"
+                fix = "name a row and a column of the table; * is a wildcard"
                 self.reader.refuse(
-                    f"exception[{number}].cases", exception["cases"], "fits no cell", fix
+                    f"exception[{number}].cases", exception["cases"], "matches no cell", fix
                 )
 
     def variants(self) -> Iterable[tuple[str, tuple[Case, ...]]]:
@@ -149,11 +149,14 @@ class _Tables:
         self.reader.only(keys, f"{where}.", ("absolute", "relative", "factor", "zero"))
         number = {key: self.reader.number(each, f"{where}.{key}", 0) for key, each in keys.items()}
         if ("factor" in number) == bool({"absolute", "relative"} & set(number)):
-            fix = "give absolute or relative or both, or a factor"
-            self.reader.refuse(where, keys, "is neither a distance nor a factor, or both", fix)
+            fix = "give absolute, relative or both; or give factor"
+            self.reader.refuse(where, keys, "must have either a distance or a factor", fix)
         if number.get("factor", 1) < 1:
             self.reader.refuse(
-                f"{where}.factor", number["factor"], "is below 1", "write a factor of 1 or more"
+                f"{where}.factor",
+                number["factor"],
+                "must be 1 or more",
+                "write a factor of 1 or more",
             )
         return Tolerance(**number)
 
@@ -170,7 +173,7 @@ class _Tables:
             rows = table.get("rows")
             if not isinstance(rows, list) or not rows:
                 self.reader.refuse(
-                    f"{where}.rows", rows, "has no rows", "write each row as a list, one a line"
+                    f"{where}.rows", rows, "has no rows", "write each row as a list, one per line"
                 )
             for line, row in enumerate(rows):
                 case = self._case(row, f"{where}.rows[{line}]", title, columns, algorithms)
@@ -178,8 +181,8 @@ class _Tables:
                     self.reader.refuse(
                         f"{where}.rows[{line}]",
                         case.name,
-                        "is there twice",
-                        "leave one of them out",
+                        "occurs twice",
+                        "remove one of them",
                     )
                 cases[case.name] = case
         return tuple(cases.values())
@@ -189,8 +192,8 @@ class _Tables:
         known = ["case", *self.metrics, *(self.decoder.checked if self.decoder else ())]
         for number, column in enumerate(columns):
             if column not in known or (column == "case") != (number == 0):
-                fix = f"start with case, then use {', '.join(known[1:])}; [metrics.…] explains a new column"
-                self.reader.refuse(f"{where}.columns", column, "is no column here", fix)
+                fix = f"start with case, then use {', '.join(known[1:])}; add [metrics.…] for a new column"
+                self.reader.refuse(f"{where}.columns", column, "is not a known column", fix)
         return columns
 
     def _case(
@@ -204,13 +207,13 @@ class _Tables:
         values = {
             column: self.reader.number(value, f"{where} {name} {column}", 0)
             for column, value in zip(columns[1:], row[1:], strict=True)
-            if value != ""  # nothing is published there
+            if value != ""  # an empty cell has no published value
         }
         if name in self.groups:
             point, flows, ccs = self._of_group(name, where)
         elif self.decoder is None:
             fix = f"use one of {', '.join(self.groups)}, or add [runs.{name}]"
-            self.reader.refuse(where, name, "is no group of runs", fix)
+            self.reader.refuse(where, name, "is not a group of runs", fix)
         else:
             text, flows, ccs = self.decoder.decode(name, where, values, algorithms)
             point = Point(name, "", Setup(text, f"{self.reader.file}: {name}"), self.seeds)
@@ -229,7 +232,7 @@ class _Tables:
                     fix,
                 )
             if metric.flow >= len(flows):
-                fix = f"a row with {metric.name} needs more flows, or [metrics.{metric.name}] a smaller number"
+                fix = f"give rows with {metric.name} more flows, or [metrics.{metric.name}] a smaller flow number"
                 self.reader.refuse(
                     f"metrics.{metric.name}.flow", metric.flow + 1, f"{name} has no such flow", fix
                 )
@@ -237,9 +240,9 @@ class _Tables:
         return Case(name, table, point, flows, ccs, cells)
 
     def _of_group(self, name: str, where: str) -> tuple[Point, tuple[str, ...], tuple[str, ...]]:
-        """What a row runs whose name is that of a group, and the group's algorithms."""
+        """Returns the point and the algorithms of a row that names a group."""
         if len(self.groups[name]) > 1:
-            self.reader.refuse(where, name, "is a sweep", f"let [runs.{name}] be one scenario")
+            self.reader.refuse(where, name, "is a sweep", f"make [runs.{name}] a single scenario")
         (point,) = self.groups[name]
         ccs = tuple(cc for _, cc in point.setup.scenario(1).flows)
         return point, ccs, ccs
@@ -257,8 +260,8 @@ class _Tables:
                 self.reader.refuse(
                     where,
                     None,
-                    "changes nothing, or too much",
-                    "give it a report, a tolerance or a note",
+                    "must have exactly one of report, tolerance and note",
+                    "give it one of them",
                 )
             cases = self.reader.texts(rule.get("cases"), f"{where}.cases")
             if metric.name not in self.reader.texts(rule.get("metrics"), f"{where}.metrics"):
@@ -280,6 +283,6 @@ class _Tables:
         names = self.reader.texts(value, where)
         if len(names) != 2 or any(name not in values for name in names):
             self.reader.refuse(
-                where, value, "are not two columns of the row", "name the columns of both flows"
+                where, value, "must be two columns of the row", "name the columns of both flows"
             )
         return values[names[0]], values[names[1]]

@@ -1,4 +1,4 @@
-"""Tables as TOML, as far as scenarios need it."""
+"""Formats tables as TOML, as far as scenarios need it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def scenario_text(comment: str, scenario: Table, flows: Sequence[Table]) -> str:
-    """A scenario: comment lines, keys, a block a table, and one a flow."""
+    """Formats a scenario: comment lines, keys, and a block per table and per flow."""
     top: Table = {key: value for key, value in scenario.items() if not isinstance(value, dict)}
     tables: dict[str, Table] = {
         key: value for key, value in scenario.items() if isinstance(value, dict)
@@ -28,10 +28,12 @@ def _lines(table: Table) -> str:
 
 
 def value_text(value: Json) -> str:
-    """A value on one line."""
+    """Formats a value on one line."""
     if isinstance(value, dict):
         pairs = ", ".join(f"{key} = {value_text(each)}" for key, each in value.items())
         return f"{{ {pairs} }}" if value else "{}"
     if isinstance(value, list):
         return f"[{', '.join(value_text(each) for each in value)}]"
-    return json.dumps(value, ensure_ascii=False)  # texts, numbers and truth are written as in TOML
+    return json.dumps(
+        value, ensure_ascii=False
+    )  # JSON and TOML share strings, numbers and booleans

@@ -1,1 +1,1 @@
-"""`fullpipe validate`: the simulator, cell by cell, against what Linux's own TCP did."""
+"""`fullpipe validate`: compares the simulator with Linux's own TCP, cell by cell."""

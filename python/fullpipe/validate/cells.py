@@ -1,4 +1,4 @@
-"""`tests/oracle/cells.toml`: what the simulator and the kernel are both run on, and how close is close enough."""
+"""`tests/oracle/cells.toml`: scenarios for both simulator and kernel, and the tolerances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ METRICS = ("goodput", "rtt", "queue", "resent", "share")
 class Cell:
     """A bottleneck and its flows: their algorithms by Linux's names, in order, and the scenario.
 
-    `live` is whether it is of the part that is run in real time, too.
+    `live` is whether the cell also belongs to the subset that is run in real time.
     """
 
     name: str
@@ -41,18 +41,18 @@ class Cell:
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """Each of them once."""
+        """The distinct algorithms, in order."""
         return tuple(dict.fromkeys(self.flows))
 
     @property
     def fingerprint(self) -> str:
-        """Of the scenario: a result that was recorded for another one is not this cell's."""
+        """Hash of the scenario, which identifies results recorded for a different scenario."""
         return sha256(self.setup.text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The whole file."""
+    """Contents of the file."""
 
     cells: tuple[Cell, ...]
     close: dict[str, Tolerance]
@@ -63,18 +63,18 @@ def load(file: Path = FILE) -> Cells:
     """Reads and checks the cells.
 
     Raises:
-        PublishedError: When something is wrong with the file, or it is not there.
+        PublishedError: When the file is invalid or missing.
     """
     reader = Reader(file)
     try:
         raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise PublishedError(
-            f"{file}: not there\n  fix: run it in fullpipe's source tree, which has it"
+            f"{file}: no such file\n  fix: run the command in fullpipe's source tree, which has the file"
         ) from error
     except tomllib.TOMLDecodeError as error:
         raise PublishedError(
-            f"{file}: {error}\n  fix: write TOML, as https://toml.io explains it"
+            f"{file}: {error}\n  fix: write valid TOML, see https://toml.io"
         ) from error
     reader.only(raw, "", ("duration", "repeats", "cells", "flow", "close"))
     duration = reader.text(raw.get("duration"), "duration")
@@ -96,16 +96,16 @@ def load(file: Path = FILE) -> Cells:
 
 
 def only(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]:
-    """Those that fit one of the patterns; all without a pattern.
+    """Returns the cells that match one of the patterns; all cells without a pattern.
 
     Raises:
-        PublishedError: When a pattern fits none.
+        PublishedError: When a pattern matches no cell.
     """
     for pattern in patterns:
         if not any(fnmatchcase(cell.name, pattern) for cell in cells):
             names = ", ".join(cell.name for cell in cells)
             raise PublishedError(
-                f"--cell {pattern}: no cell is called so\n  fix: * stands for anything; there is {names}"
+                f"--cell {pattern}: no cell matches\n  fix: use * as a wildcard; the cells are {names}"
             )
     return tuple(
         cell
@@ -125,14 +125,14 @@ def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -
     live = row.get("live", False)
     if not isinstance(live, bool):
         reader.refuse(
-            f"{where}.live", live, "is neither true nor false", "write live = true, or leave it out"
+            f"{where}.live", live, "must be true or false", "write live = true, or omit the key"
         )
     lines = [
         f"# {name}",
         "# A cell of fullpipe validate, as Linux's own TCP ran it, too.",
         f"duration = {_toml(reader.text(row.get('duration', duration), f'{where}.duration'))}",
     ]
-    if len(flows) > 1:  # or they would go on in step
+    if len(flows) > 1:  # flows that start together would stay synchronized
         lines.append(f"start_jitter = {_toml(path['rtt'])}")
     lines += ["", "[path]", *(f"{key} = {_toml(value)}" for key, value in path.items())]
     for number, flow in enumerate(flows, 1):
@@ -150,7 +150,7 @@ def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -
 
 
 def _toml(value: Json) -> str:
-    """A value in one line."""
+    """Formats a value as TOML on one line."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False)

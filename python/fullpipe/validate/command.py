@@ -1,4 +1,4 @@
-"""`fullpipe validate`: runs the cells, holds them against what the kernel did, and records the kernel anew."""
+"""`fullpipe validate`: runs the cells, compares them with the kernel's results, and records these."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _SEEDS = 10
 
 ENOUGH = 0.9
-"""The share of the cells that have to be met."""
+"""Share of the cells that must be met."""
 
 
 def validate(
@@ -52,26 +52,27 @@ def validate(
     out: Path | None,
     as_json: bool,
 ) -> bool:
-    """Holds the simulator, or another runner, against the recorded kernel, and prints what came of it.
+    """Compares the simulator, or another runner, with the recorded kernel, and prints the result.
 
     Args:
-        patterns: Only cells that fit one of these, as `fnmatch` reads them; when empty all, in real time those that are
-            marked for it.
-        runner: What is held against the kernel.
-        seeds: Its runs of each cell in which chance has a part; None for 10 of the simulator, and of others as many as
-            the kernel's.
-        record: Run the kernel first, and keep what it does.
-        traces: A new directory for a traced run of each cell on simulator and oracle, with a page that has both.
-        out: Where to write the whole table, with intervals, as Markdown.
-        as_json: Print only the list of :class:`fullpipe.verdicts.judged.Record`.
+        patterns: `fnmatch` patterns of cells to run. Empty for all cells, or in real time for those
+            marked `live`.
+        runner: Runner to compare with the kernel.
+        seeds: Number of runs of each randomized cell; None for 10 on the simulator, and for the number
+            of the kernel's runs on others.
+        record: Whether to run the kernel first and record its results.
+        traces: New directory for a traced run of each cell on simulator and kernel, with a page that
+            shows both.
+        out: File for the whole table with intervals, as Markdown.
+        as_json: Whether to print only the list of :class:`fullpipe.verdicts.judged.Record`.
 
     Returns:
         Whether enough of the cells are met.
 
     Raises:
-        PublishedError: When the cells or the results are refused.
-        RunnerError: When the kernel is to be recorded or traced and there is none.
-        ScenarioError: When the runner can do none of the cells.
+        PublishedError: When the cells or the recorded results are invalid.
+        RunnerError: When the kernel is needed for recording or traces and is not available.
+        ScenarioError: When the runner supports none of the cells.
     """
     known = read_cells.load()
     chosen = read_cells.only(known.cells, patterns)
@@ -97,7 +98,7 @@ def validate(
             show.show(outcomes, both, console)
             console.print(Text(f"\n{show.summary(outcomes)}", style="bold"))
             for page in pages:
-                console.print(f"both over time: {page}", markup=False, soft_wrap=True)
+                console.print(f"over time, side by side: {page}", markup=False, soft_wrap=True)
     return met(outcomes)
 
 
@@ -112,17 +113,17 @@ def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
     simulated = both == show.SIMULATED
     command = "fullpipe validate" if simulated else f"fullpipe validate --on {both.ours}"
     return [
-        f"# {'The simulator' if simulated else both.ours} against Linux, number by number",
+        f"# {'The simulator' if simulated else both.ours} compared with Linux, number by number",
         "",
-        f"Made by `{command} --out FILE`. Means, with half of their 95 % intervals where runs differ; goodput",
+        f"Made by `{command} --out FILE`. Means ± half of their 95 % intervals where runs differ; goodput",
         "in Mbit/s, times in ms, `resent` in data packets.",
         "",
-        f"{'Linux' if simulated else 'What was recorded'} is {kernels}. {show.summary(outcomes)}.",
+        f"{'Linux' if simulated else 'The recorded kernel'} is {kernels}. {show.summary(outcomes)}.",
         "",
-        *([f"Of {both.ours}, in its first run: {hosts[0]}.", ""] if hosts else []),
+        *([f"Host of the first run on {both.ours}: {hosts[0]}.", ""] if hosts else []),
         *show.markdown(outcomes, both),
         *(
-            ["", "What spoiled runs:", "", *(f"- `{cell}`: {text}" for cell, text in spoiled)]
+            ["", "Disturbed runs:", "", *(f"- `{cell}`: {text}" for cell, text in spoiled)]
             if spoiled
             else []
         ),
@@ -131,13 +132,13 @@ def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
 
 
 def met(outcomes: Sequence[CellOutcome]) -> bool:
-    """Whether enough of the cells are that were run."""
+    """Returns whether enough of the cells that were run are met."""
     verdicts = [outcome.verdict for outcome in outcomes if outcome.verdict is not Verdict.SKIPPED]
     return verdicts.count(Verdict.MET) >= ENOUGH * len(verdicts)
 
 
 class _RunNumbers(NamedTuple):
-    """What is kept of a run."""
+    """Results kept of a run."""
 
     numbers: list[FlowNumbers]
     warnings: list[str]
@@ -147,13 +148,13 @@ class _RunNumbers(NamedTuple):
 def outcomes_of(
     known: Cells, chosen: Sequence[Cell], seeds: int, runner: Runner = SIMULATOR
 ) -> list[CellOutcome]:
-    """A runner's runs of some cells, held against the kernel's.
+    """Runs cells on a runner, and compares the results with the kernel's.
 
-    In real time chance has a part in every cell. Cells that the runner can't do are skipped.
+    In real time every cell is random. Cells that the runner does not support are skipped.
 
     Raises:
         PublishedError: When a cell was not recorded.
-        ScenarioError: When it can do none of them.
+        ScenarioError: When the runner supports none of the cells.
     """
     results = recorded.read()
     kernel = {cell.name: recorded.of(results, cell)["repeats"] for cell in chosen}
@@ -189,10 +190,10 @@ def outcomes_of(
 
 
 def _refused(chosen: Sequence[Cell], runner: Runner) -> dict[str, ScenarioError]:
-    """What a runner can't do, with its reason.
+    """Returns the cells that a runner does not support, with the reasons.
 
     Raises:
-        ScenarioError: When that is all.
+        ScenarioError: When the runner supports none of the cells.
     """
     refused = {}
     for cell in chosen:
@@ -206,11 +207,11 @@ def _refused(chosen: Sequence[Cell], runner: Runner) -> dict[str, ScenarioError]
 
 
 def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:
-    """Runs cells on the kernel, and keeps their numbers; those of each cell as soon as they are there.
+    """Runs cells on the kernel, and saves the numbers of each cell as soon as it has run.
 
     Raises:
-        RunnerError: When there is no kernel.
-        ScenarioError: When it fails.
+        RunnerError: When the kernel is not available.
+        ScenarioError: When a run fails.
     """
     from fullpipe.runners import runner, uml
 
@@ -221,7 +222,7 @@ def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:
     running = bar.add_task("recording", total=len(chosen))
 
     def one(cell: Cell, progress: Progress) -> tuple[Cell, list[list[FlowNumbers]]]:
-        # Without chance Linux does the same each time, to the nanosecond.
+        # Without randomness Linux repeats a run exactly, to the nanosecond.
         repeats = known.repeats if cell.setup.scenario(1).is_random else 1
         scenarios = [cell.setup.scenario(seed) for seed in range(1, repeats + 1)]
         made = uml.execute(scenarios, "off", progress)

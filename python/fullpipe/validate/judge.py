@@ -1,4 +1,4 @@
-"""Ours against the kernel's, cell by cell: values with intervals, and a verdict."""
+"""Compares our numbers with the kernel's, cell by cell: values with intervals, and a verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MS = 1e3
 
 
 class Quantity(NamedTuple):
-    """One number of a repeat: its name in tables, the rule in `cells.toml`, and how it comes about."""
+    """One number of a repetition: its name in tables, its rule in `cells.toml`, and its computation."""
 
     name: str
     rule: str
@@ -33,10 +33,10 @@ class Quantity(NamedTuple):
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """A cell: met when all of its quantities are, each judged by the kernel's number.
+    """The result of a cell, which is met if all of its quantities are.
 
-    `spoiled` are its runs on a machine's own time that say what spoiled them, each in words; `runs`
-    is how many there were, and `host` what the first of them says of the machine.
+    `spoiled` holds the warnings of disturbed runs in real time, `runs` the number of runs, and `host`
+    the facts that the first run reports about the machine.
     """
 
     cell: Cell
@@ -47,7 +47,7 @@ class CellOutcome:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the cell."""
+        """The verdict on the cell."""
         if all(each.verdict is Verdict.SKIPPED for each in self.judged):
             return Verdict.SKIPPED
         return (
@@ -58,7 +58,7 @@ class CellOutcome:
 
 
 def quantities(cell: Cell) -> list[Quantity]:
-    """What is compared of a cell: of several flows the sum of goodputs and a share, and the rest by algorithm."""
+    """Returns the quantities to compare: with several flows, total goodput and a share; others by algorithm."""
     listed = [
         Quantity(
             "goodput", "goodput", lambda flows: sum(flow["goodput_bps"] for flow in flows) / _MBIT
@@ -84,7 +84,7 @@ def quantities(cell: Cell) -> list[Quantity]:
 def judge(
     cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Tolerance]
 ) -> CellOutcome:
-    """Compares the repeats of a cell."""
+    """Compares the repetitions of a cell."""
     return CellOutcome(
         cell,
         tuple(_judged(cell, each, kernel, ours, close[each.rule]) for each in quantities(cell)),
@@ -94,7 +94,7 @@ def judge(
 def skipped(
     cell: Cell, kernel: Sequence[Repeat], close: Mapping[str, Tolerance], reason: str
 ) -> CellOutcome:
-    """A cell that was not run."""
+    """Returns the result of a cell that was not run."""
     ours, came_to = Estimate(math.nan), (Verdict.SKIPPED, None, reason)
     judged = []
     for each in quantities(cell):
@@ -117,12 +117,12 @@ def _judged(
     came_to = held(mine, within)
     meet = mine.low <= theirs.high and theirs.low <= mine.high
     if came_to[0] is Verdict.MISSED and cell.lossy and meet:
-        came_to = (Verdict.MET, False, "the intervals meet")
+        came_to = (Verdict.MET, False, "the intervals overlap")
     return Judged(theirs, cell.name, quantity.name, theirs.value, mine, within, *came_to)
 
 
 def _share(cell: Cell, flows: Repeat) -> float:
-    """That of the first flow's algorithm in the sum of goodputs."""
+    """Returns the share of the first flow's algorithm in the total goodput."""
     own = sum(
         flow["goodput_bps"]
         for flow, each in zip(flows, cell.flows, strict=True)
@@ -137,7 +137,7 @@ def _largest(flows: Repeat) -> float:
 
 
 def _resent(those: Sequence[int]) -> Callable[[Repeat], float]:
-    """The sum over some flows."""
+    """Returns a function that sums retransmits over some flows."""
 
     def resent(flows: Repeat) -> float:
         return float(sum(flows[number]["retransmits"] for number in those))
@@ -146,7 +146,7 @@ def _resent(those: Sequence[int]) -> Callable[[Repeat], float]:
 
 
 def _mean_of(key: str, those: Sequence[int]) -> Callable[[Repeat], float]:
-    """The mean over some flows, in ms; NaN where one has no sample."""
+    """Returns a function for the mean over some flows in ms, NaN if a flow has no sample."""
 
     def mean(flows: Repeat) -> float:
         values = [flows[number][key] for number in those]  # type: ignore[literal-required]

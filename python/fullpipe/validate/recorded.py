@@ -1,4 +1,4 @@
-"""What the kernel did, kept in `tests/oracle/`: the numbers of each repeat, and from where they are."""
+"""The kernel's recorded results in `tests/oracle/`: numbers of each repetition, and their origin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESULTS = FILE.with_name("linux.json")
 
 
 class FlowNumbers(TypedDict):
-    """A flow's part of a repeat, in SI units; None where there was no sample."""
+    """A flow's numbers in a repetition, in SI units; None if there was no sample."""
 
     goodput_bps: float
     rtt_mean_s: float | None
@@ -29,7 +29,7 @@ class FlowNumbers(TypedDict):
 
 
 class CellNumbers(TypedDict):
-    """A cell as it was recorded."""
+    """Recorded results of a cell."""
 
     fingerprint: str
     kernel: str
@@ -38,7 +38,7 @@ class CellNumbers(TypedDict):
 
 
 class Results(TypedDict):
-    """The whole file. `kernels` are by name what `kernel` stands for in words, `command` is what records them anew."""
+    """Contents of the file. `kernels` has facts about each kernel by name; `command` records the file."""
 
     command: str
     kernels: dict[str, dict[str, str]]
@@ -46,7 +46,7 @@ class Results(TypedDict):
 
 
 def numbers(metrics: Metrics) -> list[FlowNumbers]:
-    """What is kept of a run."""
+    """Returns the numbers to record of a run."""
     return [
         FlowNumbers(
             goodput_bps=flow["goodput_bps"],
@@ -60,7 +60,7 @@ def numbers(metrics: Metrics) -> list[FlowNumbers]:
 
 
 def read(file: Path = RESULTS) -> Results:
-    """What was recorded; nothing where there is no file yet."""
+    """Reads the recorded results; returns empty ones if there is no file yet."""
     if not file.exists():
         return Results(command="fullpipe validate --record", kernels={}, cells={})
     found: Results = json.loads(file.read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ def read(file: Path = RESULTS) -> Results:
 
 
 def write(results: Results, order: Sequence[Cell], file: Path = RESULTS) -> None:
-    """Keeps them, a line a repeat, in the order of the cells."""
+    """Writes the results with a line per repetition, in the order of the cells."""
     cells = {
         cell.name: results["cells"][cell.name] for cell in order if cell.name in results["cells"]
     }
@@ -85,10 +85,10 @@ def write(results: Results, order: Sequence[Cell], file: Path = RESULTS) -> None
 
 
 def of(results: Results, cell: Cell) -> CellNumbers:
-    """A cell's.
+    """Returns the recorded results of a cell.
 
     Raises:
-        PublishedError: When it was not recorded, or for another scenario.
+        PublishedError: When the cell was not recorded, or its scenario has changed since.
     """
     found = results["cells"].get(cell.name)
     fix = f"run fullpipe validate --record --cell {cell.name} (make oracle first)"
@@ -96,6 +96,6 @@ def of(results: Results, cell: Cell) -> CellNumbers:
         raise PublishedError(f"{RESULTS.name}: {cell.name}: not recorded yet\n  fix: {fix}")
     if found["fingerprint"] != cell.fingerprint:
         raise PublishedError(
-            f"{RESULTS.name}: {cell.name}: recorded for another scenario\n  fix: {fix}"
+            f"{RESULTS.name}: {cell.name}: recorded for a different scenario\n  fix: {fix}"
         )
     return found

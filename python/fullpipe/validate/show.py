@@ -1,4 +1,4 @@
-"""Cells side by side: for a terminal of 80 columns, and as Markdown."""
+"""Tables of cells: for a terminal of 80 columns, and as Markdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAME = 30
 
 
 class Sides(NamedTuple):
-    """What the two numbers of a cell are called."""
+    """Names of the two numbers of a cell."""
 
     kernel: str
     ours: str
@@ -36,16 +36,16 @@ SIMULATED = Sides("Linux", "fullpipe")
 
 
 def sides(runner: Runner) -> Sides:
-    """Of what was recorded, and of what a runner did."""
+    """Returns the names for the recorded number and for that of a runner."""
     return SIMULATED if is_simulator(runner) else Sides("recorded", runner.name)
 
 
 def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None:
-    """A line a cell and algorithm, with the kernel's number and ours; then what was missed, and by how much."""
+    """Prints a line per cell and algorithm, with the kernel's and our numbers; then the misses."""
     console.print(
-        f"{both.kernel}|{both.ours}. goodput: Mbit/s, of several flows their sum; RTT: mean, ms;\n"
-        "queue p95: of its delay, ms; resent: data packets;\n"
-        "share: of the first algorithm, or of the largest flow",
+        f"Each cell: {both.kernel}|{both.ours}. goodput: Mbit/s, sum of the flows;\n"
+        "RTT: mean, ms; queue p95: queueing delay, ms; resent: retransmitted packets;\n"
+        "share: of the first algorithm, or of the largest flow, in the goodput",
         style="dim",
     )
     heads = "".join(f"{name:>{width}}" for name, width in _COLUMNS.items())
@@ -58,40 +58,40 @@ def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None
     for outcome in missed:
         for judged in outcome.judged:
             if judged.verdict is Verdict.MISSED:
-                text = f"{judged.metric} {interval(judged.ours)} for {interval(judged.subject)}, {judged.reason}"
+                text = f"{judged.metric} {interval(judged.ours)} instead of {interval(judged.subject)}, {judged.reason}"
                 console.print(
                     Text(f"{outcome.cell.name}: ", style="bold").append(text, style="default")
                 )
     _show_notes(
         "Skipped", [(each.cell.name, each.judged[0].reason) for each in _skipped(outcomes)], console
     )
-    _show_notes("What spoiled runs", spoiled(outcomes), console)
+    _show_notes("Disturbed runs", spoiled(outcomes), console)
 
 
 def spoiled(outcomes: Sequence[CellOutcome]) -> list[tuple[str, str]]:
-    """Cells with runs that were, each with how many, and what spoiled the first of them."""
+    """Returns the cells with disturbed runs, each with their number and the first one's warnings."""
     return [
-        (each.cell.name, f"{len(each.spoiled)} of {each.runs} runs, the first: {each.spoiled[0]}")
+        (each.cell.name, f"{len(each.spoiled)} of {each.runs} runs; first: {each.spoiled[0]}")
         for each in outcomes
         if each.spoiled
     ]
 
 
 def summary(outcomes: Sequence[CellOutcome]) -> str:
-    """One line: how many cells are met, and how many of their numbers."""
+    """Returns a line with the numbers of cells and quantities that are met."""
     skipped = len(_skipped(outcomes))
     run = [outcome for outcome in outcomes if outcome.verdict is not Verdict.SKIPPED]
     met = sum(outcome.verdict is Verdict.MET for outcome in run)
     numbers = [judged.verdict for outcome in run for judged in outcome.judged]
     share = f", {met / len(run):.0%}" if run else ""
     left = f"; {skipped} skipped" if skipped else ""
-    return f"{met} of {len(run)} cells met{share}; {numbers.count(Verdict.MET)} of {len(numbers)} numbers{left}"
+    return f"{met} of {len(run)} cells met{share}; {numbers.count(Verdict.MET)} of {len(numbers)} numbers met{left}"
 
 
 def markdown(outcomes: Sequence[CellOutcome], both: Sides) -> list[str]:
-    """The whole table as lines; intervals are those of the mean, 95 %."""
+    """Returns the whole table as lines, with 95 % intervals of the means."""
     lines = [
-        f"| cell | number | {both.kernel} | {both.ours} | close enough | verdict |",
+        f"| cell | number | {both.kernel} | {both.ours} | accepted range | verdict |",
         "|---|---|--:|--:|--:|---|",
     ]
     for outcome in outcomes:
@@ -105,7 +105,7 @@ def markdown(outcomes: Sequence[CellOutcome], both: Sides) -> list[str]:
 
 
 def interval(estimate: Estimate) -> str:
-    """A mean with half of its interval, where it has one that is not nothing."""
+    """Formats a mean ± half of its interval, without an interval of zero width."""
     half = (estimate.high - estimate.low) / 2
     return (
         digits(estimate.value)
@@ -115,7 +115,7 @@ def interval(estimate: Estimate) -> str:
 
 
 def digits(value: float) -> str:
-    """Three significant digits, fewer of small numbers, more of large ones."""
+    """Formats a number with three significant digits, fewer for small and more for large numbers."""
     if math.isnan(value):
         return "–"
     if abs(value) < 1:

@@ -1,4 +1,4 @@
-"""One traced run of a cell on the simulator and on Linux, and the page that has both over each other."""
+"""One traced run of each cell on the simulator and on Linux, with a page that shows both."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _BOTH = (SIMULATOR, "uml")
 
 
 def save_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[Path]:
-    """Runs each cell with its first seed on the simulator, on Linux in simulated time, and on a runner that is neither.
+    """Runs each cell with seed 1 on the simulator, on Linux in simulated time, and on `runner` if it is neither.
 
     Returns:
-        A page a cell; each lies in a directory as `fullpipe run --on sim,uml --out` makes it.
+        A page per cell, in a directory like one of `fullpipe run --on sim,uml --out`.
 
     Raises:
         RunnerError: When there is no Linux in simulated time.
-        FileExistsError: When there is something in the directory.
-        OSError: When it can't be written.
+        FileExistsError: When the directory exists.
+        OSError: When a file can't be written.
     """
     runners = [*chosen(_BOTH), *([runner] if runner.name not in _BOTH else [])]
     bar = counting()

@@ -1,4 +1,4 @@
-"""Flows of captures: what the core hands over, as frames."""
+"""Flows of captures: converts the columns from the Rust core into frames."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def frames(
     addresses: bool,
     progress: Callable[[int, int, int, int], object],
 ) -> Iterator[pl.DataFrame | dict[str, Any]]:
-    """Gives flows as they end, some ten thousand at a time, and at last the report.
+    """Yields flows as they end, about ten thousand at a time, and finally the report.
 
     Args:
-        files: One after the other.
-        idle_s: A flow without a packet for longer is over.
-        pause_s: Payload after a longer pause begins a new chunk.
-        udp: Datagrams make flows, too.
-        addresses: Keep them.
-        progress: Told of bytes read, packets, flows that are over, flows that are open.
+        files: Captures, read one after the other.
+        idle_s: Time without a packet after which a flow has ended.
+        pause_s: Pause after which payload begins a new chunk.
+        udp: Whether UDP datagrams form flows, too.
+        addresses: Whether to keep IP addresses.
+        progress: Called with the numbers of bytes read, packets, ended flows and open flows.
     """
     run = _core.capture(files, idle_s=idle_s, pause_s=pause_s, udp=udp, addresses=addresses)
     try:
@@ -68,7 +68,7 @@ def _frame(columns: dict[str, Any]) -> pl.DataFrame:
     made: dict[str, pl.Series] = {"chunks": chunks}
     for name, values in columns.items():
         if name in _TIMES:
-            # The core's word for no time is NumPy's.
+            # The core and NumPy use the same value for a missing time.
             made[name] = pl.Series(name, values.view("datetime64[ns]")).dt.replace_time_zone("UTC")
         elif name in words:
             mapped = words[name]
@@ -77,7 +77,7 @@ def _frame(columns: dict[str, Any]) -> pl.DataFrame:
         else:
             made[name] = pl.Series(name, values, dtype=types[name])
     frame = pl.DataFrame([made[name].cast(kind).alias(name) for name, kind in types.items()])
-    # Datagrams have no sequence numbers.
+    # UDP datagrams have no sequence numbers.
     return frame.with_columns(
         pl.when(pl.col("protocol") == "tcp")
         .then(pl.col(f"{way}_sequence_bytes"))
@@ -92,7 +92,7 @@ def _chunks(
     lasted: NDArray[np.int64],
     volumes: NDArray[np.uint64],
 ) -> pl.Series:
-    """A list a flow, of a column of all chunks one after the other."""
+    """Splits columns of consecutive chunks into one list per flow."""
     rows = np.arange(len(counts), dtype=np.uint32)
     durations = (pl.Series(values.view("timedelta64[ns]")) for values in (at, lasted))
     flat = pl.DataFrame(

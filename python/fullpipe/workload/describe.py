@@ -1,4 +1,4 @@
-"""What flows are like, in numbers: sizes, arrivals, load, pauses."""
+"""Statistics of flows: sizes, arrivals, load, pauses."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _BINS = 300
 
 
 class Described(NamedTuple):
-    """Flows with payload, from every side. Times are seconds, sizes bytes."""
+    """Statistics of flows with payload. Times are in seconds, sizes in bytes."""
 
     name: str
     flows: pl.DataFrame
     begun: Values
-    """When each begins, since the first one's start."""
+    """Start of each flow, relative to the first flow's start."""
     sizes: Values
-    """Sorted."""
+    """Sizes of the flows, sorted."""
     gaps: Values
-    """Between starts."""
+    """Times between consecutive starts of flows."""
     pauses: Values
-    """Within flows, from a chunk's last payload to the next chunk's first."""
+    """Pauses within flows, from a chunk's last payload to the next chunk's first."""
     lasted: Values
-    """From a flow's first payload to its last."""
+    """Time from each flow's first payload to its last."""
     span_s: float
-    """From the first start to the last payload."""
+    """Time from the first start to the last payload."""
     edges: Values
-    """Of the bins of time."""
+    """Edges of the time bins."""
     load: Values
-    """Bits a second of each bin."""
+    """Bits per second in each bin."""
     starts: Values
-    """Flows a second that begin in each bin."""
+    """Flow arrivals per second in each bin."""
     about: dict[str, Any]
 
 
@@ -50,12 +50,14 @@ def describe(file: Path) -> Described:
     """Describes a file of flows.
 
     Raises:
-        FlowsError: When it has none.
-        OSError: When it can't be read.
+        FlowsError: When no flow carries payload.
+        OSError: When the file can't be read.
     """
     flows = read(file)
     if not flows.height:
-        raise FlowsError(f"{file}: no flow carries payload\n  fix: name a file with flows that do")
+        raise FlowsError(
+            f"{file}: no flow carries payload\n  fix: name a file with flows that carry payload"
+        )
     begun = _seconds(flows["start"] - flows["start"][0])
     at, lasted, volumes, of = _chunks(flows)
     pauses = at[1:] - (at + lasted)[:-1]
@@ -82,18 +84,18 @@ def describe(file: Path) -> Described:
 
 
 def quantile(values: Values, share: float) -> float:
-    """The smallest value that so large a share does not exceed."""
+    """Returns the smallest value that is at least as large as a given share of all values."""
     return float(np.quantile(values, share, method="inverted_cdf"))
 
 
 def by_bytes(sizes: Values, share: float) -> float:
-    """The size of the flow that a byte drawn at random is in, of which so large a share is in none larger."""
+    """Returns a quantile of flow sizes weighted by bytes: that share of all bytes is in flows up to it."""
     summed = np.cumsum(sizes)
     return float(sizes[min(np.searchsorted(summed, share * summed[-1]), len(sizes) - 1)])
 
 
 def decades(sizes: Values) -> list[tuple[float, float, int, float]]:
-    """(from, to, flows, bytes) for each power of ten that has flows, and those between."""
+    """Returns (from, to, flows, bytes) for each power of ten from the smallest to the largest flow."""
     low, high = (int(np.floor(np.log10(size))) for size in (sizes[0], sizes[-1]))
     rows = []
     for power in range(low, high + 1):
@@ -103,7 +105,7 @@ def decades(sizes: Values) -> list[tuple[float, float, int, float]]:
 
 
 def _chunks(flows: pl.DataFrame) -> tuple[Values, Values, Values, NDArray[np.int64]]:
-    """Each chunk's begin in its flow, how long it lasted, its bytes, and its flow's row."""
+    """Returns each chunk's start within its flow, duration, bytes, and the row of its flow."""
     none = np.zeros(flows.height)
     whole = flows["bytes"].to_numpy().astype(np.float64)
     if "chunks" not in flows.columns:
@@ -114,7 +116,7 @@ def _chunks(flows: pl.DataFrame) -> tuple[Values, Values, Values, NDArray[np.int
         .unnest("chunks")
     )
     of = rows["row"].to_numpy()
-    # Without chunks a flow is one.
+    # A flow without chunks counts as one chunk.
     volumes = rows["bytes"].cast(pl.Float64).fill_null(pl.Series(whole[of])).to_numpy()
     lasted = rows["lasted"] if "lasted" in rows.columns else rows["at"] * 0
     at, lasted = (values.fill_null(pl.duration()) for values in (rows["at"], lasted))
@@ -126,7 +128,7 @@ def _seconds(durations: pl.Series) -> Values:
 
 
 def _spread(at: Values, lasted: Values, volumes: Values, edges: Values) -> Values:
-    """What falls into each bin, when each volume is spread evenly over its time."""
+    """Returns the volume in each bin, with each chunk spread evenly over its duration."""
     width = edges[1] - edges[0]
     last = len(edges) - 2
     first_bin = np.clip((at / width).astype(np.int64), 0, last)

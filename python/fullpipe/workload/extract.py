@@ -1,4 +1,4 @@
-"""From captures and logs to a file of flows."""
+"""Extracts flows from captures and logs into a file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PIECE = 1 << 20
 
 
 class Extracted(NamedTuple):
-    """What came of it."""
+    """Result of an extraction."""
 
     out: Path
     about: dict[str, Any]
-    """What the file says of itself: `sources`, `options`, `counts`."""
+    """Metadata of the file: `sources`, `options`, `counts`."""
     warnings: list[str]
-    """What of the sources was not read; empty when all was."""
+    """Warnings about parts of the sources that were not read; empty if all was read."""
 
 
 def extract(
@@ -45,18 +45,18 @@ def extract(
     """Extracts the flows of captures, or of logs, into a Parquet file.
 
     Args:
-        sources: Captures in order of time, flows going on from one to the next; or logs, or CSV files.
-        out: The file; it must not be there yet.
-        idle_s: A flow without a packet for longer is over.
-        pause_s: Payload after a longer pause begins a new chunk.
-        udp: Datagrams make flows, too.
-        addresses: Keep the addresses of the ends.
-        columns: Of a CSV file, what its `start` and `bytes` are called.
-        progress: Told, ten times a second, of bytes read, packets, flows that are over, flows that are open.
+        sources: Captures in order of time, where flows may span several of them; or logs, or CSV files.
+        out: The output file, which must not exist yet.
+        idle_s: Time without a packet after which a flow has ended.
+        pause_s: Pause after which payload begins a new chunk.
+        udp: Whether UDP datagrams form flows, too.
+        addresses: Whether to keep the IP addresses of both ends.
+        columns: Names of the columns `start` and `bytes` in a CSV file.
+        progress: Called ten times a second with the numbers of bytes read, packets, ended flows and open flows.
 
     Raises:
-        FlowsError: When nothing can be read of the sources, or there is no flow in them.
-        FileExistsError: When there is something at `out`.
+        FlowsError: When no source can be read, or the sources contain no flow.
+        FileExistsError: When `out` exists.
         OSError: When a file can't be read or written.
     """
     from fullpipe.results import fresh_file, scan_parquet
@@ -94,21 +94,19 @@ def extract(
 
 
 def _one_kind(files: Sequence[Path], columns: Mapping[str, str] | None) -> str:
-    """What the files are, all of one kind; columns are named of CSV alone."""
+    """Returns the common kind of the files; refuses a mixture, and `columns` for other than CSV."""
     kinds = {_kind(file) for file in files}
     if "parquet" in kinds:
         raise FlowsError(
-            f"{files[0]}: has been extracted already\n  fix: `fullpipe workload describe` shows it"
+            f"{files[0]}: already contains extracted flows\n  fix: inspect it with `fullpipe workload describe`"
         )
     if len(kinds) > 1:
         raise FlowsError(
-            f"{' and '.join(sorted(kinds))} at a time\n  fix: extract each kind by itself"
+            f"{' and '.join(sorted(kinds))} files together\n  fix: extract each kind separately"
         )
     kind = kinds.pop()
     if columns and kind != "csv":
-        raise FlowsError(
-            f"{files[0]}: no CSV file, whose columns could be named\n  fix: leave --columns out"
-        )
+        raise FlowsError(f"{files[0]}: --columns applies only to CSV files\n  fix: omit --columns")
     return kind
 
 
@@ -119,20 +117,20 @@ def _kind(file: Path) -> str:
         raise FlowsError(f"{file}: is a directory\n  fix: name the files in it, in order of time")
     if file.exists() and not file.is_file():
         raise FlowsError(
-            f"{file}: is a pipe or a device, and is read more than once\n  fix: keep it in a file"
+            f"{file}: is a pipe or a device, but must be read more than once\n  fix: save it to a file"
         )
     try:
         return logs.kind(file)
     except FileNotFoundError:
         raise FlowsError(
-            f"{file}: no such file\n  fix: name a capture, a conn.log of Zeek or a CSV file"
+            f"{file}: no such file\n  fix: name a capture, a Zeek conn.log or a CSV file"
         ) from None
     except PermissionError as error:
         raise FlowsError(
-            f"{file}: {error.strerror}\n  fix: let it be read: chmod u+r {file}"
+            f"{file}: {error.strerror}\n  fix: allow reading: chmod u+r {file}"
         ) from error
     except OSError:
-        return "capture"  # which says what is wrong with it, and goes on with the others
+        return "capture"  # its reader reports the error, and continues with the other files
 
 
 def _capture(
@@ -173,7 +171,7 @@ def _logs(
         except pl.exceptions.PolarsError as error:
             reason = str(error).splitlines()[0]
             raise FlowsError(
-                f"{file}: {reason}\n  fix: let each line have as many columns as the first"
+                f"{file}: {reason}\n  fix: give each line as many columns as the first"
             ) from error
         parts.append(part)
         told.append({"path": str(file), "format": kind, **({"damage": damage} if damage else {})})
@@ -181,36 +179,40 @@ def _logs(
 
 
 def _refuse(report: dict[str, Any]) -> None:
-    """Fails when no source could be read at all."""
+    """Raises an error if no source could be read at all."""
     refused = [file for file in report["files"] if file.get("refused")]
     if refused and len(refused) == len(report["files"]):
         raise FlowsError("\n".join(f"{file['path']}: {file['refused']}" for file in refused))
 
 
 def _none(files: Sequence[Path], what: str, about: dict[str, Any]) -> str:
-    fix = "--udp makes flows of datagrams, too" if what else "name another file"
-    return f"{', '.join(map(str, files))}: no flow in there{what}{_damage(about['sources'])}\n  fix: {fix}"
+    fix = "use --udp to form flows of UDP datagrams, too" if what else "name another file"
+    return f"{', '.join(map(str, files))}: no flows{what} found{_damage(about['sources'])}\n  fix: {fix}"
 
 
 def _no_flow(files: Sequence[Path], report: dict[str, Any], udp: bool) -> str:
     named = ", ".join(map(str, files))
     damage = _damage(report["files"])
     if not report["packets"]:
-        return f"{named}: a capture without a packet{damage}\n  fix: name one that has some"
+        return f"{named}: the capture has no packets{damage}\n  fix: name a capture with packets"
     unknown = {link for file in report["files"] if file["unknown_links"] for link in file["links"]}
     if unknown:
         return (
-            f"{named}: packets of {', '.join(sorted(unknown))}, which is not read here\n"
+            f"{named}: unsupported link type: {', '.join(sorted(unknown))}\n"
             "  fix: capture on an Ethernet, loopback or tunnel interface, or on `any`"
         )
     if report["unreadable"] == report["packets"]:
         return (
-            f"{named}: of all {report['packets']:,} packets too little was captured{damage}\n"
-            "  fix: capture at least 68 bytes of each, better 96 (tcpdump -s 96)"
+            f"{named}: all {report['packets']:,} packets are truncated too early{damage}\n"
+            "  fix: capture at least 68 bytes of each packet, preferably 96 (tcpdump -s 96)"
         )
     return (
-        f"{named}: none of {report['packets']:,} packets is of TCP{'' if not udp else ' or UDP'}{damage}\n"
-        + ("  fix: name another capture" if udp else "  fix: --udp makes flows of datagrams, too")
+        f"{named}: none of {report['packets']:,} packets is TCP{'' if not udp else ' or UDP'}{damage}\n"
+        + (
+            "  fix: name another capture"
+            if udp
+            else "  fix: use --udp to form flows of UDP datagrams, too"
+        )
     )
 
 
@@ -219,7 +221,7 @@ def _damage(files: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _counted(rows: pl.LazyFrame) -> dict[str, Any]:
-    """What the rows add up to."""
+    """Returns totals over all rows."""
     import polars as pl
 
     both = ("payload_bytes", "sequence_bytes")
@@ -263,7 +265,7 @@ def _write(rows: pl.LazyFrame, to: Path, about: dict[str, Any]) -> None:
 
     try:
         rows.sink_parquet(plain_path(to), metadata={KEY: json.dumps(about)}, row_group_size=_ROWS)
-    except ComputeError as error:  # what polars makes of a full disk
+    except ComputeError as error:  # polars reports a full disk this way
         raise OSError(str(error).rpartition("IO error: ")[2]) from error
 
 
@@ -277,7 +279,7 @@ def _warnings(about: dict[str, Any]) -> list[str]:
             said.append(f"{source['path']}: {source['damage']}")
         if source.get("unknown_links"):
             said.append(
-                f"{source['path']}: {source['unknown_links']:,} packets are of links that are not read here"
+                f"{source['path']}: {source['unknown_links']:,} packets have an unsupported link type"
             )
         if source.get("first") is not None:
             if before and source["first"] < before["last"] - 60_000_000_000:
@@ -287,13 +289,13 @@ def _warnings(about: dict[str, Any]) -> list[str]:
             before = source
     if about["counts"].get("unreadable"):
         said.append(
-            f"{about['counts']['unreadable']:,} packets have too little captured, or headers without sense"
+            f"{about['counts']['unreadable']:,} packets are truncated too early or have invalid headers"
         )
     return said
 
 
 class _Hashes:
-    """SHA-256 of files, on a thread, while they are read anyway."""
+    """Computes SHA-256 of the files on a thread, while they are being read anyway."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
@@ -310,7 +312,7 @@ class _Hashes:
         self._thread.join()
 
     def wait(self) -> list[str]:
-        """The hashes, in the files' order."""
+        """Returns the hashes in the order of the files."""
         self._thread.join()
         return self._found
 
@@ -322,5 +324,5 @@ class _Hashes:
                     while not self._stop and (piece := content.read(_PIECE)):
                         digest.update(piece)
                 self._found.append(digest.hexdigest())
-            except OSError:  # said by whoever reads it
+            except OSError:  # the reader of the file reports it
                 self._found.append("")

@@ -1,8 +1,8 @@
-"""Laws fitted to the sizes of flows, and how good they are.
+"""Fits distributions to the sizes of flows, and measures the goodness of fit.
 
-A law's parameters are those that come nearest to the flows' quantiles, by flows and by bytes, on a
-logarithmic scale. The likelihood would not do: it is a matter of the many small flows, and leaves
-the few that have the bytes to chance.
+The fit minimizes the distance between quantiles of the distribution and of the flows on a
+logarithmic scale. Both the quantiles by flows and those by bytes count. Maximum likelihood is
+unsuitable: the many small flows dominate it, while the few large flows carry most bytes.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 _L = TypeVar("_L", bound=Law)
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
-"""The quantiles of the flows that a fit looks at."""
+"""Quantiles by flows that a fit uses."""
 BYTE_SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
-"""The quantiles by bytes."""
+"""Quantiles by bytes that a fit uses."""
 MOST_PARTS = 3
-"""The lognormal distributions that are tried together at most."""
+"""Maximum number of components of a lognormal mixture."""
 _FEWEST = 100
 
 
 class TooFewFlowsError(ValueError):
-    """There are not enough flows for a fit."""
+    """Too few flows for a fit."""
 
 
 class Off(NamedTuple):
-    """A quantile of the flows and of a law, in bytes."""
+    """A quantile of the flows and of the fitted distribution, in bytes."""
 
     share: float
     flows: float
@@ -46,22 +46,21 @@ class Off(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The law's over the flows'."""
+        """The fitted quantile divided by that of the flows."""
         return self.law / self.flows
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A law with how near it comes.
+    """A fitted distribution and its goodness of fit.
 
     Attributes:
-        law: With its parameters.
-        distance: The greatest difference of the two distributions (Kolmogorov and Smirnov's), 0 to
-            1.
-        byte_distance: The same by bytes.
-        quantiles: Those of the flows.
-        byte_quantiles: Those by bytes.
-        mean: Of the law over that of the flows.
+        law: The distribution with its parameters.
+        distance: Maximum difference of the two distributions by flows (Kolmogorov–Smirnov), 0 to 1.
+        byte_distance: Maximum difference of the two distributions by bytes.
+        quantiles: Quantiles by flows.
+        byte_quantiles: Quantiles by bytes.
+        mean: Mean of the distribution divided by the mean of the flows.
     """
 
     law: Law
@@ -73,26 +72,26 @@ class Fit:
 
     @property
     def error(self) -> float:
-        """What was made small: the root of the mean square of the logarithms of all quantiles' ratios."""
+        """The minimized error: the root mean square of the logarithms of all quantiles' ratios."""
         logs = [np.log(off.ratio) for off in self.quantiles + self.byte_quantiles]
         return float(np.sqrt(np.mean(np.square(logs))))
 
 
 def fits(sizes: Values) -> list[Fit]:
-    """Each law fitted to these sizes, the nearest first.
+    """Fits each kind of distribution to sizes of flows; returns the best fit first.
 
     Args:
-        sizes: Bytes of each flow, at least one, in any order.
+        sizes: Size of each flow in bytes, in any order; at least one byte each.
 
     Raises:
-        TooFewFlowsError: When there are fewer than a hundred, or all are alike.
+        TooFewFlowsError: When there are fewer than a hundred flows, or all have the same size.
     """
     if len(sizes) < _FEWEST or sizes.min() == sizes.max():
         alike = (
             f", all of {sizes[0]:,.0f} bytes" if len(sizes) and sizes.min() == sizes.max() else ""
         )
         raise TooFewFlowsError(
-            f"{len(sizes):,} flows{alike}: a fit needs {_FEWEST} or more, of several sizes"
+            f"{len(sizes):,} flows{alike}: a fit needs at least {_FEWEST}, of different sizes"
         )
     flows = _Flows(np.sort(sizes))
     laws: list[Law] = [
@@ -103,7 +102,7 @@ def fits(sizes: Values) -> list[Fit]:
 
 
 class _Flows:
-    """Sizes in order, with their quantiles."""
+    """Sorted sizes with their quantiles."""
 
     def __init__(self, sizes: Values) -> None:
         self.sizes = sizes
@@ -143,7 +142,7 @@ def _lognormal(flows: _Flows, count: int) -> Lognormal:
         )
 
     medians = np.log(np.quantile(flows.sizes, (np.arange(count) + 0.5) / count))
-    # A part for the tail: most bytes are in few flows.
+    # The last component starts in the tail, since few flows carry most bytes.
     if count > 1:
         medians[-1] = np.log(flows.byte_quantiles[0])
     start = np.concatenate([np.full(count - 1, 1.0), medians, np.full(count, np.log(1.5))])
@@ -151,7 +150,7 @@ def _lognormal(flows: _Flows, count: int) -> Lognormal:
 
 
 def _rounded(size: float) -> int:
-    """To four digits: no fit knows more."""
+    """Rounds to four digits, since no fit is more precise."""
     return round(float(f"{size:.4g}"))
 
 
@@ -163,7 +162,7 @@ def _nearest(law: Callable[[Values], _L], start: Values, flows: _Flows) -> _L:
         return float(np.mean(np.square(logs)))
 
     found = start
-    # Nelder and Mead's simplex may collapse early; begun anew where it stopped, it goes on.
+    # The simplex of Nelder and Mead may collapse early; restarting it where it stopped lets it continue.
     for _ in range(3):
         found = minimize(
             error,
@@ -175,7 +174,7 @@ def _nearest(law: Callable[[Values], _L], start: Values, flows: _Flows) -> _L:
 
 
 def _logs(law: Law, flows: _Flows) -> tuple[Values, Values]:
-    """By how much the law's quantiles are off, as logarithms: of flows, by bytes."""
+    """Returns the logarithms of the quantiles' ratios, by flows and by bytes."""
     of_flows, of_bytes = _quantiles(law)
     return np.log(of_flows / flows.quantiles), np.log(of_bytes / flows.byte_quantiles)
 
@@ -211,6 +210,6 @@ def _good(law: Law, flows: _Flows) -> Fit:
 
 
 def _distance(steps: Values, law: Values) -> float:
-    # At either side of each step of the flows' own distribution.
+    # The maximum lies on either side of a step of the empirical distribution.
     before = np.concatenate([[0.0], steps[:-1]])
     return float(max(np.abs(steps - law).max(), np.abs(before - law).max()))

@@ -1,4 +1,4 @@
-"""The table of flows: its columns, and how it is read. `docs/guide/workloads.md` says what each column means."""
+"""The table of flows: its columns and their reading. `docs/guide/workloads.md` describes each column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 KEY = "fullpipe.workload"
-"""Where in the file's metadata stands what it was made of."""
+"""Key of the description in the file's metadata."""
 
 BEGINS = ("syn", "capture", "middle")
 ENDS = ("fin", "rst", "syn", "idle", "capture")
@@ -20,11 +20,11 @@ PROTOCOLS = ("tcp", "udp")
 
 
 class FlowsError(ValueError):
-    """A file that has no flows, with its fix."""
+    """A file has no usable flows; the message includes a fix."""
 
 
 def schema(addresses: bool = False) -> dict[str, pl.DataType]:
-    """The columns, with types."""
+    """Returns the columns with their types."""
     import polars as pl
 
     time, count = pl.Datetime("ns", "UTC"), pl.UInt64()
@@ -52,11 +52,11 @@ def schema(addresses: bool = False) -> dict[str, pl.DataType]:
 
 
 def read(path: str | Path) -> pl.DataFrame:
-    """Reads the flows that carried something, in order of their start.
+    """Reads the flows with payload, in order of their start.
 
     Raises:
-        FlowsError: When the file has no flows.
-        OSError: When it can't be read.
+        FlowsError: When the file is not a table of flows.
+        OSError: When the file can't be read.
     """
     import polars as pl
 
@@ -64,16 +64,16 @@ def read(path: str | Path) -> pl.DataFrame:
     types = rows.collect_schema()
     if not types["bytes"].is_integer():
         raise FlowsError(
-            f"{path}: its column bytes is of {types['bytes']}\n  fix: give whole numbers"
+            f"{path}: the column bytes has type {types['bytes']}\n  fix: give whole numbers"
         )
     if types["start"].is_numeric():
-        # Seconds, as a scenario may have them, too.
+        # Seconds, which scenarios accept, too.
         rows = rows.with_columns(
             (pl.col("start") * 1e9).round().cast(pl.Datetime("ns", "UTC"), strict=False)
         )
     elif not isinstance(types["start"], pl.Datetime):
         raise FlowsError(
-            f"{path}: its column start is of {types['start']}\n  fix: give times, or seconds"
+            f"{path}: the column start has type {types['start']}\n  fix: give times, or seconds"
         )
     return (
         rows.filter(pl.col("start").is_not_null() & (pl.col("bytes") > 0)).sort("start").collect()
@@ -81,27 +81,29 @@ def read(path: str | Path) -> pl.DataFrame:
 
 
 def scan(path: str | Path) -> pl.LazyFrame:
-    """All rows as they lie in the file.
+    """Returns all rows of a file lazily, unchanged.
 
     Raises:
-        FlowsError: When the file has no flows.
-        OSError: When it can't be read.
+        FlowsError: When the file is not a table of flows.
+        OSError: When the file can't be read.
     """
     from polars.exceptions import ComputeError
 
     from fullpipe.results import scan_parquet
 
-    with open(path, "rb") as file:  # noqa: PTH123  (a str, too)
+    with open(path, "rb") as file:  # noqa: PTH123  (path may be a str)
         magic = file.read(4)
     if magic != b"PAR1":
         raise FlowsError(
-            f"{path}: not a Parquet file\n  fix: name one that `fullpipe workload extract` has written"
+            f"{path}: not a Parquet file\n  fix: name one that `fullpipe workload extract` wrote"
         )
     lazy = scan_parquet(path)
     try:
         names = lazy.collect_schema().names()
     except ComputeError as error:
-        raise FlowsError(f"{path}: {error}\n  fix: it is not whole; extract it again") from error
+        raise FlowsError(
+            f"{path}: {error}\n  fix: the file is incomplete; extract it again"
+        ) from error
     if missing := [name for name in ("start", "bytes") if name not in names]:
         raise FlowsError(
             f"{path}: no column {' and '.join(missing)}, so it has no flows\n  fix: name a file of flows"
@@ -110,7 +112,7 @@ def scan(path: str | Path) -> pl.LazyFrame:
 
 
 def about(path: str | Path) -> dict[str, Any]:
-    """What a file of flows was made of, and how; empty if it does not say."""
+    """Returns the sources and options a file of flows was made with; empty if unknown."""
     import polars as pl
 
     from fullpipe.results import plain_path

@@ -1,7 +1,7 @@
-"""The laws that sizes of flows can be drawn from, as `[[workload]]` writes them: distributions to be fitted.
+"""Distributions of flow sizes for fitting, in the notation of a scenario's `[[workload]]`.
 
-The drawing itself is Rust's (`crates/workload`). Sizes are in bytes; "by bytes" is the distribution of the size of the
-flow that a random byte is in.
+`crates/workload` (Rust) draws random sizes from them. Sizes are in bytes. The distribution "by
+bytes" is that of the size of the flow to which a random byte belongs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def size_text(size: int) -> str:
-    """A size as scenarios have it, exactly: 18.2kB."""
+    """Formats a size exactly in the notation of scenarios, such as 18.2kB."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.12g}{unit}"
@@ -30,30 +30,30 @@ class Law(Protocol):
 
     @property
     def text(self) -> str:
-        """As `model` of a `[[workload]]` has it."""
+        """The value of `model` in a `[[workload]]`."""
         ...
 
     @property
     def largest(self) -> float:
-        """No flow is larger."""
+        """Size of the largest possible flow."""
         ...
 
     def below(self, sizes: Values) -> Values:
-        """The part of the flows up to each size."""
+        """Returns the share of flows up to each size."""
         ...
 
     def bytes_below(self, sizes: Values) -> Values:
-        """The part of the bytes that are in flows up to each size."""
+        """Returns the share of bytes in flows up to each size."""
         ...
 
     def mean(self) -> float:
-        """The mean size."""
+        """Returns the mean size."""
         ...
 
 
 @dataclass(frozen=True)
 class BoundedPareto:
-    """`1 - F(x)` falls as `x ** -shape` between the bounds."""
+    """A Pareto distribution cut off at two bounds, between which its density falls as `x ** -(shape + 1)`."""
 
     shape: float
     least: int
@@ -61,23 +61,23 @@ class BoundedPareto:
 
     @property
     def text(self) -> str:
-        """As `model` of a `[[workload]]` has it."""
+        """The value of `model` in a `[[workload]]`."""
         return f"bounded_pareto shape {self.shape:g} min {size_text(self.least)} max {size_text(self.most)}"
 
     @property
     def largest(self) -> float:
-        """No flow is larger."""
+        """Size of the largest possible flow."""
         return float(self.most)
 
     def below(self, sizes: Values) -> Values:
-        """The part of the flows up to each size."""
+        """Returns the share of flows up to each size."""
         inside = np.clip(sizes, self.least, self.most)
         return np.asarray(
             (1 - (self.least / inside) ** self.shape) / (1 - (self.least / self.most) ** self.shape)
         )
 
     def bytes_below(self, sizes: Values) -> Values:
-        """The part of the bytes that are in flows up to each size."""
+        """Returns the share of bytes in flows up to each size."""
         inside = np.clip(sizes, self.least, self.most)
         if abs(self.shape - 1) < 1e-9:
             return np.asarray(np.log(inside / self.least) / np.log(self.most / self.least))
@@ -86,7 +86,7 @@ class BoundedPareto:
         return np.asarray((inside**power - float(self.least) ** power) / whole)
 
     def mean(self) -> float:
-        """The mean size."""
+        """Returns the mean size."""
         whole = 1 - (self.least / self.most) ** self.shape
         if abs(self.shape - 1) < 1e-9:
             return float(self.least * np.log(self.most / self.least) / whole)
@@ -97,7 +97,7 @@ class BoundedPareto:
 
 @dataclass(frozen=True)
 class Part:
-    """One of the distributions of a lognormal law; sigma is that of the natural logarithm."""
+    """A component of a lognormal mixture; sigma is that of the natural logarithm."""
 
     share: float
     median: int
@@ -106,14 +106,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Lognormal:
-    """Lognormal distributions, each with its share of the flows, cut off at `most`."""
+    """A mixture of lognormal distributions, cut off at `most`."""
 
     parts: tuple[Part, ...]
     most: int
 
     @property
     def text(self) -> str:
-        """As `model` of a `[[workload]]` has it."""
+        """The value of `model` in a `[[workload]]`."""
         several = len(self.parts) > 1
         parts = (
             (f"share {part.share * 100:g}% " if several else "")
@@ -124,24 +124,27 @@ class Lognormal:
 
     @property
     def largest(self) -> float:
-        """No flow is larger."""
+        """Size of the largest possible flow."""
         return float(self.most)
 
     def below(self, sizes: Values) -> Values:
-        """The part of the flows up to each size."""
+        """Returns the share of flows up to each size."""
         return self._sum(sizes, [part.share for part in self.parts], 0.0)
 
     def bytes_below(self, sizes: Values) -> Values:
-        """The part of the bytes that are in flows up to each size."""
+        """Returns the share of bytes in flows up to each size."""
         means = np.array([part.share * self._mean(part) for part in self.parts])
         return self._sum(sizes, list(means / means.sum()), 1.0)
 
     def mean(self) -> float:
-        """The mean size."""
+        """Returns the mean size."""
         return float(sum(part.share * self._mean(part) for part in self.parts))
 
     def _sum(self, sizes: Values, weights: list[float], moment: float) -> Values:
-        """Each part up to each size; the first moment of a lognormal is one whose logarithm lies by sigma² higher."""
+        """Returns the weighted sum of the components' distributions.
+
+        With `moment` 1, each is weighted by size: again lognormal, with a mean logarithm higher by sigma².
+        """
         from scipy.special import ndtr
 
         total = np.zeros_like(sizes)

@@ -1,4 +1,4 @@
-"""Flows of logs: Zeek's conn.log, as text with tabs or as JSON, and CSV files."""
+"""Flows of logs: Zeek's conn.log (tab-separated or JSON) and CSV files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAD = 1 << 16
-# Of Zeek's fields, those that flows are made of, and how each is read where a log is text.
+# The fields of Zeek that flows are made from, with the type of each in a text log.
 _ZEEK = {
     "ts": pl.String,
     "id.orig_h": pl.String,
@@ -33,17 +33,17 @@ _ZEEK = {
     "conn_state": pl.String,
     "history": pl.String,
 }
-# Beside them: whether the line is whole.
+# An additional column: whether the line is complete.
 _WHOLE = "whole"
 _SEPARATORS = (",", ";", "\t")
 _NEEDED = ("ts", "orig_bytes", "resp_bytes")
 
 
 def kind(path: Path) -> str:
-    """What a file is, by its content: `zeek`, `zeek-json`, `csv`, `parquet`, or `capture` for everything else.
+    """Detects the kind of a file: `zeek`, `zeek-json`, `csv`, `parquet`, or `capture` for all others.
 
     Raises:
-        OSError: When it can't be read.
+        OSError: When the file can't be read.
     """
     head = _core.capture_head(path, HEAD)
     if head.startswith(b"PAR1"):
@@ -53,7 +53,7 @@ def kind(path: Path) -> str:
     line = _first_line(head)
     if line.startswith(("{", "[{")):
         return "zeek-json"
-    # Nothing that a capture begins with is a line of text.
+    # No capture begins with a line of text.
     return (
         "csv"
         if line.replace("\t", " ").isprintable() and any(mark in line for mark in _SEPARATORS)
@@ -62,7 +62,7 @@ def kind(path: Path) -> str:
 
 
 def _first_line(head: bytes) -> str:
-    """The first that says something; empty if there is none, or if it is no text."""
+    """Returns the first line that is not blank or a comment; empty if no line or no text is found."""
     try:
         lines = head[: head.rfind(b"\n") + 1 or None].decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
@@ -73,19 +73,19 @@ def _first_line(head: bytes) -> str:
 def zeek(
     path: Path, *, udp: bool, addresses: bool, as_json: bool
 ) -> tuple[pl.LazyFrame, str | None]:
-    """The flows of a conn.log, and what of it can't be read.
+    """Reads the flows of a conn.log; returns a message about unreadable lines, too, if there are any.
 
-    Its volumes are of sequence numbers, so that those by lengths are unknown here.
+    Zeek counts volume by sequence numbers, so volumes by packet lengths are unknown.
 
     Raises:
-        FlowsError: When it is another of Zeek's logs.
+        FlowsError: When the file is another log of Zeek.
     """
     rows, broken = _json_rows(path) if as_json else (_text_rows(path), 0)
     names = rows.collect_schema().names()
     if missing := [name for name in _NEEDED if name not in names]:
         raise FlowsError(
-            f"{path}: no field {' nor '.join(missing)}, which a conn.log of Zeek has\n"
-            "  fix: name a conn.log, a CSV with the columns start and bytes, or a capture"
+            f"{path}: no field {' nor '.join(missing)}, which a Zeek conn.log has\n"
+            "  fix: name a conn.log, a CSV file with the columns start and bytes, or a capture"
         )
     begun = _time(rows.collect_schema()["ts"])
     numbers = [name for name, kind in _ZEEK.items() if name in names and kind != pl.String]
@@ -110,7 +110,7 @@ def zeek(
 
 
 def _zeek_columns(first: pl.Expr) -> dict[str, pl.Expr]:
-    """The columns of a flow, of the fields of a conn.log."""
+    """Returns the columns of flows, computed from the fields of a conn.log."""
     lasted = pl.duration(
         nanoseconds=(pl.col("duration").fill_null(0) * 1e9).round().cast(pl.Int64), time_unit="ns"
     )
@@ -149,14 +149,14 @@ def _zeek_columns(first: pl.Expr) -> dict[str, pl.Expr]:
 
 
 def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
-    """The flows of a CSV file: a start in seconds or as a date, and a volume in bytes.
+    """Reads the flows of a CSV file: start in seconds or as a date, and volume in bytes.
 
     Args:
-        path: The file; its first line names the columns.
-        columns: What the columns `start` and `bytes` are called there, if not that.
+        path: The file, whose first line names the columns.
+        columns: Names in the file of the columns `start` and `bytes`, if different.
 
     Raises:
-        FlowsError: When a column is missing, or does not hold what it should.
+        FlowsError: When a column is missing, or has an invalid value.
     """
     separator = _separator(_first_line(_core.capture_head(path, HEAD)))
     rows = pl.scan_csv(
@@ -168,13 +168,13 @@ def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
     for name, called in wanted.items():
         if called not in names:
             raise FlowsError(
-                f"{path}: no column {called!r}; there are {', '.join(names)}\n"
-                f"  fix: say which one it is: --columns {name}=NAME"
+                f"{path}: no column {called!r}; the columns are {', '.join(names)}\n"
+                f"  fix: name the column to use: --columns {name}=NAME"
             )
     said = [pl.col(called).str.strip_chars().alias(name) for name, called in wanted.items()]
     numbers = pl.col("start", "bytes")
     rows = rows.select(said).with_columns(
-        # Where columns are parted by semicolons, numbers may have a comma for their point.
+        # In files with semicolons as separators, numbers may have a decimal comma.
         numbers.str.replace(",", ".", literal=True) if separator == ";" else numbers
     )
     begun, volume = _time(pl.String(), "start"), pl.col("bytes").cast(pl.Int64, strict=False)
@@ -192,7 +192,7 @@ def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
         raise FlowsError(
             f"{path}: row {row['row']}: start {row['start']}, bytes {row['bytes']}: "
             "a flow needs a time (seconds, or a date like 2020-06-10 14:00:00) and a whole number\n"
-            "  fix: mend or remove that row, or name other columns: --columns start=NAME,bytes=NAME"
+            "  fix: correct or remove the row, or name other columns: --columns start=NAME,bytes=NAME"
         )
     rows = rows.select(begun.alias("begun"), volume.alias("bytes"))
     begun, volume = pl.col("begun"), pl.col("bytes")
@@ -207,16 +207,16 @@ def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
 
 
 def _separator(line: str) -> str:
-    """What parts the columns: the mark that is there most often."""
+    """Returns the column separator: the candidate that occurs most often."""
     return max(_SEPARATORS, key=line.count)
 
 
 def _time(kind: pl.DataType, name: str = "ts") -> pl.Expr:
-    """Seconds since the epoch, or a date, as Zeek and CSV files have them; null where it is neither."""
+    """Parses seconds since the epoch, or a date, as in Zeek and CSV files; null for anything else."""
     ts = pl.col(name)
     if kind != pl.String:
         return _since_epoch(ts.cast(pl.Float64))
-    # The year first: who knows which of 01/02 is the month?
+    # Dates must begin with the year: in 01/02 the month is ambiguous.
     date = pl.when(ts.str.contains(r"^\d{4}-")).then(ts)
     return pl.coalesce(
         _since_epoch(ts.cast(pl.Float64, strict=False)),
@@ -225,10 +225,10 @@ def _time(kind: pl.DataType, name: str = "ts") -> pl.Expr:
 
 
 def _since_epoch(seconds: pl.Expr) -> pl.Expr:
-    # What 64 bits of nanoseconds hold.
+    # The range of 64 bits of nanoseconds.
     seconds = pl.when(seconds.abs() < 9.2e9).then(seconds)
     whole = seconds.floor()
-    # Seconds since 1970 have no nanoseconds in 53 bits; Zeek writes microseconds.
+    # The 53-bit mantissa can't represent nanoseconds since 1970; Zeek writes microseconds.
     micros = ((seconds - whole) * 1e6).round().cast(pl.Int64) * 1000
     nanos = (
         pl.when(whole.abs() < 1e6)
@@ -264,7 +264,7 @@ def _text_rows(path: Path) -> pl.LazyFrame:
     told = {line.split(separator, 1)[0]: line for line in head if line.startswith("#")}
     if "#fields" not in told:
         raise FlowsError(
-            f"{path}: a log of Zeek without its line #fields\n  fix: name a conn.log that is whole"
+            f"{path}: a Zeek log without a #fields line\n  fix: name a complete conn.log"
         )
     fields = told["#fields"].split(separator)[1:]
     unset = told.get("#unset_field", f"{separator}-").split(separator)[1]
@@ -278,7 +278,7 @@ def _text_rows(path: Path) -> pl.LazyFrame:
         quote_char=None,
         truncate_ragged_lines=True,
     )
-    # Zeek leaves no field empty: a line that ends before its last field is cut.
+    # Zeek leaves no field empty: a line without its last field is truncated.
     return rows.select(
         pl.col(fields[-1]).is_not_null().alias(_WHOLE),
         *(
@@ -290,14 +290,14 @@ def _text_rows(path: Path) -> pl.LazyFrame:
 
 
 def _json_rows(path: Path) -> tuple[pl.LazyFrame, int]:
-    """The rows, and how many lines are no JSON."""
+    """Returns the rows, and the number of lines that are not JSON objects."""
     line = _first_line(_core.capture_head(path, HEAD))
     first = _object(line)
     if first is None:
         raise FlowsError(
-            f"{path}: its first line is no JSON object\n  fix: name a conn.log, an object a line"
+            f"{path}: the first line is not a JSON object\n  fix: name a conn.log with one JSON object per line"
         )
-    # Polars reads no unsigned numbers of JSON.
+    # Polars can't read unsigned integers from JSON.
     types: dict[str, type[pl.DataType]] = {
         name: kind if kind in (pl.String, pl.Float64) else pl.Int64 for name, kind in _ZEEK.items()
     }
@@ -306,7 +306,7 @@ def _json_rows(path: Path) -> tuple[pl.LazyFrame, int]:
     try:
         rows.select(pl.col("ts").count()).collect(engine="streaming")
     except pl.exceptions.ComputeError:
-        # Polars leaves nothing of a file with a line that is cut.
+        # Polars rejects a whole file if one line is truncated.
         lines = pl.read_csv(
             plain_path(path),
             glob=False,

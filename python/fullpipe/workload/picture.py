@@ -1,4 +1,4 @@
-"""Flows in one picture: sizes, arrivals, load, pauses."""
+"""A figure of flows: sizes, arrivals, load, pauses."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _POINTS = 2000
 
 
 def save(described: Described, file: Path) -> None:
-    """Draws it into a new file, which appears whole or not at all.
+    """Draws the figure into a new file, written atomically.
 
     Raises:
-        FileExistsError: When there is something at `file`.
-        OSError: When it can't be written.
+        FileExistsError: When `file` exists.
+        OSError: When the file can't be written.
     """
     with fresh_file(file, called=f"--plot {file}") as aside:
         named = aside.with_name(aside.name + file.suffix)
@@ -49,7 +49,7 @@ def _drawn(described: Described) -> Figure:
     )
     _sizes(panels[0, 0], described)
     _decades(panels[0, 1], described)
-    _over_time(panels[1, 0], described, described.starts, "flows that begin", "a second")
+    _over_time(panels[1, 0], described, described.starts, "flow arrivals", "per second")
     unit, scale = rate_unit([float(described.load.max())])
     _over_time(panels[1, 1], described, described.load / scale, "load", unit)
     _gaps(panels[2, 0], described)
@@ -73,7 +73,7 @@ def _sizes(panel: Axes, described: Described) -> None:
         panel.step(
             sizes[at], heights[at] * 100, where="post", color=color, linewidth=1.5, label=name
         )
-    _title(panel, "share in flows of at most that size", "flow size", "%")
+    _title(panel, "share in flows up to this size", "flow size", "%")
     _log(panel)
     panel.set_ylim(0, 101)
     panel.legend(frameon=False, loc="upper left")
@@ -103,7 +103,7 @@ def _decades(panel: Axes, described: Described) -> None:
         fontsize=8,
         rotation=30 if len(rows) > 6 else 0,
     )
-    _title(panel, "share by size", "flow size, up to ten times that", "%")
+    _title(panel, "share by size", "flow size, from this to ten times this", "%")
     panel.legend(frameon=False)
 
 
@@ -111,20 +111,20 @@ def _over_time(panel: Axes, described: Described, values: Values, title: str, un
     panel.stairs(values, described.edges, color=COLORS[0], linewidth=1)
     mean = float(values.mean())
     panel.axhline(mean, color="#666666", linestyle="--", linewidth=1)
-    _title(panel, f"{title}; dashed: the mean", "time, s", unit)
+    _title(panel, f"{title} (dashed: mean)", "time, s", unit)
     panel.set_xlim(0, described.edges[-1])
     panel.set_ylim(0, max(float(values.max()) * 1.08, 1e-9))
 
 
 def _gaps(panel: Axes, described: Described) -> None:
     gaps = np.sort(described.gaps[described.gaps > 0])
-    _title(panel, "share of times between starts that are longer", "time", "")
+    _title(panel, "share of interarrival times that are longer", "time", "")
     if not len(gaps):
-        _nothing(panel, "no two flows")
+        _nothing(panel, "fewer than two arrival times")
         return
     left = 1 - np.arange(len(gaps)) / len(gaps)
     at = _downsampled(left)
-    panel.plot(gaps[at], left[at], color=COLORS[0], linewidth=1.5, label="here")
+    panel.plot(gaps[at], left[at], color=COLORS[0], linewidth=1.5, label="data")
     panel.plot(
         gaps[at],
         np.exp(-gaps[at] / gaps.mean()),
@@ -171,7 +171,7 @@ def _nothing(panel: Axes, why: str) -> None:
 
 
 def _downsampled(heights: Values) -> NDArray[np.int64]:
-    """As many places as a picture can show, evenly in height, with both ends: steps of many bytes are not lost."""
+    """Returns indices of points to draw, evenly spaced in height and in index, so that no step is lost."""
     if len(heights) <= _POINTS:
         return np.arange(len(heights), dtype=np.int64)
     rising = heights if heights[-1] > heights[0] else -heights

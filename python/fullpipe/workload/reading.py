@@ -1,4 +1,4 @@
-"""Reads flows for a command: shows how far it is, and says what could not be read."""
+"""Reads flows for a command, with a progress bar and warnings about unreadable parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def flows_of(source: Path) -> Iterator[tuple[Path, Extracted | None]]:
-    """A file of flows; of a capture or a log one that goes when the block ends, with what its extraction said."""
+    """Yields a file of flows; for a capture or log, a temporary one with the result of its extraction."""
     from fullpipe.workload.logs import kind
 
     try:
@@ -55,19 +55,22 @@ def extracted(sources: Sequence[Path], out: Path, **options: object) -> Extracte
 
 
 def warn(done: Extracted) -> None:
-    """Prints what could not be read, and ends the command with exit code 1 when that is part of a file."""
+    """Prints the warnings; ends the command with exit code 1 if a file was not read completely."""
     for warning in done.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if any(source.get("refused") or source.get("damage") for source in done.about["sources"]):
-        print("what could be read is kept; exit code 1, since not all could", file=sys.stderr)
+        print(
+            "the readable part is saved; exit code 1, since some input could not be read",
+            file=sys.stderr,
+        )
         raise typer.Exit(1)
 
 
 class _Bar:
-    """Shows how far the reading is, on standard error, once it has lasted a second.
+    """Shows the progress of reading on standard error, after the first second.
 
     Attributes:
-        at: How far it is, in words.
+        at: Progress in words, for a message.
     """
 
     _PATIENCE_S = 1.0
@@ -79,7 +82,7 @@ class _Bar:
         self._bar: Progress | None = None
 
     def __call__(self, read: int, packets: int, flows: int, open_flows: int) -> None:
-        """So much is read, seen, over and open."""
+        """Updates the bar: bytes read, packets seen, ended flows and open flows."""
         self.at = f"after {packets:,} packets"
         seconds = time.monotonic() - self._begun
         if seconds < self._PATIENCE_S or not sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""What flows are like, as tables for a terminal of 80 columns."""
+"""Prints statistics of flows as tables for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = tuple(f"p{share * 100:g}" for share in SHARES)
 
 
 def show_extracted(extracted: Extracted, console: Console) -> None:
-    """Prints what an extraction found, and what it could not read."""
+    """Prints the sources, counts and output file of an extraction."""
     about = extracted.about
     for source in about["sources"]:
         if not source.get("refused"):
@@ -31,7 +31,7 @@ def show_extracted(extracted: Extracted, console: Console) -> None:
     for line in counts(about):
         console.print(line, markup=False, soft_wrap=True)
     console.print(
-        f"kept in {extracted.out}; to see it: fullpipe workload describe {extracted.out}",
+        f"saved in {extracted.out}; to inspect it: fullpipe workload describe {extracted.out}",
         markup=False,
         soft_wrap=True,
     )
@@ -41,7 +41,7 @@ def _source(source: dict[str, Any]) -> str:
     if "packets" not in source:
         return f"{source['path']}: {_FORMATS.get(source['format'], source['format'])}"
     lasted = (source["last"] - source["first"]) / 1e9 if source["first"] is not None else 0.0
-    cut = f", {source['cut_packets']:,} of them captured in part" if source["cut_packets"] else ""
+    cut = f", {source['cut_packets']:,} of them truncated" if source["cut_packets"] else ""
     links = f", {' and '.join(source['links'])}" if source["links"] else ""
     return f"{source['path']}: {source['format']}{links}, {source['packets']:,} packets{cut}, {digits(lasted)} s"
 
@@ -50,33 +50,33 @@ _FORMATS = {"zeek": "Zeek's conn.log", "zeek-json": "Zeek's conn.log as JSON", "
 
 
 def counts(about: dict[str, Any]) -> Iterator[str]:
-    """Sentences about how many flows there are, and how sure their volumes."""
+    """Yields sentences about the number of flows and the certainty of their volumes."""
     found = about["counts"]
     without = found["flows"] - found["with_payload"]
     yield (
         f"{found['flows']:,} flow{'' if found['flows'] == 1 else 's'}, {without:,} without payload; "
-        f"{size(found['bytes'])} in the direction that carries more"
+        f"{size(found['bytes'])} in each flow's larger direction"
     )
     if "packets" in found:
         cut = []
         if found["cut_at_start"]:
             cut.append(f"{found['cut_at_start']:,} may have begun before the capture")
         if found["cut_at_end"]:
-            cut.append(f"{found['cut_at_end']:,} may go on after it")
+            cut.append(f"{found['cut_at_end']:,} may continue after it")
         if cut:
             yield "of these, " + ", ".join(cut)
         if found["sequence_bytes"]:
             yield (
-                f"TCP's volume, both directions: {size(found['sequence_bytes'])} by sequence numbers; "
-                f"{size(found['more_by_lengths'])} more by lengths where sent again, "
-                f"{size(found['more_by_numbers'])} less where not captured"
+                f"TCP volume in both directions: {size(found['sequence_bytes'])} by sequence numbers; "
+                f"{size(found['more_by_lengths'])} more by packet lengths (retransmitted), "
+                f"{size(found['more_by_numbers'])} less (not captured)"
             )
         rest = [
             f"{found[name]:,} {words}"
             for name, words in (
                 ("other", "packets of other protocols"),
-                ("orphans", "fragments whose first one is missing"),
-                ("strays", "segments with numbers far from their flow's"),
+                ("orphans", "fragments without their first fragment"),
+                ("strays", "segments with sequence numbers far from their flow's"),
             )
             if found.get(name)
         ]
@@ -85,7 +85,7 @@ def counts(about: dict[str, Any]) -> Iterator[str]:
 
 
 def show(described: Described, console: Console) -> None:
-    """Prints the tables."""
+    """Prints the statistics as tables."""
     console.print(Text(described.name, style="bold"), soft_wrap=True)
     if "counts" in described.about:
         for line in counts(described.about):
@@ -96,8 +96,8 @@ def show(described: Described, console: Console) -> None:
     peak_unit, peak_scale = rate_unit([float(described.load.max())])
     console.print(
         f"{flows:,} flows with payload in {digits(described.span_s)} s: "
-        f"{digits(flows / described.span_s)} a second, {digits(mean / scale)} {unit} on average, "
-        f"{digits(described.load.max() / peak_scale)} {peak_unit} at most over {time(float(described.edges[1]))}",
+        f"{digits(flows / described.span_s)} per second, mean load {digits(mean / scale)} {unit}, "
+        f"peak load {digits(described.load.max() / peak_scale)} {peak_unit} over {time(float(described.edges[1]))}",
         markup=False,
     )
     console.print("")
@@ -112,7 +112,7 @@ def show(described: Described, console: Console) -> None:
     console.print("")
     console.print(
         f"{_pauses(paused, len(described.pauses))}"
-        f"times between starts vary {_variation(described.gaps)} times their mean (Poisson: 1)",
+        f"coefficient of variation of interarrival times: {_variation(described.gaps)} (Poisson: 1)",
         style="dim",
         markup=False,
     )
@@ -131,7 +131,7 @@ def _quantiles(described: Described) -> Table:
         size(float((sizes**2).sum() / sizes.sum())),
     )
     for name, values in (
-        ("between starts", described.gaps),
+        ("interarrival", described.gaps),
         ("duration", described.lasted),
         ("pauses", described.pauses),
     ):
@@ -160,7 +160,7 @@ def _decades(described: Described) -> Table:
 
 
 def record(described: Described) -> str:
-    """A JSON object: the same numbers at full precision, SI units."""
+    """Returns the statistics as a JSON object, at full precision, in SI units."""
 
     def spread(values: Values) -> dict[str, float] | None:
         if not len(values):
@@ -205,11 +205,11 @@ def _variation(gaps: Values) -> str:
 def _pauses(flows: int, pauses: int) -> str:
     if not pauses:
         return "no flow pauses; "
-    return f"{flows:,} flow{'s' if flows > 1 else ''} pause{'' if flows > 1 else 's'}, {pauses:,} times in all; "
+    return f"{flows:,} flow{'s' if flows > 1 else ''} pause{'' if flows > 1 else 's'}, {pauses:,} times in total; "
 
 
 def size(count: float) -> str:
-    """Like 18.2 kB."""
+    """Formats a size, such as 18.2 kB."""
     for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
             return f"{digits(count / scale)} {unit}"
@@ -217,12 +217,12 @@ def size(count: float) -> str:
 
 
 def whole(words: str) -> str:
-    """The same of a power of ten, without digits that say nothing: 10 kB."""
+    """Removes insignificant zeros from a formatted power of ten: 10 kB."""
     return words.replace(".00 ", " ").replace(".0 ", " ")
 
 
 def time(seconds: float) -> str:
-    """Like 12 ms."""
+    """Formats a time, such as 12 ms."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= scale:
             return f"{digits(seconds / scale)} {unit}"

@@ -1,4 +1,4 @@
-"""`fullpipe workload fit`: laws and how near they come, as a table and as JSON."""
+"""`fullpipe workload fit`: fitted distributions and their goodness of fit, as a table or JSON."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def show(fits: Sequence[Fit], flows: int, console: Console) -> None:
-    """Prints each law with its distances, the quantiles of the nearest, and how it is written."""
+    """Prints each distribution with its distances, and the best one's quantiles and `model` line."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    console.print(f"{flows:,} flows; laws by how far their quantiles are off, the nearest first")
+    console.print(f"{flows:,} flows; fitted distributions, ordered by the error of their quantiles")
     table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1))
-    table.add_column("law", overflow="fold")
-    for heading in ("quantiles\noff by", "greatest\ndistance", "the same\nby bytes", "mean"):
+    table.add_column("distribution", overflow="fold")
+    for heading in ("quantile\nerror", "maximum\ndistance", "distance\nby bytes", "mean\nratio"):
         table.add_column(heading, justify="right", no_wrap=True)
     for fit in fits:
         table.add_row(
@@ -35,7 +35,7 @@ def show(fits: Sequence[Fit], flows: int, console: Console) -> None:
     console.print()
     best = fits[0]
     table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1))
-    for heading in ("quantile", "flows", "law", "ratio"):
+    for heading in ("quantile", "flows", "fit", "ratio"):
         table.add_column(
             heading, justify="left" if heading == "quantile" else "right", no_wrap=True
         )
@@ -49,14 +49,14 @@ def show(fits: Sequence[Fit], flows: int, console: Console) -> None:
 
 
 def factor(fit: Fit) -> str:
-    """By what factor quantiles are off, in the root of the mean square of their logarithms."""
+    """Formats the quantile error as a factor: exp of the root mean square of the log ratios."""
     import math
 
     return f"× {math.exp(fit.error):.2f}"
 
 
 def record(fits: Sequence[Fit], flows: int) -> str:
-    """The same as JSON."""
+    """Returns the fits as JSON."""
     laws = [
         {
             "model": fit.law.text,

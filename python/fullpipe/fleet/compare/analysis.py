@@ -1,4 +1,4 @@
-"""The whole comparison, and what is said of it first."""
+"""The whole comparison, and its findings, which a report shows first."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ _HEADLINES = {"better": 1, "worse": -1, "higher": 0, "lower": 0}
 
 @dataclass(frozen=True)
 class Analysis:
-    """Everything that a comparison says."""
+    """All results of a comparison."""
 
     estimates: Estimates
 
     @property
     def plan(self) -> Plan:
-        """What was compared."""
+        """Arms, clusters and strata of the comparison."""
         return self.estimates.plan
 
     @cached_property
     def compared(self) -> list[Compared]:
-        """Each metric of each two arms."""
+        """Each metric of each pair of arms."""
         return compare(self.estimates)
 
     @cached_property
     def checks(self) -> list[Check]:
-        """What may be wrong."""
+        """Checks for flaws of the comparison."""
         return checks(self.estimates, self.compared)
 
     def numbers(self) -> dict[str, list[int]]:
-        """Of each table, how many rows of each arm were compared."""
+        """Returns for each table the number of rows compared, arm by arm."""
         return {
             table: [int(each) for each in size.sum(axis=1)]
             for table, size in self.estimates.counted.size.items()
@@ -57,7 +57,7 @@ class Analysis:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """A sentence for each two arms, and one for each check that found something."""
+        """A sentence for each pair of arms, and one for each check that found a flaw."""
         found = []
         for one, other in dict.fromkeys((each.a, each.b) for each in self.compared):
             rows = [each for each in self.compared if (each.a, each.b) == (one, other)]
@@ -66,12 +66,12 @@ class Analysis:
             slight = sum(each.verdict in ("same", "slight") for each in rows)
             if slight:
                 parts.append(
-                    f"{slight} of {len(rows)} metrics are the same within {self.plan.options.effect:.0%}"
+                    f"same within {self.plan.options.effect:.0%}: {slight} of {len(rows)} metrics"
                 )
             if open_ := sum(each.verdict == "undecided" for each in rows):
-                parts.append(f"{open_} of {len(rows)} are undecided")
-            text = "; ".join(parts) or "no interval, so no verdict"
-            found.append(Finding(f"{one} against {other}: {text}.", _sign(rows)))
+                parts.append(f"undecided: {open_} of {len(rows)} metrics")
+            text = "; ".join(parts) or "no verdict, since there is no interval"
+            found.append(Finding(f"{one} vs. {other}: {text}.", _sign(rows)))
         found += [
             Finding(f"Check “{each.name}”: {each.text}.")
             for each in self.checks
@@ -81,22 +81,23 @@ class Analysis:
 
     @cached_property
     def note(self) -> str:
-        """How the verdicts were found."""
+        """The statistical method behind the verdicts."""
         tested = sum(math.isfinite(each.p) for each in self.compared)
         return (
-            f"{tested} comparisons; significant is what has p ≤ 0.05 after Benjamini's and Hochberg's correction over "
-            f"all of them. Intervals and p are Student's, with standard errors from 400 resamples of whole {self.unit}."
+            f"{tested} comparisons; a difference is significant if p ≤ 0.05 after Benjamini–Hochberg correction "
+            "over all of them. Intervals and p use Student's t, with standard errors from 400 resamples of "
+            f"whole {self.unit}."
         )
 
     @property
     def unit(self) -> str:
-        """What was resampled, in words."""
+        """The resampled unit, in the plural, for texts."""
         return {"net": "clients' networks", "client": "clients", "pair": "pairs"}.get(
             self.plan.unit, f"{self.plan.unit}s"
         )
 
     def record(self) -> dict[str, Any]:
-        """All numbers, for JSON; None is what is not known."""
+        """Returns all numbers for JSON; None stands for unknown."""
         return {
             "directory": f"{self.plan.options.directory}",
             "arms": list(self.plan.arms),
@@ -119,12 +120,13 @@ def analyze(options: CompareOptions, advance: Callable[[int], None] = lambda _: 
     """Compares the arms of a fleet directory.
 
     Args:
-        options: Which, and how.
-        advance: Told how many rows more were counted.
+        options: The directory, and how to compare.
+        advance: Called with the number of rows counted since the previous call.
 
     Raises:
-        ScenarioError: When there is nothing to compare, or an option names what is not there.
-        OSError: When it can't be read.
+        ScenarioError: When fewer than two arms have data, or an option names something that does not
+            exist.
+        OSError: When the directory can't be read.
     """
     return Analysis(Estimates(count(draw_up(options), advance)))
 

@@ -1,4 +1,4 @@
-"""What stands out in a fleet's paths: distances and access rates that many have, and where a window is the limit."""
+"""Features of a fleet's paths: common distances and access rates, and limits set by a window."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 KM_A_MS = 100.0
-"""Light in fiber needs some 5 µs a kilometer, there and back 10: so far away is a host at most."""
-_SMOOTH = 2.5  # buckets of 2.3 %
+"""Distance in km per ms of RTT: light in fiber takes about 5 µs per km, thus 10 µs there and back.
+An upper bound of the distance, since other delays add to the RTT."""
+_SMOOTH = 2.5  # in buckets, each 2.3 % wide
 _SURE = 5.0
 _LEAST = 0.04
 _FULL = 0.95
@@ -25,33 +26,34 @@ _LEAST_IN_COLUMN = 100
 
 
 class Band(NamedTuple):
-    """Values that many have."""
+    """A range of values that many connections share: a peak of the distribution."""
 
     middle: float
     low: float
-    """Where it ends, half-way down to what lies around it."""
+    """Ends of the range, at half the height of the peak above its surroundings."""
     high: float
     share: float
-    """Of all values, those between its ends."""
+    """Share of all values that lie between the ends."""
 
 
 class Envelope(NamedTuple):
-    """How the greatest bandwidths go with the minimum RTT."""
+    """Dependence of the largest bandwidths on the minimum RTT."""
 
     slope: float
-    """Of logarithms: -1 where a window is the limit."""
+    """Slope in logarithms: -1 where a window is the limit."""
     low: float
     high: float
-    """Its 95 % interval's ends (Sen's)."""
+    """Ends of the slope's 95 % interval (Sen's method)."""
     window_bytes: float
-    """Bandwidth times RTT on it, in the middle."""
+    """Bandwidth times RTT at the middle of the line."""
 
 
 def bands(buckets: Buckets, counts: Values) -> list[Band]:
-    """The peaks of a distribution on a logarithmic axis that are no chance.
+    """Finds the significant peaks of a distribution on a logarithmic axis.
 
-    The counts are smoothed over 6 % either way. A peak stands above what surrounds it by five times
-    the noise that counts of independent values would have, and by 4 % of the highest.
+    The counts are smoothed with a Gaussian of 6 % standard deviation. A peak must rise above its
+    surroundings by five times the noise of counts of independent values, and by 4 % of the highest
+    peak.
     """
     from scipy.ndimage import gaussian_filter1d
     from scipy.signal import find_peaks, peak_widths
@@ -60,8 +62,8 @@ def bands(buckets: Buckets, counts: Values) -> list[Band]:
     if not inner.any():
         return []
     smooth = gaussian_filter1d(inner, _SMOOTH, mode="constant")
-    # Of a sum of Poisson's weighted as a Gaussian: the weights' squares add up to 1 / (2 √π times
-    # its width).
+    # The noise of a sum of Poisson variables with Gaussian weights: the squares of the weights add
+    # up to 1 / (2 √π times the width).
     noise = np.sqrt(smooth / (2 * math.sqrt(math.pi) * _SMOOTH))
     at, found = find_peaks(smooth, prominence=_LEAST * smooth.max())
     sure = found["prominences"] > _SURE * noise[at]
@@ -79,9 +81,10 @@ def bands(buckets: Buckets, counts: Values) -> list[Band]:
 
 
 def envelope(near: Hexagons) -> Envelope | None:
-    """The line under which 95 % of the bandwidths lie, over the farther half of all connections.
+    """Fits the line below which 95 % of the bandwidths lie, to the connections with larger RTTs.
 
-    Nearer than that the access rate is the limit, not a window.
+    The half of the connections with the smaller RTTs is left out: the access rate limits them, not a
+    window.
     """
     from scipy.stats import theilslopes
 

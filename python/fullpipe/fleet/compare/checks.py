@@ -1,4 +1,4 @@
-"""What may be wrong with a comparison, however narrow its intervals are."""
+"""Checks for flaws of a comparison that no interval shows, however narrow it is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 _MISMATCH = 0.001
-"""Below this a sample ratio is called wrong: strict, as what it finds spoils all the rest."""
+"""The check of sample ratios fails below this p. Strict, since a failure discredits all results."""
 _MIX = 0.05
 _FEW = 5
 _OVERLAP = 0.8
@@ -34,12 +34,12 @@ _FAMILY = {"bbr": ("bbr", "bbr1", "bbrv1"), "bbr2": ("bbr2", "bbrv2"), "bbr3": (
 
 @dataclass(frozen=True)
 class Check:
-    """One of them.
+    """The result of one check.
 
     Attributes:
-        name: What was looked at.
-        fine: Whether nothing was found; None where it can't be looked at.
-        text: What was found.
+        name: Name of the check.
+        fine: Whether the check found no flaw; None if it can't be made.
+        text: The finding.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Check:
 
 
 def checks(estimates: Estimates, compared: Sequence[Compared]) -> list[Check]:
-    """All of them."""
+    """Makes all checks."""
     found = [
         _clusters(estimates),
         _division(estimates),
@@ -65,34 +65,34 @@ def checks(estimates: Estimates, compared: Sequence[Compared]) -> list[Check]:
 
 
 def _clusters(estimates: Estimates) -> Check:
-    """How many are independent of each other."""
+    """Checks that each arm has enough independent clusters."""
     plan, table = estimates.plan, _main(estimates)
     clusters = estimates.clusters[table]
     numbers = [clusters.number(arm) for arm in range(len(plan.arms))]
     of, grouped = _words(plan.unit), plan.unit != "host" and min(numbers) == GROUPS
     counts = ", ".join(f"{arm} {number}" for arm, number in zip(plan.arms, numbers, strict=True))
     groups = "" if plan.unit == "host" else f", in {GROUPS} groups" if grouped else ", in groups"
-    text = f"resampled are {of} ({plan.why}){groups}{'' if grouped else f': {counts}'}"
+    text = f"{of} were resampled ({plan.why}){groups}{'' if grouped else f': {counts}'}"
     if min(numbers) < 2:
-        text += ". One has no spread: no intervals"
+        text += ". A single cluster has no spread, so there are no intervals"
     elif min(numbers) < _FEW:
-        text += f"; with fewer than {_FEW} intervals are wide, and rest on {of} being alike"
+        text += f"; with fewer than {_FEW}, intervals are wide and assume that {of} are alike"
     apart = plan.nested and plan.unit not in ("pair", "host") and min(_hosts(estimates)) == 1
     if apart:
         text += (
-            ". What one host has and another hasn't is not in the intervals: "
-            "an arm with one host can't be told from that host"
+            ". The intervals leave out differences between hosts: "
+            "the effect of an arm with one host can't be separated from that of the host"
         )
     return Check("clusters", min(numbers) >= _FEW and not apart, text)
 
 
 def _division(estimates: Estimates) -> Check:
-    """Whether the arms have the connections that they should have."""
+    """Checks that each arm has its expected share of connections (sample ratio mismatch)."""
     plan, table = estimates.plan, _main(estimates)
     seen, draws = estimates.counted.seen[table], estimates.draws[table]
     if empty := [arm for arm, own in zip(plan.arms, seen, strict=True) if not own.any()]:
         return Check(
-            "sample ratio", False, f"no {table} in {', '.join(empty)}: nothing to compare there"
+            "sample ratio", False, f"no {table} in {', '.join(empty)}, so nothing to compare"
         )
     arms, clusters = np.indices(seen.shape)
     there = Clusters(arms.ravel(), clusters.ravel(), seen.ravel())
@@ -103,12 +103,12 @@ def _division(estimates: Estimates) -> Check:
         f"{arm} {count / counts.sum():.1%} ({wanted:.1%})"
         for arm, count, wanted in zip(plan.arms, counts, expected, strict=True)
     )
-    text = f"{table} by arm, expected in brackets ({why}): {shares}; chi-squared p = {_p(plain)}"
+    text = f"{table} by arm, expected share in parentheses ({why}): {shares}; chi-squared p = {_p(plain)}"
     if math.isnan(robust):
         return Check("sample ratio", plain >= _MISMATCH, text)
     text += f", with clusters p = {_p(robust)}"
     if robust < _MISMATCH:
-        text += ". The arms did not get the users that they should have: find out why before you believe the rest"
+        text += ". The arms did not get their expected shares: find the cause before you trust any other result"
     return Check("sample ratio", robust >= _MISMATCH, text)
 
 
@@ -116,15 +116,15 @@ def _expected(estimates: Estimates) -> tuple[Values, str]:
     plan = estimates.plan
     if plan.options.ratio:
         parts = np.array([plan.options.ratio[arm] for arm in plan.arms])
-        return parts / parts.sum(), "--ratio"
+        return parts / parts.sum(), "from --ratio"
     if plan.nested and plan.unit != "pair":
         hosts = np.array(_hosts(estimates), dtype=float)
-        return hosts / hosts.sum(), "by hosts"
-    return np.full(len(plan.arms), 1 / len(plan.arms)), "equal parts"
+        return hosts / hosts.sum(), "by number of hosts"
+    return np.full(len(plan.arms), 1 / len(plan.arms)), "equal shares"
 
 
 def _filter(estimates: Estimates) -> Check:
-    """Whether an arm decides what gets through the filter."""
+    """Checks that the share of rows that pass the filter by size is similar in all arms."""
     plan, table = estimates.plan, _main(estimates)
     seen, kept = (
         each[table].sum(axis=1) for each in (estimates.counted.seen, estimates.counted.size)
@@ -132,44 +132,49 @@ def _filter(estimates: Estimates) -> Check:
     shares = kept / np.maximum(seen, 1)
     text = ", ".join(f"{arm} {share:.1%}" for arm, share in zip(plan.arms, shares, strict=True))
     ratio = float(shares.max() / shares.min()) - 1 if shares.min() > 0 else math.inf
-    text = f"of {table} with at least {plan.options.min_bytes:,} bytes there are: {text}"
+    text = f"share of {table} with at least {plan.options.min_bytes:,} bytes: {text}"
     if ratio > plan.options.effect:
-        text += ". An arm in which downloads are given up more often keeps the better ones: look at --min-bytes 0, too"
+        text += ". An arm with more aborted downloads keeps only its better ones: also compare with --min-bytes 0"
     return Check("filter", ratio <= plan.options.effect, text)
 
 
 def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
-    """Whether the arms' users are equally far away."""
+    """Checks that the arms have similar mixes of minimum RTTs."""
     name, plan = "RTT mix", estimates.plan
     counts = estimates.counted.strata.get(("rtt", "min_rtt"))
     if counts is None or counts.shape[2] < 3:
-        return Check(name, None, "minimum RTTs are not known, or of too few connections")
+        return Check(name, None, "minimum RTTs are unknown, or known for too few connections")
     clusters = estimates.clusters["connections"]
     if min(clusters.number(arm) for arm in range(len(plan.arms))) < 2:
-        return Check(name, None, "an arm has but one cluster, so that chance can't be told")
+        return Check(
+            name, None, "an arm has only one cluster, so the effect of chance can't be estimated"
+        )
     weights = counts.sum(axis=3)
     far = _distances(np.einsum("rac,acs->ras", estimates.draws["connections"], weights))
     most = int(np.argmax(far[0]))
     arm = plan.arms[most]
-    # How far they would be apart by chance: as far as resamples are from what they are drawn from.
+    # The distance expected by chance: that between resamples and the data they are drawn from.
     chance = float(np.quantile(_chance(estimates, weights)[:, most], 0.95))
     text = (
-        f"{far[0][most]:.1%} of {arm}'s connections would have to be elsewhere by minimum RTT to have the mix of all "
-        f"arms (by chance up to {chance:.1%})"
+        f"{far[0][most]:.1%} of {arm}'s connections would need a different minimum RTT to match the mix of all "
+        f"arms (up to {chance:.1%} by chance)"
     )
     if far[0][most] <= max(_MIX, chance):
         return Check(name, True, text)
     other = [each for each in compared if each.shifted]
     matters = (
-        f"it matters for {_listed(other)}"
+        f"they differ noticeably for {_listed(other)}"
         if other
-        else "but standardized by RTT no effect is another"
+        else "none of them differs noticeably from the raw effect"
     )
-    return Check(name, False, f"{text}: read the effects that are standardized by RTT; {matters}")
+    return Check(name, False, f"{text}: read the effects standardized by RTT; {matters}")
 
 
 def _distances(sizes: Values) -> Values:
-    """Total variation between each arm's shares and the mean of all arms': shape (rows, arms)."""
+    """Returns the total variation distance of each arm's shares from the mean of all arms' shares.
+
+    The result has shape (rows, arms).
+    """
     with np.errstate(invalid="ignore"):
         shares = np.nan_to_num(sizes / sizes.sum(axis=2, keepdims=True))
     return np.asarray(abs(shares - shares.mean(axis=1, keepdims=True)).sum(axis=2) / 2)
@@ -184,7 +189,7 @@ def _chance(estimates: Estimates, weights: Values) -> Values:
 
 
 def _times(estimates: Estimates) -> Check:
-    """Whether the arms were observed at the same time."""
+    """Checks that the arms were observed at the same time."""
     plan, table = estimates.plan, _main(estimates)
     rows = (
         plan.rows[table]
@@ -198,7 +203,7 @@ def _times(estimates: Estimates) -> Check:
         if arm in plan.arms and start is not None
     }
     if len(spans) < 2:
-        return Check("same time", None, "times are not known")
+        return Check("same time", None, "times are unknown")
     latest, earliest = (
         max(start for start, _ in spans.values()),
         min(end for _, end in spans.values()),
@@ -208,19 +213,19 @@ def _times(estimates: Estimates) -> Check:
     text = f"all arms were observed together for {_long(shared)} of {_long(longest)}"
     fine = longest == 0 or shared >= _OVERLAP * longest
     return Check(
-        "same time", fine, text + ("" if fine else ": what differs may be the hour, not the arm")
+        "same time",
+        fine,
+        text + ("" if fine else ": differences may come from the time of observation, not the arm"),
     )
 
 
 def _driven(estimates: Estimates, compared: Sequence[Compared]) -> Check:
-    """Whether a host makes a result."""
+    """Checks that no verdict depends on a single host."""
     name, found = "one host", [each for each in compared if each.alone]
     if estimates.plan.unit == "pair":
-        return Check(
-            name, None, "every arm has had every path: nothing hangs on which host that was"
-        )
+        return Check(name, None, "every arm ran on every path, so no host can cause a difference")
     if not any(each.verdict in ("better", "worse", "higher", "lower") for each in compared):
-        return Check(name, None, "there is no difference that could rest on one")
+        return Check(name, None, "there is no difference that one host could cause")
     if not found:
         return Check(name, True, "no verdict changes when any one host is left out")
     parts = []
@@ -234,35 +239,35 @@ def _driven(estimates: Estimates, compared: Sequence[Compared]) -> Check:
             else f"{signed(without)} {each.metric.quantity.unit}"
         )
         parts.append(
-            f"without {host} {each.metric.quantity.words} of {each.a} against {each.b} is {rest}, not {said(each)}"
+            f"without {host}, {each.metric.quantity.words} of {each.a} vs. {each.b} is {rest}, not {said(each)}"
         )
     more = f"; {len(found) - 3} more" if len(found) > 3 else ""
     return Check(name, False, "; ".join(parts) + more)
 
 
 def _power(estimates: Estimates, compared: Sequence[Compared]) -> Check:
-    """Whether an effect as small as asked for could have been seen."""
+    """Checks that the data are enough to detect the smallest effect of interest."""
     name, effect = "enough data", estimates.plan.options.effect
     known = [each for each in compared if math.isfinite(each.data) and each.change.relative]
     short = sorted((each for each in known if each.data > 1), key=lambda each: -each.data)
     if not known:
-        return Check(name, None, "no interval, no power")
+        return Check(name, None, "without intervals, the power can't be estimated")
     if not short:
         return Check(
             name,
             True,
-            f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments, in every metric",
+            f"an effect of {effect:.0%} would be detected in 4 of 5 such experiments, for every metric",
         )
     open_ = [each for each in short if each.verdict == "undecided"]
     seen = f"{len(known) - len(short)} of {len(known)} comparisons"
-    text = f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments in {seen}"
+    text = f"an effect of {effect:.0%} would be detected in 4 of 5 such experiments for {seen}"
     if not open_:
-        return Check(name, True, f"{text}; the others differ by more than that, or not at all")
+        return Check(name, True, f"{text}; none of the others is undecided")
     least, most = _times_as_much(open_[-1].data), _times_as_much(open_[0].data)
     return Check(
         name,
         False,
-        f"{text}. {len(open_)} are undecided, and would need {least} to {most} times the data",
+        f"{text}. {len(open_)} of the others are undecided and would need {least} to {most} times the data",
     )
 
 
@@ -271,11 +276,11 @@ def _times_as_much(data: float) -> str:
 
 
 def _names(estimates: Estimates) -> Check:
-    """Whether connections ran what their arm is called after."""
+    """Checks that connections ran the algorithm in the name of their arm."""
     cc = estimates.plan.cc
     known = cc.filter(pl.col("cc").is_not_null())
     if not len(known):
-        return Check("algorithm", None, "what connections ran is not known")
+        return Check("algorithm", None, "the congestion control of the connections is unknown")
     parts, fine = [], True
     for arm in estimates.plan.arms:
         rows = known.filter(pl.col("arm") == arm)
@@ -290,11 +295,11 @@ def _names(estimates: Estimates) -> Check:
         mine = any(name in arm.lower() for name in names)
         fine &= share > _OWN * 1.9 and (mine or not called)
         parts.append(f"{arm} {share:.1%} {first}")
-    return Check("algorithm", fine, f"connections ran: {', '.join(parts)}")
+    return Check("algorithm", fine, f"most frequent congestion control: {', '.join(parts)}")
 
 
 def _main(estimates: Estimates) -> str:
-    """The table that is about users."""
+    """Returns the table that represents users best."""
     return next(
         table
         for table in ("connections", "requests", "counters")
@@ -303,7 +308,7 @@ def _main(estimates: Estimates) -> str:
 
 
 def _hosts(estimates: Estimates) -> list[int]:
-    """How many each arm has."""
+    """Returns the number of hosts of each arm."""
     rows = estimates.plan.rows[_main(estimates)].filter(pl.col("rows") > 0)
     return [rows.filter(pl.col("arm") == arm)["host"].n_unique() for arm in estimates.plan.arms]
 

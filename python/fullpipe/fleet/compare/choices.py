@@ -1,4 +1,4 @@
-"""What `--by` can be on a fleet, said where it was something else."""
+"""Valid values of `--by` on a fleet, for the fix of an error about an invalid one."""
 
 from __future__ import annotations
 
@@ -13,32 +13,30 @@ if TYPE_CHECKING:
 
 _NUMBERS = {"status", "local_port", "mss_bytes", "wscale_snd"}
 _FREE_TEXT = {"arm", "client", "client_net", "local_address", "unknown", "kept"}
-"""Whose values are as many as clients; and what is compared anyway."""
+"""Columns with about as many values as clients, and `arm`, which is compared anyway."""
 _SOURCE = {
-    "requests": "a log of nginx: `fleet ingest --nginx FILES --log-format FORMAT`",
-    "connections": "`ss`: `fleet ingest --arm ARM=FILES`, with what `ss -tineom` prints",
+    "requests": "an nginx log: `fleet ingest --nginx FILES --log-format FORMAT`",
+    "connections": "`ss`: `fleet ingest --arm ARM=FILES`, with output of `ss -tineom`",
 }
 _VARIABLE = {"country": "$geoip_country_code", "status": "$status", "protocol": "$server_protocol"}
-"""What a log's format needs to have for a column."""
+"""The variable that a log format needs for a column."""
 
 
 def to_choose(directory: Path, by: str) -> str:
-    """How to get values of a column, if a fleet can have it at all, and which columns have some here."""
+    """Returns a fix: the columns with values here, and how to get the asked one if a fleet can have it."""
     there = ["rtt", *_known(directory)]
     choose = (
-        f"choose one of {', '.join(there)}"
-        if len(there) > 1
-        else "leave it out: there is rtt alone"
+        f"choose one of {', '.join(there)}" if len(there) > 1 else "omit it: only rtt is available"
     )
     for table, source in _SOURCE.items():
         if any(column.name == by for column in schema.TABLES[table]):
-            needs = f" that has {_VARIABLE[by]}" if by in _VARIABLE else ""
+            needs = f" with {_VARIABLE[by]}" if by in _VARIABLE else ""
             return f"{choose}; {by} comes from {source}{needs}"
     return choose
 
 
 def _known(directory: Path) -> list[str]:
-    """The columns that tell parts of a fleet apart: with two values or more, in words, or in numbers that are names."""
+    """Returns the columns that split a fleet: categorical ones with two values or more."""
     found = []
     for table in _SOURCE:
         names = [

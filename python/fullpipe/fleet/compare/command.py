@@ -1,4 +1,4 @@
-"""`fullpipe fleet compare`: counts, decides, prints and keeps."""
+"""`fullpipe fleet compare`: counts, decides, prints and saves."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 
 def compare(options: CompareOptions, *, out: Path | None, form: Form, as_json: bool) -> None:
-    """Compares, prints what came of it, and makes a report of it in a new directory, if asked for.
+    """Compares the arms, prints the result, and writes a report to the new directory `out`, if given.
 
     Raises:
-        ScenarioError: When there is nothing to compare, or an option names what is not there.
-        FileExistsError: When `out` is not free.
+        ScenarioError: When fewer than two arms have data, or an option names something that does not
+            exist.
+        FileExistsError: When `out` exists.
         OSError: When something can't be read or written.
     """
     if out is None:
@@ -70,4 +71,4 @@ def _tell(analysis: Analysis, as_json: bool, kept: Path | None) -> None:
             return
         show(analysis, Console(highlight=False))
         if kept:
-            print(f"kept: {kept}")
+            print(f"saved: {kept}")

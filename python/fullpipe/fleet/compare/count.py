@@ -1,4 +1,4 @@
-"""Goes through a fleet once and counts by arm, cluster, stratum and bucket: that is all that stays of its rows."""
+"""Counts a fleet's rows by arm, cluster, stratum and bucket in one pass; only counts are kept."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 GROUPS = 128
-"""Clusters that are not hosts are put together at random into so many groups: a group of independent
-clusters is one itself (Wolter 2007, chapter 2), and what is kept doesn't grow with their number."""
+"""Number of random groups into which clusters other than hosts are merged. A group of independent
+clusters is a cluster itself (Wolter 2007, chapter 2), and memory does not grow with their number."""
 MOST_HOSTS = 256
 _ROWS = 250_000
 _SEED = 1
 
 GRID = (10, 48, 12, 48)
-"""RTT from 0.1 ms on, 10 buckets a decade, 48 of them; packets in flight from 1 on, 12 a decade, 48."""
+"""RTT: 48 buckets from 0.1 ms, 10 per decade. Packets in flight: 48 buckets from 1, 12 per decade."""
 _CONNECTIONS_ONLY = (
     metrics.Measure(
         "ecn", "connections", pl.col("ecn"), weight=pl.when(pl.col("ecn").is_not_null()).then(1)
@@ -47,17 +47,17 @@ class Counted:
     """Counts. The first two axes are always arm and cluster.
 
     Attributes:
-        plan: What they are of.
-        size: Of each table, rows kept: shape (arms, clusters).
-        seen: The same before anything was left out.
-        strata: Of each measure by name and of each strata by name: shape (arms, clusters, strata,
-            buckets), or 2 for sums, of which the first is of values and the second of weights.
-        hosts: Of each measure, with hosts for clusters: shape (arms, hosts, 1, buckets); empty
-            where those are hosts.
-        times: Of measures over time: shape (arms, clusters, times, buckets).
-        grid: RTT against packets in flight: shape (arms, clusters, x, y).
-        near: Hexagons of minimum RTT against bandwidth, by arm.
-        queues: Those of RTT against packets in flight.
+        plan: The plan by which rows are counted.
+        size: Rows kept, by table: shape (arms, clusters).
+        seen: Rows before the filter by size, by table: shape (arms, clusters).
+        strata: Counts by name of strata and name of measure: shape (arms, clusters, strata,
+            buckets). A measure without buckets has two sums instead, of values and of weights.
+        hosts: Counts by name of measure, by host instead of cluster: shape (arms, hosts, 1,
+            buckets). Empty where the clusters are hosts.
+        times: Counts over time by name of measure: shape (arms, clusters, times, buckets).
+        grid: Counts of (RTT, packets in flight): shape (arms, clusters, x, y).
+        near: Hexagons of (minimum RTT, bandwidth), by arm.
+        queues: Hexagons of (RTT, packets in flight), by arm.
     """
 
     plan: Plan
@@ -75,8 +75,8 @@ def count(plan: Plan, advance: Callable[[int], None] = lambda _: None) -> Counte
     """Counts everything that is compared.
 
     Args:
-        plan: What is there.
-        advance: Told how many rows were counted.
+        plan: Arms, clusters and strata of the fleet.
+        advance: Called with the number of rows counted since the previous call.
 
     Raises:
         OSError: When a file can't be read.
@@ -89,13 +89,13 @@ def count(plan: Plan, advance: Callable[[int], None] = lambda _: None) -> Counte
 
 
 def over_time(plan: Plan) -> tuple[Measure, ...]:
-    """What is looked at over time."""
+    """Returns the measures that are counted over time."""
     rate = metrics.THROUGHPUT if plan.total("requests", "kept") else metrics.BUSY_RATE
     return rate, metrics.LOSS_BYTES, metrics.RETRANS, metrics.CPU
 
 
 class _Pass:
-    """Through one table."""
+    """One pass through a table."""
 
     def __init__(self, counted: Counted, table: str) -> None:
         self.counted, self.table, self.plan = counted, table, counted.plan
@@ -134,7 +134,7 @@ class _Pass:
 
     @property
     def hosts_apart(self) -> bool:
-        """Whether hosts are counted beside the clusters."""
+        """Whether hosts are counted in addition to the clusters."""
         return not self.by_host and self.plan.unit != "pair" and len(self.plan.hosts) <= MOST_HOSTS
 
     def run(self, advance: Callable[[int], None]) -> None:
@@ -218,7 +218,7 @@ class _Pass:
             self._pairs(batch, cell, arm)
 
     def _pairs(self, batch: pl.DataFrame, cell: NDArray[np.int64], arm: NDArray[np.int64]) -> None:
-        """Two quantities against each other."""
+        """Counts pairs of quantities: RTT and packets in flight, minimum RTT and bandwidth."""
         rtt, inflight = batch["rtt"].to_numpy(), batch["inflight"].to_numpy()
         near, bandwidth = batch["min_rtt"].to_numpy(), batch["bandwidth"].to_numpy()
         there = [np.isfinite(each) & (each > 0) for each in (rtt, inflight, near, bandwidth)]
@@ -241,7 +241,7 @@ def _add(
     within: NDArray[np.int64] | Values,
     weights: Values | None,
 ) -> None:
-    """Counts rows in their cell and stratum; those without a stratum don't count."""
+    """Adds rows to the counts of their cell and stratum; skips rows without a stratum."""
     strata, width = into.shape[2:]
     known = code >= 0
     if not known.all():
@@ -257,10 +257,10 @@ def _add(
 
 
 def _codes(column: pl.Series) -> NDArray[np.int64]:
-    """-1 for what is not known."""
+    """Returns integer codes, -1 for null."""
     return column.fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _number(column: str, names: tuple[str, ...]) -> pl.Expr:
-    """The place of a text among these, null for another."""
+    """Returns the index of a text among `names`, null for any other text."""
     return pl.col(column).cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int32)

@@ -1,4 +1,4 @@
-"""Arm against arm: what differs, how sure that is, and what it means."""
+"""Compares arms pairwise: effects, their uncertainty, and verdicts."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 _EACH_WITH_EACH = 4
 _A_THIRD_LESS = 2 / 3
 _FAR = 10
-"""An interval that goes so many times up or down is one of factors, not of per cent."""
+"""An interval whose end is a factor beyond this is shown as factors, not as percentages."""
 _MOST_TIMES = 1000
 
 
 @dataclass(frozen=True)
 class Change:
-    """A against B.
+    """The effect of A relative to B.
 
     Attributes:
-        spread: Of the logarithm of A over B, or of A less B.
-        relative: Which of the two.
+        spread: Estimate and error of log(A / B), or of A - B.
+        relative: Whether `spread` is of log(A / B).
     """
 
     spread: Spread
     relative: bool
 
     def ends(self) -> tuple[float, float, float]:
-        """What is shown, with the ends of its interval: A / B, or A - B."""
+        """Returns A / B or A - B, and the ends of its interval."""
         low, high = self.spread.interval()
         if not self.relative:
             return self.spread.value, low, high
@@ -58,17 +58,19 @@ class Compared:
     """One metric of two arms.
 
     Attributes:
-        metric: Which.
-        a: One arm.
-        b: The one that it is compared with.
-        value_a: Of all the data, with its own spread.
-        value_b: The same.
-        change: As it is.
-        standard: If both had the same mix of minimum RTTs; None where those are not known.
-        p: After correction for all that were compared.
+        metric: The metric.
+        a: The arm that is judged.
+        b: The arm that it is compared with.
+        value_a: Value of arm A over all data, with its own spread.
+        value_b: Value of arm B over all data, with its own spread.
+        change: The effect, without standardization.
+        standard: The effect if both arms had the same mix of minimum RTTs; None if these are unknown.
+        p: The p value, corrected for all comparisons.
         verdict: `better`, `worse`, `higher`, `lower`, `slight`, `same`, `undecided` or `unknown`.
-        data: So many times the data would tell the asked effect from none; 1 where this is enough.
-        alone: A host without which the verdict is another, and the change without it.
+        data: Factor by which the data would have to grow to detect the smallest effect of interest; 1
+            if they suffice.
+        alone: A host without which the verdict changes, and the effect without it; None if there is
+            no such host.
     """
 
     metric: Metric
@@ -85,12 +87,12 @@ class Compared:
 
     @property
     def better(self) -> int:
-        """1 when A is better, -1 when it is worse."""
+        """1 if A is better, -1 if it is worse, else 0."""
         return {"better": 1, "worse": -1}.get(self.verdict, 0)
 
     @property
     def shifted(self) -> bool:
-        """Whether the same mix of RTTs moves the effect by more than half of either's interval."""
+        """Whether standardizing by RTT moves the effect by more than half the wider interval."""
         if self.standard is None or not math.isfinite(self.change.spread.error):
             return False
         widths = [
@@ -101,11 +103,11 @@ class Compared:
 
 
 def compare(estimates: Estimates, found: Sequence[Estimate] | None = None) -> list[Compared]:
-    """Every metric of every two arms; of more than four arms, of each and the first.
+    """Compares arms in every metric: all pairs, or with more than four arms each with the first.
 
     Args:
-        estimates: Of everything.
-        found: Which; None for all.
+        estimates: All estimates.
+        found: The estimates to compare; None for all.
     """
     raw = [
         (each, *arms)
@@ -123,7 +125,7 @@ def compare(estimates: Estimates, found: Sequence[Estimate] | None = None) -> li
 
 
 def pairs(arms: int) -> list[tuple[int, int]]:
-    """Which are compared: those with the first in front."""
+    """Returns the pairs (A, B) of arms to compare, those with the first arm as B first."""
     if arms > _EACH_WITH_EACH:
         return [(other, 0) for other in range(1, arms)]
     return sorted(((b, a) for a, b in combinations(range(arms), 2)), key=lambda pair: pair[1])
@@ -166,13 +168,13 @@ def _judged(
 
 
 def _data(spread: Spread, effect: float) -> float:
-    """So many times the data would tell the effect; not finite where that can't be said."""
+    """Returns the factor of data needed to detect the effect; not finite if it can't be estimated."""
     with np.errstate(over="ignore"):
         return float(np.maximum(np.square(np.float64(spread.detectable) / effect), 1.0))
 
 
 def _asked(each: Estimate, change: Change, effect: float) -> float:
-    """The effect that matters, in the change's own terms."""
+    """Returns the smallest effect of interest in the units of the change."""
     return math.log1p(effect) if change.relative else effect * (abs(each.values[:, 0]).max() or 1.0)
 
 
@@ -193,7 +195,11 @@ def _verdict(metric: Metric, spread: Spread, p: float, effect: float) -> str:
 def _driven(
     each: Estimate, a: int, b: int, change: Change, verdict: str, estimates: Estimates
 ) -> tuple[str, float] | None:
-    """The host without which a difference is a third less and no longer one, if the interval stayed as wide."""
+    """Finds the host without which a difference shrinks most, if it would no longer be significant.
+
+    Without the host, the difference must be a third smaller, and smaller than half the width of
+    the interval, which is assumed not to change.
+    """
     if verdict not in ("better", "worse", "higher", "lower") or not each.without.size:
         return None
     low, high = change.spread.interval()
@@ -226,14 +232,14 @@ def _without(
 
 
 def effect(each: Compared) -> str:
-    """A change without its interval: "−79 %"."""
+    """Formats an effect without its interval: "−79 %"."""
     return said(each).partition(" (")[0]
 
 
 def said(each: Compared, change: Change | None = None) -> str:
-    """A change with its interval, short: "−79 % (−81 to −77)" or "8.1 × (7.8 to 8.5)"."""
+    """Formats an effect with its interval: "−79 % (−81 to −77)" or "8.1 × (7.8 to 8.5)"."""
     if each.value_a.value == each.value_b.value == 0:
-        return "none in either"
+        return "zero in both"
     change = change or each.change
     value, low, high = change.ends()
     scale = each.metric.quantity.scale
@@ -255,7 +261,7 @@ def said(each: Compared, change: Change | None = None) -> str:
 
 
 def _times(factor: float) -> str:
-    """A factor, or that it is so large that it says nothing."""
+    """Formats a factor; a very large one only as a lower bound."""
     return digits(factor) if factor <= _MOST_TIMES else f"> {_MOST_TIMES:,}"
 
 
@@ -267,7 +273,7 @@ def _range(low: float, high: float, show: object) -> str:
 
 
 def signed(value: float) -> str:
-    """With its sign, of three digits that count at most."""
+    """Formats a number with its sign and at most three significant digits."""
     text = digits(abs(value))
     return (
         text

@@ -1,4 +1,4 @@
-"""What each arm comes to, in all the data and in each resample of its clusters."""
+"""Estimates of each metric of each arm, from all data and from each resample of its clusters."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Estimate:
     """One metric of all arms.
 
     Attributes:
-        metric: Which.
-        values: Shape (arms, 1 + resamples), the first of all the data; NaN for an arm that has
-            nothing.
-        standard: The same, if all arms had the same mix of minimum RTTs; None where those are not
-            known.
-        without: Shape (arms, hosts): without this host; NaN where that has nothing to do with the
-            arm.
+        metric: The metric.
+        values: Shape (arms, 1 + resamples), the first column from all data; NaN for an arm without
+            data.
+        standard: Like `values`, if all arms had the same mix of minimum RTTs; None if these are
+            unknown.
+        without: Shape (arms, hosts): the value without each host; NaN where the arm has no data from
+            the host.
     """
 
     metric: Metric
@@ -45,7 +45,7 @@ class Estimate:
 
 
 class Estimates:
-    """Resamples of one plan's clusters, and what is made of them."""
+    """Resamples of one plan's clusters, and the estimates made from them."""
 
     def __init__(self, counted: Counted) -> None:
         self.counted, self.plan = counted, counted.plan
@@ -53,7 +53,7 @@ class Estimates:
 
     @cached_property
     def clusters(self) -> dict[str, Clusters]:
-        """Of each table."""
+        """Clusters of each table."""
         found = {}
         for table in TABLES:
             if table in self.counted.size:
@@ -64,7 +64,7 @@ class Estimates:
 
     @cached_property
     def draws(self) -> dict[str, NDArray[np.float32]]:
-        """Of each table, how often each cell is in all the data (once) and in each resample."""
+        """Number of times each cell occurs, by table: once in all data (row 0), then by resample."""
         return {
             table: np.vstack([np.ones((1, len(each.arm)), np.float32), each.draws()]).reshape(
                 -1, *self.counted.size[table].shape
@@ -85,7 +85,7 @@ class Estimates:
         return [each for each in found if np.isfinite(each.values[:, 0]).sum() >= 2]
 
     def by(self, name: str) -> dict[str, list[Estimate]]:
-        """Of each value of a column, or stratum of RTTs, the main metrics that are known there."""
+        """Returns the main metrics in each stratum: by value of a column, or by range of RTTs."""
         if name not in self._by:
             strata = self.plan.rtt if name == "rtt" else self.plan.by
             assert strata is not None
@@ -101,7 +101,7 @@ class Estimates:
         return self._by[name]
 
     def over_time(self, metric: Metric) -> Values:
-        """Shape (arms, times, 1 + resamples)."""
+        """Returns a metric over time: shape (arms, times, 1 + resamples)."""
         counts, draws = self.counted.times[metric.measure.name], self.draws[metric.measure.table]
         return np.array(
             [
@@ -114,7 +114,7 @@ class Estimates:
         )
 
     def distribution(self, measure: Measure, arm: int) -> Values:
-        """The share of values up to each edge of the buckets, shape (1 + resamples, edges)."""
+        """Returns the share of values up to each bucket edge: shape (1 + resamples, edges)."""
         counts = self.counted.strata["rtt", measure.name][arm].sum(axis=1)
         upto = np.cumsum(self.draws[measure.table][:, arm] @ counts, axis=1, dtype=np.float64)
         with np.errstate(invalid="ignore"):
@@ -131,7 +131,7 @@ class Estimates:
             else np.array([_standard(metric, draws[:, a], counts[a], shares) for a in arms])
         )
         apart = self.counted.hosts.get(metric.measure.name, counts)
-        # A host's paths left out of one arm alone would be no pairs any more.
+        # Leaving a host's paths out of one arm would break the pairs.
         hosts = hosts and self.plan.unit != "pair"
         without = (
             np.array([_without(metric, apart[arm].sum(axis=1)) for arm in arms])
@@ -141,7 +141,7 @@ class Estimates:
         return Estimate(metric, values, standard, without)
 
     def _correlation(self) -> Estimate:
-        """Of RTT and packets in flight."""
+        """Estimates the rank correlation of RTT and packets in flight."""
         grid, draws = self.counted.grid, self.draws["connections"]
         assert grid is not None
         arms, clusters, x, y = grid.shape
@@ -153,10 +153,10 @@ class Estimates:
 
 
 def _value(metric: Metric, weights: Counts, counts: Counts) -> Values:
-    """Of each row of weights of clusters.
+    """Returns the metric's value for each row of cluster weights.
 
     Args:
-        metric: Which.
+        metric: The metric.
         weights: Shape (rows, clusters).
         counts: Shape (clusters, buckets).
     """
@@ -168,7 +168,7 @@ def _value(metric: Metric, weights: Counts, counts: Counts) -> Values:
 
 
 def _used(metric: Metric, counts: Counts) -> tuple[int, int]:
-    """From which bucket to which there is anything."""
+    """Returns the range of buckets that holds all counts."""
     if not metric.measure.buckets:
         return 0, 2
     used = np.flatnonzero(counts.any(axis=tuple(range(counts.ndim - 1))))
@@ -187,17 +187,17 @@ def _ratio(sums: Counts) -> Values:
 
 
 def _common(measure: Measure, counts: Counts) -> Values | None:
-    """Of each stratum the share that it has in all arms together, without those that an arm hardly has."""
+    """Returns each stratum's share in all arms together, 0 for strata with too few rows in an arm."""
     weights = counts.sum(axis=(1, 3)) if measure.buckets else counts[..., 1].sum(axis=1)
     usable = (weights >= LEAST_ROWS).all(axis=0) if measure.buckets else (weights > 0).all(axis=0)
-    # Each arm counts the same, so that a big one doesn't decide what the mix is.
+    # Each arm has the same weight, so that a large arm does not dominate the mix.
     with np.errstate(invalid="ignore", divide="ignore"):
         pooled = np.where(usable, (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0), 0.0)
     return pooled / pooled.sum() if usable.sum() > 1 else None
 
 
 def _standard(metric: Metric, weights: Counts, counts: Counts, shares: Values) -> Values:
-    """As :func:`_value` of counts by stratum, each of which gets its share of the whole."""
+    """Returns the same as :func:`_value`, with strata weighted by the given shares."""
     mixed: Values | float = 0.0
     drawn_shares = np.zeros(len(weights))
     first, last = _used(metric, counts)
@@ -218,7 +218,7 @@ def _standard(metric: Metric, weights: Counts, counts: Counts, shares: Values) -
 
 
 def _without(metric: Metric, counts: Counts) -> Values:
-    """The value without each host in turn; NaN for a host that had nothing, or was all."""
+    """Returns the value without each host in turn; NaN for a host with no data, or with all data."""
     there = counts.any(axis=1)
     found = np.full(len(counts), math.nan)
     whole = counts.sum(axis=0, dtype=np.float64)

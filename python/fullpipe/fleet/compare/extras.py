@@ -1,4 +1,4 @@
-"""What a fleet says beside its arms' decision: ECN, processors, and histograms of bpftrace."""
+"""Further sections of a fleet's report: ECN, CPU, and histograms of bpftrace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MODE = 0.02
 
 
 def census(estimates: Estimates) -> list[dict[str, object]]:
-    """Of each arm how many connections negotiated ECN, and of those how many saw a codepoint, with intervals."""
+    """Counts by arm the connections that negotiated ECN, and those that also received a codepoint."""
     strata, draws = estimates.counted.strata, estimates.draws.get("connections")
     found: list[dict[str, object]] = []
     if draws is None:
@@ -47,7 +47,7 @@ def census(estimates: Estimates) -> list[dict[str, object]]:
 
 
 def ecn(analysis: Analysis) -> Section | None:
-    """The census as a table."""
+    """Returns the census as a table."""
     rows: list[tuple[Cell, ...]] = []
     for each in census(analysis.estimates):
         shares = [each["ecn_share"], each["ecnseen_share"]]
@@ -66,18 +66,18 @@ def ecn(analysis: Analysis) -> Section | None:
         "connections",
         "ECN negotiated",
         "share [95 %]",
-        "of those, a codepoint was seen [95 %]",
+        "share of these that received a codepoint [95 %]",
     )
-    return Section("ECN", [Table("Who negotiates ECN", columns, rows)])
+    return Section("ECN", [Table("Connections that negotiate ECN", columns, rows)])
 
 
 def cpu(blocks: Sequence[Block]) -> Section | None:
-    """Processors over time."""
+    """Returns the section with CPU load over time."""
     return Section("CPU", list(blocks)) if blocks else None
 
 
 def histograms(analysis: Analysis) -> Section | None:
-    """Those of bpftrace, with their modes; of one name all hosts together."""
+    """Returns the histograms of bpftrace, summed over an arm's hosts, with their modes."""
     rows = (
         store.scan(analysis.plan.options.directory, "histograms")
         .group_by("name", "arm", "low", "high")
@@ -97,8 +97,8 @@ def histograms(analysis: Analysis) -> Section | None:
             low, count = own["low"].to_numpy(), own["count"].to_numpy().astype(np.float64)
             high = own["high"].fill_null(2 * own["low"].max()).to_numpy()  # type: ignore[operator]
             share = count / count.sum() if count.sum() else count
-            # A bucket is shown from its low end to the next one's; that from 0 has no place on this
-            # axis.
+            # A bucket is drawn from its low end to the next one's. The axis is logarithmic: a low
+            # end of 0 is drawn at 0.5.
             x = np.append(np.maximum(low, 0.5), max(high[-1], 1.0))
             lines.append(Line(f"{arm}", x, np.append(share, share[-1]) * 100))
             modes += [
@@ -115,11 +115,11 @@ def histograms(analysis: Analysis) -> Section | None:
         )
     if modes:
         blocks.append(Table("Modes", ("histogram", "arm", "bucket", "share"), modes))
-    return Section("Histograms", blocks, "Of bpftrace, all hosts of an arm together.")
+    return Section("Histograms", blocks, "From bpftrace, summed over the hosts of each arm.")
 
 
 def _modes(share: np.ndarray) -> list[int]:
-    """Buckets that are higher than both beside them, and hold some."""
+    """Returns the local maxima that hold at least a share of _MODE."""
     padded = np.concatenate([[0.0], share, [0.0]])
     return [
         at

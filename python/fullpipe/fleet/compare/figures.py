@@ -1,4 +1,4 @@
-"""The pictures of a comparison, as blocks of a report."""
+"""Figures of a comparison, as blocks of a report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SHOWN = {
 
 
 def distribution(estimates: Estimates, measure: Measure) -> Lines | None:
-    """The share of connections up to a value, with a band for each value."""
+    """Draws a measure's cumulative distribution, with a pointwise 95 % band."""
     counts = estimates.counted.strata.get(("rtt", measure.name))
     if counts is None or not counts.any():
         return None
@@ -59,7 +59,7 @@ def distribution(estimates: Estimates, measure: Measure) -> Lines | None:
             low, high = _band(upto, estimates, measure, arm)
             lines.append(Line(name, x, upto[0], low, high, style=arm))
     zero = pooled[0] / pooled.sum()
-    note = f"{zero:.0%} of all are 0." if zero > 0.005 else ""
+    note = f"{zero:.0%} of all values are 0." if zero > 0.005 else ""
     what = "requests" if measure.table == "requests" else "connections"
     return Lines(
         title,
@@ -73,7 +73,7 @@ def distribution(estimates: Estimates, measure: Measure) -> Lines | None:
 
 
 def tail(estimates: Estimates) -> Lines | None:
-    """The share of connections that lost more, both axes logarithmic: here outliers are to be seen."""
+    """Draws the share of connections with a higher loss on logarithmic axes, which show outliers."""
     measure = metrics.LOSS
     counts = estimates.counted.strata.get(("rtt", measure.name))
     if counts is None or not counts.any():
@@ -90,8 +90,8 @@ def tail(estimates: Estimates) -> Lines | None:
         if len(there):
             x = np.asarray(measure.buckets.edges[there] * 100, dtype=np.float64)
             lines.append(Line(name, x, above[there].astype(np.float64), style=arm))
-    title = "Connections that lost more than that"
-    note = "What is to the right of 60 % is counted as an outlier."
+    title = "Share of connections with a higher loss"
+    note = "Connections that lost more than 60 % count as outliers."
     return (
         Lines(title, "loss, %", "share of connections", lines, note=note, log_x=True, log_y=True)
         if lines
@@ -100,7 +100,7 @@ def tail(estimates: Estimates) -> Lines | None:
 
 
 def over(estimates: Estimates, metric: Metric) -> Lines | None:
-    """A metric over time, with its band; None where it is one moment."""
+    """Draws a metric over time, with its band; returns None if all data are from one time step."""
     plan = estimates.plan
     if metric.measure.name not in estimates.counted.times or plan.times < 2:
         return None
@@ -139,14 +139,14 @@ def over(estimates: Estimates, metric: Metric) -> Lines | None:
 
 
 def times(estimates: Estimates) -> list[Lines]:
-    """Everything over time."""
+    """Draws all metrics that are counted over time."""
     wanted = {measure.name for measure in over_time(estimates.plan)}
     found = [over(estimates, metric) for metric in metrics.METRICS if metric.measure.name in wanted]
     return [each for each in found if each]
 
 
 def by_rtt(estimates: Estimates, metric: Metric) -> Lines | None:
-    """A metric over the minimum RTT."""
+    """Draws a metric over the minimum RTT."""
     plan = estimates.plan
     if len(plan.rtt.middles) < 3:
         return None
@@ -189,7 +189,7 @@ def densities(
     x: tuple[str, float],
     y: tuple[str, float],
 ) -> list[Block]:
-    """One picture an arm, with the same axes."""
+    """Draws one density per arm, all with the same axes."""
     pictures = [each.middles() for each in found]
     used = [each for each in pictures if len(each[0])]
     if not used:
@@ -219,7 +219,7 @@ def densities(
 
 
 def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, float]], list[str]]:
-    """Minimum RTT against bandwidth: pictures, the bands that are found, and what the envelopes are."""
+    """Draws bandwidth over minimum RTT; returns figures, rows of a table of bands, and sentences."""
     plan, counted = estimates.plan, estimates.counted
     if not counted.near:
         return [], [], []
@@ -251,7 +251,7 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
         (
             "rate",
             f"{band.middle * 1e-6:.3g} Mbit/s ({band.low * 1e-6:.3g} to {band.high * 1e-6:.3g})",
-            "an access rate, or a limit that many meet",
+            "an access rate, or another common limit",
             band.share,
         )
         for band in rates
@@ -260,19 +260,19 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
 
 
 def _envelopes(estimates: Estimates) -> list[str]:
-    """How each arm's bandwidth falls with the RTT, in words."""
+    """Describes in a sentence how each arm's largest bandwidths depend on the RTT."""
     said = []
     for arm, near in zip(estimates.plan.arms, estimates.counted.near, strict=True):
         line = envelope(near)
         if line:
             window = (
-                f", as where a window of {line.window_bytes / 1e6:.2g} MB is the limit"
+                f", as expected if a window of {line.window_bytes / 1e6:.2g} MB is the limit"
                 if line.low <= -1 <= line.high or abs(line.slope + 1) < 0.25
-                else ", so that no one window is the limit"
+                else ", so no single window is the limit"
             )
             said.append(
-                f"{arm}: over the farther half the bandwidth that 95 % stay below goes with RTT to the power of "
-                f"{line.slope:.2f} ({line.low:.2f} to {line.high:.2f}){window}."
+                f"{arm}: among the connections with above-median minimum RTT, the 95th percentile of bandwidth varies "
+                f"as RTT to the power {line.slope:.2f} ({line.low:.2f} to {line.high:.2f}){window}."
             )
     return said
 
@@ -294,7 +294,7 @@ def _buckets(measure: Measure) -> Buckets:
 
 
 def _reach(values: Values, counts: Values) -> tuple[float, float]:
-    """From where to where nearly all lie."""
+    """Returns the range that holds 99.9 % of the values, with a margin."""
     order = np.argsort(values)
     upto = np.cumsum(counts[order]) / counts.sum()
     low, high = (values[order][np.searchsorted(upto, share)] for share in (0.0005, 0.9995))
@@ -302,7 +302,7 @@ def _reach(values: Values, counts: Values) -> tuple[float, float]:
 
 
 def _places(counts: Values) -> NDArray[np.int64]:
-    """The edges between which all that is not zero happens, at most so many of them."""
+    """Returns at most _POINTS bucket edges that span nearly all values other than zero."""
     upto = np.cumsum(counts[1:]) / max(counts[1:].sum(), 1)
     first, last = (int(np.searchsorted(upto, share)) for share in (0.0005, 0.9999))
     last = min(last + 1, len(upto))

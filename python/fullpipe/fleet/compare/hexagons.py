@@ -1,4 +1,4 @@
-"""Two quantities against each other, both logarithmic, as counts in hexagons."""
+"""Counts of pairs of quantities in hexagons of a logarithmic plane."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 WIDTH = 1 / 14
-"""Of a hexagon on the first axis, in decades."""
+"""Width of a hexagon on the first axis, in decades."""
 HEIGHT = 1 / 10
-"""The distance of two hexagons above each other on the second."""
+"""Distance between hexagons in a column on the second axis, in decades."""
 _SPAN = 1 << 20
 
 
 @dataclass
 class Hexagons:
-    """Counts in hexagons, known by their middles on two lattices, of which one lies in the gaps of the other."""
+    """Counts in hexagons, keyed by their centers, which lie on two interleaved lattices."""
 
     counts: dict[int, int] = field(default_factory=dict)
 
     def add(self, x: Values, y: Values) -> None:
-        """Counts pairs; both must be above zero."""
+        """Counts pairs of values, all greater than zero."""
         across, up = np.log10(x) / WIDTH, np.log10(y) / HEIGHT
-        # The nearer of the nearest points of both lattices (Carr et al., JASA 82, 1987).
+        # The nearest point of either lattice (Carr et al., JASA 82, 1987).
         even_x, even_y = np.rint(across), np.rint(up)
         odd_x, odd_y = np.floor(across) + 0.5, np.floor(up) + 0.5
         even = (across - even_x) ** 2 + 3 * (up - even_y) ** 2
@@ -42,7 +42,7 @@ class Hexagons:
             self.counts[key] = self.counts.get(key, 0) + number
 
     def middles(self) -> tuple[Values, Values, Values]:
-        """Of each hexagon the middle, as logarithms, and how many are in it."""
+        """Returns the hexagons' centers (x and y, as logarithms) and counts."""
         keys = np.array(sorted(self.counts), dtype=np.int64)
         x = (keys // _SPAN - _SPAN // 2) / 2 * WIDTH
         y = (keys % _SPAN - _SPAN // 2) / 2 * HEIGHT

@@ -1,4 +1,4 @@
-"""What is compared: each measure counted once, each metric declared once."""
+"""Measures, each counted once, and the metrics made from them, each declared once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 OUTLIER = 0.6
-"""A loss above this is Dropbox's "absurdly large"."""
+"""A connection with a larger loss is an outlier; Dropbox calls such losses "absurdly large"."""
 
 _SECONDS = Buckets(1e-6, 9)
 _RATES = Buckets(1e2, 10)
@@ -22,16 +22,16 @@ _SHARES = Buckets(1e-6, 6)
 _PACKETS = Buckets(1.0, 5)
 
 
-@dataclass(frozen=True, eq=False)  # each is the one of its name
+@dataclass(frozen=True, eq=False)  # compared by identity: names are unique
 class Measure:
-    """What is counted by cell: values in buckets, or two sums.
+    """A quantity counted in each cell: values in buckets, or two sums.
 
     Attributes:
-        name: Of its column while counting.
-        table: Where it is.
-        value: What goes into buckets, or is summed up.
-        buckets: None for a sum.
-        weight: What the other sum is of; null where `value` doesn't count.
+        name: Name of its column during counting.
+        table: Name of its table.
+        value: Value that goes into buckets, or is summed.
+        buckets: Buckets; None for a sum.
+        weight: Weight whose sum divides the sum of values; null where `value` is left out.
     """
 
     name: str
@@ -41,16 +41,15 @@ class Measure:
     weight: pl.Expr | None = None
 
 
-@dataclass(frozen=True, eq=False)  # each is the one of its name
+@dataclass(frozen=True, eq=False)  # compared by identity: names are unique
 class Metric:
-    """A number an arm comes to.
+    """A number computed for each arm.
 
     Attributes:
-        quantity: What it is called, its unit, whether more of it is better. Its `column` is the key
-            in JSON.
-        measure: What it is made of.
-        quantile: Of a measure in buckets, which.
-        means: What it is, precisely.
+        quantity: Name, unit, and whether more of it is better. Its `column` is the key in JSON.
+        measure: Measure that it is computed from.
+        quantile: Quantile to compute from a measure in buckets.
+        means: Precise definition.
     """
 
     quantity: Quantity
@@ -65,7 +64,7 @@ _inflight = pl.coalesce(
 _rtt = pl.coalesce("rtt_s_mean", "rtt_s")
 _sent = pl.coalesce(pl.col("bytes_sent"), pl.col("data_segs_out") * pl.col("mss_bytes"))
 _no_outlier = pl.when(pl.col("loss") <= OUTLIER)
-# Linux begins with 3, and raises it to what it sees.
+# Linux begins with 3, and raises the value to the reordering that it observes.
 _reordered = pl.coalesce(pl.col("reord_seen") > 0, pl.col("reordering_packets") > 3)
 
 LOSS_BYTES = Measure(
@@ -135,7 +134,7 @@ METRICS = (
     ),
     _of(
         "loss",
-        "loss, of all bytes",
+        "loss over all bytes",
         "%",
         -1,
         LOSS_BYTES,
@@ -143,11 +142,11 @@ METRICS = (
     ),
     _of(
         "loss.mean",
-        "loss of a connection",
+        "loss per connection",
         "%",
         -1,
         LOSS_MEAN,
-        f"mean of the connections' loss, without those above {OUTLIER:.0%}",
+        f"mean of the connections' loss, without connections above {OUTLIER:.0%}",
     ),
     _of(
         "outliers",
@@ -155,16 +154,16 @@ METRICS = (
         "%",
         -1,
         OUTLIERS,
-        "their share of all connections",
+        "share of all connections",
     ),
     *_quantiles(
-        "throughput", "throughput (nginx)", THROUGHPUT, "of requests: 8 × bytes / request time"
+        "throughput", "throughput (nginx)", THROUGHPUT, "per request: 8 × bytes / request time"
     ),
     *_quantiles(
         "busy_rate",
         "rate while busy",
         BUSY_RATE,
-        "of connections: 8 × bytes acknowledged / busy time",
+        "per connection: 8 × bytes acknowledged / busy time",
     ),
     _of(
         "bandwidth",
@@ -172,7 +171,7 @@ METRICS = (
         "Mbit/s",
         1,
         BANDWIDTH,
-        "of connections: BBR's estimate, else delivery rate",
+        "per connection: BBR's estimate, else delivery rate",
     ),
     _of(
         "inflight",
@@ -180,7 +179,7 @@ METRICS = (
         "packets",
         0,
         INFLIGHT,
-        "of connections: mean unacked over samples with any",
+        "per connection: mean unacked over samples with data in flight",
     ),
     _of(
         "rtt",
@@ -188,16 +187,24 @@ METRICS = (
         "ms",
         -1,
         RTT,
-        "of connections: mean smoothed RTT over samples with data in flight",
+        "per connection: mean smoothed RTT over samples with data in flight",
     ),
-    _of("rtt.p90", "p90 RTT", "ms", -1, RTT, "the same", 0.9),
+    _of(
+        "rtt.p90",
+        "p90 RTT",
+        "ms",
+        -1,
+        RTT,
+        "per connection: mean smoothed RTT, as for the median RTT",
+        0.9,
+    ),
     _of(
         "rwnd_limited",
         "receive-window limited time",
         "%",
         0,
         RWND_TIME,
-        "Σ rwnd_limited time / Σ busy time",
+        "Σ time limited by the receive window / Σ busy time",
     ),
     _of(
         "reordered",
@@ -205,7 +212,7 @@ METRICS = (
         "%",
         -1,
         REORDERED,
-        "reord_seen > 0, else reordering > 3",
+        "share with reord_seen > 0, or without that field reordering > 3",
     ),
     _of("cpu", "CPU busy", "%", -1, CPU, "Σ busy / Σ all processor time of all hosts' /proc/stat"),
 )
@@ -215,20 +222,20 @@ MAIN = tuple(
     for each in METRICS
     if each.quantity.column in ("loss", "throughput.p50", "busy_rate.p50", "rtt", "inflight")
 )
-"""Those that are looked at stratum by stratum."""
+"""The metrics that are computed for each stratum."""
 
-# Of two quantities, and so not made of one measure: its buckets are a grid's.
+# Computed from a grid of two quantities, not from a measure.
 FAIRNESS = _of(
     "rtt_inflight",
     "RTT–in-flight rank correlation",
     "",
     0,
     Measure("rtt_inflight", "connections", pl.lit(None)),
-    "Spearman's, of connections: 0 where what is in flight doesn't depend on the RTT",
+    "Spearman's coefficient over connections: 0 if packets in flight don't depend on RTT",
 )
 
 DRAWN = (LOSS, BANDWIDTH, BUSY_RATE, INFLIGHT, RTT, RWND, REORDERING, THROUGHPUT)
-"""Those with a cumulative distribution."""
+"""The measures whose cumulative distribution is shown."""
 
 MEASURES = (
     *tuple({each.measure.name: each.measure for each in METRICS}.values()),
@@ -240,5 +247,5 @@ MEASURES = (
 
 
 def measures(table: str) -> list[Measure]:
-    """Those of a table."""
+    """Returns the measures of a table."""
     return [each for each in MEASURES if each.table == table]

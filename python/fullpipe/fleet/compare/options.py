@@ -1,4 +1,4 @@
-"""What is asked of a comparison, and how it is read from the command line."""
+"""Options of a comparison, and their parsing from the command line."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SIZES = {
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """What was asked for.
+    """Options of a comparison.
 
     Attributes:
-        directory: Of the fleet.
-        min_bytes: Connections and requests that transferred less are left out.
-        by: A column whose values are looked at one by one, or `rtt`.
-        against: The arm that the others are compared with first; None for the first one.
-        unit: What is independent of each other, of :data:`UNITS`.
-        effect: What difference matters, as a share of the value.
-        ratio: How the connections should be divided, arm by arm; None for what the hosts suggest.
+        directory: The fleet directory.
+        min_bytes: Size in bytes below which connections and requests are left out.
+        by: A column that splits the fleet into strata, or `rtt`.
+        against: The baseline arm; None for the default one.
+        unit: The unit of independent observation, one of :data:`UNITS`.
+        effect: The smallest effect of interest, as a share of the value.
+        ratio: Expected shares of connections by arm; None to derive them from the hosts.
     """
 
     directory: Path
@@ -58,10 +58,10 @@ def read(
     effect: str,
     ratio: str | None,
 ) -> CompareOptions:
-    """Reads options from texts.
+    """Parses options.
 
     Raises:
-        ScenarioError: When one of them can't be understood.
+        ScenarioError: When an option can't be parsed.
     """
     if unit not in UNITS:
         raise refusal(
@@ -94,7 +94,7 @@ def _share(text: str) -> float:
         share = math.nan
     if not 0 < share < 1:
         raise refusal(
-            "not a share above 0 and below 1",
+            "must be greater than 0 and less than 1",
             "write it like 5% or 0.05",
             key="--effect",
             value=text,

@@ -1,4 +1,4 @@
-"""A comparison as a report: the decision first, then what it rests on."""
+"""A comparison as a report: the decision first, then its evidence."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ VERDICTS = {
     "worse": "worse",
     "higher": "higher",
     "lower": "lower",
-    "slight": "differs, but by less than asked for",
-    "same": "the same, as far as asked for",
+    "slight": "negligible: below the effect of interest",
+    "same": "same, within the effect of interest",
     "undecided": "undecided",
     "unknown": "no interval",
 }
-_SIGNS = {True: "fine", False: "look", None: "–"}
+_SIGNS = {True: "fine", False: "warning", None: "–"}
 
 
 def page(analysis: Analysis) -> Report:
-    """The whole."""
+    """Builds the whole report."""
     plan = analysis.plan
     arms = ", ".join(plan.arms)
     facts = [
@@ -45,13 +45,13 @@ def page(analysis: Analysis) -> Report:
         )
         for table, numbers in analysis.numbers().items()
     ]
-    facts.append(("at least", f"{plan.options.min_bytes:,} bytes"))
+    facts.append(("minimum size", f"{plan.options.min_bytes:,} bytes"))
     if plan.start:
         hours = plan.step_us * plan.times / 3.6e9
         facts.append(("from", f"{plan.start:%Y-%m-%d %H:%M} UTC, {hours:.3g} h"))
     return Report(
         f"{plan.options.directory.name}: {arms}",
-        "Which arm of the fleet is better for its users: what differs, how sure that is, what may be wrong with it.",
+        "Comparison of the fleet's arms: differences for users, their uncertainty, and possible flaws.",
         facts,
         analysis.findings,
         analysis.note,
@@ -74,7 +74,7 @@ def _sections(analysis: Analysis) -> list[Section | None]:
         Section(
             "Checks",
             [_checks(analysis)],
-            "What an interval can't say: whether the arms can be compared at all.",
+            "Intervals can't show whether the arms are comparable at all. These checks test that.",
         ),
         Section(
             "Loss",
@@ -90,7 +90,7 @@ def _sections(analysis: Analysis) -> list[Section | None]:
         Section(
             "Throughput",
             [*over.values(), *_there(rate)],
-            "Bands are 95 % intervals, each moment's and each value's own.",
+            "Bands are pointwise 95 % intervals.",
         ),
         Section(
             "In flight and RTT",
@@ -125,10 +125,10 @@ def _there(blocks: Sequence[Block | None]) -> list[Block]:
 
 def _decision_note(analysis: Analysis) -> str:
     effect = analysis.plan.options.effect
-    standard = " Beside it the effect that there would be if both had the same mix of minimum RTTs."
+    standard = " “Standardized by RTT” is the effect if both arms had the same mix of minimum RTTs."
     return (
-        "A verdict other than “undecided” has a corrected p of at most 0.05, or an interval that lies within "
-        f"{effect:.0%}, the effect that was asked for. Intervals are at 95 %, each its own comparison's."
+        "A verdict other than “undecided” or “no interval” needs a corrected p of at most 0.05, or an interval within "
+        f"{effect:.0%}, the smallest effect of interest. Each 95 % interval is not corrected for multiple comparisons."
         + (standard if any(each.standard for each in analysis.compared) else "")
     )
 
@@ -143,25 +143,25 @@ def _decisions(analysis: Analysis) -> list[Block]:
         standard = any(each.standard for each in rows)
         columns = (
             "metric",
-            f"with {other}",
-            f"with {one}",
+            f"{other}",
+            f"{one}",
             "effect (95 % CI)",
             *(["standardized by RTT"] if standard else []),
         )
         columns = (
             *columns,
-            "p, corrected",
+            "corrected p",
             f"verdict on {one}",
-            f"data for {plan.options.effect:.0%}",
+            f"data needed for {plan.options.effect:.0%}",
         )
         tables.append(
-            Table(f"{one} against {other}", columns, [_decision(each, standard) for each in rows])
+            Table(f"{one} vs. {other}", columns, [_decision(each, standard) for each in rows])
         )
     means: list[tuple[Cell, ...]] = [
         (each.quantity.words, each.means)
         for each in dict.fromkeys(one.metric for one in analysis.compared)
     ]
-    return [*tables, Table("What the metrics are", ("metric", "what it is"), means)]
+    return [*tables, Table("Definitions of the metrics", ("metric", "definition"), means)]
 
 
 def _decision(each: Compared, standard: bool) -> tuple[Cell, ...]:
@@ -181,7 +181,7 @@ def _decision(each: Compared, standard: bool) -> tuple[Cell, ...]:
         Number(each.change.spread.value, said(each)),
         *beside,
         Number(each.p, f"{each.p:.2g}" if math.isfinite(each.p) else "–"),
-        VERDICTS[each.verdict] + (f" (not without {each.alone[0]})" if each.alone else ""),
+        VERDICTS[each.verdict] + (f" (changes without {each.alone[0]})" if each.alone else ""),
         Number(each.data, _data(each.data)),
     )
 
@@ -196,11 +196,11 @@ def _checks(analysis: Analysis) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (each.name, _SIGNS[each.fine], each.text) for each in analysis.checks
     ]
-    return Table("Checks", ("check", "result", "what was found"), rows)
+    return Table("Checks", ("check", "result", "finding"), rows)
 
 
 def _outliers(analysis: Analysis) -> Table | None:
-    """Loss with and without those that lost absurdly much."""
+    """Tabulates the loss with and without outliers."""
     strata = analysis.estimates.counted.strata
     if ("rtt", "outliers") not in strata:
         return None
@@ -230,19 +230,19 @@ def _outliers(analysis: Analysis) -> Table | None:
     columns = (
         "arm",
         "connections",
-        f"lost > {share}",
-        "their share",
-        "mean loss without them, %",
+        f"outliers (> {share})",
+        "share of outliers",
+        "mean loss without outliers, %",
         "median, %",
         "p90, %",
     )
     return Table(
-        f"Loss of connections, and those that lost more than {share}", (*columns, "p99, %"), rows
+        f"Loss of connections, and outliers that lost more than {share}", (*columns, "p99, %"), rows
     )
 
 
 def _queues(analysis: Analysis) -> list[Block]:
-    """RTT against packets in flight."""
+    """Draws RTT against packets in flight."""
     estimates, plan = analysis.estimates, analysis.plan
     found = next((each for each in estimates.all if each.metric is metrics.FAIRNESS), None)
     titles = [
@@ -260,7 +260,7 @@ def _queues(analysis: Analysis) -> list[Block]:
 
 
 def _by(analysis: Analysis, name: str) -> Table | None:
-    """Effects in each stratum, corrected for all of them."""
+    """Tabulates effects by stratum, corrected for multiple comparisons over all strata."""
     plan = analysis.plan
     strata = analysis.estimates.by(name)
     found = [(label, each) for label, there in strata.items() for each in there]
@@ -279,7 +279,7 @@ def _by(analysis: Analysis, name: str) -> Table | None:
                 (
                     Number(list(strata).index(label), label),
                     f"{quantity.words}{f', {quantity.unit}' if quantity.unit else ''}",
-                    f"{one.a} against {one.b}",
+                    f"{one.a} vs. {one.b}",
                     Number(one.value_b.value, shown(quantity, one.value_b.value)),
                     Number(one.value_a.value, shown(quantity, one.value_a.value)),
                     Number(one.change.spread.value, said(one)),
@@ -293,7 +293,7 @@ def _by(analysis: Analysis, name: str) -> Table | None:
         "second arm",
         "first arm",
         "effect",
-        "verdict on the first",
+        "verdict on the first arm",
     )
     return Table(f"Effects by {'minimum RTT' if name == 'rtt' else name}", heads, rows)
 
@@ -308,17 +308,17 @@ def _paths(analysis: Analysis) -> Section | None:
         ]
         blocks.append(
             Table(
-                "Bands: what many have in common",
-                ("kind", "where", "what it may be", "share of connections"),
+                "Bands of common values",
+                ("kind", "range", "possible meaning", "share of connections"),
                 cells,
             )
         )
-    note = "Dashed lines are the bands found in all arms together. " + " ".join(said_of)
+    note = "Dashed lines mark bands found in all arms together. " + " ".join(said_of)
     return Section("Distances and access rates", blocks, note)
 
 
 def metric_of(column: str) -> Metric:
-    """By its key."""
+    """Returns the metric with a given key."""
     return next(
         each for each in (*metrics.METRICS, metrics.FAIRNESS) if each.quantity.column == column
     )

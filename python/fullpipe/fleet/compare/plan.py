@@ -1,4 +1,4 @@
-"""What is in a fleet directory, and how it shall be compared: arms, the clusters, strata, spans of time."""
+"""Plans a comparison from a fleet directory's contents: arms, clusters, strata and time steps."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 TABLES = ("connections", "requests", "counters")
 COLUMN = {"pair": "pair", "host": "host", "net": "client_net", "client": "client"}
-"""What tells the clusters of a unit apart."""
+"""The column that identifies the clusters of each unit."""
 _STRATA = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _MOST_VALUES = 12
 LEAST_ROWS = 30
-"""With fewer a part of the rows says little by itself."""
+"""Minimum number of rows for which a stratum is analyzed."""
 _MOST_TIMES = 60
 _MINUTE = 60_000_000
 _STEPS = [_MINUTE // 60 * each for each in (1, 2, 5, 10, 30)] + [
@@ -32,50 +32,51 @@ _STEPS = [_MINUTE // 60 * each for each in (1, 2, 5, 10, 30)] + [
 
 @dataclass(frozen=True)
 class Strata:
-    """Parts of a table: `code` is 0 to len(labels) - 1, or null."""
+    """A partition of a table: `code` gives each row its stratum, 0 to len(labels) - 1, or null."""
 
     name: str
     labels: tuple[str, ...]
     code: pl.Expr
     middles: tuple[float, ...] = ()
-    """Of RTTs, in s."""
+    """Middles of the strata of RTTs, in s."""
 
 
 WHOLE = Strata("rtt", ("all",), pl.lit(0))
-"""One stratum, where RTTs are not known."""
+"""A single stratum, used if RTTs are unknown."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that counting needs to know."""
+    """Everything that counting needs."""
 
     options: CompareOptions
     arms: tuple[str, ...]
     hosts: tuple[str, ...]
     unit: str
     why: str
-    """Why these are the clusters."""
+    """Reason for the choice of clusters."""
     nested: bool
     """Whether each host has one arm."""
     rtt: Strata
     by: Strata | None
-    """Another one, if it was asked for."""
+    """Further strata, if `--by` asks for them."""
     start: datetime | None
     step_us: int
-    """How long a span of time is, of which there are so many:"""
+    """Length of a time step."""
     times: int
+    """Number of time steps."""
     rows: dict[str, pl.DataFrame] = field(hash=False)
-    """Of each table, by arm and host: rows, kept."""
+    """Number of rows, and of those kept, by arm and host, for each table."""
     cc: pl.DataFrame = field(hash=False)
-    """Connections that are compared, by arm and cc, the most first."""
+    """Number of connections kept, by arm and congestion control, largest first."""
 
     def total(self, table: str, column: str = "rows") -> int:
-        """How many rows of a table, or of those kept."""
+        """Returns the number of rows of a table, or of rows kept (`column="kept"`)."""
         return int(self.rows[table][column].sum())
 
 
 def big_enough(table: str, min_bytes: int) -> pl.Expr:
-    """What is not left out."""
+    """Returns an expression that is true for the rows to keep."""
     if table == "connections":
         return (pl.col("transferred_bytes") >= min_bytes).fill_null(min_bytes == 0)
     if table == "requests":
@@ -84,11 +85,12 @@ def big_enough(table: str, min_bytes: int) -> pl.Expr:
 
 
 def draw_up(options: CompareOptions) -> Plan:
-    """Looks through the directory once.
+    """Plans the comparison, with one pass through the directory.
 
     Raises:
-        ScenarioError: When there is nothing to compare, or an option names what is not there.
-        OSError: When it can't be read.
+        ScenarioError: When fewer than two arms have data, or an option names something that does not
+            exist.
+        OSError: When the directory can't be read.
     """
     if not options.directory.is_dir():
         raise refusal(
@@ -126,7 +128,7 @@ def draw_up(options: CompareOptions) -> Plan:
 def _looked_through(
     options: CompareOptions,
 ) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, dict[str, Any]]:
-    """Of each table the rows by arm and host, connections by arm and cc, and facts about all connections."""
+    """Returns rows by arm and host for each table, connections by arm and cc, and overall facts."""
     queries = []
     for table in TABLES:
         keep = big_enough(table, options.min_bytes)
@@ -163,13 +165,13 @@ def _looked_through(
     try:
         *tables, cc, facts = pl.collect_all(queries, engine="streaming")
     except pl.exceptions.ComputeError as error:
-        fix = "was it copied whole? Copy it again, or make it again"
+        fix = "check that it was copied completely; copy or create it again"
         raise refusal(f"a table can't be read: {error}", fix, file=f"{options.directory}") from None
     return dict(zip(TABLES, tables, strict=True)), cc, facts.row(0, named=True)
 
 
 def _times(rows: dict[str, pl.DataFrame]) -> tuple[datetime | None, int, int]:
-    """When the first row is of, how long a span of time is, and how many spans there are."""
+    """Returns the time of the first row, the length of a time step, and the number of steps."""
     ends = [end for frame in rows.values() for end in (frame["start"].min(), frame["end"].max())]
     known = [each for each in ends if isinstance(each, datetime)]
     start = min(known, default=None)
@@ -181,12 +183,12 @@ def _times(rows: dict[str, pl.DataFrame]) -> tuple[datetime | None, int, int]:
 
 
 def _arms(options: CompareOptions, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
-    """All that have something, the one that the others are compared with first."""
+    """Returns all arms with data, the baseline first."""
     found = pl.concat([frame.select("arm", "rows", "kept") for frame in rows.values()])
     where = f"{options.directory}"
     if not len(found):
         raise refusal(
-            "nothing in it",
+            "the directory has no rows",
             "name a directory that `fleet ingest` or `fleet simulate` made",
             file=where,
         )
@@ -200,32 +202,40 @@ def _arms(options: CompareOptions, rows: dict[str, pl.DataFrame]) -> tuple[str, 
     )
     users = pl.concat([rows["connections"], rows["requests"]])
     if not kept or (len(users) and not users["kept"].sum()):
-        most = f"of {users['rows'].sum():,} connections and requests none is left"
+        most = f"none of the {users['rows'].sum():,} connections and requests is that large"
         raise refusal(
             most,
-            "ask for less, like --min-bytes 0",
+            "lower the minimum, like --min-bytes 0",
             key="--min-bytes",
             value=f"{options.min_bytes}",
             file=where,
         )
     if len(kept) < 2:
         others = sorted(set(found["arm"]) - set(kept))
-        lost = f"; nothing of {', '.join(others)} has {options.min_bytes:,} bytes" if others else ""
-        fix = (
-            "ask for less with --min-bytes"
+        lost = (
+            f"; {', '.join(others)} transferred nothing of at least {options.min_bytes:,} bytes"
             if others
-            else "ingest another one beside it: --arm NAME=FILES"
+            else ""
         )
-        raise refusal(f"one arm, {kept[0]}: nothing to compare it with{lost}", fix, file=where)
+        fix = (
+            "lower --min-bytes"
+            if others
+            else "ingest another arm into the directory: --arm NAME=FILES"
+        )
+        raise refusal(
+            f"there is only one arm, {kept[0]}, so nothing to compare{lost}", fix, file=where
+        )
     for name in [*([options.against] if options.against else []), *(options.ratio or {})]:
         if name not in kept:
             option = "--against" if name == options.against else "--ratio"
-            raise refusal("no such arm", f"there are {', '.join(kept)}", key=option, value=name)
+            raise refusal("no such arm", f"the arms are {', '.join(kept)}", key=option, value=name)
     if options.ratio and (set(options.ratio) != set(kept) or min(options.ratio.values()) <= 0):
         raise refusal(
-            "each arm needs its part", f"like {','.join(f'{arm}=1' for arm in kept)}", key="--ratio"
+            "each arm needs a part greater than zero",
+            f"write it like {','.join(f'{arm}=1' for arm in kept)}",
+            key="--ratio",
         )
-    # What a fleet comes from: CUBIC, whatever is added to its name.
+    # The default baseline is CUBIC, with or without a suffix in its name.
     first = options.against or min(
         kept, key=lambda arm: (arm != "cubic", not arm.startswith("cubic"), arm)
     )
@@ -235,7 +245,7 @@ def _arms(options: CompareOptions, rows: dict[str, pl.DataFrame]) -> tuple[str, 
 def _unit(
     options: CompareOptions, rows: dict[str, pl.DataFrame], facts: dict[str, object], nested: bool
 ) -> tuple[str, str]:
-    """What is independent of each other, and why."""
+    """Returns the unit of independent observation, and the reason for the choice."""
     table = "connections" if len(rows["connections"]) else "requests"
     least = (
         rows[table].filter(pl.col("kept") > 0).group_by("arm").len()["len"].min()
@@ -244,22 +254,24 @@ def _unit(
     )
     if options.unit != "auto":
         if options.unit in ("pair", "net", "client") and facts["rows"] and not facts[options.unit]:
-            fix = "choose another, like --cluster host, or leave it out"
-            raise refusal("not every connection has one", fix, key="--cluster", value=options.unit)
-        return options.unit, "asked for"
+            fix = "choose another, like --cluster host, or omit it"
+            raise refusal(
+                "this is unknown for the connections", fix, key="--cluster", value=options.unit
+            )
+        return options.unit, "chosen by --cluster"
     if facts["pair"] and facts["rows"]:
-        return "pair", "each path was tried with every arm"
+        return "pair", "each path was run with every arm"
     if nested and isinstance(least, int) and least >= 2:
-        return "host", "each host has one arm, so hosts were what was assigned"
-    why = "an arm has but one host" if nested else "hosts have connections of several arms"
+        return "host", "each host has one arm, so arms were assigned by host"
+    why = "an arm has only one host" if nested else "hosts have connections of several arms"
     for unit in ("net", "client"):
         if facts[unit] or not facts["rows"]:
             return unit, why
-    return "connection", f"{why}, and clients are not known"
+    return "connection", f"{why}, and clients are unknown"
 
 
 def _by_rtt(facts: dict[str, object]) -> Strata:
-    """Tenths of all connections by minimum RTT, the last one halved."""
+    """Returns deciles of all connections by minimum RTT, the last decile split in two."""
     least, most = facts["least"], facts["most"]
     if not isinstance(least, float) or not isinstance(most, float):
         return WHOLE
@@ -283,7 +295,7 @@ def _ms(seconds: float) -> str:
 
 
 def _by_column(options: CompareOptions, arms: tuple[str, ...]) -> Strata:
-    """The values of a column that are there most often; rows of which it is not known are in none."""
+    """Returns strata of the most frequent values of a column; rows with null are in none."""
     there = []
     for table in ("requests", "connections"):
         rows = store.scan(options.directory, table)
@@ -306,13 +318,13 @@ def _by_column(options: CompareOptions, arms: tuple[str, ...]) -> Strata:
     )
     if not len(found):
         raise refusal(
-            "nothing is known of it here",
+            "the column has no values here",
             to_choose(options.directory, options.by),
             key="--by",
             value=options.by,
         )
     if len(found) > _MOST_VALUES and found["rows"][0] < LEAST_ROWS:
-        many = f"it has many values, and none of them {LEAST_ROWS} rows"
+        many = f"the column has many values, none with {LEAST_ROWS} rows or more"
         raise refusal(many, to_choose(options.directory, ""), key="--by", value=options.by)
     values = found["value"].to_list()[:_MOST_VALUES]
     others = len(found) > _MOST_VALUES

@@ -1,4 +1,4 @@
-"""A comparison for a terminal of 80 columns."""
+"""Prints a comparison for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _COLORS = {"better": "green", "worse": "red", "undecided": "dim", "unknown": "dim", "same": "dim"}
 _WIDE = 1000
-_WORDS = {"slight": "too little", "unknown": "–"}
+_WORDS = {"slight": "negligible", "unknown": "–"}
 
 
 def show(analysis: Analysis, console: Console) -> None:
-    """Prints what was compared, the decision of each arm against the first, and what may be wrong."""
+    """Prints the amount of data, the decision on each arm relative to the first, and the checks."""
     plan = analysis.plan
     console.print(f"{plan.options.directory}: {', '.join(plan.arms)}", style="bold", markup=False)
     for table, numbers in analysis.numbers().items():
@@ -34,7 +34,7 @@ def show(analysis: Analysis, console: Console) -> None:
             if table != "counters" and plan.options.min_bytes
             else ""
         )
-        what = "readings of counters" if table == "counters" else table
+        what = "counter readings" if table == "counters" else table
         console.print(f"{what}{least}: {counts}", soft_wrap=True, markup=False)
     for arm in plan.arms[1:]:
         rows = [each for each in analysis.compared if (each.a, each.b) == (arm, plan.arms[0])]
@@ -48,12 +48,14 @@ def show(analysis: Analysis, console: Console) -> None:
                 decision = _decision(arm, plan.arms[0], rows, "\n(")
             console.print(decision)
         else:
-            console.print(f"{arm}: nothing in common with {plan.arms[0]}")
+            console.print(f"{arm}: no metric in common with {plan.arms[0]}")
     if any(each.alone for each in analysis.compared):
-        console.print("* not without one of the hosts, see below", style="dim")
+        console.print(
+            "* the verdict changes without one of the hosts; see “one host” below", style="dim"
+        )
     console.print("")
     for check in analysis.checks:
-        mark, style = {True: ("fine", "green"), False: ("LOOK", "yellow"), None: ("–   ", "dim")}[
+        mark, style = {True: ("fine", "green"), False: ("WARN", "yellow"), None: ("–   ", "dim")}[
             check.fine
         ]
         grid = Table.grid(padding=(0, 1))
@@ -66,8 +68,8 @@ def show(analysis: Analysis, console: Console) -> None:
 
 
 def _decision(arm: str, other: str, rows: list[Compared], before: str = " (") -> Table:
-    """Of a metric a line, or two where its interval stands below its effect."""
-    table = make_table(f"{arm} against {other}")
+    """Builds a table with a line per metric, or two if intervals are put below effects."""
+    table = make_table(f"{arm} vs. {other}")
     table.columns[0].max_width = 34
     table.columns[0].overflow = "fold"
     table.columns[0].vertical = "top"

@@ -1,4 +1,4 @@
-"""`fullpipe fleet simulate`: runs, says how far it is, and prints a line an arm."""
+"""`fullpipe fleet simulate`: runs paths, shows progress, and prints a line per arm."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | None) -> None:
-    """Runs the paths that are missing, and prints what came of all.
+    """Runs the missing paths, and prints a summary of all paths.
 
     Raises:
-        ScenarioError: When the population is refused.
+        ScenarioError: When the population is invalid.
         OSError: When the directory can't be written.
     """
     from rich.console import Console
@@ -56,17 +56,19 @@ def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | Non
         markup=False,
     )
     console.print(
-        f"kept in {out}; look at it: fullpipe fleet compare {out}", markup=False, soft_wrap=True
+        f"saved in {out}; to compare the arms: fullpipe fleet compare {out}",
+        markup=False,
+        soft_wrap=True,
     )
     console.print(
-        f"a path by itself: fullpipe fleet path {out} 0 --arm {spec.arms[0]}",
+        f"to inspect one path: fullpipe fleet path {out} 0 --arm {spec.arms[0]}",
         markup=False,
         soft_wrap=True,
     )
 
 
 def summary(directory: Path) -> pl.DataFrame:
-    """What came of each arm: a row each."""
+    """Returns a row of summary statistics for each arm."""
     requests = tables.scan(directory, "requests").select("arm", "pair", "throughput_bps", "status")
     both = tables.scan(directory, "connections").join(requests, on=("arm", "pair"))
     mbps = pl.col("throughput_bps") / 1e6
@@ -95,11 +97,11 @@ def _table(rows: pl.DataFrame, arms: object) -> Table:
         "Mbit/s\np25",
         "\np50",
         "\np75",
-        "sent\nagain",
+        "retrans-\nmitted",
         "in flight\npackets",
         "RTT\nms",
         "window-\nlimited",
-        "given\nup",
+        "\naborted",
     ):
         table.add_column(title, justify="right", no_wrap=True)
     of = {row["arm"]: row for row in rows.iter_rows(named=True)}

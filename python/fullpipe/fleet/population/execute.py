@@ -1,4 +1,4 @@
-"""Executes what is missing in a fleet directory of simulated paths, on threads here or on Ray."""
+"""Runs the paths missing in a fleet directory, on local threads or on Ray."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fullpipe.progress import Counter
 
 SHARD_S = 10.0
-"""What is lost when all is killed: about so much work. A shard is some files, so it is longer than a sweep's."""
+"""Approximate duration of a shard: the work lost if the process is killed. It is longer than a
+sweep's, since each shard writes several files."""
 
 
 def execute(
@@ -27,13 +28,13 @@ def execute(
     engine: str = "local",
     threads: int | None = None,
 ) -> tuple[int, int]:
-    """Runs the paths that are missing in a directory; gives how many those were, and the packets that they moved.
+    """Runs the paths missing in a directory; returns the numbers of paths run and packets moved.
 
     Raises:
-        ScenarioError: When the population is refused.
+        ScenarioError: When the population is invalid.
         NoRayError: When Ray is asked for and not installed.
         FileExistsError: When the directory holds something else.
-        OSError: When it can't be written.
+        OSError: When the directory can't be written.
     """
     store = PopulationStore(directory, spec, command, called or str(directory))
     done = packets = 0

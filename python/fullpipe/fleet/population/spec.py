@@ -1,4 +1,4 @@
-"""What is to be simulated, from what a command or a program asks for."""
+"""Specification of a population to simulate."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FORMAT = 1
-"""Of `simulate.json`; another number when the files mean something else."""
+"""Version of `simulate.json`, raised when the meaning of the files changes."""
 
 
 @dataclass(frozen=True)
 class PopulationSpec:
-    """What :meth:`fullpipe._core.PopulationPlan.make` makes a plan of: it can be sent to another process.
+    """The arguments of :meth:`fullpipe._core.PopulationPlan.make`, which can be sent to a process.
 
     Attributes:
-        text: The population, TOML.
-        file: What errors call it.
+        text: The population as TOML text.
+        file: Name of the population in errors.
         arms: Arms of the population, or algorithms.
-        paths: How many.
-        seed: Of all that is drawn.
-        changes: Keys of the scenario with what is drawn instead, in all classes.
+        paths: Number of paths.
+        seed: Seed of all random numbers.
+        changes: Overrides of the population's scenario keys, in all classes.
     """
 
     text: str
@@ -41,10 +41,10 @@ class PopulationSpec:
 
     @cached_property
     def plan(self) -> _core.PopulationPlan:
-        """The plan; each end of each range has been tried.
+        """The plan, validated at both ends of every range.
 
         Raises:
-            ScenarioError: When something is wrong.
+            ScenarioError: When the population is invalid.
         """
         return _core.PopulationPlan.make(
             self.text,
@@ -57,9 +57,9 @@ class PopulationSpec:
 
     @cached_property
     def identity(self) -> str:
-        """A fingerprint of all that decides what comes out of a path, the program among it, 16 hexadecimal digits.
+        """A fingerprint of everything that a path's results depend on, the build of fullpipe included.
 
-        Specs that differ in nothing but the number of paths have the same.
+        It has 16 hexadecimal digits. It does not depend on the number of paths.
         """
         digest = hashlib.sha256(f"{FORMAT} {build()} {self.seed}\n".encode())
         for part in (self.text, *self.arms, *(f"{key}={value}" for key, value in self.changes)):
@@ -68,10 +68,10 @@ class PopulationSpec:
 
 
 def population(name: str) -> tuple[str, str]:
-    """Text and name of a population: one that comes with the program, or a file's.
+    """Returns the text and name of a population, built in or from a file.
 
     Raises:
-        FileNotFoundError: When it is neither; the message says what there is.
+        FileNotFoundError: When the name is neither; the message lists the built-in ones.
         OSError: When the file can't be read.
     """
     presets = dict(_core.populations())
@@ -81,7 +81,7 @@ def population(name: str) -> tuple[str, str]:
     if path.is_file():
         return path.read_text(encoding="utf-8"), name
     near = get_close_matches(name, presets, n=1)
-    fix = f"did you mean {near[0]}?" if near else f"name a TOML file, or {', '.join(presets)}"
-    raise FileNotFoundError(
-        f"{name}: neither a population that comes with the program nor a file\n  fix: {fix}"
+    fix = (
+        f"did you mean {near[0]}?" if near else f"name a TOML file, or one of {', '.join(presets)}"
     )
+    raise FileNotFoundError(f"{name}: neither a built-in population nor a file\n  fix: {fix}")

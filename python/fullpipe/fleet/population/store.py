@@ -1,8 +1,8 @@
-"""A fleet directory of simulated paths: what is in it, and how it grows shard by shard.
+"""A fleet directory of simulated paths, filled shard by shard.
 
-A shard is a range of paths, under all arms. Its rows are in the tables first, then its name in
-`shards/`; so the names say what is missing, and files without one are of a process that was killed.
-One more name says that the counters are of all these shards.
+A shard is a range of paths, run under all arms. A shard's rows are written to the tables first and
+its name to `shards/` afterwards. Thus the names show which paths are missing, and files without a
+name are from a killed process. The name `counted` marks counters that cover all these shards.
 """
 
 from __future__ import annotations
@@ -29,27 +29,29 @@ if TYPE_CHECKING:
 ABOUT = "simulate.json"
 _SHARD = re.compile(r"(\d+)-(\d+)")
 _DAY = datetime(2019, 12, 1, tzinfo=UTC)
-"""When simulated downloads begin: some time of this day."""
+"""The day on which simulated downloads begin."""
 _DAY_US = 86_400_000_000
 _HOSTS = 8
-"""Paths are spread over so many hosts in each arm: a table of hosts has to have some."""
+"""Number of hosts in each arm over which paths are spread, since the tables need hosts."""
 _INTERVAL = "30m"
 _NOT_COLUMNS = ("day", "first_s", "last_s", "done", "request_time_s")
 
 
 class PopulationStore(Store):
-    """The directory of one population, opened to be filled."""
+    """The directory of one population, opened for filling."""
 
     ABOUT = ABOUT
-    OTHER_BUILD = "paths simulated by another build of fullpipe ({}), whose may differ"
+    OTHER_BUILD = (
+        "paths simulated by another build of fullpipe ({}), which may give different results"
+    )
     OTHER_SPEC = "paths of another population, other arms or another seed"
 
     def __init__(self, directory: Path, spec: PopulationSpec, command: str, called: str) -> None:
-        """Makes the directory, or opens the one that is there.
+        """Creates the directory, or opens an existing one.
 
         Raises:
-            FileExistsError: When there is something else.
-            OSError: When it can't be written.
+            FileExistsError: When the directory holds something else.
+            OSError: When the directory can't be written.
         """
         self.spec, self._command = spec, command
         super().__init__(directory, spec.identity, called)
@@ -57,7 +59,7 @@ class PopulationStore(Store):
             self._describe()
 
     def missing(self) -> list[tuple[int, int]]:
-        """Ranges of paths that no shard has, each with the number behind its last."""
+        """Returns the half-open ranges of paths that no shard covers; deletes files of no shard."""
         known = {f"{first:07}-{end:07}" for first, end in self._shards()}
         for file in self.directory.glob("*/**/*.parquet"):
             if _SHARD.fullmatch(file.stem.lstrip(".")) and file.stem not in known:
@@ -68,7 +70,7 @@ class PopulationStore(Store):
         """Writes a shard.
 
         Raises:
-            OSError: When it can't be written.
+            OSError: When a file can't be written.
         """
         self._counted.unlink(missing_ok=True)
         part = f"{shard.first:07}-{shard.end:07}"
@@ -80,10 +82,10 @@ class PopulationStore(Store):
         (self.directory / "shards" / part).touch()
 
     def finish(self) -> None:
-        """Writes what follows from all connections, unless it is there: the counters of their hosts.
+        """Writes the counters of the hosts, computed from all connections, unless they are complete.
 
         Raises:
-            OSError: When it can't be written.
+            OSError: When a file can't be written.
         """
         if self._counted.exists():
             return
@@ -94,7 +96,7 @@ class PopulationStore(Store):
             .group_by("arm", "host", "time")
             .agg(
                 interval_s=pl.lit(1800.0),
-                # As Linux counts: without those that are pure retransmissions.
+                # Linux leaves pure retransmissions out of OutSegs.
                 out_segs=fresh.sum(),
                 retrans_segs=pl.col("retrans_total_packets").sum(),
             )
@@ -132,11 +134,11 @@ class PopulationStore(Store):
 
 
 def opened(directory: Path) -> PopulationSpec:
-    """The spec of what a directory holds.
+    """Returns the spec of a directory of simulated paths.
 
     Raises:
-        FileNotFoundError: When it holds no simulated paths.
-        OSError: When it can't be read.
+        FileNotFoundError: When the directory holds no simulated paths.
+        OSError: When a file can't be read.
     """
     if not (directory / ABOUT).is_file():
         raise FileNotFoundError(
@@ -151,12 +153,12 @@ def opened(directory: Path) -> PopulationSpec:
 
 
 def paths(directory: Path) -> pl.LazyFrame:
-    """A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, key by key."""
+    """Returns a row per path: number (`pair`), class, seed of its runs, and the value drawn for each key."""
     return scan_parquet(sorted((directory / "paths").glob("[!.]*.parquet")))
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    """With who and when: each path is a client of its own, that comes at some time of the day."""
+    """Adds hosts, clients and times: each path is a separate client, at a random time of the day."""
     start = pl.lit(_DAY) + pl.duration(microseconds=(pl.col("day") * _DAY_US).cast(pl.Int64))
 
     def after(column: str) -> pl.Expr:
@@ -175,7 +177,7 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _requests(frame: pl.DataFrame) -> pl.DataFrame:
-    """What nginx would have logged: 499 where the client had waited long enough."""
+    """Returns the log of nginx for these downloads: status 499 if the client gave up waiting."""
     return frame.select(
         "arm",
         "host",

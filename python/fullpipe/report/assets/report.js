@@ -1,4 +1,4 @@
-// Sorts tables and draws charts. Everything else on the page works without it.
+// Sorts tables and draws charts. The rest of the page works without this script.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -6,7 +6,7 @@ const drawn = new Set();
 const PAPER = 690; // the width of A4 with margins, in CSS pixels
 let printing = false;
 
-/** 32-bit floats from base64. */
+/** Decodes 32-bit floats from base64. */
 function floats(packed) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   return Array.from(new Float32Array(bytes.buffer), (value) => (Number.isFinite(value) ? value : null));
@@ -20,7 +20,7 @@ function key(row, column) {
   return cell.dataset.v === "" ? null : Number(cell.dataset.v);
 }
 
-/** Numbers before words, nothing last, whatever the direction. */
+/** Orders numbers before text, and empty cells last in either direction. */
 function compare(a, b, sign) {
   if (a === null || b === null) return (a === null) - (b === null);
   if (typeof a === "number" && typeof b === "number") return sign * (a - b);
@@ -54,7 +54,7 @@ function theme() {
   };
 }
 
-/** The ticks of a logarithmic axis: one to nine of each power of ten, or round steps where those are fewer than two. */
+/** Returns the ticks of a logarithmic axis: 1 to 9 times powers of ten, or round steps if fewer than two fit. */
 function ticks(_plot, _axis, low, high) {
   const found = [];
   for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
@@ -67,19 +67,19 @@ function ticks(_plot, _axis, low, high) {
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, at) => (first + at) * step);
 }
 
-/** Which of them have a number: powers of ten; where those are few also 2 and 5 times those, or all. */
+/** Selects the ticks with a label: powers of ten; on short axes also 2 and 5 times these, or all. */
 function numbered(_plot, values) {
   const decades = Math.log10(values.at(-1) / values[0]);
   const digits = decades > 3 ? ["1"] : ["1", "2", "5"];
   return values.map((value) => (decades < 0.7 || digits.includes(value.toExponential()[0]) ? value : null));
 }
 
-/** With as many digits as they need. */
+/** Formats the labels of ticks with as many digits as needed. */
 function numbers(_plot, values) {
   return values.map((value) => (value === null ? "" : Number(value.toPrecision(3)).toLocaleString("en")));
 }
 
-/** Room for the longest number beside an axis of y. */
+/** Returns the width that the longest label of a y axis needs. */
 function room(_plot, values) {
   return Math.max(50, ...(values ?? []).map((text) => 16 + 7 * String(text).length));
 }
@@ -101,7 +101,7 @@ function axis(label, size, colors, log) {
   };
 }
 
-/** A chart's lines on one axis of x; a line with a band is three, of which its edges have no name. */
+/** Joins a chart's lines on one x axis. A line with a band becomes three series; the edges have no label. */
 function joined(lines) {
   const tables = [];
   const bands = [];
@@ -116,12 +116,12 @@ function joined(lines) {
       bands.push({ series: [owners.length, owners.length - 1], style: line.style });
     }
   }
-  // A point of x that a line has not got is no gap of it: the line goes on.
+  // A line without a value at some x has no gap there: it continues.
   const modes = tables.map(() => [0, 1]);
   return { values: uPlot.join(sorted(tables), modes), bands, owners };
 }
 
-/** Steps go up at one x: joining wants each x once, so the later point moves by a trifle. */
+/** Makes x strictly increasing, as joining requires: the second point of a vertical step moves slightly. */
 function sorted(tables) {
   for (const [x] of tables) {
     for (let at = 1; at < x.length; at++) if (x[at] <= x[at - 1]) x[at] = x[at - 1] + 1e-9 * (Math.abs(x[at - 1]) || 1);
@@ -166,7 +166,7 @@ function options(chart, place, colors, found) {
   };
 }
 
-/** Rates, delays and shares begin at zero, unless what is shown is far from it. */
+/** Returns the range of a y axis, which begins at zero unless all values are far from zero. */
 function reach(chart, low, high) {
   if (low === null) return [0, 1];
   if (chart.stepped) return [0, 1.02];
@@ -174,7 +174,7 @@ function reach(chart, low, high) {
   return [low >= 0 && low < high / 2 ? 0 : low - room, high + room];
 }
 
-/** Draws a chart into a place, and lets it be zoomed with the keyboard, too. */
+/** Draws a chart into an element, with zoom by mouse and keyboard. */
 function draw(place, chart, group) {
   const found = joined(chart.lines);
   const plot = new uPlot(options(chart, place, theme(), found), found.values, place);
@@ -184,7 +184,7 @@ function draw(place, chart, group) {
   });
   place.tabIndex = 0;
   place.setAttribute("role", "application");
-  place.setAttribute("aria-label", `Chart: ${chart.title}. Plus and minus zoom, arrows move, 0 shows the whole.`);
+  place.setAttribute("aria-label", `Chart: ${chart.title}. Plus and minus zoom, arrows move, 0 resets.`);
   const whole = chart.whole ?? reached(found.values[0]);
   const handle = { place, chart, group, plot, whole };
   plot.setScale("x", whole);
@@ -199,7 +199,7 @@ function reached(x) {
   return { min: x[0], max: x[x.length - 1] };
 }
 
-/** A double click gives what this chart's lines have; the run may have more. */
+/** Handles a zoom. A double click resets to the chart's own range; this widens it to that of the run. */
 function zoomed(handle) {
   const { plot, whole } = handle;
   const { min, max } = plot.scales.x;
@@ -212,12 +212,12 @@ function zoomed(handle) {
   follow(handle);
 }
 
-/** What a chart shows, for those who don't see it. */
+/** Describes the visible range for screen readers. */
 function say({ place, chart }, { min, max }) {
   place.setAttribute("aria-description", `${chart.x} from ${rounded(min)} to ${rounded(max)}`);
 }
 
-/** The other charts of the same run show the same time. */
+/** Applies the time range to the other charts of the same run. */
 let following = false;
 function follow(from) {
   if (!from.group || following) return;
@@ -253,7 +253,7 @@ function steer(event, { plot, whole: all, chart }) {
   plot.setScale("x", { min: back(start), max: back(start + length) });
 }
 
-/** A run's charts, below each other. */
+/** Shows the charts of a run below each other. */
 function show(box, number) {
   const run = data.charts[box.dataset.chart].runs[number];
   for (const handle of drawn) if (handle.group === box) forget(handle);

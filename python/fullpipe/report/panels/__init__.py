@@ -1,1 +1,1 @@
-"""What a report shows: each module makes sections of saved results, and knows nothing of how they are drawn."""
+"""The panels of a report: each module builds sections from saved results, independent of drawing."""

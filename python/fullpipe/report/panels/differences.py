@@ -1,4 +1,4 @@
-"""What differs between contenders: in words, and as a table."""
+"""Differences between contenders: in sentences, and as a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _MOST_SENTENCES = 12
 
 
 def compared(groups: Sequence[Group], metrics: Sequence[Quantity]) -> list[Compared]:
-    """Contenders at the same place, metric by metric: the same flow in other runs, and the flows of the same runs."""
+    """Compares contenders with the same setting, metric by metric.
+
+    Compared are the same flow in different runs, and different flows of the same runs.
+    """
     wanted = [each for each in metrics if is_shown(each.column, "differences")]
     found = []
     for one, other in _pairs(groups):
@@ -39,7 +42,7 @@ def compared(groups: Sequence[Group], metrics: Sequence[Quantity]) -> list[Compa
 
 
 def _pairs(groups: Sequence[Group]) -> Iterator[tuple[Group, Group]]:
-    """Each with each; of more than four, each with the first."""
+    """Yields all pairs of contenders, or with more than four each with the first."""
     places: dict[str, list[Group]] = defaultdict(list)
     for group in groups:
         places[group.place].append(group)
@@ -57,17 +60,21 @@ def _pairs(groups: Sequence[Group]) -> Iterator[tuple[Group, Group]]:
 
 
 def findings(comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
-    """What is significant, in sentences; where there are many places, a sentence sums them up. And how it was found."""
+    """Returns sentences on the significant differences, and a note on the method.
+
+    With many settings, a sentence summarizes a metric over all of them.
+    """
     if not comparisons:
         least = least_pairs()
         return (
             [],
-            f"Nothing is compared: that needs two contenders and {least} seeds that both ran with.",
+            f"No comparison: it needs two contenders and {least} seeds that both ran with.",
         )
     told = sentences(comparisons)
     note = (
-        f"{len(comparisons):,} comparisons, seed by seed; told is what is significant at 5 % after Benjamini's and "
-        "Hochberg's correction (Wilcoxon's signed ranks), with bootstrap intervals of its own comparison."
+        f"{len(comparisons):,} comparisons, paired by seed. Listed are the differences that are significant at 5 % by "
+        "Wilcoxon's signed-rank test with Benjamini–Hochberg correction, and whose bootstrap interval excludes zero. "
+        "The intervals are not corrected."
     )
     if len({each.where for each in comparisons}) == 1 or len(told) <= _MOST_SENTENCES:
         found = [Finding(each.text, each.better) for each in told]
@@ -77,11 +84,11 @@ def findings(comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
 
 
 def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
-    """For each two contenders and metric, at how many places they differ, and by how much."""
+    """Summarizes for each pair of contenders and metric the number and size of differences."""
     bundles: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
     for each in comparisons:
         bundles[each.a, each.b, each.quantity.column].append(each)
-    # The same correction over all, so that the table and the sentences agree.
+    # The correction is over all comparisons, as in the table, so that the two agree.
     p = {
         id(each): p
         for each, p in zip(
@@ -99,17 +106,17 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
                 if _significant(one, p[id(one)]) and one.comparison.difference.value * sign > 0
             ]
             if those:
-                of = "" if ways else f" of {len(bundle)} places"
+                of = "" if ways else f" of {len(bundle)} settings"
                 ways.append((len(those), sign, f"{word} at {len(those)}{of}{_by(those)}"))
         if ways:
             better = quantity.better * ways[0][1] if len(ways) == 1 else 0
             words = "; ".join(text for _, _, text in ways)
-            found.append(Finding(f"{a} against {b}: {quantity.words} {words}.", better))
+            found.append(Finding(f"{a} vs. {b}: {quantity.words} {words}.", better))
     return found
 
 
 def _by(those: Sequence[Compared]) -> str:
-    """By how much, typically: in percent where that can be said."""
+    """Describes the typical size of differences, in percent where possible."""
     changes = [abs(one.comparison.ratio.value - 1) * 100 for one in those]
     if those[0].quantity.unit in ("", "%") or not all(change == change for change in changes):
         unit = "points" if those[0].quantity.unit == "%" else those[0].quantity.unit
@@ -126,7 +133,7 @@ def _significant(each: Compared, p: float) -> bool:
 
 
 def section(comparisons: Sequence[Compared]) -> Section | None:
-    """Every comparison, significant or not."""
+    """Returns the table of all comparisons, significant or not."""
     if not comparisons:
         return None
     rows: list[tuple[Cell, ...]] = []
@@ -159,7 +166,7 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
             )
         )
     columns = (
-        *(["Where"] if somewhere else []),
+        *(["Setting"] if somewhere else []),
         "Metric",
         "A",
         "mean A",
@@ -167,8 +174,10 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
         "mean B",
         "A − B [95 %]",
         "A / B [95 %]",
-        "p, corrected",
+        "corrected p",
         "Significant",
     )
-    note = "Paired by seed. A difference that is significant need not be one that matters: look at its size."
-    return Section("Differences", [Table("Contenders compared, seed by seed", columns, rows)], note)
+    note = "Paired by seed. A significant difference may still be too small to matter: consider its size."
+    return Section(
+        "Differences", [Table("Contenders compared, paired by seed", columns, rows)], note
+    )

@@ -28,7 +28,10 @@ _LEAST_FILLED = 0.5
 def section(
     results: Results, groups: Sequence[Group], metrics: Sequence[Quantity]
 ) -> Section | None:
-    """A map a metric and contender over the first two keys that were swept; of one key, over it and the contenders."""
+    """Returns a map per metric and contender over the first two swept keys.
+
+    If only one key was swept, a map per metric is over this key and the contenders.
+    """
     axes = [
         axis for axis in results.axes if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES
     ]

@@ -1,4 +1,4 @@
-"""The table of results: a row a point and contender, its median over the seeds and how sure that is."""
+"""The table of results: a row per point and contender, with medians over the seeds and intervals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
-    """The results."""
+    """Returns the table of results."""
     keys = list(dict.fromkeys(key for group in groups for key in group.settings))
     samples = [group.of(metric.column) for group in groups for metric in metrics]
     found = iter(medians(samples))
@@ -27,7 +27,7 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
     runs = {len(group.of(metric.column)) for group in groups for metric in metrics} - {0}
     most = max(runs, default=1)
     note = "Median over the seeds" + (
-        ", [95 % interval]." if most > 5 else ": too few for an interval."
+        " [95 % interval]." if most > 5 else "; there are too few seeds for an interval."
     )
     note = note if most > 1 else "One run each."
     columns = (*map(short, keys), "contender", "runs", *map(titled, metrics))
@@ -45,7 +45,7 @@ def _row(
 
 
 def _sortable(text: str) -> Cell:
-    """A value as written, sorted by its leading number where it has one."""
+    """Returns a cell with a value as written, sorted by its leading number if it has one."""
     digits = len(text) - len(text.lstrip("0123456789."))
     try:
         return Number(float(text[:digits]), text)

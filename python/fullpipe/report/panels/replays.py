@@ -1,4 +1,4 @@
-"""How each run is repeated, and what was run; and a reproduced study's cells, published beside ours."""
+"""Commands that repeat each run, the scenarios, and a reproduced study's published and our values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skip
 
 
 def section(results: Results) -> Section:
-    """Every point with its seeds and the command that replays the first of them, and the scenarios."""
+    """Returns every point with its seeds and the command that replays the first, and the scenarios."""
     rows: list[tuple[Cell, ...]] = [
         (
             Number(point.number, f"{point.number}"),
@@ -26,16 +26,16 @@ def section(results: Results) -> Section:
         for point in results.points.values()
     ]
     blocks: list[Block] = [
-        Table("Commands", ("point", "what", "seeds", "replays the first seed"), rows)
+        Table(
+            "Commands",
+            ("point", "description", "seeds", "command that replays the first seed"),
+            rows,
+        )
     ]
     blocks += [Text(name, text) for name, text in results.scenarios.items()]
     simulated = "runner" not in results.rows.columns or set(results.rows["runner"]) == {"sim"}
-    note = "Any of the seeds stands for --seed; the same scenario, seed and version give the same run, bit for bit"
-    note += (
-        "."
-        if simulated
-        else ", on the simulator. On the clock of a machine no run is like another."
-    )
+    note = "Any of the seeds can follow --seed. The same scenario, seed and version give the same run, bit for bit"
+    note += "." if simulated else ", on the simulator. Runs in real time are not repeatable."
     return Section("Scenarios and seeds", blocks, note)
 
 
@@ -44,20 +44,22 @@ def _label(point: Point) -> str:
 
 
 def published(results: Results) -> Section | None:
-    """What was published beside ours."""
+    """Returns the table of published and our values."""
     if not results.published:
         return None
     rows = [_row(each) for each in results.published]
     count = {name: sum(each["verdict"] == name for each in results.published) for name in _SIGNS}
-    said = [f"{count['met']} of {count['met'] + count['missed']} judged cells met"]
+    said = [
+        f"{count['met']} of {count['met'] + count['missed']} judged cells met (within the accepted range)"
+    ]
     said += [
         f"{count[name]} {word}"
         for name, word in (("report", "reported only"), ("skipped", "skipped"))
         if count[name]
     ]
-    columns = ("case", "metric", "published", "ours", "close enough", "verdict")
+    columns = ("case", "metric", "published", "ours", "accepted range", "verdict")
     return Section(
-        "Published and ours", [Table("Cell by cell", columns, rows)], ", ".join(said) + "."
+        "Published and our values", [Table("Cell by cell", columns, rows)], ", ".join(said) + "."
     )
 
 

@@ -1,4 +1,4 @@
-"""The same experiment on several runners: side by side, and how far they are apart."""
+"""The same experiment on several runners: values side by side, and their differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 def section(
     groups: Sequence[Group], metrics: Sequence[Quantity], whole: Sequence[str]
 ) -> Section | None:
-    """A row a contender and metric, a column a runner; `whole` are metrics of a run and not of a flow."""
+    """Returns a table with a row per contender and metric, and a column per runner.
+
+    Args:
+        groups: The runs by contender and setting.
+        metrics: The metrics to show.
+        whole: Columns of metrics that belong to a run, not to a flow.
+    """
     runners = list(dict.fromkeys(group.runner for group in groups))
     if len(runners) < 2:
         return None
@@ -46,12 +52,12 @@ def section(
         "contender",
         "metric",
         *runners,
-        *(f"{each} against {first}" for each in runners[1:]),
+        *(f"{each} vs. {first}" for each in runners[1:]),
     )
     note = "Means over the seeds [95 % interval]. " if more else ""
-    note += "A runner does not draw what another does, so seeds are not paired across runners; "
-    note += "a metric that a runner can't tell is –."
-    return Section("Runners side by side", [Table("The same on each runner", columns, rows)], note)
+    note += "Runners draw different random numbers, so seeds are not paired across runners. "
+    note += "“–” marks a metric that a runner does not measure."
+    return Section("Runners side by side", [Table("Metrics by runner", columns, rows)], note)
 
 
 def _row(
@@ -91,7 +97,7 @@ def _cell(metric: Quantity, found: Interval | None) -> Number:
 
 
 def _apart(metric: Quantity, first: Interval | None, other: Interval | None) -> Number:
-    """The difference, in percent of the first; of shares in points."""
+    """Returns the difference, in percent of the first value; for shares, in points."""
     if first is None or other is None:
         return Number(None, "–")
     difference = other.value - first.value
@@ -105,5 +111,5 @@ def _apart(metric: Quantity, first: Interval | None, other: Interval | None) -> 
 
 
 def _signed(value: float) -> str:
-    """Three digits, but none below a thousandth: what computers round is no difference."""
+    """Formats a difference with three digits, rounded to a thousandth to hide rounding errors."""
     return f"{round(value, 3) + 0.0:+.3g}"

@@ -1,4 +1,4 @@
-"""Slowdowns of flows that arrived, by their sizes, with those of two servers that know."""
+"""Slowdowns of workload flows by size, compared with those of two ideal servers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from fullpipe.stats import Interval
 
 _NOTE = (
-    "Slowdown is the completion time over that of the flow alone: handshake and pauses are in both, slow start is not "
-    "in the latter. SRPT serves the flow that has least left, and knows all sizes; by processor sharing all have equal "
-    "parts."
+    "Slowdown is a flow's completion time divided by the time that it would take alone. Both times include handshake "
+    "and pauses; the latter excludes slow start. SRPT (shortest remaining processing time) knows all sizes and serves "
+    "the flow with the least left to send. Processor sharing gives all flows equal shares."
 )
 _STATISTICS = ("mean", "p50", "p95", "p99")
 _SERVERS = {"srpt": "SRPT, mean", "ps": "processor sharing, mean"}
@@ -36,7 +36,7 @@ _MOST_CHARTS = 12
 
 
 def section(results: Results) -> Section | None:
-    """A chart a place, and a table of all."""
+    """Returns a chart per setting, and a table of all slowdowns."""
     columns = [name for name in results.rows.columns if name.startswith("slowdown.")]
     decades = sorted(
         {
@@ -59,14 +59,17 @@ def section(results: Results) -> Section | None:
     seeds = max(len(group.of("slowdown.all.unfinished")) for group in arrived)
     note = [_NOTE]
     if seeds > 1:
-        note.append("Of several seeds it is the mean over them; pale is its 95 % interval.")
+        note.append("Values are means over the seeds; the shaded band is the 95 % interval.")
     if len(charts) > _MOST_CHARTS:
-        note.append(f"Drawn are the first {_MOST_CHARTS} of {len(charts)} places.")
+        note.append(f"Charts show the first {_MOST_CHARTS} of {len(charts)} settings.")
     return Section("Slowdown by size", [*blocks, _table(arrived, decades)], " ".join(note))
 
 
 def _chart(groups: Sequence[Group], decades: Sequence[int]) -> Lines:
-    """Of one contender mean and 99 %, of several their means; the servers' of the first, for all get the same flows."""
+    """Draws mean and 99 % of one contender, or the means of several, and those of the ideal servers.
+
+    All contenders get the same flows, so the ideal servers' slowdowns are taken from the first.
+    """
     first, *others = groups
     if others:
         lines = [
@@ -87,7 +90,7 @@ def _chart(groups: Sequence[Group], decades: Sequence[int]) -> Lines:
     known = [line for line in lines if not np.isnan(line.y).all()]
     return Lines(
         title,
-        "flows of so many kB, and up to ten times that",
+        "flow size, kB: from this value to ten times this value",
         "slowdown",
         known,
         log_x=True,
@@ -115,7 +118,7 @@ def _mean(of: list[float]) -> tuple[float, float, float]:
 
 def _table(groups: Sequence[Group], decades: Sequence[int]) -> Table:
     keys = list(dict.fromkeys(key for group in groups for key in group.settings))
-    columns = ("flows of", "complete", "not complete", *_STATISTICS, "SRPT, mean", "PS, mean")
+    columns = ("flow size", "completed", "unfinished", *_STATISTICS, "SRPT, mean", "PS, mean")
     rows: list[tuple[Cell, ...]] = []
     for group in groups:
         head = [*(group.settings.get(key, "–") for key in keys), group.contender]

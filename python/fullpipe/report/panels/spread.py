@@ -1,4 +1,4 @@
-"""How the runs spread: cumulative distributions, and throughput against delay with ellipses."""
+"""Spread of the runs: cumulative distributions, and throughput against delay with ellipses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_CLOUDS = 6
 
 
 def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | None:
-    """Distributions over the seeds."""
+    """Returns distributions over the seeds."""
     some = [
         group
         for group in groups
@@ -40,10 +40,10 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | N
     ]
     blocks += _clouds(some)
     note = (
-        "A line is the share of runs up to a value: of all places and seeds together, so that what differs between "
-        "places is in it, too."
+        "Each line is the share of runs up to a value, over all settings and seeds together. It includes the "
+        "differences between settings."
         if pooled
-        else "A line is the share of runs up to a value; pale is the 95 % band of the whole line (Kolmogorov)."
+        else "Each line is the share of runs up to a value; the shade is the 95 % band of the whole line (Kolmogorov)."
     )
     return Section("Distributions", blocks, note)
 
@@ -74,7 +74,7 @@ def _line(label: str, values: Sequence[float], scale: float, band: bool) -> Line
 
 
 def _clouds(groups: Sequence[Group]) -> list[Block]:
-    """A picture a place, of the first few places."""
+    """Returns a scatter plot for each of the first few settings."""
     delay, rate = quantity("rtt_s.mean"), quantity("goodput_bps")
     assert delay is not None
     assert rate is not None
@@ -94,7 +94,7 @@ def _clouds(groups: Sequence[Group]) -> list[Block]:
         Clouds(
             "Throughput and delay"
             + (f", {place}" if place else "")
-            + (f" (the first of {len(places)} places)" if more and number == 0 else ""),
+            + (f" (the first of {len(places)} settings)" if more and number == 0 else ""),
             titled(delay),
             titled(rate),
             clouds,

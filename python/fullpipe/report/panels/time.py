@@ -1,4 +1,4 @@
-"""Runs over time, downsampled out so that the page stays small."""
+"""Runs over time, downsampled to keep the page small."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BINS = 300
 
 
 def section(results: Results) -> Section | None:
-    """The traces that were saved; of many the first sixty. Of several runners lines lie over each other."""
+    """Returns charts of the saved traces, at most sixty. Lines of several runners share a chart."""
     if not results.series:
         return None
     together: dict[object, list[Series]] = defaultdict(list)
@@ -51,28 +51,28 @@ def section(results: Results) -> Section | None:
     )
     recorded = [_recorded(each, points) for each in shown_runs]
     left = (
-        f" The first {len(shown_runs)} of {len(runs)} recorded runs."
+        f" Only the first {len(shown_runs)} of {len(runs)} recorded runs are shown."
         if len(runs) > len(shown_runs)
         else ""
     )
-    note = f"Thinned out to {points:,} points a line, by MinMaxLTTB, which keeps least and greatest values.{left}"
+    note = f"Downsampled to at most {points:,} points per line by MinMaxLTTB, which keeps minima and maxima.{left}"
     return Section("Over time", [Timeline(recorded)], note)
 
 
 def _lines(results: Results) -> int:
-    """How many lines a run has, about."""
+    """Returns the approximate number of lines of a run."""
     most = results.rows["flow_index"].max()
     return 3 * min(_MOST_FLOWS, 1 + (most if isinstance(most, int) else 0)) + 2
 
 
 def _recorded(together: list[Series], points: int) -> Recorded:
-    """A run, or one on each of several runners."""
+    """Draws a run, or the same run on each of several runners."""
     first = together[0]
     traces = {each.point.runner: read_parquet(each.flows) for each in together}
-    # as in the scenario: an Enum
+    # in the scenario's order, since the column is an Enum
     flows = traces[first.point.runner]["flow"].unique().sort().to_list()
     shown_flows = flows[: max(1, _MOST_FLOWS // len(together))]
-    # Lines that shall be compared lie beside each other in the legend.
+    # Lines to compare are next to each other in the legend.
     rows = [
         (f"{flow}, {runner}" if runner else flow, trace.filter(pl.col("flow") == flow))
         for flow in shown_flows
@@ -104,13 +104,13 @@ def _recorded(together: list[Series], points: int) -> Recorded:
     if len(flows) >= 2:
         panels.append(_fairness(traces, flows, end_s))
     command = first.point.command.rsplit(" --seed ", 1)[0] + f" --seed {first.seed}"
-    # Where all flows arrive and go, there is none to follow.
+    # With a workload alone there are no lines, since no flow lasts for the whole run.
     drawn = [panel for panel in panels if panel.lines]
     return Recorded(f"{first.point.label}, seed {first.seed}{note}", command, drawn)
 
 
 def _queues(together: list[Series]) -> Iterator[Line]:
-    """What waits at the first links."""
+    """Yields the queue lengths of the first links."""
     found = [(each.point.runner, read_parquet(each.links)) for each in together if each.links]
     names = dict.fromkeys(name for _, links in found for name in links["link"].unique().sort())
     for name in list(names)[: max(1, _MOST_LINKS // len(together))]:
@@ -134,7 +134,7 @@ def _line(flow: str, rows: pl.DataFrame, column: str, scale: float) -> Line:
 
 
 def _rate(flow: str, rows: pl.DataFrame, end_s: float) -> Line:
-    """What was delivered, averaged over bins: 300 in the run, or two of its samples' distances."""
+    """Returns the delivery rate in bins of 1/300 of the run, or of two sampling intervals if longer."""
     time, delivered = _progress(rows)
     if len(time) < 2 or end_s <= time[0]:
         return Line(flow, time, np.zeros(len(time)))
@@ -144,7 +144,7 @@ def _rate(flow: str, rows: pl.DataFrame, end_s: float) -> Line:
 
 
 def _fairness(traces: dict[str, pl.DataFrame], flows: list[str], end_s: float) -> Lines:
-    """Jain's index of each second in which all flows were there, a line a runner."""
+    """Draws Jain's index of each second in which all flows were active, with a line per runner."""
     found = [
         (runner, *_jain([trace.filter(pl.col("flow") == flow) for flow in flows], end_s))
         for runner, trace in traces.items()
@@ -166,9 +166,9 @@ def _jain(flows: list[pl.DataFrame], end_s: float) -> tuple[Values, Values, str]
     jain = quantity("jain")
     assert jain is not None
     if came.time_s == came.time_s:
-        note = f"Converged {came.time_s:g} s after the last start; mean index from then on {shown(jain, came.jain)}."
+        note = f"Converged {came.time_s:g} s after the last start; mean index since then {shown(jain, came.jain)}."
     else:
-        note = "Never converged: five seconds within 25 % of equal shares did not come."
+        note = "Never converged: the flows were not within 25 % of equal shares for five consecutive seconds."
     return ends - WINDOW_S / 2, jain_over_time(rates), note
 
 
@@ -177,6 +177,6 @@ def _progress(rows: pl.DataFrame) -> tuple[Values, Values]:
 
 
 def _column(rows: pl.DataFrame, name: str) -> Values:
-    """A column as floats, NaN for none and for "without limit" (2^62 and more)."""
+    """Returns a column as floats, with NaN for null and for "unlimited" (2^62 and more)."""
     values = rows[name].cast(pl.Float64).to_numpy()
     return np.where(values < 2.0**62, values, np.nan)

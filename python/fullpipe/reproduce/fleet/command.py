@@ -1,4 +1,4 @@
-"""`fullpipe reproduce` of a study of a fleet: simulates, prints the verdicts, and keeps what they come from."""
+"""`fullpipe reproduce` of a study of a fleet: simulates, prints the verdicts, and saves the results."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def reproduce(
     file: Path, target: Path, *, cases: Sequence[str], called: str | None, as_json: bool
 ) -> bool:
-    """Simulates what a file asks for; gives whether no claim was missed.
+    """Simulates the study of a file; returns whether no claim was missed.
 
     Raises:
-        PublishedError: When the file was refused.
-        ScenarioError: When its population was refused.
-        FileExistsError: When the directory holds something already.
+        PublishedError: When the file is invalid.
+        ScenarioError: When its population is invalid.
+        FileExistsError: When the directory exists.
         OSError: When the file can't be read or the directory can't be written.
     """
     start = time.perf_counter()
@@ -47,7 +47,7 @@ def reproduce(
     show.show(asked, done, console)
     seconds = time.perf_counter() - start
     console.print(
-        f"Look at {target}/overview.png; table.md and the fleets beside it ({seconds:.1f} s)",
+        f"Overview: {target}/overview.png; also table.md and fleets/ ({seconds:.1f} s)",
         markup=False,
         soft_wrap=True,
     )

@@ -1,4 +1,4 @@
-"""What a claim on a fleet is about: a number of one arm's connections, or of two or three arms on the same paths."""
+"""Measures of claims on a fleet: of one arm's connections, or of two or three arms on the same paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
     Arm = Mapping[str, Values]
-    """Columns of an arm's connections, path by path in one order."""
+    """Columns of an arm's connections; all arms have the paths in the same order."""
 
 _COLUMNS = {
     "path": pl.col("pair").cast(pl.Float64),
@@ -34,12 +34,12 @@ _COLUMNS = {
 }
 _OUTLIER = 0.6
 _BINS = 10
-"""Of RTTs, each with as many paths."""
+"""Number of bins of RTTs, each with the same number of paths."""
 _FEW = 20
 
 
 def arms(directory: Path, least_bytes: int) -> dict[str, Arm]:
-    """The connections of each arm that transferred so much, on paths where those of all arms did."""
+    """Returns each arm's connections of at least `least_bytes`, on paths where all arms have one."""
     requests = store.scan(directory, "requests").select("arm", "pair", "throughput_bps")
     frame = (
         store.scan(directory, "connections")
@@ -57,7 +57,7 @@ def arms(directory: Path, least_bytes: int) -> dict[str, Arm]:
 
 
 def first(connections: Mapping[str, Arm], paths: int) -> dict[str, Arm]:
-    """The same on the first so many paths."""
+    """Returns the connections on the first `paths` paths."""
     return {
         name: {column: values[arm["path"] < paths] for column, values in arm.items()}
         for name, arm in connections.items()
@@ -65,27 +65,27 @@ def first(connections: Mapping[str, Arm], paths: int) -> dict[str, Arm]:
 
 
 def retransmitted(arm: Arm) -> float:
-    """Percent of all bytes that were sent again, of all connections together: RetransSegs %."""
+    """Returns the percentage of retransmitted bytes over all connections together: RetransSegs %."""
     return 100 * _share(arm)
 
 
 def mean_loss(arm: Arm) -> float:
-    """Mean of a connection's loss, percent."""
+    """Returns the mean loss per connection, in percent."""
     return 100 * float(np.mean(arm["loss"]))
 
 
 def lossy(arm: Arm) -> float:
-    """Percent of connections with more than 60 % of loss."""
+    """Returns the percentage of connections that lost more than 60 %."""
     return 100 * float(np.mean(arm["loss"] > _OUTLIER))
 
 
 def reordered(arm: Arm) -> float:
-    """Percent of connections that saw reordering."""
+    """Returns the percentage of connections with reordering."""
     return 100 * float(np.mean(arm["reordered"]))
 
 
 def window_limited(arm: Arm) -> float:
-    """Mean share of its busy time that a connection was limited by the receive window, percent."""
+    """Returns the mean share of busy time limited by the receive window, in percent."""
     return 100 * float(np.mean(arm["window_limited"]))
 
 
@@ -97,7 +97,7 @@ def _quantile(column: str, at: float) -> Callable[[Arm], float]:
 
 
 def rank_correlation(arm: Arm) -> float:
-    """Spearman's, of a connection's mean RTT and its mean of packets in flight."""
+    """Returns Spearman's rank correlation of a connection's mean RTT and mean packets in flight."""
     from scipy.stats import rankdata
 
     rtt, inflight = (rankdata(arm[name]) for name in ("rtt", "inflight"))
@@ -105,7 +105,7 @@ def rank_correlation(arm: Arm) -> float:
 
 
 def envelope(arm: Arm) -> float:
-    """The slope of the 99th percentile of bandwidth over minimum RTT, both as logarithms, above 30 ms."""
+    """Returns the slope of the 99th percentile of bandwidth over minimum RTT, in logarithms, above 30 ms."""
     chosen = (arm["min_rtt"] > 30) & (arm["bandwidth"] > 0)
     rtt, bandwidth = arm["min_rtt"][chosen], arm["bandwidth"][chosen]
     order = np.argsort(rtt)
@@ -133,11 +133,11 @@ OF_ONE: dict[str, Callable[[Arm], float]] = {
     "inflight_p50": _quantile("inflight", 0.5),
     "rtt_p50": _quantile("rtt", 0.5),
 }
-"""Numbers of an arm."""
+"""Measures of one arm."""
 
 
 def lower_loss(one: Arm, other: Arm) -> float:
-    """Percent of ten bins of the RTT, with as many paths each, in which the first loses less than the second."""
+    """Returns the percentage of ten equally filled bins of RTT in which the first arm loses less."""
     order = np.argsort(one["min_rtt"])
     parts = np.array_split(order, _BINS)
     less = [_share(one, part) < _share(other, part) for part in parts]
@@ -145,12 +145,12 @@ def lower_loss(one: Arm, other: Arm) -> float:
 
 
 def ratio(one: float, other: float) -> float:
-    """That of the first over that of the second."""
+    """Returns the ratio of the first number to the second."""
     return one / other if other else float("nan")
 
 
 def difference(one: float, other: float) -> float:
-    """That of the first less that of the second."""
+    """Returns the first number minus the second."""
     return one - other
 
 
@@ -159,7 +159,10 @@ def _share(arm: Arm, rows: NDArray[np.intp] | slice = slice(None)) -> float:
 
 
 def closeness(middle: float, one: float, other: float) -> float:
-    """How far the first is from the second, over how far it is from the third: below 1 it is closer to the second."""
+    """Returns the distance of the first from the second, relative to its distance from the third.
+
+    Below 1 the first is closer to the second.
+    """
     return abs(middle - one) / abs(middle - other) if middle != other else float("inf")
 
 
@@ -168,4 +171,4 @@ OF_MORE: dict[str, tuple[int, Callable[..., float]]] = {
     "difference": (2, difference),
     "closeness": (3, closeness),
 }
-"""How the numbers of several arms are compared, and of how many."""
+"""Comparisons of several arms' numbers, each with the number of arms."""

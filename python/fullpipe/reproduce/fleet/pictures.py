@@ -1,4 +1,4 @@
-"""A fleet's study in two pictures: what the arms came to, and what other assumptions turn."""
+"""Two figures of a study of a fleet: the results of the arms, and the effect of other assumptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BLUE, _RED, _GREY = "#cfe3f2", "#f6d9c6", "#eeeeee"
 
 
 def overview(study: FleetStudy, outcome: FleetOutcome, over: tuple[str, ...]) -> Figure:
-    """Loss, throughput, in flight, RTT of each arm of `over` as distributions; two clouds of BBRs' connections."""
+    """Draws distributions of loss, throughput, packets in flight and RTT, and two clouds of BBR's connections."""
     figure = Figure(figsize=(13, 7.6), dpi=110, layout="constrained")
     paths = len(next(iter(outcome.arms.values()))["loss"])
     figure.suptitle(
@@ -55,14 +55,14 @@ def overview(study: FleetStudy, outcome: FleetOutcome, over: tuple[str, ...]) ->
 
 
 def _tail(panel: Axes, outcome: FleetOutcome, colors: dict[str, str]) -> None:
-    panel.set_title("Downloads that lost more", loc="left", fontsize="medium")
+    panel.set_title("Share of downloads with a higher loss", loc="left", fontsize="medium")
     for arm, color in colors.items():
         loss = np.sort(100 * outcome.arms[arm]["loss"])
         panel.plot(loss, 100 * (1 - np.arange(len(loss)) / len(loss)), color=color, label=arm)
     panel.set(
         xscale="log",
         xlim=(0.03, 60),
-        xlabel="sent again, % of all bytes",
+        xlabel="retransmitted, % of all bytes",
         ylabel="% of downloads",
         ylim=(0, 80),
     )
@@ -70,9 +70,7 @@ def _tail(panel: Axes, outcome: FleetOutcome, colors: dict[str, str]) -> None:
 
 
 def _gains(panel: Axes, outcome: FleetOutcome, colors: dict[str, str]) -> None:
-    panel.set_title(
-        "Throughput beside CUBIC's, percentile by percentile", loc="left", fontsize="medium"
-    )
+    panel.set_title("Throughput relative to CUBIC's, by percentile", loc="left", fontsize="medium")
     at = np.arange(2, 99)
     first = next(iter(colors))
     base = np.percentile(outcome.arms[first]["throughput"], at)
@@ -95,7 +93,7 @@ def _cloud(
     panel: Axes, outcome: FleetOutcome, arm: str, of: tuple[str, str], titles: tuple[str, str]
 ) -> None:
     x, y = (outcome.arms[arm][name] for name in of)
-    panel.set_title(f"{arm}: a download a dot, darker are more", loc="left", fontsize="medium")
+    panel.set_title(f"{arm}: downloads, darker where more", loc="left", fontsize="medium")
     panel.hexbin(
         x,
         np.maximum(y, 1e-2),
@@ -112,9 +110,9 @@ def _cloud(
 
 
 def assumptions(study: FleetStudy, outcome: FleetOutcome) -> Figure:
-    """A row a claim that is judged, a column an assumption: the value, blue where met, red where missed."""
+    """Draws values with a row per judged claim and a column per assumption, blue if met and red if missed."""
     judged = [n for n, each in enumerate(outcome.claims) if each.verdict is not Verdict.REPORT]
-    names = ["as it is", *outcome.assumptions]
+    names = ["base population", *outcome.assumptions]
     columns: list[list[Judged[ArmClaim]]] = [
         list(outcome.fewer),
         *(list(rows) for rows in outcome.assumptions.values()),
@@ -150,7 +148,7 @@ def assumptions(study: FleetStudy, outcome: FleetOutcome) -> Figure:
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
     figure.suptitle(
-        f"{study.name}: blue is met, red is missed; bold is what an assumption turns",
+        f"{study.name}: blue: met; red: missed; bold: the assumption flips the verdict",
         x=0.01,
         ha="left",
         weight="bold",

@@ -1,4 +1,4 @@
-"""A published study of a fleet as data: the population, claims on its arms, and other assumptions about it.
+"""A published study of a fleet as data: population, claims on its arms, and alternative assumptions.
 
 `published/dropbox-2019.toml` explains the keys.
 """
@@ -32,8 +32,8 @@ class ArmClaim(Statement):
 
     Attributes:
         measure: One of :data:`MEASURES`.
-        compare: How arms are compared; None for one by itself.
-        of: Names of arms.
+        compare: Comparison of the arms, one of :data:`OF_MORE`; None for a single arm.
+        of: Names of the arms.
     """
 
     measure: str
@@ -43,7 +43,7 @@ class ArmClaim(Statement):
 
 @dataclass(frozen=True)
 class Assumption:
-    """Another population: keys of the scenario that are drawn from something else, and further flows of it."""
+    """An alternative population: overrides of scenario keys, and additional flows."""
 
     name: str
     about: str
@@ -53,11 +53,11 @@ class Assumption:
 
 @dataclass(frozen=True)
 class FleetStudy:
-    """What a file says.
+    """Contents of a file.
 
     Attributes:
-        silent: What a simulation can't speak of: (case, what, why).
-        fewer: Paths of each other assumption.
+        silent: Statements that a simulation can't test: (case, metric, reason).
+        fewer: Number of paths under each alternative assumption.
     """
 
     name: str
@@ -75,16 +75,16 @@ class FleetStudy:
 
     @property
     def drawn(self) -> tuple[str, ...]:
-        """The arms of pictures: CUBIC and BBR's first three versions."""
+        """The arms shown in figures: CUBIC and BBR's first three versions."""
         return tuple(
             arm for arm in self.arms if arm in ("cubic", "bbr1", "bbr2", "bbr3", "cubic-linux")
         )
 
     def only(self, patterns: Sequence[str]) -> FleetStudy:
-        """The part of it whose cases fit one of the patterns, without other assumptions; all without a pattern.
+        """Returns the part whose cases match one of the patterns, without assumptions; all without a pattern.
 
         Raises:
-            PublishedError: When a pattern fits no case.
+            PublishedError: When a pattern matches no case.
         """
         if not patterns:
             return self
@@ -93,7 +93,7 @@ class FleetStudy:
             if not any(fnmatchcase(name, pattern) for name in names):
                 known = ", ".join(dict.fromkeys(names))
                 raise PublishedError(
-                    f"--case {pattern}: no case of {self.file} is called so\n  fix: there is {known}"
+                    f"--case {pattern}: no case of {self.file} matches\n  fix: the cases are {known}"
                 )
 
         def wanted(name: str) -> bool:
@@ -111,9 +111,9 @@ def load(file: Path) -> FleetStudy:
     """Reads and checks a file.
 
     Raises:
-        PublishedError: When something is wrong with it; the text names the file, the key, the value
-            and the fix.
-        OSError: When it can't be read.
+        PublishedError: When the file is invalid; the text names the file, the key, the value and the
+            fix.
+        OSError: When the file can't be read.
     """
     reader = Reader(file)
     raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))

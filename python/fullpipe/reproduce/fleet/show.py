@@ -1,4 +1,4 @@
-"""The verdicts on a fleet's claims, and what they hang on: for a terminal of 80 columns, and as Markdown."""
+"""Shows the verdicts on a fleet's claims, and their sensitivity to assumptions: terminal and Markdown."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _WIDTH = 80
 
 
 def show(study: FleetStudy, outcome: FleetOutcome, console: Console) -> None:
-    """Prints what each claim says and came to, what can't be said, and which assumptions turn which claim."""
+    """Prints the verdict on each claim, the untestable statements, and the verdicts that assumptions flip."""
     console.print(study.title, style="bold", markup=False)
     paths = len(next(iter(outcome.arms.values()))["loss"])
     console.print(
-        f"{paths:,} paths; ours [95 % confidence], what is close enough, verdict", markup=False
+        f"{paths:,} paths; ours [95 % confidence interval], accepted range, verdict", markup=False
     )
     show_verdicts([(each.subject, [("", each)]) for each in outcome.claims], console)
     for case, metric, why in study.silent:
         console.print(Text(f"\n{case}", style="bold"))
-        wrapped(f"{metric}: not for a simulation to say. {why}", 2, console)
+        wrapped(f"{metric}: not testable by simulation. {why}", 2, console)
     console.print()
     if outcome.assumptions:
-        console.print(Text("What other assumptions turn", style="bold"))
+        console.print(Text("Verdicts that other assumptions flip", style="bold"))
         for name, about in [(each.name, each.about) for each in study.assumptions]:
-            turned = ", ".join(_turn(one) for one in turns(outcome, name)) or "nothing"
+            turned = ", ".join(_turn(one) for one in turns(outcome, name)) or "none"
             first, *rest = textwrap.wrap(f"{name} ({about}): {turned}", _WIDTH - 4)
             for part in (f"  {first}", *(f"    {each}" for each in rest)):
                 console.print(Text(part))
@@ -46,7 +46,7 @@ def show(study: FleetStudy, outcome: FleetOutcome, console: Console) -> None:
 
 
 def turns(outcome: FleetOutcome, assumption: str) -> list[tuple[Turned, Turned]]:
-    """The claims that another assumption turns on the same paths, beyond chance: met or missed is the other."""
+    """Returns the claims whose verdict an assumption flips on the same paths, by more than chance."""
     both = zip(outcome.fewer, outcome.assumptions[assumption], strict=True)
     return [(one, other) for one, other in both if one.verdict != other.verdict and other.sure]
 
@@ -58,7 +58,7 @@ def _turn(pair: tuple[Turned, Turned]) -> str:
 
 
 def markdown(study: FleetStudy, outcome: FleetOutcome) -> str:
-    """All claims as a table, and under each assumption as another."""
+    """Returns tables of all claims, and of all claims under each assumption."""
     lines = [
         f"# {study.title}",
         "",
@@ -82,16 +82,19 @@ def markdown(study: FleetStudy, outcome: FleetOutcome) -> str:
             because,
         )
         lines.append(row(" ".join(cell.split()) for cell in cells))
-    lines += ["", "What a simulation can't say:", ""]
+    lines += ["", "Not testable by simulation:", ""]
     lines += [f"- {case}, {metric}: {' '.join(why.split())}" for case, metric, why in study.silent]
     if outcome.assumptions:
         names = list(outcome.assumptions)
         lines += [
             "",
-            "Under other assumptions, all on the same paths; in bold what one turns, beyond chance:",
+            "Under other assumptions, on the same paths. Bold: the assumption flips the verdict, by more than chance:",
             "",
         ]
-        lines += [f"| claim | as it is | {' | '.join(names)} |", f"|---|--:|{'--:|' * len(names)}"]
+        lines += [
+            f"| claim | base population | {' | '.join(names)} |",
+            f"|---|--:|{'--:|' * len(names)}",
+        ]
         turned = {name: {id(other) for _, other in turns(outcome, name)} for name in names}
         for number, each in enumerate(outcome.fewer):
             others = [(name, outcome.assumptions[name][number]) for name in names]

@@ -1,4 +1,4 @@
-"""Simulates what a study of a fleet asks for, and judges each claim, under each assumption."""
+"""Simulates a study of a fleet, and judges each claim under each assumption."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _SEED = 1
 
 @dataclass(frozen=True)
 class FleetOutcome:
-    """What came of all claims.
+    """Verdicts on all claims.
 
     Attributes:
-        claims: Under the population of the study.
-        fewer: The same on as many paths as other assumptions have.
-        assumptions: Under each other assumption, by its name.
+        claims: Verdicts under the population of the study.
+        fewer: Verdicts under the same population, on only as many paths as the assumptions have.
+        assumptions: Verdicts under each alternative assumption, by name.
         arms: The connections that the claims are about.
     """
 
@@ -47,11 +47,12 @@ class FleetOutcome:
 
 
 def specs(study: FleetStudy, paths: int | None = None) -> dict[str, PopulationSpec]:
-    """What is simulated: the population itself, by an empty name, and other assumptions by theirs.
+    """Returns the populations to simulate: the base population under an empty name, others by name.
 
     Args:
-        study: What to run.
-        paths: Of the population itself, instead of the study's; others have as many at most.
+        study: The study to run.
+        paths: Number of paths of the base population, instead of the study's; also an upper limit for
+            the other populations.
 
     Raises:
         FileNotFoundError: When there is no such population.
@@ -72,10 +73,10 @@ def specs(study: FleetStudy, paths: int | None = None) -> dict[str, PopulationSp
 def run(
     study: FleetStudy, directory: Path, counter: Counter, paths: int | None = None
 ) -> FleetOutcome:
-    """Simulates everything into folders of a directory, and judges.
+    """Simulates all populations into folders of a directory, and judges the claims.
 
     Raises:
-        ScenarioError: When a population is refused.
+        ScenarioError: When a population is invalid.
         OSError: When the directory can't be written.
     """
     judged = {}
@@ -95,16 +96,16 @@ def _all(study: FleetStudy, connections: Mapping[str, Arm]) -> tuple[Judged[ArmC
 
 
 def judge(claim: ArmClaim, connections: Mapping[str, Arm]) -> Judged[ArmClaim]:
-    """Holds a claim against connections."""
+    """Judges a claim by the connections of its arms."""
     ours = estimate(claim, [connections[arm] for arm in claim.of])
     came_to = held(ours, claim.within, claim.report)
     if claim.report is None and math.isnan(ours.value):
-        came_to = (Verdict.SKIPPED, None, "there is nothing to compare")
+        came_to = (Verdict.SKIPPED, None, "no data to compare")
     return Judged(claim, claim.case, claim.metric, claim.published, ours, claim.within, *came_to)
 
 
 def estimate(claim: ArmClaim, of: list[Arm]) -> Estimate:
-    """A claim's number, and its 95 % interval: paths are drawn anew, each with what it came to under all arms."""
+    """Estimates a claim's number with a 95 % bootstrap interval, resampling paths with all of their arms."""
     rng = np.random.default_rng(_SEED)
     paths = len(of[0]["loss"])
 
@@ -127,7 +128,7 @@ def estimate(claim: ArmClaim, of: list[Arm]) -> Estimate:
 
 
 class _Drawn(dict[str, "Values"]):
-    """Some rows of an arm: of the columns that are asked for, since most are not."""
+    """Some rows of an arm; columns are computed on demand, since most are never used."""
 
     def __init__(self, arm: Arm, rows: NDArray[np.intp]) -> None:
         super().__init__()

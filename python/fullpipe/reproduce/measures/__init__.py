@@ -1,10 +1,9 @@
-"""What can be measured of one run, by name: `measure` in `published/*.toml` is one of these.
+"""Measures of one run, by name: the values of `measure` in `published/*.toml`.
 
-A measure takes a finished run and the number of a flow, counted from 0, and gives a number; its
-docstring says which, with the unit. Those of `link`, `slowdown` and `whole` do not look at the
-flow. What becomes of the numbers of many runs is said in :mod:`fullpipe.verdicts.estimate`.
-Another measure is another function in the module of its kind, with its name in the list at that
-module's end.
+A measure takes a finished run and the index of a flow, from 0, and returns a number; its docstring
+defines it, with the unit, and is also a title in figures. Measures in `link`, `slowdown` and
+`whole` ignore the flow. :mod:`fullpipe.verdicts.estimate` combines the numbers of many runs. To add
+a measure, write a function in the module of its kind and add it to the tuple at the module's end.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ _TRACED = (
     *slowdown.TRACED,
 )
 TRACED: dict[str, Measure] = _named(_TRACED)
-"""Those that need a trace."""
+"""Measures that need a trace."""
 
 OF_WORKLOADS: dict[str, Measure] = _named((*slowdown.MEASURES, *slowdown.TRACED))
-"""Those of flows that arrive."""
+"""Measures of the flows of a workload."""
 
 MEASURES: dict[str, Measure] = {
     **_named((*flow.MEASURES, *limits.MEASURES, *link.MEASURES, *whole.MEASURES)),
     **OF_WORKLOADS,
     **TRACED,
 }
-"""All."""
+"""All measures by name."""

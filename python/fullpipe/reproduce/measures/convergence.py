@@ -1,4 +1,4 @@
-"""Measures of how a flow that starts later gets its share; they need a trace."""
+"""Measures of the convergence of a late flow to its fair share; they need a trace."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _ENOUGH = 0.8
 
 
 def time_to_fair_s(run: RunView, flow: int) -> float:
-    """From the flow's first row until its rate over a second is 80 % of an equal share of what all flows had, in s.
+    """Time from the flow's first row until its rate over a second is 80 % of an equal share, in s.
 
-    The time that is left when it never is: the truth is more.
+    The share is of all flows' total rate. If the flow never gets there, the value is the time until the
+    end of the run: a lower bound.
     """
     start, end = _times(run, flow)
     ends = np.arange(start + _WINDOW_S, end, _WINDOW_S / 10)
@@ -32,7 +33,7 @@ def time_to_fair_s(run: RunView, flow: int) -> float:
 
 
 def early_share(run: RunView, flow: int) -> float:
-    """The flow's part of what all flows got in the first 5 s after its start, 0 to 1."""
+    """Share of the flow in the bytes delivered to all flows in the first 5 s after its start, 0 to 1."""
     start, _ = _times(run, flow)
     got = [
         _delivered(run, each, np.array([start]), np.array([start + _EARLY_S]))[0]
@@ -46,19 +47,19 @@ def _count(run: RunView) -> int:
 
 
 def _times(run: RunView, flow: int) -> tuple[float, float]:
-    """The flow's first and last row, in s."""
+    """Returns the times of the flow's first and last row, in s."""
     time, _ = _progress(run, flow)
     return float(time[0]), float(time[-1])
 
 
 def _delivered(run: RunView, flow: int, since: Values, until: Values) -> Values:
-    """What was delivered between two times, in bytes; nothing before the flow's first row."""
+    """Returns the bytes delivered between two times; zero before the flow's first row."""
     time, delivered = _progress(run, flow)
     return np.interp(until, time, delivered, left=0.0) - np.interp(since, time, delivered, left=0.0)
 
 
 def _progress(run: RunView, flow: int) -> tuple[Values, Values]:
-    """The times of the flow's rows, in s, and the bytes delivered by then."""
+    """Returns the times of the flow's rows, in s, and the bytes delivered by then."""
     import polars as pl
 
     rows = run.trace().filter(pl.col("flow") == run.metrics["flows"][flow]["name"])

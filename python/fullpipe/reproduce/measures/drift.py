@@ -1,4 +1,4 @@
-"""Measures of how a BBR's rate wanders, from a trace; like the metrics without what is before `measure_from`."""
+"""Measures of the drift of BBR's rate, from a trace; like metrics, they exclude time before `measure_from`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ON_DELAY = ("delay rose", "a queue has built up")
 
 
 def pacing_variation(run: RunView, flow: int) -> float:
-    """The standard deviation of the flow's pacing rate over its mean, each row of the trace alike."""
+    """Coefficient of variation of the flow's pacing rate, over the rows of the trace."""
     rates = _rows(run, flow)["pacing_rate"].drop_nulls().to_numpy().astype("float64")
     return float(rates.std(ddof=1) / rates.mean()) if len(rates) > 1 else float("nan")
 
 
 def pacing_rtt_correlation(run: RunView, flow: int) -> float:
-    """Pearson's correlation of the flow's pacing rate and its latest RTT, over the rows of the trace."""
+    """Pearson correlation of the flow's pacing rate and its latest RTT, over the rows of the trace."""
     import polars as pl
 
     both = _rows(run, flow).select("pacing_rate", "rtt").drop_nulls().cast(pl.Float64)
@@ -28,7 +28,7 @@ def pacing_rtt_correlation(run: RunView, flow: int) -> float:
 
 
 def cruise_drops_per_s(run: RunView, flow: int) -> float:
-    """How often a second the pacing rate falls by more than a tenth from row to row in ProbeBW_CRUISE, with no loss."""
+    """Drops of the pacing rate by more than 10 % from row to row in ProbeBW_CRUISE without loss, per second."""
     import polars as pl
 
     rows = _rows(run, flow)
@@ -44,7 +44,7 @@ def cruise_drops_per_s(run: RunView, flow: int) -> float:
 
 
 def probes_per_s(run: RunView, flow: int) -> float:
-    """How often a second the flow enters ProbeBW_UP."""
+    """Entries of the flow into ProbeBW_UP, per second."""
     import polars as pl
 
     return float(len(_changes(run, flow).filter(pl.col("to") == "probe_bw_up"))) / _length(
@@ -53,7 +53,7 @@ def probes_per_s(run: RunView, flow: int) -> float:
 
 
 def up_ends_on_delay(run: RunView, flow: int) -> float:
-    """The share of ProbeBW_UPs that end since delay rose or a queue built up, 0 to 1. NaN when none ends."""
+    """Share of ProbeBW_UP phases that end because delay rose or a queue built up, 0 to 1. NaN if no phase ends."""
     import polars as pl
 
     ends = _changes(run, flow).filter(pl.col("from") == "probe_bw_up")["reason"].cast(pl.String)

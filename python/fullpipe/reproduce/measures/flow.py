@@ -17,13 +17,13 @@ def goodput_mbps(run: RunView, flow: int) -> float:
 
 
 def goodput_share(run: RunView, flow: int) -> float:
-    """The flow's goodput over the sum of all flows' goodputs, 0 to 1. NaN when all are zero."""
+    """Goodput of the flow divided by the sum of all flows' goodputs, 0 to 1. NaN if all are zero."""
     whole = sum(each["goodput_bps"] for each in run.metrics["flows"])
     return _flow(run, flow)["goodput_bps"] / whole if whole else float("nan")
 
 
 def goodput_ratio(run: RunView, flow: int) -> float:
-    """The flow's goodput over the mean goodput of the others; infinite when theirs is zero, NaN without others."""
+    """Goodput of the flow divided by the mean goodput of the others. Infinite if theirs is zero, NaN without others."""
     others = [
         each["goodput_bps"] for number, each in enumerate(run.metrics["flows"]) if number != flow
     ]
@@ -35,27 +35,27 @@ def goodput_ratio(run: RunView, flow: int) -> float:
 
 
 def rtt_mean_ms(run: RunView, flow: int) -> float:
-    """The mean of the flow's RTT samples in ms, delayed-ACK time included. NaN without a sample."""
+    """Mean of the flow's RTT samples in ms, delayed-ACK time included. NaN without samples."""
     return known(_flow(run, flow)["rtt_s"]["mean"], 1e3)
 
 
 def rtt_p50_ms(run: RunView, flow: int) -> float:
-    """The median of the flow's RTT samples in ms. NaN without a sample."""
+    """Median of the flow's RTT samples in ms. NaN without samples."""
     return known(_flow(run, flow)["rtt_s"]["p50"], 1e3)
 
 
 def rtt_p95_ms(run: RunView, flow: int) -> float:
-    """The 95th percentile of the flow's RTT samples in ms. NaN without a sample."""
+    """95th percentile of the flow's RTT samples in ms. NaN without samples."""
     return known(_flow(run, flow)["rtt_s"]["p95"], 1e3)
 
 
 def rtt_p99_ms(run: RunView, flow: int) -> float:
-    """The 99th percentile of the flow's RTT samples in ms. NaN without a sample."""
+    """99th percentile of the flow's RTT samples in ms. NaN without samples."""
     return known(_flow(run, flow)["rtt_s"]["p99"], 1e3)
 
 
 def retransmits(run: RunView, flow: int) -> float:
-    """Data packets that the flow sent again."""
+    """Data packets that the flow retransmitted."""
     return float(_flow(run, flow)["retransmits"])
 
 

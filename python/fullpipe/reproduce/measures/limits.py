@@ -1,4 +1,4 @@
-"""Measures of what holds a flow back, on hosts above all: from the run's metrics."""
+"""Measures of a flow's limits, above all those of the host, from the run's metrics."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ if TYPE_CHECKING:
 
 
 def limited_by_cwnd(run: RunView, flow: int) -> float:
-    """The share of time in which the congestion window limits the flow, in recovery or not, 0 to 1."""
+    """Share of time in which the congestion window limits the flow, in recovery or not, 0 to 1."""
     shares = run.metrics["flows"][flow]["limited_by"]
     return shares["cwnd"] + shares["recovery"]
 
 
 def limited_by_pacing(run: RunView, flow: int) -> float:
-    """The share of time in which the pacing rate limits the flow, 0 to 1."""
+    """Share of time in which the pacing rate limits the flow, 0 to 1."""
     return run.metrics["flows"][flow]["limited_by"]["pacing"]
 
 
 def limited_by_host(run: RunView, flow: int) -> float:
-    """The share of time in which the host limits the flow, 0 to 1."""
+    """Share of time in which the host limits the flow, 0 to 1."""
     return run.metrics["flows"][flow]["limited_by"]["host"]
 
 
 def rtt_min_us(run: RunView, flow: int) -> float:
-    """The least of the flow's RTT samples in µs. NaN without a sample."""
+    """Minimum of the flow's RTT samples in µs. NaN without samples."""
     return known(run.metrics["flows"][flow]["rtt_s"]["min"], 1e6)
 
 
 def rtt_p50_us(run: RunView, flow: int) -> float:
-    """The median of the flow's RTT samples in µs. NaN without a sample."""
+    """Median of the flow's RTT samples in µs. NaN without samples."""
     return known(run.metrics["flows"][flow]["rtt_s"]["p50"], 1e6)
 
 
 def rtt_max_us(run: RunView, flow: int) -> float:
-    """The greatest of the flow's RTT samples in µs. NaN without a sample."""
+    """Maximum of the flow's RTT samples in µs. NaN without samples."""
     return known(run.metrics["flows"][flow]["rtt_s"]["max"], 1e6)
 
 

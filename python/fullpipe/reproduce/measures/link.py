@@ -12,52 +12,52 @@ if TYPE_CHECKING:
 
 
 def packets_lost(run: RunView, _flow: int) -> float:
-    """Data packets dropped by queues or policers or lost by chance, of all flows."""
+    """Data packets of all flows dropped by queues or policers, or lost randomly."""
     return float(sum(lost(link) for link in run.metrics["links"]))
 
 
 def lost(link: LinkMetrics) -> int:
-    """Data packets that a link lost, for whatever reason."""
+    """Returns the number of data packets that a link lost, for any reason."""
     return link["drops"] + link["losses"] + link["policed"]
 
 
 def utilization(run: RunView, _flow: int) -> float:
-    """The share of time in which the bottleneck was sending, 0 to 1."""
+    """Share of time in which the bottleneck was sending, 0 to 1."""
     return _bottleneck(run)["utilization"]
 
 
 def queue_mean_rttmin(run: RunView, _flow: int) -> float:
-    """The mean queueing delay at the bottleneck over time, in RTTmin."""
+    """Mean over time of the queueing delay at the bottleneck, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["mean"], 1 / run.scenario.rtt_s)
 
 
 def queue_p50_rttmin(run: RunView, _flow: int) -> float:
-    """The queueing delay at the bottleneck that half of the time stays below, in RTTmin."""
+    """Median over time of the queueing delay at the bottleneck, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["p50"], 1 / run.scenario.rtt_s)
 
 
 def queue_p95_rttmin(run: RunView, _flow: int) -> float:
-    """The queueing delay at the bottleneck that 95 % of the time stays below, in RTTmin."""
+    """95th percentile over time of the queueing delay at the bottleneck, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["p95"], 1 / run.scenario.rtt_s)
 
 
 def queue_p99_rttmin(run: RunView, _flow: int) -> float:
-    """The queueing delay at the bottleneck that 99 % of the time stays below, in RTTmin."""
+    """99th percentile over time of the queueing delay at the bottleneck, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["p99"], 1 / run.scenario.rtt_s)
 
 
 def queue_max_rttmin(run: RunView, _flow: int) -> float:
-    """The greatest queueing delay at the bottleneck, in RTTmin."""
+    """Maximum queueing delay at the bottleneck, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["max"], 1 / run.scenario.rtt_s)
 
 
 def queue_above_rttmin(run: RunView, _flow: int) -> float:
-    """The share of time in which the queueing delay at the bottleneck is above one RTTmin, 0 to 1."""
+    """Share of time in which the queueing delay at the bottleneck exceeds one RTTmin, 0 to 1."""
     return 1 - known(_bottleneck(run)["queue_within_1_rtt"])
 
 
 def queue_within_2_rttmin(run: RunView, _flow: int) -> float:
-    """The share of time in which the queueing delay at the bottleneck is two RTTmin at most, 0 to 1."""
+    """Share of time in which the queueing delay at the bottleneck is at most two RTTmin, 0 to 1."""
     return known(_bottleneck(run)["queue_within_2_rtts"])
 
 

@@ -1,7 +1,7 @@
-"""Measures of how BBR probes for bandwidth; they need a trace, and leave out what is before `measure_from`.
+"""Measures of BBR's bandwidth probing; they need a trace, and exclude time before `measure_from`.
 
-A probe is a time without break in which the flow paces at more than its estimate: ProbeBW_UP of BBRv2 and v3, the
-phase with a gain of 1.25 of BBRv1.
+A probe is a contiguous period in which the flow paces faster than its estimate: ProbeBW_UP of BBRv2
+and BBRv3, and the phase with a gain of 1.25 of BBRv1.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.measures.run_view import RunView
 
 PAYLOAD = 1448 / 1500
-"""Of a packet at the bottleneck, what BBR's estimates count."""
+"""Share of a packet at the bottleneck that BBR's estimates count."""
 
 _GAIN = 1.1
 _PEAK_RTTMIN = 0.5
 
 
 def up_peak_rttmin(run: RunView, flow: int) -> float:
-    """The greatest queueing delay of each probe of the flow, in RTTmin; mean over its probes. NaN without one."""
+    """Maximum queueing delay in a probe of the flow, in RTTmin, mean over its probes. NaN without probes."""
     time, delay = queue_delay(run)
     peaks = [
         float(delay[(time >= begin) & (time <= end + run.scenario.rtt_s)].max())
@@ -34,14 +34,14 @@ def up_peak_rttmin(run: RunView, flow: int) -> float:
 
 
 def up_length_rttmin(run: RunView, flow: int) -> float:
-    """How long a probe of the flow lasts, in RTTmin; mean over its probes. NaN without one."""
+    """Duration of a probe of the flow, in RTTmin, mean over its probes. NaN without probes."""
     return _mean([(end - begin) / run.scenario.rtt_s for begin, end in _probes(run, flow)])
 
 
 def peaks_in_up(run: RunView, flow: int) -> float:
-    """The share of the queue's humps whose greatest delay lies in a probe of the flow, 0 to 1. NaN without a hump.
+    """Share of the queue's peaks that lie in a probe of the flow, 0 to 1. NaN without peaks.
 
-    A hump is a time without break above 0.5 RTTmin; up to one RTTmin after the probe counts, too.
+    A peak is the maximum of a contiguous period above 0.5 RTTmin. A probe counts as one RTTmin longer.
     """
     import numpy as np
 
@@ -61,37 +61,37 @@ def peaks_in_up(run: RunView, flow: int) -> float:
 
 
 def bw_overestimate(run: RunView, flow: int) -> float:
-    """The flow's estimate of the bandwidth over what the bottleneck gives to payload, less 1.
+    """Excess of the flow's bandwidth estimate over the bottleneck's payload rate, as a share of that rate.
 
-    Mean over time.
+    It is estimate / payload rate - 1, with the mean of the estimate over time.
     """
     return _max_bw(run, flow) / (run.scenario.rate_bps * PAYLOAD) - 1
 
 
 def bw_sum_overestimate(run: RunView, _flow: int) -> float:
-    """The sum of the flows' estimates of the bandwidth over what the bottleneck gives to payload, less 1.
+    """Excess of the sum of the flows' bandwidth estimates over the bottleneck's payload rate, as a share of it.
 
-    Mean over time.
+    It is sum / payload rate - 1, with the mean of each estimate over time.
     """
     whole = sum(_max_bw(run, flow) for flow in range(len(run.metrics["flows"])))
     return whole / (run.scenario.rate_bps * PAYLOAD) - 1
 
 
 def _max_bw(run: RunView, flow: int) -> float:
-    """The mean of the flow's estimate over time, in bit/s."""
+    """Returns the mean over time of the flow's bandwidth estimate, in bit/s."""
     rows, cc = _rows(run, flow)
     return float(rows[f"{cc}.max_bw"].mean())  # type: ignore[arg-type]
 
 
 def _probes(run: RunView, flow: int) -> list[tuple[float, float]]:
-    """When each whole probe of the flow began and ended, in s."""
+    """Returns the begin and end of each complete probe of the flow, in s."""
     import numpy as np
 
     rows, cc = _rows(run, flow)
     time = rows["time"].to_numpy()
     gain = rows[f"{cc}.pacing_gain"].to_numpy()
     edges = [int(edge) + 1 for edge in np.flatnonzero(np.diff((gain > _GAIN).astype(int)))]
-    # one that had begun before is left out, and one that goes on
+    # probes that began before the first row or go on after the last one are left out
     first = 0 if edges and gain[edges[0]] > _GAIN else 1
     return [
         (float(time[begin]), float(time[end])) for begin, end in list(pairwise(edges[first:]))[::2]
@@ -99,7 +99,7 @@ def _probes(run: RunView, flow: int) -> list[tuple[float, float]]:
 
 
 def _rows(run: RunView, flow: int) -> tuple[pl.DataFrame, str]:
-    """The flow's rows of the trace, and its algorithm."""
+    """Returns the flow's rows of the trace, and its algorithm."""
     import polars as pl
 
     one = run.metrics["flows"][flow]

@@ -1,4 +1,4 @@
-"""The queue over time, of a run with a trace. Like the metrics, it leaves out what is before `measure_from`."""
+"""The queue over time, from a trace. Like metrics, it excludes time before `measure_from`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def queue_delay(run: RunView) -> tuple[Values, Values]:
-    """Times in s and the queueing delay at the bottleneck then, in RTTmin."""
+    """Returns times in s, and the queueing delay at the bottleneck at these times, in RTTmin."""
     import polars as pl
 
     links = run.trace("links")

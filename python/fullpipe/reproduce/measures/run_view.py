@@ -1,4 +1,4 @@
-"""What a measure sees of a run. :class:`fullpipe.Run` is one; tests make them by hand."""
+"""The interface of a run that measures use. :class:`fullpipe.Run` has it; tests write their own."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class RunView(Protocol):
 
     @property
     def metrics(self) -> Metrics:
-        """As :attr:`fullpipe.Run.metrics`."""
+        """Like :attr:`fullpipe.Run.metrics`."""
 
     @property
     def scenario(self) -> Setting:
-        """As :attr:`fullpipe.Run.scenario`."""
+        """Like :attr:`fullpipe.Run.scenario`."""
 
     def trace(self, table: str = "flows") -> pl.DataFrame:
-        """As :meth:`fullpipe.Run.trace`."""
+        """Like :meth:`fullpipe.Run.trace`."""
 
 
 def known(value: float | None, factor: float = 1.0) -> float:
-    """`value` times `factor`; NaN for None."""
+    """Returns `value` times `factor`, or NaN for None."""
     return float("nan") if value is None else value * factor

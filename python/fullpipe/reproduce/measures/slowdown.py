@@ -1,6 +1,6 @@
-"""Measures of flows that arrive: the slowdowns of the first workload, from the run's metrics.
+"""Measures of workload flows: slowdowns of the first workload, from the run's metrics.
 
-A decade counts when it has ten flows or more that were complete.
+A decade of sizes counts if at least ten of its flows completed.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ _FEWEST = 10
 
 
 def slowdown_p50_by_decade(run: RunView, _flow: int) -> float:
-    """The median slowdown of each decade of sizes, geometric mean over the decades. NaN without one."""
+    """Median slowdown of each decade of sizes, geometric mean over the decades. NaN without decades."""
     return _over([each.flows["p50"] for each in decades(run)])
 
 
 def slowdown_mean_by_decade(run: RunView, _flow: int) -> float:
-    """The mean slowdown of each decade of sizes, geometric mean over the decades. NaN without one."""
+    """Mean slowdown of each decade of sizes, geometric mean over the decades. NaN without decades."""
     return _over([each.flows["mean"] for each in decades(run)])
 
 
 def slowdown_p99_by_decade(run: RunView, _flow: int) -> float:
-    """The 99th percentile of each decade's slowdowns, geometric mean over the decades. NaN without one."""
+    """99th percentile of each decade's slowdowns, geometric mean over the decades. NaN without decades."""
     return _over([each.flows["p99"] for each in decades(run)])
 
 
 def slowdown_over_srpt(run: RunView, _flow: int) -> float:
-    """The least, over the decades, of the mean slowdown over that of SRPT on the same flows. NaN without one."""
+    """Minimum over the decades of the ratio of mean slowdown to SRPT's on the same flows. NaN without decades."""
     ratios = [each.flows["mean"] / each.srpt["mean"] for each in decades(run) if each.srpt]
     return min(ratios, default=float("nan"))
 
 
 def slowdown_srpt(run: RunView, _flow: int) -> float:
-    """SRPT's mean slowdown of all flows. NaN without one."""
+    """Mean slowdown of all flows under SRPT. NaN without flows."""
     whole = _workload(run)["slowdown"]["all"]
     return whole["srpt"]["mean"] if whole and whole["srpt"] else float("nan")
 
 
 def flows_arrived(run: RunView, _flow: int) -> float:
-    """How many flows arrived in the time that counts."""
+    """Number of flows that arrived in the measured time."""
     return float(_workload(run)["arrived"])
 
 
 def flows_unfinished(run: RunView, _flow: int) -> float:
-    """The share of the flows that arrived which were under way at the end, 0 to 1."""
+    """Share of the arrived flows that were unfinished at the end, 0 to 1."""
     workload = _workload(run)
     return workload["unfinished"] / workload["arrived"] if workload["arrived"] else float("nan")
 
 
 class Decade:
-    """Flows from a power of ten bytes up to the next, of which enough were complete."""
+    """Flows with sizes from one power of ten to the next, with enough completed flows."""
 
     def __init__(self, decade: DecadeMetrics, flows: SlowdownMetrics) -> None:
         self.from_bytes = decade["from_bytes"]
@@ -65,7 +65,7 @@ class Decade:
 
 
 def decades(run: RunView) -> list[Decade]:
-    """Those of the first workload that count, the smallest flows first."""
+    """Returns the decades of the first workload that count, smallest flows first."""
     found = [(each, each["flows"]) for each in _workload(run)["slowdown"]["decades"]]
     return [
         Decade(each, flows)
@@ -75,13 +75,13 @@ def decades(run: RunView) -> list[Decade]:
 
 
 def flow_p90_kb(run: RunView, _flow: int) -> float:
-    """The size that nine of ten flows that arrived are below, in kB. NaN without one; needs a trace."""
+    """90th percentile of the sizes of arrived flows, in kB. NaN without flows; needs a trace."""
     sizes = run.trace("transfers")["bytes"]
     return float(sizes.quantile(0.9) or float("nan")) / 1e3
 
 
 def byte_p10_mb(run: RunView, _flow: int) -> float:
-    """The size that the flows of nine of ten bytes exceed, in MB. NaN without a flow; needs a trace."""
+    """Size of the flows above which 90 % of the bytes lie, in MB. NaN without flows; needs a trace."""
     sizes = run.trace("transfers")["bytes"].sort().to_numpy().astype("float64")
     so_far = sizes.cumsum()
     return float(sizes[so_far.searchsorted(so_far[-1] / 10)]) / 1e6 if len(sizes) else float("nan")

@@ -1,4 +1,4 @@
-"""Measures of the states that a flow's algorithm goes through, over the whole run. They need a trace."""
+"""Measures of the states of a flow's algorithm over the whole run. They need a trace."""
 
 from __future__ import annotations
 
@@ -12,59 +12,59 @@ if TYPE_CHECKING:
 
 
 def up_interval_s(run: RunView, flow: int) -> float:
-    """The mean time from one ProbeBW_UP of BBRv2 or BBRv3 to the next, in s. NaN when there are less than two."""
+    """Mean time from one ProbeBW_UP of BBRv2 or BBRv3 to the next, in s. NaN with fewer than two."""
     times = _entries(run, flow, "probe_bw_up")
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else math.nan
 
 
 def probe_rtt_first_s(run: RunView, flow: int) -> float:
-    """When the flow entered ProbeRTT for the first time, in s. NaN when it never did."""
+    """Time at which the flow first entered ProbeRTT, in s. NaN if it never did."""
     return next(iter(_entries(run, flow, "probe_rtt")), math.nan)
 
 
 def probe_rtt_last_s(run: RunView, flow: int) -> float:
-    """When the flow entered ProbeRTT for the last time, in s. NaN when it never did."""
+    """Time at which the flow last entered ProbeRTT, in s. NaN if it never did."""
     return next(reversed(_entries(run, flow, "probe_rtt")), math.nan)
 
 
 def probe_rtts(run: RunView, flow: int) -> float:
-    """How often the flow entered ProbeRTT."""
+    """Number of times that the flow entered ProbeRTT."""
     return float(len(_entries(run, flow, "probe_rtt")))
 
 
 def startup_end_ms(run: RunView, flow: int) -> float:
-    """When the flow left Startup for the first time, in ms. NaN when it never did."""
+    """Time at which the flow first left Startup, in ms. NaN if it never did."""
     rows = _transitions(run, flow)
     return next((row["time"] * 1e3 for row in rows if row["from"] == "startup"), math.nan)
 
 
 def drain_ms(run: RunView, flow: int) -> float:
-    """The mean stay of the flow in Drain, in ms. NaN when there was none."""
+    """Mean duration of the flow's stays in Drain, in ms. NaN without a stay."""
     return _mean_stay_ms(run, flow, "drain")
 
 
 def refill_ms(run: RunView, flow: int) -> float:
-    """The mean stay of the flow in ProbeBW_REFILL, in ms. NaN when there was none."""
+    """Mean duration of the flow's stays in ProbeBW_REFILL, in ms. NaN without a stay."""
     return _mean_stay_ms(run, flow, "probe_bw_refill")
 
 
 def longest_up_ms(run: RunView, flow: int) -> float:
-    """The longest stay of the flow in ProbeBW_UP, in ms. NaN when there was none."""
+    """Longest stay of the flow in ProbeBW_UP, in ms. NaN without a stay."""
     return max(_stays_ms(run, flow, "probe_bw_up"), default=math.nan)
 
 
 def longest_down_ms(run: RunView, flow: int) -> float:
-    """The longest stay of the flow in ProbeBW_DOWN, in ms. NaN when there was none."""
+    """Longest stay of the flow in ProbeBW_DOWN, in ms. NaN without a stay."""
     return max(_stays_ms(run, flow, "probe_bw_down"), default=math.nan)
 
 
 def cruise_ms(run: RunView, flow: int) -> float:
-    """The mean stay of the flow in ProbeBW_CRUISE, in ms. NaN when there was none."""
+    """Mean duration of the flow's stays in ProbeBW_CRUISE, in ms. NaN without a stay."""
     return _mean_stay_ms(run, flow, "probe_bw_cruise")
 
 
 def probe_rtt_ms(run: RunView, flow: int) -> float:
-    """The mean stay of the flow in ProbeRTT, in ms. NaN when there was none."""
+    """Mean duration of the flow's stays in ProbeRTT, in ms. NaN without a stay."""
     return _mean_stay_ms(run, flow, "probe_rtt")
 
 
@@ -74,7 +74,7 @@ def _mean_stay_ms(run: RunView, flow: int, state: str) -> float:
 
 
 def _stays_ms(run: RunView, flow: int, state: str) -> list[float]:
-    """Those that came to their end."""
+    """Returns the durations of completed stays in a state, in ms."""
     rows = _transitions(run, flow)
     return [
         (after["time"] - row["time"]) * 1e3 for row, after in pairwise(rows) if row["to"] == state
@@ -82,7 +82,7 @@ def _stays_ms(run: RunView, flow: int, state: str) -> list[float]:
 
 
 def _transitions(run: RunView, flow: int) -> list[dict[str, Any]]:
-    """The flow's, in order: `time` in s, `from`, `to` and `reason`."""
+    """Returns the flow's transitions in order: `time` in s, `from`, `to` and `reason`."""
     import polars as pl
 
     name = run.metrics["flows"][flow]["name"]
@@ -90,7 +90,7 @@ def _transitions(run: RunView, flow: int) -> list[dict[str, Any]]:
 
 
 def _entries(run: RunView, flow: int, state: str) -> list[float]:
-    """When the flow entered the state, in s."""
+    """Returns the times at which the flow entered the state, in s."""
     return [row["time"] for row in _transitions(run, flow) if row["to"] == state]
 
 

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def goodput_sum_mbps(run: RunView, _flow: int) -> float:
-    """The sum of the flows' goodputs in Mbit/s."""
+    """Sum of the flows' goodputs in Mbit/s."""
     return sum(flow["goodput_bps"] for flow in run.metrics["flows"]) / 1e6
 
 
 def min_max_score(run: RunView, _flow: int) -> float:
-    """Ten times the least over the greatest flow's goodput; 10 when all are zero."""
+    """Ten times the ratio of the smallest to the largest flow's goodput; 10 if all are zero."""
     goodputs = [flow["goodput_bps"] for flow in run.metrics["flows"]]
     return 10 * min(goodputs) / max(goodputs) if max(goodputs) else 10.0
 

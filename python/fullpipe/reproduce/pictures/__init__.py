@@ -1,6 +1,6 @@
-"""`[[picture]]`: what is drawn of groups of runs, beside the tables.
+"""`[[picture]]`: figures of groups of runs, in addition to the tables.
 
-Another kind is another function in a module of this package, and its name in :data:`DRAWINGS`.
+To add a kind, write a function in a module of this package and add its name to :data:`DRAWINGS`.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ DRAWINGS = (
     *("queue_over_time", "queue_cdf", "rates_over_time", "sweep", "over_series"),
     *("sorted", "rtt_histogram", "rate_rtt_state", "slowdown"),
 )
-"""The kinds of pictures; :func:`fullpipe.reproduce.pictures.draw.draw` makes them."""
+"""The kinds of figures; :func:`fullpipe.reproduce.pictures.draw.draw` draws them."""
 _MEASURED = ("sweep", "sorted")
 BRIEF = ("sweep", "sorted", "rtt_histogram", "rate_rtt_state")
-"""Those that need no run again, or the median one of each point."""
+"""The kinds that repeat no run, or only the median run of each point."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that is drawn with the results, as `pictures/FILE.png`.
+    """A figure drawn with the results, as `pictures/FILE.png`.
 
     Attributes:
-        case: The claim's that it goes with.
-        file: Its name.
-        title: What it shows.
+        case: Case of the claims that the figure illustrates.
+        file: Name of the file without suffix.
+        title: Title of the figure.
         draw: One of :data:`DRAWINGS`.
-        of: The points of each group that it shows.
-        measure: What a sweep or sorted runs show, one of
+        of: The points of each group shown.
+        measure: Measure shown by a sweep or sorted runs, one of
             :data:`fullpipe.reproduce.measures.MEASURES`; else empty.
         flow: The flow that is measured, from 0.
-        series: The source's own series, for a picture over it; else None.
+        series: File with the source's time series, for a figure over it; else None.
     """
 
     case: str
@@ -56,15 +56,15 @@ class Picture:
 
     @property
     def points(self) -> list[Point]:
-        """All points that it shows."""
+        """All points shown."""
         return [point for points in self.of for point in points]
 
 
 def read_pictures(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tuple[Picture, ...]:
-    """The pictures of a file.
+    """Reads the figures of a file.
 
     Raises:
-        PublishedError: When one is wrong.
+        PublishedError: When a figure is invalid.
     """
     pictures = []
     for number, keys in enumerate(reader.tables(raw.get("picture", []), "picture")):
@@ -72,11 +72,11 @@ def read_pictures(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tu
         reader.only(keys, f"{where}.", _KEYS)
         draw = reader.one_of(keys.get("draw"), f"{where}.draw", DRAWINGS)
         if ("measure" in keys) != (draw in _MEASURED):
-            fix = f"give {' and '.join(_MEASURED)} a measure, and other pictures none"
-            reader.refuse(f"{where}.measure", keys.get("measure"), f"does not fit to {draw}", fix)
+            fix = f"give {' and '.join(_MEASURED)} a measure, and other pictures no measure"
+            reader.refuse(f"{where}.measure", keys.get("measure"), f"does not fit {draw}", fix)
         if ("series" in keys) != (draw == "over_series"):
-            fix = "give over_series the source's file, and other pictures none"
-            reader.refuse(f"{where}.series", keys.get("series"), f"does not fit to {draw}", fix)
+            fix = "give over_series the source's file, and other pictures no series"
+            reader.refuse(f"{where}.series", keys.get("series"), f"does not fit {draw}", fix)
         picture = Picture(
             case=reader.text(keys.get("case"), f"{where}.case"),
             file=reader.text(keys.get("file"), f"{where}.file"),
@@ -106,10 +106,10 @@ def read_pictures(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tu
 
 
 def _series(reader: Reader, value: Json, where: str) -> Path:
-    """A file beside the one that is read."""
+    """Returns a file named relative to the directory of the file that is read."""
     file = reader.file.parent / reader.text(value, where)
     if not file.is_file():
         reader.refuse(
-            where, value, "is not there", f"name a CSV file, seen from {reader.file.parent}"
+            where, value, "does not exist", f"name a CSV file relative to {reader.file.parent}"
         )
     return file

@@ -1,4 +1,4 @@
-"""Pictures of connections: goodputs sorted, RTT as a histogram, and rate, RTT, limits and state over time."""
+"""Figures of connections: sorted goodputs, RTT histograms, and rate, RTT, limits and state over time."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _LIMITS = {
     "application": "#dddddd",
     "handshake": "#000000",
 }
-_HIGHEST_GBPS = 5.5  # or more, where a run has more
+_HIGHEST_GBPS = 5.5  # a run with a higher rate gets a longer axis
 _LONGEST_US = 1600
 _RTT_TICKS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
 
 class _Part(NamedTuple):
-    """A part of a run: from when, how long, the bins of the throughput, and the axis' unit."""
+    """A part of a run: its begin, length and bins of throughput, and the unit of the time axis."""
 
     begin_s: float
     length_s: float
@@ -66,19 +66,19 @@ def _last(run: Run) -> float:
 
 
 def _whole(run: Run) -> _Part:
-    """Two seconds, or all of a run that does not last as long."""
+    """Returns the first two seconds, or the whole of a shorter run."""
     return _Part(0.0, min(2.0, _last(run)), 0.004, 1, "time, s")
 
 
 def _near(run: Run) -> _Part:
-    """From one second on, or from the middle of a run that does not last as long."""
+    """Returns 50 ms from one second on, or from the middle of a shorter run."""
     last = _last(run)
     begin = 1.0 if last > 1.0 + _NEAR_S else round(last / 2, 1)
     return _Part(begin, _NEAR_S, 0.0005, 1e3, f"time from {begin:g} s on, ms")
 
 
 def sorted_runs(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
-    """A line a point: what each run measured, from the least to the most."""
+    """Draws a line per point with the measured values of all runs, sorted."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
     for point, color in zip(picture.points, _COLORS * 9, strict=False):
@@ -95,7 +95,7 @@ def sorted_runs(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
 
 
 def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
-    """How often each RTT was measured in the median run, on a logarithmic scale; lines at quantiles."""
+    """Draws a histogram of the median run's RTTs on a logarithmic axis, with lines at quantiles."""
     figure = Figure(figsize=(9, 0.6 + 3.4 * len(picture.points)), dpi=110, layout="constrained")
     for panel, point in zip(
         figure.subplots(len(picture.points), 1, squeeze=False)[:, 0], picture.points, strict=True
@@ -120,7 +120,7 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
         panel.set_xticks(ticks, [str(tick) for tick in ticks])
         panel.minorticks_off()
         panel.set(xlabel="RTT, µs", ylabel="rows of the trace", xlim=(15, most))
-        panel.margins(y=0.15)  # above the bars stand the quantiles
+        panel.margins(y=0.15)  # room for the quantiles above the bars
         span = f"{rtts.min():.0f} to {rtts.max():.0f} µs"
         panel.set_title(f"{point.name}, seed {seed}: {span}", loc="left", fontsize="medium")
         _plain(panel)
@@ -128,7 +128,7 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
 
 
 def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure:
-    """The median run of each point: two seconds, and 50 ms of them; rates, RTT, what limits it, state."""
+    """Draws rates, RTT, limits and state of each point's median run: two seconds, and 50 ms of them."""
     figure = Figure(figsize=(13, 0.9 + 5.2 * len(picture.points)), dpi=110, layout="constrained")
     heights = {"height_ratios": [4, 3, 1.1, 0.7] * len(picture.points)}
     rows = figure.subplots(4 * len(picture.points), 2, squeeze=False, gridspec_kw=heights)
@@ -143,7 +143,7 @@ def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure
             f"{point.name}, seed {seed}: {rate:.2f} Gbit/s", loc="left", fontsize="medium"
         )
         right[0].set_title(
-            f"{point.name}: {_NEAR_S * 1e3:.0f} ms of it", loc="left", fontsize="medium"
+            f"{point.name}: {_NEAR_S * 1e3:.0f} ms of this run", loc="left", fontsize="medium"
         )
     states, limits = _patches(_STATES, seen), _patches(_LIMITS, seen)
     figure.legend(handles=states, loc="outside lower left", title="state", ncols=4, frameon=False)
@@ -162,7 +162,7 @@ def _patches(colors: dict[str, str], seen: set[str]) -> list[Patch]:
 
 
 def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
-    """Draws four panels; gives the states and limits that they show."""
+    """Draws four panels; returns the states and limits that they show."""
     rows = run.trace().filter(pl.col("time").is_between(part.begin_s, part.begin_s + part.length_s))
     time = (rows["time"].to_numpy() - part.begin_s) * part.scale
     bins = np.arange(0, part.length_s * part.scale, part.bin_s * part.scale)
@@ -210,7 +210,7 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
 def _limits_over_time(
     panel: Axes, rows: pl.DataFrame, bins: NDArray[np.float64], time: NDArray[np.float64]
 ) -> set[str]:
-    """What limited the sender before each of its rows, as shares of each bin's time; gives the limits."""
+    """Draws the share of time for which each limit held the sender, by bin; returns the limits seen."""
     words = rows["limited_by"].cast(pl.String).to_numpy()
     lasted = np.diff(time, prepend=time[0])
     so_far = {name: np.cumsum(np.where(words == name, lasted, 0.0)) for name in _LIMITS}
@@ -227,9 +227,10 @@ def _limits_over_time(
 def _median_run(
     picture: Picture, point: Point, samples: Samples, runner: Runner
 ) -> tuple[int, Run]:
-    """The run whose first flow's goodput is the median, or the next above it: its seed and the run, traced.
+    """Repeats the run with the median goodput of the first flow, with a trace; returns its seed and the run.
 
-    All of a picture are traced as the first of its points that is traced by itself.
+    With an even number of runs it is the upper median. A point without a trace uses the interval of the
+    figure's first point that has one.
     """
     goodputs = [each.metrics["flows"][0]["goodput_bps"] for each in samples[point]]
     seed = goodputs.index(sorted(goodputs)[len(goodputs) // 2]) + 1

@@ -1,4 +1,4 @@
-"""Draws pictures of groups of runs: queueing delay over time and as a distribution, rates over time, sweeps."""
+"""Draws figures of groups of runs: queueing delay over time and its distribution, rates over time, sweeps."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _CDF = np.linspace(0, 1, 401)
 
 
 def draw(picture: Picture, samples: Samples, runner: Runner = RUNNER) -> Figure:
-    """Makes a picture; runs that it needs a trace of are run again.
+    """Draws a figure; repeats runs if it needs their traces.
 
     Args:
-        picture: What to draw.
+        picture: The figure.
         samples: The numbers of the runs, for a sweep.
-        runner: What a run with a trace is made on.
+        runner: Runner for the repeated runs.
     """
     figure = _DRAWINGS[picture.draw](picture, samples, runner)
     figure.suptitle(picture.title, x=0.01, ha="left", weight="bold")
@@ -55,7 +55,7 @@ def draw(picture: Picture, samples: Samples, runner: Runner = RUNNER) -> Figure:
 
 
 def _queue_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
-    """A panel a point: the bottleneck's queueing delay of seed 1 in RTTmin; the first flow's ProbeBW_UP is shaded."""
+    """Draws the bottleneck's queueing delay of seed 1 per point, with the first flow's ProbeBW_UP shaded."""
     runs = [_traced(point, runner) for point in picture.points]
     figure, panels = _panels(runs, 2.2, sharey=True)
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
@@ -72,12 +72,12 @@ def _queue_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
 
 
 def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
-    """How much of the time the queueing delay is below so many RTTmin: pale a run, dark their mean."""
+    """Draws distributions of the queueing delay over time: each run in a pale color, their mean in a dark one."""
     figure = Figure(figsize=(9, 4.6), dpi=110, layout="constrained")
     panel = figure.subplots()
     widths = iter(
         np.linspace(1.4 + min(len(picture.points), 3), 1.4, len(picture.points))
-    )  # what coincides is seen all the same
+    )  # different widths keep coinciding lines visible
     jobs = [
         Repeated(point.setup, range(1, point.seeds + 1), _interval(point), _quantiles)
         for point in picture.points
@@ -92,7 +92,7 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
     panel.axvline(1, color=_GREY, linestyle="--", linewidth=0.9)
     _dress(
         panel,
-        "share of time with less queueing delay: pale a run, dark their mean",
+        "share of time with less queueing delay (pale: each run; dark: their mean)",
         "share of time",
     )
     panel.set(xlabel="queueing delay, RTTmin", ylim=(0, 1))
@@ -102,7 +102,7 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
 
 
 def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
-    """A panel a point: what the bottleneck delivered of each flow, seed 1."""
+    """Draws the delivery rate of each flow with seed 1, a panel per point."""
     runs = [_traced(point, runner) for point in picture.points]
     figure, panels = _panels(runs, 2.4, sharey=False)
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
@@ -137,7 +137,7 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
 
 
 def _sweep(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
-    """A line a group over the points of its sweep: the mean over the runs, with a bar from the least to the most."""
+    """Draws a line per group over its sweep: the mean over the runs, with bars from minimum to maximum."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
     labels = list(dict.fromkeys(point.label for point in picture.points))
@@ -158,7 +158,7 @@ def _sweep(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     said = (
         (MEASURES[picture.measure].__doc__ or "").partition("\n")[0].partition(". ")[0].rstrip(".")
     )
-    _dress(panel, f"{said}\nmean, and from least to most of the runs", "")
+    _dress(panel, f"{said}\nmean, minimum and maximum of the runs", "")
     low, high = panel.get_ylim()
     panel.set_ylim(min(0, low), high * 1.08)
     panel.legend(
@@ -185,7 +185,7 @@ _DRAWINGS: dict[str, Callable[[Picture, Samples, Runner], Figure]] = {
 
 
 def _panels(runs: Sequence[Run], height: float, *, sharey: bool) -> tuple[Figure, list[Axes]]:
-    """A panel a run, below each other; one axis of time for all when all last as long."""
+    """Returns a panel per run, below each other, with a shared time axis if all runs have the same length."""
     figure = Figure(figsize=(10, 0.8 + height * len(runs)), dpi=110, layout="constrained")
     sharex = len({run.metrics["duration_s"] for run in runs}) == 1
     return figure, list(
@@ -202,7 +202,7 @@ def _dress(panel: Axes, title: str, unit: str) -> None:
 
 
 def _interval(point: Point) -> str:
-    """How often a trace has a row."""
+    """Returns the sampling interval of a point's trace."""
     return (
         point.setup.trace
         if point.setup.trace != "off"
@@ -224,7 +224,7 @@ def _called(point: Point, run: Run) -> str:
 
 
 def _queue(run: Run) -> tuple[Values, Values]:
-    """Time in s and the bottleneck's queueing delay in RTTmin."""
+    """Returns times in s, and the bottleneck's queueing delay in RTTmin."""
     links = run.trace("links")
     rows = links.filter(pl.col("link") == links["link"][0])
     return rows["time"].to_numpy(), rows["sojourn"].cast(pl.Float64).to_numpy() / run.scenario.rtt_s
@@ -236,7 +236,7 @@ def _quantiles(run: Run) -> Values:
 
 
 def _phases(run: Run, state: str) -> list[tuple[float, float]]:
-    """When the first flow was in a state: from and until, in s."""
+    """Returns the begin and end of each of the first flow's stays in a state, in s."""
     rows = run.trace("transitions").filter(pl.col("flow") == run.flows[0]["name"])
     times = [*rows["time"].to_list(), run.metrics["duration_s"]]
     return [
@@ -247,7 +247,7 @@ def _phases(run: Run, state: str) -> list[tuple[float, float]]:
 
 
 def _line(panel: Axes, time: Values, values: Values, color: str) -> None:
-    """A line; one of too many points is the band from their least to their most."""
+    """Draws a line, or with too many points the band from their minimum to their maximum."""
     size = len(values) // _POINTS
     if size < 2:
         panel.plot(time, values, color=color, linewidth=1)

@@ -1,4 +1,4 @@
-"""Published and ours, side by side in one picture."""
+"""A figure of published and our values side by side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.tables import Cell
     from fullpipe.verdicts.judged import Judged
 
-# Okabe and Ito's colors; a verdict has a shape of its own, besides.
+# Okabe and Ito's colors. Each verdict also has its own marker.
 _LOOK = {
     Verdict.MET: ("#0072B2", "o", "ours, met"),
     Verdict.MISSED: ("#D55E00", "X", "ours, missed"),
@@ -34,10 +34,10 @@ _LINE = 0.34
 
 
 def overview(published: Published, outcomes: Sequence[CaseOutcome]) -> Figure:
-    """A line a case and a panel a metric: published value, tolerance band, our mean and its range over the runs.
+    """Draws published value, accepted range, our mean and its range: a line per case, a panel per metric.
 
-    Cases are grouped by the table that they come from; each has panels of its own, with scales of their own.
-    Only cases that were run are drawn.
+    Cases are grouped by table; each table has its own panels with their own scales. Only cases that
+    were run are drawn.
     """
     ran = [outcome for outcome in outcomes if not outcome.skipped]
     runs = runs_each(len(outcome.runs) for outcome in ran)
@@ -55,7 +55,10 @@ def overview(published: Published, outcomes: Sequence[CaseOutcome]) -> Figure:
         figsize=(_WIDTH, 1.5 + _LINE * sum(lines) + 0.5 * len(lines)), dpi=110, layout="constrained"
     )
     figure.suptitle(
-        f"{published.title}: published and ours, {runs} a case", x=0.01, ha="left", weight="bold"
+        f"{published.title}: published and our values, {runs} per case",
+        x=0.01,
+        ha="left",
+        weight="bold",
     )
     panels = figure.subplots(
         len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": lines}
@@ -151,8 +154,8 @@ def _legend() -> list[Line2D | Patch]:
             linestyle="",
             label="published",
         ),
-        Patch(color=_BAND, label="close enough"),
-        Patch(color=_BAND_REPORT, label="the same, not judged"),
+        Patch(color=_BAND, label="accepted range"),
+        Patch(color=_BAND_REPORT, label="accepted range, not judged"),
         *ours,
-        Line2D([], [], color="#444444", linewidth=1.6, label="least to most of the runs"),
+        Line2D([], [], color="#444444", linewidth=1.6, label="minimum to maximum of the runs"),
     ]

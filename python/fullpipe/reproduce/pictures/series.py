@@ -1,4 +1,4 @@
-"""Draws a run over the time series that a source gives."""
+"""Draws a run together with a source's time series."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _THEIRS, _OURS = "#000000", "#D55E00"
 _SECONDS = 16.0
 _PACKET = 1448
-# What the kernel's phases are called here.
+# The kernel's phases, and our names of them.
 _STATES = {
     "STARTUP": "startup",
     "DRAIN": "drain",
@@ -31,11 +31,13 @@ _STATES = {
 
 
 def over_series(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
-    """RTT, data in flight and, where the source has them, states of the first seconds: theirs, and ours of seed 1.
+    """Draws RTT, data in flight and states of the first seconds: the source's, and ours with seed 1.
+
+    States are drawn only if the source has them.
 
     The source's file is CSV with the columns `t_s`, `rtt_ms`, `inflight_pkts` and `phase`.
     """
-    assert picture.series is not None  # read_pictures saw to it
+    assert picture.series is not None  # checked by read_pictures
     theirs = pl.read_csv(plain_path(picture.series), infer_schema_length=None, glob=False).filter(
         pl.col("t_s") <= _SECONDS
     )
@@ -72,7 +74,7 @@ def over_series(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
 
 
 def _stays(phases: pl.DataFrame) -> pl.DataFrame:
-    """The source's phases as :func:`fullpipe.view.states.stays` has them."""
+    """Returns the source's phases in the form of :func:`fullpipe.view.states.stays`."""
     begins = phases.filter((pl.col("phase") != pl.col("phase").shift()).fill_null(value=True))
     return begins.select(
         flow=pl.lit("kernel"),

@@ -1,4 +1,4 @@
-"""Draws slowdowns by the flows' sizes, with SRPT's and processor sharing's."""
+"""Draws slowdowns by flow size, with those of SRPT and processor sharing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FEWEST = 10
 
 
 def slowdown(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
-    """A row a label, a panel a statistic, a line a group: slowdown by decade, geometric mean of the runs."""
+    """Draws slowdown by decade, geometric mean of the runs: a row per label, panel per statistic, line per group."""
     labels = list(dict.fromkeys(point.label for point in picture.points))
     figure = Figure(figsize=(13, 0.9 + 3.1 * len(labels)), dpi=110, layout="constrained")
     rows = figure.subplots(len(labels), len(_STATISTICS), squeeze=False, sharex=True, sharey="col")
@@ -37,7 +37,7 @@ def slowdown(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
             panel.set_title(f"{label}: {called}", loc="left", fontsize="medium")
         row[0].set_ylabel("slowdown")
     for panel in rows[-1]:
-        panel.set_xlabel("bytes of the flow, by decade")
+        panel.set_xlabel("flow size by decade, bytes")
     rows[0][0].legend(loc="upper left", frameon=False, fontsize="small")
     return figure
 
@@ -55,7 +55,7 @@ def _panel(panel: Axes, points: Sequence[Point], samples: Samples, statistic: st
             markersize=4,
         )
     for server, called, style, color in _SERVERS:
-        # What arrives is the same for every algorithm, but for what was not complete.
+        # All algorithms get the same arrivals; only the sets of completed flows differ.
         _line(
             panel,
             samples[points[0]],

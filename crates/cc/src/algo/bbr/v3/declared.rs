@@ -103,7 +103,7 @@ params! {
         ),
         filter_time: Span = Param::number(0.0, 0.0..=100.0).unit("s").says(
             "Minimum time for which samples of bandwidth and ACK aggregation count, however short the cycles and rounds",
-            "docs/notebook/bbr3-drift.md",
+            "docs/evidence/bbr3-drift.md",
         ),
         min_rtt_window: Span = Param::number(10.0, 0.1..=3600.0).unit("s")
             .says("Window of the minimum-RTT filter", "§5.5.7.2"),

@@ -33,7 +33,7 @@ pub(super) struct Rules {
     /// Losses reported with an ACK mark its round as one with loss, even if the start of DOWN has
     /// just reset that (Linux: `losses`).
     pub acks_show_losses: bool,
-    /// Adds the allowance for bursts held by the hosts to bounds derived from the BDP (Linux:
+    /// Raises bounds derived from the BDP to at least three bursts, which the hosts may hold (Linux:
     /// `bbr_inflight`).
     pub bounds_hold_quanta: bool,
     /// Startup that ends by loss takes the data delivered as its bound, if that exceeds the BDP

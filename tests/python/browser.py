@@ -1,0 +1,31 @@
+"""The browser that tests of pages use."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+WEB = Path(__file__).parents[2] / "web"
+
+
+def browser() -> str:
+    """Returns the path of Chromium, or skips the test with the missing part as the reason."""
+    found = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
+    missing = [
+        name
+        for name, there in (
+            ("chromium", found),
+            ("node", shutil.which("node")),
+            ("playwright-core", (WEB / "node_modules/playwright-core").is_dir()),
+        )
+        if not there
+    ]
+    if missing or found is None:
+        pytest.skip(f"no {' and no '.join(missing)}: `make browser` installs what this needs")
+    return found

@@ -1,0 +1,86 @@
+"""The documentation's site, built and then read in headless Chromium from `file://`. `make docs` installs Zensical."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser import WEB, browser
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "target/site"
+
+
+@pytest.fixture(scope="module")
+def site() -> Path:
+    """The built site. The build fails on a warning, such as a dead link."""
+    if importlib.util.find_spec("zensical") is None:
+        pytest.skip("Zensical is not installed: `make docs` installs it")
+    command: list[str | Path] = [sys.executable, ROOT / "tools/site.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return SITE
+
+
+@pytest.fixture(scope="module")
+def seen(site: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Observations on the site in a browser; see web/site.mjs."""
+    command: list[str | Path] = [
+        "node",
+        WEB / "site.mjs",
+        browser(),
+        site / "index.html",
+        tmp_path_factory.mktemp("look"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_every_page_is_in_the_navigation(site: Path) -> None:
+    front = (site / "index.html").read_text(encoding="utf-8")
+    pages = {page.relative_to(site).as_posix() for page in site.rglob("*.html")} - {"404.html"}
+    linked = set(re.findall(r'href="([^"#]+\.html)"', front))
+    reached = linked | {
+        (Path(page).parent / link).as_posix()
+        for page in linked
+        if (site / page).exists()
+        for link in re.findall(r'href="([^"#:]+\.html)"', (site / page).read_text(encoding="utf-8"))
+    }
+    missing = {
+        page
+        for page in pages
+        if not any((site / link).resolve() == site / page for link in reached)
+    }
+    assert not missing
+
+
+def test_every_scenario_is_in_the_gallery(site: Path) -> None:
+    gallery = (site / "gallery.html").read_text(encoding="utf-8")
+    front = (site / "index.html").read_text(encoding="utf-8")
+    for scenario in (ROOT / "scenarios").glob("*.toml"):
+        assert f'id="{scenario.stem}"' in gallery
+        assert f"fullpipe run scenarios/{scenario.name}" in re.sub(r"<[^>]+>", "", gallery)
+        assert f'href="gallery.html#{scenario.stem}"' in front
+        assert (site / f"gallery/{scenario.stem}.png").stat().st_size > 5000
+
+
+def test_no_page_makes_a_request_or_an_error(seen: dict[str, Any]) -> None:
+    assert seen["requests"] == []
+    assert seen["errors"] == []
+
+
+def test_pages_fit_wide_and_narrow_screens(seen: dict[str, Any]) -> None:
+    assert {where: pixels for where, pixels in seen["overflow"].items() if pixels > 0} == {}
+
+
+def test_search_works_without_a_server(seen: dict[str, Any]) -> None:
+    assert any("reference/models/" in link for link in seen["search"]), seen["search"]

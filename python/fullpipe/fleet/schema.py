@@ -1,6 +1,6 @@
 """The tables of a fleet directory: their columns, each declared once.
 
-All writers use `store.write`, so readers can rely on every column being present. docs/guide/fleet.md
+All writers use `store.write`, so readers can rely on every column being present. docs/reference/fleet-tables.md
 shows these tables, and a test keeps the page equal to this module.
 """
 

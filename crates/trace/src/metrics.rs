@@ -22,7 +22,7 @@ metrics! {
     pub struct Summary, RUN {
         /// Version of fullpipe.
         version: &'static str = Metric::text(),
-        /// Runner that made the run: `sim`, or another of [the runners](runners.md).
+        /// Runner that made the run: `sim`, or another of [the runners](../guide/runners.md).
         runner: String = Metric::text(),
         /// Description of the machine, as pairs of a name and a text; empty for a simulation, whose
         /// results do not depend on the machine.
@@ -181,13 +181,13 @@ metrics! {
         /// Flow completion time of each flow in `completed`: arrival of the last byte at the
         /// receiver − departure of the SYN.
         completion_s: Distribution = Metric::delays("completion time"),
-        /// [Slowdown](workloads.md#slowdown), the completion time divided by the completion time
-        /// alone on the path, of the flows that arrived within the window and were complete at the
-        /// end of the run. `all` covers all of them; `decades` groups them by size, from
-        /// `from_bytes` up to ten times that. Each group has `unfinished`, the number of flows that
-        /// were not complete and are in no other value, and three sets of values: `flows` as
-        /// measured, and the same flows under the ideal servers `srpt` and `ps`
-        /// ([ideal servers](workloads.md#servers-that-know); `null` if the link rate changes or if
+        /// [Slowdown](../guide/workloads.md#slowdown), the completion time divided by the
+        /// completion time alone on the path, of the flows that arrived within the window and were
+        /// complete at the end of the run. `all` covers all of them; `decades` groups them by size,
+        /// from `from_bytes` up to ten times that. Each group has `unfinished`, the number of flows
+        /// that were not complete and are in no other value, and three sets of values: `flows` as
+        /// measured, and the same flows under the ideal servers `srpt` and `ps` ([ideal
+        /// servers](../guide/workloads.md#servers-that-know); `null` if the link rate changes or if
         /// workloads have different routes). Each set has `count`, `mean`, and exact `p50`, `p95`
         /// and `p99`.
         slowdown: Slowdowns = Metric::one(Factor, "slowdown")

@@ -1,28 +1,46 @@
-//! Compares the page on workloads with the models and presets as declared.
+//! Compares the reference page on workloads with the models and presets as declared.
+//! `FULLPIPE_BLESS=1` writes the table of models.
 
 use fullpipe_workload::{MODELS, Needs, PRESETS};
 
+const PAGE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/reference/workload-tables.md"
+);
+const HEADER: &str = "| `model` | Flows | Needs | Example |\n|---|---|---|---|\n";
+
 #[test]
 fn the_page_has_every_model_and_every_preset() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/workloads.md");
-    let page = std::fs::read_to_string(file).expect("the page is there");
-    for model in &MODELS {
-        let needs = match model.source {
-            Needs::Flows => "flows, or a preset",
-            Needs::Cdf => "a file of lines `BYTES SHARE`",
-            Needs::Nothing => "no source, a load",
-        };
-        let row = format!(
-            "| `{}` | {} | {needs} | `{}` |",
-            model.name, model.purpose, model.example
-        );
-        assert!(page.contains(&row), "docs/guide/workloads.md misses\n{row}");
+    let page = std::fs::read_to_string(PAGE).expect("the page exists");
+    let rows: String = MODELS
+        .iter()
+        .map(|model| {
+            let needs = match model.source {
+                Needs::Flows => "flows, or a preset",
+                Needs::Cdf => "a file of lines `BYTES SHARE`",
+                Needs::Nothing => "no source, a load",
+            };
+            format!(
+                "| `{}` | {} | {needs} | `{}` |\n",
+                model.name, model.purpose, model.example
+            )
+        })
+        .collect();
+    let (before, after) = page
+        .split_once(HEADER)
+        .expect("the page has the table's header");
+    let end = after.find("\n\n").expect("a blank line ends the table") + 1;
+    if std::env::var_os("FULLPIPE_BLESS").is_some() {
+        let blessed = [before, HEADER, &rows, &after[end..]].concat();
+        std::fs::write(PAGE, blessed).expect("the page is writable");
+    } else {
+        assert_eq!(after[..end], rows, "FULLPIPE_BLESS=1 writes it");
     }
     for preset in &PRESETS {
+        let source = format!("`source = \"{}\"`", preset.name);
         assert!(
-            page.contains(&format!("`source = \"{}\"`", preset.name)),
-            "docs/guide/workloads.md misses {}",
-            preset.name
+            page.contains(&source),
+            "docs/reference/workload-tables.md misses {source}"
         );
     }
 }

@@ -1,7 +1,7 @@
 """The tables of a fleet directory: their columns, each declared once.
 
-All writers use `store.write`, so readers can rely on every column being present. docs/guide/fleet.md
-shows these tables, and a test keeps the page equal to this module.
+All writers use `store.write`, so readers can rely on every column being present.
+docs/reference/fleet-tables.md shows these tables, and a test keeps the page equal to this module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table of flows: its columns and their reading. `docs/guide/workloads.md` describes each column."""
+"""The table of flows: its columns and their reading. `docs/reference/workload-tables.md` describes each column."""
 
 from __future__ import annotations
 

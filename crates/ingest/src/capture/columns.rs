@@ -14,7 +14,7 @@ pub const ABSENT: i64 = i64::MIN;
 #[derive(Debug, Default)]
 #[expect(
     missing_docs,
-    reason = "docs/guide/workloads.md explains each column under the same name"
+    reason = "docs/reference/workload-tables.md explains each column under the same name"
 )]
 pub struct Columns {
     pub start: Vec<i64>,

@@ -5,7 +5,7 @@ macro_rules! fields {
         /// A numeric field of a socket.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
-        #[expect(missing_docs, reason = "docs/guide/fleet.md explains each column")]
+        #[expect(missing_docs, reason = "docs/reference/fleet-tables.md explains each column")]
         pub enum Field { $($variant,)* }
 
         /// Columns of the fields, in the same order.

@@ -2,7 +2,6 @@
 
     python tools/prose.py lint [PATH...]       reports patterns that make a text hard to read
     python tools/prose.py draw --seed N        prints twenty strings of help, keys, errors, docs and comments
-    python tools/prose.py same-code REVISION   fails if more than prose differs from REVISION
 
 Prose is every comment, docstring and string literal of at least three words in the sources, and every paragraph of a
 Markdown page outside its code blocks. `tools/prose-exceptions.txt` lists what a pattern finds and is meant.
@@ -313,50 +312,6 @@ def draw(seed: int, count: int) -> int:
     return 0
 
 
-def _code(path: str, text: str) -> str:
-    """The text without comments, docstrings, strings of three words, and white space."""
-    suffix = Path(path).suffix
-    if suffix == ".rs":
-        keep = _RUST.sub(lambda f: "" if f["comment"] or f["block"] else _short(f[0]), text)
-    elif suffix in {".py", ".pyi"}:
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        skip = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-        keep = " ".join(
-            _short(t.string) if t.type == tokenize.STRING else t.string
-            for t in tokens
-            if t.type not in skip
-        )
-    else:
-        keep = text
-    # A string that no longer needs a line of its own leaves a comma or brackets behind.
-    return re.sub(r"[\s,()]|\"…\"", "", keep)
-
-
-def _short(literal: str) -> str:
-    return '"…"' if len(re.findall(r"[A-Za-z]{2,}", literal)) >= 2 else literal
-
-
-def same_code(revision: str) -> int:
-    """Names the sources that differ from `revision` in more than prose."""
-    names = subprocess.run(
-        ["git", "diff", "--name-only", revision, "--", "*.rs", "*.py", "*.pyi"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    differ = []
-    for path in names:
-        before = subprocess.run(
-            ["git", "show", f"{revision}:{path}"], cwd=ROOT, capture_output=True, text=True
-        ).stdout
-        after = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).exists() else ""
-        if _code(path, before) != _code(path, after):
-            differ.append(path)
-    print("\n".join(differ) if differ else "only prose differs")
-    return 1 if differ else 0
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -366,13 +321,10 @@ def main() -> int:
     drawn = commands.add_parser("draw")
     drawn.add_argument("--seed", type=int, required=True)
     drawn.add_argument("--count", type=int, default=20)
-    commands.add_parser("same-code").add_argument("revision")
     given = parser.parse_args()
     if given.command == "lint":
         return lint(given.paths)
-    if given.command == "draw":
-        return draw(given.seed, given.count)
-    return same_code(given.revision)
+    return draw(given.seed, given.count)
 
 
 if __name__ == "__main__":

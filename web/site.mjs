@@ -28,7 +28,7 @@ const shown = [
   "reference/models/bbr3.html",
   "tutorial/first-run.html",
   "guide/sweeps.html",
-  "notebook/kernel.html",
+  "evidence/kernel.html",
 ];
 for (const [width, colors] of [
   [1400, "light"],

@@ -3,7 +3,7 @@
 1. Copies `docs/` and the project's own pages to a staging directory. A link to a source file becomes a link to a copy.
 2. Runs every scenario of `scenarios/` and adds the gallery: a page with all pictures, and a wall of them on the front
    page.
-3. Orders the navigation as `docs/index.md` links to the pages, and calls Zensical, which fails on a dead link.
+3. Orders the navigation as `docs/index.md` and the sections' `index.md` link to the pages, and calls Zensical, which fails on a dead link.
 4. Makes the site independent of other servers: `file://` is enough, search included.
 """
 
@@ -115,7 +115,7 @@ def gallery() -> None:
     front = STAGE / "docs/index.md"
     firsts = [next(entry for entry in shown if entry.group == group) for group in GROUPS[:_STRIP]]
     front.write_text(
-        front.read_text(encoding="utf-8").replace("<!-- pictures -->", _wall(firsts))
+        front.read_text(encoding="utf-8").replace("<!-- pictures -->", _wall(firsts, "wall strip"))
         + "\n## Gallery\n\nEach picture is one scenario file; click it for words, command and numbers.\n\n"
         + "\n".join(wall),
         encoding="utf-8",
@@ -152,18 +152,23 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
     yield ""
 
 
-def _wall(shown: list[Entry]) -> str:
+def _wall(shown: list[Entry], classes: str = "wall") -> str:
     links = "".join(
         f'<a href="gallery.html#{entry.name}">'
         f'<img src="gallery/{entry.name}.png" loading="lazy" alt="">{entry.title}</a>'
         for entry in shown
     )
-    return f'<div class="wall">{links}</div>\n'
+    return f'<div class="{classes}">{links}</div>\n'
 
 
 def navigation() -> list[dict[str, object]]:
     """The pages of each section, in the order in which the front page or the section's own links to them."""
-    order = re.findall(r"\]\(([^)#\s]+\.md)", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
+    order = []
+    for front in ("", *(f"{section}/" for section in SECTIONS)):
+        page = STAGE / "docs" / front / "index.md"
+        if page.exists():
+            links = re.findall(r"\]\(([^)#\s]+\.md)", page.read_text(encoding="utf-8"))
+            order += [os.path.normpath(front + link) for link in links]
     tabs: list[dict[str, object]] = [{"Home": "index.md"}, {"Gallery": "gallery.md"}]
     for section, title in SECTIONS.items():
         pages = sorted(

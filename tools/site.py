@@ -3,7 +3,8 @@
 1. Copies `docs/` and the project's own pages to a staging directory. A link to a source file becomes a link to a copy.
 2. Runs every scenario of `scenarios/` and adds the gallery: a page with all pictures, and a wall of them on the front
    page.
-3. Orders the navigation as `docs/index.md` and the sections' `index.md` link to the pages, and calls Zensical, which fails on a dead link.
+3. Orders the navigation as `docs/index.md` and the sections' `index.md` link to the pages, and calls Zensical, which
+   fails on a dead link.
 4. Makes the site independent of other servers: `file://` is enough, search included.
 """
 

@@ -152,7 +152,7 @@ def _on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, No
         import ray
     except ImportError:
         raise NoRayError(
-            "--engine ray needs Ray, which is an extra: pip install 'fullpipe[ray]'"
+            "--engine ray needs Ray, which is an extra: in a clone, run pip install '.[ray]'"
         ) from None
     ours = not ray.is_initialized()
     if ours:

@@ -53,8 +53,8 @@ def command(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Length of each run (default: 60s, whose first 10 s are not measured; with --bytes a "
-            "limit of 600s).",
+            help="Length of each run, whose first 10 s are not measured (default: 60s; with --bytes a limit "
+            "of 600s).",
         ),
     ] = None,
     size: Annotated[
@@ -74,7 +74,8 @@ def command(
         typer.Option(
             min=1,
             metavar="N",
-            help="Number of runs of each algorithm and of all together, each with another seed.",
+            help="Number of runs of each algorithm and of all together, each with another seed; fewer than 6 "
+            "cannot show a difference.",
         ),
     ] = 10,
     seed: Annotated[

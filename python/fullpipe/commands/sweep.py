@@ -40,7 +40,8 @@ def command(
         typer.Option(
             min=1,
             metavar="N",
-            help="Number of runs of each point, each with another seed (default: 1).",
+            help="Number of runs of each point, each with another seed (default: 1; 10 with"
+            " --until).",
         ),
     ] = None,
     until: Annotated[

@@ -82,8 +82,9 @@ path_keys! {
         /// "strip" clears it, so that the queues of this link and of later ones drop the packets
         /// that they would otherwise mark.
         ecn: EcnField => EcnField = EcnField::Keep, random never;
-        /// ACK filtering: with "on", a newer ACK replaces a queued older one of the same flow that
-        /// it supersedes.
+        /// ACK filtering: with "on", an ACK in this link's queue is removed when a newer ACK of the
+        /// same flow carries all its information. It affects flows whose reverse_route crosses the
+        /// link.
         ack_filter: Switch => bool = false, random never;
     }
     path {

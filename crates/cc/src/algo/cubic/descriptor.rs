@@ -78,7 +78,7 @@ params! {
         profile: CubicProfile = Param::choice(CubicProfile::WORDS)
             .says("Rules to follow where the RFC and Linux differ", "RFC 9438 §4"),
         slow_start: SlowStartKind = Param::choice(SLOW_STARTS).says(
-            "Slow-start algorithm; classic counts at most L = 2 segments per ACK",
+            "Slow-start algorithm; classic is that of RFC 5681, with at most 2 segments of growth per ACK",
             "RFC 9438 §4.10",
         ),
         c: f64 = Param::number(0.4, 0.001..=100.0).unit("segments/s^3")
@@ -90,7 +90,7 @@ params! {
             "RFC 9438 §4.6, RFC 8511 §3.1",
         ),
         fast_convergence: bool = Param::flag(true)
-            .says("Release bandwidth when the maximum window falls", "RFC 9438 §4.7"),
+            .says("Lower W_max further when it shrinks between congestion events, which frees capacity for new flows", "RFC 9438 §4.7"),
     }
 }
 

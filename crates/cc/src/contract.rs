@@ -44,7 +44,7 @@ pub trait Controller: Debug + Send {
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         let _ = (cx, packet);
     }
-    /// A packet was declared lost; this may come from a timer, without an ACK.
+    /// The transport declared a packet lost, after an ACK or when a timer fired.
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost);
     /// An ACK newly acknowledged data; called after loss detection.
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack);

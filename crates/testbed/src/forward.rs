@@ -160,7 +160,7 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         };
         set_ecn(&mut packet.payload, packet.ecn);
         let at = self.clock.now();
-        // An end that accepts no more is a host that drops packets, and counts them.
+        // If an end accepts no more packets, its host drops and counts them.
         let _ = nix::unistd::write(
             if side == Side::Near {
                 &self.near
@@ -233,7 +233,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
     }
 
-    /// Reads the packets that wait at one end, up to a batch; returns how many.
+    /// Reads the packets that wait at one end, up to a batch; returns their number.
     fn read(&mut self, side: Side, buffer: &mut [u8]) -> usize {
         for count in 0..BATCH {
             let tun = if side == Side::Near {
@@ -269,7 +269,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         BATCH
     }
 
-    /// Sleeps until a packet comes, or is nearly due.
+    /// Sleeps until a packet arrives, or is nearly due.
     fn wait(&self) {
         let now = self.clock.now();
         let due = self.path.next_at().unwrap_or(Time::MAX);

@@ -35,7 +35,7 @@ def begun(target: Path) -> Mapping[str, str] | None:
     """Returns the description of the incomplete study for `target`; None before the first run."""
     try:
         return read_json(directory(target) / _ABOUT)
-    except (OSError, ValueError):  # none, or its process was killed at the very beginning
+    except (OSError, ValueError):  # no file, or its process was killed while writing it
         return None
 
 

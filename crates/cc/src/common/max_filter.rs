@@ -29,7 +29,7 @@ impl MaxFilter {
         }
     }
 
-    /// The maximum.
+    /// Returns the maximum.
     #[inline]
     pub const fn max(&self) -> f64 {
         self.best[0].value
@@ -65,7 +65,7 @@ impl MaxFilter {
         let age = sample.time - self.best[0].time;
         if age > self.window {
             self.best = [self.best[1], self.best[2], sample];
-            // The runner-up may be as old as the dropped best.
+            // The second-best sample may be as old as the dropped best sample.
             if sample.time - self.best[0].time > self.window {
                 self.best = [self.best[1], self.best[2], sample];
             }

@@ -80,7 +80,7 @@ pub(super) fn nanos(time: TimeSpec) -> u64 {
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
 }
 
-/// Returns how far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, ns: the tightest of ten
+/// Returns the offset of CLOCK_REALTIME from CLOCK_MONOTONIC in ns: the tightest of ten
 /// measurements.
 pub(super) fn real_time_ahead() -> i64 {
     let look = || {
@@ -103,7 +103,7 @@ pub(super) fn kernel() -> String {
     release.trim().to_owned()
 }
 
-/// Reads an option of level TCP, whatever its length, into `buffer`.
+/// Reads a TCP-level socket option of any length into `buffer`.
 #[allow(
     unsafe_code,
     reason = "nix fixes the length of TCP_INFO, which depends on the kernel"
@@ -306,7 +306,8 @@ impl Poll {
         poll().map_err(failed("epoll and a timer"))
     }
 
-    /// Returns whether SIGTERM or SIGINT came, after which the recording is completed.
+    /// Returns whether SIGTERM or SIGINT was received, after which the agent completes the
+    /// recording.
     pub(super) fn stopped(&self) -> bool {
         self.stopped.get()
     }

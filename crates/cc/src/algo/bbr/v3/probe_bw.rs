@@ -27,7 +27,7 @@ pub(super) struct ProbeBw {
     pub up_acked: Bytes,
     /// `probe_up_acked_per_inc`.
     pub acked_per_inc: Bytes,
-    /// `is_bw_probe_sample`: losses may be due to the probe.
+    /// `is_bw_probe_sample`: whether losses may be due to the probe.
     pub is_sample: bool,
     /// `prev_probe_too_high`.
     pub prev_too_high: bool,

@@ -1,6 +1,6 @@
 """`fullpipe doctor`: the runners that work on this machine, and the step that fixes each problem.
 
-It changes nothing, and needs no root.
+The command changes nothing, and needs no root.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ pub struct Panicked {
     pub payload: Box<dyn Any + Send>,
 }
 
-/// Threads at work. They stop when this is dropped.
+/// Threads at work. They stop when the pool is dropped.
 #[derive(Debug)]
 pub struct Running {
     progress: Arc<Progress>,

@@ -12,7 +12,7 @@
 //! (BBR) the controller does.
 //!
 //! A CE mark begins an episode like a loss, at most once per round trip and not during another
-//! episode. It ends with the first ACK of a segment sent after it.
+//! episode. The episode ends with the first ACK of a segment sent after it began.
 //!
 //! A timer calls `on_lost` and `on_recovery` (`Enter` or `Timeout`) without an ACK. The transport
 //! then transmits, with one `on_sent` per packet.

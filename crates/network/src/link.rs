@@ -11,8 +11,8 @@ pub enum PacketKind {
     Data,
     /// A pure ACK.
     Ack,
-    /// Neither: a packet that opens or closes a connection. It takes time and queue space but is
-    /// not counted.
+    /// Neither: a packet that opens or closes a connection. Such a packet takes time and queue
+    /// space but is not counted.
     Other,
 }
 

@@ -161,7 +161,7 @@ mod tests {
                 end: at(1_100)
             }
         );
-        // It was at the head of the queue from when the first packet had left.
+        // The second packet was at the head of the queue since the departure of the first one.
         assert_eq!(
             link.measured(),
             Measured {

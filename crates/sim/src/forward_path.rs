@@ -195,8 +195,8 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// Sends on a packet that is at the far end of the link of hop `hop` at `at`. It was sent by an
-    /// AQM queue, so its arrival goes through the event queue.
+    /// Forwards a packet that is at the far end of the link of hop `hop` at `at`. An AQM queue sent
+    /// the packet, so its arrival goes through the event queue.
     pub(crate) fn pass_on(
         &mut self,
         network: &mut Network,

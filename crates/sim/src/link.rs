@@ -112,7 +112,7 @@ impl NetworkLink {
         self.admit(Packet::new(key.number(), size, ecn, now, waiting))
     }
 
-    /// Offers an ACK to the AQM queue; returns its index in the slab, and the outcome. It is not
+    /// Offers an ACK to the AQM queue; returns its index in the slab, and the outcome. ACKs are not
     /// ECN-capable (RFC 3168 §6.1.4).
     pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, Admission) {
         let (account, kind) = (ack.account, ack.kind());

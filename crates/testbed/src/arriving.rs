@@ -8,7 +8,7 @@ use fullpipe_workload::{Chunk, Jobs};
 /// Highest port of the senders of arriving flows; higher ports are for the other flows.
 pub(crate) const LAST_PORT: u16 = 60_000;
 
-/// Most flows under way at once, if the system allows each end that many descriptors.
+/// Largest number of concurrent flows, if the system allows each end enough descriptors.
 const MOST_AT_ONCE: u64 = 10_000;
 
 /// Descriptors that an end needs for other purposes.

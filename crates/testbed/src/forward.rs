@@ -31,9 +31,9 @@ use crate::{Bed, device, privileges, sandbox};
 const SPIN: Span = Span::from_micros(40);
 /// Packets read from one end before the thread looks at the other.
 const BATCH: usize = 16;
-/// Time in each period for which the thread precedes all others. They get the rest, in pieces of
-/// 0.1 ms. With a fixed priority (SCHED_FIFO) the thread would have to give way for 50 ms in one
-/// piece when the kernel finds that others starve.
+/// Time in each period for which the thread precedes all others. Other threads get the rest, in
+/// pieces of 0.1 ms. With a fixed priority (SCHED_FIFO) the thread would have to give way for 50 ms
+/// in one piece when the kernel finds that others starve.
 const AWAKE: Span = Span::from_micros(900);
 const PERIOD: Span = Span::from_millis(1);
 /// Longest sleep, after which the thread checks for the end of the run.

@@ -1,7 +1,7 @@
 """Finished runs of an interrupted study, in a directory next to the final one: the same command resumes there.
 
-`DIR.unfinished` has `study.json`, which describes the study, and `runs.jsonl`, one line per finished run. It is deleted
-when `DIR` is complete.
+`DIR.unfinished` has `study.json`, which describes the study, and `runs.jsonl`, one line per
+finished run. The directory is deleted when `DIR` is complete.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ struct Sample {
 
 /// The maximum over the last `window` ticks (usually rounds), in constant space.
 ///
-/// It keeps the best sample, the best since that one, and the best since the second. The result is
-/// exact if there are samples in every quarter of the window, and never older than the window.
+/// The filter keeps the best sample, the best sample since then, and the best since the second. The
+/// result is exact if there are samples in every quarter of the window, and never older than the
+/// window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaxFilter {
     window: u64,

@@ -40,7 +40,8 @@ impl Histogram {
     pub(super) fn quantile(&self, u: f64) -> f64 {
         let total = self.below.last().copied().unwrap_or(0) as f64;
         let wanted = u * total;
-        // The first edge with that many samples below ends a bin whose count is not zero.
+        // The first edge with more than `wanted` samples below it ends a bin whose count is not
+        // zero.
         let end = self
             .below
             .partition_point(|below| (*below as f64) <= wanted)

@@ -206,7 +206,7 @@ impl Run<'_> {
         loop {
             match accept4(listener, flags) {
                 Ok(connection) => self.come(connection, flow)?,
-                // The connection was aborted before it was accepted.
+                // The peer aborted the connection before this end accepted it.
                 Err(Errno::ECONNABORTED | Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => return Ok(()),
                 Err(error) => return Err(failed("accepting a connection")(error)),

@@ -114,7 +114,7 @@ fn option<'a>(
     buffer: &'a mut [u8],
 ) -> Result<&'a [u8], Errno> {
     let mut length = buffer.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has that many, and the
+    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has this size, and the
     // length to `length`.
     let result = unsafe {
         libc::getsockopt(
@@ -154,7 +154,7 @@ pub(super) fn missed(socket: &OwnedFd) -> u64 {
     let mut statistics = [0_u32; 2];
     let mut length = size_of_val(&statistics) as libc::socklen_t;
     let place = statistics.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has that many, and
+    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has this size, and
     // the length to `length`.
     let result = unsafe {
         libc::getsockopt(

@@ -54,7 +54,7 @@ pub(super) struct Rules {
     pub margin_at_start: bool,
     /// The window gain of ProbeRTT is 1; only the cap reduces the window (Linux).
     pub probe_rtt_by_cap: bool,
-    /// Marks are too many at the threshold, not only above it (v2).
+    /// The mark rate is excessive at the threshold, not only above it (v2).
     pub ecn_threshold_included: bool,
     /// Updates `ecn_alpha` even while the connection is not eligible (v2).
     pub ecn_alpha_always: bool,

@@ -116,7 +116,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
     try:
         frame.write_parquet(plain_path(path))
-    except ComputeError as error:  # polars raises it for a full disk
+    except ComputeError as error:  # polars raises ComputeError for a full disk
         raise OSError(str(error).rpartition("IO error: ")[2]) from error
 
 

@@ -177,7 +177,7 @@ def python() -> str:
 
 
 def _find(name: str) -> tuple[ast.FunctionDef | ast.ClassDef, list[ast.ClassDef]]:
-    """The definition of a public name, and those of its base classes that are ours."""
+    """The definition of a public name, and those of its base classes that fullpipe defines."""
     known: dict[str, ast.FunctionDef | ast.ClassDef] = {}
     for file in reversed(SOURCES):
         for node in ast.parse((PACKAGE / file).read_text(encoding="utf-8")).body:

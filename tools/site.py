@@ -39,7 +39,8 @@ SECTIONS = {
 }
 # Search runs in a worker, which a browser does not start from a `file://` page without this shim.
 _SHIM = "https://unpkg.com/iframe-worker/shim"
-# Pictures above the questions of the front page, one of each group: a row on a wide screen.
+# Pictures above the questions of the front page, one of each group of scenarios. On a wide screen
+# they form a row.
 _STRIP = 4
 _FENCE = re.compile(r"^(```.*?^```)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(\]\()([^)#\s]+)([^)]*\))")
@@ -230,7 +231,7 @@ def _toml(value: object) -> str:
 
 
 def localize() -> None:
-    """Replaces the one script that would come from another server by its copy, and fails if another has appeared."""
+    """Replaces the one script from another server by a copy. Fails if a page loads another script from there."""
     for page in SITE.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         local = os.path.relpath(SITE / "assets/iframe-worker.js", page.parent)

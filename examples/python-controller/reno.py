@@ -11,7 +11,7 @@ class Reno:
     """Additive increase and multiplicative decrease, in Python."""
 
     params = {
-        "beta": fullpipe.Param(0.5, 0.1, 0.9, purpose="factor applied to the flight at a loss"),
+        "beta": fullpipe.Param(0.5, 0.1, 0.9, purpose="factor applied to inflight at a loss"),
         "abc_limit": fullpipe.Param(
             2.0, 1.0, 100.0, unit="segments", purpose="limit of the growth per ACK in slow start"
         ),

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a type checker would accept any attribute
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any attribute
 
     def __getattr__(name: str) -> object:
         if name == "sweep":

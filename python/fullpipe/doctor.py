@@ -1,6 +1,6 @@
 """`fullpipe doctor`: the runners that work on this machine, and the step that fixes each problem.
 
-It changes nothing, and needs no root.
+The command changes nothing, and needs no root.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _clock() -> Finding:
 
 
 def _timers() -> Finding:
-    """Measures how late sleeps end, since events of real-time runners are late by as much."""
+    """Measures the lateness of sleeps, by which events of real-time runners are late."""
     hz = _hz()
     about = f"HZ {hz}, " if hz else ""
     if time.clock_getres(time.CLOCK_MONOTONIC) > 1e-6:

@@ -45,7 +45,7 @@ def refusal(
 
 
 class Stopped(SystemExit):
-    """A signal asked the command to end. No `except Exception` catches it, and every context cleans up."""
+    """A signal ended the command. No `except Exception` catches it, and every context cleans up."""
 
     code: int
 
@@ -90,7 +90,7 @@ def stoppable(
 def heed_signals() -> None:
     """Lets SIGTERM and SIGHUP end the command cleanly, and SIGPIPE silently."""
     for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # not every system has each
+        number = getattr(signal, name, None)  # not every system has each signal
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
     if hasattr(signal, "SIGPIPE"):
@@ -109,7 +109,7 @@ def printing() -> Iterator[None]:
         try:
             yield
         finally:
-            if sys.stdout is not None:  # None if the shell has closed it
+            if sys.stdout is not None:  # None if the shell has closed standard output
                 sys.stdout.flush()
     except OSError as error:
         # Otherwise Python would try to write the rest again at exit.

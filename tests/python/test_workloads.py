@@ -134,6 +134,6 @@ def test_other_runners_refuse_it_by_its_key(tmp_path: Path) -> None:
     scenario = fullpipe.load(_scenario(tmp_path, _seen()))
     with pytest.raises(
         fullpipe.ScenarioError,
-        match=r"workload\.0\.cc = \"cubic\": --on uml does not support flows that arrive",
+        match=r"workload\.0\.cc = \"cubic\": --on uml does not support workloads",
     ):
         _core.agent_plan(scenario, "off", "10.0.0.2", 5001, "uml")

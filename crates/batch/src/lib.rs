@@ -4,9 +4,10 @@
 //! shards of [rows](Column) in order of the numbers. Two kinds of work are here: the points of a
 //! [`sweep`], and the paths of a [`population`].
 //!
-//! All threads work on one shard, run by run, so none waits for another at its end. After a second
-//! the shard is cut and handed over. The cut depends on the machine, the rows do not. Rows come
-//! from the metrics as they are serialized: a new metric is a new column, with no list to extend.
+//! All threads work on one shard, run by run, so that no thread waits for another at its end. After
+//! a second the pool ends the shard and hands it over. The length of a shard depends on the
+//! machine, the rows do not. Rows are made from the serialized metrics: a new metric becomes a new
+//! column, with no list to extend.
 
 mod pool;
 pub mod population;

@@ -23,14 +23,14 @@ pub trait Work: Debug + Send + Sync + 'static {
     type Outcome: Debug + Send;
 
     /// Makes one run to its end; returns its result and the number of packets that it moved.
-    /// Returns `None` if `stop` is set meanwhile, which must be checked about every ten
-    /// milliseconds.
+    /// Returns `None` if `stop` is set during the run. An implementation must check `stop` about
+    /// every ten milliseconds.
     fn run(&self, run: u64, stop: &AtomicBool) -> Option<(Self::Outcome, u64)>;
 
-    /// The rows of runs, in the order of their numbers.
+    /// Returns the rows of runs, in the order of their numbers.
     fn columns(&self, runs: impl Iterator<Item = (u64, Self::Outcome)>) -> Vec<Column>;
 
-    /// Point and seed of a run, by its number.
+    /// Returns the point and seed of a run, by its number.
     fn place(&self, run: u64) -> (usize, u64);
 }
 
@@ -54,7 +54,7 @@ pub struct Panicked {
     pub payload: Box<dyn Any + Send>,
 }
 
-/// Threads at work. They stop when this is dropped.
+/// Threads at work. They stop when the pool is dropped.
 #[derive(Debug)]
 pub struct Running {
     progress: Arc<Progress>,
@@ -134,7 +134,7 @@ impl Running {
     /// Waits for the next shard, for at most `patience`: returns `None` after that time or, with
     /// `true`, when all runs are done.
     ///
-    /// # Errors If a run panicked: an invariant is broken, ours or that of a user's algorithm.
+    /// # Errors If a run panicked: fullpipe or a user's algorithm broke an invariant.
     pub fn next(&self, patience: Duration) -> Result<(Option<Finished>, bool), Panicked> {
         let finished = locked(&self.finished).recv_timeout(patience);
         match finished {
@@ -145,12 +145,12 @@ impl Running {
         }
     }
 
-    /// Number of finished runs.
+    /// Returns the number of finished runs.
     pub fn runs(&self) -> u64 {
         self.progress.runs.load(Ordering::Relaxed)
     }
 
-    /// Number of data packets moved so far.
+    /// Returns the number of data packets moved so far.
     pub fn packets(&self) -> u64 {
         self.progress.packets.load(Ordering::Relaxed)
     }

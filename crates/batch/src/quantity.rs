@@ -51,8 +51,8 @@ pub fn quantity(text: &str) -> Option<Quantity> {
 }
 
 impl Quantity {
-    /// The text for a scenario, with six significant digits, in whole base units where the unit has
-    /// no smaller ones.
+    /// Returns the text for a scenario, with six significant digits, in whole base units where the
+    /// unit has no smaller ones.
     pub fn written(self) -> String {
         let Quantity { value, unit } = self;
         match unit {
@@ -65,7 +65,7 @@ impl Quantity {
     }
 }
 
-/// The nearest number with six significant digits.
+/// Returns the nearest number with six significant digits.
 fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().expect("a float's own text")
 }

@@ -41,8 +41,8 @@ pub(crate) struct Rows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotMetrics;
 
-/// Rows of runs that were made elsewhere, or saved. Each item is a point and the serialized metrics
-/// of one of its runs.
+/// Returns the rows of runs that were made elsewhere, or saved. Each item is a point and the
+/// serialized metrics of one of its runs.
 ///
 /// # Errors If an item is not a run's metrics.
 pub fn rows(runs: impl IntoIterator<Item = (usize, Json)>) -> Result<Vec<Column>, NotMetrics> {
@@ -124,7 +124,7 @@ impl Rows {
         self.rows += 1;
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub(crate) fn columns(self) -> Vec<Column> {
         let rows = self.rows;
         let columns = self.columns.into_iter().map(|(name, mut cells)| {
@@ -138,7 +138,8 @@ impl Rows {
     }
 }
 
-/// Words if any cell is a word; measures if any cell is missing or a fraction; otherwise counts.
+/// Returns words if any cell is a word; measures if any cell is missing or a fraction; otherwise
+/// counts.
 fn values(cells: Vec<Cell>) -> Values {
     if cells.iter().all(|cell| matches!(cell, Cell::Count(_))) {
         return Values::Counts(
@@ -172,7 +173,7 @@ fn values(cells: Vec<Cell>) -> Values {
     Values::Words { codes, labels }
 }
 
-/// A flow or a link: its name, and its metrics.
+/// Returns the name and the metrics of a flow or a link.
 fn named(metrics: Json) -> Result<(String, Json), NotMetrics> {
     let Json::Object(mut metrics) = metrics else {
         return Err(NotMetrics);
@@ -183,8 +184,8 @@ fn named(metrics: Json) -> Result<(String, Json), NotMetrics> {
     Ok((name, Json::Object(metrics)))
 }
 
-/// The numbers and words in `value`, each with its path below `at`. Of lists, only those of decades
-/// are included, with the start of each decade in the path.
+/// Returns the numbers and words in `value`, each with its path below `at`. Of lists, only those of
+/// decades are included, with the start of each decade in the path.
 fn cells(at: &str, value: Json) -> Vec<(String, Cell)> {
     let join = |name: String| {
         if at.is_empty() {

@@ -12,7 +12,7 @@
 //! (BBR) the controller does.
 //!
 //! A CE mark begins an episode like a loss, at most once per round trip and not during another
-//! episode. It ends with the first ACK of a segment sent after it.
+//! episode. The episode ends with the first ACK of a segment sent after it began.
 //!
 //! A timer calls `on_lost` and `on_recovery` (`Enter` or `Timeout`) without an ACK. The transport
 //! then transmits, with one `on_sent` per packet.
@@ -44,7 +44,7 @@ pub trait Controller: Debug + Send {
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         let _ = (cx, packet);
     }
-    /// A packet was declared lost; this may come from a timer, without an ACK.
+    /// The transport declared a packet lost, after an ACK or when a timer fired.
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost);
     /// An ACK newly acknowledged data; called after loss detection.
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack);

@@ -221,18 +221,18 @@ impl Param {
         }
     }
 
-    /// A number within `range`.
+    /// Declares a number within `range`.
     pub const fn number(default: f64, range: RangeInclusive<f64>) -> Param {
         let (min, max) = (*range.start(), *range.end());
         Param::of(Domain::Number { default, min, max })
     }
 
-    /// A flag, true or false.
+    /// Declares a flag, true or false.
     pub const fn flag(default: bool) -> Param {
         Param::of(Domain::Flag { default })
     }
 
-    /// One of `words`; the first is the default.
+    /// Declares one of `words`; the first is the default.
     pub const fn choice(words: &'static [&'static str]) -> Param {
         Param::of(Domain::Choice(words))
     }
@@ -287,7 +287,7 @@ impl Param {
 
 /// Constructors of a column, which gets its name in `fields!`.
 impl Field {
-    /// A number in `unit`, which may be empty.
+    /// Declares a number in `unit`, which may be empty.
     pub const fn value(unit: &'static str, purpose: &'static str) -> Field {
         Field {
             name: "",
@@ -297,7 +297,7 @@ impl Field {
         }
     }
 
-    /// A state: the values 0, 1, 2… stand for `labels`.
+    /// Declares a state: the values 0, 1, 2… stand for `labels`.
     pub const fn state(labels: &'static [&'static str], purpose: &'static str) -> Field {
         Field {
             name: "",
@@ -307,7 +307,7 @@ impl Field {
         }
     }
 
-    /// A condition that is true or false.
+    /// Declares a condition that is true or false.
     pub const fn yes_no(purpose: &'static str) -> Field {
         Field::state(&["no", "yes"], purpose)
     }

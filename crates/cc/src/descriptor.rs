@@ -85,7 +85,7 @@ pub enum Default {
 }
 
 impl<Build> Descriptor<Build> {
-    /// The profile in force if none is given; empty without profiles.
+    /// Returns the profile in force if none is given; empty without profiles.
     pub fn usual_profile(&self) -> &'static str {
         match self
             .params
@@ -133,7 +133,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Whether the parameter accepts `value`.
+    /// Returns whether the parameter accepts `value`.
     fn has(&self, value: &ParamValue) -> bool {
         match (self, value) {
             (Domain::Number { min, max, .. }, ParamValue::Number(n)) => (min..=max).contains(&n),
@@ -152,7 +152,7 @@ impl Domain {
         }
     }
 
-    /// The default value.
+    /// Returns the default value.
     pub fn default(&self) -> ParamValue {
         match *self {
             Domain::Number { default, .. } => ParamValue::Number(default),
@@ -223,12 +223,12 @@ impl Signals {
         "timestamps",
     ];
 
-    /// The union of both sets.
+    /// Returns the union of both sets.
     pub const fn and(self, other: Signals) -> Signals {
         Signals(self.0 | other.0)
     }
 
-    /// Names of the signals in `self` that are not in `provided`.
+    /// Returns the names of the signals in `self` that are not in `provided`.
     pub fn missing_from(self, provided: Signals) -> Vec<&'static str> {
         let lack = self.0 & !provided.0;
         Self::NAMES
@@ -328,7 +328,7 @@ impl Config {
             .expect("no parameter is given, so none is rejected")
     }
 
-    /// The values, to be read in the order of the descriptor.
+    /// Returns the values, to be read in the order of the descriptor.
     pub fn values(&self) -> Values<'_> {
         Values {
             params: &self.params,
@@ -336,7 +336,7 @@ impl Config {
         }
     }
 
-    /// All parameters with their values, sorted by name.
+    /// Returns all parameters with their values, sorted by name.
     pub fn params(&self) -> impl Iterator<Item = (&'static str, &ParamValue)> {
         let mut params: Vec<_> = self
             .params

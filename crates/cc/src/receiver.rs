@@ -20,8 +20,8 @@ pub trait WindowController: Debug + Send {
     /// more than its buffer, and no less than a segment.
     fn window(&self) -> Bytes;
 
-    /// Granularity of the timestamps with which arrivals are matched: a tick of the receiver's
-    /// clock (RFC 7323 §5.4).
+    /// Returns the granularity of the timestamps with which arrivals are matched: a tick of the
+    /// receiver's clock (RFC 7323 §5.4).
     fn tick(&self) -> Span {
         Span::from_millis(1)
     }

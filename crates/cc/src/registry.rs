@@ -147,17 +147,17 @@ impl Registry {
         self.windows().find(|known| known.name == name)
     }
 
-    /// All algorithms of the sender, sorted by name.
+    /// Returns all algorithms of the sender, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &'static Descriptor> {
         self.senders.iter().copied()
     }
 
-    /// All algorithms of the receiver, sorted by name.
+    /// Returns all algorithms of the receiver, sorted by name.
     pub fn windows(&self) -> impl Iterator<Item = &'static WindowDescriptor> {
         self.windows.iter().copied()
     }
 
-    /// The names of all algorithms, sorted.
+    /// Returns the names of all algorithms, sorted.
     pub fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = self
             .iter()

@@ -14,7 +14,7 @@ pub struct Case {
     pub section: &'static str,
     /// Title of the section.
     pub title: &'static str,
-    /// Our additions where the draft leaves something open or contradicts itself; otherwise empty.
+    /// Additions of fullpipe where the draft is incomplete or contradicts itself; otherwise empty.
     pub note: &'static str,
     /// The scenarios of the case, usually one.
     pub scenes: &'static [Scene],
@@ -69,8 +69,8 @@ pub struct Condition {
     /// Source of the bounds: the draft's words, or the reason for a number that the draft leaves
     /// open.
     pub because: &'static str,
-    /// Reported without a judgment, because the draft contradicts itself here; `because` says
-    /// where.
+    /// Whether the condition is reported without a judgment, because the draft contradicts itself
+    /// here; `because` says where.
     pub report: bool,
     /// The measurement.
     pub measure: fn(&Flow<'_>) -> Measured,
@@ -91,7 +91,7 @@ impl Scene {
 }
 
 impl Step {
-    /// A step that changes nothing.
+    /// Creates a step that changes nothing.
     pub(crate) const fn enters(enters: &'static str) -> Step {
         Step {
             enters,
@@ -123,7 +123,7 @@ impl Case {
         })
     }
 
-    /// File name for the case, or for one of its scenes: `A.07-startup`.
+    /// Returns the file name for the case, or for one of its scenes: `A.07-startup`.
     pub fn file_name(&self, scene: &Scene) -> String {
         let (letter, number) = self
             .section
@@ -163,17 +163,17 @@ impl Condition {
     }
 }
 
-/// A lower bound.
+/// Returns a lower bound.
 pub(crate) const fn at_least(least: f64) -> (f64, f64) {
     (least, f64::INFINITY)
 }
 
-/// An upper bound.
+/// Returns an upper bound.
 pub(crate) const fn at_most(most: f64) -> (f64, f64) {
     (f64::NEG_INFINITY, most)
 }
 
-/// An exact value, with a tolerance for the trace's seven digits.
+/// Returns an exact value, with a tolerance for the trace's seven digits.
 pub(crate) const fn exactly(value: f64) -> (f64, f64) {
     (value - 1e-6, value + 1e-6)
 }

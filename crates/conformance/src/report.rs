@@ -19,7 +19,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word for the verdict in tables.
+    /// Returns the word for the verdict in tables.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Met => "met",
@@ -130,12 +130,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether no condition is missed and at least one is met.
+    /// Returns whether no condition is missed and at least one is met.
     pub fn is_met(&self) -> bool {
         self.count(Verdict::Missed) == 0 && self.count(Verdict::Met) > 0
     }
 
-    /// Number of cases with this verdict.
+    /// Returns the number of cases with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.outcomes
             .iter()

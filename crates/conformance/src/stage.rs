@@ -89,7 +89,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Name of the algorithm, and its given parameters.
+    /// Returns the name of the algorithm, and its given parameters.
     pub fn title(&self) -> String {
         let params: Vec<String> = self
             .params
@@ -102,7 +102,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The scenario of a scene, with the steps at the known times.
+    /// Returns the scenario of a scene, with the steps at the known times.
     fn scenario(&self, case: &Case, scene: &Scene, times: &[Span]) -> String {
         let params: Vec<String> = self
             .params

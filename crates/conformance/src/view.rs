@@ -83,17 +83,17 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Time of step `index`, in seconds.
+    /// Returns the time of step `index`, in seconds.
     pub fn step(&self, index: usize) -> f64 {
         self.steps[index]
     }
 
-    /// End of the run, in seconds.
+    /// Returns the end of the run, in seconds.
     pub fn end(&self) -> f64 {
         self.scenario.duration.as_secs_f64()
     }
 
-    /// Metrics of the run.
+    /// Returns the metrics of the run.
     pub fn summary(&self) -> &Summary {
         self.summary
     }
@@ -140,12 +140,12 @@ impl<'a> Flow<'a> {
             .ok_or_else(|| Why::Never(format!("nothing was acknowledged before {time:.3} s")))
     }
 
-    /// Time of a row, in seconds.
+    /// Returns the time of a row, in seconds.
     pub fn time(&self, row: usize) -> f64 {
         self.times[row]
     }
 
-    /// Value of a trace field after the ACK at `time`.
+    /// Returns the value of a trace field after the ACK at `time`.
     pub fn own_at(&self, name: &str, time: f64) -> Measured {
         Ok(self.own(name)?[self.row(time)?])
     }
@@ -163,7 +163,8 @@ impl<'a> Flow<'a> {
             .filter(move |change| change.to.starts_with(state) && change.at >= since - 1e-12))
     }
 
-    /// Counts the changes from a state with the first name to one with the second, from `since` on.
+    /// Counts the transitions, at `since` or later, from states whose names begin with `from` to
+    /// states whose names begin with `to`.
     pub fn count(&self, from: &str, to: &str, since: f64) -> Measured {
         has_state(self.descriptor, from)?;
         Ok(self
@@ -213,7 +214,7 @@ impl<'a> Flow<'a> {
         Ok((stay, exit))
     }
 
-    /// The estimated BDP at a row, in bytes: bandwidth times minimum RTT.
+    /// Returns the estimated BDP at a row, in bytes: bandwidth times minimum RTT.
     pub fn bdp(&self, row: usize) -> Measured {
         let short = self.own("bw_shortterm").map_or(0.0, |bw| bw[row]);
         let bw = self.own("max_bw")?[row];
@@ -221,7 +222,7 @@ impl<'a> Flow<'a> {
         Ok(bw * self.own("min_rtt")?[row] / 8.0)
     }
 
-    /// Rate at which data was acknowledged from `from` to `to`, in bit/s.
+    /// Returns the rate at which data was acknowledged from `from` to `to`, in bit/s.
     pub fn rate(&self, from: f64, to: f64) -> Measured {
         let rows = self.rows(from, to)?;
         let delivered = self.common("delivered");
@@ -230,14 +231,15 @@ impl<'a> Flow<'a> {
             / (self.times[last] - self.times[first]).max(1e-9))
     }
 
-    /// Data lost from `from` to `to`, in bytes.
+    /// Returns the data lost from `from` to `to`, in bytes.
     pub fn lost(&self, from: f64, to: f64) -> Measured {
         let (first, last) = (self.row_before(from)?, self.rows(from, to)?.end - 1);
         let lost = self.common("lost");
         Ok(lost[last] - lost[first])
     }
 
-    /// Share of the rows from `from` to `to` at which `limit` kept the sender from sending.
+    /// Returns the share of the rows from `from` to `to` at which `limit` kept the sender from
+    /// sending.
     pub fn limited(&self, limit: &str, from: f64, to: f64) -> Measured {
         let Some(Data::Label { codes, labels }) = find(self.flows, "limited_by") else {
             unreachable!("labels")

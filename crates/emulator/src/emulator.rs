@@ -44,7 +44,7 @@ enum EventKind {
     Delivery,
 }
 
-/// The whole run of a scenario from `measure_from` on, for [`Emulator::new`].
+/// Returns the whole run of a scenario from `measure_from` on, for [`Emulator::new`].
 pub fn whole(scenario: &Scenario) -> MeasuredTime {
     MeasuredTime::of_run(scenario.measure_from, scenario.duration)
 }
@@ -63,7 +63,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
 }
 
 impl<P: Clone> Emulator<P> {
-    /// An idle path, whose metrics cover `window`.
+    /// Creates an idle path, whose metrics cover `window`.
     pub fn new(scenario: &Scenario, window: MeasuredTime) -> Emulator<P> {
         let paths = |flow| {
             [Direction::Forward, Direction::Reverse]
@@ -83,7 +83,7 @@ impl<P: Clone> Emulator<P> {
         }
     }
 
-    /// Time of the next event, if no packet arrives before.
+    /// Returns the time of the next event, if no packet arrives before.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
         self.events.peek().map(|Reverse(event)| event.at)
@@ -225,19 +225,19 @@ impl<P: Clone> Emulator<P> {
         self.scheduled += 1;
     }
 
-    /// Packets and bytes that wait in a link at `now`, and the waiting time of the packet that left
-    /// last.
+    /// Returns the numbers of packets and bytes that wait in a link at `now`, and the waiting time
+    /// of the packet that left last.
     pub fn backlog(&mut self, link: usize, now: Time) -> (u64, Bytes, Span) {
         self.links[link].backlog(now)
     }
 
-    /// Number of packets in transit.
+    /// Returns the number of packets in transit.
     pub fn in_flight(&self) -> usize {
         self.slab.len()
     }
 
-    /// Metrics of the links until `end`, which is the end of the window, or earlier if the window
-    /// was left open.
+    /// Returns the metrics of the links until `end`, which is the end of the window, or earlier if
+    /// the window was left open.
     pub fn summaries(&self, end: Time) -> Vec<LinkSummary> {
         let window = MeasuredTime {
             from: self.window.from,

@@ -184,12 +184,13 @@ impl EmulatedLink {
         self.link.duplicate(now, kind);
     }
 
-    /// Packets and bytes that wait, and the waiting time of the packet that left last.
+    /// Returns the numbers of packets and bytes that wait, and the waiting time of the packet that
+    /// left last.
     pub(crate) fn backlog(&mut self, now: Time) -> (u64, Bytes, Span) {
         self.link.backlog(now)
     }
 
-    /// Metrics of the link within `window`.
+    /// Returns the metrics of the link within `window`.
     pub(crate) fn summary(&self, window: MeasuredTime) -> LinkSummary {
         self.link.summary(window)
     }

@@ -34,8 +34,8 @@ pub struct EmulatedPacket<P> {
 }
 
 impl<P> EmulatedPacket<P> {
-    /// A packet that is not ECN-capable, with a key that depends on flow and direction: in flow
-    /// queues, data and ACKs are separate flows, as in the simulator.
+    /// Creates a packet that is not ECN-capable, with a key that depends on flow and direction: in
+    /// flow queues, data and ACKs are separate flows, as in the simulator.
     pub fn new(
         flow: u32,
         direction: Direction,

@@ -3,10 +3,10 @@
 //!
 //! Three types carry an experiment:
 //!
-//! - [`Scenario`] describes it: path, queues, impairments, flows. It is parsed from TOML and valid
-//!   throughout.
-//! - [`Simulation`] runs it, to the end or step by step. The same scenario and seed give the same
-//!   result to the bit.
+//! - [`Scenario`] describes an experiment: path, queues, impairments, flows. A scenario is parsed
+//!   from TOML and valid throughout.
+//! - [`Simulation`] runs a scenario, to the end or step by step. The same scenario and seed give
+//!   the same result to the bit.
 //! - [`Run`] is the result: [`Summary`] has the metrics, [`Trace`] the columns over time.
 //!
 //! # Run a scenario

@@ -92,8 +92,8 @@ impl Input {
         piece.map(|piece| Some(piece).filter(|piece| !piece.is_empty()))
     }
 
-    /// Returns how many bytes of the file have been read, before decompression: several pieces more
-    /// than have been taken.
+    /// Returns the number of bytes read from the file, before decompression. The reader is several
+    /// pieces ahead of the consumer.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
@@ -193,8 +193,8 @@ impl<R: BufRead> Read for Zstd<R> {
                 let some = BlockDecodingStrategy::UptoBytes(PIECE);
                 if let Err(error) = self.decoder.decode_blocks(&mut self.rest, some) {
                     self.damage = Some(damaged(error));
-                    // Until the frame ends, the decoder retains a window of several MB that later
-                    // blocks may refer to. So the frame is ended.
+                    // The decoder retains a window of several MB, to which later blocks may refer,
+                    // until the frame ends. So end the frame.
                     self.decoder
                         .decode_blocks(&END[..], BlockDecodingStrategy::All)
                         .map_err(damaged)?;

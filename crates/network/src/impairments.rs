@@ -26,7 +26,7 @@ pub enum Outcome {
 }
 
 impl Impairments {
-    /// The impairments of a path; `None` if there are never any.
+    /// Returns the impairments of a path; `None` if there are never any.
     pub fn new(
         losses: Box<[Option<Losses>]>,
         duplicator: Option<Duplicator>,

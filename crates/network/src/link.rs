@@ -11,8 +11,8 @@ pub enum PacketKind {
     Data,
     /// A pure ACK.
     Ack,
-    /// Neither: a packet that opens or closes a connection. It takes time and queue space but is
-    /// not counted.
+    /// Neither: a packet that opens or closes a connection. Such a packet takes time and queue
+    /// space but is not counted.
     Other,
 }
 
@@ -29,7 +29,7 @@ pub enum DropCause {
 
 /// A packet as a queue holds it.
 pub trait Counted: Copy {
-    /// Kind of packet for the counters.
+    /// Returns the kind of packet for the counters.
     fn kind(&self) -> PacketKind;
 }
 
@@ -50,7 +50,7 @@ pub enum Admission {
     /// The queue holds the packet, and the link can [send](MeteredLink::send) at once.
     Ready,
     /// The queue holds the packet or has dropped it. The caller must call the link to send at the
-    /// given time; with `None` it already has to, or nothing waits.
+    /// given time. With `None`, an earlier call is already due, or no packet waits.
     Queued(Option<Time>),
 }
 
@@ -69,8 +69,8 @@ pub struct MeteredLink<P> {
 }
 
 impl<P: Counted> MeteredLink<P> {
-    /// An idle link on a path of `rtt`, with packets at the far end `propagation` after their last
-    /// bit was sent.
+    /// Creates an idle link on a path of `rtt`, with packets at the far end `propagation` after
+    /// their last bit was sent.
     pub fn new(
         name: String,
         link: AnyLink<P>,
@@ -81,7 +81,7 @@ impl<P: Counted> MeteredLink<P> {
         MeteredLink {
             name,
             link,
-            // The time in which it could have sent is known only at the end.
+            // The time in which the link could have sent is known only at the end of the run.
             meter: LinkMeter::new(window, Span::ZERO, rtt),
             propagation,
             armed: false,
@@ -91,13 +91,13 @@ impl<P: Counted> MeteredLink<P> {
         }
     }
 
-    /// Whether it has an AQM queue, to which packets are [offered](MeteredLink::offer).
+    /// Returns whether it has an AQM queue, to which packets are [offered](MeteredLink::offer).
     #[inline]
     pub fn is_managed(&self) -> bool {
         matches!(self.link, AnyLink::Managed(_))
     }
 
-    /// Time at which the last bit left of a packet that is at the far end at `at`.
+    /// Returns the time at which the last bit left of a packet that is at the far end at `at`.
     pub fn left_at(&self, at: Time) -> Time {
         at - self.propagation
     }
@@ -259,7 +259,8 @@ impl<P: Counted> MeteredLink<P> {
         Some((packet, departure))
     }
 
-    /// Time at which the caller must call `send` again after it has called it, if packets wait.
+    /// Returns the time at which the caller must call `send` again after it has called it, if
+    /// packets wait.
     #[inline]
     pub fn call_again_at(&mut self) -> Option<Time> {
         let AnyLink::Managed(link) = &self.link else {
@@ -297,7 +298,8 @@ impl<P: Counted> MeteredLink<P> {
         self.meter.stop();
     }
 
-    /// Packets and bytes that wait, and the waiting time of the packet that left last.
+    /// Returns the numbers of packets and bytes that wait, and the waiting time of the packet that
+    /// left last.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes, Span) {
         let (packets, bytes) = self.link.backlog(now);
         let sojourn = if packets == 0 {
@@ -308,17 +310,18 @@ impl<P: Counted> MeteredLink<P> {
         (packets, bytes, sojourn)
     }
 
-    /// Data packets dropped by queue or policer, and those marked by the queue, over the whole run.
+    /// Returns the number of data packets dropped by queue or policer, and those marked by the
+    /// queue, over the whole run.
     pub fn drops_and_marks(&self) -> (u64, u64) {
         (self.drops, self.marks)
     }
 
-    /// Data packets that left, over the whole run.
+    /// Returns the number of data packets that left, over the whole run.
     pub fn packets(&self) -> u64 {
         self.meter.packets()
     }
 
-    /// Metrics of the link within `window`.
+    /// Returns the metrics of the link within `window`.
     pub fn summary(&self, window: MeasuredTime) -> LinkSummary {
         let offered = self.link.offered(window.from, window.to);
         LinkSummary::new(self.name.clone(), &self.meter.clone().with_offered(offered))

@@ -37,24 +37,24 @@ impl<T> Slab<T> {
             .expect("a packet is removed once")
     }
 
-    /// The item at `place`.
+    /// Returns the item at `place`.
     ///
     /// # Panics If there is no item.
     pub fn at(&mut self, place: u32) -> &mut T {
         self.get(place).expect("a packet that waits")
     }
 
-    /// The item at `place`, if there is one.
+    /// Returns the item at `place`, if there is one.
     pub fn get(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// Whether there are no items.
+    /// Returns whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -16,7 +16,7 @@ pub enum AnyLink<P> {
 }
 
 impl<P: Copy> AnyLink<P> {
-    /// Packets and bytes waiting at `now`, excluding the packet being sent.
+    /// Returns the numbers of packets and bytes waiting at `now`, excluding the packet being sent.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
         match self {
             AnyLink::Constant(link) => link.backlog(now),
@@ -25,7 +25,7 @@ impl<P: Copy> AnyLink<P> {
         }
     }
 
-    /// Time from `from` to `to` during which the link could have sent.
+    /// Returns the time from `from` to `to` during which the link could have sent.
     pub fn offered(&self, from: Time, to: Time) -> Span {
         match self {
             AnyLink::Constant(_) => to - from,

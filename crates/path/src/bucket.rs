@@ -16,7 +16,7 @@ pub(crate) struct Bucket {
 pub(crate) const BYTE: u128 = 8_000_000_000;
 
 impl Bucket {
-    /// A full bucket.
+    /// Creates a full bucket.
     pub(crate) fn full(rate: Rate, burst: Bytes) -> Bucket {
         let burst = u128::from(burst.get()) * BYTE;
         Bucket {
@@ -44,8 +44,8 @@ impl Bucket {
         pays
     }
 
-    /// First nanosecond at which the bucket holds the tokens for a packet of `size`, which is at
-    /// most the burst.
+    /// Returns the first nanosecond at which the bucket holds the tokens for a packet of `size`,
+    /// which is at most the burst.
     pub(crate) fn holds_at(&self, size: Bytes) -> Time {
         let lacking = price(size).saturating_sub(self.tokens);
         let ns = lacking.div_ceil(u128::from(self.rate));

@@ -35,12 +35,13 @@ pub struct Varying {
 }
 
 impl DelayLine {
-    /// A line with this delay and jitter; only random jitter draws from `rng`.
+    /// Creates a line with this delay and jitter; only random jitter draws from `rng`.
     pub fn new(delay: impl Into<Delay>, jitter: Timeline<Jitter>, rng: Rng) -> DelayLine {
         DelayLine::suspended(delay, jitter, OutageSchedule::default(), rng)
     }
 
-    /// A line with outages as well: a packet that departs during one enters the line at its end.
+    /// Creates a line with outages as well: a packet that departs during one enters the line at its
+    /// end.
     pub fn suspended(
         delay: impl Into<Delay>,
         jitter: Timeline<Jitter>,

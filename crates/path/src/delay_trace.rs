@@ -40,13 +40,13 @@ pub struct DelayTrace {
 }
 
 impl DelayTrace {
-    /// The longest delay.
+    /// Returns the longest delay.
     pub fn longest(&self) -> Span {
         let delays = self.steps.iter().map(|(_, delay)| *delay);
         delays.max().unwrap_or(Span::ZERO)
     }
 
-    /// The delay at `now`, and the times from which and until which it holds.
+    /// Returns the delay at `now`, and the start and end of the time for which the delay holds.
     fn step(&self, now: Time) -> (Span, Time, Time) {
         let start = match self.every {
             None => Time::ZERO,
@@ -92,7 +92,7 @@ impl From<Timeline<Span>> for Delay {
 }
 
 impl Delay {
-    /// A delay of the trace plus `more`.
+    /// Creates a delay of the trace plus `more`.
     pub fn of_trace(trace: DelayTrace, more: Span) -> Delay {
         let (delay, from, until) = trace.step(Time::ZERO);
         Delay::Trace(Follower {
@@ -104,7 +104,7 @@ impl Delay {
         })
     }
 
-    /// The delay, if it never changes.
+    /// Returns the delay, if it never changes.
     pub(crate) fn constant(&self) -> Option<&Span> {
         match self {
             Delay::Timeline(timeline) => timeline.constant(),
@@ -112,7 +112,7 @@ impl Delay {
         }
     }
 
-    /// The delay at `now`, which must not decrease from call to call.
+    /// Returns the delay at `now`, which must not decrease from call to call.
     #[inline]
     pub(crate) fn at(&mut self, now: Time) -> Span {
         match self {

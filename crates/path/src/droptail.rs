@@ -14,14 +14,14 @@ pub enum Limit {
 }
 
 impl Default for Limit {
-    /// No room at all.
+    /// Creates a limit that no packet fits.
     fn default() -> Limit {
         Limit::Packets(0)
     }
 }
 
 impl Limit {
-    /// Whether a packet of `size` may wait in addition to `packets` and `bytes`.
+    /// Returns whether a packet of `size` may wait in addition to `packets` and `bytes`.
     #[inline]
     pub(crate) fn has_room(self, packets: u64, bytes: Bytes, size: Bytes) -> bool {
         match self {
@@ -30,7 +30,7 @@ impl Limit {
         }
     }
 
-    /// Whether `packets` or `bytes` exceed the limit.
+    /// Returns whether `packets` or `bytes` exceed the limit.
     #[inline]
     pub(crate) fn is_passed(self, packets: u64, bytes: Bytes) -> bool {
         match self {
@@ -39,7 +39,8 @@ impl Limit {
         }
     }
 
-    /// The limit less a packet of `size` that waits outside the queue; unchanged for size zero.
+    /// Returns the limit less a packet of `size` that waits outside the queue; unchanged for size
+    /// zero.
     pub(crate) fn without(self, size: Bytes) -> Limit {
         match self {
             Limit::Packets(most) => {
@@ -49,7 +50,7 @@ impl Limit {
         }
     }
 
-    /// The limit in bytes, if all packets have the size `packet`.
+    /// Returns the limit in bytes, if all packets have the size `packet`.
     pub fn bytes(self, packet: Bytes) -> Bytes {
         match self {
             Limit::Packets(packets) => packet * packets,
@@ -67,7 +68,7 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(limit: Limit) -> DropTail {
         DropTail {
             limit,
@@ -93,7 +94,7 @@ impl DropTail {
         }
     }
 
-    /// Whether one more packet of `size` may wait.
+    /// Returns whether one more packet of `size` may wait.
     #[inline]
     pub(crate) fn has_room(&self, size: Bytes) -> bool {
         self.limit
@@ -107,7 +108,7 @@ impl DropTail {
         self.waiting.push_back((start, size.get() as u32));
     }
 
-    /// Packets and bytes that wait.
+    /// Returns the numbers of packets and bytes that wait.
     pub(crate) fn backlog(&self) -> (u64, Bytes) {
         (self.waiting.len() as u64, self.bytes)
     }

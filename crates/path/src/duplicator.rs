@@ -30,8 +30,8 @@ impl Duplicator {
         Losses::new(p.map(Loss::Random), rng).map(Duplicator)
     }
 
-    /// Whether a packet that arrives at `now` is duplicated. `now` must not decrease from call to
-    /// call.
+    /// Returns whether a packet that arrives at `now` is duplicated. `now` must not decrease from
+    /// call to call.
     pub fn doubles(&mut self, now: Time) -> bool {
         self.0.takes(now, true)
     }

@@ -14,8 +14,8 @@ pub struct Impairment {
     pub named: bool,
     /// Purpose, in one sentence.
     pub purpose: &'static str,
-    /// Parts written after the name. An argument without a name of its own comes first, the others
-    /// in any order.
+    /// Parts written after the name. An argument without a name precedes the others, which may have
+    /// any order.
     pub arguments: &'static [Argument],
     /// An example of its text.
     pub example: &'static str,
@@ -82,7 +82,7 @@ pub struct Described {
 }
 
 impl Unit {
-    /// The unit's name, short name and pattern.
+    /// Returns the unit's name, short name and pattern.
     pub fn described(self) -> Described {
         const TIME: &str = "[0-9.]+ *(ns|us|µs|ms|s|min)";
         const RATE: &str = "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])";
@@ -120,14 +120,14 @@ impl Unit {
         }
     }
 
-    /// The unit's name.
+    /// Returns the unit's name.
     pub fn name(self) -> &'static str {
         self.described().name
     }
 }
 
 impl Argument {
-    /// A required argument that comes first, without its name.
+    /// Declares a required argument without a name, which precedes all others.
     pub(crate) const fn first(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {
         Argument {
             name,
@@ -138,7 +138,7 @@ impl Argument {
         }
     }
 
-    /// A required argument behind its name.
+    /// Declares a required argument behind its name.
     pub(crate) const fn needed(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {
         Argument {
             name,
@@ -149,7 +149,7 @@ impl Argument {
         }
     }
 
-    /// An optional argument behind its name.
+    /// Declares an optional argument behind its name.
     pub(crate) const fn optional(
         name: &'static str,
         unit: Unit,
@@ -165,7 +165,7 @@ impl Argument {
         }
     }
 
-    /// An optional keyword.
+    /// Declares an optional keyword.
     pub(crate) const fn flag(name: &'static str, purpose: &'static str) -> Argument {
         Argument::optional(name, Unit::Flag, "off", purpose)
     }

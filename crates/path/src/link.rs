@@ -32,7 +32,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// An idle link.
+    /// Creates an idle link.
     pub fn new(rate: Rate, limit: Limit) -> Link {
         Link {
             serializer: Serializer::new(rate),
@@ -49,7 +49,7 @@ impl Link {
         })
     }
 
-    /// Packets and bytes waiting at `now`, excluding the packet being sent.
+    /// Returns the numbers of packets and bytes waiting at `now`, excluding the packet being sent.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
         self.queue.release(now);
         self.queue.backlog()
@@ -59,7 +59,7 @@ impl Link {
 /// A drop-tail link with an optional policer in front and an optional shaper behind the queue. All
 /// of these may change at known times, so departures are still known in advance.
 ///
-/// It is a separate type, so that other links pay nothing for it.
+/// A separate type keeps other links free of its cost.
 #[derive(Clone, Debug)]
 pub struct VaryingLink {
     transmitter: Transmitter,
@@ -71,7 +71,7 @@ pub struct VaryingLink {
 }
 
 impl VaryingLink {
-    /// An idle link. When a limit shrinks, packets that already wait stay.
+    /// Creates an idle link. When a limit shrinks, packets that already wait stay.
     pub fn new(
         transmitter: Transmitter,
         mut limits: Timeline<Limit>,
@@ -108,8 +108,8 @@ impl VaryingLink {
         }
         queue.set_limit(*limits.at(now));
         queue.release(now);
-        // A packet that leaves at once needs no room. Nothing waits then: earlier packets have
-        // begun to leave.
+        // A packet that leaves at once needs no buffer: the queue is empty, because earlier packets
+        // have begun to leave.
         let leaves =
             transmitter.is_free(now) && gate.as_mut().is_none_or(|gate| gate.is_open(now, size));
         if !leaves && !queue.has_room(size) {
@@ -130,18 +130,18 @@ impl VaryingLink {
         Verdict::Departs { start, end }
     }
 
-    /// Time that the packet accepted last counts in metrics.
+    /// Returns the time that the packet accepted last counts in metrics.
     pub fn measured(&self) -> Measured {
         self.measured
     }
 
-    /// Time from `from` to `to` during which the link could have sent, in the unit of
+    /// Returns the time from `from` to `to` during which the link could have sent, in the unit of
     /// [`measured`](VaryingLink::measured).
     pub fn offered(&self, from: Time, to: Time) -> Span {
         self.transmitter.offered(from, to)
     }
 
-    /// Packets and bytes waiting at `now`, excluding the packet being sent.
+    /// Returns the numbers of packets and bytes waiting at `now`, excluding the packet being sent.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
         self.queue.release(now);
         self.queue.backlog()
@@ -181,7 +181,7 @@ mod tests {
     struct Stepped {
         rate: u128,
         limit: u64,
-        /// Changes to come: (time, rate, limit).
+        /// Remaining changes: (time, rate, limit).
         changes: VecDeque<(u64, u128, u64)>,
         queue: VecDeque<u128>,
         /// Start of the packet being sent, and its work left at `clock`.

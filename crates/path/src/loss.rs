@@ -111,7 +111,7 @@ impl Loss {
     /// No loss.
     pub const NONE: Loss = Loss::Random(0.0);
 
-    /// Whether it uses random numbers.
+    /// Returns whether it uses random numbers.
     pub fn is_random(&self) -> bool {
         match self {
             Loss::Random(p) => *p > 0.0,
@@ -159,8 +159,8 @@ impl Losses {
         (process.constant() != Some(&Process::Random(0))).then_some(Losses { rng, process })
     }
 
-    /// Whether a packet that arrives at `now` is lost; `now` must not decrease from call to call.
-    /// Packets without data (a SYN) can be lost at random, but are not numbered.
+    /// Returns whether a packet that arrives at `now` is lost; `now` must not decrease from call to
+    /// call. Packets without data (a SYN) can be lost at random, but are not numbered.
     #[inline]
     pub fn takes(&mut self, now: Time, data: bool) -> bool {
         match self.process.at(now) {
@@ -236,7 +236,7 @@ mod tests {
         Losses::new(loss.into(), Rng::stream(1, "link", "loss")).expect("there is some loss")
     }
 
-    /// Numbers, from 1 on, of the packets lost among the first `packets`.
+    /// Returns the numbers, from 1 on, of the packets lost among the first `packets`.
     fn lost(loss: Loss, packets: u64) -> Vec<u64> {
         let mut element = losses(loss);
         (1..=packets)

@@ -35,7 +35,7 @@ struct Shaped<P> {
 }
 
 impl<P: Copy> ManagedLink<P> {
-    /// An idle link.
+    /// Creates an idle link.
     pub fn new(
         transmitter: Transmitter,
         limits: Timeline<Limit>,
@@ -90,14 +90,14 @@ impl<P: Copy> ManagedLink<P> {
     }
 
     /// Lets the queue note that the link is idle, which `dequeue` on an empty queue does.
-    #[inline(never)] // inline the other call
+    #[inline(never)] // the other call of `dequeue` is inlined instead
     fn note_idle(&mut self, dropped: &mut impl Dropped<P>) {
         self.queue.dequeue(self.transmitter.free_at(), dropped);
         self.idle = true;
     }
 
-    /// Time at which the next packet can be sent, or the shaper be asked for it; `None` when
-    /// nothing waits.
+    /// Returns the time at which the link can send the next packet, or can query the shaper for it;
+    /// `None` when nothing waits.
     #[inline]
     pub fn ready_at(&self) -> Option<Time> {
         (self.backlog().0 > 0).then(|| {
@@ -131,9 +131,9 @@ impl<P: Copy> ManagedLink<P> {
         Some((packet, end))
     }
 
-    /// Whether the shaper lets the packet chosen by the queue pass; otherwise the packet is held.
-    /// Linux's tbf peeks in the same way: the inner qdisc dequeues, and the packet waits in front
-    /// of it for tokens.
+    /// Returns whether the shaper lets the packet chosen by the queue pass; otherwise the packet is
+    /// held. Linux's tbf peeks in the same way: the inner qdisc dequeues, and the packet waits in
+    /// front of it for tokens.
     #[cold]
     fn passes(&mut self, now: Time, packet: Packet<P>) -> bool {
         let Some(shaped) = &mut self.shaped else {
@@ -148,19 +148,19 @@ impl<P: Copy> ManagedLink<P> {
         passes
     }
 
-    /// Time that the packet sent last counts in metrics.
+    /// Returns the time that the packet sent last counts in metrics.
     #[inline]
     pub fn measured(&self) -> Measured {
         self.measured
     }
 
-    /// Time from `from` to `to` during which the link could have sent, in the unit of
+    /// Returns the time from `from` to `to` during which the link could have sent, in the unit of
     /// [`measured`](ManagedLink::measured).
     pub fn offered(&self, from: Time, to: Time) -> Span {
         self.transmitter.offered(from, to)
     }
 
-    /// Packets and bytes that wait, excluding the packet being sent.
+    /// Returns the numbers of packets and bytes that wait, excluding the packet being sent.
     #[inline]
     pub fn backlog(&self) -> (u64, Bytes) {
         let (packets, bytes) = self.queue.backlog();

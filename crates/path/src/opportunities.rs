@@ -24,8 +24,8 @@ pub struct Opportunities {
 const MILLISECOND: u64 = 1_000_000;
 
 impl Opportunities {
-    /// Bytes of one opportunity: a packet of 1500 bytes as it comes from a TUN device, with a
-    /// header of 4 bytes.
+    /// Bytes of one opportunity: a packet of 1500 bytes as read from a TUN device, with a header of
+    /// 4 bytes.
     pub const SIZE: Bytes = Bytes::new(1_504);
     /// Size of the IP packet that fills one opportunity.
     pub(crate) const PACKET: Bytes = Bytes::new(1_500);
@@ -50,13 +50,14 @@ impl Opportunities {
         }
     }
 
-    /// Time at which the last bit of all accepted packets leaves.
+    /// Returns the time at which the last bit of all accepted packets leaves.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.at
     }
 
-    /// Time at which the first byte of a packet leaves that may leave from `earliest` on.
+    /// Returns the time at which the first byte of a packet leaves that may leave from `earliest`
+    /// on.
     pub fn start(&self, earliest: Time) -> Time {
         if self.left > 0 && self.at >= earliest {
             self.at
@@ -82,13 +83,13 @@ impl Opportunities {
         (start, self.at)
     }
 
-    /// Bytes of the opportunities that a packet of `size` uses.
+    /// Returns the bytes of the opportunities that a packet of `size` uses.
     #[inline]
     pub fn charged(size: Bytes) -> Bytes {
         size + Opportunities::HEADER
     }
 
-    /// Number of opportunities before `time`.
+    /// Returns the number of opportunities before `time`.
     pub fn before(&self, time: Time) -> u64 {
         let (place, round) = Opportunities::first_from(&self.times, time);
         round * self.times.len() as u64 + place as u64
@@ -103,7 +104,7 @@ impl Opportunities {
         }
     }
 
-    /// The first unused opportunity from `earliest` on.
+    /// Returns the first unused opportunity from `earliest` on.
     #[inline]
     fn find(&self, earliest: Time) -> (usize, u64) {
         if self.time(self.next) >= earliest {
@@ -130,7 +131,7 @@ impl Opportunities {
         Time::ZERO + Span::from_nanos(ms.saturating_mul(MILLISECOND))
     }
 
-    /// The length of the trace, in milliseconds.
+    /// Returns the length of the trace, in milliseconds.
     #[inline]
     fn length(times: &[u32]) -> u64 {
         u64::from(times[times.len() - 1])
@@ -146,7 +147,7 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// Departure times in ms of packets that all wait at the start.
+    /// Returns the departure times in ms of packets that all wait at the start.
     fn departures(times: &[u32], sizes: &[u64]) -> Vec<(u64, u64)> {
         let mut link = Opportunities::new(times.into());
         let earliest = Time::from_nanos(1);

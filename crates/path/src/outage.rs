@@ -37,7 +37,7 @@ pub struct Suspension {
 }
 
 impl Suspension {
-    /// The end of the silence in force at `at`; `at` itself outside any silence.
+    /// Returns the end of the silence in force at `at`; `at` itself outside any silence.
     fn end(&self, at: Time) -> Time {
         let period = at.as_nanos() / self.every.as_nanos();
         let spare = self.every.saturating_sub(self.hold).as_nanos();
@@ -57,7 +57,8 @@ impl Suspension {
 pub struct OutageSchedule(Vec<(Time, Option<Suspension>)>);
 
 impl OutageSchedule {
-    /// `first`, and the suspension or none from each of the given times on. The times ascend.
+    /// Creates a schedule:`first`, and the suspension or none from each of the given times on. The
+    /// times ascend.
     pub fn new(
         first: Option<Suspension>,
         changes: impl IntoIterator<Item = (Time, Option<Suspension>)>,
@@ -65,12 +66,12 @@ impl OutageSchedule {
         OutageSchedule([(Time::ZERO, first)].into_iter().chain(changes).collect())
     }
 
-    /// Whether there is never a suspension.
+    /// Returns whether there is never a suspension.
     pub fn is_none(&self) -> bool {
         self.0.iter().all(|(_, suspension)| suspension.is_none())
     }
 
-    /// The first time from `at` on outside any silence.
+    /// Returns the first time from `at` on outside any silence.
     pub fn resumes(&self, mut at: Time) -> Time {
         loop {
             let later = self.0.partition_point(|(from, _)| *from <= at);
@@ -84,7 +85,7 @@ impl OutageSchedule {
     }
 }
 
-/// The SplitMix64 output for state `x`.
+/// Returns the SplitMix64 output for state `x`.
 fn mixed(x: u64) -> u64 {
     let mut x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -87,7 +87,8 @@ pub(crate) static MAHIMAHI: Impairment = Impairment {
 };
 
 impl RatePattern {
-    /// The mean rate; of a trace, in packets of 1500 bytes; of a schedule, until its last change.
+    /// Returns the mean rate; of a trace, in packets of 1500 bytes; of a schedule, until its last
+    /// change.
     pub fn mean(&self) -> Rate {
         let mean = match self {
             RatePattern::Sine(low, high, _)
@@ -112,7 +113,7 @@ impl RatePattern {
         Rate::from_bps(mean.max(1))
     }
 
-    /// The highest rate at any time; of a trace, that of its fullest millisecond.
+    /// Returns the highest rate at any time; of a trace, that of its fullest millisecond.
     pub fn fastest(&self) -> Rate {
         match self {
             RatePattern::Sine(_, high, _)
@@ -134,12 +135,12 @@ impl RatePattern {
         }
     }
 
-    /// Whether it uses random numbers.
+    /// Returns whether it uses random numbers.
     pub fn is_random(&self) -> bool {
         matches!(self, RatePattern::Walk(..))
     }
 
-    /// A transmitter that follows the pattern.
+    /// Creates a transmitter that follows the pattern.
     pub fn transmitter(&self, rng: Rng) -> Transmitter {
         Transmitter::serial(match self {
             RatePattern::Sine(low, high, every) => Rates::sine(*low, *high, *every),
@@ -177,7 +178,7 @@ mod tests {
         rates.iter().map(|rate| Rate::from_mbps(*rate)).collect()
     }
 
-    /// Mean rates of four consecutive parts of `s` seconds in total.
+    /// Returns the mean rates of four consecutive parts of `s` seconds in total.
     fn parts(pattern: &RatePattern, s: u64) -> Vec<Rate> {
         let edges = (0..=4).map(|part| Time::ZERO + Span::from_secs(s) / 4 * part);
         pattern

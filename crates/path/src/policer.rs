@@ -30,13 +30,13 @@ pub(crate) static POLICER: Impairment = Impairment {
 pub struct Policer(Bucket);
 
 impl Policer {
-    /// A full bucket.
+    /// Creates a full bucket.
     pub fn new(rate: Rate, burst: Bytes) -> Policer {
         Policer(Bucket::full(rate, burst))
     }
 
-    /// Whether a packet of `size` that arrives at `now` passes. `now` must not decrease from call
-    /// to call.
+    /// Returns whether a packet of `size` that arrives at `now` passes. `now` must not decrease
+    /// from call to call.
     pub fn admits(&mut self, now: Time, size: Bytes) -> bool {
         self.0.fill(now);
         self.0.take(size)

@@ -1,4 +1,4 @@
-//! A transmitter that has to win the medium for each transmission, as in 802.11.
+//! A transmitter that contends for the medium before each transmission, as in 802.11.
 
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
@@ -41,9 +41,9 @@ pub(crate) static WIFI: Impairment = Impairment {
 /// Rules by which packets are aggregated into transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
-    /// Most packets in one transmission.
+    /// Largest number of packets in one transmission.
     pub frames: u64,
-    /// Most bytes in one transmission.
+    /// Largest number of bytes in one transmission.
     pub bytes: Bytes,
     /// Time that each transmission costs besides its bits.
     pub overhead: Span,
@@ -76,7 +76,7 @@ struct Transmission {
 }
 
 impl Radio {
-    /// An idle transmitter at `rates`, which draws backoffs from `rng`.
+    /// Creates an idle transmitter at `rates`, which draws backoffs from `rng`.
     pub fn new(
         mut rates: Rates,
         aggregation: Timeline<Option<Aggregation>>,
@@ -94,18 +94,19 @@ impl Radio {
         }
     }
 
-    /// The rates at which packets are sent, without the overhead of transmissions.
+    /// Returns the rates at which packets are sent, without the overhead of transmissions.
     pub(crate) fn rates(&mut self) -> &mut Rates {
         &mut self.rates
     }
 
-    /// Time at which the last bit of all accepted packets leaves.
+    /// Returns the time at which the last bit of all accepted packets leaves.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.serializer.free_at()
     }
 
-    /// Time at which a packet that may leave from `earliest` on begins to contend for the medium.
+    /// Returns the time at which a packet that may leave from `earliest` on begins to contend for
+    /// the medium.
     pub fn start(&self, earliest: Time) -> Time {
         self.outage.resumes(earliest.max(self.free_at()))
     }
@@ -162,7 +163,7 @@ mod tests {
         Time::ZERO + Span::from_micros(n)
     }
 
-    /// A radio at 120 Mbit/s: one packet of 1500 bytes per 100 us.
+    /// Creates a radio at 120 Mbit/s: one packet of 1500 bytes per 100 us.
     fn radio(aggregation: Option<Aggregation>, outage: OutageSchedule) -> Radio {
         radio_of(Rate::from_mbps(120), aggregation, outage)
     }
@@ -187,7 +188,7 @@ mod tests {
         })
     }
 
-    /// Departure times of packets that arrive at these times.
+    /// Returns the departure times of packets that arrive at these times.
     fn ends<const N: usize>(mut radio: Radio, arrivals: [u64; N]) -> [Time; N] {
         arrivals.map(|at| radio.transmit(us(at), us(at), PACKET).1)
     }

@@ -49,8 +49,8 @@ pub struct Walk {
 const DEVIATION: f64 = 0.2;
 
 impl Rates {
-    /// A sine from `low` to `high` that begins in the middle, rising. Each step has the value at
-    /// its middle, so that a period's mean is the middle.
+    /// Creates a sine from `low` to `high` that begins in the middle, rising. Each step has the
+    /// value at its middle, so that a period's mean is the middle.
     pub fn sine(low: Rate, high: Rate, period: Span) -> Rates {
         let (middle, swing) = (
             (high.as_f64() + low.as_f64()) / 2.0,
@@ -61,16 +61,16 @@ impl Rates {
         })
     }
 
-    /// A repeated line from `low` up to `high`. Each step has the value at its middle.
+    /// Creates a repeated line from `low` up to `high`. Each step has the value at its middle.
     pub fn saw(low: Rate, high: Rate, period: Span) -> Rates {
         Rates::cycle(period, |phase| {
             low.as_f64() + (high.as_f64() - low.as_f64()) * phase
         })
     }
 
-    /// A random walk: after each `every` it goes up or down by a uniformly drawn difference, with
-    /// the variance of a Brownian motion of `DEVIATION` over that time. Its start is uniform
-    /// between `low` and `high`, which is its distribution at any later time.
+    /// Creates a random walk: after each `every` it goes up or down by a uniformly drawn
+    /// difference, with the variance of a Brownian motion of `DEVIATION` over that time. Its start
+    /// is uniform between `low` and `high`, which is its distribution at any later time.
     pub fn walk(low: Rate, high: Rate, every: Span, mut rng: Rng) -> Rates {
         let range = high.as_f64() - low.as_f64();
         // Uniform in ±a has the variance a²/3.
@@ -103,7 +103,7 @@ impl Rates {
         Rates::Cycle(Box::new(cycle))
     }
 
-    /// The rate at `now`; a change holds from its nanosecond on.
+    /// Returns the rate at `now`; a change holds from its nanosecond on.
     #[inline]
     pub fn at(&mut self, now: Time) -> Rate {
         match self {
@@ -123,7 +123,8 @@ impl Rates {
         }
     }
 
-    /// Time of the next change after the last time asked for; [`Time::MAX`] for none.
+    /// Returns the time of the next change after the latest queried time, or [`Time::MAX`] after
+    /// the last change.
     #[inline]
     pub fn next_change(&self) -> Time {
         match self {
@@ -133,7 +134,7 @@ impl Rates {
         }
     }
 
-    /// The rate, if it never changes.
+    /// Returns the rate, if it never changes.
     pub fn constant(&self) -> Option<Rate> {
         match self {
             Rates::Steps(timeline) => timeline.constant().copied(),
@@ -192,12 +193,12 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// Rate in Mbit/s at a time, from a fresh copy.
+    /// Returns the rate in Mbit/s at a time, from a fresh copy.
     fn mbps(rates: &Rates, time: Time) -> f64 {
         rates.clone().at(time).as_f64() / 1e6
     }
 
-    /// Work done until `to`, in bit·ns/s.
+    /// Returns the work done until `to`, in bit·ns/s.
     fn integral(mut rates: Rates, to: Time) -> u128 {
         let (mut now, mut sum) = (Time::ZERO, 0);
         while now < to {

@@ -20,7 +20,7 @@ pub struct Serializer {
 }
 
 impl Serializer {
-    /// An idle transmitter of `rate`.
+    /// Creates an idle transmitter of `rate`.
     ///
     /// # Panics
     /// If the rate is zero, which scenarios refuse.
@@ -34,7 +34,7 @@ impl Serializer {
         }
     }
 
-    /// Time at which the transmitter has nothing left to send.
+    /// Returns the time at which the transmitter has nothing left to send.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.free_at
@@ -77,7 +77,7 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// Time at which the first bit of a packet that arrives at `now` leaves.
+    /// Returns the time at which the first bit of a packet that arrives at `now` leaves.
     #[inline]
     fn begin(&mut self, now: Time) -> Time {
         if now > self.free_at {

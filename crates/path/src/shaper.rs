@@ -32,7 +32,7 @@ pub(crate) static SHAPER: Impairment = Impairment {
 pub struct Shaper(Bucket);
 
 impl Shaper {
-    /// A full bucket. A packet larger than `burst` would never leave.
+    /// Creates a full bucket. A packet larger than `burst` would never leave.
     pub fn new(rate: Rate, burst: Bytes) -> Shaper {
         Shaper(Bucket::full(rate, burst))
     }
@@ -43,13 +43,13 @@ impl Shaper {
 pub(crate) struct Gate(Timeline<Option<Shaper>>);
 
 impl Gate {
-    /// The gate of `shapers`; `None` if there never is a shaper.
+    /// Returns the gate of `shapers`; `None` if there never is a shaper.
     pub(crate) fn new(shapers: Timeline<Option<Shaper>>) -> Option<Box<Gate>> {
         (!matches!(shapers.constant(), Some(None))).then(|| Box::new(Gate(shapers)))
     }
 
-    /// Time at which a packet of `size`, at the head of the queue since `now`, may leave. It must
-    /// be the next packet to leave, and `now` must not decrease from call to call.
+    /// Returns the time at which a packet of `size`, at the head of the queue since `now`, may
+    /// leave. It must be the next packet to leave, and `now` must not decrease from call to call.
     pub(crate) fn opens_at(&mut self, now: Time, size: Bytes) -> Time {
         let mut at = now;
         loop {
@@ -65,7 +65,7 @@ impl Gate {
         }
     }
 
-    /// Whether a packet of `size` that arrives at `now` may leave at once.
+    /// Returns whether a packet of `size` that arrives at `now` may leave at once.
     pub(crate) fn is_open(&mut self, now: Time, size: Bytes) -> bool {
         self.0.at(now).as_mut().is_none_or(|shaper| {
             shaper.0.fill(now);
@@ -161,7 +161,7 @@ mod tests {
                 end: at(1_100)
             }
         );
-        // It was at the head of the queue from when the first packet had left.
+        // The second packet was at the head of the queue since the departure of the first one.
         assert_eq!(
             link.measured(),
             Measured {

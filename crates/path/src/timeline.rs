@@ -5,8 +5,8 @@ use fullpipe_units::Time;
 /// A value over time, constant between its changes.
 ///
 /// The changes are known and need no events: an element that computes ahead (a link its departures,
-/// a delay line its arrivals) asks for the value at the time in question. Times must not decrease
-/// from call to call.
+/// a delay line its arrivals) queries the value at a future time. Times must not decrease from call
+/// to call.
 #[derive(Clone, Debug)]
 pub struct Timeline<T> {
     value: T,
@@ -17,7 +17,8 @@ pub struct Timeline<T> {
 }
 
 impl<T> Timeline<T> {
-    /// `first`, and another value from each of the given times on. The times ascend.
+    /// Creates a timeline:`first`, and another value from each of the given times on. The times
+    /// ascend.
     pub fn new(first: T, changes: impl IntoIterator<Item = (Time, T)>) -> Timeline<T> {
         let mut later: Vec<(Time, T)> = changes.into_iter().collect();
         debug_assert!(
@@ -32,7 +33,7 @@ impl<T> Timeline<T> {
         }
     }
 
-    /// The value at `now`; a change holds from its nanosecond on.
+    /// Returns the value at `now`; a change holds from its nanosecond on.
     #[inline]
     pub fn at(&mut self, now: Time) -> &mut T {
         while now >= self.next {
@@ -49,18 +50,19 @@ impl<T> Timeline<T> {
         self.next = self.later.last().map_or(Time::MAX, |(at, _)| *at);
     }
 
-    /// Time of the next change after the last time asked for; [`Time::MAX`] for none.
+    /// Returns the time of the next change after the latest queried time, or [`Time::MAX`] after
+    /// the last change.
     #[inline]
     pub fn next_change(&self) -> Time {
         self.next
     }
 
-    /// The value, if it never changes.
+    /// Returns the value, if it never changes.
     pub fn constant(&self) -> Option<&T> {
         self.later.is_empty().then_some(&self.value)
     }
 
-    /// A timeline with the same times and other values.
+    /// Creates a timeline with the same times and other values.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Timeline<U> {
         let later = self
             .later

@@ -15,7 +15,7 @@ pub enum Transmitter {
     Radio(Box<Radio>),
 }
 
-/// Times that define how long a packet counts in time-weighted metrics.
+/// Times that define the weight of a packet in time-weighted metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// Start of the time in which a shaper held the packet back at the head of the queue.
@@ -29,12 +29,12 @@ pub struct Measured {
 }
 
 impl Transmitter {
-    /// A transmitter at `rates`.
+    /// Creates a transmitter at `rates`.
     pub fn serial(mut rates: Rates) -> Transmitter {
         Transmitter::Serial(Serializer::new(rates.at(Time::ZERO)), rates)
     }
 
-    /// The rate, if it never changes.
+    /// Returns the rate, if it never changes.
     pub fn constant(&self) -> Option<Rate> {
         match self {
             Transmitter::Serial(_, rates) => rates.constant(),
@@ -42,7 +42,7 @@ impl Transmitter {
         }
     }
 
-    /// Time at which the last bit of all accepted packets leaves.
+    /// Returns the time at which the last bit of all accepted packets leaves.
     #[inline]
     pub(crate) fn free_at(&self) -> Time {
         match self {
@@ -52,7 +52,7 @@ impl Transmitter {
         }
     }
 
-    /// Whether a packet that arrives at `now` may leave at `now`.
+    /// Returns whether a packet that arrives at `now` may leave at `now`.
     #[inline]
     pub(crate) fn is_free(&self, now: Time) -> bool {
         match self {
@@ -62,8 +62,8 @@ impl Transmitter {
         }
     }
 
-    /// Earliest time at which a packet that arrived at `now` may leave: with a trace after `now`,
-    /// since it cannot use an opportunity of that instant.
+    /// Returns the earliest time at which a packet that arrived at `now` may leave: with a trace
+    /// after `now`, since it cannot use an opportunity of that instant.
     #[inline]
     pub(crate) fn after(&self, now: Time) -> Time {
         match self {
@@ -72,7 +72,8 @@ impl Transmitter {
         }
     }
 
-    /// Time at which the first bit of a packet that may leave from `earliest` on leaves.
+    /// Returns the time at which the first bit of a packet that may leave from `earliest` on
+    /// leaves.
     #[inline]
     pub(crate) fn start(&self, earliest: Time) -> Time {
         match self {
@@ -93,8 +94,8 @@ impl Transmitter {
         }
     }
 
-    /// Times for the time-weighted metrics of a packet of `size` that was at the head of the queue
-    /// from `at_head` on and was sent from `start` to `end`.
+    /// Returns the times for the time-weighted metrics of a packet of `size` that was at the head
+    /// of the queue from `at_head` on and was sent from `start` to `end`.
     #[inline]
     pub(crate) fn measured(&self, at_head: Time, start: Time, end: Time, size: Bytes) -> Measured {
         match self {
@@ -114,8 +115,8 @@ impl Transmitter {
         }
     }
 
-    /// Mean rates between each two consecutive times of `edges`; of a trace, in packets of 1500
-    /// bytes.
+    /// Returns the mean rates between each two consecutive times of `edges`; of a trace, in packets
+    /// of 1500 bytes.
     pub fn mean_rates(mut self, edges: &[Time]) -> Vec<Rate> {
         edges
             .windows(2)
@@ -137,8 +138,8 @@ impl Transmitter {
         Rate::from_bps(u64::try_from(sent / ns).unwrap_or(u64::MAX))
     }
 
-    /// Time from `from` to `to` during which the transmitter could have sent, in the unit of
-    /// [`Measured::sent_from`].
+    /// Returns the time from `from` to `to` during which the transmitter could have sent, in the
+    /// unit of [`Measured::sent_from`].
     pub fn offered(&self, from: Time, to: Time) -> Span {
         match self {
             Transmitter::Serial(..) | Transmitter::Radio(_) => to - from,
@@ -150,12 +151,13 @@ impl Transmitter {
     }
 }
 
-/// The next nanosecond: the first whose opportunities a packet that arrives at `now` can use.
+/// Returns the next nanosecond: the first whose opportunities a packet that arrives at `now` can
+/// use.
 fn after(now: Time) -> Time {
     now + Span::from_nanos(1)
 }
 
-/// The integral of the rate, in bit·ns/s.
+/// Returns the integral of the rate, in bit·ns/s.
 fn bits(rates: &mut Rates, from: Time, to: Time) -> u128 {
     let (mut now, mut sent) = (from, 0);
     while now < to {

@@ -23,7 +23,7 @@ pub const MTU: u16 = 1472;
 pub const HEADERS: Bytes = Bytes::new(28);
 
 /// Length of the streams over which data is spread, one after the other. noq's reassembly fails at
-/// 1024 gaps in a stream; a stream of about 700 packets can't have that many.
+/// 1024 gaps in a stream; a stream of about 700 packets can't have as many gaps.
 pub(crate) const STREAM: u64 = 1_000_000;
 
 /// Conversion between a run's times and noq's.

@@ -1,8 +1,9 @@
 //! The congestion controller that noq sees: it records noq's events and returns the window.
 //!
 //! noq reports an ACK packet by packet, then updates its RTT, and only then reports losses and
-//! marks. So nothing is decided here: after each event the driver takes the [`BufferedEvent`], and
-//! [`CongestionDriver`](crate::CongestionDriver) makes one ordered ACK of it.
+//! marks. So this controller makes no decision: after each event the driver takes the
+//! [`BufferedEvent`], and [`CongestionDriver`](crate::CongestionDriver) makes one ordered ACK of
+//! it.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};

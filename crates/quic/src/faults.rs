@@ -226,7 +226,7 @@ fn a_side_whose_socket_fails_does_not_keep_the_other_waiting() {
             |_, _| (),
         );
         assert!(ended.is_err(), "{server}: {ended:?}");
-        // Less than the idle timeout of the other side.
+        // The run must end before the idle timeout of the other side.
         assert!(
             begun.elapsed() < Duration::from_secs(4),
             "{server}: {:?}",

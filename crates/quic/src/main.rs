@@ -112,7 +112,7 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
     // Two sockets per flow are needed; if the limit is still too low, creating them fails.
     let _ = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
-    // Written to a temporary file, which is then renamed.
+    // Write to a temporary file, then rename it.
     let aside = out.with_extension("part");
     let file = File::create(&aside).map_err(broken)?;
     let progress = |now, got| progress(now, scenario.duration, got);
@@ -141,7 +141,7 @@ fn in_virtual_time(scenario: &Scenario, level: TraceLevel) -> Result<Run, RunErr
 }
 
 fn progress(now: Time, duration: Span, events: u64) {
-    // If the caller has stopped reading, it is about to end this process.
+    // A caller that has stopped reading is about to end this process.
     let _ = writeln!(
         io::stdout(),
         "progress {} {} {events}",

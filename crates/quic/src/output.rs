@@ -72,7 +72,7 @@ impl Output {
             self.left -= if self.left == u64::MAX { 0 } else { written };
             self.stream = (room > written).then_some((id, room - written));
             if self.stream.is_none() || self.left == 0 {
-                // This fails only if the peer stopped the stream.
+                // The call fails only if the peer stopped the stream.
                 let _ = conn.send_stream(id).finish();
             }
         }

@@ -22,8 +22,8 @@ use crate::trace_buffer::{self, TraceBuffer};
 /// ACK. The maximum delay is 25 ms in QUIC and 40 ms in a scenario.
 const USUAL_ACKS: (u32, Span) = (2, Span::from_millis(40));
 
-/// Idle timeout on the loopback, where silence means that the other end is gone, not an outage of
-/// the path.
+/// Idle timeout on the loopback, where silence means that the other end has stopped, not that the
+/// path has an outage.
 const PATIENCE: Span = Span::from_secs(5);
 
 /// The parts and settings of a flow's two ends.

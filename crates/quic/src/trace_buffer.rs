@@ -89,7 +89,7 @@ pub(crate) fn reserve(
         transitions: reserved(transitions).map_err(refused)?,
         transitions_written: 0,
     };
-    // Written once, so that the pages are mapped.
+    // Write every page once, so that the kernel maps it before the run.
     buffer.rows.resize(count, blank());
     buffer.values.resize(count * fields, 0.0);
     buffer.transitions.resize(transitions, blank_transition());

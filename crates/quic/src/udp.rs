@@ -30,7 +30,7 @@ pub(crate) const READS: usize = 8;
 /// Receive buffers per call.
 pub(crate) const BUFFERS: usize = 4;
 
-/// Size of a buffer: the most that the kernel coalesces.
+/// Size of a buffer: the largest amount of data that the kernel coalesces.
 pub(crate) const BUFFER: usize = 65_536;
 
 /// Maximum wait, after which the shared flags are checked.
@@ -327,7 +327,7 @@ fn offer(
     match state.try_send(socket.into(), &transmit) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-        // Treated as lost on the way: the other end is gone, and its silence will be noticed.
+        // Treat the datagram as lost: the other end has closed its socket, and timers handle that.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(true),
         Err(error) => Err(error),
     }

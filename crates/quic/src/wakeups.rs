@@ -20,11 +20,11 @@ use crate::udp::{BUFFER, BUFFERS, READS, UdpEndpoint, sleep};
 /// A turn with activity; times are in nanoseconds of the run's clock.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Wakeup {
-    /// Time at which it fell asleep before this turn; 0 if it did not sleep.
+    /// Time at which the thread fell asleep before this turn; 0 if it did not sleep.
     pub slept: u64,
-    /// Beginning of the turn: the time at which it woke.
+    /// Beginning of the turn: the time at which the thread woke.
     pub began: u64,
-    /// Time at which all its work was done.
+    /// End of the turn: the time at which its work was done.
     pub done: u64,
     /// Number of system calls that received datagrams.
     pub reads: u64,

@@ -22,7 +22,7 @@ pub enum Buffer {
 }
 
 impl Default for Buffer {
-    /// No buffer.
+    /// Creates a buffer of size zero.
     fn default() -> Buffer {
         Buffer::Packets(0)
     }

@@ -136,8 +136,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Escapes control characters in `text`, which may come from the user and would break the line or
-/// the terminal.
+/// Escapes control characters in `text`: a text from the user may contain some that break the line
+/// or the terminal.
 fn one_line(text: &str) -> String {
     let escape = |c: char| {
         if c.is_control() {

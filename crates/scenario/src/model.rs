@@ -181,7 +181,7 @@ impl Table {
     }
 }
 
-/// The window that a receiver offers.
+/// The window that a receiver advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveWindow {
     /// A constant window.
@@ -194,7 +194,7 @@ pub enum ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// Returns the largest window offered. With auto-tuning it is half of the buffer (Linux:
+    /// Returns the largest advertised window. With auto-tuning it is half of the buffer (Linux:
     /// tcp_adv_win_scale = 1), since a kernel needs the rest for its overhead.
     pub fn most(self) -> Bytes {
         match self {

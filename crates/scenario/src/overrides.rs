@@ -67,7 +67,8 @@ pub(crate) fn set(
 /// Sets the seed.
 pub(crate) fn set_seed(root: &mut Table, source: &mut Source, seed: u64) {
     source.note_override("seed", format!("--seed {seed}"));
-    // A seed that TOML can't represent becomes text, which is refused like any other invalid seed.
+    // A seed that TOML can't represent becomes text, which the reader refuses like any other
+    // invalid seed.
     let value = i64::try_from(seed).map_or_else(|_| Toml::String(seed.to_string()), Toml::Integer);
     root.insert("seed".to_owned(), value);
 }

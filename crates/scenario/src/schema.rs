@@ -27,7 +27,7 @@ pub struct Key {
 }
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    // Without references: editors show such a schema, and reading the keys from it is simple.
+    // Inline all references: editors show such a schema, and reading the keys from it is simple.
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings

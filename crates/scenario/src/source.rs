@@ -104,7 +104,8 @@ impl Source {
         matches!(self.places.get(key), Some(Place::Profile(_)))
     }
 
-    /// Removes the places of `table` and its keys, which no longer come from the file.
+    /// Removes the places in the file of `table` and its keys, whose values no longer are from the
+    /// file.
     pub(crate) fn forget(&mut self, table: &str) {
         let inside = format!("{table}.");
         self.places

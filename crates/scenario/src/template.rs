@@ -96,7 +96,7 @@ impl Template {
         }
         profile::trim(&mut table, &source);
         let applied = profile.map(|profile| profile::applied(profile, &mut table, &source));
-        // If the file sets every key itself, no value is left to the profile.
+        // If the file sets every key of the profile, the profile provides no value.
         let applied = applied.filter(|applied| !applied.values.is_empty());
         validate_keys::check(&table, &source)?;
         let raw: raw::Scenario = table

@@ -41,7 +41,7 @@ impl Scenario {
     /// Returns the text of a file that reads back as this scenario, with every default written out
     /// and one table per flow.
     ///
-    /// The values of a profile are written out, too; a comment names the profile.
+    /// The text also contains the values of a profile; a comment names the profile.
     ///
     /// Parameters and receive windows that are not given are omitted, since their defaults depend
     /// on the algorithm and the path.

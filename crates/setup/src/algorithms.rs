@@ -202,8 +202,8 @@ fn provided<Build>(
     Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
 }
 
-/// Refuses an algorithm, named by `key`, that needs marks on a route with a link that clears ECN
-/// fields.
+/// Refuses an algorithm that needs marks if a link on its route clears ECN fields. Errors name
+/// `key`.
 fn not_stripped<Build>(
     scenario: &Scenario,
     spec: &Flow,
@@ -253,7 +253,7 @@ fn quoted(name: Option<&str>) -> String {
 /// Flows whose algorithm is refused stay as they are.
 pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
     let mut resolved = scenario.clone();
-    // The window of a flow of a workload depends on its RTT, so it stays open.
+    // Flows of a workload keep an unset window: it depends on each flow's RTT.
     for (flow, spec) in resolved
         .flows
         .iter_mut()

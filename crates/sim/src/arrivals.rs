@@ -58,7 +58,7 @@ pub(crate) struct Workloads {
     /// Slots whose flow has ended.
     free: Vec<u32>,
     active: usize,
-    /// Reuse no slot, for the test that reuse changes nothing.
+    /// Whether slots are never reused, for the test that reuse does not change a run.
     pub(crate) fresh: bool,
 }
 
@@ -196,7 +196,7 @@ impl Workloads {
         (flow.settled, self.active) = (true, self.active - 1);
     }
 
-    /// Number of active flows of each workload, as (workload, flows).
+    /// Returns the number of active flows of each workload, as (workload, flows).
     pub(crate) fn active(&self) -> impl Iterator<Item = (u32, u64)> {
         (0..).zip(self.all.iter().map(|workload| workload.meter.active()))
     }
@@ -314,7 +314,7 @@ impl Workload {
 }
 
 impl AnySender {
-    /// The TCP sender, including that of a closed connection.
+    /// Returns the TCP sender, including that of a closed connection.
     fn connection(&mut self) -> Option<&mut fullpipe_tcp::Sender<fullpipe_cc::AnyController>> {
         match self {
             AnySender::Closed(sender) => Some(sender),

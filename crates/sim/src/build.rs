@@ -68,7 +68,7 @@ pub(crate) fn simulation(
     })
 }
 
-/// The links, with an empty event queue.
+/// Returns the links, with an empty event queue.
 fn network(scenario: &Scenario, window: MeasuredTime) -> Network {
     let arriving = if scenario.workloads.is_empty() {
         0
@@ -193,7 +193,7 @@ impl FlowBuilder<'_> {
         })
     }
 
-    /// The group of trace columns of an algorithm, which is declared once.
+    /// Returns the group of trace columns of an algorithm, which is declared once.
     fn declare<Build>(&mut self, descriptor: &Descriptor<Build>) -> usize {
         *self
             .groups
@@ -202,8 +202,8 @@ impl FlowBuilder<'_> {
     }
 }
 
-/// The rate of unresponsive traffic. Traffic beyond the rate of its access link would pile up in
-/// front of that link without bound.
+/// Returns the rate of unresponsive traffic. Traffic beyond the rate of its access link would pile
+/// up in front of that link without bound.
 fn constant_rate(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Result<Rate, Error> {
     let rate = spec
         .app_rate

@@ -31,7 +31,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A run about to begin.
+    /// Creates a run about to begin.
     ///
     /// # Errors As for [`run`](crate::run).
     pub fn new(
@@ -118,12 +118,12 @@ impl Simulation {
         }
     }
 
-    /// The current time.
+    /// Returns the current time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Number of steps taken.
+    /// Returns the number of steps taken.
     pub fn events(&self) -> u64 {
         self.network.events
     }

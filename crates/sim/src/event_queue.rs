@@ -9,9 +9,11 @@ use fullpipe_units::{Span, Time};
 pub(crate) enum EventKind {
     /// A flow starts.
     Start,
-    /// The next flow of a workload arrives. The workload's index replaces the flow.
+    /// The next flow of a workload arrives. The event has the index of the workload instead of a
+    /// flow.
     Arrive,
-    /// A link with an AQM queue can send again. The link's index replaces the flow.
+    /// A link with an AQM queue can send again. The event has the index of the link instead of a
+    /// flow.
     Transmit,
     /// The first data packet in flight to a hop of the flow's route arrives there.
     Segment,
@@ -49,7 +51,7 @@ impl FlowKey {
         FlowKey(u64::from(number) << SLOT_BITS | slot as u64)
     }
 
-    /// A key for a workload or link instead of a flow.
+    /// Creates a key for a workload or link instead of a flow.
     pub(crate) fn other(number: usize) -> FlowKey {
         FlowKey::new(number as u32, number)
     }
@@ -109,7 +111,7 @@ impl Event {
         FlowKey((self.0 as u64 & ((1 << CLASS_SHIFT) - 1)) >> HOP_BITS)
     }
 
-    /// Slot of its flow, or index of the workload or link.
+    /// Returns the slot of its flow, or index of the workload or link.
     #[inline]
     pub(crate) fn slot(&self) -> usize {
         (self.0 as u64 >> HOP_BITS) as usize & (FlowKey::SLOTS - 1)
@@ -140,13 +142,13 @@ pub(crate) struct EventQueue {
     hole: bool,
     /// Earliest entry in stretch and heap.
     next: Option<Event>,
-    /// Take no shortcuts: everything goes through the event queue. For the test that the
-    /// shortcuts change nothing.
+    /// Whether every event goes through the event queue, without shortcuts; for the test that
+    /// shortcuts do not change a run.
     pub(crate) stepping: bool,
 }
 
 impl EventQueue {
-    /// An empty queue, sized for `flows` flows.
+    /// Creates an empty queue, sized for `flows` flows.
     pub(crate) fn new(flows: usize) -> EventQueue {
         EventQueue {
             stretch: Vec::new(),
@@ -205,7 +207,8 @@ impl EventQueue {
         first
     }
 
-    /// The entry `entries` places after the one taken last, unless others are added before it.
+    /// Returns the entry `entries` places after the one taken last, unless others are added before
+    /// it.
     #[inline]
     pub(crate) fn ahead(&self, entries: usize) -> Option<Event> {
         self.stretch
@@ -214,8 +217,8 @@ impl EventQueue {
             .map(|place| self.stretch[place])
     }
 
-    /// Whether something that happens at `at` certainly precedes everything else scheduled, so that
-    /// it may be handled at once.
+    /// Returns whether something that happens at `at` certainly precedes everything else scheduled,
+    /// so that it may be handled at once.
     #[inline]
     pub(crate) fn is_first(&self, at: Time) -> bool {
         !self.stepping && self.next.is_none_or(|next| at < next.at())

@@ -105,7 +105,7 @@ pub(crate) struct Network {
 }
 
 impl AnySender {
-    /// The TCP sender, if there is one.
+    /// Returns the TCP sender, if there is one.
     pub(crate) fn tcp(&mut self) -> Option<&mut Sender<AnyController>> {
         match self {
             AnySender::Tcp(sender) => Some(sender),
@@ -116,7 +116,7 @@ impl AnySender {
 }
 
 impl Flow {
-    /// A flow that the trace does not know yet.
+    /// Creates a flow that the trace does not know yet.
     pub(crate) fn new(
         key: FlowKey,
         (source, receiver): (AnySender, Receiver),
@@ -149,13 +149,13 @@ impl Flow {
         }
     }
 
-    /// The path of a packet after the sender.
+    /// Returns the path of a packet after the sender.
     #[inline]
     pub(crate) fn forward_path(&mut self) -> ForwardPath<'_> {
         self.parts().path
     }
 
-    /// The sender and its surroundings, all mutable.
+    /// Returns the sender and its surroundings, all mutable.
     #[inline]
     pub(crate) fn parts(&mut self) -> Parts<'_> {
         let at_once = matches!(self.source, AnySender::Tcp(_));
@@ -174,7 +174,8 @@ impl Flow {
         }
     }
 
-    /// Time for which each limit held the sender back, until `end` or the end of the flow.
+    /// Returns the time for which each limit held the sender back, until `end` or the end of the
+    /// flow.
     pub(crate) fn limits_held(&mut self, end: Time) -> [Span; LIMITS.len()] {
         let until = self.meter.ended().unwrap_or(end);
         match self.source.tcp() {

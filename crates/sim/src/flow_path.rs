@@ -69,7 +69,7 @@ impl FlowPath {
             (LazyTimer::default(), LazyTimer::default(), None);
     }
 
-    /// Whether no packet is in flight to a link or to the sender.
+    /// Returns whether no packet is in flight to a link or to the sender.
     pub(crate) fn is_empty(&self) -> bool {
         self.in_flights.iter().all(InFlight::is_empty)
             && self.acks_in_flight.iter().all(InFlight::is_empty)

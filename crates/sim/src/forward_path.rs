@@ -103,8 +103,8 @@ impl ForwardPath<'_> {
         self.receive(network, at, packet);
     }
 
-    /// Whether a packet is lost in front of the link of hop `hop`. If it is duplicated there, the
-    /// first copy is sent on from here.
+    /// Returns whether a packet is lost in front of the link of hop `hop`. If it is duplicated
+    /// there, the first copy is sent on from here.
     #[inline(never)] // few paths have impairments
     fn is_lost(
         &mut self,
@@ -146,7 +146,7 @@ impl ForwardPath<'_> {
     }
 
     /// Handles the arrival of a packet at a link with an AQM queue, on hop `hop`.
-    #[inline(never)] // separate from the common case, which it must not slow down
+    #[inline(never)] // a function of its own, so that the common case stays fast
     fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: PacketInTransit) {
         let link = self.path.route[hop];
         let admission = network.links[link].offer(now, self.path.account, self.key, hop, packet);
@@ -195,8 +195,8 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// Sends on a packet that is at the far end of the link of hop `hop` at `at`. It was sent by an
-    /// AQM queue, so its arrival goes through the event queue.
+    /// Forwards a packet that is at the far end of the link of hop `hop` at `at`. An AQM queue sent
+    /// the packet, so its arrival goes through the event queue.
     pub(crate) fn pass_on(
         &mut self,
         network: &mut Network,
@@ -222,7 +222,7 @@ impl ForwardPath<'_> {
     }
 
     /// Puts a packet on a reordering line, or toward a receiver whose decisions are traced: the
-    /// receiver gets it only when its time comes.
+    /// receiver gets the packet only at its arrival time.
     #[cold]
     fn receive_later(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         let same = self
@@ -237,7 +237,7 @@ impl ForwardPath<'_> {
             .arm(&mut network.event_queue, at, EventKind::Arrival, self.key);
     }
 
-    /// Delivers the packets on that line whose time has come.
+    /// Delivers the packets on the reordering line that are due.
     #[cold]
     pub(crate) fn arrivals(&mut self, network: &mut Network, now: Time) {
         while let Some(first) = self.path.reordered.first_entry() {

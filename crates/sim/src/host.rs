@@ -5,7 +5,7 @@
 //! `docs/reference/models/host.md`, its costs are in `tcp/src/host.rs`.
 //!
 //! ACKs and packets wait in an inbox at each end, and the one event that wakes a program is a turn.
-//! An inbox may hold packets whose time is still to come, so departures stay known in advance; the
+//! An inbox may hold packets that have not arrived yet, so departures stay known in advance; the
 //! receiver no longer reads ahead. Such a flow is another variant of `AnySender`: flows without a
 //! host pay nothing.
 
@@ -84,12 +84,12 @@ impl SendingHost {
         }
     }
 
-    /// The sender, after the host's work is done.
+    /// Returns the sender, after the host's work is done.
     pub(crate) fn into_sender(self) -> Sender<AnyController> {
         self.sender
     }
 
-    /// Time of the first of: an ACK to read, a timer, a segment that may be sent.
+    /// Returns the time of the first of: an ACK to read, a timer, a segment that may be sent.
     fn next_event(&self) -> Time {
         let arrival = self.program.inbox.front().map_or(Time::MAX, |(at, ..)| *at);
         arrival

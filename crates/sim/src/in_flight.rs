@@ -19,7 +19,7 @@ impl<T> Default for InFlight<T> {
 }
 
 impl<T: Copy> InFlight<T> {
-    /// The first two and the last item, which handling the first will touch.
+    /// Returns the first two and the last item, which handling the first will touch.
     #[inline]
     pub(crate) fn ends(&self) -> impl Iterator<Item = &(Time, T)> {
         self.items
@@ -51,14 +51,14 @@ impl<T: Copy> InFlight<T> {
         self.items.len() == 1
     }
 
-    /// The first item to arrive. It stays in the FIFO while it is handled, so that an item added
-    /// meanwhile does not count as the first.
+    /// Returns the first item to arrive. It stays in the FIFO while it is handled, so that an item
+    /// added meanwhile does not count as the first.
     #[inline]
     pub(crate) fn front(&self) -> Option<T> {
         self.items.front().map(|(_, item)| *item)
     }
 
-    /// The last item to arrive.
+    /// Returns the last item to arrive.
     pub(crate) fn last_mut(&mut self) -> Option<&mut T> {
         self.items.back_mut().map(|(_, item)| item)
     }

@@ -44,7 +44,7 @@ impl LazyTimer {
         }
     }
 
-    /// Whether an entry that fires at `at` is the armed one.
+    /// Returns whether an entry that fires at `at` is the armed one.
     #[inline]
     pub(crate) fn fired(&mut self, at: Time) -> bool {
         let current = self.0 == at;

@@ -41,7 +41,7 @@ pub(crate) struct Sent {
 const OF_ACKS: u32 = 1 << 31;
 
 impl NetworkLink {
-    /// An idle link for this number of flows and workloads.
+    /// Creates an idle link for this number of flows and workloads.
     pub(crate) fn new(
         link: &fullpipe_scenario::Link,
         any: AnyLink<Waiting>,
@@ -62,7 +62,7 @@ impl NetworkLink {
         }
     }
 
-    /// Whether packets must be [stripped](NetworkLink::strip), or it has an AQM queue.
+    /// Returns whether packets must be [stripped](NetworkLink::strip), or it has an AQM queue.
     #[inline]
     pub(crate) fn handles_each_packet(&self) -> bool {
         self.each_packet
@@ -75,7 +75,7 @@ impl NetworkLink {
         }
     }
 
-    /// Whether it has an AQM queue, to which packets are [offered](NetworkLink::offer).
+    /// Returns whether it has an AQM queue, to which packets are [offered](NetworkLink::offer).
     #[inline]
     pub(crate) fn is_managed(&self) -> bool {
         self.link.is_managed()
@@ -112,7 +112,7 @@ impl NetworkLink {
         self.admit(Packet::new(key.number(), size, ecn, now, waiting))
     }
 
-    /// Offers an ACK to the AQM queue; returns its index in the slab, and the outcome. It is not
+    /// Offers an ACK to the AQM queue; returns its index in the slab, and the outcome. ACKs are not
     /// ECN-capable (RFC 3168 §6.1.4).
     pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, Admission) {
         let (account, kind) = (ack.account, ack.kind());
@@ -131,7 +131,7 @@ impl NetworkLink {
         (place, admission)
     }
 
-    #[inline(always)] // like its callee; once for packets and once for ACKs
+    #[inline(always)] // like its callee; instantiated for packets and for ACKs
     fn admit(&mut self, packet: Packet<Waiting>) -> Admission {
         let NetworkLink {
             link, acks, flows, ..
@@ -168,7 +168,8 @@ impl NetworkLink {
         })
     }
 
-    /// Time at which the caller must call `send` again after it has called it, if packets wait.
+    /// Returns the time at which the caller must call `send` again after it has called it, if
+    /// packets wait.
     #[inline]
     pub(crate) fn call_again_at(&mut self) -> Option<Time> {
         self.link.call_again_at()
@@ -179,7 +180,7 @@ impl NetworkLink {
         self.acks.take(place)
     }
 
-    /// The ACK at a place in the slab, if it still belongs to this flow and hop.
+    /// Returns the ACK at a place in the slab, if it still belongs to this flow and hop.
     pub(crate) fn waiting_ack(
         &mut self,
         place: u32,
@@ -210,23 +211,23 @@ impl NetworkLink {
         self.link.stop_counting();
     }
 
-    /// Counters of a flow's or a workload's packets that are not in its own meter.
+    /// Returns the counters of a flow's or a workload's packets that are not in its own meter.
     pub(crate) fn counters(&self, account: u32) -> FlowCounters {
         let of = |flows: &PerFlowCounters| flows.of(account);
         self.flows.as_ref().map(of).unwrap_or_default()
     }
 
-    /// Data packets that left, over the whole run.
+    /// Returns the number of data packets that left, over the whole run.
     pub(crate) fn packets(&self) -> u64 {
         self.link.packets()
     }
 
-    /// Metrics of the link within `window`.
+    /// Returns the metrics of the link within `window`.
     pub(crate) fn summary(&self, window: MeasuredTime) -> LinkSummary {
         self.link.summary(window)
     }
 
-    /// The link's row in the trace.
+    /// Returns the link's row in the trace.
     pub(crate) fn observe(&mut self, now: Time, index: u32) -> LinkRow {
         let (queue_packets, queue_bytes, sojourn) = self.link.backlog(now);
         let (drops, marks) = self.link.drops_and_marks();
@@ -262,7 +263,7 @@ fn count_drop(
     }
 }
 
-/// ECN codepoint of a packet.
+/// Returns the ECN codepoint of a packet.
 fn ecn(packet: &PacketInTransit) -> EcnCodepoint {
     if packet.segment.ce {
         EcnCodepoint::Ce

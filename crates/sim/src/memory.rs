@@ -29,7 +29,7 @@ const PER_ROW: u64 = 2 * (69 + 3 * 30);
 /// Bytes per row of a link or a workload, which becomes columns at the end.
 const PER_LINK_ROW: u64 = 2 * 56 + 48;
 
-/// An upper estimate of the memory that a run of `scenario` holds at once.
+/// Returns an upper estimate of the memory that a run of `scenario` holds at once.
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let links: Vec<Largest> = scenario
         .links()
@@ -55,8 +55,8 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         + trace(scenario, &links, level)
 }
 
-/// The largest values of the path's schedule, even if they never coincide: RTT, and additional
-/// delay of a packet and its ACK.
+/// Returns the largest values of the path's schedule, even if they never coincide: RTT, and
+/// additional delay of a packet and its ACK.
 fn longest(path: &Path) -> (Span, Span) {
     let rtt = path
         .schedule(|change| change.rtt)
@@ -80,21 +80,23 @@ fn longest(path: &Path) -> (Span, Span) {
     (rtt, late * 2 + hold.unwrap_or(Span::ZERO))
 }
 
-/// Most segments that the flows have in flight, computed for each flow separately.
+/// Returns the largest number of segments that the flows have in flight, computed for each flow
+/// separately.
 fn flows_segments(scenario: &Scenario, links: &[Largest], rtt: Span, late: Span) -> u64 {
     let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
     let segments = |flow: &Flow| {
         let waits = flow.reverse_route.iter().map(|link| links[*link].wait);
         let back = waits.fold(Span::ZERO, |sum, wait| sum + wait);
-        // The part of a flow's RTT beyond the path's at the start also adds to the longest RTT.
+        // A flow with a longer RTT than the path's at the start has a correspondingly longer
+        // maximum RTT.
         let beyond = scenario.rtt(flow).saturating_sub(scenario.path.rtt);
         let longest = rtt + beyond + late + back;
         let rates = flow.route.iter().map(|link| links[*link].rate);
         let rate = rates.min().expect("a route has a link");
         let buffers = flow.route.iter().map(|link| links[*link].buffer);
         let buffers = buffers.fold(Bytes::ZERO, |sum, buffer| sum + buffer);
-        // At most the capacity of the path and its buffers, even if the window allows more; slow
-        // start may overshoot it twofold before it notices.
+        // The capacity of the path and its buffers bounds inflight, even if the window allows more.
+        // Slow start may exceed this capacity twofold before it detects a loss.
         let most = scenario
             .receive_window(flow)
             .min((rate.bytes_in(longest) + buffers) * 2);
@@ -104,7 +106,8 @@ fn flows_segments(scenario: &Scenario, links: &[Largest], rtt: Span, late: Span)
     flows.map(segments).fold(0, u64::saturating_add)
 }
 
-/// Most segments that all flows together have in flight: the capacity of the path and its buffers.
+/// Returns the largest number of segments that all flows together have in flight: the capacity of
+/// the path and its buffers.
 fn paths_segments(scenario: &Scenario, links: &[Largest], rtt: Span, flows: u64) -> u64 {
     let delays = scenario.links().fold(rtt, |sum, link| sum + link.delay);
     let back = links
@@ -122,7 +125,7 @@ fn paths_segments(scenario: &Scenario, links: &[Largest], rtt: Span, flows: u64)
         .saturating_add(flows.saturating_mul(64))
 }
 
-/// Bytes that a queue holds per segment.
+/// Returns the number of bytes that a queue holds per segment.
 fn per_queued(scenario: &Scenario) -> u64 {
     let decides = scenario
         .links()
@@ -156,8 +159,8 @@ fn trace(scenario: &Scenario, links: &[Largest], level: TraceLevel) -> Bytes {
     Bytes::from_f64(rows * PER_ROW as f64 + others * PER_LINK_ROW as f64)
 }
 
-/// Most ACKs that have a row, if every flow is a transfer that ends: one for each time that a
-/// segment arrives.
+/// Returns the largest number of ACKs that have a row, if every flow is a transfer that ends: one
+/// for each time that a segment arrives.
 fn acks(scenario: &Scenario) -> f64 {
     let path = &scenario.path;
     let most = |each: fn(&Change) -> Option<f64>, first| {
@@ -168,7 +171,7 @@ fn acks(scenario: &Scenario) -> f64 {
     let copies = (1.0 + most(|change| change.duplicate, path.duplicate))
         * (1.0 + most(|change| change.reverse_duplicate, path.reverse_duplicate));
     let responsive = scenario.flows.iter().filter(|flow| !flow.is_unresponsive());
-    // Twice, since segments that were not lost may be sent again, too.
+    // Twice, since spurious retransmissions are possible.
     let segments = |flow: &Flow| match (flow.bytes, &flow.app) {
         (Some(bytes), None) => 2.0 * (bytes.get() / SMSS.get() + 64) as f64,
         _ => f64::INFINITY,

@@ -36,7 +36,7 @@ impl Measurement {
             .map_or(0, |recorder| recorder.declare(descriptor.name, fields))
     }
 
-    /// Whether there is a trace.
+    /// Returns whether there is a trace.
     pub(crate) fn records(&self) -> bool {
         self.recorder.is_some()
     }
@@ -46,7 +46,7 @@ impl Measurement {
         self.level == TraceLevel::Acks
     }
 
-    /// Interval between samples, if there are samples.
+    /// Returns the interval between samples, if there are samples.
     pub(crate) fn interval(&self) -> Option<Span> {
         match self.level {
             TraceLevel::Off => None,

@@ -41,9 +41,9 @@ impl ReverseHop {
     }
 }
 
-/// Whether `new` carries all the information of `old`, and more. The old ACK must not be the only
-/// one with some SACKed data, a report of a duplicate, another count of marks, the answer to a SYN,
-/// or a request. (The `ack-filter` of tc-cake(8) has the same rule.)
+/// Returns whether `new` carries all the information of `old`, and more. The old ACK must not be
+/// the only one with some SACKed data, a report of a duplicate, another count of marks, the answer
+/// to a SYN, or a request. (The `ack-filter` of tc-cake(8) has the same rule.)
 fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
     let ack = &new.ack;
     let known = |block: &Block| {
@@ -109,7 +109,7 @@ impl FlowPath {
 
 impl ForwardPath<'_> {
     /// Handles the arrival of an ACK at a link on the reverse path.
-    #[inline(never)] // separate from the common case, in which ACKs pass no link
+    #[inline(never)] // a function of its own: in the common case ACKs pass no link
     pub(crate) fn ack_at_link(
         &mut self,
         network: &mut Network,

@@ -45,7 +45,7 @@ impl Simulation {
             .for_each(|link| link.stop_counting());
     }
 
-    /// The current state of a flow's sender; `None` for traffic without TCP.
+    /// Returns the current state of a flow's sender; `None` for traffic without TCP.
     pub fn socket(&mut self, flow: usize) -> Option<Socket> {
         let now = self.now;
         let flow = &mut self.flows[flow];

@@ -233,7 +233,7 @@ impl Step<'_> {
     }
 }
 
-/// A TCP sender and its surroundings.
+/// Returns a TCP sender and its surroundings.
 ///
 /// # Panics For other sources: unresponsive traffic has no TCP sender, and a sender on a host takes
 /// turns.

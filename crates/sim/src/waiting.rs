@@ -66,7 +66,7 @@ impl Counted for Waiting {
 }
 
 impl PacketInTransit {
-    /// Kind of packet for the counters: a SYN is not data.
+    /// Returns the kind of packet for the counters: a SYN is not data.
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
         if self.segment.syn {
@@ -100,7 +100,7 @@ impl WaitingAck {
         &self.blocks[..usize::from(self.ack.blocks)]
     }
 
-    /// Kind of packet for the counters: the answer to a SYN is not an ACK.
+    /// Returns the kind of packet for the counters: the answer to a SYN is not an ACK.
     pub(crate) fn kind(&self) -> PacketKind {
         match self.ack.kind {
             AckKind::Syn => PacketKind::Other,

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Each crate with those of our crates that it may depend on. `cc` depends on `units` only; `path`
-/// and `cc` do not know each other; `scenario` knows the queues and impairments of `path`, with
-/// their options. A new crate is added here, with its reason.
+/// Each crate with the workspace's crates that it may depend on. `cc` depends on `units` only;
+/// `path` and `cc` do not know each other; `scenario` knows the queues and impairments of `path`,
+/// with their options. A new crate is added here, with its reason.
 const ALLOWED: [(&str, &[&str]); 18] = [
     ("units", &[]),
     // It knows all queues, impairments, arrival models and metrics.

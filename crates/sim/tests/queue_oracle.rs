@@ -137,7 +137,7 @@ fn drops(kind: &str) -> Vec<f64> {
 }
 
 /// Two known differences are declared on the pages: Linux gets CoDel's second and third gap wrong,
-/// by its approximate root, and cake's first drop comes at once if a queue was never used before.
+/// by its approximate root, and cake's first drop occurs at once if a queue was never used before.
 /// Everything else agrees.
 #[test]
 fn drops_come_when_the_kernels_do() {

@@ -1,5 +1,5 @@
 //! The advertised window of a receiver whose window changes: its right edge never moves back,
-//! whatever the policy decides.
+//! regardless of the algorithm.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::rtt::RttEstimator;
 use crate::wire::{SMSS, Segment};
 
 /// The timestamp of an ACK that may still be echoed: its tick, the time at which it was first used,
-/// and the right edge last offered with it.
+/// and the right edge last advertised with it.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     tick: u64,
@@ -40,7 +40,7 @@ pub(crate) struct AdvertisedWindow {
     highest: u64,
     highest_tick: u64,
     right_edge: u64,
-    /// Time at which a segment arrived that used up the offered window.
+    /// Time at which a segment arrived that used up the advertised window.
     used_up: Option<Time>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct AutoTuning {
 }
 
 impl AutoTuning {
-    /// Creates auto-tuning that offers at most `most`.
+    /// Creates auto-tuning that advertises at most `most`.
     pub(crate) fn new(most: Bytes) -> AutoTuning {
         let initial = INITIAL.min(most);
         AutoTuning {

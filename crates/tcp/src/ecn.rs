@@ -94,9 +94,9 @@ pub(crate) struct Reaction {
     /// Marked packets reported by ACKs that acknowledged no data; counted with the next ACK that
     /// does.
     kept: u64,
-    /// The next new segment carries CWR.
+    /// Whether the next new segment carries CWR.
     pub(crate) cwr: bool,
-    /// The current ACK was sent before one that has already arrived.
+    /// Whether the current ACK was sent before an ACK that has already arrived.
     pub(crate) late: bool,
     /// Marks reported by the current ACK.
     pub(crate) marks: Marks,

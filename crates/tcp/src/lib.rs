@@ -1,4 +1,4 @@
-//! The simulated TCP sender and receiver, modeled on a current Linux. They are sans-IO: the caller
+//! The simulated TCP sender and receiver, modeled on a current Linux. Both are sans-IO: the caller
 //! passes in the time and the arriving packets.
 //!
 //! Sequence numbers count segments, not bytes: a segment keeps its boundaries when it is

@@ -63,7 +63,8 @@ impl Pacer {
         }
     }
 
-    /// Returns whether no rate was ever set and none is needed unless the controller asks for one.
+    /// Returns whether no pacing rate was ever set, and none is needed unless the controller sets
+    /// one.
     #[inline]
     pub(crate) fn is_unused(&self) -> bool {
         self.rate.is_none() && self.mode != Pacing::On

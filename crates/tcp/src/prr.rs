@@ -47,7 +47,7 @@ impl Prr {
             count.min(self.ssthresh - inflight)
         };
         if self.out == Bytes::ZERO {
-            // The fast retransmit is always sent, whatever the result above.
+            // Always send the fast retransmit, regardless of the result above.
             count = count.max(self.smss);
         }
         self.cwnd = inflight + count;

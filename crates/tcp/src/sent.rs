@@ -233,8 +233,8 @@ impl Bursts {
         if self.next != self.oldest {
             let number = self.next.wrapping_sub(1);
             let last = &mut self.ring[(number & self.mask) as usize];
-            // These fields identify a burst: the others change only together with one of them. The
-            // exception is `ecn`, which is that of the burst's first segment.
+            // These fields identify a burst: the other fields change only together with one of
+            // them. The exception is `ecn`, which has the value of the burst's first segment.
             if last.sent == snapshot.sent
                 && last.delivered == snapshot.delivered
                 && last.lost == snapshot.lost

@@ -15,7 +15,7 @@ pub struct KernelEquivalent {
     as_linux: &'static [(&'static str, Setting)],
     /// Whether the kernel's algorithm paces regardless of the socket's settings.
     pub paces: bool,
-    /// Whether the receiver has to run it, too, to echo each mark.
+    /// Whether the receiver must also run the algorithm, to echo each mark.
     pub both_ends: bool,
 }
 

@@ -8,7 +8,7 @@ use fullpipe_workload::{Chunk, Jobs};
 /// Highest port of the senders of arriving flows; higher ports are for the other flows.
 pub(crate) const LAST_PORT: u16 = 60_000;
 
-/// Most flows under way at once, if the system allows each end that many descriptors.
+/// Largest number of concurrent flows, if the system allows each end enough descriptors.
 const MOST_AT_ONCE: u64 = 10_000;
 
 /// Descriptors that an end needs for other purposes.
@@ -33,9 +33,9 @@ pub(crate) struct Arrival {
 #[derive(Clone, Debug)]
 pub(crate) struct ExpandedWorkload {
     /// The scenario's own flows first, then those that arrive, in order of time. Each has its
-    /// start, so nothing is left to be drawn.
+    /// start, so no draw remains.
     pub(crate) scenario: Scenario,
-    /// The flows that arrive.
+    /// The flows of workloads.
     pub(crate) arrivals: Vec<Arrival>,
 }
 
@@ -84,7 +84,7 @@ impl ExpandedWorkload {
         }
     }
 
-    /// Returns the settings of the flows that arrive.
+    /// Returns the settings of the flows of workloads.
     pub(crate) fn flows(&self) -> &[fullpipe_scenario::Flow] {
         &self.scenario.flows[self.scenario.flows.len() - self.arrivals.len()..]
     }
@@ -128,15 +128,15 @@ impl ExpandedWorkload {
     }
 }
 
-/// Returns how many flows may be under way at once: each has a descriptor at both ends.
+/// Returns the largest number of concurrent flows: each needs a descriptor at both ends.
 fn most_at_once() -> u64 {
     use nix::sys::resource::{Resource, getrlimit};
     let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1_024, |(_, hard)| hard);
     MOST_AT_ONCE.min(files.saturating_sub(OTHER_FILES))
 }
 
-/// Refuses more flows than there are ports, or than can be under way at once; returns how many can
-/// be.
+/// Refuses more flows than there are ports, or than can be open at once; returns the largest number
+/// of concurrent flows.
 ///
 /// # Errors
 /// When a limit is exceeded; the error contains the estimate.
@@ -154,7 +154,7 @@ pub(crate) fn check(scenario: &Scenario, ports: u64, runner: &str) -> Result<u32
         let value = format!("\"{}\"", scenario.duration);
         Err(scenario.error("duration", value, problem, format!("{fix}, {slower}")))
     };
-    // More than twice the limit are not drawn to be counted: a trace has a million.
+    // Stop drawing at twice the limit: a trace may have a million flows.
     let too_many = |count: u64| {
         let fits = scenario.duration.mul_f64(0.9 * ports as f64 / count as f64);
         let (problem, seconds) = (

@@ -68,7 +68,8 @@ impl End {
             .map_err(|error| {
                 sandbox::refused("to set up a TUN device (SIOCSIFADDR and the like)", error)
             })?;
-        // With this, ping needs no capability. If it can't be written, ping needs one.
+        // This sysctl lets ping run without a capability. If it can't be written, ping needs
+        // CAP_NET_RAW.
         let group = nix::unistd::getgid();
         let _ = std::fs::write(
             "/proc/sys/net/ipv4/ping_group_range",
@@ -129,8 +130,8 @@ impl End {
         let line = text
             .lines()
             .find_map(|line| line.trim().strip_prefix(device::NAME)?.strip_prefix(':'));
-        // Eight numbers about received packets precede eight about sent ones, and of the latter the
-        // fourth is the number of dropped packets.
+        // Eight numbers about received packets precede eight about sent packets. The fourth number
+        // of the second group is the number of dropped packets.
         let dropped = line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok());
         if read.is_ok() {
             dropped.unwrap_or(0)

@@ -55,7 +55,7 @@ pub fn between<T: Tap, R>(
     let result = std::thread::scope(|scope| {
         scope.spawn(|| forwarder.run_in_front(&stop));
         let _ = privileges::drop_all();
-        // Stops the forwarder, for which the scope waits, even if the work panics.
+        // Stops the forwarder even if the work panics: the scope waits for it.
         let _stopper = Stopper(&stop);
         work()
     });

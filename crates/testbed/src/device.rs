@@ -43,7 +43,7 @@ pub(crate) fn configure(address: Ipv4Addr, prefix: u32) -> nix::Result<()> {
     ioctl(&socket, libc::SIOCSIFMTU, &mut request)?;
     request.ifr_ifru.ifru_metric = QUEUE;
     match ioctl(&socket, libc::SIOCSIFTXQLEN, &mut request) {
-        // Only the machine's root may set this; otherwise the length stays at 500.
+        // Only the machine's root may set the queue length; otherwise it stays at 500.
         Ok(()) | Err(nix::Error::EPERM) => up(&socket, NAME),
         Err(error) => Err(error),
     }

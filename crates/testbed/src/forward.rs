@@ -31,9 +31,9 @@ use crate::{Bed, device, privileges, sandbox};
 const SPIN: Span = Span::from_micros(40);
 /// Packets read from one end before the thread looks at the other.
 const BATCH: usize = 16;
-/// Time in each period for which the thread precedes all others. They get the rest, in pieces of
-/// 0.1 ms. With a fixed priority (SCHED_FIFO) the thread would have to give way for 50 ms in one
-/// piece when the kernel finds that others starve.
+/// Time in each period for which the thread precedes all others. Other threads get the rest, in
+/// pieces of 0.1 ms. With a fixed priority (SCHED_FIFO) the thread would have to give way for 50 ms
+/// in one piece when the kernel finds that others starve.
 const AWAKE: Span = Span::from_micros(900);
 const PERIOD: Span = Span::from_millis(1);
 /// Longest sleep, after which the thread checks for the end of the run.
@@ -160,7 +160,7 @@ impl<T: Tap> Observer<Frame> for Out<T> {
         };
         set_ecn(&mut packet.payload, packet.ecn);
         let at = self.clock.now();
-        // An end that accepts no more is a host that drops packets, and counts them.
+        // If an end accepts no more packets, its host drops and counts them.
         let _ = nix::unistd::write(
             if side == Side::Near {
                 &self.near
@@ -233,7 +233,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         }
     }
 
-    /// Reads the packets that wait at one end, up to a batch; returns how many.
+    /// Reads the packets that wait at one end, up to a batch; returns their number.
     fn read(&mut self, side: Side, buffer: &mut [u8]) -> usize {
         for count in 0..BATCH {
             let tun = if side == Side::Near {
@@ -269,7 +269,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         BATCH
     }
 
-    /// Sleeps until a packet comes, or is nearly due.
+    /// Sleeps until a packet arrives, or is nearly due.
     fn wait(&self) {
         let now = self.clock.now();
         let due = self.path.next_at().unwrap_or(Time::MAX);

@@ -78,7 +78,7 @@ const OPEN: MeasuredTime = MeasuredTime {
 };
 /// Time for servers at the far end to begin to listen.
 const SERVERS: Duration = Duration::from_secs(3);
-/// Time for processes to end when asked to.
+/// Time that processes have to end after a request.
 const GRACE: Duration = Duration::from_secs(2);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -92,7 +92,7 @@ pub fn start(scenario: &Scenario, link: Link) -> Result<Sandbox, SandboxError> {
 }
 
 fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, SandboxError> {
-    // Prepared here, where the process can still reach the outside.
+    // Prepare this here, while the process can still reach the outside network.
     let uplink = link.uplink.then(Uplink::prepare);
     let mut bed = Bed::raise()?;
     let most = capacity::measure(&bed, scenario)?;
@@ -126,8 +126,8 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
     let live = link.live.then(|| (Arc::clone(&seen), clock));
     let status = std::thread::scope(|scope| {
         scope.spawn(|| forwarder.run_in_front(&stop));
-        // Capabilities belong to a thread. This one must be able to end the command, even if that
-        // runs as another user by then.
+        // Capabilities belong to a thread. This thread must be able to end the command, even if the
+        // command then runs as another user.
         let _ = privileges::keep_kill();
         follow(inside, live);
         let status = wait(&command);
@@ -142,7 +142,8 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         elapsed_s: elapsed.as_secs_f64(),
         exit_code: exit_code(status),
         most_bps: most.as_bps(),
-        // Packets that a link has accepted count as sent, even if the command ends before.
+        // Packets that a link has accepted count as sent, even if the command ends before they
+        // leave.
         links: path.summaries(elapsed.max(seen.last_end)),
         down: seen.down.with_rate(),
         up: seen.up.with_rate(),
@@ -245,7 +246,7 @@ fn wait_for(
     commands: &[Vec<OsString>],
 ) -> Result<(), SandboxError> {
     let mut ended = None;
-    // Not every program at the far end is a server, so the wait ends even if one never listens.
+    // Not every program at the far end is a server, so the wait ends even if no program listens.
     let _ = far.wait_for_listener(SERVERS, || {
         ended = servers
             .iter_mut()

@@ -31,7 +31,7 @@ impl Ports {
         }
     }
 
-    /// Returns how many flows can arrive before the ports run out.
+    /// Returns the number of flows that can arrive before the ports run out.
     pub(crate) fn room(first: u16, scenario: &fullpipe_scenario::Scenario) -> u16 {
         LAST_PORT.saturating_sub(Ports::new(first, scenario, 0).arrivals().start)
     }

@@ -45,8 +45,8 @@ pub(crate) fn is_root() -> bool {
     is_admin() && in_no_user_namespace()
 }
 
-/// Returns whether this process owns root's files, whatever its capabilities: in a user namespace,
-/// root is a different user.
+/// Returns whether this process owns root's files, regardless of its capabilities: in a user
+/// namespace, root is a different user.
 pub(crate) fn owns_the_machine() -> bool {
     nix::unistd::geteuid().is_root() && in_no_user_namespace()
 }

@@ -107,7 +107,7 @@ fn shared_of_proc() -> Vec<PathBuf> {
             .as_encoded_bytes()
             .iter()
             .all(u8::is_ascii_digit);
-        // This does not follow links such as `self`.
+        // The call does not follow links such as `self`.
         let about = entry.metadata().ok();
         let can_change = |about: std::fs::Metadata| {
             about.is_dir() || about.is_file() && about.permissions().mode() & 0o222 != 0

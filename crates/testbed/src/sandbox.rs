@@ -33,7 +33,7 @@ use crate::{SandboxError, privileges, read_only};
 #[derive(Debug)]
 pub struct Sandbox {
     keeper: Pid,
-    /// Tells the processes inside to end: by a byte, or by its closing when this process is gone.
+    /// Pipe that ends the processes inside: by a byte, or by its closing when this process ends.
     lifeline: Option<OwnedFd>,
     said: BufReader<File>,
     over: bool,
@@ -61,9 +61,9 @@ impl Sandbox {
         .map_err(cant)?;
         let (said, voice) = pipe2(OFlag::O_CLOEXEC).map_err(cant)?;
         let caller = nix::unistd::getpid();
-        // SAFETY: the child is single-threaded and runs only our code. That takes no lock that a
-        // thread of the caller may hold, except the allocator's, which the C library keeps usable
-        // across fork.
+        // SAFETY: the child is single-threaded and runs only our code. That code takes no lock that
+        // a thread of the caller may hold, except the allocator's lock, which the C library keeps
+        // usable across fork.
         match unsafe { fork() }.map_err(cant)? {
             ForkResult::Parent { child } => {
                 let said = BufReader::new(File::from(said));
@@ -88,7 +88,7 @@ impl Sandbox {
     }
 
     /// Returns the next message from inside, or `None` at the end. [`Errno::EINTR`] means that a
-    /// signal came, which the caller has to handle.
+    /// signal arrived, which the caller must handle.
     pub fn hear(&mut self) -> Result<Option<Value>, Errno> {
         if self.said.buffer().is_empty() {
             let mut fds = [PollFd::new(self.said.get_ref().as_fd(), PollFlags::POLLIN)];
@@ -106,13 +106,13 @@ impl Sandbox {
     pub fn stop(&mut self) {
         if let Some(lifeline) = self.lifeline.take() {
             // Closing the lifeline is not enough: a process forked meanwhile, such as another
-            // sandbox, may hold it open. The processes inside may be gone, which must not cause a
-            // SIGPIPE.
+            // sandbox, may hold it open. If the processes inside have already ended, the write must
+            // not cause a SIGPIPE.
             let _ = send(lifeline.as_raw_fd(), b".", MsgFlags::MSG_NOSIGNAL);
         }
     }
 
-    /// Ends the sandbox, and waits until all its processes are gone.
+    /// Ends the sandbox, and waits until all its processes have ended.
     pub fn end(&mut self) {
         self.stop();
         if !std::mem::replace(&mut self.over, true) {
@@ -136,11 +136,11 @@ impl Inside {
             .voice
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        // If this fails, the caller is gone, and this process will be soon.
+        // The call fails only if the caller has ended, and then this process ends soon.
         let _ = voice.write_all(line.as_bytes());
     }
 
-    /// Waits until the caller asks for the end, or is gone.
+    /// Waits until the caller requests the end of the sandbox, or has ended.
     pub fn wait_for_stop(&self) {
         let mut fds = [PollFd::new(self.lifeline.as_fd(), PollFlags::POLLIN)];
         while poll(&mut fds, PollTimeout::NONE) == Err(Errno::EINTR) {}
@@ -189,7 +189,8 @@ fn keep(
     inside: &Inside,
     body: impl FnOnce(&Inside) -> Result<Value, SandboxError>,
 ) -> i32 {
-    // A terminal's Ctrl-C is for the command; the end of the caller ends everything.
+    // Ignore the terminal's signals, which are for the command; this process ends when the caller
+    // ends.
     for number in [
         Signal::SIGINT,
         Signal::SIGQUIT,
@@ -260,8 +261,8 @@ fn first_process(
     0
 }
 
-/// Creates namespaces for the processes to come. Without root they need a user namespace, in which
-/// users keep their identities.
+/// Creates namespaces for the processes started from now on. Without root they need a user
+/// namespace, in which users keep their identities.
 fn separate() -> Result<(), SandboxError> {
     if privileges::is_admin() {
         return unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).map_err(|error| {

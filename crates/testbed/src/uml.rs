@@ -123,8 +123,8 @@ impl Topology {
 
     /// Sets up each flow's RTT, at the receiver.
     fn delay(&mut self, scenario: &Scenario) -> Result<(), Error> {
-        // A packet that leaves with its first bit arrives too early, by the time of its
-        // transmission. The way back adds this time.
+        // A packet that leaves with its first bit arrives early by its transmission time. The
+        // reverse path adds this time.
         let late = if self.departs_first {
             scenario.path.link.rate.time_for(PACKET)
         } else {

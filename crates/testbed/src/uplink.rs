@@ -192,7 +192,8 @@ mod tests {
         client.write_all(request).unwrap();
         client.shutdown(Shutdown::Write).unwrap();
         let mut answer = Vec::new();
-        // If the proxy refuses a request before it has read everything, the connection is reset.
+        // If the proxy refuses a request before it has read the whole request, the kernel resets
+        // the connection.
         let _ = client.read_to_end(&mut answer);
         let _ = served.join().unwrap();
         answer

@@ -60,7 +60,7 @@ impl Codes {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
             Codes::U8(codes) => codes.len(),
@@ -68,7 +68,7 @@ impl Codes {
         }
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -89,7 +89,7 @@ impl Codes {
         (0..self.len()).map(|row| self.get(row))
     }
 
-    /// Allocated memory, in bytes.
+    /// Returns the allocated memory, in bytes.
     pub fn memory(&self) -> usize {
         match self {
             Codes::U8(codes) => codes.capacity(),

@@ -134,22 +134,22 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Sum of the weights.
+    /// Returns the sum of the weights.
     pub fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// Smallest value, exact; `None` when empty.
+    /// Returns the smallest value, exact; `None` when empty.
     pub fn min(&self) -> Option<Span> {
         (self.weight > 0).then_some(self.min)
     }
 
-    /// Largest value, exact; `None` when empty.
+    /// Returns the largest value, exact; `None` when empty.
     pub fn max(&self) -> Option<Span> {
         (self.weight > 0).then_some(self.max)
     }
 
-    /// Weighted mean in seconds, exact; `None` when empty.
+    /// Returns the exact weighted mean in seconds; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
         (self.weight > 0).then(|| self.sum as f64 / self.weight as f64 / 1e9)
     }

@@ -146,12 +146,13 @@ impl LinkMeter {
         self.marks += u64::from(self.window.holds(now));
     }
 
-    /// Data packets that left during the whole run.
+    /// Returns the number of data packets that left during the whole run.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Share of the offered time in which the link was sending; 0 if no time was offered.
+    /// Returns the share of the offered time in which the link was sending; 0 if no time was
+    /// offered.
     pub fn utilization(&self) -> f64 {
         if self.offered == Span::ZERO {
             0.0
@@ -160,8 +161,8 @@ impl LinkMeter {
         }
     }
 
-    /// Time-weighted queueing delay: at each instant, the time that the packet being sent, or held
-    /// by a shaper at the head of the queue, has waited; zero when the link is idle.
+    /// Returns the time-weighted queueing delay: at each instant, the time that the packet being
+    /// sent, or held by a shaper at the head of the queue, has waited; zero when the link is idle.
     pub fn queue_delay(&self) -> Histogram {
         let mut queue = self.queue.clone();
         queue.add_weighted(Span::ZERO, self.idle().as_nanos());

@@ -15,7 +15,7 @@ pub struct MeasuredTime {
 }
 
 impl MeasuredTime {
-    /// The time from `measure_from` to the end of a run of `duration`.
+    /// Returns the time from `measure_from` to the end of a run of `duration`.
     pub fn of_run(measure_from: Span, duration: Span) -> MeasuredTime {
         MeasuredTime {
             from: Time::ZERO + measure_from,
@@ -23,7 +23,7 @@ impl MeasuredTime {
         }
     }
 
-    /// Whether an event at `time` counts.
+    /// Returns whether an event at `time` counts.
     #[inline]
     pub fn holds(&self, time: Time) -> bool {
         time >= self.from && time <= self.to
@@ -86,7 +86,7 @@ impl FlowMeter {
         }
     }
 
-    /// Measures response times, too, for a flow whose client sends requests; keeps each response if
+    /// Also measures response times, for a flow whose client sends requests; keeps each response if
     /// `wanted`.
     #[must_use]
     pub fn with_responses(self, wanted: bool) -> FlowMeter {
@@ -227,24 +227,24 @@ impl FlowMeter {
         (self.start, self.last_byte) = (start, None);
     }
 
-    /// Time at which the flow began.
+    /// Returns the time at which the flow began.
     pub fn started(&self) -> Time {
         self.start
     }
 
-    /// Time at which the transfer's last byte arrived.
+    /// Returns the time at which the transfer's last byte arrived.
     pub fn ended(&self) -> Option<Time> {
         self.last_byte
     }
 
-    /// Length of the part of the window in which the flow was active.
+    /// Returns the length of the part of the window in which the flow was active.
     pub fn active(&self) -> Span {
         let (from, to) = self.active_from_to();
         to.since(from)
     }
 
-    /// Start and end of the part of the window in which the flow was active. The end is before the
-    /// start if the flow was not active within the window.
+    /// Returns the start and end of the part of the window in which the flow was active. The end is
+    /// before the start if the flow was not active within the window.
     pub fn active_from_to(&self) -> (Time, Time) {
         let to = self.last_byte.unwrap_or(self.window.to);
         (self.start.max(self.window.from), to)

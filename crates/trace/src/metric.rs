@@ -23,7 +23,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// Name of the dimension.
+    /// Returns the name of the dimension.
     pub fn name(self) -> &'static str {
         match self {
             Dimension::Rate => "rate",
@@ -37,7 +37,7 @@ impl Dimension {
         }
     }
 
-    /// The SI unit in `metrics.json`; `"1"` for a ratio, empty for a count.
+    /// Returns the SI unit in `metrics.json`; `"1"` for a ratio, empty for a count.
     pub fn unit(self) -> &'static str {
         match self {
             Dimension::Rate => "bit/s",
@@ -67,7 +67,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Name of the form.
+    /// Returns the name of the form.
     pub fn name(self) -> &'static str {
         match self {
             Form::Fact => "fact",
@@ -116,7 +116,7 @@ pub const STATISTICS: &[&str] = &["min", "mean", "p50", "p95", "p99", "max"];
 pub const SLOWDOWN: &[&str] = &["mean", "p50", "p95", "p99"];
 
 impl Metric {
-    /// Names of the metric's statistics; empty for a metric with one value.
+    /// Returns the names of the metric's statistics; empty for a metric with one value.
     pub fn statistics(&self) -> &'static [&'static str] {
         match self.form {
             Form::Distribution => STATISTICS,

@@ -76,7 +76,7 @@ pub(crate) fn loss_fraction(sent: u64, retransmits: u64) -> f64 {
     }
 }
 
-/// Share of the time for which each reason limited a flow.
+/// Returns the share of the time for which each reason limited a flow.
 pub(crate) fn shares(limits: &[&'static str], held: &[Span]) -> BTreeMap<&'static str, f64> {
     let total: f64 = held.iter().map(|span| span.as_secs_f64()).sum();
     let share = |span: &Span| {
@@ -89,7 +89,7 @@ pub(crate) fn shares(limits: &[&'static str], held: &[Span]) -> BTreeMap<&'stati
     limits.iter().copied().zip(held.iter().map(share)).collect()
 }
 
-/// Jain's fairness index, (Σx)² / (n·Σx²); `None` without a flow, 1 when all are zero.
+/// Returns Jain's fairness index, (Σx)² / (n·Σx²); `None` without a flow, 1 when all are zero.
 pub fn jain(rates: &[f64]) -> Option<f64> {
     if rates.is_empty() {
         return None;

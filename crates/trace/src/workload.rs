@@ -134,7 +134,7 @@ impl WorkloadMeter {
         self.ack_drops += tallied.ack_drops;
     }
 
-    /// Number of active flows.
+    /// Returns the number of active flows.
     pub fn active(&self) -> u64 {
         self.active
     }

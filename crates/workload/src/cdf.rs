@@ -101,7 +101,7 @@ impl Cdf {
         Ok(Cdf { points })
     }
 
-    /// The size up to which `share` of the flows lie.
+    /// Returns the size up to which `share` of the flows lie.
     pub fn at(&self, share: f64) -> f64 {
         let next = self
             .points
@@ -121,7 +121,7 @@ impl Cdf {
         }
     }
 
-    /// The mean in bytes.
+    /// Returns the mean in bytes.
     pub fn mean(&self) -> f64 {
         let first = self.points[0].0 * self.points[0].1;
         let pieces = self
@@ -131,7 +131,7 @@ impl Cdf {
         first + pieces.sum::<f64>()
     }
 
-    /// The largest size.
+    /// Returns the largest size.
     pub fn largest(&self) -> Bytes {
         Bytes::from_f64(self.points[self.points.len() - 1].0)
     }

@@ -22,7 +22,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Whether all data is written at the start.
+    /// Returns whether all data is written at the start.
     pub fn is_whole(self) -> bool {
         self.count == 0
     }
@@ -87,13 +87,13 @@ impl fmt::Display for FlowsError {
 impl std::error::Error for FlowsError {}
 
 impl Flows {
-    /// Flows without pauses.
+    /// Returns the flows without pauses.
     pub fn new(starts: Vec<Time>, bytes: Vec<Bytes>) -> Result<Flows, FlowsError> {
         Flows::with_chunks(starts, bytes, Vec::new(), Vec::new())
     }
 
-    /// Flows with their chunks: those of flow i are `first_chunks[i]..first_chunks[i + 1]`, as in
-    /// Arrow's lists.
+    /// Returns the flows with their chunks: those of flow i are
+    /// `first_chunks[i]..first_chunks[i + 1]`, as in Arrow's lists.
     pub fn with_chunks(
         starts: Vec<Time>,
         bytes: Vec<Bytes>,
@@ -161,23 +161,23 @@ impl Flows {
             && chunks.iter().map(|chunk| chunk.bytes).sum::<Bytes>() == self.bytes[row]
     }
 
-    /// Number of flows.
+    /// Returns the number of flows.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Start time of flow `row`.
+    /// Returns the start time of flow `row`.
     pub fn start(&self, row: usize) -> Time {
         self.starts[row]
     }
 
-    /// Size of flow `row`.
+    /// Returns the size of flow `row`.
     pub fn bytes(&self, row: usize) -> Bytes {
         self.bytes[row]
     }
 
-    /// Range of the chunks of flow `row`; empty for a single chunk.
+    /// Returns the range of the chunks of flow `row`; empty for a single chunk.
     pub fn chunks_of(&self, row: usize) -> Chunks {
         let Some(ends) = self.first_chunks.get(row..row + 2) else {
             return Chunks::default();
@@ -193,17 +193,17 @@ impl Flows {
         }
     }
 
-    /// The chunks in a range.
+    /// Returns the chunks in a range.
     pub fn chunks(&self, of: Chunks) -> &[Chunk] {
         &self.chunks[of.first as usize..][..of.count as usize]
     }
 
-    /// Time from the first start to the last.
+    /// Returns the time from the first start to the last.
     pub fn span(&self) -> Span {
         self.starts[self.len() - 1].since(self.starts[0])
     }
 
-    /// A hash that distinguishes these flows from others: FNV-1a over the columns.
+    /// Returns a hash that distinguishes these flows from others: FNV-1a over the columns.
     pub fn fingerprint(&self) -> u64 {
         let hash = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
         let mixed = |sum: u64, word: u64| {
@@ -226,7 +226,8 @@ impl Flows {
             .fold(0xcbf2_9ce4_8422_2325, mixed)
     }
 
-    /// Bytes of all flows, as a float since there may be more than 64 bits count.
+    /// Returns the total size of all flows in bytes, as a float since there may be more than 64
+    /// bits count.
     pub fn total(&self) -> f64 {
         self.bytes.iter().map(|bytes| bytes.as_f64()).sum()
     }

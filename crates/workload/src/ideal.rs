@@ -16,22 +16,23 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Time that the bottleneck needs for `payload` bytes, in full packets and one for the rest.
+    /// Returns the time that the bottleneck needs for `payload` bytes, in full packets and one for
+    /// the rest.
     pub fn time_for(&self, payload: Bytes) -> Span {
         let packets = payload.get().div_ceil(self.segment.get());
         self.rate
             .time_for(payload + Bytes::new(packets * self.header.get()))
     }
 
-    /// The part of the rate left for payload, with full packets.
+    /// Returns the part of the rate left for payload, with full packets.
     pub fn capacity(&self) -> Rate {
         self.rate
             .mul_f64(self.segment.as_f64() / (self.segment + self.header).as_f64())
     }
 
-    /// Time from a flow's arrival to its last byte at the receiver, alone on the path and with an
-    /// unlimited window: a round trip for the handshake, each chunk as soon as it is written at the
-    /// bottleneck's rate, and half an RTT to the receiver.
+    /// Returns the time from a flow's arrival to its last byte at the receiver, alone on the path
+    /// and with an unlimited window: a round trip for the handshake, each chunk as soon as it is
+    /// written at the bottleneck's rate, and half an RTT to the receiver.
     pub fn alone(&self, bytes: Bytes, chunks: &[Chunk], rtt: Span) -> Span {
         let mut served = rtt;
         for chunk in each(&whole(bytes), chunks) {
@@ -59,7 +60,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// No jobs yet, for a server as fast as the bottleneck.
+    /// Creates an empty list of jobs, for a server as fast as the bottleneck.
     pub fn new(wire: Wire) -> Jobs {
         Jobs {
             demands: Vec::new(),
@@ -68,7 +69,7 @@ impl Jobs {
         }
     }
 
-    /// Number of flows.
+    /// Returns the number of flows.
     pub(crate) fn count(&self) -> usize {
         self.flows.len()
     }
@@ -88,14 +89,14 @@ impl Jobs {
         self.flows.push((start, rtt / 2));
     }
 
-    /// The chunks in order of time, and of flows at the same time.
+    /// Returns the chunks in order of time, and of flows at the same time.
     pub(crate) fn in_order(&mut self) -> &[Demand] {
         self.demands
             .sort_unstable_by_key(|demand| (demand.at, demand.flow));
         &self.demands
     }
 
-    /// Completion time of each flow, given the times at which the server finished them.
+    /// Returns the completion time of each flow, given the times at which the server finished them.
     pub(crate) fn completions(&self, served: &[Time]) -> Vec<Span> {
         self.flows
             .iter()
@@ -112,7 +113,7 @@ fn whole(bytes: Bytes) -> [Chunk; 1] {
     }]
 }
 
-/// The chunks, or, without any, the whole flow as one chunk.
+/// Returns the chunks, or, without any, the whole flow as one chunk.
 fn each<'a>(whole: &'a [Chunk], chunks: &'a [Chunk]) -> &'a [Chunk] {
     if chunks.is_empty() { whole } else { chunks }
 }

@@ -52,7 +52,7 @@ impl Law {
         Bytes::from_f64(drawn.max(1.0))
     }
 
-    /// The mean size in bytes.
+    /// Returns the mean size in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Law::BoundedPareto(law) => law.mean(),
@@ -82,7 +82,7 @@ impl BoundedPareto {
     }
 }
 
-/// The part into which the share `u` of all flows falls.
+/// Returns the part into which the share `u` of all flows falls.
 fn part_of(parts: &[Lognormal], u: f64) -> &Lognormal {
     let mut sum = 0.0;
     let reached = parts.iter().find(|part| {
@@ -112,7 +112,7 @@ impl Lognormal {
     }
 }
 
-/// The share of a standard normal distribution below `x`.
+/// Returns the share of a standard normal distribution below `x`.
 fn normal_below(x: f64) -> f64 {
     0.5 * libm::erfc(-x * core::f64::consts::FRAC_1_SQRT_2)
 }

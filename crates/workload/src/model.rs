@@ -165,7 +165,7 @@ impl Model {
         }
     }
 
-    /// The model's description.
+    /// Returns the model's description.
     pub fn described(&self) -> &'static Described {
         let place = match self {
             Model::Replay => 0,
@@ -303,8 +303,8 @@ impl<'a> Words<'a> {
         Bytes::from_str(text).map_err(|error| Refusal::new(format!("{name}: {error}"), self.like))
     }
 
-    /// The exponent of a tail or the deviation of a logarithm; a value above 20 is certainly a
-    /// mistake.
+    /// Returns the exponent of a tail or the deviation of a logarithm; a value above 20 is
+    /// certainly a mistake.
     fn number(&self, name: &str) -> Result<f64, Refusal> {
         let text = self.text(name)?;
         match text.parse::<f64>() {

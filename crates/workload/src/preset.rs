@@ -64,17 +64,18 @@ pub static PRESETS: [Preset; 1] = [Preset {
 const MOST: usize = u32::MAX as usize;
 
 impl Preset {
-    /// The preset with this name.
+    /// Returns the preset with this name.
     pub fn named(name: &str) -> Option<&'static Preset> {
         PRESETS.iter().find(|preset| preset.name == name)
     }
 
-    /// Mean rate of the flows' data, in bit/s.
+    /// Returns the mean rate of the flows' data, in bit/s.
     pub fn offered(&self) -> f64 {
         self.rate * Law::BoundedPareto(self.volumes).mean() * 8.0
     }
 
-    /// The flows that start up to `until`; those up to an earlier time are a prefix of them.
+    /// Returns the flows that start up to `until`; those up to an earlier time are a prefix of
+    /// them.
     pub fn flows(&self, seed: u64, name: &str, until: Span) -> Flows {
         let stream = |usage| Rng::stream(seed, name, usage);
         let (mut gaps, mut volumes, mut pauses) =

@@ -9,8 +9,8 @@ use fullpipe_units::{Span, Time};
 use crate::ideal::{Demand, Jobs};
 
 impl Jobs {
-    /// Completion time of each flow if the least remaining work written so far is served first
-    /// (SRPT), preemptively: no other order has a lower mean on one link.
+    /// Returns the completion time of each flow if the least remaining work written so far is
+    /// served first (SRPT), preemptively: no other order has a lower mean on one link.
     pub fn shortest_remaining_first(&mut self) -> Vec<Span> {
         let mut server = Shortest {
             now: Time::ZERO,
@@ -25,8 +25,8 @@ impl Jobs {
         self.completions(&server.flows.served)
     }
 
-    /// Completion time of each flow if all flows with data to send share the rate equally
-    /// (processor sharing).
+    /// Returns the completion time of each flow if all flows with data to send share the rate
+    /// equally (processor sharing).
     pub fn shared(&mut self) -> Vec<Span> {
         let mut server = Sharing {
             now: 0.0,

@@ -62,7 +62,7 @@ enum Order {
 }
 
 impl ArrivalSource {
-    /// A model with its input.
+    /// Creates a model with its input.
     ///
     /// # Errors If the input does not fit the model.
     pub fn new(model: &Model, input: Option<Input>) -> Result<ArrivalSource, Refusal> {
@@ -78,7 +78,7 @@ impl ArrivalSource {
         Ok(ArrivalSource { kind, stretch: 1.0 })
     }
 
-    /// Whether a load must be given, since a distribution has no rate of its own.
+    /// Returns whether a load must be given, since a distribution has no rate of its own.
     pub fn needs_load(&self) -> bool {
         matches!(self.kind, SourceKind::Drawn(_))
     }
@@ -100,8 +100,8 @@ impl ArrivalSource {
         Ok(self)
     }
 
-    /// Mean rate of the flows' data in bit/s; infinite if all flows start at once. For a preset,
-    /// the mean of its distribution.
+    /// Returns the mean rate of the flows' data in bit/s; infinite if all flows start at once. For
+    /// a preset, the mean of its distribution.
     pub fn offered(&self) -> f64 {
         let model = match &self.kind {
             SourceKind::Seen {
@@ -117,7 +117,7 @@ impl ArrivalSource {
         model / self.stretch
     }
 
-    /// Approximate number of flows that arrive up to `until`.
+    /// Returns the approximate number of flows that arrive up to `until`.
     pub fn count(&self, until: Span) -> u64 {
         let seconds = until.as_secs_f64() / self.stretch;
         match &self.kind {
@@ -136,7 +136,7 @@ impl ArrivalSource {
         }
     }
 
-    /// The arrivals of a run up to `until`, in order of time, for the workload `name`.
+    /// Returns the arrivals of a run up to `until`, in order of time, for the workload `name`.
     pub fn arrivals(&self, seed: u64, name: &str, until: Span) -> Arrivals {
         let stream = |usage| Rng::stream(seed, name, usage);
         let state = match &self.kind {
@@ -264,7 +264,7 @@ fn shuffled(rows: core::ops::Range<u32>, rng: &mut Rng) -> Vec<u32> {
 }
 
 impl Arrivals {
-    /// The chunks of an arrival; empty if all its data is written at its start.
+    /// Returns the chunks of an arrival; empty if all its data is written at its start.
     pub fn chunks(&self, of: Chunks) -> &[Chunk] {
         match &self.state {
             State::InOrder { flows, .. } => flows.chunks(of),

@@ -147,7 +147,7 @@ fn mean_responses_are_those_of_theory() {
         (measured / theory - 1.0).abs() < 0.02,
         "SRPT: {measured} of {theory}"
     );
-    // Processor sharing: 1 / (1 - load) for flows of every size, whatever the distribution.
+    // Processor sharing: 1 / (1 - load) for flows of every size, with any distribution.
     let measured = mean(flows.iter().map(|flow| flow.2)) / (one * 8e-6);
     assert!(
         (measured * (1.0 - load) - 1.0).abs() < 0.02,

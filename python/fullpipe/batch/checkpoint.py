@@ -1,7 +1,7 @@
 """Finished runs of an interrupted study, in a directory next to the final one: the same command resumes there.
 
-`DIR.unfinished` has `study.json`, which describes the study, and `runs.jsonl`, one line per finished run. It is deleted
-when `DIR` is complete.
+`DIR.unfinished` has `study.json`, which describes the study, and `runs.jsonl`, one line per
+finished run. The directory is deleted when `DIR` is complete.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def begun(target: Path) -> Mapping[str, str] | None:
     """Returns the description of the incomplete study for `target`; None before the first run."""
     try:
         return read_json(directory(target) / _ABOUT)
-    except (OSError, ValueError):  # none, or its process was killed at the very beginning
+    except (OSError, ValueError):  # no file, or its process was killed while writing it
         return None
 
 

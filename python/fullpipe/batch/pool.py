@@ -121,7 +121,7 @@ def pooled(
         threads: The number of threads of this process; None for one per core.
 
     Raises:
-        NoRayError: When Ray is asked for and not installed.
+        NoRayError: When Ray is requested and not installed.
     """
     if engine == "ray":
         return _on_ray(spec, ranges, shard_s)

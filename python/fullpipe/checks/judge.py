@@ -55,7 +55,8 @@ def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged[Cond
     ]
     for text, quantile, comparison, measured in scenario.expectations():
         for flow, column, bound, unit in measured:
-            # Of seeds that miss it equally, the least is named, in any order of the runs.
+            # Name the smallest of the seeds that miss the bound equally, regardless of the order of
+            # the runs.
             own = rows.filter(flow_index=flow or 0).sort("seed")
             # A workload without completed flows has no column of slowdowns.
             there = (

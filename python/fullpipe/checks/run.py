@@ -107,7 +107,7 @@ def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
     except _core.ScenarioError:
         if scenario.is_random or repeat == 1:
             raise
-        # It sets its jitter to zero: all runs would be the same.
+        # The scenario sets its jitter to zero: all runs would be the same.
         spec = SweepSpec(text, file, repeat=1, seed=seed, points=[[]])
         spec.plan  # noqa: B018
     return Subject(scenario, spec)

@@ -226,7 +226,7 @@ class Ingest:
                     return
                 try:
                     more = reader.read(_ROWS, _BYTES)
-                except OSError as error:  # truncated file; everything before the cut has been read
+                except OSError as error:  # a truncated file; all data before the cut was read
                     trouble, more = str(error), False
                 # The reader's position excludes bytes appended since the end was reached. A
                 # damaged file has no such position: its size counts.

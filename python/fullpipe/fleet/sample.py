@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from ipaddress import IPv4Address, IPv6Address
 
-# Sampling uses at most this share of one core. With very many connections, samples are taken less
-# often than the interval asks for.
+# Sampling uses at most this share of one core. With very many connections, the interval between
+# samples is longer than requested.
 MOST_CPU = 0.05
 _COUNTERS = ("/proc/net/snmp", "/proc/net/netstat", "/proc/stat")
 _COUNTED = (b"Tcp:", b"TcpExt:", b"cpu ")

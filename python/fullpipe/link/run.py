@@ -91,8 +91,8 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
         with stoppable(lambda: "while the command ran", "it was ended and left nothing behind"):
             header = live
             while (heard := run.hear()) is not None:
-                # The terminal's Ctrl-C reaches the command, too. The first one is left to the
-                # command, the second one ends it.
+                # The terminal's Ctrl-C also reaches the command. The command handles the first
+                # Ctrl-C; the second one ends the command.
                 if interrupts > (1 if in_front else 0):
                     run.stop()
                 said = json.loads(heard or "{}")

@@ -1,4 +1,4 @@
-"""`[[claim]]`: statements of a source about groups of runs, and when our results agree."""
+"""`[[claim]]`: statements of a source about groups of runs, and the conditions under which our results agree."""
 
 from __future__ import annotations
 

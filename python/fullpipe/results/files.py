@@ -22,8 +22,8 @@ RUNNERS = "runners.json"
 def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> Iterator[Path]:
     """Yields a temporary directory that is renamed to `path` when the block succeeds, and deleted when it fails.
 
-    Entering the block checks that `path` is free and can be written, before any work is done. Missing parents are
-    made. On failure they are deleted, too, if they are empty.
+    Entering the block checks that `path` is free and can be written, before any work is done.
+    Missing parents are made. On failure, missing parents are deleted again if they are empty.
 
     Args:
         path: The final name of the directory.
@@ -46,7 +46,7 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
             try:
                 aside.mkdir()
                 yield aside
-                # The system refuses it if something else is there by now.
+                # The rename fails if another process has created the directory meanwhile.
                 aside.rename(final)
             except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)
@@ -63,13 +63,13 @@ def parents(path: Path) -> Iterator[None]:
     made: list[Path] = []
     try:
         for parent in reversed([each for each in path.parents if not each.exists()]):
-            with suppress(FileExistsError):  # another process has made it
+            with suppress(FileExistsError):  # another process has created the directory
                 parent.mkdir()
                 made.append(parent)
         yield
     except BaseException:
         for parent in reversed(made):
-            with suppress(OSError):  # another process uses it
+            with suppress(OSError):  # another process uses the directory
                 parent.rmdir()
         raise
 
@@ -116,7 +116,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
     try:
         frame.write_parquet(plain_path(path))
-    except ComputeError as error:  # polars raises it for a full disk
+    except ComputeError as error:  # polars raises ComputeError for a full disk
         raise OSError(str(error).rpartition("IO error: ")[2]) from error
 
 

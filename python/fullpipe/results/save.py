@@ -47,7 +47,8 @@ def save_runs(runs: Sequence[RunData], directory: Path) -> None:
 def suited_interval(scenario: Scenario) -> str:
     """Returns a trace interval that suits a scenario, from one with a duration of seconds to one of hours.
 
-    It makes about 6000 rows per flow and at most about 3 million in all, and is 1, 2 or 5 times a power of ten.
+    The interval makes about 6000 rows per flow and at most about 3 million in all, and is 1, 2 or 5
+    times a power of ten.
     """
     rows = min(6_000, 3_000_000 / max(len(scenario.flows), 1))
     exact = max(scenario.duration_s / rows, 1e-6)

@@ -124,7 +124,7 @@ def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
             problem, parts["fix"], file=scenario.file, key=parts["key"], value=parts["value"]
         )
     if code == 2 and not parts:
-        raise _outdated(name, words)  # this version writes errors as JSON
+        raise _outdated(name, words)  # an up-to-date program writes errors as JSON
     fix = "run it again, or with --on sim to see whether the scenario is the cause"
     raise refusal(problem, parts.get("fix", fix), place=f"--on {name}")
 

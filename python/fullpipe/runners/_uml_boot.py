@@ -99,7 +99,7 @@ def _boot(work: Path, tick: Callable[[], object]) -> None:
             f"a kernel's command line can't have paths with spaces: {work}, {init}, {python}"
         )
     words = [
-        # It is the first process of a PID namespace and dies with this process, so that nothing goes on after the end.
+        # The first process of a PID namespace dies with this process, so that no process survives.
         *(
             "setpriv",
             "--pdeathsig",

@@ -75,10 +75,10 @@ def parse_rule(text: str) -> Rule:
 
 
 def enough(values: Sequence[float], rule: Rule | str) -> bool:
-    """Whether the interval of the mean is as narrow as the rule asks for; never with fewer than ten runs.
+    """Returns whether the mean's interval is as narrow as the rule requires; never with fewer than ten runs.
 
-    It is Student's interval. If repetitions end at the first narrow interval, the intervals cover the true value
-    slightly less often than 95 %; `docs/reference/statistics.md` has the numbers.
+    The interval is Student's. If repetitions end at the first narrow interval, the intervals cover
+    the true value slightly less often than 95 %; `docs/reference/statistics.md` has the numbers.
 
     Args:
         values: The metric, one number per run.

@@ -61,7 +61,8 @@ class Execution:
         """Executes the missing runs; returns their number, and the packets that they moved.
 
         Raises:
-            The errors of :func:`fullpipe.sweep`; NoRayError when Ray is asked for and not installed.
+            The errors of :func:`fullpipe.sweep`; NoRayError when Ray is requested and not
+            installed.
         """
         runs = packets = 0
         for step in self.until.steps(spec, self.directory) if self.until else [spec]:
@@ -77,7 +78,7 @@ class Execution:
         if self.engine not in ENGINES:
             raise ValueError(f"no engine {self.engine!r}; the engines are {', '.join(ENGINES)}")
         simulator = any(map(is_simulator, self.runners))
-        # Real-time runners at the end, when no other run can disturb them.
+        # Real-time runs begin last, when no other run can disturb them.
         others = [
             [each for each in self.runners if not is_simulator(each) and each.real_time is clock]
             for clock in (False, True)

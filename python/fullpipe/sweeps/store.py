@@ -67,7 +67,7 @@ class SweepStore(Store):
             BlockingIOError: When another process does so already.
         """
         with super().alone():
-            for leftover in (self.directory / "runs").glob(".*"):  # from a killed process
+            for leftover in (self.directory / "runs").glob(".*"):  # left by a killed process
                 leftover.unlink()
             yield
 

@@ -65,7 +65,7 @@ class Until(NamedTuple):
         return min(repeat + max(self.batch, repeat // 4), self.most)
 
     def steps(self, spec: SweepSpec, directory: Path) -> Iterator[SweepSpec]:
-        """Yields the specs to execute, one after the other; each must be complete when the next is asked for.
+        """Yields the specs to execute, one after the other; each must be complete at the next request.
 
         The repetitions that the directory already has are tested first, so that the same command resumes.
         """

@@ -50,7 +50,7 @@ def draw_line(
     time, values = time[known], values[known]
     size = len(values) // _POINTS
     if size >= 4:
-        whole = len(values) // size * size  # without the last few points, less than a bucket
+        whole = len(values) // size * size  # without the incomplete last bucket
         buckets = values[:whole].reshape(-1, size)
         time, values = time[:whole].reshape(-1, size).mean(axis=1), buckets.mean(axis=1)
         if not pale:

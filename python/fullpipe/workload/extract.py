@@ -130,7 +130,7 @@ def _kind(file: Path) -> str:
             f"{file}: {error.strerror}\n  fix: allow reading: chmod u+r {file}"
         ) from error
     except OSError:
-        return "capture"  # its reader reports the error, and continues with the other files
+        return "capture"  # the file's reader reports the error, and continues
 
 
 def _capture(
@@ -324,5 +324,5 @@ class _Hashes:
                     while not self._stop and (piece := content.read(_PIECE)):
                         digest.update(piece)
                 self._found.append(digest.hexdigest())
-            except OSError:  # the reader of the file reports it
+            except OSError:  # the reader of the file reports the error
                 self._found.append("")

@@ -73,7 +73,7 @@ def _first_line(head: bytes) -> str:
 def zeek(
     path: Path, *, udp: bool, addresses: bool, as_json: bool
 ) -> tuple[pl.LazyFrame, str | None]:
-    """Reads the flows of a conn.log; returns a message about unreadable lines, too, if there are any.
+    """Reads the flows of a conn.log; also returns a message about unreadable lines, if there are any.
 
     Zeek counts volume by sequence numbers, so volumes by packet lengths are unknown.
 

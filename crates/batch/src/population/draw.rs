@@ -33,7 +33,7 @@ struct LogNormal {
 }
 
 impl Distribution {
-    /// One of these texts, each with its share; the shares add up to one.
+    /// Creates a distribution of these texts, each with its share; the shares add up to one.
     ///
     /// # Errors If a text has a bad range in braces, or the shares do not add up to one: the
     /// problem.
@@ -66,7 +66,7 @@ impl Distribution {
         pieces.iter().map(|piece| piece.draw(rng)).collect()
     }
 
-    /// Each text at the ends of its ranges, for checks.
+    /// Returns each text with the ends of its ranges, for checks.
     pub(crate) fn ends(&self) -> impl Iterator<Item = String> {
         let shared = self.0.iter().filter(|(share, _)| *share > 0.0);
         shared.flat_map(|(_, pieces)| {

@@ -61,12 +61,12 @@ impl Population {
         Ok(population)
     }
 
-    /// A title of one line.
+    /// Returns a title of one line.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// The arm of this name in the file, otherwise the algorithm of this name.
+    /// Returns the arm of this name in the file, otherwise the algorithm of this name.
     pub fn arm(&self, name: &str) -> Arm {
         self.arms
             .get(name)
@@ -85,7 +85,7 @@ impl Population {
         self.source.error(key, value, problem, fix)
     }
 
-    /// Keys that are drawn in any class.
+    /// Returns the keys that are drawn in any class.
     pub(crate) fn keys(&self) -> BTreeSet<&str> {
         self.classes
             .iter()
@@ -105,7 +105,7 @@ impl Population {
         }
     }
 
-    /// The scenario of a drawn path.
+    /// Returns the scenario of a drawn path.
     ///
     /// # Errors If the drawn values do not make a valid scenario. Reading the population tries the
     /// ends of each range, so only a combination of values can fail.

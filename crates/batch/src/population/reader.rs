@@ -28,7 +28,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of `file`, with the text `source` and the content `table`.
+    /// Creates a reader of `file`, with the text `source` and the content `table`.
     pub(super) fn new(source: &'a Template, file: &'a str, table: &Table) -> Result<Self, Error> {
         let reader = Reader {
             source,
@@ -208,8 +208,7 @@ impl<'a> Reader<'a> {
         Ok(arm)
     }
 
-    /// Checks that a choice has a reason, and a source that is a listed reference or our own
-    /// choice.
+    /// Checks that a choice has a reason, and a source that is a listed reference or "our choice".
     fn sourced(&self, table: &Table, at: &str) -> Result<(), Error> {
         self.text(table, at, "why")?;
         let source = self.text(table, at, "source")?;

@@ -44,7 +44,7 @@ impl Fields {
         }
     }
 
-    /// The fields `bbr:(…)` of `ss` for the first flow: bandwidth, RTT, both gains.
+    /// Returns the fields `bbr:(…)` of `ss` for the first flow: bandwidth, RTT, both gains.
     fn bbr(&self, simulation: &mut Simulation) -> [f64; 4] {
         let mut values = Vec::new();
         simulation.controller_fields(0, &mut values);
@@ -350,7 +350,7 @@ const COLUMNS: [(&str, Value); 43] = [
     ("app_limited_samples", Count(|r| r.course.limited)),
 ];
 
-/// Columns with one row per record.
+/// Returns the columns with one row per record.
 pub(crate) fn columns(records: &[Record]) -> Vec<Column> {
     let all = COLUMNS.iter().map(|(name, value)| Column {
         name: (*name).to_owned(),

@@ -25,7 +25,7 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// An algorithm with its default parameters.
+    /// Creates an arm: an algorithm with its default parameters.
     pub fn new(cc: &str) -> Arm {
         Arm {
             name: cc.to_owned(),
@@ -45,7 +45,7 @@ pub struct PopulationRun {
 }
 
 impl PopulationRun {
-    /// A run of `population` under `arms`. The first flow of each path is the download.
+    /// Creates a run of `population` under `arms`. The first flow of each path is the download.
     ///
     /// # Errors If an arm is given twice or does not exist.
     pub fn new(
@@ -99,17 +99,17 @@ impl PopulationRun {
         Ok(fleet)
     }
 
-    /// The population.
+    /// Returns the population.
     pub fn population(&self) -> &Population {
         &self.population
     }
 
-    /// Names of the arms.
+    /// Returns the names of the arms.
     pub fn arms(&self) -> impl Iterator<Item = &str> {
         self.arms.iter().map(|(arm, _)| arm.name.as_str())
     }
 
-    /// The scenario of path number `path` under arm number `arm`.
+    /// Returns the scenario of path number `path` under arm number `arm`.
     ///
     /// # Errors If the drawn values do not make a valid scenario.
     pub fn scenario(&self, path: u64, arm: usize) -> Result<Scenario, Error> {
@@ -120,9 +120,9 @@ impl PopulationRun {
         Ok(scenario)
     }
 
-    /// One row per path: its number as `pair`, its class, the seed of its runs, and the drawn
-    /// values, as text and, if numeric, as a number in SI units. The columns do not depend on the
-    /// selected paths.
+    /// Returns one row per path: its number as `pair`, its class, the seed of its runs, and the
+    /// drawn values, as text and, if numeric, as a number in SI units. The columns do not depend on
+    /// the selected paths.
     pub fn paths(&self, paths: std::ops::Range<u64>) -> Vec<Column> {
         let drawn: Vec<_> = paths
             .clone()
@@ -163,8 +163,8 @@ impl PopulationRun {
         columns
     }
 
-    /// Time of day at which a path's download starts, and the place of the first sample in its
-    /// interval, both as fractions.
+    /// Returns the time of day at which a path's download starts, and the place of the first sample
+    /// in its interval, both as fractions.
     fn moments(&self, path: u64) -> (f64, f64) {
         let unit = |usage| Rng::stream(self.seed, &format!("path {path}"), usage).unit();
         (unit("time of day"), unit("first sample"))

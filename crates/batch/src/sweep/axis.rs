@@ -108,7 +108,7 @@ impl Range {
         })
     }
 
-    /// One of its ends, as written in a scenario.
+    /// Returns one of its ends, as written in a scenario.
     pub fn end(&self, high: bool) -> String {
         self.written(if high {
             self.high.value

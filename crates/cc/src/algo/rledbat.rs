@@ -54,7 +54,7 @@ params! {
 
 fields! {
     impl Rledbat as cc {
-        // Without `recovery`, which is the sender's.
+        // All labels except `recovery`, a state of the sender only.
         state: Field::state(STATES, "State of the controller") => cc.window.get().phase.index(),
         window: Field::value("B", "RLWND: amount of data that the receiver allows in flight")
             => cc.window(),

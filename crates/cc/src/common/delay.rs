@@ -63,13 +63,13 @@ impl QueueDelay {
         self.minute = minute;
     }
 
-    /// Minimum delay of the last minutes; `None` before the first sample.
+    /// Returns the minimum delay of the last minutes; `None` before the first sample.
     #[inline]
     pub fn base(&self) -> Option<Span> {
         self.base.iter().copied().min()
     }
 
-    /// Filtered delay less base delay; `None` before the first sample.
+    /// Returns the filtered delay less base delay; `None` before the first sample.
     #[inline]
     pub fn queueing(&self) -> Option<Span> {
         let current = self.current.iter().copied().min()?;

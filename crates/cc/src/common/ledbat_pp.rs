@@ -84,7 +84,7 @@ impl Phase {
         "recovery",
     ];
 
-    /// Index of the state's name in `NAMES`.
+    /// Returns the index of the state's name in `NAMES`.
     pub const fn index(self) -> usize {
         match self {
             Phase::SlowStart | Phase::Restart => 0,
@@ -94,7 +94,7 @@ impl Phase {
         }
     }
 
-    /// Name of the state.
+    /// Returns the name of the state.
     pub const fn name(self) -> &'static str {
         Phase::NAMES[self.index()]
     }
@@ -173,18 +173,18 @@ impl LedbatWindow {
         }
     }
 
-    /// The window, its threshold and its state.
+    /// Returns the window, its threshold and its state.
     #[inline]
     pub const fn get(&self) -> Moving {
         self.now
     }
 
-    /// The current delay and the base delay.
+    /// Returns the current delay and the base delay.
     pub const fn delay(&self) -> &QueueDelay {
         &self.delay
     }
 
-    /// Time at which to call [`on_time`](LedbatWindow::on_time), if any.
+    /// Returns the time at which to call [`on_time`](LedbatWindow::on_time), if any.
     pub fn wake_at(&self) -> Option<Time> {
         matches!(self.now.phase, Phase::Hold(_)).then_some(self.hold_until)
     }

@@ -23,7 +23,7 @@ impl Alpha {
         }
     }
 
-    /// The average.
+    /// Returns the average.
     #[inline]
     pub const fn get(&self) -> f64 {
         self.value

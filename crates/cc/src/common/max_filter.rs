@@ -9,8 +9,9 @@ struct Sample {
 
 /// The maximum over the last `window` ticks (usually rounds), in constant space.
 ///
-/// It keeps the best sample, the best since that one, and the best since the second. The result is
-/// exact if there are samples in every quarter of the window, and never older than the window.
+/// The filter keeps the best sample, the best sample since then, and the best since the second. The
+/// result is exact if there are samples in every quarter of the window, and never older than the
+/// window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaxFilter {
     window: u64,
@@ -29,7 +30,7 @@ impl MaxFilter {
         }
     }
 
-    /// The maximum.
+    /// Returns the maximum.
     #[inline]
     pub const fn max(&self) -> f64 {
         self.best[0].value
@@ -65,7 +66,7 @@ impl MaxFilter {
         let age = sample.time - self.best[0].time;
         if age > self.window {
             self.best = [self.best[1], self.best[2], sample];
-            // The runner-up may be as old as the dropped best.
+            // The second-best sample may be as old as the dropped best sample.
             if sample.time - self.best[0].time > self.window {
                 self.best = [self.best[1], self.best[2], sample];
             }

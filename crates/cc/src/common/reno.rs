@@ -70,7 +70,7 @@ impl<L: WindowPolicy> Reno<L> {
         }
     }
 
-    /// Value of [`STATE`].
+    /// Returns the value of [`STATE`].
     pub fn state_index(&self) -> f64 {
         STATE
             .labels
@@ -79,7 +79,7 @@ impl<L: WindowPolicy> Reno<L> {
             .map_or(f64::NAN, |index| index as f64)
     }
 
-    /// Acknowledged bytes counted toward the next segment.
+    /// Returns the acknowledged bytes counted toward the next segment.
     pub const fn bytes_acked(&self) -> Bytes {
         self.increase.bytes_acked()
     }

@@ -32,7 +32,7 @@ impl RoundCounter {
         self.end = delivered;
     }
 
-    /// Number of rounds begun so far.
+    /// Returns the number of rounds begun so far.
     #[inline]
     pub const fn count(&self) -> u64 {
         self.count

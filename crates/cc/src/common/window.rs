@@ -16,7 +16,7 @@ pub enum Episode {
     Timeout,
 }
 
-/// The state of a classic controller, as named in transitions.
+/// Returns the state of a classic controller, as named in transitions.
 pub fn state(episode: Episode, in_slow_start: bool, css: bool) -> &'static str {
     match (episode, in_slow_start) {
         (Episode::Recovery, _) => "recovery",
@@ -47,9 +47,9 @@ pub fn report(cx: &mut Context<'_>, from: &'static str, to: &'static str, change
 ///
 /// [`on_recovery`] implements the common sequence; the implementations set the factors.
 pub trait Classic {
-    /// The current episode.
+    /// Returns the current episode.
     fn episode(&mut self) -> &mut Episode;
-    /// The state, as named in transitions.
+    /// Returns the state, as named in transitions.
     fn state(&self) -> &'static str;
     /// Handles congestion: saves the current threshold and window and reduces both.
     fn reduce(&mut self, cx: &Context<'_>, cause: RecoveryCause);
@@ -96,8 +96,9 @@ pub fn on_recovery(window: &mut impl Classic, cx: &mut Context<'_>, change: Reco
     report(cx, before, window.state(), change);
 }
 
-/// The window after a timeout: one segment (RFC 5681 §3.1, LW) plus the data still in flight,
-/// usually none (Linux: tcp_enter_loss; RACK leaves recently sent data in flight, RFC 8985 §6.3).
+/// Returns the window after a timeout: one segment (RFC 5681 §3.1, LW) plus the data still in
+/// flight, usually none (Linux: tcp_enter_loss; RACK leaves recently sent data in flight, RFC 8985
+/// §6.3).
 #[inline]
 pub fn loss_window(conn: &Conn) -> Bytes {
     conn.inflight + conn.smss
@@ -156,7 +157,7 @@ impl AdditiveIncrease {
         cwnd
     }
 
-    /// Acknowledged bytes counted toward the next segment.
+    /// Returns the acknowledged bytes counted toward the next segment.
     pub const fn bytes_acked(&self) -> Bytes {
         self.bytes_acked
     }

@@ -8,7 +8,7 @@ use crate::view::Flow;
 /// Bytes that the bottleneck delivers in 20 ms, and that are therefore acknowledged at once.
 const HELD: f64 = RATE * 0.02 / 8.0;
 
-/// Maximum of a trace field from `from` to `to`.
+/// Returns the maximum of a trace field from `from` to `to`.
 fn most(flow: &Flow<'_>, field: &str, from: f64, to: f64) -> crate::view::Measured {
     let values = flow.own(field)?;
     Ok(flow
@@ -94,7 +94,7 @@ pub(super) static IN_CRUISE: Case = Case {
                 },
             ),
             condition(
-                "rounds for which the last burst counts",
+                "rounds for which the filter keeps the last burst",
                 "rounds",
                 (9.0, 11.0),
                 "step 3: ExtraAckedFilterLen is 10; one more or less, because a burst may be anywhere in a round",

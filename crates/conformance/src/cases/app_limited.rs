@@ -5,7 +5,7 @@ use super::{RTT, usual_path};
 use crate::case::{Case, NONE, Scene, Step, YES, at_least, at_most, condition, exactly};
 use crate::view::{Flow, Why};
 
-/// Time of the first loss at `since` or later.
+/// Returns the time of the first loss at `since` or later.
 fn first_loss(flow: &Flow<'_>, since: f64) -> Result<f64, Why> {
     let lost = flow.common("lost");
     let rows = flow.rows(since, flow.end())?;

@@ -61,8 +61,8 @@ pub(super) static BELOW_A_PACKET: Case = Case {
     }],
 };
 
-/// Growth of inflight_longterm in each round of the first UP after the change of the path, in
-/// bytes; leading rounds without growth are omitted.
+/// Returns the growth of inflight_longterm in each round of the first UP after the change of the
+/// path, in bytes; leading rounds without growth are omitted.
 fn steps(flow: &Flow<'_>) -> Result<Vec<f64>, Why> {
     let stay = flow.stay("probe_bw_up", flow.step(1))?;
     let (round, longterm) = (flow.own("round")?, flow.own("inflight_longterm")?);

@@ -45,7 +45,7 @@ pub fn case(section: &str) -> Option<&'static Case> {
         .find(|case| case.section.trim_start_matches("A.") == number)
 }
 
-/// The payload share of a link's rate, in bit/s.
+/// Returns the payload share of a link's rate, in bit/s.
 const fn payload(rate: f64) -> f64 {
     rate * fullpipe_tcp::SMSS.get() as f64 / fullpipe_scenario::PACKET.get() as f64
 }

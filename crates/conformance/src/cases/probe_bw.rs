@@ -5,12 +5,12 @@ use super::{BURST, RTT, SEGMENT, usual_path};
 use crate::case::{Case, NONE, Scene, Step, at_least, at_most, condition, exactly};
 use crate::view::{Change, Flow, Measured, Stay, Why};
 
-/// The first stay in UP.
+/// Returns the first stay in UP.
 fn up<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {
     flow.stay_to_end("probe_bw_up", 0.0)
 }
 
-/// The stay in DOWN after the first UP.
+/// Returns the stay in DOWN after the first UP.
 fn down<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {
     flow.stay_to_end("probe_bw_down", up(flow)?.0.to)
 }
@@ -69,7 +69,7 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
     }],
 };
 
-/// The lower of InflightWithHeadroom and Inflight(1.0), at a row.
+/// Returns the lower of InflightWithHeadroom and Inflight(1.0), at a row.
 fn room(flow: &Flow<'_>, row: usize) -> Measured {
     let longterm = flow.own("inflight_longterm")?[row];
     let bdp = flow.own("max_bw")?[row] * flow.own("min_rtt")?[row] / 8.0;

@@ -5,12 +5,12 @@ use crate::case::{Case, NONE, Scene, Step, YES, at_least, at_most, condition, ex
 use crate::view::{Change, Flow, Stay, Why};
 use fullpipe_units::Span;
 
-/// The first stay in ProbeRTT.
+/// Returns the first stay in ProbeRTT.
 fn dip<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {
     flow.stay_to_end("probe_rtt", 0.0)
 }
 
-/// Time at which a lower RTT was last seen before the first ProbeRTT.
+/// Returns the time at which a lower RTT was last seen before the first ProbeRTT.
 fn last_lower(flow: &Flow<'_>) -> Result<f64, Why> {
     let (rtt, entry) = (flow.common("min_rtt"), flow.row(dip(flow)?.0.from)?);
     Ok(flow.time(

@@ -5,23 +5,23 @@ use crate::case::{Case, Condition, NONE, Scene, Step, at_least, at_most, conditi
 use crate::view::{Change, Flow, Measured, Stay, Why};
 use fullpipe_units::Span;
 
-/// The stay in UP that the spurious loss ends.
+/// Returns the stay in UP that the spurious loss ends.
 fn up<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {
     flow.stay_to_end("probe_bw_up", flow.step(0))
 }
 
-/// Start of the next REFILL.
+/// Returns the start of the next REFILL.
 fn back(flow: &Flow<'_>) -> Measured {
     Ok(flow.stay("probe_bw_refill", up(flow)?.0.to)?.from)
 }
 
-/// Value that was saved of a trace field for undo, less its value before the loss.
+/// Returns the value that was saved of a trace field for undo, less its value before the loss.
 fn saved(flow: &Flow<'_>, field: &str) -> Measured {
     let before = flow.own(field)?[flow.row_before(up(flow)?.0.to)?];
     Ok(flow.own_at(&format!("undo_{field}"), up(flow)?.0.to)? - before)
 }
 
-/// Value of a trace field when REFILL begins, less its value before the loss.
+/// Returns the value of a trace field when REFILL begins, less its value before the loss.
 fn restored(flow: &Flow<'_>, field: &str) -> Measured {
     let before = flow.own(field)?[flow.row_before(up(flow)?.0.to)?];
     Ok(flow.own_at(field, back(flow)?)? - before)

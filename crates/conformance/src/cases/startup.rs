@@ -4,13 +4,13 @@ use super::{BURST, RATE, usual_path};
 use crate::case::{Case, NONE, Scene, Step, YES, at_least, at_most, condition, exactly};
 use crate::view::{Flow, Measured, Why};
 
-/// Time at which Startup ended, and the row of the ACK that ended it.
+/// Returns the time at which Startup ended, and the row of the ACK that ended it.
 pub(super) fn exit(flow: &Flow<'_>) -> Result<(f64, usize), Why> {
     let (stay, _) = flow.stay_to_end("startup", 0.0)?;
     Ok((stay.to, flow.row(stay.to)?))
 }
 
-/// Value of a trace field at the end of Startup.
+/// Returns the value of a trace field at the end of Startup.
 pub(super) fn at_exit(flow: &Flow<'_>, field: &str) -> Measured {
     Ok(flow.own(field)?[exit(flow)?.1])
 }
@@ -76,13 +76,13 @@ pub(super) static PLATEAU: Case = Case {
     }],
 };
 
-/// The rows at the start and at the end of Drain.
+/// Returns the rows at the start and at the end of Drain.
 fn drain(flow: &Flow<'_>) -> Result<(usize, usize), Why> {
     let (stay, _) = flow.stay_to_end("drain", 0.0)?;
     Ok((flow.row(stay.from)?, flow.row(stay.to)?))
 }
 
-/// Data in flight after an ACK, in estimated BDPs.
+/// Returns the data in flight after an ACK, in estimated BDPs.
 pub(super) fn flight(flow: &Flow<'_>, row: usize) -> Measured {
     Ok(flow.common("inflight")[row] / flow.bdp(row)?)
 }

@@ -99,8 +99,8 @@ impl Flow {
             false if may_be_older => Begin::Capture,
             false => Begin::Middle,
         };
-        // The end that answers a SYN did not begin. Without a SYN, the well-known port is the
-        // server's.
+        // The end that answers a SYN did not open the connection. Without a SYN, the well-known
+        // port is the server's.
         let answers = (flags.syn() && flags.ack()) || (!flags.syn() && is_server(segment));
         let client = if answers {
             1 - segment.sender
@@ -228,7 +228,7 @@ impl Side {
         let start = self.edge as i64 + beyond;
         let end = start + payload;
         if payload == 0 && !segment.flags.fin() {
-            // The number may include the FIN, which may still come and takes a number itself.
+            // The number may include the FIN, which may still arrive and takes one sequence number.
             if beyond > 0 && self.told.is_none_or(|told| told.0 < end as u64) {
                 self.told = Some((end as u64, at));
             }
@@ -249,8 +249,8 @@ impl Side {
         Noticed::Nothing
     }
 
-    /// Ends the side. Data known only by a later sequence number was sent, too, except for the last
-    /// number, which is the FIN's.
+    /// Ends the side. Data known only from a later sequence number was also sent, except for the
+    /// last number, which is the FIN's.
     pub(crate) fn end(&mut self, pause: Span) {
         if let Some((told, at)) = self.told.filter(|told| !self.fin && told.0 > self.edge + 1) {
             self.carry(told - self.edge, false, at, pause);

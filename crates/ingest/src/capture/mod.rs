@@ -7,8 +7,8 @@
 //! pcap-parser reads the formats, etherparse the IP headers. This module handles damage, assigns
 //! segments to flows and computes a flow's volume. Memory grows with the number of open flows.
 //!
-//! It is not part of `workload`, because the simulator does not depend on parsers: the flows go to
-//! a file, and a scenario reads that.
+//! This module is not part of `workload`, because the simulator does not depend on parsers: the
+//! flows go to a file, and a scenario reads that.
 //!
 //! Two threads read a file: one decompresses (`input.rs`), one does the rest. A finished flow
 //! becomes a row immediately. Idle flows are found by queues with one entry per flow, not one per

@@ -162,8 +162,8 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
         17 if udp => Protocol::Udp,
         _ => return Dissected::Other,
     };
-    // Without a length: segments that the device is to split (TSO) exceed IP's field. Then the
-    // capture's length counts.
+    // The length may be zero: segments that the device will split (TSO) exceed IP's length field.
+    // Use the captured length instead.
     let Some(length) = within.length.or_else(|| wire.checked_sub(within.start)) else {
         return Dissected::Unreadable;
     };

@@ -19,7 +19,7 @@ pub struct Options {
     pub idle: Span,
     /// Longest pause within a chunk; payload after a longer one begins a new chunk.
     pub pause: Span,
-    /// Whether datagrams make flows, too.
+    /// Whether UDP datagrams also form flows.
     pub udp: bool,
     /// Whether rows have addresses.
     pub addresses: bool,

@@ -206,7 +206,7 @@ impl Reader {
     }
 
     fn set(&mut self, at: usize, value: f64) {
-        // A counter that comes again begins a new reading.
+        // A repeated counter begins a new reading.
         if self
             .now
             .as_ref()

@@ -12,7 +12,8 @@ use crate::fleet::time;
 ///
 /// # Errors
 ///
-/// When the file can't be read, or ends within compressed data. Rows before that count.
+/// When the file can't be read, or ends within compressed data. The rows before the error remain
+/// valid.
 pub fn read(
     source: &mut Input,
     into: &mut dyn Parse,
@@ -44,7 +45,7 @@ pub fn begin_of(path: &Path) -> io::Result<i64> {
         {
             return Err(error);
         }
-        // If the file is damaged, reading it reports that.
+        // If the file is damaged, the reader reports the error.
         Err(_) => Vec::new(),
     };
     let lines = head.split(|byte| *byte == b'\n').take(200);

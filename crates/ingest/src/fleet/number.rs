@@ -29,7 +29,7 @@ pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
     }
     let exponent = shift - i32::try_from(places).ok()?;
     let power = *POWERS.get(exponent.unsigned_abs() as usize)?;
-    // Both are exact, so there is only one rounding (W. D. Clinger, PLDI 1990).
+    // Both operands are exact, so the result is rounded only once (W. D. Clinger, PLDI 1990).
     if mantissa < 1 << 53 {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let exact = mantissa as f64;

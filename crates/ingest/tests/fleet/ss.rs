@@ -524,7 +524,7 @@ fn a_port_that_is_used_again_is_another_connection() {
         assert_eq!(connections.rows(), 2, "{first} {second} {acked}");
         assert_ne!(keys(&connections)[0], keys(&connections)[1]);
     }
-    // An unchanged cookie identifies the connection, whatever the counters are. An inode of 0 has
+    // An unchanged cookie identifies the connection, regardless of the counters. An inode of 0 has
     // no meaning.
     for (first, second, acked) in [("sk:1", "sk:1", 50), ("ino:7", "ino:0", 300)] {
         let text = format!(
@@ -563,7 +563,7 @@ fn what_is_gone_for_two_listings_has_ended() {
     assert_eq!(numbers(&reader.open().remove(0).1, "samples"), [6.0]);
 }
 
-/// Without a time between listings, a socket that comes again begins another listing.
+/// Without a time between listings, a socket that appears a second time begins another listing.
 #[test]
 fn listings_need_no_time_between_them() {
     let text: String = (0..4)

@@ -6,9 +6,9 @@ use super::normal;
 /// for every shape allowed.
 const MOST_STEPS: u32 = 2_000;
 
-/// The quantile of a share `u` in (0, 1): the root of P(shape, x) = u by Halley's method. It starts
-/// at the Wilson-Hilferty value (Abramowitz and Stegun 26.4.17), or for small ones at the first
-/// term of the series (6.5.29).
+/// Returns the quantile of a share `u` in (0, 1): the root of P(shape, x) = u by Halley's method.
+/// It starts at the Wilson-Hilferty value (Abramowitz and Stegun 26.4.17), or for small ones at the
+/// first term of the series (6.5.29).
 pub(super) fn quantile(u: f64, shape: f64) -> f64 {
     let ln_gamma = libm::lgamma(shape);
     let ninth = 1.0 / (9.0 * shape);
@@ -37,7 +37,7 @@ pub(super) fn quantile(u: f64, shape: f64) -> f64 {
     x
 }
 
-/// P(shape, x), the regularized incomplete gamma function.
+/// Returns P(shape, x), the regularized incomplete gamma function.
 fn share_below(x: f64, shape: f64, ln_gamma: f64) -> f64 {
     let front = libm::exp(shape * libm::log(x) - x - ln_gamma);
     if x < shape + 1.0 {

@@ -12,8 +12,9 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// A histogram of bins, each given by start and count; the last start, with count zero, ends
-    /// the last bin. `None` unless the starts ascend, the last count is zero and another is not.
+    /// Returns a histogram of bins, each given by start and count; the last start, with count zero,
+    /// ends the last bin. `None` unless the starts ascend, the last count is zero and another is
+    /// not.
     pub fn new(bins: &[(Span, u64)]) -> Option<Histogram> {
         let edges: Vec<Span> = bins.iter().map(|(start, _)| *start).collect();
         let mut below = vec![0_u64];
@@ -25,7 +26,7 @@ impl Histogram {
         (rise && behind > 0 && below.last() == Some(&behind)).then_some(Histogram { edges, below })
     }
 
-    /// The bins as given to [`Histogram::new`].
+    /// Returns the bins as given to [`Histogram::new`].
     pub fn bins(&self) -> impl Iterator<Item = (Span, u64)> {
         let counts = self
             .below
@@ -35,11 +36,12 @@ impl Histogram {
         self.edges.iter().copied().zip(counts)
     }
 
-    /// The time, in seconds, below which a share `u` of all samples lies.
+    /// Returns the time, in seconds, below which a share `u` of all samples lies.
     pub(super) fn quantile(&self, u: f64) -> f64 {
         let total = self.below.last().copied().unwrap_or(0) as f64;
         let wanted = u * total;
-        // The first edge with that many samples below ends a bin whose count is not zero.
+        // The first edge with more than `wanted` samples below it ends a bin whose count is not
+        // zero.
         let end = self
             .below
             .partition_point(|below| (*below as f64) <= wanted)

@@ -177,7 +177,7 @@ pub struct Moments {
 }
 
 impl Jitter {
-    /// Uniform jitter up to `most`, without correlation.
+    /// Creates uniform jitter up to `most`, without correlation.
     pub fn uniform(most: Span, reorder: bool) -> Jitter {
         Jitter::Random {
             of: Distribution::Uniform(most),
@@ -186,12 +186,12 @@ impl Jitter {
         }
     }
 
-    /// Whether it uses random numbers.
+    /// Returns whether it uses random numbers.
     pub fn is_random(&self) -> bool {
         matches!(self, Jitter::Random { .. })
     }
 
-    /// An upper bound of the additional delay of nearly all packets.
+    /// Returns an upper bound of the additional delay of nearly all packets.
     pub fn latest(&self) -> Span {
         match self {
             Jitter::Off => Span::ZERO,
@@ -214,7 +214,7 @@ impl Distribution {
         let mut u = open_unit(rng);
         if correlation > 0.0 {
             // Normal scores form an autoregressive process of order 1 with normal values: the draws
-            // keep their distribution whatever the correlation (a Gaussian copula).
+            // keep their distribution at any correlation (a Gaussian copula).
             let fresh = normal::quantile(u);
             let next = score.map_or(fresh, |last| {
                 correlation * last + (1.0 - correlation * correlation).sqrt() * fresh
@@ -225,8 +225,8 @@ impl Distribution {
         Span::from_secs_f64(self.quantile(u))
     }
 
-    /// The time, in seconds, below which a share `u` of all draws lies; values below zero mean
-    /// zero.
+    /// Returns the time, in seconds, below which a share `u` of all draws lies; values below zero
+    /// mean zero.
     fn quantile(&self, u: f64) -> f64 {
         match self {
             Distribution::Uniform(most) => u * most.as_secs_f64(),
@@ -245,7 +245,7 @@ impl Distribution {
 }
 
 impl Moments {
-    /// The value `sigmas` standard deviations above the mean, in seconds.
+    /// Returns the value `sigmas` standard deviations above the mean, in seconds.
     fn at(self, sigmas: f64) -> f64 {
         self.mean.as_secs_f64() + self.sigma.as_secs_f64() * sigmas
     }
@@ -255,8 +255,8 @@ impl Moments {
 /// quantiles: ∫ z · pareto(Φ(z)) φ(z) dz.
 const PARETO_NORMAL_SCALE: f64 = 1.066_377_912_146_328_4;
 
-/// The quantile of a Pareto distribution of exponent 3, shifted and scaled to mean 0 and variance
-/// 1: the unscaled distribution, which starts at 1, has mean 3/2 and variance 3/4.
+/// Returns the quantile of a Pareto distribution of exponent 3, shifted and scaled to mean 0 and
+/// variance 1: the unscaled distribution, which starts at 1, has mean 3/2 and variance 3/4.
 fn pareto(u: f64) -> f64 {
     (1.0 / libm::cbrt(1.0 - u) - 1.5) / 0.75_f64.sqrt()
 }
@@ -264,7 +264,7 @@ fn pareto(u: f64) -> f64 {
 /// The smallest number drawn, 2⁻⁵³.
 const LEAST: f64 = 1.0 / (1_u64 << 53) as f64;
 
-/// Uniform in (0, 1), 52 bits: excludes both ends, where quantiles are infinite.
+/// Draws a uniform number in (0, 1) with 52 bits. Excludes both ends, where quantiles are infinite.
 fn open_unit(rng: &mut Rng) -> f64 {
     ((rng.next_u64() >> 12) as f64 + 0.5) * (1.0 / (1_u64 << 52) as f64)
 }

@@ -4,13 +4,13 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// The share below `z`.
+/// Returns the share below `z`.
 pub(super) fn cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
 }
 
-/// The value below which a share `u` in (0, 1) lies, to about 1 part in 10¹⁶: Wichura, AS 241
-/// (PPND16), Applied Statistics 37(3), 1988.
+/// Returns the value below which a share `u` in (0, 1) lies, to about 1 part in 10¹⁶: Wichura, AS
+/// 241 (PPND16), Applied Statistics 37(3), 1988.
 pub(super) fn quantile(u: f64) -> f64 {
     let q = u - 0.5;
     if q.abs() <= 0.425 {

@@ -15,7 +15,7 @@ fn moments(mean: f64, sigma: f64) -> Moments {
 
 const DRAWS: usize = 100_000;
 
-/// `DRAWS` draws, in milliseconds.
+/// Returns `DRAWS` draws, in milliseconds.
 fn draws(of: &Distribution, correlation: f64) -> Vec<f64> {
     let (mut rng, mut score) = (Rng::stream(1, "flow", "path_jitter"), None);
     (0..DRAWS)
@@ -36,7 +36,7 @@ fn variance(values: &[f64]) -> f64 {
         / values.len() as f64
 }
 
-/// Autocorrelation of values that are `lag` apart.
+/// Returns the autocorrelation of values that are `lag` apart.
 fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     let mean = mean(values);
     let sum: f64 = values

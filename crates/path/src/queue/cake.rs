@@ -59,7 +59,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
 enum Set {
     #[default]
     None,
-    /// In the rotation of new flows, or with its first turn used up while nothing waited.
+    /// In the rotation of new flows, or with its first turn used while its queue was empty.
     Sparse,
     Bulk,
     /// Without packets, but its control is not at rest.
@@ -147,7 +147,7 @@ impl<P: Copy> Discipline<P> for Cake<P> {
             flow.deficit = self.quantum;
             self.new.push_back(index as u32);
         }
-        // At most as much as has arrived: when the limit shrinks, packets that already wait stay.
+        // Drop at most as many bytes as have arrived: when the limit shrinks, queued packets stay.
         let before = self.bytes;
         while self.limit.is_passed(self.packets, self.bytes) && before - self.bytes < packet.size {
             self.drop_from_longest(now, dropped);
@@ -201,7 +201,7 @@ impl<P: Copy> Discipline<P> for Cake<P> {
         &mut self.limit
     }
 
-    /// Time at which the shaper lets the next packet pass.
+    /// Returns the time at which the shaper lets the next packet pass.
     #[inline]
     fn opens_at(&self) -> Time {
         self.shaper.map_or(Time::ZERO, |shaper| shaper.opens_at())
@@ -209,8 +209,8 @@ impl<P: Copy> Discipline<P> for Cake<P> {
 }
 
 impl<P: Copy> Cake<P> {
-    /// A flow's queue: its own, or an empty one in its set. The flow shares a queue only when the
-    /// set has no empty one.
+    /// Returns a flow's queue: its own, or an empty one in its set. The flow shares a queue only
+    /// when the set has no empty one.
     #[inline]
     fn queue_of(&mut self, flow: u32) -> usize {
         let tag = hash(flow, self.salt) as u32;
@@ -247,7 +247,7 @@ impl<P: Copy> Cake<P> {
         Some(packet)
     }
 
-    /// The queue whose turn it is: first a decaying one, then a new one, then an old one.
+    /// Returns the queue whose turn it is: first a decaying one, then a new one, then an old one.
     #[inline]
     fn turn(&mut self, decaying_too: bool) -> Option<(Rotation, usize)> {
         while let Some((index, stamp)) = self.decaying.front().copied().filter(|_| decaying_too) {
@@ -276,7 +276,8 @@ impl<P: Copy> Cake<P> {
         }
     }
 
-    /// The flow's next packet that is not dropped; the last packet in a queue is never dropped.
+    /// Returns the flow's next packet that is not dropped; the last packet in a queue is never
+    /// dropped.
     #[inline]
     fn next_of(
         &mut self,

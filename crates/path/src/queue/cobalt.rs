@@ -20,8 +20,8 @@ pub(super) struct Law {
 }
 
 impl Law {
-    /// The parameters for an RTT and, if there is a shaper, its rate: at low rates a packet takes
-    /// long.
+    /// Returns the parameters for an RTT and, if there is a shaper, its rate: at low rates a packet
+    /// takes long.
     pub(super) fn new(rtt: Span, rate: Option<Rate>) -> Law {
         let wanted = rtt / 20;
         let packet = rate.map_or(Span::ZERO, |rate| rate.time_for(MTU));
@@ -52,7 +52,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Whether a packet that is about to be sent is dropped; it may be marked instead.
+    /// Returns whether a packet that is about to be sent is dropped; it may be marked instead.
     #[inline]
     pub(super) fn drops<P>(
         &mut self,
@@ -122,7 +122,7 @@ impl Control {
         }
     }
 
-    /// Whether the flow can be forgotten.
+    /// Returns whether the flow can be forgotten.
     pub(super) fn is_at_rest(&self, now: Time) -> bool {
         self.probability == 0.0 && self.count == 0 && now >= self.drop_next
     }
@@ -147,7 +147,7 @@ impl Shaper {
         }
     }
 
-    /// Time at which it lets the next packet pass.
+    /// Returns the time at which the controller lets the next packet pass.
     #[inline]
     pub(super) fn opens_at(&self) -> Time {
         self.next.min(self.failsafe)

@@ -174,7 +174,7 @@ pub(super) const CE_THRESHOLD: Param = Param {
     purpose: "in addition, mark ECN-capable packets that waited longer than this",
     section: "tc-codel(8)",
 };
-/// Whether ECN-capable packets are marked.
+/// Declares whether the queue marks ECN-capable packets.
 pub(super) const fn ecn(default: bool) -> Param {
     Param {
         name: "ecn",

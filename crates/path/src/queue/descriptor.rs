@@ -67,7 +67,7 @@ pub enum Depth {
     Packets(u64),
     /// Number of bytes.
     Bytes(Bytes),
-    /// Time that the packet at the head has waited.
+    /// Time that the packet at the head of the queue has waited.
     Time(Span),
 }
 
@@ -126,7 +126,7 @@ pub struct Refusal {
 }
 
 impl Domain {
-    /// The default value.
+    /// Returns the default value.
     pub fn default(&self) -> Option<OptionValue> {
         match *self {
             Domain::Time(default, ..) => default.map(OptionValue::Time),
@@ -139,7 +139,7 @@ impl Domain {
         }
     }
 
-    /// The accepted values, in words.
+    /// Returns the accepted values, in words.
     pub fn range(&self) -> String {
         match self {
             Domain::Time(_, min, max) => format!("{min} to {max}"),
@@ -182,7 +182,7 @@ impl PartialEq for Config {
 }
 
 impl Config {
-    /// The queue with all options at their defaults.
+    /// Returns the queue with all options at their defaults.
     pub fn new(descriptor: &'static Descriptor) -> Config {
         Config {
             descriptor,
@@ -194,7 +194,7 @@ impl Config {
         }
     }
 
-    /// The queue's descriptor.
+    /// Returns the queue's descriptor.
     pub fn descriptor(&self) -> &'static Descriptor {
         self.descriptor
     }
@@ -217,7 +217,7 @@ impl Config {
         Ok(self)
     }
 
-    /// All options that have a value.
+    /// Returns all options that have a value.
     pub fn values(&self) -> impl Iterator<Item = (&'static Param, OptionValue)> {
         self.descriptor
             .params
@@ -239,7 +239,7 @@ impl Config {
         self.values[self.place(name)]
     }
 
-    /// The duration `name`, if it has a value.
+    /// Returns the duration `name`, if it has a value.
     ///
     /// # Panics If the queue does not declare a duration of that name, which is a bug in the queue.
     /// The other getters panic in the same way.
@@ -251,7 +251,7 @@ impl Config {
         }
     }
 
-    /// The size `name`, if it has a value.
+    /// Returns the size `name`, if it has a value.
     ///
     /// # Panics If the queue does not declare a size of that name.
     pub fn size(&self, name: &str) -> Option<Bytes> {
@@ -262,7 +262,7 @@ impl Config {
         }
     }
 
-    /// The rate `name`, if it has a value.
+    /// Returns the rate `name`, if it has a value.
     ///
     /// # Panics If the queue does not declare a rate of that name.
     pub fn rate(&self, name: &str) -> Option<Rate> {
@@ -273,7 +273,7 @@ impl Config {
         }
     }
 
-    /// The whole number `name`, if it has a value.
+    /// Returns the whole number `name`, if it has a value.
     ///
     /// # Panics If the queue does not declare a whole number of that name.
     pub fn count(&self, name: &str) -> Option<u64> {
@@ -284,7 +284,7 @@ impl Config {
         }
     }
 
-    /// The number `name`.
+    /// Returns the number `name`.
     ///
     /// # Panics If the queue does not declare a number of that name with a default.
     pub fn number(&self, name: &str) -> f64 {
@@ -294,7 +294,7 @@ impl Config {
         }
     }
 
-    /// The flag `name`.
+    /// Returns the flag `name`.
     ///
     /// # Panics If the queue does not declare a flag of that name.
     pub fn flag(&self, name: &str) -> bool {
@@ -304,7 +304,7 @@ impl Config {
         }
     }
 
-    /// The depth `name`.
+    /// Returns the depth `name`.
     ///
     /// # Panics If the queue does not declare a depth of that name.
     pub fn depth(&self, name: &str) -> Depth {
@@ -314,26 +314,26 @@ impl Config {
         }
     }
 
-    /// The duration `name`, which has a default.
+    /// Returns the duration `name`, which has a default.
     pub(super) fn some_time(&self, name: &str) -> Span {
         self.time(name)
             .expect("an option with a default has a value")
     }
 
-    /// The size `name`, which has a default.
+    /// Returns the size `name`, which has a default.
     pub(super) fn some_size(&self, name: &str) -> Bytes {
         self.size(name)
             .expect("an option with a default has a value")
     }
 
-    /// The whole number `name`, which has a default.
+    /// Returns the whole number `name`, which has a default.
     pub(super) fn some_count(&self, name: &str) -> u64 {
         self.count(name)
             .expect("an option with a default has a value")
     }
 }
 
-/// The check of queues whose options never contradict each other.
+/// Accepts any options: the check of queues whose options never contradict each other.
 pub(super) fn no_check(_: &Config, _: Bytes) -> Result<(), Refusal> {
     Ok(())
 }

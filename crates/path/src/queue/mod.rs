@@ -1,6 +1,6 @@
 //! Active queue management (AQM): queues that choose the next packet and drop or mark packets.
 //!
-//! Sans-IO: the caller reports each arrival and asks for each departure, in order of time. Only
+//! Sans-IO: the caller reports each arrival and requests each departure, in order of time. Only
 //! time passes in between, so there are no timers: the next packet catches up on periodic updates,
 //! each at its own time. Every packet that enters leaves, is dropped, or waits.
 //!
@@ -65,18 +65,18 @@ static BFIFO: Descriptor = Descriptor {
 /// Interface of an AQM queue. The plain queues are not AQMs: a [`Link`](crate::Link) implements
 /// them.
 trait Discipline<P: Copy> {
-    /// An empty queue in front of a link of `rate`.
+    /// Creates an empty queue in front of a link of `rate`.
     fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Self;
     /// Handles the arrival of a packet.
     fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>);
     /// Returns the packet to send next, when the link can send. An empty queue notes that the link
     /// is idle.
     fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>>;
-    /// Packets and bytes that wait.
+    /// Returns the numbers of packets and bytes that wait.
     fn backlog(&self) -> (u64, Bytes);
-    /// Capacity of the queue.
+    /// Returns the capacity of the queue.
     fn limit(&mut self) -> &mut Limit;
-    /// Earliest time at which the queue releases a packet; only a shaper delays it.
+    /// Returns the earliest time at which the queue releases a packet; only a shaper delays it.
     #[inline]
     fn opens_at(&self) -> Time {
         Time::ZERO
@@ -128,7 +128,7 @@ queues! {
 }
 
 impl Descriptor {
-    /// Whether it chooses the next packet, so that departures are not known on arrival.
+    /// Returns whether it chooses the next packet, so that departures are not known on arrival.
     pub fn decides(&self) -> bool {
         !core::ptr::eq(self, &PFIFO) && !core::ptr::eq(self, &BFIFO)
     }
@@ -139,7 +139,7 @@ impl Descriptor {
 pub struct Queue<P>(AnyQueue<P>);
 
 impl<P: Copy> Queue<P> {
-    /// An empty queue in front of a link of `rate`; `None` for the plain queues.
+    /// Returns an empty queue in front of a link of `rate`; `None` for the plain queues.
     pub fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Option<Queue<P>> {
         AnyQueue::new(config, limit, rate, rng).map(Queue)
     }
@@ -157,7 +157,7 @@ impl<P: Copy> Queue<P> {
         each!(&mut self.0, queue => queue.dequeue(now, dropped))
     }
 
-    /// Earliest time at which the queue releases a packet; only a shaper delays it.
+    /// Returns the earliest time at which the queue releases a packet; only a shaper delays it.
     #[inline]
     pub fn opens_at(&self) -> Time {
         each!(&self.0, queue => queue.opens_at())
@@ -168,15 +168,15 @@ impl<P: Copy> Queue<P> {
         *each!(&mut self.0, queue => queue.limit()) = limit;
     }
 
-    /// Packets and bytes that wait.
+    /// Returns the numbers of packets and bytes that wait.
     #[inline]
     pub fn backlog(&self) -> (u64, Bytes) {
         each!(&self.0, queue => queue.backlog())
     }
 }
 
-/// The queue, out of `buckets`, for a flow, by hash. The salt is drawn once, as in the kernel at
-/// boot.
+/// Returns the queue, out of `buckets`, for a flow, by hash. The salt is drawn once, as in the
+/// kernel at boot.
 #[inline]
 fn bucket(flow: u32, salt: u64, buckets: usize) -> usize {
     (((hash(flow, salt) >> 32) * buckets as u64) >> 32) as usize

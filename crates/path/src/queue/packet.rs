@@ -24,7 +24,7 @@ pub struct Packet<P> {
 }
 
 impl<P> Packet<P> {
-    /// A packet that reaches a queue at `arrived`.
+    /// Creates a packet that reaches a queue at `arrived`.
     #[inline]
     pub fn new(flow: u32, size: Bytes, ecn: EcnCodepoint, arrived: Time, payload: P) -> Packet<P> {
         Packet {
@@ -92,7 +92,7 @@ impl<P> Fifo<P> {
         self.bytes
     }
 
-    /// Arrival time of the packet at the head.
+    /// Returns the arrival time of the packet at the head of the queue.
     #[inline]
     pub(super) fn head(&self) -> Option<Time> {
         self.waiting.front().map(|packet| packet.arrived)

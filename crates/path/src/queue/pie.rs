@@ -124,7 +124,7 @@ impl Controller {
             step += 0.02;
         }
         self.probability = (probability + step).clamp(0.0, 1.0);
-        // A delay of zero does not count if packets wait: it was not measured.
+        // A delay of zero was not measured if packets wait, so ignore it.
         if delay == Span::ZERO && delay_before == Span::ZERO && backlog == Bytes::ZERO {
             self.probability -= self.probability / 64.0;
         }
@@ -137,7 +137,7 @@ impl Controller {
         self.delay_before = delay;
     }
 
-    /// Whether an update would change nothing.
+    /// Returns whether an update would change nothing.
     fn at_rest(&self) -> bool {
         self.probability == 0.0
             && self.burst == MAX_BURST
@@ -296,8 +296,8 @@ impl<P: Copy> Pie<P> {
 mod tests {
     use super::*;
 
-    /// The step of the probability from `before`, with a delay in ms now and at the previous
-    /// update.
+    /// Returns the step of the probability from `before`, with a delay in ms now and at the
+    /// previous update.
     fn step(before: f64, delay: u64, delay_before: u64) -> f64 {
         let config = Config::new(&DESCRIPTOR);
         let mut controller = Pie::<()>::new(

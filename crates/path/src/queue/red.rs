@@ -103,8 +103,8 @@ impl Thresholds {
         }
     }
 
-    /// The weight w = 2^-n for the smallest n at which a burst does not lift the average above min
-    /// (1993 §6, equation 3): burst + 1 - min/avpkt <= (1 - (1 - w)^burst) / w.
+    /// Returns the weight w = 2^-n for the smallest n at which a burst does not lift the average
+    /// above min (1993 §6, equation 3): burst + 1 - min/avpkt <= (1 - (1 - w)^burst) / w.
     fn weight(&self) -> Option<f64> {
         let needed = self.burst as f64 + 1.0 - self.min.as_f64() / self.avpkt.as_f64();
         if needed < 1.0 {
@@ -118,7 +118,7 @@ impl Thresholds {
     }
 }
 
-/// `base` to the power of a whole number.
+/// Returns `base` to the power of a whole number.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut product = 1.0;
     while exponent > 0 {

@@ -179,7 +179,7 @@ impl<P: Copy> Discipline<P> for Sfq<P> {
         } else {
             return dropped(packet);
         }
-        // At most as much as has arrived: when the limit shrinks, packets that already wait stay.
+        // Drop at most as many bytes as have arrived: when the limit shrinks, queued packets stay.
         let all = before + packet.size;
         while self.limit.is_passed(self.packets, self.bytes) && all - self.bytes < packet.size {
             self.drop_from_longest(dropped);
@@ -219,7 +219,7 @@ impl<P: Copy> Discipline<P> for Sfq<P> {
 }
 
 impl<P: Copy> Sfq<P> {
-    /// The slot of a flow: that of its hash, or a free one; `None` if all are in use.
+    /// Returns the slot of a flow: that of its hash, or a free one; `None` if all are in use.
     #[inline]
     fn slot_of(&mut self, flow: u32) -> Option<usize> {
         let hash = bucket(flow, self.salt, self.table.len());

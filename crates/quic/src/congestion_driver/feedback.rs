@@ -62,7 +62,7 @@ impl CongestionDriver {
         if over && !anew {
             self.leave(now, Recovery::Exit, observer);
         }
-        // The threshold that PRR reduces to is the one that the controller has just decided.
+        // PRR reduces the window to the ssthresh of the controller's latest decision.
         if let Some(prr) = &mut self.prr {
             prr.on_ack(
                 delivery.bytes,
@@ -116,7 +116,7 @@ impl CongestionDriver {
             }),
             one_way: None,
             rate,
-            // At least one packet was marked; algorithms that need the number are refused.
+            // At least one packet was marked. The runner refuses algorithms that need the number.
             ecn: EcnCounts {
                 ce_packets: u64::from(marked),
                 ce_bytes: None,

@@ -235,8 +235,8 @@ pub(super) fn toml(text: &str) -> Toml {
     Toml::String(text.trim().to_owned())
 }
 
-/// Returns the JSON schema of the values of `key`. It contains the words, but not which of them are
-/// required.
+/// Returns the JSON schema of the values of `key`. The schema contains the words, but does not
+/// state which of them are required.
 pub(super) fn schema(key: &str, can_be_off: bool) -> Schema {
     let off = can_be_off.then(|| OFF.to_owned());
     let patterns: Vec<String> = off

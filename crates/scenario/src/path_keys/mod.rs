@@ -193,7 +193,7 @@ impl Path {
     }
 }
 
-/// The test of keys whose values never use random numbers.
+/// Returns false, for keys whose values never use random numbers.
 fn never<T>(_: &T) -> bool {
     false
 }

@@ -76,7 +76,7 @@ macro_rules! table {
         }
 
         impl Default for $Model {
-            /// All keys at their defaults; fields without a default are empty.
+            /// Returns all keys at their defaults; fields without a default are empty.
             fn default() -> $Model {
                 $Model { $($own: Default::default(),)* $($key: $default,)* }
             }

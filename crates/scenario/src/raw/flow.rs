@@ -101,18 +101,18 @@ pub(crate) struct Tcp {
     /// pacing rate.
     #[serde(default = "auto")]
     pub(crate) pacing: RawValue<Pacing>,
-    /// Algorithm of the receiver that sets the window it offers, whatever algorithm the sender
-    /// runs: "rledbat". cc = "rledbat" is short for cc = "cubic" with this receiver.
+    /// Algorithm of the receiver that sets the advertised window, for any algorithm of the sender:
+    /// "rledbat". cc = "rledbat" is short for cc = "cubic" with this receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "RawValue<Name>", example = &"rledbat", extend("x-default" = "none: the receiver offers receive_window"))]
+    #[schemars(with = "RawValue<Name>", example = &"rledbat", extend("x-default" = "none: the receiver advertises receive_window"))]
     pub(crate) receiver: Option<RawValue<Name>>,
     /// Parameters of the receiver's algorithm. `fullpipe explain <receiver>` lists them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-default" = "the defaults of the receiver's algorithm"))]
     pub(crate) receiver_params: BTreeMap<String, RawValue<ParamValue>>,
-    /// Capacity of the receiver's buffer, which is also the window offered unless receiver names an
-    /// algorithm. "auto" tunes the window as Linux does, up to half of a buffer of 6 MiB; "auto max
-    /// 1MB" limits the buffer to 1 MB instead.
+    /// Capacity of the receiver's buffer, which is also the advertised window unless receiver names
+    /// an algorithm. "auto" tunes the window as Linux does, up to half of a buffer of 6 MiB; "auto
+    /// max 1MB" limits the buffer to 1 MB instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<ReceiveWindow>", extend("x-default" = "2 x (BDP + buffers of the route), with the route's smallest rate and the flow's own RTT"))]
     pub(crate) receive_window: Option<RawValue<ReceiveWindow>>,
@@ -120,8 +120,8 @@ pub(crate) struct Tcp {
     #[serde(default = "two_segments")]
     pub(crate) delayed_ack: RawValue<Whole<1, 64>>,
     /// Number of ACKs at the start of the connection that acknowledge one segment each. Linux's
-    /// receiver sends 16 of them. It also acknowledges each segment as long as the window that it
-    /// offers grows, from 64 kB by two segments per segment received.
+    /// receiver sends 16 of them. It also acknowledges each segment while its advertised window
+    /// grows, from 64 kB by two segments per segment received.
     #[serde(default = "quick_acks")]
     #[schemars(example = 2000)]
     pub(crate) quick_acks: RawValue<Whole<0, 1_000_000>>,

@@ -39,7 +39,8 @@ pub(super) fn flows(
 
 /// Returns `count` flows for each table, each with a unique name.
 fn count_out(tables: Vec<(Flow, bool, u64)>, source: &Source) -> Result<Vec<Flow>, Error> {
-    // For each algorithm, the number of its unnamed flows, and how many of them are numbered yet.
+    // For each algorithm, the number of its unnamed flows, and the number of those that already
+    // have a number.
     let mut unnamed: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for (flow, _, count) in tables.iter().filter(|(_, named, _)| !named) {
         unnamed.entry(flow.name.clone()).or_default().0 += count;

@@ -240,7 +240,7 @@ impl ReadValue for ReceiveWindow {
         };
         if max < PACKET * 2 {
             let problem =
-                "half of this buffer, the window offered, is less than one packet of 1500 bytes";
+                "half of this buffer, the advertised window, is less than one packet of 1500 bytes";
             return Err(Refusal::new(
                 problem,
                 "give at least \"3kB\", like \"auto max 6MB\"",

@@ -131,7 +131,7 @@ pub enum Rtts {
     Uniform(Span, Span),
     /// Lognormal, with the median and the standard deviation of the logarithm.
     Lognormal(Span, f64),
-    /// One of these delays, with a probability proportional to how often it is listed.
+    /// One of these delays, each entry of the list with equal probability.
     OneOf(Vec<Span>),
 }
 

@@ -56,7 +56,7 @@ pub struct Workload {
     pub model: Model,
     /// Mean load, as a share of the capacity of the route; `None` for the load of the source.
     pub load: Option<f64>,
-    /// Time from which no more flows arrive; `None` for the end of the run.
+    /// Time at which arrivals end; `None` for the end of the run.
     pub stop: Option<Span>,
     /// Propagation delays of the flows in addition to the path's.
     pub rtts: Rtts,

@@ -112,7 +112,7 @@ fn workload(
     })
 }
 
-/// Reads the connection and start of a workload's flows, and the time from which none arrives.
+/// Reads the connection and start of a workload's flows, and the time at which arrivals end.
 fn flow(
     raw: &raw::Workload,
     table: Table,

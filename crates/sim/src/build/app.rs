@@ -45,7 +45,7 @@ pub(super) fn app(scenario: &Scenario, spec: &Flow) -> App {
     }
 }
 
-/// The bursts or answers of a flow, the same for the writing and the waiting side.
+/// Returns the bursts or answers of a flow, the same for the writing and the waiting side.
 pub(super) fn messages(scenario: &Scenario, spec: &Flow, sizes: Draw<Bytes>) -> Messages {
     Messages::new(sizes, Rng::stream(scenario.seed, &spec.name, "app"))
 }

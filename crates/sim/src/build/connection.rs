@@ -10,7 +10,7 @@ use super::host::program;
 use crate::flow::AnySender;
 use crate::host::SendingHost;
 
-/// A TCP connection that begins at `start`: sender and receiver.
+/// Returns a TCP connection that begins at `start`: sender and receiver.
 pub(crate) fn connection(
     scenario: &Scenario,
     spec: &Flow,
@@ -39,7 +39,7 @@ pub(crate) fn connection(
     (source, receiver)
 }
 
-/// Refuses auto-tuning next to a receiver's algorithm, which may come with the cc.
+/// Refuses auto-tuning next to a receiver's algorithm, which the cc may imply.
 pub(crate) fn check_window(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => Err(scenario.error(
@@ -52,7 +52,7 @@ pub(crate) fn check_window(scenario: &Scenario, spec: &Flow) -> Result<(), Error
     }
 }
 
-/// ECN codepoint of a flow's packets; `None` if the congestion control decides.
+/// Returns the ECN codepoint of a flow's packets; `None` if the congestion control decides.
 pub(super) fn codepoint(ecn: fullpipe_scenario::EcnSetting) -> Option<fullpipe_cc::EcnCodepoint> {
     match ecn {
         fullpipe_scenario::EcnSetting::Auto => None,

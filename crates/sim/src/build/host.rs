@@ -4,7 +4,7 @@ use fullpipe_scenario::{Flow, Host, Scenario};
 use fullpipe_tcp::{Costs, Cpu, WakeUp};
 use fullpipe_units::{Rng, Time};
 
-/// The program of one end. Both ends run on machines of the same speed.
+/// Returns the program of one end. Both ends run on machines of the same speed.
 pub(super) fn program(
     scenario: &Scenario,
     spec: &Flow,

@@ -20,8 +20,8 @@ use crate::reverse::ReverseHop;
 /// Factor by which an access link is faster than the fastest link.
 pub(super) const ACCESS_SPEED: u64 = 10;
 
-/// A link of the network. The path's propagation delay is part of each flow's [path](flow_path),
-/// behind the last link.
+/// Creates a link of the network. The path's propagation delay is part of each flow's
+/// [path](flow_path), behind the last link.
 pub(super) fn network_link(
     scenario: &Scenario,
     index: usize,
@@ -33,12 +33,12 @@ pub(super) fn network_link(
     NetworkLink::new(link, any, window, scenario.path.rtt, accounts)
 }
 
-/// Rate of a flow's access link to the network.
+/// Returns the rate of a flow's access link to the network.
 pub(super) fn access_rate(scenario: &Scenario) -> Rate {
     Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED))
 }
 
-/// The path between the ends of a flow, with the account in which its packets count.
+/// Returns the path between the ends of a flow, with the account in which its packets count.
 pub(crate) fn flow_path(scenario: &Scenario, spec: &Flow, account: u32, start: Time) -> FlowPath {
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
     let jitter =

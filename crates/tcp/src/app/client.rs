@@ -18,8 +18,8 @@ pub struct Answer {
 
 /// An application that sends a request, waits for the answer, thinks, and sends the next request.
 ///
-/// It knows the length of each answer, as from an HTTP header: it draws the same sizes from the
-/// same random stream as the [server](crate::App::Answers).
+/// The client knows the length of each answer, as from an HTTP header: it draws the same sizes from
+/// the same random stream as the [server](crate::App::Answers).
 #[derive(Clone, Debug)]
 pub struct Client {
     answers: Messages,

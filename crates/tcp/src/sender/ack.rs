@@ -311,7 +311,7 @@ impl<C: Controller> Sender<C> {
 
     /// Processes a SACK block. Newly reported segments cost one step each. Runs that are already
     /// known are skipped, since the first record of a run stores the run's length.
-    #[inline(never)] // kept apart from the usual ACK, which has no blocks
+    #[inline(never)] // a function of its own: most ACKs have no blocks
     fn deliver_block(&mut self, block: Block, delivery: &mut Delivery) {
         let (start, end) = (block.start.max(self.una), block.end.min(self.next));
         let mut seq = start;

@@ -318,8 +318,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Sends a tail loss probe (RFC 8985 §7.3), whatever the congestion window: new data if there
-    /// is any and the peer's window has room, otherwise the last segment again.
+    /// Sends a tail loss probe (RFC 8985 §7.3), regardless of the congestion window: new data if
+    /// there is any and the peer's window has room, otherwise the last segment again.
     fn send_probe(
         &mut self,
         now: Time,

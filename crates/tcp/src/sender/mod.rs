@@ -94,7 +94,7 @@ pub struct Sender<C> {
     to_retransmit: BinaryHeap<Reverse<u64>>,
     /// Sequence below which every first transmission is known to be delivered or lost.
     judged: u64,
-    /// Retransmissions in order of time; outdated entries are skipped.
+    /// Retransmissions in order of their sending times. Readers skip outdated entries.
     retransmitted: VecDeque<(u64, Time)>,
     /// Number of retransmissions so far.
     resent: u64,

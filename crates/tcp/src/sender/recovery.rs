@@ -128,7 +128,7 @@ impl<C: Controller> Sender<C> {
                 ..self.episode
             },
             Phase::Open | Phase::Loss => episode,
-            // The earlier reduction and this one can't be undone together.
+            // One undo can't restore both the earlier reduction and this one.
             Phase::Recovery | Phase::Reduced => Episode {
                 undo_from: None,
                 ..episode
@@ -186,7 +186,7 @@ impl<C: Controller> Sender<C> {
     /// is kept (Linux: retrans_stamp and tcp_any_retrans_done).
     fn begin_episode(&mut self) -> Episode {
         // If a probe retransmitted a segment that had arrived, the receiver will report a
-        // duplicate. It is counted here, so that its DSACK is not taken for that of a later
+        // duplicate. Count the probe here, so that its DSACK is not taken for the DSACK of a later
         // retransmission.
         let observer = self
             .timer
@@ -270,8 +270,8 @@ impl<C: Controller> Sender<C> {
             return false;
         };
         if ack.dsack && blocks[0].start >= undo_from && self.episode.retransmits > 0 {
-            // Count only retransmissions among the known segments; the network duplicates packets,
-            // too.
+            // Among the segments in the window, count only retransmitted ones: the network may also
+            // have duplicated a packet.
             let again = |seq: &u64| *seq < self.una || self.window.get(*seq).transmissions > 1;
             let reported = (blocks[0].start..blocks[0].end.min(self.next))
                 .filter(again)

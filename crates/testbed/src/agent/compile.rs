@@ -29,7 +29,7 @@ pub struct Ends<'a> {
     pub offered: Option<&'a [String]>,
     /// Name of the runner, for errors.
     pub runner: &'a str,
-    /// Whether the runner supports flows that arrive.
+    /// Whether the runner supports workloads.
     pub arrivals: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Ends<'a> {
 const PATIENCE: Span = Span::from_secs(30);
 
 /// Smallest buffer of a socket. Each buffer also holds [`PLENTY`] times what the path and its
-/// queues hold, so that it does not limit a flow unless the scenario asks for a limit.
+/// queues hold, so that it does not limit a flow unless the scenario sets a limit.
 const LEAST_BUFFER: u64 = 8 << 20;
 const PLENTY: u64 = 4;
 
@@ -50,7 +50,7 @@ const MOST_BUFFER: u64 = 512 << 20;
 const AHEAD: Span = Span::from_millis(5);
 const LEAST_AHEAD: u64 = 16 << 10;
 
-/// Shortest sampling interval, whatever a trace asks for: a sample costs two system calls per flow.
+/// Lower limit of the sampling interval of any trace: a sample costs two system calls per flow.
 pub(crate) const LEAST_INTERVAL: Span = Span::from_millis(1);
 
 /// A pacing rate that turns pacing on and never limits a flow.

@@ -24,10 +24,10 @@ pub struct Plan {
     pub measure_from: u64,
     /// Time between two samples.
     pub interval: u64,
-    /// Longest time for a connection to open. The first one also has to come within this time after
-    /// its start.
+    /// Longest time for a connection to open. The first connection must also open within this time
+    /// after its start.
     pub patience: u64,
-    /// Largest number of concurrent flows that arrive; further ones are refused.
+    /// Largest number of concurrent flows of workloads; the agent refuses further ones.
     #[serde(default)]
     pub at_once: u32,
     /// Flows in the scenario's order, followed by those that arrive, in order of time.

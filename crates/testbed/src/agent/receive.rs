@@ -1,4 +1,4 @@
-//! The receiving end: reads all data, and records how much has come by which time.
+//! The receiving end: reads all data, and records the number of bytes received over time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -96,7 +96,7 @@ fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, AgentError> {
     }
     // A connection inherits the settings of its listening socket.
     if let Some(bytes) = flow.receive_buffer {
-        // If this is not permitted, `make_room` has already set the size.
+        // If the kernel refuses this size, `make_room` has already set it.
         let _ = sys::set_buffer(&socket, false, bytes);
     }
     if let Some(bytes) = flow.window_clamp {
@@ -206,7 +206,7 @@ impl Run<'_> {
         loop {
             match accept4(listener, flags) {
                 Ok(connection) => self.come(connection, flow)?,
-                // The connection was aborted before it was accepted.
+                // The peer aborted the connection before this end accepted it.
                 Err(Errno::ECONNABORTED | Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => return Ok(()),
                 Err(error) => return Err(failed("accepting a connection")(error)),

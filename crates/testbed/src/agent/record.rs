@@ -58,7 +58,7 @@ pub enum RecordKind {
     Dropped = 13,
     /// A packet with payload that reached its receiver: its queueing delay in all (u64).
     Arrived = 14,
-    /// A flow arrived and was refused: too many were under way.
+    /// The sender refused a flow that arrived: too many flows were open.
     Refused = 15,
 }
 

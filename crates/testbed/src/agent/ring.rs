@@ -45,7 +45,7 @@ impl Ring {
             tp_frame_nr: FRAMES as u32,
         };
         let set = |name, value: *const libc::c_void, length: usize| {
-            // SAFETY: the kernel reads `length` bytes at `value`, which has that many: both are
+            // SAFETY: the kernel reads `length` bytes at `value`, which has this size: both are
             // locals of this function.
             let result = unsafe {
                 libc::setsockopt(

@@ -27,8 +27,8 @@ use super::{AgentError, failed};
 /// Bytes handed to the kernel at a time.
 const CHUNK: usize = 256 << 10;
 
-/// Ports that the kernel assigns to flows that do not arrive. They lie above those of flows that
-/// arrive, whose ports the plan assigns.
+/// Ports that the kernel assigns to the scenario's own flows. They lie above the ports of
+/// workloads, which the plan assigns.
 const OWN_PORTS: &str = "60001 65535";
 
 /// Sends the flows of `plan`; the run begins at the time that `begins` returns.
@@ -221,9 +221,9 @@ impl Run<'_> {
                 .map_err(failed(&format!("flow {:?}: port {port}", plan.name)))?;
         }
         sys::set_congestion(&socket, &plan.name, &plan.congestion)?;
-        // If this is not permitted, `make_room` has already set the size.
+        // If the kernel refuses this size, `make_room` has already set it.
         let _ = sys::set_buffer(&socket, true, plan.send_buffer);
-        // The kernel reads this when it creates the SYN.
+        // The kernel reads this sysctl when it creates the SYN.
         sys::set_sysctl("tcp_ecn", if plan.ecn { "1" } else { "2" })?;
         if let Some(rate) = plan.pacing_rate {
             sys::set(&socket, sys::Setting::MaxPacingRate(rate))?;
@@ -234,7 +234,7 @@ impl Run<'_> {
         if plan.written_ahead.is_some()
             || matches!(plan.app, AppPlan::Answers { .. } | AppPlan::Chunks(_))
         {
-            // The end of an answer or of a chunk must not wait for more data.
+            // The last segment of an answer or of a chunk must not wait for more data.
             setsockopt(&socket, sockopt::TcpNoDelay, &true).map_err(failed("TCP_NODELAY"))?;
         }
         let edges = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;

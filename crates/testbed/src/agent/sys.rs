@@ -80,7 +80,7 @@ pub(super) fn nanos(time: TimeSpec) -> u64 {
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
 }
 
-/// Returns how far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, ns: the tightest of ten
+/// Returns the offset of CLOCK_REALTIME from CLOCK_MONOTONIC in ns: the tightest of ten
 /// measurements.
 pub(super) fn real_time_ahead() -> i64 {
     let look = || {
@@ -103,7 +103,7 @@ pub(super) fn kernel() -> String {
     release.trim().to_owned()
 }
 
-/// Reads an option of level TCP, whatever its length, into `buffer`.
+/// Reads a TCP-level socket option of any length into `buffer`.
 #[allow(
     unsafe_code,
     reason = "nix fixes the length of TCP_INFO, which depends on the kernel"
@@ -114,7 +114,7 @@ fn option<'a>(
     buffer: &'a mut [u8],
 ) -> Result<&'a [u8], Errno> {
     let mut length = buffer.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has that many, and the
+    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has this size, and the
     // length to `length`.
     let result = unsafe {
         libc::getsockopt(
@@ -154,7 +154,7 @@ pub(super) fn missed(socket: &OwnedFd) -> u64 {
     let mut statistics = [0_u32; 2];
     let mut length = size_of_val(&statistics) as libc::socklen_t;
     let place = statistics.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has that many, and
+    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has this size, and
     // the length to `length`.
     let result = unsafe {
         libc::getsockopt(
@@ -306,7 +306,8 @@ impl Poll {
         poll().map_err(failed("epoll and a timer"))
     }
 
-    /// Returns whether SIGTERM or SIGINT came, after which the recording is completed.
+    /// Returns whether SIGTERM or SIGINT was received, after which the agent completes the
+    /// recording.
     pub(super) fn stopped(&self) -> bool {
         self.stopped.get()
     }

@@ -48,7 +48,7 @@ pub(super) fn tap(interface: &str, out: &Path) -> Result<(), AgentError> {
 fn packet_socket(interface: &str) -> Result<(OwnedFd, Ring), AgentError> {
     let index = if_nametoindex(interface).map_err(failed(&format!("interface {interface:?}")))?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    // A socket sees outgoing packets only if it asks for all protocols.
+    // A packet socket receives outgoing packets only if it is bound to all protocols.
     let socket = socket(
         AddressFamily::Packet,
         SockType::Datagram,

@@ -160,7 +160,7 @@ impl Gate {
 
     /// Opens the gate; the run began at `zero`.
     pub(super) fn open(&self, zero: u64) {
-        // Eight bytes always have room in a pipe.
+        // Eight bytes always fit into a pipe.
         let _ = write(&self.opens, &zero.to_le_bytes());
     }
 }

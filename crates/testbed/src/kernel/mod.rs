@@ -214,10 +214,10 @@ fn run(
         let sent = sender.wait(STEP, || {
             inside.say(&json!({ "progress_s": clock.now().as_secs_f64() }))
         });
-        // The connections are gone, so data in flight need not arrive. But the packets that close
-        // the connections have to.
+        // The connections are closed, so data in flight need not arrive, but the packets that close
+        // them must.
         std::thread::sleep(STEP);
-        // Nor does the receiver have to wait for a flow that never came.
+        // The receiver must not wait for a flow that never arrived.
         receiver.stop();
         (sent, receiver.wait(STEP, || {}))
     });

@@ -95,7 +95,7 @@ pub(crate) fn limits(
         } else {
             state(&sample.1, paced) as u8
         });
-        // Time before the window or after the last byte does not count.
+        // Exclude time before the window and after the last byte.
         if before.is_some_and(|(then, _)| *then >= from) && sample.0 <= ended {
             held.iter_mut()
                 .zip(part)

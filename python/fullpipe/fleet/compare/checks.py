@@ -153,7 +153,8 @@ def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     far = _distances(np.einsum("rac,acs->ras", estimates.draws["connections"], weights))
     most = int(np.argmax(far[0]))
     arm = plan.arms[most]
-    # The distance expected by chance: that between resamples and the data they are drawn from.
+    # The distance expected by chance: the distance between resamples and the data they are drawn
+    # from.
     chance = float(np.quantile(_chance(estimates, weights)[:, most], 0.95))
     text = (
         f"{far[0][most]:.1%} of {arm}'s connections would need a different minimum RTT to match the mix of all "

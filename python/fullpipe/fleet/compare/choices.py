@@ -23,7 +23,7 @@ _VARIABLE = {"country": "$geoip_country_code", "status": "$status", "protocol": 
 
 
 def to_choose(directory: Path, by: str) -> str:
-    """Returns a fix: the columns with values here, and how to get the asked one if a fleet can have it."""
+    """Returns a fix: the columns with values here, and the way to get the requested column if a fleet can have it."""
     there = ["rtt", *_known(directory)]
     choose = (
         f"choose one of {', '.join(there)}" if len(there) > 1 else "omit it: only rtt is available"

@@ -59,7 +59,7 @@ class Plan:
     """Whether each host has one arm."""
     rtt: Strata
     by: Strata | None
-    """Further strata, if `--by` asks for them."""
+    """Further strata, if `--by` requests them."""
     start: datetime | None
     step_us: int
     """Length of a time step."""

@@ -32,7 +32,7 @@ def execute(
 
     Raises:
         ScenarioError: When the population is invalid.
-        NoRayError: When Ray is asked for and not installed.
+        NoRayError: When Ray is requested and not installed.
         FileExistsError: When the directory holds something else.
         OSError: When the directory can't be written.
     """

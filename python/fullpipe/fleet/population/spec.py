@@ -59,7 +59,7 @@ class PopulationSpec:
     def identity(self) -> str:
         """A fingerprint of everything that a path's results depend on, the build of fullpipe included.
 
-        It has 16 hexadecimal digits. It does not depend on the number of paths.
+        The fingerprint has 16 hexadecimal digits, and does not depend on the number of paths.
         """
         digest = hashlib.sha256(f"{FORMAT} {build()} {self.seed}\n".encode())
         for part in (self.text, *self.arms, *(f"{key}={value}" for key, value in self.changes)):

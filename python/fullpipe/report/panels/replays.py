@@ -1,4 +1,4 @@
-"""Commands that repeat each run, the scenarios, and a reproduced study's published and our values."""
+"""Commands that repeat each run, the scenarios, and published and measured values of a study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skip
 
 
 def section(results: Results) -> Section:
-    """Returns every point with its seeds and the command that replays the first, and the scenarios."""
+    """Returns the points, each with its seeds and the command that replays the first seed, and the scenarios."""
     rows: list[tuple[Cell, ...]] = [
         (
             Number(point.number, f"{point.number}"),
@@ -44,7 +44,7 @@ def _label(point: Point) -> str:
 
 
 def published(results: Results) -> Section | None:
-    """Returns the table of published and our values."""
+    """Returns the table of published and simulated values."""
     if not results.published:
         return None
     rows = [_row(each) for each in results.published]

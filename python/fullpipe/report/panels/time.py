@@ -104,7 +104,7 @@ def _recorded(together: list[Series], points: int) -> Recorded:
     if len(flows) >= 2:
         panels.append(_fairness(traces, flows, end_s))
     command = first.point.command.rsplit(" --seed ", 1)[0] + f" --seed {first.seed}"
-    # With a workload alone there are no lines, since no flow lasts for the whole run.
+    # A scenario with only a workload has no lines, since no flow lasts for the whole run.
     drawn = [panel for panel in panels if panel.lines]
     return Recorded(f"{first.point.label}, seed {first.seed}{note}", command, drawn)
 

@@ -105,7 +105,7 @@ def rank_correlation(arm: Arm) -> float:
 
 
 def envelope(arm: Arm) -> float:
-    """Returns the slope of the 99th percentile of bandwidth over minimum RTT, in logarithms, above 30 ms."""
+    """Returns the log-log slope of the 99th percentile of bandwidth over minimum RTT, above 30 ms."""
     chosen = (arm["min_rtt"] > 30) & (arm["bandwidth"] > 0)
     rtt, bandwidth = arm["min_rtt"][chosen], arm["bandwidth"][chosen]
     order = np.argsort(rtt)

@@ -63,7 +63,7 @@ def peaks_in_up(run: RunView, flow: int) -> float:
 def bw_overestimate(run: RunView, flow: int) -> float:
     """Excess of the flow's bandwidth estimate over the bottleneck's payload rate, as a share of that rate.
 
-    It is estimate / payload rate - 1, with the mean of the estimate over time.
+    The value is estimate / payload rate - 1, with the mean of the estimate over time.
     """
     return _max_bw(run, flow) / (run.scenario.rate_bps * PAYLOAD) - 1
 
@@ -71,7 +71,7 @@ def bw_overestimate(run: RunView, flow: int) -> float:
 def bw_sum_overestimate(run: RunView, _flow: int) -> float:
     """Excess of the sum of the flows' bandwidth estimates over the bottleneck's payload rate, as a share of it.
 
-    It is sum / payload rate - 1, with the mean of each estimate over time.
+    The value is sum / payload rate - 1, with the mean of each estimate over time.
     """
     whole = sum(_max_bw(run, flow) for flow in range(len(run.metrics["flows"])))
     return whole / (run.scenario.rate_bps * PAYLOAD) - 1

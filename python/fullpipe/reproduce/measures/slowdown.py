@@ -65,7 +65,7 @@ class Decade:
 
 
 def decades(run: RunView) -> list[Decade]:
-    """Returns the decades of the first workload that count, smallest flows first."""
+    """Returns the decades of the first workload with enough completed flows, smallest flows first."""
     found = [(each, each["flows"]) for each in _workload(run)["slowdown"]["decades"]]
     return [
         Decade(each, flows)

@@ -1,4 +1,4 @@
-"""A figure of published and our values side by side."""
+"""A figure of published and measured values side by side."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _THEIRS, _OURS = "#000000", "#D55E00"
 _SECONDS = 16.0
 _PACKET = 1448
-# The kernel's phases, and our names of them.
+# The kernel's phases, and fullpipe's names of them.
 _STATES = {
     "STARTUP": "startup",
     "DRAIN": "drain",

@@ -29,7 +29,7 @@ pub struct Plan {
     points: usize,
     first_seed: u64,
     repeat: u64,
-    /// The most memory that a run needs, and the point of that run.
+    /// Largest amount of memory that a run needs, and the point of that run.
     memory: (Bytes, usize),
     jitter: Vec<(&'static str, Span, Span)>,
 }
@@ -100,7 +100,7 @@ impl Plan {
             .map_err(|error| self.within(point, error))
     }
 
-    /// The scenario of a run, by the run's number.
+    /// Returns the scenario of a run, by the run's number.
     pub fn scenario(&self, run: u64) -> Scenario {
         let (point, seed) = self.place(run);
         let mut scenario = self.scenario_at(point).expect("all points were checked");
@@ -111,13 +111,13 @@ impl Plan {
         scenario
     }
 
-    /// Point and seed of a run, by its number.
+    /// Returns the point and seed of a run, by its number.
     pub fn place(&self, run: u64) -> (usize, u64) {
         let points = self.points as u64;
         ((run % points) as usize, self.first_seed + run / points)
     }
 
-    /// The settings of a point: keys with values, as `--set` takes them.
+    /// Returns the settings of a point: keys with values, as `--set` takes them.
     pub fn settings(&self, point: usize) -> impl Iterator<Item = (&str, &str)> {
         let places = &self.places[point * self.axes.len()..][..self.axes.len()];
         let set = self
@@ -128,33 +128,34 @@ impl Plan {
         set.map(|(axis, place)| (axis.key.as_str(), axis.values[*place as usize].as_str()))
     }
 
-    /// The axes.
+    /// Returns the axes.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// For each point, the index of its value on an axis; `None` where it does not set the key.
+    /// Returns, for each point, the index of its value on an axis; `None` where it does not set the
+    /// key.
     pub fn places(&self, axis: usize) -> impl Iterator<Item = Option<u32>> {
         let places = self.places.iter().skip(axis).step_by(self.axes.len());
         places.map(|place| (*place != UNSET).then_some(*place))
     }
 
-    /// The algorithms.
+    /// Returns the algorithms.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// The way in which the axes yield points.
+    /// Returns the way in which the axes yield points.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// Number of runs.
+    /// Returns the number of runs.
     pub fn runs(&self) -> u64 {
         self.points as u64 * self.repeat
     }
@@ -164,13 +165,13 @@ impl Plan {
         self.first_seed..self.first_seed + self.repeat
     }
 
-    /// Jitter added so that repetitions differ: the key, and its least and greatest value over all
-    /// points.
+    /// Returns the jitter added so that repetitions differ: the key, and its least and greatest
+    /// value over all points.
     pub fn added_jitter(&self) -> &[(&'static str, Span, Span)] {
         &self.jitter
     }
 
-    /// The most memory that one run needs, and the point of that run.
+    /// Returns the largest amount of memory that one run needs, and the point of that run.
     pub fn memory(&self) -> (Bytes, usize) {
         self.memory
     }

@@ -23,7 +23,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Name of the mode.
+    /// Returns the name of the mode.
     pub fn word(self) -> &'static str {
         match self {
             Mode::Cartesian => "cartesian",
@@ -208,7 +208,7 @@ impl Plan {
     }
 }
 
-/// For each axis, the axis that leads it: itself, or the first of the zipped ones.
+/// Returns, for each axis, the axis that leads it: itself, or the first of the zipped axes.
 fn leaders(axes: &[(String, Vec<String>)], zip: &[String]) -> Vec<usize> {
     let leader = |axis: usize| {
         if zip.contains(&axes[axis].0) {

@@ -69,7 +69,7 @@ impl MinRtt {
         }
     }
 
-    /// The minimum; `None` before the first sample.
+    /// Returns the minimum; `None` before the first sample.
     pub(super) fn get(&self) -> Option<Span> {
         (self.rtt != Span::MAX).then_some(self.rtt)
     }
@@ -80,8 +80,8 @@ impl MinRtt {
     }
 }
 
-/// Whether the receiver may have delayed this ACK, because it acknowledges a lone packet smaller
-/// than a segment (Linux: `FLAG_ACK_MAYBE_DELAYED`).
+/// Returns whether the receiver may have delayed this ACK, because it acknowledges a lone packet
+/// smaller than a segment (Linux: `FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(conn: &Conn, ack: &Ack) -> bool {
     ack.newly_acked < conn.smss && ack.newest.delivered + ack.newly_acked == conn.delivered
 }
@@ -91,7 +91,8 @@ fn maybe_delayed(conn: &Conn, ack: &Ack) -> bool {
 pub(super) struct ProbeRttDwell {
     /// `probe_rtt_done_stamp`: set once the data in flight is small enough.
     done_at: Option<Time>,
-    /// `probe_rtt_round_done`: a whole round has passed with the small amount of data in flight.
+    /// `probe_rtt_round_done`: whether a whole round has passed with the small amount of data in
+    /// flight.
     round_done: bool,
 }
 
@@ -102,7 +103,7 @@ pub(super) enum DwellStep {
     Wait,
     /// The data in flight has become small enough: the dwell time and a round begin now.
     Bottom,
-    /// A round has passed; ProbeRTT ends when the dwell time has passed, too.
+    /// A round has passed; ProbeRTT ends when the dwell time has also passed.
     RoundDone,
 }
 
@@ -133,7 +134,7 @@ impl ProbeRttDwell {
         }
     }
 
-    /// Whether the dwell time has passed.
+    /// Returns whether the dwell time has passed.
     pub(super) fn is_over(&self, now: Time) -> bool {
         self.done_at.is_some_and(|done_at| now > done_at)
     }
@@ -155,9 +156,9 @@ pub(super) struct FullPipe {
     pub(super) bw: f64,
     /// Rounds since that growth: `full_bw_cnt`.
     pub(super) count: u32,
-    /// There has been a plateau since the last reset: `full_bw_now`.
+    /// Whether the bandwidth has reached a plateau since the last reset: `full_bw_now`.
     pub(super) now: bool,
-    /// There has been a plateau at any time: `full_bw_reached`.
+    /// Whether the bandwidth has ever reached a plateau: `full_bw_reached`.
     pub(super) reached: bool,
 }
 
@@ -225,7 +226,7 @@ pub(super) struct Acked {
     pub(super) bw: f64,
     /// Congestion window in bytes, the upper limit of a sample.
     pub(super) cwnd: f64,
-    /// The ACK begins a round.
+    /// Whether the ACK begins a round.
     pub(super) round_start: bool,
     /// Rounds for which a sample counts; with a window in two halves, up to twice as many.
     pub(super) window: u64,
@@ -308,7 +309,7 @@ impl AckAggregation {
         }
     }
 
-    /// The maximum, in bytes.
+    /// Returns the maximum, in bytes.
     #[inline]
     pub(super) fn extra_acked(&self) -> f64 {
         match &self.filter {

@@ -30,7 +30,7 @@ trait States: Copy + Debug + PartialEq {
 
     fn name(self) -> &'static str;
 
-    /// Whether the state machine has a transition from this state to `next`.
+    /// Returns whether the state machine has a transition from this state to `next`.
     fn may_become(self, next: Self) -> bool;
 }
 
@@ -42,9 +42,9 @@ struct Core<S> {
     pacing_gain: f64,
     cwnd_gain: f64,
     round: RoundCounter,
-    /// The current ACK begins a round.
+    /// Whether the current ACK begins a round.
     round_start: bool,
-    /// The flow sends again after idle, and nothing has been acknowledged since.
+    /// Whether the flow sends again after idle, with no data acknowledged since.
     idle_restart: bool,
     full_pipe: FullPipe,
     min_rtt: MinRtt,
@@ -101,7 +101,7 @@ impl<S: States> Core<S> {
         self.state = to;
     }
 
-    /// Whether an RTT is known that the pacing rate does not yet use.
+    /// Returns whether an RTT is known that the pacing rate does not yet use.
     #[inline]
     fn has_first_rtt(&self, cx: &Context<'_>) -> bool {
         self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO
@@ -209,13 +209,13 @@ fn bits(bytes_per_second: f64) -> f64 {
 // `f64::max` must handle NaN and take five or six, and a controller calls them a dozen times per
 // ACK.
 
-/// The smaller number.
+/// Returns the smaller number.
 #[inline]
 fn lesser(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// The larger number.
+/// Returns the larger number.
 #[inline]
 fn greater(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }

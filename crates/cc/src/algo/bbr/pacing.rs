@@ -103,7 +103,7 @@ impl Pacing {
         self.bits * 0.125
     }
 
-    /// Whether the rate is still based on the nominal RTT.
+    /// Returns whether the rate is still based on the nominal RTT.
     #[inline]
     pub(super) fn awaits_rtt(&self) -> bool {
         !self.has_seen_rtt
@@ -149,7 +149,7 @@ impl Pacing {
         }
     }
 
-    /// `bbr_tso_segs_goal`, draft-ietf-ccwg-bbr-06 §5.6.3, in whole segments.
+    /// Returns`bbr_tso_segs_goal`, draft-ietf-ccwg-bbr-06 §5.6.3, in whole segments.
     #[inline]
     fn burst(&self, segment: Segment) -> Bytes {
         let bytes = lesser(
@@ -174,7 +174,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Segments of `smss` bytes.
+    /// Returns the segments of `smss` bytes.
     pub(super) fn new(smss: Bytes) -> Segment {
         Segment {
             bytes: smss.as_f64(),
@@ -182,12 +182,12 @@ impl Segment {
         }
     }
 
-    /// The size of `segments` segments.
+    /// Returns the size of `segments` segments.
     pub(super) fn times(self, segments: f64) -> Bytes {
         Bytes::from_f64(segments * self.bytes)
     }
 
-    /// `bytes`, rounded up to whole segments.
+    /// Returns`bytes`, rounded up to whole segments.
     #[inline]
     pub(super) fn round_up(self, bytes: f64) -> f64 {
         // An excess of a tiny fraction of a segment is a rounding error of the division.
@@ -196,13 +196,13 @@ impl Segment {
         (if whole < segments { whole + 1.0 } else { whole }) * self.bytes
     }
 
-    /// `bytes`, rounded down to whole segments.
+    /// Returns`bytes`, rounded down to whole segments.
     #[inline]
     pub(super) fn round_down(self, bytes: f64) -> f64 {
         (bytes * self.per_byte + 1e-9) as i64 as f64 * self.bytes
     }
 
-    /// `bytes`, rounded up to an even number of segments.
+    /// Returns`bytes`, rounded up to an even number of segments.
     #[inline]
     pub(super) fn round_up_to_even(self, bytes: f64) -> f64 {
         let pair = 2.0 * self.bytes;

@@ -50,7 +50,7 @@ impl Extreme {
         self.candidates[0].1
     }
 
-    /// Whether `a` is more extreme than `b`.
+    /// Returns whether `a` is more extreme than `b`.
     fn beats(&self, a: Span, b: Span) -> bool {
         match self.keep {
             Keep::Least => a < b,

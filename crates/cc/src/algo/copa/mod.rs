@@ -149,9 +149,9 @@ impl Copa {
         rtts
     }
 
-    /// Whether the queue is nearly empty: by §2.2, or if at most `nearly_empty` packets of this
-    /// flow wait, for at most a tenth of RTTmin. Packets that arrive as fast as they leave wait for
-    /// their predecessors even without a standing queue.
+    /// Returns whether the queue is nearly empty: by §2.2, or if at most `nearly_empty` packets of
+    /// this flow wait, for at most a tenth of RTTmin. Packets that arrive as fast as they leave
+    /// wait for their predecessors even without a standing queue.
     fn is_nearly_empty(&self, rtts: Rtts, greatest: Span) -> bool {
         let queue_delay = rtts.queue_delay();
         let own = rtts.standing.mul_f64(self.params.nearly_empty / self.cwnd);

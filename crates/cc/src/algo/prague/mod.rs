@@ -36,12 +36,13 @@ pub struct Prague {
     cwnd: f64,
     ssthresh: f64,
     alpha: Alpha,
-    /// Alpha is updated from the first mark on; before it, nothing indicates an AQM.
+    /// Whether a mark has arrived. Alpha is updated from the first mark on; before it, nothing
+    /// indicates an AQM.
     saw_ce: bool,
     alpha_at: Time,
     reduced_at: Option<Time>,
     round: RoundCounter,
-    /// The round is over, but the target RTT has not passed yet.
+    /// Whether the round is over, but the target RTT has not passed yet.
     round_over: bool,
     /// Rounds since the end of slow start.
     rounds: u64,
@@ -105,8 +106,8 @@ impl Prague {
         let smss = self.smss.as_f64();
         self.saw_ce |= ack.ecn.ce_packets > 0;
         let unmarked = ack.newly_acked.as_f64() / smss - ack.ecn.ce_packets as f64;
-        // A paced flow may use its window without ever filling it, so packets about to leave count,
-        // too.
+        // A paced flow may use its window without ever filling it, so packets about to leave count
+        // as in flight.
         let used = cx.conn.cwnd_limited || ack.prior_inflight + self.quantum() * 2 >= self.bytes();
         if unmarked > 0.0 && !self.in_loss && used {
             if self.in_slow_start() {
@@ -233,7 +234,7 @@ impl Prague {
         Bytes::from_f64(self.cwnd * self.smss.as_f64() + 1e-3)
     }
 
-    /// The data sent in 1/2^12 s at the pacing rate, at least a segment.
+    /// Returns the data sent in 1/2^12 s at the pacing rate, at least a segment.
     fn quantum(&self) -> Bytes {
         let burst = self
             .pacing_rate

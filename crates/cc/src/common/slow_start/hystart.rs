@@ -44,7 +44,7 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// Whether the ACKs of this round form an unbroken train as long as the pipe.
+    /// Returns whether the ACKs of this round form an unbroken train as long as the pipe.
     fn train_fills_pipe(&mut self, now: Time, delay_min: Span, conn: &Conn) -> bool {
         if now.since(self.last_ack) > ACK_DELTA {
             return false;
@@ -56,7 +56,7 @@ impl HyStart {
         now.since(self.round_start) > if conn.paced { threshold } else { threshold / 2 }
     }
 
-    /// Whether the minimum RTT of this round's first samples is well above the path's.
+    /// Returns whether the minimum RTT of this round's first samples is well above the path's.
     fn delay_has_grown(&mut self, rtt: Span, delay_min: Span) -> bool {
         let least = self.round_min_rtt.map_or(rtt, |least| least.min(rtt));
         self.round_min_rtt = Some(least);
@@ -68,7 +68,8 @@ impl HyStart {
     }
 }
 
-/// Delay that segmentation and receive offload may add to the spacing of ACKs: `hystart_ack_delay`.
+/// Returns the delay that segmentation and receive offload may add to the spacing of ACKs:
+/// `hystart_ack_delay`.
 fn ack_delay(conn: &Conn) -> Span {
     conn.pacing_rate.map_or(MAX_ACK_DELAY, |rate| {
         rate.time_for(OFFLOAD).min(MAX_ACK_DELAY)

@@ -54,7 +54,7 @@ impl HyStartPlusPlus {
         self.current_round_min_rtt = Span::MAX;
         self.rtt_sample_count = 0;
         if let Some(css) = &mut self.css {
-            // The round in which CSS began counts, although it is partial.
+            // The partial round in which CSS began counts as a round.
             css.rounds += 1;
         }
     }

@@ -48,7 +48,7 @@ pub trait SlowStart {
     /// Notes that congestion ended slow start, or that a timeout begins the next one.
     fn on_congestion(&mut self) {}
 
-    /// Whether conservative slow start is active (RFC 9406 §4.2).
+    /// Returns whether conservative slow start is active (RFC 9406 §4.2).
     fn is_css(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Parses a `log_format`, and the lines that it wrote.
+//! Parses nginx's `log_format`, and log lines in that format.
 
 /// Structure of a log's lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $
 /// Variables that contain the time of a request.
 const TIMES: [&str; 3] = ["msec", "time_iso8601", "time_local"];
 
-/// Most attempts to find the text after a variable: values may contain that text, too.
+/// Largest number of attempts to find the text after a variable: values may also contain that text.
 const TRIES: u32 = 2000;
 
 impl Format {
@@ -158,7 +158,7 @@ impl Format {
     }
 }
 
-/// Joins the quoted pieces of a directive; returns its escaping, too.
+/// Joins the quoted pieces of a directive; also returns its escaping.
 fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
     let wrong = |problem: &str| FormatError {
         problem: problem.into(),

@@ -36,7 +36,7 @@ const NUMBERS: [(&str, &str, i32); 10] = [
     ("request_time", "request_time_s", 0),
     ("connection", "nginx_connection", 0),
     ("connection_requests", "connection_requests", 0),
-    // These are in microseconds.
+    // These times are in microseconds.
     ("tcpinfo_rtt", "tcpinfo_rtt_s", -6),
     ("tcpinfo_rttvar", "tcpinfo_rttvar_s", -6),
     ("tcpinfo_snd_cwnd", "tcpinfo_snd_cwnd_packets", 0),

@@ -53,7 +53,7 @@ impl Sampler {
             SockFlag::SOCK_CLOEXEC,
             protocol,
         )?;
-        // With a large buffer, a dump of many sockets needs few calls; a smaller one is not an
+        // With a large buffer, a dump of many sockets needs few calls; a smaller buffer is not an
         // error.
         setsockopt(&socket, sockopt::RcvBuf, &(1 << 20))?;
         Ok(Sampler {

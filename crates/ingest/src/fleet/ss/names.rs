@@ -10,7 +10,7 @@ pub(super) const KINDS: usize = 4;
 pub(super) struct Names {
     words: Vec<String>,
     numbers: BTreeMap<Box<[u8]>, u32>,
-    /// Last word of each kind, which is usually the next one, too.
+    /// Last word of each kind, which is usually also the next one.
     last: [u32; KINDS],
 }
 

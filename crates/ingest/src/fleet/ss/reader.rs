@@ -17,7 +17,7 @@ use crate::fleet::{Columns, time};
 pub struct Options {
     /// Name of the machine in rows.
     pub host: String,
-    /// Whether each sample becomes a row, too.
+    /// Whether each sample also becomes a row.
     pub samples: bool,
     /// Treatment of addresses. With a key, unknown fields are only counted, and bad lines are not
     /// quoted.
@@ -71,7 +71,7 @@ enum State {
     Outside,
     /// A socket precedes.
     Inside,
-    /// A socket precedes that is not a connection, or could not be read: its fields are skipped.
+    /// The socket above is not a connection, or was unreadable: the reader skips its fields.
     Skipping,
 }
 
@@ -200,8 +200,8 @@ impl LineReader for Reader {
     fn read(&mut self, number: u64, line: &[u8]) {
         self.counts.lines += 1;
         let (mut time, mut line) = (self.time, line);
-        // A line that is a time, or has one in front, begins with none of these bytes, with which
-        // most lines of sockets begin.
+        // Most lines of sockets begin with one of these bytes. A line that is a time, or begins
+        // with a time, does not.
         match line.first() {
             None => return,
             Some(b' ' | b'\t' | b'E' | b'C' | b'L') => {}

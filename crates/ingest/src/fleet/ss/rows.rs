@@ -81,8 +81,7 @@ impl Connections {
         self.texts[0].push(privacy.token(&client));
         self.texts[1].push(privacy.token(&address::net(&client)));
         self.texts[2].push(privacy.token(&local));
-        // Together with a time, the remote port can identify a user behind a shared address (RFC
-        // 6302).
+        // A remote port and a time can together identify a user behind a shared address (RFC 6302).
         let remote_port = remote_port.filter(|_| !privacy.is_keyed());
         for (column, port) in self.ports.iter_mut().zip([local_port, remote_port]) {
             column.push(port.map_or(f64::NAN, f64::from));

@@ -51,8 +51,8 @@ fn cake_drops_from_the_longest_and_blue_sees_to_what_does_not_answer() {
         bench.dropped.iter().all(|(_, packet)| packet.flow == 1),
         "the other flow's queue is short"
     );
-    // Two seconds are 400 targets: unlimited, the probability would exceed one. It stops growing
-    // when the queue is no longer full.
+    // Two seconds are 400 targets: unlimited, the probability would exceed one. The probability
+    // stops growing when the queue is no longer full.
     assert!(shares[..1_000].contains(&99), "full at first");
     assert!(
         shares[19_000..].iter().all(|packets| *packets < 60),

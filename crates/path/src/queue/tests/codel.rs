@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Times in ms at which CoDel drops or marks, with a departure every 100 us and twice as many
-/// arrivals.
+/// Returns the times in ms at which CoDel drops or marks, with a departure every 100 us and twice
+/// as many arrivals.
 fn codel_acts(ecn: bool) -> Vec<f64> {
     let mut bench = Bench::new(queue(
         "codel",

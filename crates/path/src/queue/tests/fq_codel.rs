@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// RFC 8290: flows share bytes, not packets, whatever they offer.
+/// RFC 8290: flows share bytes, not packets, at any offered load.
 #[test]
 fn fq_codel_shares_one_to_one() {
     let mut bench = Bench::new(queue("fq_codel", &[], 10_240));

@@ -91,7 +91,7 @@ impl Bench {
         (0..packets).for_each(|_| self.put(flow, 1_500, ecn));
     }
 
-    /// Waiting time in ms of the packet that left last.
+    /// Returns the waiting time in ms of the packet that left last.
     fn waited(&self) -> f64 {
         let (now, packet) = self.left.last().expect("something left");
         (at(*now) - packet.arrived).as_secs_f64() * 1e3

@@ -6,14 +6,14 @@ fn count(n: u64) -> OptionValue {
     OptionValue::Count(n)
 }
 
-/// Number of packets of a flow that left.
+/// Returns the number of packets of a flow that left.
 fn left(bench: &Bench, flow: u32) -> usize {
     let of_flow = |(_, packet): &&(u64, Packet<u64>)| packet.flow == flow;
     bench.left.iter().filter(of_flow).count()
 }
 
-/// Flows 0..=others, each with a slot of its own: with so few flows and a large divisor nearly any
-/// salt achieves that, and this one does.
+/// Returns the flows 0..=others, each with a slot of its own: with so few flows and a large divisor
+/// nearly any salt achieves that, and this one does.
 fn apart(options: &[(&str, OptionValue)], limit: u64) -> Bench {
     let options: Vec<_> = [("divisor", count(65_536))]
         .into_iter()
@@ -22,7 +22,7 @@ fn apart(options: &[(&str, OptionValue)], limit: u64) -> Bench {
     Bench::new(queue("sfq", &options, limit))
 }
 
-/// Linux sfq_dequeue: flows share bytes, not packets, whatever they offer.
+/// Linux sfq_dequeue: flows share bytes, not packets, at any offered load.
 #[test]
 fn sfq_shares_bytes_one_to_one() {
     let mut bench = apart(&[], 127);
@@ -39,7 +39,7 @@ fn sfq_shares_bytes_one_to_one() {
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
 }
 
-/// Linux sfq_enqueue: a flow whose queue was empty comes after all others, with one turn per round.
+/// Linux sfq_enqueue: a flow whose queue was empty has its turn after all others, once per round.
 #[test]
 fn sfq_puts_a_new_flow_at_the_end_of_the_round() {
     let mut bench = apart(&[], 127);

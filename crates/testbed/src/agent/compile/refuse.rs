@@ -19,7 +19,7 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
         return Err(scenario.error("host", "…", problem, "remove [host], or run it on sim"));
     }
     if let Some(workload) = scenario.workloads.first().filter(|_| !ends.arrivals) {
-        let problem = format!("--on {runner} does not support flows that arrive");
+        let problem = format!("--on {runner} does not support workloads");
         let fix = "remove [[workload]], or run it on sim or kernel";
         let cc = format!("{:?}", workload.flow.cc);
         return Err(scenario.error(&workload.key("cc"), cc, problem, fix));

@@ -49,7 +49,7 @@ fn what_says_what_linux_does_is_taken() {
         "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }\npacing = \"on\"",
         "cc = \"newreno\"\nparams = { abc_limit = 1000000 }\nreceive_window = \"32MiB\"",
         "cc = \"cubic\"\necn = \"ect0\"\necn_feedback = \"classic\"",
-        // As `resolved` writes it out.
+        // The value that `resolved` writes.
         "cc = \"newreno\"\nparams = { abc_limit = 2 }",
     ] {
         plan(flow).expect("the kernel does this");

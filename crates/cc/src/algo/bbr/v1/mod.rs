@@ -144,9 +144,10 @@ pub struct Bbr1 {
     bw: MaxFilter,
     policer: Policer,
     cycle: Cycle,
-    /// Recovery has begun, and no ACK has arrived since.
+    /// Whether recovery has begun, with no ACK since.
     entering_recovery: bool,
-    /// In the first round of recovery, data sent equals data delivered.
+    /// Whether packets are conserved: in the first round of recovery, data sent equals data
+    /// delivered.
     packet_conservation: bool,
     /// `delivered_mstamp`.
     delivered_at: Time,
@@ -311,7 +312,8 @@ impl Controller for Bbr1 {
                 self.policer.reset(cx.now, cx.conn);
                 self.leave_recovery(cx.conn);
             }
-            // Linux has no persistent congestion; it treats it as the last of several timeouts.
+            // Linux does not define persistent congestion: treat it as the last of several
+            // timeouts.
             Recovery::Timeout { .. } | Recovery::Persistent => {
                 self.cut_after_timeout(cx.conn);
                 self.core.full_pipe.bw = 0.0;

@@ -21,7 +21,7 @@ impl Bbr1 {
         self.policer.bw().unwrap_or(self.bw.max())
     }
 
-    /// Data that the estimated bandwidth delivers in `span`, in bytes.
+    /// Returns the data that the estimated bandwidth delivers in `span`, in bytes.
     #[inline]
     pub(super) fn bytes_in(&self, span: Span) -> f64 {
         self.bw() * (span.as_nanos() as f64 * 1e-9)
@@ -78,7 +78,7 @@ impl Bbr1 {
         self.core.window.cwnd = loss_window(conn);
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`, the first half. Returns true while packets are
+    /// Returns`bbr_set_cwnd_to_recover_or_restore`, the first half. Returns true while packets are
     /// conserved.
     #[inline]
     fn recover(&mut self, conn: &Conn, ack: &Ack) -> bool {
@@ -153,8 +153,8 @@ impl Bbr1 {
         }
     }
 
-    /// The window to grow to: BDP times gain, plus the allowances for ACK aggregation and for
-    /// bursts held by the hosts.
+    /// Returns the window to grow to: BDP times gain, plus the allowances for ACK aggregation and
+    /// for bursts held by the hosts.
     #[inline]
     fn target_cwnd(&self, conn: &Conn) -> Bytes {
         let aggregated = if self.core.full_pipe.reached {
@@ -209,7 +209,7 @@ const INTERVAL_ROUNDS: u32 = 4;
 const LOSS_THRESHOLD: f64 = 50.0 / 256.0;
 /// `bbr_lt_bw_ratio`: rates with a smaller relative difference count as equal.
 const SAME_RATIO: f64 = 1.0 / 8.0;
-/// `bbr_lt_bw_diff`: rates with a smaller absolute difference, in B/s, count as equal, too.
+/// `bbr_lt_bw_diff`: rates with a smaller absolute difference, in B/s, also count as equal.
 const SAME_DIFFERENCE: f64 = 500.0;
 /// `bbr_lt_bw_max_rtts`: rounds for which the policer's rate is used before a new search.
 const USE_ROUNDS: u32 = 48;
@@ -246,7 +246,7 @@ impl Policer {
         }
     }
 
-    /// The policer's rate, if one was detected.
+    /// Returns the policer's rate, if one was detected.
     #[inline]
     pub(super) fn bw(&self) -> Option<f64> {
         self.bw.filter(|_| self.is_policed)
@@ -299,8 +299,8 @@ impl Policer {
             self.is_sampling = true;
         }
         self.rounds += u32::from(round_start);
-        // An application-limited interval underestimates the rate, and one that is too long shows
-        // no policer.
+        // An application-limited interval underestimates the rate, and an interval that is too long
+        // shows no policer.
         if app_limited || self.rounds > 4 * INTERVAL_ROUNDS {
             return self.reset(now, conn);
         }

@@ -33,7 +33,7 @@ impl States for State {
         Self::NAMES[self as usize]
     }
 
-    /// The diagram at the top of Linux's `tcp_bbr.c`.
+    /// Returns the diagram at the top of Linux's `tcp_bbr.c`.
     fn may_become(self, next: State) -> bool {
         use State::{Drain, ProbeBw, ProbeRtt, Startup};
         matches!(
@@ -98,13 +98,13 @@ impl Cycle {
         self.started = delivered_at;
     }
 
-    /// The pacing gain of the current phase.
+    /// Returns the pacing gain of the current phase.
     #[inline]
     pub(super) fn pacing_gain(&self) -> f64 {
         PACING_GAIN[self.index]
     }
 
-    /// Whether the current phase probes for bandwidth: `cycle_idx == 0`.
+    /// Returns whether the current phase probes for bandwidth: `cycle_idx == 0`.
     #[inline]
     pub(super) fn is_probing(&self) -> bool {
         self.index == 0

@@ -70,7 +70,7 @@ impl Bounds {
     }
 }
 
-/// `bytes`, limited to `bound` if there is one.
+/// Returns`bytes`, limited to `bound` if there is one.
 #[inline]
 pub(super) fn bounded(bytes: Bytes, bound: Option<Bytes>) -> Bytes {
     bytes.min(bound.unwrap_or(Bytes::MAX))
@@ -88,7 +88,7 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    /// Index of the state among the trace's labels.
+    /// Returns the index of the state among the trace's labels.
     pub(super) fn undo_state(&self) -> usize {
         match self.state {
             Some(State::Startup) => 1,
@@ -226,7 +226,7 @@ impl Bbr {
         if !self.latest.loss_in_round {
             self.latest.round_end = conn.delivered;
             // §5.5.11.1: save when an episode begins. Later losses of the episode see values that
-            // the first ones have changed.
+            // the first losses have changed.
             let begins = self.core.window.episode == Episode::None && !self.saved.by_loss;
             if self.rules.undo == Undo::BoundsAndState && begins {
                 self.save_upon_loss();
@@ -364,8 +364,8 @@ impl Bbr {
                 if !matches!(self.core.state, State::ProbeBwUp | State::ProbeRtt) =>
             {
                 self.start_refill(cx, 0, REASON);
-                // This notice precedes the delivery of the current ACK; data in flight by now must
-                // not begin a round.
+                // The transport reports a spurious loss before it delivers the current ACK; data
+                // already in flight must not begin a round.
                 self.core.round.restart(cx.conn.delivered + Bytes::new(1));
             }
             _ => {}

@@ -44,10 +44,10 @@ pub struct Bbr {
     /// `BBR.MinPipeCwnd`.
     min_pipe_cwnd: Bytes,
     ack_phase: AckPhase,
-    /// The state has changed since the gains were last set.
+    /// Whether the state has changed since the gains were last set.
     gains_are_stale: bool,
-    /// The window has reached its target, so that ACKs of an application-limited flow change little
-    /// (Linux).
+    /// Whether the window has reached its target, so that ACKs of an application-limited flow
+    /// change little (Linux).
     may_take_fast_path: bool,
     drain_start_round: u64,
     /// Bandwidth sample of the current ACK, in B/s; zero without one.
@@ -115,7 +115,8 @@ impl Bbr {
         bbr
     }
 
-    /// The gain of the first pacing rate. InitPacingRate (§5.6.2) has no pacing margin; Linux has.
+    /// Returns the gain of the first pacing rate. InitPacingRate (§5.6.2) has no pacing margin;
+    /// Linux has.
     fn first_gain(&self) -> f64 {
         let gain = self.params.startup_pacing_gain;
         if self.rules.margin_at_start {
@@ -271,7 +272,7 @@ impl Controller for Bbr {
                 self.bound_after_restoring(cx.conn);
             }
             Recovery::Timeout { again } => self.enter_timeout(cx.conn, again),
-            // Neither the draft nor Linux has persistent congestion; it is treated as the last of
+            // Neither the draft nor Linux defines persistent congestion: treat it as the last of
             // several timeouts.
             Recovery::Persistent => self.enter_timeout(cx.conn, false),
         }

@@ -62,12 +62,12 @@ pub(super) struct Filters {
 }
 
 impl Bbr {
-    /// Whether the bandwidth filter may advance by a cycle.
+    /// Returns whether the bandwidth filter may advance by a cycle.
     pub(super) fn is_time_to_forget_bw(&mut self, now: Time) -> bool {
         is_time(&mut self.filters.max_bw, now, self.params.filter_time)
     }
 
-    /// Whether the ACK-aggregation filter may advance by a round.
+    /// Returns whether the ACK-aggregation filter may advance by a round.
     #[inline]
     pub(super) fn is_time_to_forget_bursts(&mut self, now: Time) -> bool {
         is_time(
@@ -86,7 +86,7 @@ impl Bbr {
         )
     }
 
-    /// Data that `bw` delivers in `span`, in bytes.
+    /// Returns the data that `bw` delivers in `span`, in bytes.
     #[inline]
     pub(super) fn bytes_in(bw: f64, span: Span) -> f64 {
         bw * (span.as_nanos() as f64 * 1e-9)
@@ -103,7 +103,7 @@ impl Bbr {
         }
     }
 
-    /// Whether the ACK has valid information on rates and rounds.
+    /// Returns whether the ACK has valid information on rates and rounds.
     #[inline]
     pub(super) fn is_valid(&self, ack: &Ack) -> bool {
         ack.rate.rate.is_some() || !self.rules.rounds_need_interval
@@ -138,7 +138,7 @@ impl Bbr {
         self.quantization_budget(conn, self.bdp(conn, bw, gain))
     }
 
-    /// The BDP from which bounds are derived.
+    /// Returns the BDP from which bounds are derived.
     #[inline]
     fn bounding_bdp(&self, conn: &Conn, bw: f64) -> f64 {
         if self.rules.bounds_hold_quanta {
@@ -148,7 +148,7 @@ impl Bbr {
         }
     }
 
-    /// The bound that Startup leaves when it ends by loss: the BDP (§5.3.1.3),
+    /// Returns the bound that Startup leaves when it ends by loss: the BDP (§5.3.1.3),
     /// `bbr_handle_queue_too_high_in_startup`.
     pub(super) fn startup_bound(&self, conn: &Conn) -> Bytes {
         let bw = if self.rules.drain_by_max_bw {
@@ -168,7 +168,7 @@ impl Bbr {
         )
     }
 
-    /// The inflight at which the queue counts as drained: the BDP.
+    /// Returns the inflight at which the queue counts as drained: the BDP.
     #[inline]
     pub(super) fn drained(&self, conn: &Conn) -> f64 {
         let bw = if self.rules.drain_by_max_bw {
@@ -179,7 +179,7 @@ impl Bbr {
         self.inflight(conn, bw, 1.0)
     }
 
-    /// The data in flight, as the state machine sees it: now (the draft), or when the pacer
+    /// Returns the data in flight, as the state machine sees it: now (the draft), or when the pacer
     /// releases the next burst (`bbr_packets_in_net_at_edt`); that burst is included only while
     /// probing (gain above 1).
     #[inline]

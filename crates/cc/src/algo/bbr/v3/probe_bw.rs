@@ -27,7 +27,7 @@ pub(super) struct ProbeBw {
     pub up_acked: Bytes,
     /// `probe_up_acked_per_inc`.
     pub acked_per_inc: Bytes,
-    /// `is_bw_probe_sample`: losses may be due to the probe.
+    /// `is_bw_probe_sample`: whether losses may be due to the probe.
     pub is_sample: bool,
     /// `prev_probe_too_high`.
     pub prev_too_high: bool,
@@ -234,7 +234,7 @@ impl Bbr {
     #[inline]
     pub(super) fn in_refill(&mut self, cx: &mut Context<'_>) {
         if self.core.round_start {
-            // Data acknowledged from now on was sent in REFILL, and may have been too much.
+            // Data acknowledged from now on was sent in REFILL, and may have exceeded the path.
             self.probe.is_sample = true;
             self.start_up(cx, "pipe refilled for a round");
         }
@@ -259,7 +259,7 @@ impl Bbr {
     #[inline]
     pub(super) fn in_up(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if let Some(reason) = self.why_go_down(cx, ack) {
-            // So far nothing indicates that the probe was too much.
+            // So far no signal indicates that the probe exceeded the path.
             self.probe.prev_too_high = false;
             self.start_down(cx, reason);
         }

@@ -31,7 +31,7 @@ pub(super) struct Rules {
     /// not.
     pub recovery_restores: bool,
     /// Losses reported with an ACK mark its round as one with loss, even if the start of DOWN has
-    /// just reset that (Linux: `losses`).
+    /// just reset that state (Linux: `losses`).
     pub acks_show_losses: bool,
     /// Raises bounds derived from the BDP to at least three bursts, which the hosts may hold (Linux:
     /// `bbr_inflight`).
@@ -50,11 +50,11 @@ pub(super) struct Rules {
     pub drain_by_max_bw: bool,
     /// Resets the congestion signals of Startup when Drain begins (Linux).
     pub drain_forgets_losses: bool,
-    /// Applies the pacing margin to the first pacing rate, too (Linux).
+    /// Also applies the pacing margin to the first pacing rate (Linux).
     pub margin_at_start: bool,
     /// The window gain of ProbeRTT is 1; only the cap reduces the window (Linux).
     pub probe_rtt_by_cap: bool,
-    /// Marks are too many at the threshold, not only above it (v2).
+    /// The mark rate is excessive at the threshold, not only above it (v2).
     pub ecn_threshold_included: bool,
     /// Updates `ecn_alpha` even while the connection is not eligible (v2).
     pub ecn_alpha_always: bool,

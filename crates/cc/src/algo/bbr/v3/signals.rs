@@ -15,9 +15,9 @@ use crate::{Ack, Context};
 pub(super) struct EcnState {
     /// `ecn_alpha`.
     pub alpha: f64,
-    /// `ecn_eligible`: the flow reacts to marks.
+    /// `ecn_eligible`: whether the flow reacts to marks.
     pub eligible: bool,
-    /// The path carries ECN marks.
+    /// Whether the path carries ECN marks.
     pub works: bool,
     delivered: Bytes,
     delivered_ce: Bytes,
@@ -60,7 +60,7 @@ impl Bbr {
         self.check_startup_marks(cx, ratio);
     }
 
-    /// Whether the path is short enough for marks to count.
+    /// Returns whether the path is short enough for marks to count.
     fn is_in_ecn_range(&self) -> bool {
         let most = self.params.ecn_max_rtt;
         most.is_none_or(|most| self.core.min_rtt.rtt <= most)
@@ -92,7 +92,7 @@ impl Bbr {
         self.latest.ecn_in_round |= self.ecn.eligible && ack.ecn.ce_packets > 0;
     }
 
-    /// The second half of `bbr_is_inflight_too_high`.
+    /// Returns the second half of `bbr_is_inflight_too_high`.
     pub(super) fn has_too_many_marks(&self, delivered: Bytes, delivered_ce: Bytes) -> bool {
         let Some(threshold) = self.params.ecn_threshold else {
             return false;
@@ -113,8 +113,8 @@ impl Bbr {
         Some(self.shortterm_or_window().mul_f64(left))
     }
 
-    /// The first lines of `bbr_check_time_to_probe_bw`: if the cycle had marks but no loss, and no
-    /// episode is open now, returns the number of rounds of UP to skip. TCP_CA_Open means no
+    /// Returns the first lines of `bbr_check_time_to_probe_bw`: if the cycle had marks but no loss,
+    /// and no episode is open now, returns the number of rounds of UP to skip. TCP_CA_Open means no
     /// episode of any cause: while marks continue, each ACK with a mark begins the next episode.
     #[inline]
     pub(super) fn ecn_reprobe(&self) -> Option<u32> {
@@ -197,7 +197,7 @@ impl Bbr {
         }
     }
 
-    /// Number of ACKs with a high RTT; 0 without an exit on delay.
+    /// Returns the number of ACKs with a high RTT; 0 without an exit on delay.
     #[inline]
     fn rtt_excess(&self) -> u32 {
         self.delay.as_ref().map_or(0, |delay| delay.excess)

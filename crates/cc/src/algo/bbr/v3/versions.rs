@@ -174,7 +174,7 @@ const PICOQUIC_09: [Override; 8] = {
     ]
 };
 
-/// All parameters except those of v2 alone; the first profile is the default.
+/// Returns all parameters except those of v2 alone; the first profile is the default.
 const fn v3_params(profiles: &'static [&'static str]) -> [Param; 54] {
     let mut rows: [Param; 54] = without(&["up_queue_gain"]);
     let profile = &mut rows[place_of("profile", &Params::ROWS)];
@@ -182,7 +182,7 @@ const fn v3_params(profiles: &'static [&'static str]) -> [Param; 54] {
     rows
 }
 
-/// The rows except those named in `names`.
+/// Returns the rows except those named in `names`.
 const fn without<const N: usize>(names: &[&str]) -> [Param; N] {
     let all = Params::ROWS;
     let mut rows = [all[0]; N];
@@ -214,7 +214,7 @@ const fn with_defaults<const N: usize>(mut rows: [Param; N], defaults: &[Overrid
     rows
 }
 
-/// Index of the row with this name. In constants, a wrong name does not compile.
+/// Returns the index of the row with this name. In constants, a wrong name does not compile.
 const fn place_of(name: &str, rows: &[Param]) -> usize {
     let (name, mut place) = (name.as_bytes(), 0);
     while place < rows.len() {

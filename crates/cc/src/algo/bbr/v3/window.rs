@@ -122,7 +122,7 @@ impl Bbr {
 
     /// OnEnterFastRecovery.
     pub(super) fn enter_fast_recovery(&mut self) {
-        // The first loss has already saved the values that it was about to change.
+        // The first loss saved the values before it changed them.
         if !self.saved.by_loss {
             self.save_upon_loss();
         }

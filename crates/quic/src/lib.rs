@@ -2,9 +2,9 @@
 //! clock.
 //!
 //! - [`EventBuffer`] is noq's congestion controller; [`CongestionDriver`] converts its events into
-//! calls to a fullpipe controller.
+//!   calls to a fullpipe controller.
 //! - [`DataSource`] and [`Sink`] are the two ends, sans-IO: a server sends the data that a client
-//! requests.
+//!   requests.
 //! - [`wakeups`] records the duration of each turn of a program, for the host model.
 //! - [`virtual_time`] runs both over the path's elements; [`real`] runs them on sockets, over this
 //!   machine's loopback or behind the path.
@@ -24,7 +24,7 @@
 //! # Settings of noq
 //!
 //! - Its pacer is disabled by an unlimited window in its metrics, since it permits bursts of ten
-//! packets and more.
+//!   packets and more.
 //! - MTU probes are off, since noq does not report a lost one.
 //! - Data goes over streams of 1 MB, so that none reaches noq's limit of 1024 gaps.
 //!

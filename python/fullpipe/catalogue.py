@@ -88,7 +88,8 @@ def _algorithm(algorithm: Algorithm) -> Iterator[RenderableType]:
     yield _params(algorithm["params"])
     yield _head(f"Trace fields; columns {algorithm['name']}.<field>")
     yield _fields(algorithm["fields"])
-    name, needs = algorithm["name"], ", ".join(algorithm["needs"]) or "no signals beyond ACKs and losses"
+    name = algorithm["name"]
+    needs = ", ".join(algorithm["needs"]) or "no signals beyond ACKs and losses"
     connection = {
         "prr": "During loss recovery the transport sets the window, by PRR (RFC 9937).",
         "own": "During loss recovery the algorithm itself sets the window.",

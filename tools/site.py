@@ -18,12 +18,8 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fullpipe.gallery import GROUPS, Entry, entries
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from fullpipe.gallery import GROUPS, Entry, entries, parts
 
 ROOT = Path(__file__).parents[1]
 STAGE = ROOT / "target/docs"
@@ -133,7 +129,8 @@ def _article(entry: Entry) -> str:
     return "\n".join(
         [
             f"### {entry.title} {{ #{entry.name} }}\n",
-            *_paragraphs(entry.about),
+            *(f"- `{name}` {text}" if name else f"\n{text}\n" for name, text in parts(entry.about)),
+            "",
             f"```sh\nfullpipe run scenarios/{entry.name}.toml\n```\n",
             f'<img class="shown" src="gallery/{entry.name}.png" width="{width}" height="{height}" loading="lazy"'
             f' alt="{entry.title}: windows, rates, states, round-trip times and queue over time">\n',
@@ -141,17 +138,6 @@ def _article(entry: Entry) -> str:
             f"Its conditions, judged with its seed:\n\n{expected}\n" if expected else "",
         ]
     )
-
-
-def _paragraphs(lines: list[str]) -> Iterator[str]:
-    """Successive lines are one paragraph; an indented one is a setting, and its purpose."""
-    for line in re.sub(r"(?<=\S)\n(?=\S)", " ", "\n".join(lines)).split("\n"):
-        if line.startswith(" "):
-            setting, _, note = re.sub(r"\s{2,}", "\n", line.strip()).partition("\n")
-            yield f"- `{setting}` {note}"
-        elif line:
-            yield f"\n{line}\n"
-    yield ""
 
 
 def _wall(shown: list[Entry], classes: str = "wall") -> str:

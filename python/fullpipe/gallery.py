@@ -304,14 +304,22 @@ _FILE = re.compile(r"\b([\w-]+)\.toml")
 
 
 def _paragraphs(lines: list[str], names: set[str]) -> Iterator[str]:
-    """Yields HTML paragraphs. Wrapped lines are joined; an indented line is a setting and its purpose."""
+    for setting, words in parts(lines):
+        if setting:
+            yield f"<p><code>{escape(setting)}</code> {escape(words)}</p>"
+        else:
+            marked = _CODE.sub(r"<code>\1\2</code>", escape(words, quote=False))
+            yield f"<p>{_FILE.sub(lambda file: _link(file, names), marked)}</p>"
+
+
+def parts(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Yields the paragraphs of a scenario's comment, each with the setting that an indented line begins with, or ""."""
     for line in re.sub(r"(?<=\S)\n(?=\S)", " ", "\n".join(lines)).split("\n"):
         if line.startswith(" "):
-            setting, _, note = re.sub(r"\s{2,}", "\n", line.strip()).partition("\n")
-            yield f"<p><code>{escape(setting)}</code> {escape(note)}</p>"
+            setting, _, purpose = re.sub(r"\s{2,}", "\n", line.strip()).partition("\n")
+            yield setting, purpose
         elif line:
-            text = _CODE.sub(r"<code>\1\2</code>", escape(line, quote=False))
-            yield f"<p>{_FILE.sub(lambda file: _link(file, names), text)}</p>"
+            yield "", line
 
 
 def _link(file: re.Match[str], names: set[str]) -> str:

@@ -1,5 +1,9 @@
 //! The descriptor of every algorithm is complete and correct.
 
+#[path = "../../../tests/blessed.rs"]
+mod blessed;
+
+use blessed::check_table;
 use std::collections::BTreeSet;
 
 use fullpipe_cc::{
@@ -318,32 +322,6 @@ fn check_page<Build>(descriptor: &Descriptor<Build>) {
         );
     }
     for table in tables(descriptor) {
-        let text = std::fs::read_to_string(&page).expect("the page was read above");
-        if std::env::var_os("FULLPIPE_BLESS").is_some() {
-            std::fs::write(&page, with_table(&text, &table)).expect("the page can be written");
-        } else {
-            assert!(
-                text.contains(&table),
-                "{page} does not have this table (FULLPIPE_BLESS=1 writes it):\n{table}"
-            );
-        }
+        check_table(&page, &table);
     }
-}
-
-/// The page with this table instead of its own, which has the same header.
-fn with_table(text: &str, table: &str) -> String {
-    let header = table.lines().next().expect("a table has a header");
-    let mut lines = text.lines();
-    let mut page = String::new();
-    while let Some(line) = lines.next() {
-        if line != header {
-            page += &format!("{line}\n");
-            continue;
-        }
-        page += table;
-        if let Some(after) = lines.by_ref().find(|line| !line.starts_with('|')) {
-            page += &format!("{after}\n");
-        }
-    }
-    page
 }

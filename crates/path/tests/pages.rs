@@ -1,6 +1,10 @@
 //! Compares the queues with their pages, which contain their declared options, and the impairments
 //! with the page on the path.
 
+#[path = "../../../tests/blessed.rs"]
+mod blessed;
+
+use blessed::check_table;
 use fullpipe_path::{Descriptor, IMPAIRMENTS, QUEUES};
 
 /// The queue's option table, generated from its descriptor.
@@ -55,34 +59,8 @@ fn every_queue_has_its_page_with_its_table() {
                 "{page} has no section {section}"
             );
         }
-        check_table(&page, &text, &table(queue));
+        check_table(&page, &table(queue));
     }
-}
-
-/// Requires the table in the page; with `FULLPIPE_BLESS=1` writes it instead of the one with the
-/// same header.
-fn check_table(page: &str, text: &str, table: &str) {
-    if std::env::var_os("FULLPIPE_BLESS").is_none() {
-        assert!(
-            text.contains(table),
-            "{page} does not have this table (FULLPIPE_BLESS=1 writes it):\n{table}"
-        );
-        return;
-    }
-    let header = table.lines().next().expect("a table has a header");
-    let mut lines = text.lines();
-    let mut written = String::new();
-    while let Some(line) = lines.next() {
-        if line != header {
-            written += &format!("{line}\n");
-            continue;
-        }
-        written += table;
-        if let Some(after) = lines.by_ref().find(|line| !line.starts_with('|')) {
-            written += &format!("{after}\n");
-        }
-    }
-    std::fs::write(page, written).expect("the page can be written");
 }
 
 /// The table of impairments, generated from their descriptions.
@@ -126,7 +104,7 @@ fn the_page_on_the_path_has_every_impairment() {
         "/../../docs/reference/models/path.md"
     );
     let text = std::fs::read_to_string(page).expect("the page is there");
-    check_table(page, &text, &impairments());
+    check_table(page, &impairments());
     for impairment in IMPAIRMENTS {
         assert!(
             text.contains(&format!("\"{}\"", impairment.example)),

@@ -1,6 +1,10 @@
 //! Compares the reference page on workloads with the models and presets as declared.
 //! `FULLPIPE_BLESS=1` writes the table of models.
 
+#[path = "../../../tests/blessed.rs"]
+mod blessed;
+
+use blessed::check_table;
 use fullpipe_workload::{MODELS, Needs, PRESETS};
 
 const PAGE: &str = concat!(
@@ -26,16 +30,7 @@ fn the_page_has_every_model_and_every_preset() {
             )
         })
         .collect();
-    let (before, after) = page
-        .split_once(HEADER)
-        .expect("the page has the table's header");
-    let end = after.find("\n\n").expect("a blank line ends the table") + 1;
-    if std::env::var_os("FULLPIPE_BLESS").is_some() {
-        let blessed = [before, HEADER, &rows, &after[end..]].concat();
-        std::fs::write(PAGE, blessed).expect("the page is writable");
-    } else {
-        assert_eq!(after[..end], rows, "FULLPIPE_BLESS=1 writes it");
-    }
+    check_table(PAGE, &format!("{HEADER}{rows}"));
     for preset in &PRESETS {
         let source = format!("`source = \"{}\"`", preset.name);
         assert!(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import FIRST_SEED, ON
+from fullpipe.commands.options import FIRST_SEED, ON, seed_option
 from fullpipe.errors import user_errors
 from fullpipe.runners import chosen
 
@@ -23,9 +23,7 @@ def command(
     ] = 5,
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0, max=2**63 - 1, metavar="N", help=f"{FIRST_SEED} (default: the scenario's seed)."
-        ),
+        seed_option(f"{FIRST_SEED} (default: the scenario's seed)."),
     ] = None,
     junit: Annotated[
         Path | None,

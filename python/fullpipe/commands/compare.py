@@ -12,6 +12,7 @@ from fullpipe.commands.options import (
     ON,
     PROFILE,
     new_directory,
+    seed_option,
     setting,
 )
 from fullpipe.errors import fail, user_errors
@@ -80,7 +81,7 @@ def command(
     ] = 10,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=2**63 - 1, metavar="N", help=f"{FIRST_SEED} (default: 1)."),
+        seed_option(f"{FIRST_SEED} (default: 1)."),
     ] = None,
     out: Annotated[
         Path | None,

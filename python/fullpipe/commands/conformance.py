@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import new_directory, setting
+from fullpipe.commands.options import new_directory, seed_option, setting
 from fullpipe.errors import fail, user_errors
 
 
@@ -27,7 +27,7 @@ def command(
     ] = None,
     seed: Annotated[
         int,
-        typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed of everything random."),
+        seed_option("Seed of everything random."),
     ] = 1,
     out: Annotated[
         Path | None,

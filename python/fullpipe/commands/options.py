@@ -5,6 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 
 import typer
+from typer.models import OptionInfo
 
 ON = (
     "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
@@ -27,6 +28,12 @@ class Engine(StrEnum):
 
     LOCAL = "local"
     RAY = "ray"
+
+
+def seed_option(text: str) -> OptionInfo:
+    """Returns the option --seed with this help."""
+    option: OptionInfo = typer.Option(min=0, max=2**63 - 1, metavar="N", help=text)
+    return option
 
 
 def new_directory(text: str) -> Path:

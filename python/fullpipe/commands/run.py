@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fullpipe._core import Scenario
-from fullpipe.commands.options import ON, SETTING, new_directory, no_such_file, setting
+from fullpipe.commands.options import ON, SETTING, new_directory, no_such_file, seed_option, setting
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar
 from fullpipe.results import fresh_directory, fresh_file, save_run, save_runs, suited_interval
@@ -40,12 +40,7 @@ def command(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            max=2**63 - 1,
-            metavar="N",
-            help="Seed of everything random (default: the scenario's seed).",
-        ),
+        seed_option("Seed of everything random (default: the scenario's seed)."),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SETTING)

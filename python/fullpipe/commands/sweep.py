@@ -13,6 +13,7 @@ from fullpipe.commands.options import (
     Engine,
     new_directory,
     no_such_file,
+    seed_option,
     setting,
 )
 from fullpipe.errors import fail, user_errors
@@ -81,12 +82,7 @@ def command(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            max=2**63 - 1,
-            metavar="N",
-            help=f"{FIRST_SEED} (default: the scenario's seed). Also the seed of --sample.",
-        ),
+        seed_option(f"{FIRST_SEED} (default: the scenario's seed). Also the seed of --sample."),
     ] = None,
     trace: Annotated[
         str | None,

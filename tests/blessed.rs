@@ -3,7 +3,7 @@
 
 /// Checks that a page has this table. With `FULLPIPE_BLESS=1` writes it instead, in place of the
 /// table with the same header.
-pub fn check_table(page: &str, table: &str) {
+pub(crate) fn check_table(page: &str, table: &str) {
     let text = std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{page}: {error}"));
     let header = table.lines().next().expect("a table has a header");
     let mut lines = text.lines();

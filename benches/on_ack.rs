@@ -56,7 +56,7 @@ impl Recorder {
         })
     }
 
-    fn take(&mut self, cx: &mut Context<'_>, call: Call) {
+    fn take(&mut self, cx: &mut Context<'_>, call: Call) -> bool {
         let event = Event {
             now: cx.now,
             conn: cx.conn.clone(),
@@ -65,15 +65,16 @@ impl Recorder {
         RECORDED.with_borrow_mut(|recording| {
             let recording = recording.as_mut().expect("a recording is under way");
             recording.rng.get_or_insert_with(|| cx.rng.clone());
-            event.apply(&mut self.0, cx.rng);
+            let reads = event.apply(&mut self.0, cx.rng);
             recording.events.push(event);
-        });
+            reads
+        })
     }
 }
 
 impl Controller for Recorder {
-    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
-        self.take(cx, Call::Sent(*packet));
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
+        self.take(cx, Call::Sent(*packet))
     }
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         self.take(cx, Call::Lost(*lost));

@@ -44,13 +44,16 @@ class Reno:
         conn = cx.conn
         if conn.in_recovery or not conn.cwnd_limited:
             return
+        # A duplicate ACK leaves the window unchanged (RFC 5681 §3.2); after a timeout, one ACK may
+        # cover much data that left the network before (RFC 3465 §2.3).
+        counted = ack.newly_acked if conn.state == "loss" and ack.advanced else ack.cumulative
         if self.ssthresh is None or self.cwnd < self.ssthresh:  # RFC 5681 §3.1, RFC 3465 §2.2
-            self.cwnd += min(ack.newly_acked, self.limit)
+            self.cwnd += min(counted, self.limit)
             if self.ssthresh is not None and self.cwnd >= self.ssthresh:
                 self.cwnd = self.ssthresh
                 cx.transition("slow_start", "congestion_avoidance", "ssthresh reached")
             return
-        self.bytes_acked += ack.newly_acked  # RFC 3465 §2.1
+        self.bytes_acked += counted  # RFC 3465 §2.1
         while self.bytes_acked >= self.cwnd:
             self.bytes_acked -= self.cwnd
             self.cwnd += self.smss

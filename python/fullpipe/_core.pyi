@@ -31,6 +31,7 @@ __all__ = [
     "Snapshot",
     "SweepPlan",
     "SweepRun",
+    "TextReader",
     "__version__",
     "agent",
     "agent_plan",
@@ -114,7 +115,7 @@ class Algorithm(TypedDict):
     """An algorithm as described by its descriptor.
 
     `recovery` is the owner of the window during recovery, "sender" for an algorithm of the receiver;
-    `needs` names the required signals.
+    `needs` names the required signals; `marks` is whether it responds to CE marks by default.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Algorithm(TypedDict):
     fields: list[Field]
     recovery: Literal["prr", "own", "sender"]
     needs: list[str]
+    marks: bool
 
 @type_check_only
 class QueueOption(TypedDict):
@@ -297,7 +299,7 @@ class Conn:
         """Bytes acknowledged so far."""
     @property
     def delivered_ce(self) -> int:
-        """Acknowledged bytes that arrived with a CE mark."""
+        """Acknowledged bytes that arrived with a CE mark; with classic feedback, all bytes of ACKs with ECE."""
     @property
     def lost(self) -> int:
         """Bytes declared lost so far."""
@@ -314,8 +316,14 @@ class Conn:
     def cwnd_limited(self) -> bool:
         """Whether the window was fully used by the flight that is being acknowledged."""
     @property
+    def state(self) -> Literal["open", "reduced", "recovery", "loss"]:
+        """State of loss recovery: "reduced" follows a mark, "loss" a timeout."""
+    @property
     def in_recovery(self) -> bool:
-        """Whether fast recovery is in progress."""
+        """Whether `state` is "reduced" or "recovery": with `recovery = "prr"`, PRR sets the window."""
+    @property
+    def reordering_seen(self) -> bool:
+        """Whether a segment arrived more than three segments late."""
     @property
     def next_departure(self) -> float:
         """Time at which the pacer allows the next packet."""
@@ -330,6 +338,9 @@ class Conn:
 class Snapshot:
     """The state of the connection when a packet was sent."""
 
+    @property
+    def number(self) -> int:
+        """Number of the packet: grows from each packet of the connection to the next."""
     @property
     def sent(self) -> float:
         """Time at which the packet left."""
@@ -360,6 +371,9 @@ class Snapshot:
     @property
     def retransmit(self) -> bool:
         """Whether the packet is a retransmission."""
+    @property
+    def ecn(self) -> Literal["off", "ect0", "ect1"]:
+        """ECN codepoint of the packet."""
 
 @final
 class Lost:
@@ -387,7 +401,13 @@ class Ack:
         """The most recently sent of the newly acknowledged packets."""
     @property
     def newly_acked(self) -> int:
-        """Bytes newly acknowledged."""
+        """Bytes newly acknowledged, cumulatively or selectively."""
+    @property
+    def advanced(self) -> bool:
+        """Whether SND.UNA advanced."""
+    @property
+    def cumulative(self) -> int:
+        """Bytes by which SND.UNA advanced, including those that were SACKed earlier."""
     @property
     def newly_lost(self) -> int:
         """Bytes newly declared lost while this ACK was processed."""
@@ -421,6 +441,9 @@ class Ack:
     @property
     def ce_packets(self) -> int:
         """Packets newly reported as marked."""
+    @property
+    def ece(self) -> bool:
+        """Whether this ACK reports congestion, by the ECE flag or by counts."""
     @property
     def tlp_repair(self) -> bool:
         """Whether this ACK shows that a tail loss probe repaired a loss."""
@@ -491,7 +514,7 @@ class Decision:
             send_quantum: Bytes that may leave back to back; 0 leaves it to the transport.
             ecn: "off", "ect0" or "ect1".
             mark_app_limited: Whether to treat the connection as limited by the application.
-            wake_at: Time at which to call `on_timer`, in seconds.
+            wake_at: Time at which to call `on_timer`, in seconds. After that call it must be later, or None.
 
         Raises:
             ValueError: When an argument is invalid.
@@ -987,6 +1010,30 @@ def capture(
         udp: Whether UDP datagrams make flows, too.
         addresses: Whether to return the columns `client` and `server`.
     """
+
+@final
+class TextReader:
+    """The text of a file, plain or compressed, in pieces of whole lines."""
+
+    def __new__(cls, file: str | PathLike[str], separator: str | None = None) -> TextReader:
+        """Opens a file; with a separator of fields, a line break between double quotes belongs to its line.
+
+        Raises:
+            OSError: When the file can't be read.
+        """
+
+    def next(self) -> tuple[bytes, int, list[int]] | None:
+        """Returns about 8 MB of lines, the number of the first one, and those of lines left out; None at the end.
+
+        Lines of more than a megabyte are left out.
+
+        Raises:
+            OSError: When the rest of the file can't be read.
+        """
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file read, before decompression."""
 
 def capture_head(file: str | PathLike[str], most: int) -> bytes:
     """Returns the first bytes of a file's content, at most `most`, decompressed.

@@ -98,7 +98,10 @@ def _algorithm(algorithm: Algorithm) -> Iterator[RenderableType]:
         "sender's algorithm.",
     }[algorithm["recovery"]]
     yield _head("In the connection")
-    yield _indent(Text(f"{connection} It needs {needs}."))
+    marks = "It responds to CE marks." if algorithm["marks"] else "By default it ignores CE marks."
+    if algorithm["recovery"] == "sender":
+        marks = "CE marks concern the sender's algorithm."
+    yield _indent(Text(f"{connection} It needs {needs}. {marks}"))
 
 
 def _queue(queue: Queue) -> Iterator[RenderableType]:
@@ -273,7 +276,7 @@ def _domain(param: Param) -> str:
         return f"{default}{unit}{others}, from {_number(low)} to {_number(high)}{unit}"
     if param["choices"] is not None:
         words = ", ".join(f'"{word}"' for word in param["choices"])
-        return f"{default}, one of {words}"
+        return f"{default}{others}, one of {words}"
     return f"{default}{others}, true or false"
 
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import time
 from collections import Counter
 from contextlib import nullcontext
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypedDict
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from fullpipe import _core
-from fullpipe.controllers import given, is_imported
+from fullpipe import _core, terminal
+from fullpipe.batch.checkpoint import Checkpoint
+from fullpipe.batch.spec import build
+from fullpipe.controllers import given, is_imported, sources
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
-from fullpipe.results import fresh_directory, save_run, suited_interval
+from fullpipe.results import fresh_directory, suited_interval
+from fullpipe.results.sums import in_name, is_whole_directory
 from fullpipe.run import load, run
 from fullpipe.verdicts.estimate import Estimate
 from fullpipe.verdicts.judged import Judged, Verdict, finite, write_table
@@ -27,6 +30,8 @@ from fullpipe.verdicts.show import line, row
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from rich.console import Console
 
     from fullpipe._core import Condition, ConformanceCase, Scene
 
@@ -81,23 +86,32 @@ def conformance(
     _check_name(algorithm)
     sections = _core.conformance_cases()
     cases: list[ConformanceCase] = []
+    saved = 0
+    so_far = _checkpoint(algorithm, params, seed, out) if out else None
     with (
-        stoppable(lambda: f"after {len(cases)} of {len(sections)} cases"),
+        stoppable(
+            lambda: f"after {len(cases)} of {len(sections)} cases, {saved} of them saved",
+            lambda: so_far.kept if so_far else "nothing kept",
+        ),
+        so_far or nullcontext(),
         fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
         counting() as bar,
     ):
+        # Without drawings, all cases take about a second.
         simulating = bar.track(sections, description="simulating")
         cases.extend(_run(section, algorithm, params, seed) for section in simulating)
-        if aside:
-            _save_table(algorithm, params, cases, aside)
+        if aside and so_far:
             scenes = [scene for case in cases for scene in case["scenes"]]
             for scene in bar.track(scenes, description="drawing"):
-                _save_run(scene, aside)
+                _save_run(scene, so_far.folder("runs"))
+                saved += 1
+            so_far.move("runs", aside)
+            _save_table(algorithm, params, cases, aside)
     with printing():
         if as_json:
             print(json.dumps(records(cases)))
         else:
-            console = Console(highlight=False)
+            console = terminal.console()
             show(algorithm, params, cases, console)
             console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
             if out:
@@ -107,6 +121,17 @@ def conformance(
                     soft_wrap=True,
                 )
     return not any(case["verdict"] == "missed" for case in cases)
+
+
+def _checkpoint(algorithm: str, params: Mapping[str, str], seed: int, out: Path) -> Checkpoint:
+    about = {
+        "fullpipe": f"{_core.__version__}, {build()}",
+        "the algorithm": algorithm,
+        "--set": ", ".join(f"{name}={value}" for name, value in sorted(params.items())),
+        "--seed": str(seed),
+        "its source": in_name(sources(given([algorithm]))),
+    }
+    return Checkpoint(out, about, f"--out {out}")
 
 
 def _check_name(algorithm: str) -> None:
@@ -253,7 +278,9 @@ def _save_table(
 
 
 def _save_run(scene: Scene, directory: Path) -> None:
-    """Runs a scene and writes it in the format of `fullpipe run --out`."""
-    scenario = load(scene["scenario"])
-    (directory / scene["name"]).mkdir()
-    save_run(run(scenario, trace=suited_interval(scenario)), directory / scene["name"])
+    """Runs a scene and writes it in the format of `fullpipe run --out`, unless it is there already."""
+    place = directory / scene["name"]
+    if not is_whole_directory(place):
+        shutil.rmtree(place, ignore_errors=True)
+        scenario = load(scene["scenario"])
+        run(scenario, trace=suited_interval(scenario)).save(place)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Given: TypeAlias = list[_core._GivenController]
 
 _IMPORTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_MAY_IMPORT = re.compile(r"\w:[A-Za-z_]")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
@@ -76,15 +77,16 @@ def given(names: Iterable[str], controllers: Controllers | None = None) -> Given
 
 
 def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
-    """Yields the names of algorithms in a scenario's text, and in settings as `--set` takes them."""
-    import tomllib
+    """Yields the names of algorithms to import in a scenario's text, and in settings as `--set` takes them."""
+    if _MAY_IMPORT.search(text):  # else the text needs no second parser besides the core's
+        import tomllib
 
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:  # the core reports the error
-        table = {}
-    yield from _words(table.get("flow"))
-    yield from _words(table.get("sweep"))
+        try:
+            table = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError):  # the core reports the error
+            table = {}
+        yield from _words(table.get("flow"))
+        yield from _words(table.get("sweep"))
     for key, value in settings:
         if key.endswith(".cc"):
             yield from (part.strip(" \"'") for part in value.split(","))

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class RunnerError(ValueError):
+class UserError(ValueError):
+    """An error that the user can fix; the text has the place, the problem and the fix."""
+
+
+class DamagedError(UserError):
+    """A kept file is damaged, or of another version of fullpipe; the text has the file and the fix."""
+
+
+class RunnerError(UserError):
     """The runner is unknown or not installed; the text lists the known ones, or says how to install it."""
 
 
@@ -63,7 +71,7 @@ def user_errors() -> Iterator[None]:
     """Fails if the block raises an error that the user can fix: about a scenario, a runner, a file or a directory."""
     try:
         yield
-    except (ScenarioError, RunnerError, FileExistsError) as error:
+    except (ScenarioError, UserError, FileExistsError) as error:
         fail(error)
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)
@@ -109,8 +117,7 @@ def printing() -> Iterator[None]:
         try:
             yield
         finally:
-            if sys.stdout is not None:  # None if the shell has closed standard output
-                sys.stdout.flush()
+            sys.stdout.flush()
     except OSError as error:
         # Otherwise Python would try to write the rest again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

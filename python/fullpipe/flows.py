@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from fullpipe.errors import DamagedError
 from fullpipe.results import scan_parquet
+from fullpipe.workload.csv_file import read
 from fullpipe.workload.flows import FlowsError
-from fullpipe.workload.logs import csv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,18 +63,15 @@ def _read(path: Path) -> pl.DataFrame:
     wanted = ("start", "bytes", "chunks")
     try:
         if path.suffix == ".csv":
-            return csv(path, {}).select(wanted[:2]).collect()
+            return read(path, {})
         lazy = scan_parquet(path)
         return lazy.select(
             [name for name in lazy.collect_schema().names() if name in wanted]
         ).collect()
-    except FlowsError as error:
+    except (FlowsError, DamagedError) as error:
         raise _refused(str(error).partition("\n")[0].removeprefix(f"{path}: "), _MADE) from error
-    except (pl.exceptions.PolarsError, OSError) as error:
-        what = "CSV" if path.suffix == ".csv" else "Parquet"
-        raise _refused(
-            f"the file can't be read as {what}: {str(error).splitlines()[0]}", _MADE
-        ) from error
+    except OSError as error:
+        raise _refused(f"the file can't be read: {error.strerror or error}", _MADE) from error
 
 
 def _ns(start: pl.Series) -> pl.Series:

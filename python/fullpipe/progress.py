@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from fullpipe.terminal import console
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -54,7 +56,6 @@ class Bar:
             self.at = "after the run"
 
     def _make(self, duration_s: float) -> Progress:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         bar = Progress(
@@ -63,7 +64,7 @@ class Bar:
             TextColumn("{task.completed:.1f} of {task.total:g} s{task.fields[events]},"),
             TimeRemainingColumn(),
             TextColumn("left"),
-            console=Console(stderr=True),
+            console=console(stderr=True),
             transient=True,
         )
         bar.add_task("run", total=duration_s, events="")
@@ -81,6 +82,7 @@ class Counter:
     def __init__(self, silent: bool = False, of: str = "runs") -> None:
         self.at = f"before the first of the {of}"
         self._of = of
+        self._speaks = not silent
         self._silent = silent or not sys.stderr.isatty()
         self._bar: Progress | None = None
         self._before = self._total = 0
@@ -117,6 +119,11 @@ class Counter:
         task = self._bar.task_ids[0]
         self._bar.update(task, description=self._what, total=self._total, completed=done, rate=text)
 
+    def note(self, text: str) -> None:
+        """Prints a line, also without a terminal."""
+        if self._speaks:
+            print(text, file=sys.stderr)
+
     def recorded(self) -> None:
         """Notes that another run has been recorded."""
         self.at = "while recording"
@@ -134,7 +141,6 @@ class Counter:
             self._bar.stop()
 
     def _make(self) -> Progress:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         bar = Progress(
@@ -142,7 +148,7 @@ class Counter:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
-            console=Console(stderr=True),
+            console=console(stderr=True),
             transient=True,
         )
         bar.add_task(self._what, total=self._total, completed=self._before, rate="")
@@ -159,14 +165,13 @@ def _clock(seconds: float) -> str:
 
 def counting() -> Progress:
     """Returns a bar that counts, on standard error: `counting().add_task("simulating", total=9)`."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        console=Console(stderr=True),
+        console=console(stderr=True),
         transient=True,
         disable=not sys.stderr.isatty(),
     )
@@ -174,7 +179,6 @@ def counting() -> Progress:
 
 def reading() -> Progress:
     """Returns a bar of bytes, on standard error: `reading().add_task("reading", total=1_000_000)`."""
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
@@ -191,7 +195,7 @@ def reading() -> Progress:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
         TextColumn("left"),
-        console=Console(stderr=True),
+        console=console(stderr=True),
         transient=True,
         disable=not sys.stderr.isatty(),
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 import fullpipe
+from fullpipe.results import write_shard
+from fullpipe.results.about import SWEEP_FORMAT
 from fullpipe.results.rows import rows_of
+from fullpipe.results.sums import write_json
+from fullpipe.results.sweep import shard_stem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,24 +37,43 @@ def write_sweep(
             run = fullpipe.run(scenario, seed=seed, set=settings, trace=traced)
             rows += [{**row, **settings} for row in rows_of(run.metrics, point).rows(named=True)]
             if run.has_trace:
-                run.trace("flows").write_parquet(directory / "series" / f"{point}-{seed}.parquet")
-                run.trace("links").write_parquet(
-                    directory / "series" / f"{point}-{seed}.links.parquet"
-                )
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(directory / "runs" / "all.parquet")
-    about = {
-        "format": 1,
+                write_shard(run.trace("flows"), directory / "series", f"{point}-{seed}")
+                write_shard(run.trace("links"), directory / "series", f"{point}-{seed}.links")
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return write_rows(directory, frame, axes, scenario, seeds)
+
+
+def write_rows(
+    directory: Path,
+    rows: pl.DataFrame | None,
+    axes: dict[str, list[str]],
+    scenario: str,
+    seeds: list[int],
+    **about: Any,  # noqa: ANN401
+) -> Path:
+    """Writes the files of a sweep without traces; `about` replaces entries of `sweep.json`."""
+    (directory / "runs").mkdir(parents=True, exist_ok=True)
+    points = len(list(itertools.product(*axes.values())))
+    identity = "fedcba9876543210"
+    if rows is not None:
+        name = shard_stem(0, points * len(seeds), identity, "sim")
+        write_shard(rows, directory / "runs", name)
+    told = {
+        "format": SWEEP_FORMAT,
         "version": fullpipe.__version__,
         "build": "0123456789abcdef",
+        "identity": identity,
         "command": "fullpipe sweep base.toml",
         "scenario": scenario,
         "file": "base.toml",
-        "axes": [{"key": key, "values": values} for key, values in axes.items()],
+        "axes": [{"key": key, "values": values, "unit": None} for key, values in axes.items()],
         "mode": "cartesian",
+        "zip": [],
         "seeds": seeds,
-        "points": len(points),
-        "runs": len(points) * len(seeds),
+        "points": points,
+        "runners": ["sim"],
+        "runs": points * len(seeds),
         "added_jitter": {},
     }
-    (directory / "sweep.json").write_text(json.dumps(about), encoding="utf-8")
+    write_json(directory / "sweep.json", {**told, **about})
     return directory

@@ -199,6 +199,7 @@ def test_saving_keeps_everything_and_overwrites_nothing(tmp_path: Path) -> None:
     run = fullpipe.run(SCENARIO, trace="10ms")
     kept = run.save(tmp_path / "deep" / "kept")
     assert sorted(file.name for file in kept.iterdir()) == [
+        "SHA256SUMS",
         "links.parquet",
         "metrics.json",
         "picture.png",

@@ -24,14 +24,15 @@ ROOT = Path(fullpipe.__file__).parent
 # for types and inside functions. Those of one line do not import each other.
 LAYERS = (
     {"_core"},  # Rust
-    {"errors", "frame", "metrics", "progress"},
-    {"controllers", "memory"},
+    {"errors", "frame", "metrics", "terminal"},
+    {"controllers", "memory", "progress"},
     {"runners"},
     {"run_data", "hostfit"},
     {"view"},
     {"results", "stats"},
     {"report", "run", "verdicts"},
-    {"batch", "link", "workload", "catalogue", "conformance"},
+    {"batch", "link", "catalogue"},
+    {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
     {"comparison", "reproduce", "gallery"},
     {"__init__"},  # the module of `import fullpipe`

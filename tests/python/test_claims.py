@@ -312,7 +312,11 @@ def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
     assert "Report: kept/report.html or pictures/" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
     kept = tmp_path / "kept"
-    assert {path.name for path in (kept / "pictures").iterdir()} == {"queues.png", "buffers.png"}
+    assert {path.name for path in (kept / "pictures").iterdir()} == {
+        "queues.png",
+        "buffers.png",
+        "SHA256SUMS",
+    }
     assert {path.name for path in (kept / "scenarios").iterdir()} == {
         *(
             "reno.toml",
@@ -320,6 +324,7 @@ def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
             "buffers_4bdp.toml",
             "cubic_1bdp.toml",
             "cubic_4bdp.toml",
+            "SHA256SUMS",
         ),
     }
     assert (

@@ -143,6 +143,7 @@ def test_out_without_trace_keeps_the_metrics(
         "scenario.toml",
         "resolved.toml",
         "metrics.json",
+        "SHA256SUMS",
     }
 
 

@@ -7,11 +7,13 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+import typer
 
 import fullpipe as package
 from conftest import interrupt
 from fullpipe import _core
 from fullpipe.conformance import conformance, markdown, records, sums
+from fullpipe.results.sums import is_whole_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +87,7 @@ def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFix
     assert {"table.md", "table.json", "A.01", "A.04-half", "A.04-tenth", "A.22"} <= {
         p.name for p in kept.iterdir()
     }
-    assert len(list(kept.iterdir())) == 2 + 24
+    assert len(list(kept.iterdir())) == 3 + 24
     assert {"scenario.toml", "picture.png", "trace.parquet"} <= {
         p.name for p in (kept / "A.12").iterdir()
     }
@@ -122,10 +124,52 @@ def test_wrong_use_is_exit_code_2(
     assert words in done.stderr
 
 
-def test_a_signal_ends_it_and_leaves_nothing(command: list[str], tmp_path: Path) -> None:
+def test_a_signal_ends_it_and_leaves_what_is_finished(command: list[str], tmp_path: Path) -> None:
     code, said = interrupt(
         [*command, "conformance", "bbr3", "--out", "kept"], tmp_path, signal.SIGINT
     )
     assert code == 128 + signal.SIGINT
-    assert said.endswith("cases; nothing kept\n")
-    assert not list(tmp_path.iterdir())
+    if said.endswith("0 of them saved; nothing kept\n"):
+        assert not list(tmp_path.iterdir())
+    else:
+        kept = "finished runs are kept in kept.unfinished; the same command resumes there\n"
+        assert said.endswith(f"of them saved; {kept}")
+        assert [file.name for file in tmp_path.iterdir()] == ["kept.unfinished"]
+
+
+def test_it_resumes_with_the_runs_that_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, sections = tmp_path / "kept", _core.conformance_cases()[:4]
+    monkeypatch.setattr(_core, "conformance_cases", lambda: sections)
+    made: list[str] = []
+    save = package.Run.save
+
+    def stopping(most: int) -> None:
+        def saved(self: package.Run, directory: Path) -> Path:
+            if len(made) == most:
+                raise KeyboardInterrupt
+            made.append(directory.name)
+            return save(self, directory)
+
+        monkeypatch.setattr(package.Run, "save", saved)
+
+    stopping(2)
+    with pytest.raises(typer.Exit) as ended:
+        conformance("bbr3", out=out)
+    assert ended.value.exit_code == 130
+    kept = tmp_path / "kept.unfinished" / "runs"
+    assert [file.name for file in sorted(kept.iterdir())] == sorted(made)
+    (kept / made[0] / "metrics.json").write_text("{}")  # damaged: it is made again
+    stopping(1000)
+    conformance("bbr3", out=out)
+    assert made[2] == made[0] and len(made) == len({*made}) + 1
+    assert {file.name for file in out.iterdir()} == {*made, "SHA256SUMS", "table.json", "table.md"}
+    assert all(map(is_whole_directory, (out, *(out / name for name in made))))
+    assert not kept.exists()
+    # Another algorithm would mix its runs with these.
+    stopping(len(made) + 1)
+    with pytest.raises(typer.Exit):
+        conformance("bbr3", out=tmp_path / "other")
+    with pytest.raises(FileExistsError, match="the algorithm was bbr3, not bbr2"):
+        conformance("bbr2", out=tmp_path / "other")

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 import pytest
@@ -17,7 +17,7 @@ from fullpipe.controllers import given
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
-    from fullpipe._core import Ack, Config, Context, Snapshot
+    from fullpipe._core import Ack, Config, Context, Recovery, Snapshot
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python-controller"
 BASE = """\
@@ -209,6 +209,90 @@ def test_timers_pacing_and_random_numbers_are_as_in_rust() -> None:
     draws = one.trace()["timed.draw"]
     assert draws.n_unique() > 300
     assert draws.is_between(0, 1).all()
+
+
+class Watching:
+    """Half a window after a loss or a mark; ECN from the third second on; collects its arguments."""
+
+    seen: ClassVar[set[object]] = set()
+
+    def __init__(self, config: Config) -> None:
+        self.cwnd, self.smss, self.ecn = config.initial_cwnd, config.smss, "off"
+
+    def on_sent(self, cx: Context, packet: Snapshot) -> None:
+        self.seen.add(("sent", packet.ecn))
+
+    def on_ack(self, cx: Context, ack: Ack) -> None:
+        assert ack.advanced == (ack.cumulative > 0)
+        assert cx.conn.in_recovery == (cx.conn.state in ("reduced", "recovery"))
+        self.seen.update({cx.conn.state, ("advanced", ack.advanced), ("ece", ack.ece)})
+        self.ecn = "ect0" if cx.now > 3 else "off"
+        if ack.advanced and not cx.conn.in_recovery:
+            self.cwnd += self.smss * ack.newly_acked // self.cwnd
+
+    def on_recovery(self, cx: Context, change: Recovery) -> None:
+        if change.kind == "enter":
+            assert cx.conn.state == {"loss": "recovery", "ecn": "reduced"}[str(change.cause)]
+            self.cwnd = max(self.cwnd // 2, 2 * self.smss)
+
+    def decision(self) -> package.Decision:
+        return package.Decision(self.cwnd, self.cwnd, ecn=self.ecn)
+
+
+def test_it_sees_the_state_of_recovery_and_turns_ecn_on() -> None:
+    Watching.seen.clear()
+    marking = {
+        "path.loss": "0%",
+        "flow.0.cc": "watching",
+        "duration": "10s",
+    }
+    text = BASE.replace("[path]\n", '[path]\nqueue = { kind = "codel", ecn = true }\n')
+    run = package.run(text, set=marking, controllers={"watching": Watching})
+    assert run.links[0]["marks"] > 0
+    assert Watching.seen >= {"open", "reduced", "recovery", ("sent", "off"), ("sent", "ect0")}
+    assert Watching.seen >= {("advanced", False), ("ece", True), ("ece", False)}
+
+
+class Throttled:
+    """An algorithm that decides two segments when a packet leaves, and twenty at an ACK."""
+
+    most = 0
+
+    def __init__(self, config: Config) -> None:
+        self.smss, self.segments = config.smss, 20
+
+    def on_sent(self, cx: Context, packet: Snapshot) -> None:
+        type(self).most = max(self.most, packet.inflight // self.smss)
+        self.segments = 2
+
+    def on_ack(self, cx: Context, ack: Ack) -> None:
+        self.segments = 20
+
+    def decision(self) -> package.Decision:
+        return package.Decision(self.segments * self.smss)
+
+
+def test_a_decision_when_a_packet_leaves_holds_the_next() -> None:
+    run = package.run(
+        BASE,
+        set={"flow.0.cc": "throttled", "path.loss": "0%"},
+        controllers={"throttled": Throttled},
+    )
+    assert run.flows[0]["goodput_bps"] > 0
+    # Each ACK lets one packet leave, whose decision holds the next one.
+    assert Throttled.most <= 3
+
+
+@pytest.mark.parametrize("at", [0.0, 1.0])
+@pytest.mark.parametrize("methods", [{}, {"on_timer": lambda *_: None}])
+def test_a_timer_that_would_fire_forever_is_refused(at: float, methods: dict[str, object]) -> None:
+    def decision(_: object) -> package.Decision:
+        return package.Decision(100_000, wake_at=at)
+
+    nothing = dict.fromkeys(("__init__", "on_ack"), lambda *_: None)
+    made = type("Stuck", (), {**nothing, "decision": decision, **methods})
+    with pytest.raises(ValueError, match="the timer would fire forever; let on_timer set"):
+        package.run(BASE, set={"flow.0.cc": "stuck"}, controllers={"stuck": made})
 
 
 class Talkative:

@@ -132,10 +132,11 @@ def test_what_was_not_committed_is_read_again(hosts: Path, monkeypatch: pytest.M
     monkeypatch.setattr("fullpipe.fleet.ingest._COMMIT_S", 0.0)
     write = Ingest._write
 
-    def dies(self: Ingest, stream: Stream, tables: "_core._FleetTables", part: str) -> None:
-        write(self, stream, tables, part)
+    def dies(self: Ingest, stream: Stream, tables: "_core._FleetTables", part: str) -> list[str]:
+        written = write(self, stream, tables, part)
         if part == "open":
             raise OSError("killed")
+        return written
 
     monkeypatch.setattr(Ingest, "_write", dies)
     with pytest.raises(OSError, match="killed"):
@@ -282,8 +283,8 @@ from fullpipe.commands import main
 ingest._COMMIT_S, ingest._ROWS = 0.0, 50
 write = ingest.Ingest._write
 def later(self, *args):
-    write(self, *args)
     ingest.time.sleep(0.02)
+    return write(self, *args)
 ingest.Ingest._write = later
 main()
 """

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,6 +18,9 @@ from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import measures, published, show, study
 from fullpipe.verdicts.judged import Verdict
 from fullpipe.verdicts.reader import PublishedError
+
+if TYPE_CHECKING:
+    from typer.testing import Result
 
 FILE = Path(__file__).parents[2] / "published" / "dropbox-2019.toml"
 
@@ -150,3 +155,37 @@ def test_the_command_says_what_a_fleet_has_not(tmp_path: Path) -> None:
             app, ["reproduce", str(FILE), *wrong, "--out", str(tmp_path / "out")]
         )
         assert ran.exit_code == 2 and said in ran.output, ran.output
+
+
+def test_a_study_resumes_with_the_paths_that_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = FILE.read_text().replace("paths = 20_000", "paths = 40").replace("4_000", "10")
+    (tmp_path / "small.toml").write_text(text[: text.index("# Alternative assumptions")])
+    monkeypatch.chdir(tmp_path)
+
+    def reproduce() -> Result:
+        return CliRunner().invoke(app, ["reproduce", "small.toml", "--out", "out", "--json"])
+
+    whole = reproduce()
+    assert whole.exit_code in (0, 1)
+    shutil.rmtree("out")
+    judge = study._all
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study, "_all", stopped)
+    ended = reproduce()
+    assert ended.exit_code == 130
+    assert (
+        "finished runs are kept in out.unfinished; the same command resumes there" in ended.stderr
+    )
+    assert not Path("out").exists()
+    monkeypatch.setattr(study, "_all", judge)
+    # No path is simulated again.
+    monkeypatch.setattr("fullpipe.fleet.population.execute.pooled", stopped)
+    again = reproduce()
+    assert (again.exit_code, again.stdout) == (whole.exit_code, whole.stdout)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out", "small.toml"]
+    assert (tmp_path / "out/fleets/edge-2019/connections").is_dir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from pathlib import Path
@@ -21,7 +22,7 @@ from fullpipe.report.downsample import downsampled
 from fullpipe.report.model import Code, Heat, Lines, Number, Table, Text, Timeline
 from fullpipe.results.load import load
 from fullpipe.results.words import spans
-from sweep_dir import write_sweep
+from sweep_dir import write_rows, write_sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,28 +65,10 @@ def _made_up(
         for number, (cc, buffer) in enumerate(points)
         for seed in seeds
     ]
-    (directory / "runs").mkdir(parents=True)
-    pl.DataFrame(rows).write_parquet(directory / "runs" / "0.parquet")
-    axes = [
-        {"key": "flow.0.cc", "values": ["cubic", "bbr3"]},
-        {"key": "path.buffer", "values": buffers},
-    ]
-    told = {
-        "format": 1,
-        "version": "1",
-        "build": "b",
-        "command": "c",
-        "scenario": LONE,
-        "file": "lone.toml",
-        "axes": axes,
-        "mode": "cartesian",
-        "seeds": seeds,
-        "points": len(points),
-        "runs": len(rows),
-        "added_jitter": {"start_jitter": "20ms"},
-    }
-    (directory / "sweep.json").write_text(json.dumps({**told, **about}), encoding="utf-8")
-    return directory
+    axes = {"flow.0.cc": ["cubic", "bbr3"], "path.buffer": buffers}
+    told = {"added_jitter": {"start_jitter": "20ms"}, **about}
+    scenario = told.pop("scenario", LONE)
+    return write_rows(directory, pl.DataFrame(rows), axes, scenario, seeds, **told)
 
 
 def _section(report: Report, title: str) -> Section:
@@ -241,6 +224,22 @@ def test_a_page_needs_nothing_else_and_cannot_be_broken_by_what_is_in_it(tmp_pat
     assert "default-src 'none'" in page
 
 
+def test_markdown_cannot_be_broken_by_what_is_in_it(tmp_path: Path) -> None:
+    evil = "</b><script>alert(1)</script> ![x](http://x/) `code` ```"
+    scenario = LONE.replace("# A flow, two seconds", f"# {evil}\n# ```\n# <img src=x>")
+    made = write_report(_made_up(tmp_path / "s", _told, scenario=scenario), Form.MD)
+    text = (made / "report.md").read_text(encoding="utf-8")
+    title, about, *_ = [line for line in text.splitlines() if line]
+    assert title == (
+        r"# &lt;/b&gt;&lt;script&gt;alert(1)&lt;/script&gt; !\[x\](http://x/) \`code\` \`\`\`"
+    )
+    assert about == r"\`\`\` &lt;img src=x&gt;"
+    # The scenario is a block that its own marks do not end.
+    begin, end = text.index("````toml\n"), text.rindex("\n````\n")
+    assert scenario.rstrip() == text[begin + len("````toml\n") : end]
+    assert "<" not in text[:begin] + text[end:]
+
+
 def test_the_same_results_give_the_same_page(swept: Path, tmp_path: Path) -> None:
     one, other = (write_report(swept, out=tmp_path / name) for name in ("a.html", "b.html"))
     assert one.read_bytes() == other.read_bytes()
@@ -335,8 +334,7 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken/metrics.json").write_text("{}", encoding="utf-8")
     (tmp_path / "broken/scenario.toml").write_text(SCENARIO, encoding="utf-8")
-    (tmp_path / "young").mkdir()
-    (tmp_path / "young/sweep.json").write_text("{}", encoding="utf-8")
+    write_rows(tmp_path / "young", None, {}, LONE, [1])
     for name, says in (
         ("nothing", "error: nothing: no such directory\n  fix: name a directory that"),
         ("file", "error: file: is a file, not a directory\n  fix: name a directory that"),
@@ -346,7 +344,7 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
         ),
         (
             "broken",
-            "error: broken: metrics.json or a file that belongs to it does not have the format of",
+            "error: broken/metrics.json: no entry version; it may be of another version than",
         ),
         ("young", "error: young: no run has finished"),
     ):
@@ -355,6 +353,18 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
         assert done.stderr.startswith(says)
         assert "Traceback" not in done.stderr
     assert sorted(file.name for file in tmp_path.iterdir()) == ["broken", "empty", "file", "young"]
+
+
+def test_a_report_that_can_not_be_written_leaves_no_directory(
+    swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("fullpipe.report.write._write", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_report(swept, out=tmp_path / "new" / "deep" / "report.html")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_that_was_named_is_overwritten(swept: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from fullpipe.reproduce.published import find, is_of_a_fleet, load
 from fullpipe.reproduce.study import study
+from fullpipe.results.sums import in_name
 from fullpipe.runners import runner
 from fullpipe.verdicts.judged import Verdict
 from fullpipe.verdicts.reader import PublishedError
@@ -194,6 +195,7 @@ def test_pictures_that_take_no_long_runs_are_drawn_on_other_runners(
     told = fullpipe("reproduce", small.name, "--on", "own_runners:Choosy", "--out", "kept")
     assert told.returncode == 0, told.stderr
     assert sorted(file.name for file in (small.parent / "kept" / "pictures").iterdir()) == [
+        "SHA256SUMS",
         "median.png",
         "sorted.png",
     ]
@@ -267,11 +269,16 @@ def test_a_study_goes_on_where_it_was_stopped(
     assert 3 <= first.count("\n") < 8
     # A changed number in a stored run shows whether the run is reused or repeated.
     lines = first.splitlines()
-    taken = json.loads(lines[0])
-    taken["metrics"]["jain"] = 0.25  # with a truncated last line
+    taken = json.loads(lines[0].partition(" ")[2])
+    taken["metrics"]["jain"] = 0.25  # with a truncated last line, and a damaged one
+    about = json.loads((unfinished / "study.json").read_text())["study"]
+    changed = json.dumps(taken)
+    digest = in_name(f"{json.dumps(about)}\n{changed}".encode())
+    damaged = lines[1].replace('"jain": ', '"jain": 0')
     (unfinished / "runs.jsonl").write_text(
-        "\n".join([json.dumps(taken), *lines[1:], lines[0][:50]])
+        "\n".join([f"{digest} {changed}", damaged, *lines[2:], lines[0][:50]])
     )
+    (unfinished / "study.json").write_text("{}")  # damaged, too: the runs show which study it is
     done = subprocess.run(
         call, cwd=small.parent, capture_output=True, text=True, timeout=60, check=False
     )

@@ -17,7 +17,8 @@ from polars.testing import assert_frame_equal
 
 import fullpipe as package
 from fullpipe.batch import spec as sweep_spec
-from fullpipe.sweeps.store import plain
+from fullpipe.errors import DamagedError
+from fullpipe.sweeps.store import SweepStore, plain
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
@@ -341,8 +342,8 @@ def test_few_points_are_recorded_over_time(base: Path, tmp_path: Path) -> None:
     traced = package.run(sweep.load(1), trace="100us")
     assert flows.columns == traced.trace().columns
     assert set(links["link"]) == {"bottleneck"}
-    assert {file.name for file in (tmp_path / "out/series").iterdir()} == {
-        *("0-1.parquet", "0-1.links.parquet", "1-1.parquet", "1-1.links.parquet")
+    assert {file.name.rpartition("-")[0] for file in (tmp_path / "out/series").iterdir()} == {
+        *("0-1", "0-1.links", "1-1", "1-1.links")
     }
     quiet = package.sweep(
         base, {"path.rtt": ["10ms", "20ms"]}, repeat=2, trace="off", out=tmp_path / "quiet"
@@ -369,3 +370,49 @@ def test_the_build_is_part_of_the_identity(base: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(sweep_spec, "build", lambda: "0123456789abcdef")
     assert sweep_spec.SweepSpec(BASE, "base.toml", repeat=3).identity != spec.identity
     assert len(os.listdir(base.parent)) == 1, "nothing is written"  # noqa: PTH208
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_another_process_may_begin_in_the_same_new_directory(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, same: bool
+) -> None:
+    make, out = SweepStore._make, tmp_path / "out"
+    others = ["10ms", "20ms"] if same else ["30ms"]
+
+    def late(self: SweepStore, aside: Path) -> None:
+        monkeypatch.setattr(SweepStore, "_make", make)
+        package.sweep(base, {"path.rtt": others}, out=out)
+        make(self, aside)
+
+    monkeypatch.setattr(SweepStore, "_make", late)
+    if same:
+        assert package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=out).frame().height == 4
+    else:
+        with pytest.raises(FileExistsError, match="holds a sweep of a different scenario"):
+            package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=out)
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
+
+
+def test_a_damaged_shard_is_made_again_and_nothing_else(base: Path, tmp_path: Path) -> None:
+    def run() -> package.Sweep:
+        return package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, repeat=3, out=tmp_path / "out")
+
+    whole = run().frame()
+    (shard,) = (tmp_path / "out/runs").iterdir()
+    content = shard.read_bytes()
+    series = sorted((tmp_path / "out/series").iterdir())
+    for damaged in (content[:100], b"", content.replace(b"PAR1", b"PAR2", 1)):
+        shard.write_bytes(damaged)
+        with pytest.raises(DamagedError, match=f"{shard.name}: damaged: its checksum is another"):
+            package.Sweep(tmp_path / "out").frame()
+        before = {file: file.stat().st_mtime_ns for file in series}
+        assert run().frame().equals(whole)
+        assert shard.read_bytes() == content
+        assert before == {file: file.stat().st_mtime_ns for file in series}
+    series[0].write_bytes(b"PAR1")
+    (tmp_path / "out/points.parquet").write_bytes(b"PAR1")
+    (tmp_path / "out/sweep.json").write_text("{}")
+    assert run().frame().equals(whole)
+    assert sorted((tmp_path / "out/series").iterdir()) == series
+    assert package.Sweep(tmp_path / "out").series(0).height > 100
+    assert package.Sweep(tmp_path / "out").points["path.rtt"].to_list() == ["10ms", "20ms"]

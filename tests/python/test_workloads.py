@@ -117,7 +117,7 @@ def test_a_file_that_has_no_flows_is_refused_by_its_key(
 
 def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
     (tmp_path / "flows.parquet").write_bytes(b"nothing of the kind" * 10)
-    with pytest.raises(fullpipe.ScenarioError, match="can't be read as Parquet"):
+    with pytest.raises(fullpipe.ScenarioError, match="not a Parquet file"):
         fullpipe.run(_scenario(tmp_path))
 
 

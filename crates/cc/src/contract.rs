@@ -1,8 +1,8 @@
 //! The contract between a congestion controller and the transport that drives it.
 //!
-//! A [`Controller`] receives events, each with a [`Context`], and returns a [`Decision`], which the
-//! transport reads after every event. A packet may leave if and only if bytes in flight plus its
-//! size do not exceed `cwnd`. Its [`Descriptor`](crate::Descriptor) declares name, specifications,
+//! A [`Controller`] receives events, each with a [`Context`], and returns a [`Decision`]. The
+//! transport reads the decision after the calls of an event, and the next packet obeys it. A packet
+//! may leave if and only if bytes in flight plus its size do not exceed `cwnd`. Its [`Descriptor`](crate::Descriptor) declares name, specifications,
 //! parameters, trace fields, required signals and the owner of the window in recovery.
 //!
 //! # Recovery
@@ -13,6 +13,13 @@
 //!
 //! A CE mark begins an episode like a loss, at most once per round trip and not during another
 //! episode. The episode ends with the first ACK of a segment sent after it began.
+//!
+//! If data sent in fast recovery is lost, the next episode follows without a gap. With `Prr` the
+//! calls are `Exit` and `Enter`, with `Own` only `Enter`.
+//!
+//! [`Conn::state`] names the episode. It changes before the call that reports the change. One
+//! change has no call: a loss during a mark's episode turns it into fast recovery with `Prr`, since
+//! the window was already reduced in this round trip. With `Own` it has two, `Exit` and `Enter`.
 //!
 //! A timer calls `on_lost` and `on_recovery` (`Enter` or `Timeout`) without an ACK. The transport
 //! then transmits, with one `on_sent` per packet.
@@ -32,25 +39,48 @@ use core::fmt::Debug;
 
 use fullpipe_units::{Bytes, EcnCodepoint, Rate, Rng, Span, Time};
 
+use crate::{Conn, Snapshot};
+
 /// Sender-side congestion control.
 ///
 /// Within one ACK the transport calls, in this order: `on_recovery(Spurious)`, every `on_lost`,
-/// `on_recovery(Enter)`, `on_ack`, `on_recovery(Exit)`. It reads [`decision`](Controller::decision)
-/// after each call. There are two exceptions. If an episode ends while losses still need repair,
-/// `Exit` and the next `Enter` come before `on_ack`. If a tail loss probe turns out to have
-/// repaired a loss (RFC 8985 §7.4), `Enter` and `Exit` come after it.
+/// `on_recovery(Enter)`, every `on_acked`, `on_ack`, `on_recovery(Exit)`. It reads [`decision`](Controller::decision)
+/// after the last of them; PRR also reads `ssthresh` after `Enter`. There are two exceptions. If an
+/// episode ends while losses still need repair, `Exit` and the next `Enter` come before `on_ack`.
+/// If a tail loss probe turns out to have repaired a loss (RFC 8985 §7.4), `Enter` and `Exit` come
+/// after it.
 pub trait Controller: Debug + Send {
-    /// A packet left and counts as in flight; `packet` is final.
-    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
+    /// A packet left and counts as in flight; `packet` is final. Returns whether the decision may
+    /// have changed: only then the transport reads it, before it paces this packet and before the
+    /// next one leaves. So a restart from idle (`packet.inflight == packet.size`) applies to the
+    /// flight that the packet begins.
+    ///
+    /// A host's pacing queue takes packets ahead of time. Then `cx.now` is the departure, which may
+    /// be later than the next event.
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         let _ = (cx, packet);
+        false
     }
     /// The transport declared a packet lost, after an ACK or when a timer fired.
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost);
+    /// A packet was newly acknowledged, cumulatively or selectively. Called only if the descriptor
+    /// asks for [`Signals::ACKED_EACH`](crate::Signals::ACKED_EACH); an ACK's packets come in the
+    /// order of the stream, and [`Ack::newest`] is one of them.
+    fn on_acked(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
+        let _ = (cx, packet);
+    }
     /// An ACK newly acknowledged data; called after loss detection.
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack);
     /// A loss or ECN episode began, ended or proved spurious, or the retransmission timer fired.
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         let _ = (cx, change);
+    }
+    /// The flow has not used its window: the window must not exceed `cwnd` now, which is less than
+    /// the decision's. TCP calls it if the scenario validates windows (RFC 2861, RFC 7661), outside
+    /// of recovery, before the first packet after a pause or after any packet. Controllers whose
+    /// window is a bound on a rate ignore it.
+    fn on_unused(&mut self, cx: &mut Context<'_>, cwnd: Bytes) {
+        let _ = (cx, cwnd);
     }
     /// The path of the connection changed.
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
@@ -103,96 +133,6 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {
     fn transition(&mut self, _: Time, _: Transition) {}
-}
-
-/// The state of the connection, maintained by the transport: the `C.*` of draft-ietf-ccwg-bbr-06
-/// §2.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Conn {
-    /// Sender maximum segment size, in payload bytes.
-    pub smss: Bytes,
-    /// Initial window (RFC 6928), in bytes.
-    pub initial_cwnd: Bytes,
-    /// Bytes sent and neither acknowledged nor declared lost.
-    pub inflight: Bytes,
-    /// Bytes acknowledged so far, cumulatively or selectively.
-    pub delivered: Bytes,
-    /// Acknowledged bytes that arrived with a CE mark.
-    pub delivered_ce: Bytes,
-    /// Bytes declared lost so far.
-    pub lost: Bytes,
-    /// Smoothed RTT (RFC 6298); zero before the first sample.
-    pub srtt: Span,
-    /// Smallest RTT of the connection; [`Span::MAX`] before the first sample.
-    pub min_rtt: Span,
-    /// Whether the flow has too little data to send: the latest rate samples are
-    /// application-limited (draft-ietf-ccwg-bbr-06 §4.1.2.4).
-    pub app_limited: bool,
-    /// Whether the flight that is being acknowledged fully used the window (RFC 9438 §4.2, RFC
-    /// 7661).
-    pub cwnd_limited: bool,
-    /// Whether the connection is in fast recovery.
-    pub in_recovery: bool,
-    /// Time at which the pacer releases the next packet; not in the past.
-    pub next_departure: Time,
-    /// Whether packets are paced, at the controller's rate or the transport's.
-    pub paced: bool,
-    /// Pacing rate in force; `None` if not paced.
-    pub pacing_rate: Option<Rate>,
-    /// Number of send quanta that the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3
-    /// for TCP, 1 for QUIC.
-    pub offload_factor: u64,
-}
-
-impl Conn {
-    /// Creates a connection at `now` that has sent nothing yet, with the initial window of RFC
-    /// 6928.
-    pub fn new(now: Time, smss: Bytes, offload_factor: u64) -> Conn {
-        Conn {
-            smss,
-            initial_cwnd: smss * 10,
-            inflight: Bytes::ZERO,
-            delivered: Bytes::ZERO,
-            delivered_ce: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            srtt: Span::ZERO,
-            min_rtt: Span::MAX,
-            app_limited: false,
-            cwnd_limited: false,
-            in_recovery: false,
-            next_departure: now,
-            paced: false,
-            pacing_rate: None,
-            offload_factor,
-        }
-    }
-}
-
-/// The state of the connection when a packet was sent: the `P.*` of draft-ietf-ccwg-bbr-06 §4.1.1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Snapshot {
-    /// Time at which the packet left.
-    pub sent: Time,
-    /// Send time of the packet that started the sampled flight.
-    pub first_sent: Time,
-    /// Time at which [`Conn::delivered`] last grew before the packet left.
-    pub delivered_at: Time,
-    /// [`Conn::delivered`] when the packet left.
-    pub delivered: Bytes,
-    /// [`Conn::delivered_ce`] when the packet left.
-    pub delivered_ce: Bytes,
-    /// [`Conn::lost`] when the packet left.
-    pub lost: Bytes,
-    /// [`Conn::inflight`] when the packet left, **including** the packet.
-    pub inflight: Bytes,
-    /// Payload bytes of the packet; `inflight == size` means a start from idle.
-    pub size: u16,
-    /// Whether the packet was sent in an application-limited phase.
-    pub app_limited: bool,
-    /// ECN codepoint of the packet.
-    pub ecn: EcnCodepoint,
-    /// Whether the packet is a retransmission.
-    pub retransmit: bool,
 }
 
 /// The reason for which a packet was declared lost.
@@ -259,8 +199,11 @@ pub struct EcnCounts {
 pub struct Ack {
     /// The most recently sent packet among the newly acknowledged ones.
     pub newest: Snapshot,
-    /// Bytes newly acknowledged.
+    /// Bytes newly acknowledged, cumulatively or selectively.
     pub newly_acked: Bytes,
+    /// Bytes by which SND.UNA advanced, including those that were SACKed earlier. QUIC has no
+    /// cumulative acknowledgment: `newly_acked`.
+    pub cumulative: Bytes,
     /// Bytes newly declared lost while this ACK was processed.
     pub newly_lost: Bytes,
     /// [`Conn::inflight`] before this ACK.
@@ -275,8 +218,19 @@ pub struct Ack {
     pub rate: RateSample,
     /// ECN feedback.
     pub ecn: EcnCounts,
+    /// Whether this ACK reports congestion: it has the ECE flag, or its counts of marked packets
+    /// have grown.
+    pub ece: bool,
     /// Whether this ACK shows that a tail loss probe repaired a loss (RFC 8985 §7.4).
     pub tlp_repair: bool,
+}
+
+impl Ack {
+    /// Returns whether SND.UNA advanced.
+    #[inline]
+    pub fn advanced(&self) -> bool {
+        self.cumulative > Bytes::ZERO
+    }
 }
 
 /// The cause of a recovery episode.
@@ -291,7 +245,7 @@ pub enum RecoveryCause {
 /// Changes of the transport's recovery state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// An episode begins. With [`RecoveryOwner::Prr`](crate::RecoveryOwner::Prr) the controller
+    /// An episode begins, with `Own` perhaps right after another. With [`RecoveryOwner::Prr`](crate::RecoveryOwner::Prr) the controller
     /// sets `ssthresh` now, and the transport reduces the window to it until `Exit`.
     Enter(RecoveryCause),
     /// The episode is over: all data outstanding at its start was acknowledged.
@@ -336,11 +290,13 @@ pub struct Decision {
     pub pacing_rate: Option<Rate>,
     /// Data that may leave back to back; zero leaves the choice to the transport.
     pub send_quantum: Bytes,
-    /// ECN codepoint of sent packets; must not be `Ce`.
+    /// ECN codepoint of sent packets, unless the scenario sets one; must not be `Ce`. QUIC reads
+    /// it once, when the connection begins.
     pub ecn: EcnCodepoint,
     /// Marks the connection application-limited regardless of the application (BBR's ProbeRTT).
     pub mark_app_limited: bool,
-    /// Time at which to call `on_timer`, if any.
+    /// Time at which to call `on_timer`, if any. After that call it must be later, or `None`:
+    /// otherwise virtual time would never go on.
     pub wake_at: Option<Time>,
 }
 

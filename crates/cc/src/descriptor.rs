@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fullpipe_units::{Bytes, ParamValue};
 
-use crate::{AnyController, FromParam, WindowController};
+use crate::{AnyController, FromParam, Marks, Signals, WindowController};
 
 /// The declaration of an algorithm, one static each: of the sender's algorithms, or, with another
 /// `Build`, of the [receiver's](WindowDescriptor).
@@ -32,6 +32,9 @@ pub struct Descriptor<Build = fn(&Config) -> AnyController> {
     pub recovery: RecoveryOwner,
     /// Signals that it requires.
     pub needs: Signals,
+    /// Response to CE marks with these parameters, if the scenario makes its packets ECN-capable or
+    /// it does so itself. For a receiver's algorithm, that of the sender.
+    pub marks: fn(&Config) -> Marks,
     /// Whether it draws from [`Context::rng`](crate::Context::rng), so that another seed gives
     /// another run.
     pub random: bool,
@@ -82,6 +85,8 @@ pub enum Default {
     Number(f64),
     /// True or false.
     Flag(bool),
+    /// One of the parameter's keywords.
+    Word(&'static str),
 }
 
 impl<Build> Descriptor<Build> {
@@ -106,6 +111,7 @@ impl<Build> Descriptor<Build> {
         match (other, param.domain) {
             (Some((_, Default::Number(n))), _) => ParamValue::Number(*n),
             (Some((_, Default::Flag(b))), _) => ParamValue::Flag(*b),
+            (Some((_, Default::Word(word))), _) => ParamValue::Word((*word).to_owned()),
             (None, domain) => domain.default(),
         }
     }
@@ -184,60 +190,6 @@ pub enum RecoveryOwner {
     Own,
     /// The sender's algorithm: this one is a receiver's window.
     Sender,
-}
-
-/// A set of signals, required by an algorithm or provided by a runner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signals(u16);
-
-impl Signals {
-    /// No signals.
-    pub const NONE: Signals = Signals(0);
-    /// Delivery-rate samples.
-    pub const RATE_SAMPLE: Signals = Signals(1);
-    /// A call for each lost packet, with its snapshot.
-    pub const LOST_EACH: Signals = Signals(1 << 1);
-    /// The data in flight when each packet was sent.
-    pub const TX_INFLIGHT: Signals = Signals(1 << 2);
-    /// Counts of CE marks.
-    pub const ECN_COUNTS: Signals = Signals(1 << 3);
-    /// Sending with ECT(1).
-    pub const ECT1: Signals = Signals(1 << 4);
-    /// Notification of spurious losses.
-    pub const SPURIOUS: Signals = Signals(1 << 5);
-    /// Pacing at the controller's rate.
-    pub const PACING: Signals = Signals(1 << 6);
-    /// Timestamps from the peer.
-    pub const TIMESTAMPS: Signals = Signals(1 << 7);
-    /// All signals.
-    pub const ALL: Signals = Signals((1 << 8) - 1);
-
-    const NAMES: [&'static str; 8] = [
-        "delivery-rate samples",
-        "per-packet losses",
-        "in-flight data at send time",
-        "ECN counts",
-        "ECT(1)",
-        "spurious-loss notices",
-        "pacing",
-        "timestamps",
-    ];
-
-    /// Returns the union of both sets.
-    pub const fn and(self, other: Signals) -> Signals {
-        Signals(self.0 | other.0)
-    }
-
-    /// Returns the names of the signals in `self` that are not in `provided`.
-    pub fn missing_from(self, provided: Signals) -> Vec<&'static str> {
-        let lack = self.0 & !provided.0;
-        Self::NAMES
-            .iter()
-            .enumerate()
-            .filter(|(bit, _)| lack >> bit & 1 == 1)
-            .map(|(_, name)| *name)
-            .collect()
-    }
 }
 
 /// The reason for which a parameter was rejected.

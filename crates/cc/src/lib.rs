@@ -7,22 +7,26 @@
 
 pub mod algo;
 pub mod common;
+mod connection;
 mod contract;
 mod declare;
 mod descriptor;
 mod receiver;
 mod registry;
 pub mod replay;
+mod signals;
 
+pub use connection::{CaState, Conn, Snapshot};
 pub use contract::{
-    Ack, Conn, Context, Controller, Decision, EcnCounts, LossCause, Lost, NoObserver, Observer,
-    PathChange, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
+    Ack, Context, Controller, Decision, EcnCounts, LossCause, Lost, NoObserver, Observer,
+    PathChange, RateSample, Recovery, RecoveryCause, RttSample, Transition,
 };
 pub use declare::{FromParam, Takes, TraceValue};
 pub use descriptor::{
-    Config, Default, Descriptor, Domain, Field, Param, ParamError, Profile, RecoveryOwner, Signals,
+    Config, Default, Descriptor, Domain, Field, Param, ParamError, Profile, RecoveryOwner,
     Specification, Values, WindowDescriptor,
 };
 pub use fullpipe_units::{EcnCodepoint, ParamValue};
 pub use receiver::{Arrival, WindowController};
 pub use registry::{AnyController, Registry};
+pub use signals::{Marks, Signals};

@@ -1,8 +1,10 @@
 //! Registry of the algorithms by name.
 
+use fullpipe_units::Bytes;
+
 use crate::algo::{
-    Bbr, Bbr1, Copa, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, copa, cubic, dctcp,
-    ledbat, ledbatpp, newreno, prague, rledbat,
+    Bbr, Bbr1, C4, Copa, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, Vivace, bbr, c4, copa,
+    cubic, dctcp, ledbat, ledbatpp, newreno, prague, rledbat, vivace,
 };
 use crate::{
     Ack, Context, Controller, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot,
@@ -15,6 +17,8 @@ use crate::{
 pub enum AnyController {
     /// [`crate::algo::newreno`].
     NewReno(NewReno),
+    /// [`crate::algo::c4`].
+    C4(C4),
     /// [`crate::algo::copa`].
     Copa(Copa),
     /// [`crate::algo::cubic`].
@@ -31,17 +35,20 @@ pub enum AnyController {
     Dctcp(Dctcp),
     /// [`crate::algo::prague`].
     Prague(Prague),
+    /// [`crate::algo::vivace`].
+    Vivace(Vivace),
     /// A user's controller.
     User(Box<dyn Controller>),
 }
 
 /// The built-in algorithms of the sender.
-static BUILT_IN: [&Descriptor; 12] = [
+static BUILT_IN: [&Descriptor; 14] = [
     &bbr::BBR1,
     &bbr::BBR2,
     &bbr::BBR3,
     &bbr::PICOQUIC_2024_09,
     &bbr::PICOQUIC_2024_10,
+    &c4::DESCRIPTOR,
     &copa::DESCRIPTOR,
     &cubic::DESCRIPTOR,
     &dctcp::DESCRIPTOR,
@@ -49,12 +56,14 @@ static BUILT_IN: [&Descriptor; 12] = [
     &ledbatpp::DESCRIPTOR,
     &newreno::DESCRIPTOR,
     &prague::DESCRIPTOR,
+    &vivace::DESCRIPTOR,
 ];
 
 macro_rules! forward {
     ($self:ident, $c:ident => $call:expr) => {
         match $self {
             AnyController::NewReno($c) => $call,
+            AnyController::C4($c) => $call,
             AnyController::Copa($c) => $call,
             AnyController::Cubic($c) => $call,
             AnyController::Bbr1($c) => $call,
@@ -63,6 +72,7 @@ macro_rules! forward {
             AnyController::Ledbat($c) => $call,
             AnyController::LedbatPp($c) => $call,
             AnyController::Prague($c) => $call,
+            AnyController::Vivace($c) => $call,
             AnyController::User($c) => $call,
         }
     };
@@ -70,12 +80,16 @@ macro_rules! forward {
 
 impl Controller for AnyController {
     #[inline]
-    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
-        forward!(self, c => c.on_sent(cx, packet));
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
+        forward!(self, c => c.on_sent(cx, packet))
     }
     #[inline]
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         forward!(self, c => c.on_lost(cx, lost));
+    }
+    #[inline]
+    fn on_acked(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
+        forward!(self, c => c.on_acked(cx, packet));
     }
     #[inline]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
@@ -84,6 +98,9 @@ impl Controller for AnyController {
     #[inline]
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         forward!(self, c => c.on_recovery(cx, change));
+    }
+    fn on_unused(&mut self, cx: &mut Context<'_>, cwnd: Bytes) {
+        forward!(self, c => c.on_unused(cx, cwnd));
     }
     #[inline]
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {

@@ -1,6 +1,6 @@
 //! A controller's calls as data: recorded anywhere, replayed without a network.
 
-use fullpipe_units::{Rng, Time};
+use fullpipe_units::{Bytes, Rng, Time};
 
 use crate::{
     Ack, Conn, Context, Controller, Decision, Lost, NoObserver, PathChange, Recovery, Snapshot,
@@ -24,10 +24,14 @@ pub enum Call {
     Sent(Snapshot),
     /// [`Controller::on_lost`].
     Lost(Lost),
+    /// [`Controller::on_acked`].
+    Acked(Snapshot),
     /// [`Controller::on_ack`].
     Ack(Ack),
     /// [`Controller::on_recovery`].
     Recovery(Recovery),
+    /// [`Controller::on_unused`].
+    Unused(Bytes),
     /// [`Controller::on_path`].
     Path(PathChange),
     /// [`Controller::on_timer`].
@@ -35,8 +39,8 @@ pub enum Call {
 }
 
 impl Event {
-    /// Makes the call on `controller`.
-    pub fn apply(&self, controller: &mut dyn Controller, rng: &mut Rng) {
+    /// Makes the call on `controller`. Returns whether the transport reads the decision after it.
+    pub fn apply(&self, controller: &mut dyn Controller, rng: &mut Rng) -> bool {
         let cx = &mut Context {
             now: self.now,
             conn: &self.conn,
@@ -44,13 +48,16 @@ impl Event {
             observer: &mut NoObserver,
         };
         match &self.call {
-            Call::Sent(packet) => controller.on_sent(cx, packet),
+            Call::Sent(packet) => return controller.on_sent(cx, packet),
             Call::Lost(lost) => controller.on_lost(cx, lost),
+            Call::Acked(packet) => controller.on_acked(cx, packet),
             Call::Ack(ack) => controller.on_ack(cx, ack),
             Call::Recovery(change) => controller.on_recovery(cx, *change),
+            Call::Unused(cwnd) => controller.on_unused(cx, *cwnd),
             Call::Path(change) => controller.on_path(cx, *change),
             Call::Timer => controller.on_timer(cx),
         }
+        true
     }
 }
 

@@ -127,6 +127,9 @@ fn profiles_change_declared_parameters_within_their_range() {
                         ParamValue::Number(n),
                     ) => (min..=max).contains(n) && *n != usual,
                     (Domain::Flag { default: usual }, ParamValue::Flag(flag)) => *flag != usual,
+                    (Domain::Choice(words), ParamValue::Word(word)) => {
+                        words[1..].contains(&word.as_str())
+                    }
                     _ => false,
                 };
                 assert!(within, "{}.{key} with {name}: {default}", descriptor.name);
@@ -251,7 +254,11 @@ fn tables<Build>(descriptor: &Descriptor<Build>) -> [String; 2] {
         } in descriptor.profiles
         {
             if defaults.iter().any(|(name, _)| *name == param.name) {
-                default += &format!("; {profile} {}", descriptor.default_of(param, profile));
+                let other = match descriptor.default_of(param, profile) {
+                    ParamValue::Word(word) => word,
+                    other => other.to_string(),
+                };
+                default += &format!("; {profile} {other}");
             }
         }
         let Param {

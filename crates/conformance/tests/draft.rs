@@ -142,7 +142,7 @@ fn a_scenario_with_its_steps_can_be_run_again() {
     let scenario = fullpipe_scenario::Scenario::parse(text, "again.toml")
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
-        scenario.title.as_deref(),
+        scenario.title(),
         Some("A.4 Exiting Drain based on time (half)")
     );
     assert_eq!(scenario.path.changes.len(), 1);

@@ -65,7 +65,7 @@
 //! [`Registry`] knows it, a scenario can name it.
 //!
 //! ```
-//! use fullpipe::cc::{AnyController, Config, RecoveryOwner, Signals};
+//! use fullpipe::cc::{AnyController, Config, Marks, RecoveryOwner, Signals};
 //! use fullpipe::prelude::*;
 //!
 //! /// Keeps a fixed window, whatever happens.
@@ -91,6 +91,7 @@
 //!     fields: &[],
 //!     recovery: RecoveryOwner::Own,
 //!     needs: Signals::NONE,
+//!     marks: |_| Marks::Ignored,
 //!     random: false,
 //!     build: |config: &Config| AnyController::User(Box::new(FixedWindow(config.smss * 20))),
 //! };

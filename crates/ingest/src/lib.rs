@@ -7,5 +7,7 @@
 pub mod capture;
 pub mod fleet;
 pub mod input;
+mod text;
 
 pub use input::Input;
+pub use text::{Piece, Text};

@@ -3,3 +3,4 @@
 mod capture;
 mod fleet;
 mod input;
+mod text;

@@ -19,6 +19,7 @@ mod sweep;
 mod table;
 #[cfg(target_os = "linux")]
 mod testbed;
+mod text;
 #[cfg(target_os = "linux")]
 mod uml;
 
@@ -60,6 +61,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::testbed::{agent, agent_plan, check_kernel, measured, run_kernel};
+    #[pymodule_export]
+    use crate::text::TextReader;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::uml::uml_topology;

@@ -65,7 +65,7 @@ impl Scenario {
     /// The first comment line; None without a comment.
     #[getter]
     fn title(&self) -> Option<&str> {
-        self.inner.title.as_deref()
+        self.inner.title()
     }
 
     /// Name of the path's profile and the (key, value as TOML) pairs that it provides; None without

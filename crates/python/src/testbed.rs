@@ -50,6 +50,7 @@ pub(crate) fn agent_plan(
         offered,
         runner,
         arrivals: false,
+        routes: true,
     };
     let plan = Plan::of(&scenario.get().inner, &ends).map_err(|error| refused(py, &error))?;
     Ok(plan.to_json())

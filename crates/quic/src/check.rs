@@ -1,7 +1,7 @@
 //! Refuses scenarios that this runner does not support, by their key.
 
 use fullpipe_cc::{Config, Descriptor, Registry};
-use fullpipe_scenario::{EcnSetting, Error, Flow, ReceiveWindow, Scenario};
+use fullpipe_scenario::{EcnSetting, Error, Flow, PAYLOAD, ReceiveWindow, Scenario};
 use fullpipe_units::{Bytes, Rate, Span};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -204,6 +204,22 @@ fn check_socket(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
             "\"ect1\"",
             "noq sends with ECT(0) or without ECN",
             "give \"ect0\", or omit the key",
+        );
+    }
+    if spec.mss != PAYLOAD {
+        return refuse(
+            "mss",
+            &format!("\"{}\"", spec.mss),
+            "QUIC's packets have one size here",
+            "omit the key",
+        );
+    }
+    if let Some(key) = spec.stack.first_key() {
+        return refuse(
+            key,
+            "…",
+            "noq has no kernel's TCP beneath it",
+            "omit the key, and stack = \"linux\" in [host]",
         );
     }
     if spec.gro > Span::ZERO {

@@ -6,8 +6,8 @@ mod recovery;
 
 use fullpipe_cc::replay::{Call, Event};
 use fullpipe_cc::{
-    AnyController, Conn, Context, Controller, Decision, Observer, PathChange, RecoveryCause,
-    RecoveryOwner, Signals,
+    AnyController, Conn, Context, Controller, Decision, EcnCodepoint, Observer, PathChange,
+    RecoveryCause, RecoveryOwner, Signals,
 };
 use fullpipe_tcp::{Flight, Limit, LimitClock, Pacer, Pacing, Prr, RateAggregator};
 use fullpipe_trace::{FlowMeter, FlowRow};
@@ -23,7 +23,8 @@ pub const PROVIDES: Signals = Signals::RATE_SAMPLE
     .and(Signals::LOST_EACH)
     .and(Signals::TX_INFLIGHT)
     .and(Signals::SPURIOUS)
-    .and(Signals::PACING);
+    .and(Signals::PACING)
+    .and(Signals::ACKED_EACH);
 
 /// The parts and options of a [`CongestionDriver`].
 #[derive(Debug)]
@@ -32,8 +33,12 @@ pub struct CongestionDriverConfig {
     pub controller: AnyController,
     /// The component that sets the window during recovery.
     pub owner: RecoveryOwner,
+    /// Whether to call [`Controller::on_acked`](fullpipe_cc::Controller::on_acked).
+    pub acked_each: bool,
     /// When to pace.
     pub pacing: Pacing,
+    /// ECN codepoint of packets.
+    pub ecn: EcnCodepoint,
     /// Minimum time that a delivery-rate sample covers.
     pub rate_interval: Span,
     /// Random stream of the controller.
@@ -41,6 +46,8 @@ pub struct CongestionDriverConfig {
     /// The largest QUIC packet. Windows are counted in bytes of QUIC packets with all overhead (RFC
     /// 9002 §2).
     pub smss: Bytes,
+    /// The initial window.
+    pub initial_cwnd: Bytes,
     /// Start of the metrics; earlier data is excluded as warm-up.
     pub measure_from: Time,
 }
@@ -50,6 +57,7 @@ pub struct CongestionDriverConfig {
 pub struct CongestionDriver {
     controller: AnyController,
     owner: RecoveryOwner,
+    acked_each: bool,
     rng: Rng,
     conn: Conn,
     decision: Decision,
@@ -63,6 +71,7 @@ pub struct CongestionDriver {
     undo: bool,
     prr: Option<Prr>,
     pacer: Pacer,
+    ecn: EcnCodepoint,
     joined: RateAggregator,
     limits: LimitClock,
     /// Bytes that noq counts in flight and this driver does not: packets sent before its first one.
@@ -90,10 +99,13 @@ impl CongestionDriver {
         let CongestionDriverConfig {
             controller,
             owner,
+            acked_each,
             pacing,
+            ecn,
             rate_interval,
             rng,
             smss,
+            initial_cwnd,
             measure_from,
         } = config;
         let decision = controller.decision();
@@ -102,10 +114,14 @@ impl CongestionDriver {
         let mut driver = CongestionDriver {
             controller,
             owner,
+            acked_each,
             rng,
             // draft-ietf-ccwg-bbr-06 §5.6.4.2: QUIC's send quantum is the whole capacity of its
             // offload.
-            conn: Conn::new(now, smss, 1),
+            conn: Conn {
+                initial_cwnd,
+                ..Conn::new(now, smss, 1)
+            },
             decision,
             ring: Ring::default(),
             flight: Flight::new(now),
@@ -114,7 +130,8 @@ impl CongestionDriver {
             episode: None,
             undo: false,
             prr: None,
-            pacer: Pacer::bucket(pacing),
+            pacer: Pacer::bucket(pacing, smss),
+            ecn,
             joined: RateAggregator::new(rate_interval),
             limits,
             uncounted: 0,
@@ -175,20 +192,20 @@ impl CongestionDriver {
         let bytes = Bytes::new(size.into());
         self.flight.on_send(now, &self.conn);
         self.conn.inflight += bytes;
-        self.pacer.on_sent(now, bytes);
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
         // QUIC sends data again in new packets, never the same packet (RFC 9000 §13.3).
-        let snapshot = self
-            .flight
-            .snapshot(now, &self.conn, size, self.decision.ecn, false);
+        let snapshot = self.flight.snapshot(now, &self.conn, size, self.ecn, false);
         self.ring.push(pn, snapshot);
         // noq sends lost data before it sends new data.
         let again = self.to_repair > 0;
         self.to_repair -= u64::from(again);
         self.meter.on_sent(now, again);
-        self.call(now, Call::Sent(snapshot), observer);
+        if self.call(now, Call::Sent(snapshot), observer) {
+            self.decide();
+        }
+        self.pacer.on_sent(now, bytes);
     }
 
     /// Calls the controller's timer if it is due.
@@ -196,6 +213,10 @@ impl CongestionDriver {
         if self.decision.wake_at.is_some_and(|at| now >= at) {
             self.call(now, Call::Timer, observer);
             self.decide();
+            assert!(
+                self.decision.wake_at.is_none_or(|at| at > now),
+                "wake_at is not after the call of on_timer at {now}: the timer would fire forever"
+            );
         }
     }
 
@@ -226,8 +247,9 @@ impl CongestionDriver {
         self.limits.set(now, limit);
     }
 
-    /// Calls the controller once, with the current connection state.
-    fn call(&mut self, now: Time, call: Call, observer: &mut dyn Observer) {
+    /// Calls the controller once, with the current connection state. Returns whether its decision
+    /// may have changed.
+    fn call(&mut self, now: Time, call: Call, observer: &mut dyn Observer) -> bool {
         self.conn.next_departure = self.pacer.next.max(now);
         let cx = &mut Context {
             now,
@@ -235,13 +257,16 @@ impl CongestionDriver {
             rng: &mut self.rng,
             observer,
         };
+        let mut reads = true;
         match &call {
-            Call::Sent(packet) => self.controller.on_sent(cx, packet),
+            Call::Sent(packet) => reads = self.controller.on_sent(cx, packet),
             Call::Lost(lost) => self.controller.on_lost(cx, lost),
+            Call::Acked(packet) => self.controller.on_acked(cx, packet),
             Call::Ack(ack) => self.controller.on_ack(cx, ack),
             Call::Recovery(change) => self.controller.on_recovery(cx, *change),
             Call::Path(change) => self.controller.on_path(cx, *change),
             Call::Timer => self.controller.on_timer(cx),
+            Call::Unused(cwnd) => self.controller.on_unused(cx, *cwnd),
         }
         if let Some(record) = &mut self.record {
             record.events.push(Event {
@@ -250,6 +275,7 @@ impl CongestionDriver {
                 call,
             });
         }
+        reads
     }
 
     /// Reads the controller's decision after the calls of one event.
@@ -257,6 +283,9 @@ impl CongestionDriver {
         self.decision = self.controller.decision();
         if let Some(record) = &mut self.record {
             record.decisions.push((record.events.len(), self.decision));
+        }
+        if self.decision.mark_app_limited {
+            self.flight.mark_app_limited(&mut self.conn);
         }
         let (
             cwnd,
@@ -344,6 +373,7 @@ impl CongestionDriver {
             srtt: self.conn.srtt,
             min_rtt: self.conn.min_rtt,
             delivered: self.conn.delivered,
+            acked: self.conn.delivered,
             lost: self.conn.lost,
             limited_by: self.limits.current() as u8,
         }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use fullpipe_cc::{AnyController, Controller, Descriptor, EcnCodepoint, Registry};
+use fullpipe_cc::{AnyController, Controller, Descriptor, EcnCodepoint, Registry, Signals};
 use fullpipe_scenario::{EcnSetting, Error, Flow, Scenario};
 use fullpipe_tcp::Pacing;
 use fullpipe_trace::TraceLevel;
@@ -114,10 +114,17 @@ fn plan(
         driver: CongestionDriverConfig {
             controller,
             owner: descriptor.recovery,
+            acked_each: descriptor.needs.has(Signals::ACKED_EACH),
             pacing: pacing(spec),
+            ecn: if ecn {
+                EcnCodepoint::Ect0
+            } else {
+                EcnCodepoint::NotEct
+            },
             rate_interval: host.map_or(Span::ZERO, |host| host.rate_interval),
             rng: Rng::stream(scenario.seed, &spec.name, "controller"),
             smss: Bytes::new(MTU.into()),
+            initial_cwnd: config.initial_cwnd,
             measure_from: window.from,
         },
         meter: FlowMeter::new(window, start),

@@ -126,6 +126,7 @@ fn blank() -> FlowRow {
         srtt: Span::ZERO,
         min_rtt: Span::ZERO,
         delivered: Bytes::ZERO,
+        acked: Bytes::ZERO,
         lost: Bytes::ZERO,
         limited_by: 0,
     }

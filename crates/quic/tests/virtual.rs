@@ -19,7 +19,7 @@ fn run(scenario: &Scenario, level: TraceLevel) -> Run {
 
 #[test]
 fn one_flow_of_each_kind_fills_the_link() {
-    for cc in ["newreno", "cubic", "bbr1", "bbr2", "bbr3", "ledbat++"] {
+    for cc in ["newreno", "cubic", "bbr1", "bbr2", "bbr3", "c4", "ledbat++"] {
         let run = run(&scenario(DSL, &format!("cc = \"{cc}\"")), TraceLevel::Off);
         let flow = &run.summary.flows[0];
         eprintln!(
@@ -88,5 +88,37 @@ fn a_seed_gives_one_trace() {
         assert_eq!(first, hash(&scenario), "{cc}");
         scenario.seed += 1;
         assert_ne!(first, hash(&scenario), "{cc} with another seed");
+    }
+}
+
+#[test]
+fn a_larger_initial_window_saves_a_round_trip() {
+    let completion = |window: u32| {
+        let flow = format!("cc = \"newreno\"\nbytes = \"29kB\"\ninitial_window = {window}");
+        let path = "rate = \"1gbit\"\nrtt = \"100ms\"\nbuffer = \"2bdp\"";
+        let text = format!("duration = \"10s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
+        let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+        let summary = run(&scenario, TraceLevel::Off).summary;
+        summary.flows[0].completion_s.expect("it ends")
+    };
+    let (usual, large) = (completion(10), completion(32));
+    assert!(
+        (usual - large - 0.1).abs() < 0.01,
+        "{usual} s and {large} s"
+    );
+}
+
+#[test]
+fn what_noq_decides_is_refused_by_its_key() {
+    for (key, flow) in [
+        ("flow.0.mss", "mss = \"8948B\""),
+        ("flow.0.ack_policy", "ack_policy = \"linux\""),
+        ("flow.0.sack_compression", "sack_compression = \"5%\""),
+        ("flow.0.tso", "tso = \"on\""),
+        ("flow.0.cwnd_validation", "[host]\nstack = \"linux\""),
+    ] {
+        let scenario = scenario(DSL, &format!("cc = \"cubic\"\n{flow}"));
+        let error = virtual_time::run(&scenario, TraceLevel::Off).expect_err(flow);
+        assert!(error.to_string().contains(key), "{error}");
     }
 }

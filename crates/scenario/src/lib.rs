@@ -9,12 +9,14 @@
 //! This crate does not know algorithms and their parameters; it keeps them without checking them.
 //! The crates that know them report errors in the same form, with [`Scenario::error`].
 
+mod access;
 mod app;
 mod app_schedule;
 mod buffer;
 mod enums;
 mod error;
 mod expect;
+mod host;
 mod impairment;
 mod model;
 mod overrides;
@@ -27,6 +29,7 @@ mod raw_value;
 mod resolve;
 mod schema;
 mod source;
+mod stack;
 mod sweep;
 mod template;
 mod text;
@@ -36,20 +39,23 @@ mod validate_keys;
 mod values;
 mod workload;
 
+pub use access::ACCESS_SPEED;
 pub use app::{App, On};
 pub use buffer::Buffer;
 pub use error::Error;
 pub use expect::{Comparison, Expectation, Measured, Over};
 pub use fullpipe_units::ParamValue;
+pub use host::{Host, Quic, Wake};
 pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
-    EcnFeedback, EcnField, EcnSetting, Flow, Host, PACKET, PAYLOAD, Pacing, Quic, ReceiveWindow,
-    Scenario, UNRESPONSIVE, Wake,
+    EcnFeedback, EcnField, EcnSetting, Flow, PACKET, PAYLOAD, Pacing, ReceiveWindow, Scenario,
+    UNRESPONSIVE,
 };
 pub use path_keys::{Change, Link, Path};
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
-pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
+pub use raw::{ACK_DELAY, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub use schema::{Key, explain, schema};
+pub use stack::{AckPolicy, CwndValidation, FlowStack, RtoInRecovery, SendBuffer, Stack};
 pub use sweep::Sweep;
 pub use template::Template;
 pub use workload::{ArrivalGenerator, Library, Model, Rtts, Workload};

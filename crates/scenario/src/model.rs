@@ -9,15 +9,19 @@ use fullpipe_units::{Bytes, ParamValue, Rate, Rng, Span};
 
 use crate::app::App;
 use crate::error::Error;
+use crate::host::{Host, Quic};
 use crate::path_keys::{Change, Link, Path};
 use crate::profile::Applied;
 use crate::source::Source;
+use crate::stack::{FlowStack, Stack};
 use crate::workload::Workload;
 
-/// Size of an IP packet with a full segment, in which buffers are counted.
+/// Usual size of an IP packet with a full segment.
 pub const PACKET: Bytes = Bytes::new(1500);
-/// TCP payload of a full packet.
+/// TCP payload of such a packet.
 pub const PAYLOAD: Bytes = Bytes::new(1448);
+/// Size of the headers of a packet.
+pub(crate) const HEADER: Bytes = Bytes::new(PACKET.get() - PAYLOAD.get());
 
 /// The name of the link in `[path]`.
 pub(crate) const BOTTLENECK: &str = "bottleneck";
@@ -28,8 +32,8 @@ pub const UNRESPONSIVE: &str = "none";
 /// One experiment, with all values valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// First comment line of the file.
-    pub title: Option<String>,
+    /// Lines of the file's first comment that are not empty: the title, then its description.
+    pub comment: Vec<String>,
     /// Profile of the path, if any; the other fields contain its values.
     pub profile: Option<Applied>,
     /// Length of the run.
@@ -49,10 +53,14 @@ pub struct Scenario {
     pub path: Path,
     /// Further links; see [`Scenario::links`].
     pub(crate) more_links: Vec<Link>,
+    /// TCP whose defaults the flows have.
+    pub stack: Stack,
     /// CPU costs and wake-up times of the endpoints; `None` if they take no time.
     pub host: Option<Host>,
     /// Settings of real QUIC in real time.
     pub quic: Quic,
+    /// Size of the largest packet of any flow, in which buffers are counted.
+    pub packet: Bytes,
     /// Flows, one entry each: every `count` is expanded.
     pub flows: Vec<Flow>,
     /// Workloads, whose flows arrive during the run.
@@ -67,49 +75,6 @@ pub enum EcnField {
     Keep,
     /// Clears the field: the packet is neither ECN-capable nor marked.
     Strip,
-}
-
-/// A machine at a flow's end.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Host {
-    /// CPU time to send a data packet.
-    pub send: Span,
-    /// CPU time to receive a data packet.
-    pub receive: Span,
-    /// CPU time to send or receive an ACK.
-    pub ack: Span,
-    /// CPU time of a system call, which sends or receives one batch of packets.
-    pub call: Span,
-    /// Largest number of packets in a batch.
-    pub batch: u32,
-    /// Shortest time that a delivery-rate sample covers.
-    pub rate_interval: Span,
-    /// Wake-up time of a sleeping program; `None` if it wakes at once.
-    pub wake: Option<Wake>,
-    /// Largest relative deviation of a run's CPU times from these.
-    pub variation: f64,
-}
-
-/// Settings of real QUIC in real time, which runs one thread per side.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Quic {
-    /// CPU that the servers' thread is pinned to, if any.
-    pub server_cpu: Option<u32>,
-    /// CPU that the clients' thread is pinned to, if any.
-    pub client_cpu: Option<u32>,
-    /// Whether the threads poll without ever sleeping.
-    pub busy_poll: bool,
-}
-
-/// The wake-up time of a program: a bounded Pareto distribution.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wake {
-    /// Shortest wake-up time.
-    pub min: Span,
-    /// Median wake-up time.
-    pub median: Span,
-    /// Longest wake-up time.
-    pub max: Span,
 }
 
 /// One sender and its receiver.
@@ -144,6 +109,10 @@ pub struct Flow {
     pub extra_rtt: Span,
     /// Whether packets are paced.
     pub pacing: Pacing,
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Initial congestion window, in segments.
+    pub initial_window: u32,
     /// Name of the receiver's algorithm, if it has one.
     pub receiver: Option<String>,
     /// Parameters of the receiver's algorithm that are set.
@@ -159,6 +128,8 @@ pub struct Flow {
     /// Time within which arriving segments are merged into one before they reach the receiver;
     /// zero turns merging off.
     pub gro: Span,
+    /// Keys whose defaults depend on [`Scenario::stack`].
+    pub stack: FlowStack,
     pub(crate) table: Written<Table>,
 }
 
@@ -329,7 +300,7 @@ impl Scenario {
 
     /// Returns the capacity of a link's buffer at the start of the run.
     pub fn buffer(&self, link: &Link) -> Bytes {
-        link.limit.bytes(PACKET)
+        link.limit.bytes(self.packet)
     }
 }
 
@@ -376,17 +347,15 @@ impl Link {
     }
 }
 
-impl Host {
-    /// Returns whether the host uses random numbers, so that another seed changes the run.
-    pub fn is_random(&self) -> bool {
-        self.wake.is_some() || self.variation > 0.0
-    }
-}
-
 impl Flow {
     /// Returns whether the flow ignores losses and marks.
     pub fn is_unresponsive(&self) -> bool {
         self.cc == UNRESPONSIVE
+    }
+
+    /// Returns the size of a packet with a full segment.
+    pub fn packet(&self) -> Bytes {
+        self.mss + HEADER
     }
 
     /// Returns the dotted key of `name` in the table of this flow, for [`Scenario::error`].

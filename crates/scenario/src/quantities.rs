@@ -19,6 +19,7 @@ pub const RUN: Metrics = Metrics(metrics::RUN);
 pub const LIMITS: &[&str] = &[
     "handshake",
     "application",
+    "send_buffer",
     "receive_window",
     "recovery",
     "cwnd",

@@ -14,7 +14,7 @@ use crate::{overrides, profile, raw, resolve, validate_keys};
 /// The text of a scenario, parsed but not yet checked, so that a sweep reads it only once.
 #[derive(Clone, Debug)]
 pub struct Template {
-    title: Option<String>,
+    comment: Vec<String>,
     source: Source,
     table: Table,
     sweep: Sweep,
@@ -29,7 +29,7 @@ impl Template {
         let (source, mut table) = Source::read(text, file)?;
         let sweep = sweep::take(&mut table, &source)?;
         Ok(Template {
-            title: title(text),
+            comment: comment(text),
             source,
             table,
             sweep,
@@ -103,7 +103,7 @@ impl Template {
             .try_into()
             .expect("a table of this shape has every field, and leaves take all");
         let mut scenario =
-            resolve::resolve(&raw, source, self.title.clone(), applied, &*self.library)?;
+            resolve::resolve(&raw, source, self.comment.clone(), applied, &*self.library)?;
         // An override may have renamed the flow of a condition; such a condition is dropped.
         if !self.overrides.is_empty() && self.overrides.iter().all(|(key, _)| key != "expect") {
             scenario.forget_what_is_not_there();
@@ -133,7 +133,7 @@ impl Scenario {
         let start = latest.map_or(fullpipe_units::Span::ZERO, |latest| {
             self.path.rtt.min(self.duration.saturating_sub(latest))
         });
-        let send = self.path.link.rate.time_for(crate::PACKET);
+        let send = self.path.link.rate.time_for(self.packet);
         let mut added = Vec::new();
         for (key, jitter, most) in [
             ("start_jitter", &mut self.start_jitter, start),
@@ -157,14 +157,15 @@ pub(crate) fn as_override(value: &Toml) -> String {
     }
 }
 
-/// Returns the first non-empty comment line at the top of the file.
-fn title(text: &str) -> Option<String> {
+/// Returns the non-empty comment lines at the top of the file.
+fn comment(text: &str) -> Vec<String> {
     text.trim_start_matches('\u{feff}')
         .lines()
         .map_while(|line| match line.trim() {
             "" => Some(""),
             line => line.strip_prefix('#').map(str::trim),
         })
-        .find(|line| !line.is_empty())
+        .filter(|line| !line.is_empty())
         .map(str::to_owned)
+        .collect()
 }

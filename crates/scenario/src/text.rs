@@ -41,18 +41,27 @@ impl Scenario {
     /// Returns the text of a file that reads back as this scenario, with every default written out
     /// and one table per flow.
     ///
-    /// The text also contains the values of a profile; a comment names the profile.
+    /// The text also contains the values of a profile; a comment names the profile. A text that is
+    /// written and read is written the same again.
     ///
     /// Parameters and receive windows that are not given are omitted, since their defaults depend
     /// on the algorithm and the path.
     pub fn to_toml(&self) -> String {
         let keys = toml::to_string(&raw::Scenario::from(self))
             .expect("all keys are text and all numbers fit");
-        let title = self.title.iter().map(|title| format!("# {title}\n"));
         let profile = self
             .profile
             .iter()
-            .map(|profile| format!("# The path is the profile {}.\n", profile.name));
-        title.chain(profile).chain([keys]).collect()
+            .map(|profile| format!("The path is the profile {}.", profile.name));
+        let comment = self.comment.iter().cloned().chain(profile);
+        comment
+            .map(|line| format!("# {line}\n"))
+            .chain([keys])
+            .collect()
+    }
+
+    /// Returns the first line of the file's comment; `None` without a comment.
+    pub fn title(&self) -> Option<&str> {
+        self.comment.first().map(String::as_str)
     }
 }

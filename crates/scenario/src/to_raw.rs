@@ -7,14 +7,16 @@ use fullpipe_units::{ParamValue, Span};
 use crate::app_schedule::AppSchedule;
 use crate::enums::{PathKind, Switch};
 use crate::expect::Conditions;
+use crate::host::{self, Wake};
 use crate::model;
 use crate::path_keys::{self, ChangeKeys, LinkKeys, PathKeys};
 use crate::raw::{
     Change, Flow, Host, Link, NamedLink, Path, Quic, Scenario, Tcp, Workload, one_flow,
 };
 use crate::raw_value::{RawValue, ReadValue};
+use crate::stack::{Stack, StackKeys};
 use crate::topology::Route;
-use crate::values::{Algorithm, Delay, Extra, Name, Percent, Whole};
+use crate::values::{Algorithm, Delay, Extra, Mss, Name, Percent, Whole};
 use crate::workload::{Load, Text};
 
 impl From<&model::Scenario> for Scenario {
@@ -29,8 +31,8 @@ impl From<&model::Scenario> for Scenario {
                 .then(|| RawValue::of(&Conditions(scenario.expect.clone()))),
             path: Path::from(&scenario.path),
             link: scenario.links().skip(1).map(NamedLink::from).collect(),
-            host: scenario.host.as_ref().map(Host::from),
-            quic: (scenario.quic != model::Quic::default()).then(|| Quic::from(&scenario.quic)),
+            host: Host::of(scenario),
+            quic: (scenario.quic != host::Quic::default()).then(|| Quic::from(&scenario.quic)),
             flow: scenario
                 .flows
                 .iter()
@@ -46,14 +48,19 @@ impl From<&model::Scenario> for Scenario {
     }
 }
 
-impl From<&model::Host> for Host {
-    fn from(host: &model::Host) -> Host {
-        let wake = |of: fn(&model::Wake) -> Span| {
+impl Host {
+    fn of(scenario: &model::Scenario) -> Option<Host> {
+        if scenario.host.is_none() && scenario.stack == Stack::default() {
+            return None;
+        }
+        let host = scenario.host.clone().unwrap_or_default();
+        let wake = |of: fn(&Wake) -> Span| {
             host.wake
                 .as_ref()
                 .map(|wake| RawValue::of(&Delay(of(wake))))
         };
-        Host {
+        Some(Host {
+            stack: RawValue::of(&scenario.stack),
             send: RawValue::of(&Delay(host.send)),
             receive: RawValue::of(&Delay(host.receive)),
             ack: RawValue::of(&Delay(host.ack)),
@@ -64,12 +71,12 @@ impl From<&model::Host> for Host {
             wake_median: wake(|wake| wake.median),
             wake_max: wake(|wake| wake.max),
             variation: RawValue::of(&Percent(host.variation)),
-        }
+        })
     }
 }
 
-impl From<&model::Quic> for Quic {
-    fn from(quic: &model::Quic) -> Quic {
+impl From<&host::Quic> for Quic {
+    fn from(quic: &host::Quic) -> Quic {
         let cpu = |cpu: Option<u32>| cpu.map(|cpu| RawValue::of(&Whole(u64::from(cpu))));
         Quic {
             server_cpu: cpu(quic.server_cpu),
@@ -170,6 +177,8 @@ impl Tcp {
             route: names(&flow.route),
             reverse_route: names(&flow.reverse_route),
             pacing: RawValue::of(&flow.pacing),
+            mss: RawValue::of(&Mss(flow.mss)),
+            initial_window: RawValue::of(&Whole(u64::from(flow.initial_window))),
             receiver: flow
                 .receiver
                 .clone()
@@ -180,6 +189,7 @@ impl Tcp {
             quick_acks: RawValue::of(&Whole(u64::from(flow.quick_acks))),
             ack_delay: RawValue::of(&Delay(flow.ack_delay)),
             gro: RawValue::of(&Delay(flow.gro)),
+            stack: StackKeys::from(&flow.stack),
             params: written(&flow.params),
         }
     }

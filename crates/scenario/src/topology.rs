@@ -1,5 +1,6 @@
 //! Links, and the routes of flows over them.
 
+use fullpipe_units::Bytes;
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
@@ -63,6 +64,7 @@ impl ReadValue for Route {
 pub(crate) fn links(
     raw: &[raw::NamedLink],
     path: &Path,
+    packet: Bytes,
     source: &Source,
 ) -> Result<Vec<Link>, Error> {
     let mut links: Vec<Link> = Vec::with_capacity(raw.len());
@@ -86,7 +88,7 @@ pub(crate) fn links(
             name,
             delay,
             table: Some(Written(i)),
-            ..link(&raw.link, &at, path.rtt, source)?
+            ..link(&raw.link, &at, (path.rtt, packet), source)?
         });
     }
     Ok(links)

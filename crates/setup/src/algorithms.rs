@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use fullpipe_cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
 use fullpipe_scenario::{EcnFeedback, EcnField, EcnSetting, Error, Flow, ReceiveWindow, Scenario};
-use fullpipe_tcp::SMSS;
 use fullpipe_units::{Bytes, nearest};
 
 /// The signals that the simulated endpoint provides to a controller, without those of ECN.
@@ -13,7 +12,8 @@ pub const PROVIDES: Signals = Signals::RATE_SAMPLE
     .and(Signals::TX_INFLIGHT)
     .and(Signals::SPURIOUS)
     .and(Signals::PACING)
-    .and(Signals::TIMESTAMPS);
+    .and(Signals::TIMESTAMPS)
+    .and(Signals::ACKED_EACH);
 
 /// Returns the signals that a flow's controller receives; marks depend on its `ecn` and
 /// `ecn_feedback`.
@@ -79,9 +79,11 @@ pub fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<A
     }
     provided(scenario, spec, "cc", window, &of_flow(spec))?;
     let usual = registry.get(USUAL).expect("CUBIC is built in");
-    let config = config(scenario, spec, "params", &spec.params, window, SMSS)?;
+    let none = BTreeMap::new();
+    let sender = self::config(scenario, spec, "params", &none, usual, spec.mss)?;
+    let config = config(scenario, spec, "params", &spec.params, window, spec.mss)?;
     Ok(Algorithms {
-        sender: (usual, Config::defaults(usual)),
+        sender: (usual, sender),
         receiver: Some((window, config)),
     })
 }
@@ -155,7 +157,7 @@ fn receiver(
             "receiver_params",
             &spec.receiver_params,
             descriptor,
-            SMSS,
+            spec.mss,
         )?,
     ))
 }
@@ -164,7 +166,7 @@ fn of_flow(spec: &Flow) -> Runner {
     Runner {
         provides: provides(spec),
         marks: true,
-        smss: SMSS,
+        smss: spec.mss,
     }
 }
 
@@ -239,7 +241,8 @@ fn config<Build>(
     descriptor: &Descriptor<Build>,
     smss: Bytes,
 ) -> Result<Config, Error> {
-    Config::new(descriptor, params, smss, smss * 10).map_err(|error| {
+    let initial = smss * u64::from(spec.initial_window);
+    Config::new(descriptor, params, smss, initial).map_err(|error| {
         let key = spec.key(&format!("{table}.{}", error.name));
         scenario.error(&key, &error.value, &error.problem, &error.fix)
     })
@@ -311,7 +314,7 @@ mod tests {
             let runner = Runner {
                 provides,
                 marks: true,
-                smss: SMSS,
+                smss: scenario.flows[0].mss,
             };
             provided(&scenario, &scenario.flows[0], "receiver", window, &runner)
         };

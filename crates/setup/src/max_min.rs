@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use fullpipe_scenario::{Flow, PACKET, PAYLOAD, Scenario};
+use fullpipe_scenario::{Flow, Scenario};
 use fullpipe_trace::{FlowMeter, FlowSummary};
 use fullpipe_units::{Rate, Span, Time};
 
@@ -19,7 +19,8 @@ const NO_DEMAND: f64 = f64::INFINITY;
 ///
 /// The fair rate of a flow is a mean over stretches of time in which the same flows are active,
 /// weighted by their lengths. In each stretch, the capacity of a link is its mean rate, counted in
-/// payload of full packets, and unresponsive flows are served first.
+/// payload of the first flow's full packets, and unresponsive flows are served first. A flow with
+/// smaller packets has the same rate with headers, so less payload.
 ///
 /// The share stays `None` for an unresponsive flow, a flow that was never active, and a flow with a
 /// fair rate of zero. It stays `None` for all flows if the scenario does not determine a demand or
@@ -73,6 +74,7 @@ fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> 
         changes[place(*from)].push((*kind, 1));
         changes[place(*to)].push((*kind, -1));
     }
+    let share = |flow: &Flow| payload(flow) / payload(&scenario.flows[0]);
     let mut counts = vec![0_i64; kinds.len()];
     // For each kind, the integral of its rate from the start to the end of each stretch.
     let mut areas = vec![vec![0.0]; kinds.len()];
@@ -90,12 +92,12 @@ fn fair_rates(scenario: &Scenario, active: &[(Time, Time)]) -> Option<Vec<f64>> 
                 .iter()
                 .map(|kind| Filling {
                     route: &kinds[*kind].route,
-                    demand: demand(kinds[*kind], stretch[0]),
+                    demand: demand(kinds[*kind], stretch[0]) / share(kinds[*kind]),
                     flows: counts[*kind] as f64,
                 })
                 .collect();
             for (kind, rate) in filling.iter().zip(fill(&mut left, &of)) {
-                rates[*kind] = rate;
+                rates[*kind] = rate * share(kinds[*kind]);
             }
         }
         let seconds = (stretch[1] - stretch[0]).as_secs_f64();
@@ -117,6 +119,7 @@ fn kinds(flows: &[Flow]) -> (Vec<&Flow>, Vec<usize>) {
     let of = flows.iter().map(|flow| {
         let rate = flow.app_rate;
         let key = (
+            flow.mss,
             flow.is_unresponsive(),
             &flow.route,
             rate,
@@ -172,7 +175,7 @@ fn differing<T: PartialEq + Copy>(
 fn capacity(scenario: &Scenario, number: usize, times: &[Time]) -> Vec<f64> {
     let mut shapers = elements::shapers(scenario, number);
     let mut policers = elements::policers(scenario, number);
-    let payload = PAYLOAD.as_f64() / PACKET.as_f64();
+    let payload = payload(&scenario.flows[0]);
     elements::transmitter(scenario, number)
         .mean_rates(times)
         .iter()
@@ -183,6 +186,11 @@ fn capacity(scenario: &Scenario, number: usize, times: &[Time]) -> Vec<f64> {
             (*rate).min(shaped).min(policed).as_f64() * payload
         })
         .collect()
+}
+
+/// Returns the share of payload in a flow's full packets.
+fn payload(flow: &Flow) -> f64 {
+    flow.mss.as_f64() / flow.packet().as_f64()
 }
 
 /// Returns the rate at which the application writes data at a time, in bit/s.

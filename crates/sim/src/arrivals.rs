@@ -278,6 +278,7 @@ impl Workload {
             },
             chunks => App::Parts(Box::new(Parts::new(
                 chunks.iter().map(|chunk| (now + chunk.offset, chunk.bytes)),
+                spec.mss,
             ))),
         };
         let (mut memory, mut in_flights, mut meter) = (Memory::default(), None, None);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use fullpipe_cc::{Descriptor, Registry};
 use fullpipe_scenario::{App, Error, Scenario};
 use fullpipe_setup::choose;
-use fullpipe_tcp::{Client, Memory, Receiver, SMSS, Unresponsive};
+use fullpipe_tcp::{Client, Memory, Receiver, Unresponsive};
 use fullpipe_trace::{FlowMeter, MeasuredTime, TraceLevel};
 use fullpipe_units::{Rate, Rng, Span, Time};
 
@@ -21,7 +21,7 @@ use crate::flow::{AnySender, Flow, Network, Transitions};
 use crate::observe::Measurement;
 use app::{app, messages};
 use connection::{codepoint, receiver};
-use path::{ACCESS_SPEED, access_rate, network_link};
+use path::network_link;
 
 pub(crate) use connection::{check_window, connection};
 pub(crate) use path::flow_path;
@@ -161,7 +161,7 @@ impl FlowBuilder<'_> {
         let scenario = self.scenario;
         if spec.is_unresponsive() {
             let ecn = codepoint(spec.ecn).unwrap_or_default();
-            let source = Unresponsive::new(constant_rate(scenario, spec)?, ecn, start);
+            let source = Unresponsive::new(constant_rate(scenario, spec)?, ecn, spec.mss, start);
             return Ok(Ends {
                 source: AnySender::Unresponsive(source),
                 receiver: receiver(scenario, spec),
@@ -208,10 +208,13 @@ fn constant_rate(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Result<
     let rate = spec
         .app_rate
         .expect("a flow with cc = \"none\" and no rate is refused");
-    let most = access_rate(scenario).mul_f64(SMSS.as_f64() / fullpipe_scenario::PACKET.as_f64());
+    let most = scenario
+        .access_rate()
+        .mul_f64(spec.mss.as_f64() / spec.packet().as_f64());
     if rate > most {
         let problem = format!(
-            "faster than its access link, which is {ACCESS_SPEED} x the fastest link, headers included"
+            "faster than its access link, which is {} x the fastest link, headers included",
+            fullpipe_scenario::ACCESS_SPEED
         );
         return Err(scenario.error(
             &spec.key("app_rate"),

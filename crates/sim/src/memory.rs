@@ -1,7 +1,6 @@
 //! Estimates the memory of a run, so that a run that cannot fit is refused before it starts.
 
 use fullpipe_scenario::{Change, Flow, Link, Path, Scenario};
-use fullpipe_tcp::SMSS;
 use fullpipe_units::{Bytes, Rate, Span};
 
 use crate::observe::LINK_INTERVAL;
@@ -34,7 +33,7 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let links: Vec<Largest> = scenario
         .links()
         .enumerate()
-        .map(|(i, link)| Largest::new(&scenario.path, i, link))
+        .map(|(i, link)| Largest::new(scenario, i, link))
         .collect();
     let arrivals: u64 = scenario
         .workloads
@@ -100,7 +99,7 @@ fn flows_segments(scenario: &Scenario, links: &[Largest], rtt: Span, late: Span)
         let most = scenario
             .receive_window(flow)
             .min((rate.bytes_in(longest) + buffers) * 2);
-        most.get() / SMSS.get()
+        most.get() / flow.mss.get()
     };
     let flows = scenario.flows.iter().chain(workloads);
     flows.map(segments).fold(0, u64::saturating_add)
@@ -120,9 +119,15 @@ fn paths_segments(scenario: &Scenario, links: &[Largest], rtt: Span, flows: u64)
         .iter()
         .map(|link| link.rate.bytes_in(longest) + link.buffer)
         .fold(Bytes::ZERO, |sum, a| sum + a);
-    (capacity.get() / SMSS.get())
+    (capacity.get() / smallest_mss(scenario).get())
         .saturating_mul(4)
         .saturating_add(flows.saturating_mul(64))
+}
+
+fn smallest_mss(scenario: &Scenario) -> Bytes {
+    let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
+    let flows = scenario.flows.iter().chain(workloads);
+    flows.map(|flow| flow.mss).min().unwrap_or(scenario.packet)
 }
 
 /// Returns the number of bytes that a queue holds per segment.
@@ -147,8 +152,9 @@ fn trace(scenario: &Scenario, links: &[Largest], level: TraceLevel) -> Bytes {
             samples(interval),
         ),
         TraceLevel::Acks => {
-            let carried =
-                links.iter().map(|link| link.carried.as_f64()).sum::<f64>() / 8.0 / 1500.0;
+            let carried = links.iter().map(|link| link.carried.as_f64()).sum::<f64>()
+                / 8.0
+                / smallest_mss(scenario).as_f64();
             (
                 (carried * scenario.duration.as_secs_f64()).min(acks(scenario)),
                 samples(LINK_INTERVAL),
@@ -173,7 +179,7 @@ fn acks(scenario: &Scenario) -> f64 {
     let responsive = scenario.flows.iter().filter(|flow| !flow.is_unresponsive());
     // Twice, since spurious retransmissions are possible.
     let segments = |flow: &Flow| match (flow.bytes, &flow.app) {
-        (Some(bytes), None) => 2.0 * (bytes.get() / SMSS.get() + 64) as f64,
+        (Some(bytes), None) => 2.0 * (bytes.get() / flow.mss.get() + 64) as f64,
         _ => f64::INFINITY,
     };
     responsive.map(segments).sum::<f64>() * copies
@@ -190,7 +196,8 @@ struct Largest {
 }
 
 impl Largest {
-    fn new(path: &Path, index: usize, link: &Link) -> Largest {
+    fn new(scenario: &Scenario, index: usize, link: &Link) -> Largest {
+        let path = &scenario.path;
         let bottleneck = index == 0;
         let changed = path
             .schedule(|change| change.limit)
@@ -198,7 +205,7 @@ impl Largest {
             .filter(|_| bottleneck);
         let buffer = changed
             .chain([link.limit])
-            .map(|limit| limit.bytes(fullpipe_scenario::PACKET))
+            .map(|limit| limit.bytes(scenario.packet))
             .max()
             .unwrap_or(Bytes::ZERO);
         let rates = path

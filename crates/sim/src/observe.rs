@@ -111,6 +111,7 @@ impl Measurement {
             srtt: conn.srtt,
             min_rtt: conn.min_rtt,
             delivered: conn.delivered,
+            acked: sender.info().acked,
             lost: conn.lost,
             limited_by,
         };

@@ -4,10 +4,9 @@
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
-use fullpipe_trace::{Data, Summary, Trace};
-use fullpipe_trace::{Run, TraceLevel};
+use fullpipe_trace::{Run, Summary, TraceLevel};
 
-use super::transitions::entered;
+use super::transitions::{column, entered};
 
 /// A run with a path of this rate in Mbit/s, RTT in ms, and buffer; measured in its second half.
 fn runs(seconds: u32, path: (u32, u32, &str), flows: &str, trace: TraceLevel) -> Run {
@@ -43,25 +42,6 @@ fn mean_queue(summary: &Summary, rate: u32) -> f64 {
 fn share(summary: &Summary) -> f64 {
     let all: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
     summary.flows[0].goodput_bps / all
-}
-
-/// Times in seconds and values of a column of the flows' table.
-fn column(trace: &Trace, name: &str) -> Vec<(f64, f64)> {
-    let table = trace.tables.iter().find(|table| table.name == "flows");
-    let data = |name: &str| {
-        let mut columns = table.expect("the flows' table").columns.iter();
-        &columns
-            .find(|column| column.name == name)
-            .expect("a column")
-            .data
-    };
-    let (Data::U64(times), Data::F32(values)) = (data("time"), data(name)) else {
-        panic!("{name} is a number")
-    };
-    let seconds = times.iter().map(|time| *time as f64 * 1e-9);
-    seconds
-        .zip(values.iter().map(|value| f64::from(*value)))
-        .collect()
 }
 
 /// §3: the queue swings between zero and 2.5/δ packets, 1.25/δ on average.

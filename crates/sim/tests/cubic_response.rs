@@ -50,6 +50,9 @@ fn respond(
             pacing: Pacing::Off,
             hosted: false,
             rate_interval: Span::ZERO,
+            smss: SMSS,
+            initial_cwnd: SMSS * 10,
+            stack: fullpipe_tcp::Stack::default(),
             rng: Rng::stream(1, "test", "controller"),
         },
         Time::ZERO,
@@ -60,7 +63,7 @@ fn respond(
         delay: Span::from_millis(40),
         coalesce: Span::ZERO,
     };
-    let mut receiver = Receiver::new(policy, Bytes::new(1 << 40));
+    let mut receiver = Receiver::new(policy, Bytes::new(1 << 40), SMSS);
     let mut acks: VecDeque<(Time, Ack, Vec<Block>)> = VecDeque::new();
     let (mut now, mut sent, mut dropped) = (Time::ZERO, 0_u64, 0_u64);
     let (mut begin, mut end) = (None, None);

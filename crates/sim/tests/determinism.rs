@@ -357,12 +357,14 @@ fn host() -> impl Strategy<Value = String> {
     let costs = (0_u32..300, 0_u32..300, 0_u32..50, 0_u32..100, 1_u32..20);
     let host = (costs, any::<bool>()).prop_map(move |((send, receive, ack, call, batch), wakes)| {
         format!(
-            "[host]\nsend = \"{send}us\"\nreceive = \"{receive}us\"\nack = \"{ack}us\"\ncall = \"{call}us\"\n\
+            "[host]\nstack = \"{}\"\nsend = \"{send}us\"\nreceive = \"{receive}us\"\nack = \"{ack}us\"\ncall = \"{call}us\"\n\
              batch = {batch}\nvariation = \"20%\"\n{}",
+            if batch % 2 == 0 { "linux" } else { "ideal" },
             if wakes { wake } else { "" }
         )
     });
-    prop_oneof![2 => Just(String::new()), 1 => host]
+    let linux = "[host]\nstack = \"linux\"\n".to_owned();
+    prop_oneof![1 => Just(String::new()), 1 => host, 1 => Just(linux)]
 }
 
 fn flow() -> impl Strategy<Value = String> {
@@ -377,6 +379,8 @@ fn flow() -> impl Strategy<Value = String> {
         Just("dctcp"),
         Just("prague"),
         Just("copa"),
+        Just("vivace"),
+        Just("c4"),
         Just("cubic\"\necn = \"ect0\"\necn_feedback = \"classic")
     ];
     let options = prop_oneof![
@@ -385,15 +389,19 @@ fn flow() -> impl Strategy<Value = String> {
         Just("app_rate = \"2mbit\"\n"),
         Just("pacing = \"on\"\n"),
         Just("rtt = \"+5ms\"\n"),
-        Just("delayed_ack = 1\n"),
-        Just("gro = \"1ms\"\n"),
+        Just("ack_policy = \"fixed\"\ndelayed_ack = 1\n"),
+        Just("ack_policy = \"fixed\"\ngro = \"1ms\"\n"),
         Just("receive_window = \"30kB\"\n"),
         Just("app = \"on 100ms off exp 50ms\"\n"),
         Just("app = \"on exp 100ms off 20ms\"\napp_rate = \"3mbit\"\n"),
         Just("app = \"on 50kB off exp 30ms\"\n"),
         Just("app = \"request 40kB\"\n"),
-        Just("app = \"request pareto 20kB shape 1.5 think exp 30ms\"\ngro = \"1ms\"\n"),
-        Just("app = \"request exp 5kB think 60ms\"\ndelayed_ack = 4\nreceive_window = \"30kB\"\n"),
+        Just(
+            "app = \"request pareto 20kB shape 1.5 think exp 30ms\"\nack_policy = \"fixed\"\ngro = \"1ms\"\n"
+        ),
+        Just(
+            "app = \"request exp 5kB think 60ms\"\nack_policy = \"fixed\"\ndelayed_ack = 4\nreceive_window = \"30kB\"\n"
+        ),
     ];
     let window = prop_oneof![3 => Just(""), 1 => Just("receive_window = \"auto max 300kB\"\n")];
     let responsive =

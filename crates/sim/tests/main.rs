@@ -1,24 +1,35 @@
 //! Whole runs of the simulator: its models, its determinism, and its architecture.
 
+mod acked;
+mod acks;
 mod apps;
 mod architecture;
+mod c4;
+mod contract;
 mod copa;
+mod cubic_linux;
 mod cubic_response;
 mod delay_trace;
 mod determinism;
+mod ecn_matrix;
 mod expectations;
 mod host;
 mod kernel_oracle;
 mod marks;
 mod max_min;
+mod packet_size;
 mod path;
 mod profiles;
 mod queue_oracle;
 mod queues;
 mod scavengers;
 mod scenarios;
+mod segments;
 mod slowdown;
 mod socket;
+mod stack;
 mod topology;
 mod transitions;
+mod users;
+mod vivace;
 mod workloads;

@@ -1,4 +1,4 @@
-//! A run's table of transitions, as rows.
+//! A run's trace: its table of transitions as rows, and columns of the flows' table.
 
 use fullpipe_trace::{Data, Trace};
 
@@ -46,4 +46,23 @@ pub(crate) fn entered(trace: &Trace) -> Vec<Entered<'_>> {
         reason,
     })
     .collect()
+}
+
+/// Times in seconds and values of a column of the flows' table.
+pub(crate) fn column(trace: &Trace, name: &str) -> Vec<(f64, f64)> {
+    let table = trace.tables.iter().find(|table| table.name == "flows");
+    let data = |name: &str| {
+        let mut columns = table.expect("the flows' table").columns.iter();
+        &columns
+            .find(|column| column.name == name)
+            .expect("a column")
+            .data
+    };
+    let (Data::U64(times), Data::F32(values)) = (data("time"), data(name)) else {
+        panic!("{name} is a number")
+    };
+    let seconds = times.iter().map(|time| *time as f64 * 1e-9);
+    seconds
+        .zip(values.iter().map(|value| f64::from(*value)))
+        .collect()
 }

@@ -446,6 +446,6 @@ fn a_trace_of_arrivals_has_the_hash_that_it_had() {
     ];
     assert_eq!(
         hashes.map(|hash| format!("{hash:016x}")),
-        ["ab4b9fb0c0db3fa7", "6c72667d02d02f8c"]
+        ["25f7664388150e87", "aebc3ffea1f34b9f"]
     );
 }

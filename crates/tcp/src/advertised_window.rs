@@ -8,7 +8,7 @@ use fullpipe_units::{Bytes, Span, Time};
 
 use crate::autotune::AutoTuning;
 use crate::rtt::RttEstimator;
-use crate::wire::{SMSS, Segment};
+use crate::wire::Segment;
 
 /// The timestamp of an ACK that may still be echoed: its tick, the time at which it was first used,
 /// and the right edge last advertised with it.
@@ -31,6 +31,7 @@ enum Policy {
 #[derive(Debug)]
 pub(crate) struct AdvertisedWindow {
     policy: Policy,
+    smss: Bytes,
     tick: Span,
     /// Oldest first.
     stamps: VecDeque<Stamp>,
@@ -45,21 +46,26 @@ pub(crate) struct AdvertisedWindow {
 }
 
 impl AdvertisedWindow {
-    pub(crate) fn controlled(controller: Box<dyn WindowController>) -> AdvertisedWindow {
+    pub(crate) fn controlled(
+        controller: Box<dyn WindowController>,
+        smss: Bytes,
+    ) -> AdvertisedWindow {
         AdvertisedWindow::new(
             controller.tick().max(Span::from_nanos(1)),
             Policy::Controlled(controller),
+            smss,
         )
     }
 
-    pub(crate) fn tuned(tuning: AutoTuning) -> AdvertisedWindow {
-        AdvertisedWindow::new(Span::from_nanos(1), Policy::Tuned(tuning))
+    pub(crate) fn tuned(tuning: AutoTuning, smss: Bytes) -> AdvertisedWindow {
+        AdvertisedWindow::new(Span::from_nanos(1), Policy::Tuned(tuning), smss)
     }
 
-    fn new(tick: Span, policy: Policy) -> AdvertisedWindow {
+    fn new(tick: Span, policy: Policy, smss: Bytes) -> AdvertisedWindow {
         AdvertisedWindow {
             tick,
             policy,
+            smss,
             stamps: VecDeque::new(),
             rtt: RttEstimator::new(),
             highest: 0,
@@ -84,8 +90,9 @@ impl AdvertisedWindow {
         }
     }
 
-    /// Processes the arrival of a data segment, in order or not.
-    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) {
+    /// Processes the arrival of a data segment, in order or not. Returns whether it lets a tuned
+    /// window grow.
+    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) -> bool {
         let rtt = self.measure(now, segment);
         let controller = match &mut self.policy {
             Policy::Controlled(controller) => controller,
@@ -97,17 +104,18 @@ impl AdvertisedWindow {
             (self.highest, self.highest_tick) = (segment.seq + 1, tick);
         }
         let arrival = Arrival {
-            seq: SMSS * segment.seq,
+            seq: self.smss * segment.seq,
             size: Bytes::new(u64::from(segment.size)),
             tsval: segment.sent,
             tsecr: segment.echo,
             rtt,
             srtt: self.rtt.srtt,
             retransmit,
-            ce: false,
+            ce: segment.ce,
             limited: self.used_up.is_some_and(|at| now <= at + self.rtt.srtt),
         };
         controller.on_arrival(now, &arrival);
+        false
     }
 
     /// Returns the round-trip time that ends with this segment, if the segment is the first to echo
@@ -135,10 +143,10 @@ impl AdvertisedWindow {
     pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
         let wanted = match &mut self.policy {
             Policy::Controlled(controller) => controller.window(),
-            Policy::Tuned(tuning) => tuning.window(at, SMSS * next, self.rtt.srtt),
+            Policy::Tuned(tuning) => tuning.window(at, self.smss * next, self.rtt.srtt),
         };
         // At least one segment: there are no zero-window probes.
-        let wanted = (wanted.get() / SMSS.get()).clamp(1, u64::from(most.max(1)));
+        let wanted = (wanted.get() / self.smss.get()).clamp(1, u64::from(most.max(1)));
         // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. The window shrinks
         // only as data arrives.
         self.right_edge = self.right_edge.max(next + wanted);

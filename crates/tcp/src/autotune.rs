@@ -2,18 +2,17 @@
 
 use fullpipe_units::{Bytes, Span, Time};
 
-use crate::wire::SMSS;
-
 /// Initial window: half of 128 KiB (Linux: tcp_rmem\[1\], tcp_adv_win_scale).
 const INITIAL: Bytes = Bytes::new(64 << 10);
-/// Bytes that a sender is assumed to send in its first round trip (Linux: TCP_INIT_CWND).
-const FIRST_ROUND: Bytes = Bytes::new(10 * SMSS.get());
-/// Margin for small variations.
-const CUSHION: Bytes = Bytes::new(16 * SMSS.get());
+/// Segments that a sender is assumed to send in its first round trip (Linux: TCP_INIT_CWND).
+const FIRST_ROUND: u64 = 10;
+/// Margin for small variations, in segments.
+const CUSHION: u64 = 16;
 
 /// A window that follows the bytes that the application reads per round trip.
 #[derive(Clone, Debug)]
 pub(crate) struct AutoTuning {
+    smss: Bytes,
     most: Bytes,
     /// `window_clamp`: limit up to which the window may grow.
     clamp: Bytes,
@@ -27,23 +26,35 @@ pub(crate) struct AutoTuning {
 }
 
 impl AutoTuning {
-    /// Creates auto-tuning that advertises at most `most`.
-    pub(crate) fn new(most: Bytes) -> AutoTuning {
+    /// Creates a window that grows to `most` as data arrives, however much of it is read.
+    pub(crate) fn growing(most: Bytes, smss: Bytes) -> AutoTuning {
+        AutoTuning {
+            clamp: most,
+            read: Bytes::MAX,
+            ..AutoTuning::new(most, smss)
+        }
+    }
+
+    /// Creates auto-tuning that advertises at most `most`, for segments with a payload of `smss`.
+    pub(crate) fn new(most: Bytes, smss: Bytes) -> AutoTuning {
         let initial = INITIAL.min(most);
         AutoTuning {
+            smss,
             most,
             clamp: initial,
             offered: initial,
-            read: FIRST_ROUND.min(initial),
+            read: (smss * FIRST_ROUND).min(initial),
             since: Time::ZERO,
             from: Bytes::ZERO,
         }
     }
 
     /// Processes the arrival of a data segment: the window grows by two segments, up to the clamp
-    /// (`tcp_grow_window`).
-    pub(crate) fn on_arrival(&mut self) {
-        self.offered = (self.offered + SMSS * 2).min(self.clamp);
+    /// (`tcp_grow_window`). Returns whether it grew.
+    pub(crate) fn on_arrival(&mut self) -> bool {
+        let before = self.offered;
+        self.offered = (before + self.smss * 2).min(self.clamp);
+        self.offered > before
     }
 
     /// Returns the window at `now`, when the application has read everything before `read`. `rtt`
@@ -65,7 +76,7 @@ impl AutoTuning {
         }
         // Twice the bytes read, so that one round's losses don't fill the window, plus room for a
         // sender that keeps growing at the same rate.
-        let base = read * 2 + CUSHION;
+        let base = read * 2 + self.smss * CUSHION;
         let growth = u128::from(base.get()) * u128::from((read - self.read).get())
             / u128::from(self.read.get())
             * 2;
@@ -78,6 +89,7 @@ impl AutoTuning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::SMSS;
 
     /// Returns the window after round trip `n`, in which `read` segments were read.
     fn round(tuning: &mut AutoTuning, n: u64, read: u64) -> u64 {
@@ -95,7 +107,7 @@ mod tests {
 
     #[test]
     fn follows_tcp_rcv_space_adjust() {
-        let mut tuning = AutoTuning::new(Bytes::new(3 << 20));
+        let mut tuning = AutoTuning::new(Bytes::new(3 << 20), SMSS);
         assert_eq!(
             tuning.window(Time::ZERO, Bytes::ZERO, Span::ZERO),
             Bytes::new(65_536),
@@ -117,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_offered_grows_by_two_segments_for_each_that_arrives() {
-        let mut tuning = AutoTuning::new(Bytes::new(3 << 20));
+        let mut tuning = AutoTuning::new(Bytes::new(3 << 20), SMSS);
         let rtt = Span::from_millis(100);
         assert_eq!(
             tuning.window(Time::ZERO + rtt, SMSS * 20, rtt),
@@ -134,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_small_buffer_holds_what_it_holds() {
-        let mut tuning = AutoTuning::new(Bytes::new(10_000));
+        let mut tuning = AutoTuning::new(Bytes::new(10_000), SMSS);
         assert_eq!(round(&mut tuning, 1, 20), 10_000);
     }
 }

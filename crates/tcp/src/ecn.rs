@@ -3,7 +3,7 @@
 use fullpipe_cc::{EcnCodepoint, EcnCounts};
 use fullpipe_units::Bytes;
 
-use crate::wire::{Ack, SMSS, Segment};
+use crate::wire::{Ack, Segment};
 
 /// The way in which the receiver reports CE marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(crate) struct Echo {
     pub(crate) says: u8,
     /// DCTCP.CE.
     dctcp_ce: bool,
+    /// Whether an ECN-capable segment has arrived.
+    seen: bool,
 }
 
 impl Echo {
@@ -42,8 +44,22 @@ impl Echo {
         self.feedback == EcnFeedback::Dctcp && segment.ce != self.dctcp_ce
     }
 
+    /// Returns whether Linux answers this segment with quick ACKs, before it is counted: the first
+    /// mark, or a retransmission, whose sender may have a small window (`__tcp_ecn_check_ce`).
+    pub(crate) fn calls_for_quick_acks(&self, segment: &Segment) -> bool {
+        let again = self.seen && segment.ecn == EcnCodepoint::NotEct;
+        self.feedback == EcnFeedback::Classic && (segment.ce && self.says == 0 || again)
+    }
+
+    /// Returns whether Linux acknowledges this segment at once, since its sender has reduced its
+    /// window (`tcp_ecn_accept_cwr`).
+    pub(crate) fn calls_for_ack_at_once(&self, segment: &Segment) -> bool {
+        self.feedback == EcnFeedback::Classic && segment.cwr
+    }
+
     /// Processes the arrival of a segment, marked or not.
     pub(crate) fn on_segment(&mut self, segment: &Segment) {
+        self.seen |= segment.ecn != EcnCodepoint::NotEct;
         match self.feedback {
             EcnFeedback::Accurate => self.says = self.says.wrapping_add(u8::from(segment.ce)),
             // RFC 3168 §6.1.3: CWR ends the echo, and a mark on the same packet starts it again.
@@ -85,8 +101,8 @@ const KEPT: u16 = 256;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaction {
     pub(crate) feedback: EcnFeedback,
-    /// ECN codepoints of first transmissions and of retransmissions.
-    codepoints: [EcnCodepoint; 2],
+    /// The scenario's ECN codepoint of data; without one, the controller decides.
+    fixed: Option<EcnCodepoint>,
     /// The `ecn` value of ACKs that report nothing new; [`KEPT`] while reported marks are pending.
     usual: u16,
     /// Latest count of marked packets.
@@ -103,32 +119,29 @@ pub(crate) struct Reaction {
 }
 
 impl Reaction {
-    pub(crate) fn new(feedback: EcnFeedback, codepoint: EcnCodepoint) -> Reaction {
-        // RFC 3168 §6.1.5 forbids ECN-capable retransmissions. With feedback that counts marks they
-        // are ECN-capable nevertheless, as in Linux's DCTCP: a queue that marks its packets would
-        // drop an unmarkable retransmission.
-        let again = if feedback == EcnFeedback::Classic {
-            EcnCodepoint::NotEct
-        } else {
-            codepoint
-        };
-        let (codepoints, marks) = ([codepoint, again], Marks::default());
+    pub(crate) fn new(feedback: EcnFeedback, fixed: Option<EcnCodepoint>) -> Reaction {
         Reaction {
             feedback,
-            codepoints,
+            fixed,
             usual: 0,
             count: 0,
             kept: 0,
             cwr: false,
             late: false,
-            marks,
+            marks: Marks::default(),
         }
     }
 
-    /// Returns the ECN codepoint of a segment.
+    /// Returns the ECN codepoint of a segment if the controller's is `decided`.
     #[inline]
-    pub(crate) fn codepoint(&self, retransmit: bool) -> EcnCodepoint {
-        self.codepoints[usize::from(retransmit)]
+    pub(crate) fn codepoint(&self, decided: EcnCodepoint, retransmit: bool) -> EcnCodepoint {
+        // RFC 3168 §6.1.5 forbids ECN-capable retransmissions. With feedback that counts marks they
+        // are ECN-capable nevertheless, as in Linux's DCTCP: a queue that marks its packets would
+        // drop an unmarkable retransmission.
+        if retransmit && self.feedback == EcnFeedback::Classic {
+            return EcnCodepoint::NotEct;
+        }
+        self.fixed.unwrap_or(decided)
     }
 
     /// Returns whether this ACK reports anything about marks.
@@ -137,14 +150,19 @@ impl Reaction {
         u16::from(ack.ecn) != self.usual
     }
 
-    /// Processes an ACK that newly acknowledges `acked` bytes. Returns the bytes newly reported as
-    /// marked, at most `most`.
-    pub(crate) fn on_ack(&mut self, ack: &Ack, acked: Bytes, most: Bytes) -> Bytes {
+    /// Processes an ACK that newly acknowledges `acked` bytes, in full segments of `smss`. Returns
+    /// the bytes newly reported as marked, at most `most`.
+    pub(crate) fn on_ack(&mut self, ack: &Ack, acked: Bytes, most: Bytes, smss: Bytes) -> Bytes {
         self.marks = Marks::default();
         match self.feedback {
-            EcnFeedback::Classic => self.marks.any = ack.ecn == 1,
+            EcnFeedback::Classic => {
+                self.marks.any = ack.ecn == 1;
+                // The number of marks is unknown. Linux counts all data acknowledged with ECE
+                // (tcp_newly_delivered).
+                self.marks.bytes = acked * u64::from(ack.ecn);
+            }
             EcnFeedback::Dctcp if ack.ecn == 0 => {}
-            EcnFeedback::Dctcp => self.kept += acked.get().div_ceil(SMSS.get()),
+            EcnFeedback::Dctcp => self.kept += acked.get().div_ceil(smss.get()),
             EcnFeedback::Accurate if self.late => {}
             EcnFeedback::Accurate => {
                 self.kept += u64::from(ack.ecn.wrapping_sub(self.count));
@@ -155,7 +173,7 @@ impl Reaction {
             let packets = core::mem::take(&mut self.kept);
             self.marks = Marks {
                 packets,
-                bytes: (SMSS * packets).min(most),
+                bytes: (smss * packets).min(most),
                 any: true,
             };
         }

@@ -22,6 +22,7 @@ mod receiver;
 mod rtt;
 mod sender;
 mod sent;
+mod stack;
 mod unresponsive;
 mod wire;
 
@@ -36,5 +37,6 @@ pub use rate::{Flight, rate_sample};
 pub use rate_aggregator::RateAggregator;
 pub use receiver::Receiver;
 pub use sender::{AckOutcome, Info, Memory, Sender, SenderConfig};
+pub use stack::{CwndValidation, Stack};
 pub use unresponsive::Unresponsive;
 pub use wire::{ACK_SIZE, Ack, AckKind, Block, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment};

@@ -16,6 +16,8 @@ pub enum Limit {
     Pacing,
     /// The receive window.
     ReceiveWindow,
+    /// The send buffer is full, and all data in it was sent.
+    SendBuffer,
     /// The application has nothing to send.
     Application,
     /// The host's CPU was busy or had not woken up.
@@ -23,12 +25,13 @@ pub enum Limit {
 }
 
 /// The names of [`Limit`], in its order.
-pub const LIMITS: [&str; 7] = [
+pub const LIMITS: [&str; 8] = [
     "handshake",
     "cwnd",
     "recovery",
     "pacing",
     "receive_window",
+    "send_buffer",
     "application",
     "host",
 ];

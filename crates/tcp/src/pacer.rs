@@ -1,8 +1,7 @@
 //! Pacing in bursts, as in Linux: earliest departure times and TSO-like quanta.
 
+use fullpipe_cc::common::window::linux_pacing_rate;
 use fullpipe_units::{Bytes, Rate, Span, Time};
-
-use crate::wire::SMSS;
 
 /// When a flow is paced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +25,7 @@ const MAX_QUANTUM: Bytes = Bytes::new(65_536);
 #[derive(Clone, Debug)]
 pub struct Pacer {
     mode: Pacing,
+    smss: Bytes,
     /// Current pacing rate; `None` if unpaced.
     pub rate: Option<Rate>,
     quantum: Bytes,
@@ -41,9 +41,10 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    pub(crate) fn new(mode: Pacing) -> Pacer {
+    pub(crate) fn new(mode: Pacing, smss: Bytes) -> Pacer {
         Pacer {
             mode,
+            smss,
             rate: None,
             quantum: Bytes::ZERO,
             next: Time::ZERO,
@@ -56,11 +57,21 @@ impl Pacer {
 
     /// Creates a leaky bucket of one quantum instead of Linux's earliest departure times: a sender
     /// that wakes late sends the data that became due in the meantime, up to one quantum.
-    pub fn bucket(mode: Pacing) -> Pacer {
+    pub fn bucket(mode: Pacing, smss: Bytes) -> Pacer {
         Pacer {
             unpaced: u64::MAX,
-            ..Pacer::new(mode)
+            ..Pacer::new(mode, smss)
         }
+    }
+
+    /// Returns whether this is a [bucket](Pacer::bucket).
+    pub(crate) fn is_bucket(&self) -> bool {
+        self.unpaced == u64::MAX
+    }
+
+    /// Begins to pace a connection that has sent `segments` (Linux: tp->data_segs_out).
+    pub(crate) fn begin_after(&mut self, segments: u64) {
+        self.sent = self.sent.max(segments);
     }
 
     /// Returns whether no pacing rate was ever set, and none is needed unless the controller sets
@@ -86,16 +97,32 @@ impl Pacer {
         let rate = match (self.mode, wanted) {
             (Pacing::Off, _) | (Pacing::Auto, None) => None,
             (_, Some(rate)) => Some(rate),
-            (Pacing::On, None) => from_window(cwnd, outstanding, ssthresh, srtt),
+            (Pacing::On, None) => linux_pacing_rate(cwnd, outstanding, ssthresh, srtt),
         };
         if rate == self.rate && quantum == Bytes::ZERO {
             return;
         }
         self.rate = rate;
         self.quantum = match rate {
-            Some(rate) if quantum == Bytes::ZERO => autosize(rate, min_rtt),
-            _ => quantum.max(SMSS),
+            Some(rate) if quantum == Bytes::ZERO => autosize(rate, min_rtt, self.smss),
+            _ => quantum.max(self.smss),
         };
+    }
+
+    /// Returns the size of a burst: the quantum, or without pacing that of Linux's rule, at the rate
+    /// at which it would pace. The arguments are those of [`set`](Pacer::set).
+    pub(crate) fn burst_size(
+        &self,
+        cwnd: Bytes,
+        outstanding: Bytes,
+        ssthresh: Bytes,
+        (srtt, min_rtt): (Span, Span),
+    ) -> Bytes {
+        if self.rate.is_some() {
+            return self.quantum;
+        }
+        linux_pacing_rate(cwnd, outstanding, ssthresh, srtt)
+            .map_or(MAX_QUANTUM, |rate| autosize(rate, min_rtt, self.smss))
     }
 
     /// Returns whether a packet may leave at `now`.
@@ -174,17 +201,9 @@ impl Pacer {
     }
 }
 
-/// Returns the rate of Linux's tcp_update_pacing_rate: the window per RTT, times 2 below half of
-/// ssthresh and times 1.2 above. The outstanding data replaces a smaller window.
-fn from_window(cwnd: Bytes, outstanding: Bytes, ssthresh: Bytes, srtt: Span) -> Option<Rate> {
-    let gain = if cwnd < ssthresh / 2 { 2.0 } else { 1.2 };
-    let window = cwnd.max(outstanding).as_f64();
-    (srtt > Span::ZERO).then(|| Rate::from_bps_f64(gain * window * 8e9 / srtt.as_nanos() as f64))
-}
-
 /// Returns the burst size of Linux's tcp_tso_autosize: about one millisecond of data, more at small
 /// RTTs, in whole segments, at least two.
-fn autosize(rate: Rate, min_rtt: Span) -> Bytes {
+fn autosize(rate: Rate, min_rtt: Span, smss: Bytes) -> Bytes {
     let millisecond = (rate.as_bps() / 8) >> 10;
     let halvings = (min_rtt.as_nanos() / 1_000) >> 9;
     let near = if halvings < 32 {
@@ -193,17 +212,19 @@ fn autosize(rate: Rate, min_rtt: Span) -> Bytes {
         0
     };
     let bytes = (millisecond + near).min(MAX_QUANTUM.get());
-    SMSS * (bytes / SMSS.get()).max(2)
+    // Both fit into 32 bits, which are divided faster.
+    smss * u64::from(bytes as u32 / smss.get() as u32).max(2)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::SMSS;
 
     #[test]
     fn quanta_are_linuxs() {
         let segments = |mbps: u64, rtt_ms: u64| {
-            autosize(Rate::from_mbps(mbps), Span::from_millis(rtt_ms)) / SMSS.get()
+            autosize(Rate::from_mbps(mbps), Span::from_millis(rtt_ms), SMSS) / SMSS.get()
         };
         assert_eq!(segments(20, 20), Bytes::new(2), "at least two");
         assert_eq!(segments(100, 50), Bytes::new(8));
@@ -213,7 +234,7 @@ mod tests {
 
     #[test]
     fn paces_at_the_rate() {
-        let mut pacer = Pacer::new(Pacing::Auto);
+        let mut pacer = Pacer::new(Pacing::Auto, SMSS);
         let rate = Rate::from_mbps(100);
         pacer.set(
             Some(rate),
@@ -241,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_bucket_gives_back_what_became_due_up_to_a_quantum() {
-        let mut pacer = Pacer::bucket(Pacing::Auto);
+        let mut pacer = Pacer::bucket(Pacing::Auto, SMSS);
         let rate = Rate::from_bps(1448 * 8 * 1_000);
         pacer.set(
             Some(rate),
@@ -277,7 +298,7 @@ mod tests {
 
     #[test]
     fn unpaced_is_always_open() {
-        let mut pacer = Pacer::new(Pacing::Off);
+        let mut pacer = Pacer::new(Pacing::Off, SMSS);
         pacer.set(
             Some(Rate::from_mbps(1)),
             SMSS,
@@ -290,26 +311,5 @@ mod tests {
             assert!(pacer.open(Time::ZERO));
             pacer.on_sent(Time::ZERO, SMSS);
         }
-    }
-
-    #[test]
-    fn rate_from_window_is_linuxs() {
-        let rate = |cwnd: u64, outstanding: u64, ssthresh: u64| {
-            from_window(
-                SMSS * cwnd,
-                SMSS * outstanding,
-                SMSS * ssthresh,
-                Span::from_millis(100),
-            )
-            .unwrap()
-        };
-        assert_eq!(rate(100, 100, 300).as_bps(), 23_168_000);
-        assert_eq!(rate(100, 100, 100).as_bps(), 13_900_800);
-        assert_eq!(
-            rate(1, 10, 40).as_bps(),
-            2_316_800,
-            "after a timeout with ten outstanding"
-        );
-        assert_eq!(from_window(SMSS, SMSS, SMSS, Span::ZERO), None);
     }
 }

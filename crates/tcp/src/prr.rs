@@ -38,7 +38,9 @@ impl Prr {
         let mut count = if inflight > self.ssthresh {
             let product = u128::from(self.delivered.get()) * u128::from(self.ssthresh.get());
             let share = product.div_ceil(u128::from(self.recover_fs.get())) as u64;
-            Bytes::new(share).saturating_sub(self.out)
+            // Whole segments, as in Linux.
+            let segments = share.div_ceil(self.smss.get());
+            (self.smss * segments).saturating_sub(self.out)
         } else {
             let mut count = self.delivered.saturating_sub(self.out).max(delivered);
             if safe {

@@ -26,6 +26,8 @@ pub(crate) struct Rack {
     pub(crate) rtt: Span,
     /// RACK.reordering_seen.
     reordering: bool,
+    /// Largest number of segments by which a segment was late (Linux: tcp_reordering).
+    degree: u64,
     /// One beyond the highest sequence delivered: RACK.fack.
     highest: u64,
     /// RACK.reo_wnd_mult, and the number of recoveries for which it persists.
@@ -41,6 +43,7 @@ impl Rack {
             newest: None,
             rtt: Span::ZERO,
             reordering: false,
+            degree: 0,
             highest: 0,
             multiplier: 1,
             persist: 0,
@@ -64,16 +67,33 @@ impl Rack {
     /// 3).
     #[inline]
     pub(crate) fn on_sequence(&mut self, lowest_unretransmitted: u64, highest: u64) {
-        if lowest_unretransmitted < self.highest {
-            self.reordering = true;
-        }
+        let late = lowest_unretransmitted < self.highest;
         self.highest = self.highest.max(highest);
+        if late {
+            self.on_late(lowest_unretransmitted);
+        }
     }
 
-    /// Records reordering: the original of a retransmitted segment arrived late, as its timestamp
-    /// shows.
-    pub(crate) fn on_late_original(&mut self) {
+    /// Records reordering: the original of segment `seq` arrived late, as the order of
+    /// acknowledgments or a timestamp shows.
+    #[cold]
+    pub(crate) fn on_late(&mut self, seq: u64) {
         self.reordering = true;
+        self.degree = self.degree.max(self.highest.saturating_sub(seq));
+    }
+
+    /// Forgets the degree of reordering, because a timeout without recovery followed enough
+    /// duplicate ACKs to begin one (Linux: tcp_enter_loss).
+    pub(crate) fn on_timeout_in_disorder(&mut self, sacked: u64) {
+        if sacked >= DUP_THRESH {
+            self.degree = self.degree.min(DUP_THRESH);
+        }
+    }
+
+    /// Returns whether a segment was late by more than the usual threshold.
+    #[inline]
+    pub(crate) fn is_beyond_threshold(&self) -> bool {
+        self.degree > DUP_THRESH
     }
 
     /// Widens the reordering window after a reported duplicate (RFC 8985 §6.2 step 4).

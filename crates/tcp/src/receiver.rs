@@ -1,20 +1,27 @@
 //! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the ACK policy (RFC 5681 §4.2).
 
-use fullpipe_cc::WindowController;
+use fullpipe_cc::{EcnCodepoint, WindowController};
 use fullpipe_units::{Bytes, Span, Time};
 
+mod heuristics;
+mod linux_acks;
+mod place;
+mod round_trip;
+mod sack_blocks;
+mod sack_compression;
+
+use self::heuristics::Heuristics;
+use self::sack_blocks::SackBlocks;
 use crate::ack_policy::AckPolicy;
 use crate::advertised_window::AdvertisedWindow;
 use crate::app::{Answer, Client};
 use crate::autotune::AutoTuning;
 use crate::ecn::{Echo, EcnFeedback};
 use crate::reassembly::ReassemblyBitmap;
-use crate::wire::{Ack, AckKind, Block, MAX_BLOCKS, SMSS, Segment};
+use crate::wire::{Ack, AckKind, Block, MAX_BLOCKS, Segment};
 
-/// Maximum number of segments that coalescing merges: 64 KiB.
-const MAX_COALESCED: u32 = 44;
-/// Number of SACK blocks that the receiver remembers (Linux: TCP_NUM_SACKS).
-const REMEMBERED: usize = 4;
+/// Maximum payload that coalescing merges: 64 KiB with headers.
+const LARGEST_MERGED: u64 = 64_000;
 
 /// A TCP receiver whose application reads data as soon as it is in order.
 ///
@@ -23,6 +30,8 @@ const REMEMBERED: usize = 4;
 #[derive(Debug)]
 pub struct Receiver {
     policy: AckPolicy,
+    /// Payload of a full segment.
+    smss: Bytes,
     /// Size of the buffer, in segments.
     window: u32,
     /// The advertised window, if it changes.
@@ -37,19 +46,22 @@ pub struct Receiver {
     short: u64,
     early: ReassemblyBitmap,
     early_short: Vec<(u64, u64)>,
-    /// Runs of segments above `next`, the most recently changed first.
-    blocks: [Block; REMEMBERED],
-    known: usize,
+    blocks: SackBlocks,
     duplicate: Option<u64>,
     /// In-order segments that no ACK has answered, and the time at which the latest train of them
     /// began.
     pending: u32,
+    /// Largest number of segments that coalescing merges.
+    most_coalesced: u32,
     train_since: Time,
     /// Time at which an ACK of these segments, or a request, is due.
     due: Option<Time>,
     quick: u32,
+    /// Linux's heuristics, if it has any.
+    heuristics: Option<Box<Heuristics>>,
     echo: Echo,
-    /// Whether data segments need extra processing, for ECN, the window or the client.
+    /// Whether data segments need extra processing, for ECN, the window, the client or heuristics. A
+    /// segment that is ECN-capable needs it, and those after it.
     attentive: bool,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: Time,
@@ -57,11 +69,14 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Creates a receiver that advertises `window`, rounded down to whole segments.
-    pub fn new(policy: AckPolicy, window: Bytes) -> Receiver {
+    /// Creates a receiver that advertises `window`, rounded down to whole segments with a payload
+    /// of `smss`.
+    pub fn new(policy: AckPolicy, window: Bytes, smss: Bytes) -> Receiver {
         Receiver {
             policy,
-            window: u32::try_from(window.get() / SMSS.get()).unwrap_or(u32::MAX),
+            smss,
+            most_coalesced: (LARGEST_MERGED / smss.get()).max(1) as u32,
+            window: u32::try_from(window.get() / smss.get()).unwrap_or(u32::MAX),
             offer: None,
             client: None,
             ask_at: None,
@@ -69,13 +84,13 @@ impl Receiver {
             short: 0,
             early: ReassemblyBitmap::new(),
             early_short: Vec::new(),
-            blocks: [Block::default(); REMEMBERED],
-            known: 0,
+            blocks: SackBlocks::default(),
             duplicate: None,
             pending: 0,
             train_since: Time::ZERO,
             due: None,
             quick: policy.quick,
+            heuristics: None,
             echo: Echo::default(),
             attentive: false,
             ts_recent: Time::ZERO,
@@ -87,7 +102,9 @@ impl Receiver {
     #[must_use]
     pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
         Receiver {
-            offer: Some(Box::new(AdvertisedWindow::controlled(controller))),
+            offer: Some(Box::new(AdvertisedWindow::controlled(
+                controller, self.smss,
+            ))),
             attentive: true,
             ..self
         }
@@ -97,9 +114,10 @@ impl Receiver {
     /// buffer.
     #[must_use]
     pub fn with_auto_tuning(self) -> Receiver {
-        let most = SMSS * u64::from(self.window);
+        let most = self.smss * u64::from(self.window);
+        let tuning = AutoTuning::new(most, self.smss);
         Receiver {
-            offer: Some(Box::new(AdvertisedWindow::tuned(AutoTuning::new(most)))),
+            offer: Some(Box::new(AdvertisedWindow::tuned(tuning, self.smss))),
             attentive: true,
             ..self
         }
@@ -115,12 +133,11 @@ impl Receiver {
         }
     }
 
-    /// Enables ECN, with the given feedback.
+    /// Sets the way in which marks are reported, from the first ECN-capable segment on.
     #[must_use]
     pub fn with_ecn_feedback(self, feedback: EcnFeedback) -> Receiver {
         Receiver {
             echo: Echo::new(feedback),
-            attentive: true,
             ..self
         }
     }
@@ -145,10 +162,15 @@ impl Receiver {
         Some(answer)
     }
 
+    /// Returns the largest window without scaling, in segments (RFC 7323 §2.2).
+    fn largest_unscaled(&self) -> u32 {
+        (u64::from(u16::MAX) / self.smss.get()).max(1) as u32
+    }
+
     /// Returns the bytes delivered to the application in order.
     #[inline]
     pub fn in_order(&self) -> Bytes {
-        Bytes::new(self.next * SMSS.get() - self.short)
+        Bytes::new(self.next * self.smss.get() - self.short)
     }
 
     /// Returns the time at which a delayed ACK or a request is due, if any.
@@ -168,28 +190,31 @@ impl Receiver {
     ) {
         self.on_time(now, &mut emit);
         if segment.syn {
+            if let Some(heuristics) = &mut self.heuristics {
+                heuristics.rtt.on_syn(now, segment);
+            }
             let ack = Ack {
                 kind: AckKind::Syn,
                 next: 0,
                 echo: segment.sent,
                 ..self.plain_ack(now)
             };
+            // RFC 7323 §2.2: the window of a SYN-ACK is not scaled.
+            let ack = Ack {
+                window: ack.window.min(self.largest_unscaled()),
+                ..ack
+            };
             return emit(now, ack, &[]);
         }
-        if self.attentive {
-            self.on_special_segment(now, segment, &mut emit);
+        if (self.attentive || segment.ecn != EcnCodepoint::NotEct)
+            && self.is_special_segment(now, segment, &mut emit)
+        {
+            return;
         }
-        let seq = segment.seq;
-        // RFC 7323 §4.3: TS.Recent is the timestamp of the first segment that the next ACK answers.
-        if seq <= self.last_ack && segment.sent >= self.ts_recent {
-            self.ts_recent = segment.sent;
-        }
-        if seq == self.next && self.early.is_empty() {
+        self.note_timestamp(segment);
+        if segment.seq == self.next && self.early.is_empty() {
             self.accept(segment);
-            if self.pending == 0 || now > self.train_since + self.policy.coalesce {
-                self.train_since = now;
-            }
-            self.pending += 1;
+            self.note_train(now);
             // Linux acknowledges pushed data as soon as it is read (tcp_cleanup_rbuf,
             // ICSK_ACK_PUSHED).
             if self.pending >= self.policy.every || self.quick > 0 || segment.push {
@@ -201,19 +226,10 @@ impl Receiver {
         }
         // RFC 5681 §4.2: acknowledge at once a segment that is out of order, fills a hole, or is a
         // duplicate.
-        if seq < self.next || self.early.contains_above(self.next, seq) {
-            self.duplicate = Some(seq);
-        } else if seq == self.next {
-            self.accept(segment);
-            self.accept_early();
-        } else {
-            self.early.insert(self.next, seq);
-            if u64::from(segment.size) < SMSS.get() {
-                self.early_short
-                    .push((seq, SMSS.get() - u64::from(segment.size)));
-            }
-            self.note(seq);
+        if self.heuristics.is_some() {
+            return self.on_early_segment(now, segment, &mut emit);
         }
+        self.place(segment);
         self.acknowledge(now, &mut emit);
     }
 
@@ -223,9 +239,12 @@ impl Receiver {
         while let Some(due) = self.due.filter(|due| *due <= now) {
             if self.ask_at == Some(due) {
                 self.ask(due, &mut emit);
-            } else {
-                self.acknowledge(due, &mut emit);
+                continue;
             }
+            if let Some(heuristics) = &mut self.heuristics {
+                heuristics.on_timer(due);
+            }
+            self.acknowledge(due, &mut emit);
         }
     }
 
@@ -233,6 +252,9 @@ impl Receiver {
     #[cold]
     fn ask(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         self.ask_at = self.client.as_mut().map(|client| client.ask(at));
+        if let Some(heuristics) = &mut self.heuristics {
+            heuristics.on_request(at);
+        }
         self.acknowledge(at, &mut |at, ack, blocks| {
             emit(
                 at,
@@ -248,7 +270,7 @@ impl Receiver {
     /// Sends an ACK that the policy requires: at once, or when the train's coalescing time ends.
     #[inline]
     fn answer(&mut self, now: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
-        if self.policy.coalesce == Span::ZERO || self.pending >= MAX_COALESCED {
+        if self.policy.coalesce == Span::ZERO || self.pending >= self.most_coalesced {
             self.acknowledge(now, emit);
         } else {
             self.due = Some(self.train_since + self.policy.coalesce);
@@ -256,17 +278,20 @@ impl Receiver {
     }
 
     /// Processes a segment that may change the ECN feedback or the window, or that a client waits
-    /// for.
+    /// for. Returns whether nothing remains to do, because Linux's rules apply.
     #[cold]
-    fn on_special_segment(
+    fn is_special_segment(
         &mut self,
         now: Time,
         segment: &Segment,
         emit: &mut impl FnMut(Time, Ack, &[Block]),
-    ) {
-        if let Some(offer) = &mut self.offer {
-            offer.on_arrival(now, segment);
-        }
+    ) -> bool {
+        self.attentive = true;
+        let grows = self
+            .offer
+            .as_mut()
+            .is_some_and(|offer| offer.on_arrival(now, segment));
+        let mut answers = false;
         if let Some(client) = &mut self.client
             && segment.seq >= self.next
             && client.on_data(now, segment.echo)
@@ -274,67 +299,28 @@ impl Receiver {
             // The request was received, so it need not be repeated.
             self.due = self.due.filter(|due| self.ask_at != Some(*due));
             self.ask_at = None;
+            answers = true;
         }
         // RFC 8257 §3.2: acknowledge earlier segments with their own CE state.
-        if self.echo.calls_for_ack(segment) && self.pending > 0 {
+        let changes = self.echo.calls_for_ack(segment);
+        if changes && self.pending > 0 {
             self.acknowledge(now, emit);
         }
+        let marks = self.echo.calls_for_quick_acks(segment);
+        let reduced = self.echo.calls_for_ack_at_once(segment);
         self.echo.on_segment(segment);
-    }
-
-    #[inline]
-    fn accept(&mut self, segment: &Segment) {
-        self.next += 1;
-        self.short += SMSS.get() - u64::from(segment.size);
-    }
-
-    /// Moves segments that had arrived early and are now in order.
-    fn accept_early(&mut self) {
-        while !self.early.is_empty() && self.early.contains(self.next) {
-            self.early.remove(self.next);
-            if let Some(i) = self
-                .early_short
-                .iter()
-                .position(|(seq, _)| *seq == self.next)
-            {
-                self.short += self.early_short.swap_remove(i).1;
-            }
-            self.next += 1;
-        }
-        let next = self.next;
-        let mut kept = 0;
-        for i in 0..self.known {
-            if self.blocks[i].end > next {
-                self.blocks[kept] = self.blocks[i];
-                kept += 1;
-            }
-        }
-        self.known = kept;
-    }
-
-    /// Records that `seq` arrived early: its run becomes the first block (RFC 2018 §4), merged with
-    /// the runs that it touches.
-    fn note(&mut self, seq: u64) {
-        let mut run = Block {
-            start: seq,
-            end: seq + 1,
+        let Some(heuristics) = &mut self.heuristics else {
+            return false;
         };
-        let mut kept = [Block::default(); REMEMBERED];
-        let mut count = 0;
-        for block in &self.blocks[..self.known] {
-            if block.end >= run.start && block.start <= run.end {
-                run = Block {
-                    start: block.start.min(run.start),
-                    end: block.end.max(run.end),
-                };
-            } else if count < REMEMBERED - 1 {
-                kept[count] = *block;
-                count += 1;
-            }
+        heuristics.rtt.on_segment(now, segment, answers, self.smss);
+        let Some(acks) = &mut heuristics.acks else {
+            return false;
+        };
+        if changes || reduced {
+            acks.require_ack();
         }
-        self.blocks[0] = run;
-        self.blocks[1..=count].copy_from_slice(&kept[..count]);
-        self.known = count + 1;
+        self.on_segment_as_linux(now, segment, (marks, grows), emit);
+        true
     }
 
     /// Returns an ACK sent at `at`, without SACK blocks.
@@ -370,7 +356,10 @@ impl Receiver {
         self.last_ack = self.next;
         self.quick = self.quick.saturating_sub(1);
         let mut ack = self.plain_ack(at);
-        if self.known == 0 && self.duplicate.is_none() {
+        if self.heuristics.is_some() {
+            self.on_ack_sent(ack.window);
+        }
+        if self.blocks.is_empty() && self.duplicate.is_none() {
             return emit(at, ack, &[]);
         }
         let mut blocks = [Block::default(); MAX_BLOCKS];
@@ -383,7 +372,7 @@ impl Receiver {
             ack.dsack = true;
             count = 1;
         }
-        for block in self.blocks[..self.known].iter().take(MAX_BLOCKS - count) {
+        for block in self.blocks.get().iter().take(MAX_BLOCKS - count) {
             blocks[count] = *block;
             count += 1;
         }

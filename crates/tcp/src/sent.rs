@@ -234,11 +234,12 @@ impl Bursts {
             let number = self.next.wrapping_sub(1);
             let last = &mut self.ring[(number & self.mask) as usize];
             // These fields identify a burst: the other fields change only together with one of
-            // them. The exception is `ecn`, which has the value of the burst's first segment.
+            // them.
             if last.sent == snapshot.sent
                 && last.delivered == snapshot.delivered
                 && last.lost == snapshot.lost
                 && last.app_limited == snapshot.app_limited
+                && last.ecn == snapshot.ecn
             {
                 last.users += 1;
                 return number;

@@ -2,26 +2,28 @@
 //! a badly implemented video call.
 
 use fullpipe_cc::EcnCodepoint;
-use fullpipe_units::{Rate, Time};
+use fullpipe_units::{Bytes, Rate, Time};
 
-use crate::wire::{HEADER, SMSS, Segment};
+use crate::wire::Segment;
 
 /// A source of constant rate.
 #[derive(Clone, Debug)]
 pub struct Unresponsive {
     rate: Rate,
     ecn: EcnCodepoint,
+    smss: Bytes,
     started: Time,
     next: u64,
 }
 
 impl Unresponsive {
     /// Creates a source that sends payload at `rate` from `now` on, in packets with codepoint
-    /// `ecn`.
-    pub fn new(rate: Rate, ecn: EcnCodepoint, now: Time) -> Unresponsive {
+    /// `ecn` and a payload of `smss`.
+    pub fn new(rate: Rate, ecn: EcnCodepoint, smss: Bytes, now: Time) -> Unresponsive {
         Unresponsive {
             rate,
             ecn,
+            smss,
             started: now,
             next: 0,
         }
@@ -30,7 +32,7 @@ impl Unresponsive {
     /// Returns the time at which the next packet leaves.
     pub fn next_at(&self) -> Time {
         // Computed from the start each time, so that rounding errors do not accumulate.
-        self.started + self.rate.time_for(SMSS * self.next)
+        self.started + self.rate.time_for(self.smss * self.next)
     }
 
     /// Returns the packet that leaves at `now`.
@@ -41,7 +43,7 @@ impl Unresponsive {
             seq,
             sent: now,
             echo: Time::ZERO,
-            size: SMSS.get() as u16,
+            size: self.smss.get() as u16,
             syn: false,
             retransmit: false,
             push: false,
@@ -52,11 +54,10 @@ impl Unresponsive {
     }
 }
 
-const _: () = assert!(SMSS.get() + HEADER.get() == 1500);
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::SMSS;
     use fullpipe_units::Span;
 
     #[test]
@@ -64,6 +65,7 @@ mod tests {
         let mut source = Unresponsive::new(
             Rate::from_bps(7_777_777),
             EcnCodepoint::NotEct,
+            SMSS,
             Time::from_nanos(3),
         );
         for _ in 0..1_000_000 {

@@ -3,10 +3,11 @@
 use fullpipe_cc::EcnCodepoint;
 use fullpipe_units::{Bytes, Time};
 
-/// Payload of a full segment. Defined only here.
+/// Payload of a full segment on a path with packets of 1500 bytes, the usual one.
 pub const SMSS: Bytes = Bytes::new(1448);
 /// IPv4 and TCP headers with the timestamp option: a full segment is a 1500-byte packet.
 pub const HEADER: Bytes = Bytes::new(52);
+const _: () = assert!(SMSS.get() + HEADER.get() == 1500);
 /// A SYN or SYN-ACK: headers with the options of a handshake.
 pub const SYN_SIZE: Bytes = Bytes::new(60);
 /// An ACK without SACK blocks.

@@ -32,6 +32,7 @@ const KERNEL_EQUIVALENTS: [KernelEquivalent; 4] = [
         kernel: "reno",
         // The kernel counts every acknowledged byte in slow start.
         as_linux: &[
+            ("profile", Setting::Word("linux")),
             ("abc_limit", Setting::AtLeast(64.0)),
             ("slow_start", Setting::Word("classic")),
         ],

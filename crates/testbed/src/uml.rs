@@ -1,32 +1,35 @@
 //! A scenario's path as Linux's own queueing disciplines: the setup of user-mode Linux, and the
 //! scenarios that it can't represent.
 //!
-//! The nodes form a chain, joined by veth: sender, `loss` if packets are lost, router, `ack-loss`
-//! if ACKs are lost, receiver. Each has `east`, its device towards the receiver, and `west`, its
+//! The nodes form a chain, joined by veth: sender, `access` with the flows' access links, `loss` if
+//! packets are lost, router, `wire` if the router lets go of a packet's first bit, `ack-loss` if ACKs are
+//! lost, receiver. Each has `east`, its device towards the receiver, and `west`, its
 //! device towards the sender.
 
 mod queue;
 mod refuse;
 
 use fullpipe_path::{Limit, Loss};
-use fullpipe_scenario::{Error, PACKET, Scenario};
+use fullpipe_scenario::{Error, INITIAL_WINDOW, PACKET, Scenario};
 use fullpipe_units::{Rate, Span};
 use serde::Serialize;
 
-use self::queue::queue;
+use self::queue::{counts_frames, of_frames, queue};
 use self::refuse::refuse;
 use crate::algorithms::kernel_equivalent;
 
 const RECEIVER: &str = "10.9.9.9";
 const FIRST_PORT: u16 = 5001;
+const ACCESS: &str = "access";
+const WIRE: &str = "wire";
 const ACK_LOSS: &str = "ack-loss";
 
 /// Correction for the Ethernet header, which Linux counts and a scenario's rates do not.
 const ETHERNET: &str = "-14";
 /// Limit of netem's queue on the way back, in practice unlimited.
 const ENDLESS: &str = "1000000";
-/// Number of bands of different delays that tc-prio(8) offers.
-const MOST_RTTS: usize = 16;
+/// Number of bands that tc-prio(8) offers.
+const MOST_BANDS: usize = 16;
 
 /// Setup of user-mode Linux for a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,6 +40,10 @@ pub struct Topology {
     pub tc: Vec<(&'static str, Vec<String>)>,
     /// Address of the receiver.
     pub receiver: &'static str,
+    /// MTU of the devices.
+    pub mtu: u64,
+    /// Initial congestion window of the sender's route, in segments.
+    pub initial_window: u32,
     /// Port of the first flow; each further flow uses the next port.
     pub first_port: u16,
     /// Whether sch_fq at the sender paces every flow.
@@ -53,9 +60,14 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     refuse(scenario)?;
     let queue = queue(scenario, &scenario.path.link)?;
     let mut topology = Topology {
-        nodes: vec!["sender", "router", "receiver"],
+        nodes: vec!["sender", ACCESS, "router", "receiver"],
         tc: Vec::new(),
         receiver: RECEIVER,
+        mtu: scenario.packet.max(PACKET).get(),
+        initial_window: scenario
+            .flows
+            .first()
+            .map_or(INITIAL_WINDOW, |flow| flow.initial_window),
         first_port: FIRST_PORT,
         paced: scenario.flows.iter().all(is_paced),
         departs_first: queue.is_some(),
@@ -64,10 +76,14 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
         let fq = "root fq limit 100000 flow_limit 20000";
         topology.qdisc("sender", "east", fq);
     }
-    topology.lose(1, "loss", "east", random(&scenario.path.link.loss));
+    topology.access(scenario);
+    topology.lose(2, "loss", "east", random(&scenario.path.link.loss));
     match queue {
         None => topology.netem_bottleneck(scenario),
-        Some(queue) => topology.htb_bottleneck(scenario.path.link.rate, &queue),
+        Some(queue) => {
+            topology.htb_bottleneck(scenario.path.link.rate, &queue);
+            topology.wire(scenario.path.link.rate);
+        }
     }
     let last = topology.nodes.len() - 1;
     topology.lose(last, ACK_LOSS, "west", random(&scenario.path.reverse_loss));
@@ -95,6 +111,41 @@ impl Topology {
         }
     }
 
+    /// Sets up the flows' access links. Beyond the number of bands, flows share them.
+    fn access(&mut self, scenario: &Scenario) {
+        let rate = scenario.access_rate().as_bps();
+        let netem = format!("netem rate {rate}bit {ETHERNET} limit {ENDLESS}");
+        let bands = scenario.flows.len().min(MOST_BANDS);
+        let band_of: Vec<usize> = (0..scenario.flows.len()).map(|flow| flow % bands).collect();
+        self.by_flow((ACCESS, "east", "dport"), &band_of, |_| netem.clone());
+    }
+
+    /// Sets up a device with a queue for each band, which the port of a flow selects.
+    fn by_flow(
+        &mut self,
+        (node, device, port): (&'static str, &str, &str),
+        band_of: &[usize],
+        queue: impl Fn(usize) -> String,
+    ) {
+        let bands = band_of.iter().max().map_or(1, |most| most + 1);
+        if bands == 1 {
+            return self.qdisc(node, device, &format!("root {}", queue(0)));
+        }
+        let priomap = ["0"; 16].join(" ");
+        let prio = format!("root handle 1: prio bands {bands} priomap {priomap}");
+        self.qdisc(node, device, &prio);
+        for band in 0..bands {
+            let parent = format!("parent 1:{:x} {}", band + 1, queue(band));
+            self.qdisc(node, device, &parent);
+        }
+        for (flow, band) in band_of.iter().enumerate() {
+            let number = FIRST_PORT + flow as u16;
+            let filter = format!("filter add dev {device} parent 1: protocol ip prio 1 u32");
+            let class = format!("match ip {port} {number} 0xffff flowid 1:{:x}", band + 1);
+            self.call(node, &format!("{filter} {class}"));
+        }
+    }
+
     /// Sets up the bottleneck with netem's own queue.
     fn netem_bottleneck(&mut self, scenario: &Scenario) {
         let link = &scenario.path.link;
@@ -112,61 +163,57 @@ impl Topology {
     /// them. htb takes a packet when its class has tokens. With a bucket of one byte, it has new
     /// tokens when that packet's transmission would end.
     fn htb_bottleneck(&mut self, rate: Rate, queue: &[String]) {
-        let root = format!("root handle 1: stab overhead {ETHERNET} htb default 1");
-        self.qdisc("router", "east", &root);
+        let (size, rate) = match counts_frames(&queue[0]) {
+            true => (String::new(), of_frames(rate).as_bps()),
+            false => (format!("stab overhead {ETHERNET}"), rate.as_bps()),
+        };
+        self.qdisc(
+            "router",
+            "east",
+            &format!("root handle 1: {size} htb default 1"),
+        );
         let class = "class add dev east parent 1: classid 1:1";
-        let rate = rate.as_bps();
         let htb = format!("{class} htb rate {rate}bit burst 1b cburst 1b quantum 1514");
         self.call("router", &htb);
         self.qdisc("router", "east", &format!("parent 1:1 {}", queue.join(" ")));
     }
 
+    /// Adds the transmission time of each packet, which htb does not wait for.
+    fn wire(&mut self, rate: Rate) {
+        let router = self.nodes.iter().position(|node| *node == "router");
+        let place = router.expect("every path has a router") + 1;
+        self.nodes.insert(place, WIRE);
+        let netem = format!(
+            "root netem rate {}bit {ETHERNET} limit {ENDLESS}",
+            rate.as_bps()
+        );
+        self.qdisc(WIRE, "east", &netem);
+    }
+
     /// Sets up each flow's RTT, at the receiver.
     fn delay(&mut self, scenario: &Scenario) -> Result<(), Error> {
-        // A packet that leaves with its first bit arrives early by its transmission time. The
-        // reverse path adds this time.
-        let late = if self.departs_first {
-            scenario.path.link.rate.time_for(PACKET)
-        } else {
-            Span::ZERO
-        };
-        let netem = |rtt| format!("netem delay {} limit {ENDLESS}", microseconds(rtt + late));
+        let netem = |rtt| format!("netem delay {} limit {ENDLESS}", microseconds(rtt));
         let flows = scenario.flows.iter();
         let rtts: Vec<Span> = flows.map(|flow| scenario.rtt(flow)).collect();
         let mut bands = rtts.clone();
         bands.sort_unstable();
         bands.dedup();
-        if let [rtt] = bands[..] {
-            self.qdisc("receiver", "west", &format!("root {}", netem(rtt)));
-            return Ok(());
-        }
-        if bands.len() > MOST_RTTS {
+        if bands.len() > MOST_BANDS {
             return Err(too_many_rtts(scenario, bands.len()));
         }
-        let priomap = ["0"; 16].join(" ");
-        let prio = format!(
-            "root handle 1: prio bands {} priomap {priomap}",
-            bands.len()
-        );
-        self.qdisc("receiver", "west", &prio);
-        for (band, rtt) in bands.iter().enumerate() {
-            let parent = format!("parent 1:{:x} {}", band + 1, netem(*rtt));
-            self.qdisc("receiver", "west", &parent);
-        }
-        for (flow, rtt) in rtts.iter().enumerate() {
-            let band = bands.binary_search(rtt).expect("it is one of them") + 1;
-            let port = FIRST_PORT + flow as u16;
-            let filter = "filter add dev west parent 1: protocol ip prio 1 u32";
-            let flow = format!("{filter} match ip sport {port} 0xffff flowid 1:{band:x}");
-            self.call("receiver", &flow);
-        }
+        let place = |rtt| bands.binary_search(rtt).expect("it is one of them");
+        let band_of: Vec<usize> = rtts.iter().map(place).collect();
+        self.by_flow(("receiver", "west", "sport"), &band_of, |band| {
+            netem(bands[band])
+        });
         Ok(())
     }
 }
 
 fn too_many_rtts(scenario: &Scenario, rtts: usize) -> Error {
     let last = scenario.flows.last().expect("a scenario has a flow");
-    let problem = format!("{rtts} different RTTs of flows, but Linux's prio has {MOST_RTTS} bands");
+    let problem =
+        format!("{rtts} different RTTs of flows, but Linux's prio has {MOST_BANDS} bands");
     let fix = "give several flows the same RTT";
     scenario.error(&last.key("rtt"), last.extra_rtt, problem, fix)
 }

@@ -24,7 +24,7 @@ fn calls(topology: &Topology, node: &str) -> Vec<String> {
 #[test]
 fn netem_counts_the_packet_that_is_being_sent_and_takes_the_ethernet_header_out() {
     let of = made("buffer = \"34packets\"", FLOW).unwrap();
-    assert_eq!(of.nodes, ["sender", "router", "receiver"]);
+    assert_eq!(of.nodes, ["sender", "access", "router", "receiver"]);
     assert_eq!(
         calls(&of, "router"),
         ["qdisc add dev east root netem rate 10000000bit -14 limit 35"]
@@ -38,6 +38,23 @@ fn netem_counts_the_packet_that_is_being_sent_and_takes_the_ethernet_header_out(
         calls(&of, "sender").is_empty(),
         "CUBIC is not paced, unless the scenario says so"
     );
+}
+
+#[test]
+fn each_flow_has_an_access_link_ten_times_as_fast_as_the_bottleneck() {
+    let netem = "netem rate 100000000bit -14 limit 1000000";
+    let one = made("buffer = \"1bdp\"", FLOW).unwrap();
+    assert_eq!(
+        calls(&one, "access"),
+        [format!("qdisc add dev east root {netem}")]
+    );
+    let two = calls(
+        &made("buffer = \"1bdp\"", &FLOW.repeat(2)).unwrap(),
+        "access",
+    );
+    assert!(two[0].contains("prio bands 2"));
+    assert!(two[2].ends_with(&format!("parent 1:2 {netem}")));
+    assert!(two[4].ends_with("match ip dport 5002 0xffff flowid 1:2"));
 }
 
 #[test]
@@ -59,20 +76,41 @@ fn a_queue_that_decides_is_asked_for_each_packet_when_it_can_be_sent() {
         router[2]
     );
     assert!(router[2].contains("target 7500us"), "{}", router[2]);
+    assert!(router[2].contains("quantum 1500"), "{}", router[2]);
     assert!(of.departs_first);
-    let back = "qdisc add dev west root netem delay 21200us limit 1000000";
+    assert_eq!(of.nodes, ["sender", "access", "router", "wire", "receiver"]);
     assert_eq!(
-        calls(&of, "receiver"),
-        [back],
-        "1500 bytes at 10 Mbit/s are 1.2 ms"
+        calls(&of, "wire"),
+        ["qdisc add dev east root netem rate 10000000bit -14 limit 1000000"],
+        "the transmission itself"
     );
+    let back = "qdisc add dev west root netem delay 20000us limit 1000000";
+    assert_eq!(calls(&of, "receiver"), [back]);
+}
+
+/// Linux has no option for PIE's bound of two packets and CAKE's turn, which count frames.
+#[test]
+fn pie_and_cake_see_whole_frames_at_a_rate_that_is_higher_by_as_much() {
+    for (queue, words) in [
+        ("\"pie\"", "pie limit 1000"),
+        (
+            "{ kind = \"cake\", bandwidth = \"6mbit\" }",
+            "cake besteffort flows bandwidth 6056000bit",
+        ),
+    ] {
+        let of = made(&format!("queue = {queue}"), FLOW).unwrap();
+        let router = calls(&of, "router");
+        assert_eq!(router[0], "qdisc add dev east root handle 1: htb default 1");
+        assert!(router[1].contains("htb rate 10093333bit"), "{}", router[1]);
+        assert!(router[2].contains(words), "{}", router[2]);
+    }
 }
 
 #[test]
 fn sfq_is_told_its_options_in_the_units_of_tc() {
     let options = "perturb = \"10s\", depth = 60, headdrop = true";
     let of = made(&format!("queue = {{ kind = \"sfq\", {options} }}"), FLOW).unwrap();
-    let words = "sfq limit 127 flows 128 depth 60 divisor 1024 quantum 1514 perturb 10 headdrop";
+    let words = "sfq limit 127 flows 128 depth 60 divisor 1024 quantum 1500 perturb 10 headdrop";
     assert!(
         calls(&of, "router")[2].ends_with(words),
         "{}",
@@ -89,7 +127,7 @@ fn random_loss_is_in_front_of_the_queue_on_a_node_of_its_own() {
     .unwrap();
     assert_eq!(
         of.nodes,
-        ["sender", "loss", "router", "ack-loss", "receiver"]
+        ["sender", "access", "loss", "router", "ack-loss", "receiver"]
     );
     assert_eq!(
         calls(&of, "loss"),

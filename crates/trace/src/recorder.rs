@@ -49,6 +49,7 @@ pub struct Recorder {
     srtt: Vec<f32>,
     min_rtt: Vec<f32>,
     delivered: Vec<u64>,
+    acked: Vec<u64>,
     lost: Vec<u64>,
     limited_by: Vec<u8>,
     groups: Vec<Group>,
@@ -134,6 +135,7 @@ impl Recorder {
         self.srtt.extend(rows().map(|row| seconds(row.srtt)));
         self.min_rtt.extend(rows().map(|row| seconds(row.min_rtt)));
         self.delivered.extend(rows().map(|row| row.delivered.get()));
+        self.acked.extend(rows().map(|row| row.acked.get()));
         self.lost.extend(rows().map(|row| row.lost.get()));
         self.limited_by.extend(rows().map(|row| row.limited_by));
         for (number, group) in self.groups.iter_mut().enumerate() {
@@ -210,6 +212,7 @@ impl Recorder {
             column("srtt", "s", Data::F32(self.srtt)),
             column("min_rtt", "s", Data::F32(self.min_rtt)),
             column("delivered", "B", Data::U64(self.delivered)),
+            column("acked", "B", Data::U64(self.acked)),
             column("lost", "B", Data::U64(self.lost)),
             column("limited_by", "", limited_by),
         ];

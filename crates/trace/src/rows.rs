@@ -25,8 +25,11 @@ pub struct FlowRow {
     pub srtt: Span,
     /// Minimum RTT.
     pub min_rtt: Span,
-    /// Data acknowledged so far.
+    /// Data acknowledged so far, cumulatively or by SACK.
     pub delivered: Bytes,
+    /// Data acknowledged cumulatively so far, SND.UNA; `delivered` for a transport that acknowledges
+    /// single packets.
+    pub acked: Bytes,
     /// Data declared lost so far.
     pub lost: Bytes,
     /// Code of the reason that limits the flow now.

@@ -36,6 +36,7 @@ fn row(time: Time, flow: u32) -> FlowRow {
         srtt: Span::ZERO,
         min_rtt: Span::MAX,
         delivered: Bytes::ZERO,
+        acked: Bytes::ZERO,
         lost: Bytes::ZERO,
         limited_by: 0,
     }

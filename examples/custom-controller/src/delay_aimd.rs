@@ -6,8 +6,8 @@
 use fullpipe::cc::common::round::RoundCounter;
 use fullpipe::cc::common::window::loss_window;
 use fullpipe::cc::{
-    AnyController, Config, Field, Param, RecoveryOwner, Signals, Specification, Transition, fields,
-    params,
+    AnyController, Config, Field, Marks, Param, RecoveryOwner, Signals, Specification, Transition,
+    fields, params,
 };
 use fullpipe::prelude::*;
 
@@ -27,6 +27,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     // After a loss, the transport reduces the window to our ssthresh by PRR.
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| AnyController::User(Box::new(DelayAimd::new(config))),
 };

@@ -1,19 +1,24 @@
-"""Finished runs of an interrupted study, in a directory next to the final one: the same command resumes there.
+"""Finished parts of an interrupted command, in a directory next to the final one: the same command resumes there.
 
-`DIR.unfinished` has `study.json`, which describes the study, and `runs.jsonl`, one line per
-finished run. The directory is deleted when `DIR` is complete.
+`DIR.unfinished` has `study.json`, which describes the work, `runs.jsonl`, one line per finished run, and folders of
+finished files. Each line begins with a checksum of the work and the run, so that a damaged line is a run to repeat. The
+directory is deleted when `DIR` is complete.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from contextlib import ExitStack
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypedDict
 
 from fullpipe.batch import kept_in
-from fullpipe.batch.store import alone, read_json, write_json
+from fullpipe.batch.store import alone
+from fullpipe.errors import DamagedError
 from fullpipe.results import parents
+from fullpipe.results.kept import read_lines, read_sealed
+from fullpipe.results.sums import in_name, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,46 +26,60 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _ABOUT, _RUNS = "study.json", "runs.jsonl"
+_FORMAT = 1
+_FINISHED = (".parquet", ".png")
+"""Endings of files that are finished work, unlike descriptions of it."""
 
 Key = tuple[str | int, ...]
 """Identifies a run."""
 
 
 def directory(target: Path) -> Path:
-    """Returns the directory for finished runs while `target` is incomplete."""
+    """Returns the directory for finished parts while `target` is incomplete."""
     return target.with_name(f"{target.name}.unfinished")
 
 
+class _About(TypedDict):
+    format: int
+    study: dict[str, str]
+
+
 def begun(target: Path) -> Mapping[str, str] | None:
-    """Returns the description of the incomplete study for `target`; None before the first run."""
+    """Returns the description of the incomplete work for `target`; None before it has begun.
+
+    Raises:
+        DamagedError: When the description is damaged.
+    """
     try:
-        return read_json(directory(target) / _ABOUT)
-    except (OSError, ValueError):  # no file, or its process was killed while writing it
+        return read_sealed(directory(target) / _ABOUT, _About, _FORMAT)["study"]
+    except OSError:
         return None
 
 
 class Checkpoint:
-    """Stores finished runs while others execute, and has those of an interrupted process.
+    """Stores finished parts while others execute, and has those of an interrupted process.
 
-    As a context it keeps other processes from the same runs. The directory is deleted when the
-    block succeeds, or when it fails before the first run is done.
+    As a context it keeps other processes from the same parts. The directory is deleted when the
+    block succeeds, or when it fails before the first part is finished.
 
     Raises:
-        FileExistsError: When the directory has runs of a different study.
+        FileExistsError: When the directory has parts of different work.
+        DamagedError: When its description is damaged, and its runs may be of different work.
         BlockingIOError: When another process uses the directory.
     """
 
     def __init__(self, target: Path, about: Mapping[str, str], called: str) -> None:
-        self._directory, self._about, self._called = directory(target), dict(about), called
+        self._target, self._directory = target, directory(target)
+        self._about, self._called = dict(about), called
         self._known: dict[Key, dict[str, Any]] = {}
-        self._runs = 0
+        self._runs = self._lines = 0
         self._inside = ExitStack()
         self._file: IO[str]
 
     @property
     def kept(self) -> str:
         """The message about finished runs for an interrupted command."""
-        if not self._runs:
+        if not self._has_parts():
             return "nothing kept"
         return kept_in(self._directory)
 
@@ -71,18 +90,41 @@ class Checkpoint:
     def add(self, key: Key, record: Mapping[str, object]) -> None:
         """Writes the record of a finished run."""
         line = json.dumps({"key": key, **record})
-        self._file.write(f"{line}\n")
+        self._file.write(f"{self._sum(line)} {line}\n")
         self._file.flush()
         self._runs += 1
+
+    def folder(self, name: str) -> Path:
+        """Returns a folder for finished files, which appear there complete."""
+        folder = self._directory / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def move(self, name: str, to: Path) -> None:
+        """Puts the files of a folder into the directory that will be the final one.
+
+        They are links, where the file system has them: the folder is whole until the final directory is.
+        """
+        shutil.copytree(self.folder(name), to, copy_function=_link, dirs_exist_ok=True)
+
+    def _sum(self, line: str) -> str:
+        return in_name(f"{json.dumps(self._about)}\n{line}".encode())
+
+    def _has_parts(self) -> bool:
+        """Returns whether there is something to resume."""
+        return bool(self._runs) or any(
+            file.suffix in _FINISHED and not file.name.startswith(".")
+            for file in self._directory.glob("*/**/*")
+        )
 
     def __enter__(self) -> Checkpoint:
         with ExitStack() as inside:
             inside.enter_context(parents(self._directory.resolve()))
             self._directory.mkdir(exist_ok=True)
             inside.enter_context(alone(self._directory))
-            self._refuse_another()
-            write_json(self._directory / _ABOUT, self._about)
             self._load(self._directory / _RUNS)
+            self._refuse_another()
+            write_json(self._directory / _ABOUT, {"format": _FORMAT, "study": self._about})
             self._file = inside.enter_context((self._directory / _RUNS).open("a", encoding="utf-8"))
             self._inside = inside.pop_all()
         return self
@@ -93,12 +135,17 @@ class Checkpoint:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None or not self._runs:
+        if kind is None or not self._has_parts():
             shutil.rmtree(self._directory, ignore_errors=True)
         self._inside.__exit__(kind, error, trace)
 
     def _refuse_another(self) -> None:
-        there = json.loads(text) if (text := _text(self._directory / _ABOUT)) else self._about
+        try:
+            there = begun(self._target) or self._about
+        except DamagedError:
+            if self._lines and not self._known:
+                raise  # they may be of other work
+            return
         other = [
             f"{name} was {there.get(name)}, not {now}"
             for name, now in self._about.items()
@@ -111,14 +158,21 @@ class Checkpoint:
             )
 
     def _load(self, runs: Path) -> None:
-        whole, _, torn = _text(runs).rpartition("\n")
+        lines, torn = read_lines(runs)
+        self._lines = len(lines)
         if torn:  # a process was killed while writing
-            runs.write_text(f"{whole}\n" if whole else "", encoding="utf-8")
-        for line in whole.splitlines():
-            record: dict[str, Any] = json.loads(line)
-            self._known[tuple(record.pop("key"))] = record
+            with runs.open("a", encoding="utf-8") as file:
+                file.write("\n")
+        for each in lines:
+            digest, _, line = each.partition(" ")
+            if digest == self._sum(line):
+                record: dict[str, Any] = json.loads(line)
+                self._known[tuple(record.pop("key"))] = record
         self._runs = len(self._known)
 
 
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else ""
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # not on this file system
+        shutil.copy2(source, target)

@@ -14,6 +14,7 @@ from fullpipe import _core
 from fullpipe.controllers import given, named, sources
 from fullpipe.errors import refusal
 from fullpipe.memory import available
+from fullpipe.results.about import SWEEP_FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     Pairs = Sequence[tuple[str, str]]
 
-FORMAT = 1
-"""The version of the data set's format; it changes with the meaning of its files."""
 _CHUNK = 1000
 
 
@@ -85,7 +84,7 @@ class SweepSpec:
 
         Specs that differ only in the number of repetitions have the same identity.
         """
-        digest = hashlib.sha256(f"{FORMAT} {build()}\n".encode())
+        digest = hashlib.sha256(f"{SWEEP_FORMAT} {build()}\n".encode())
         digest.update(sources(self.classes))
         for text in self.scenarios():
             digest.update(f"{text}\n".encode())

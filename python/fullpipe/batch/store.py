@@ -1,22 +1,23 @@
-"""A directory that grows shard by shard: a shard's name has its runs, and its file appears complete or not at all."""
+"""A directory that grows shard by shard: a shard's name has its runs, and its file appears complete or not at all.
+
+Each file has a checksum. Damaged files are made again when the directory is opened to add shards.
+"""
 
 from __future__ import annotations
 
-import json
-import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fullpipe._core import __version__
 from fullpipe.batch.spec import build
-from fullpipe.results import fresh_directory, write_parquet
+from fullpipe.errors import DamagedError
+from fullpipe.results import fresh_directory, sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    import polars as pl
 
 
 class Store(ABC):
@@ -29,6 +30,8 @@ class Store(ABC):
 
     ABOUT: ClassVar[str]
     """The name of the JSON file that describes the runs, and marks the directory as a store."""
+    FILES: ClassVar[tuple[str, ...]]
+    """The names of its other files that do not change."""
     OTHER_BUILD: ClassVar[str]
     """Its contents in an error message if a different build made it; {} is the build."""
     OTHER_SPEC: ClassVar[str]
@@ -39,14 +42,21 @@ class Store(ABC):
 
         Raises:
             FileExistsError: When the directory has other contents.
+            DamagedError: When its JSON file is damaged, and it has no shards of this specification.
             OSError: When it can't be written.
         """
         self.directory = directory
-        if not (directory / self.ABOUT).exists():
-            with fresh_directory(directory, called) as aside:
-                self._make(aside)
-                write_json(aside / self.ABOUT, self._description())
-        self.about: dict[str, Any] = read_json(directory / self.ABOUT)
+        self.repaired: list[str] = []
+        if not (directory / self.ABOUT).exists() and not self._has_shards():
+            self._begin(called)
+        try:
+            self.about = self._read()
+        except (DamagedError, FileNotFoundError) as error:
+            if not self._has_shards():
+                raise
+            self.repaired.append(f"{str(error).splitlines()[0]}; it was made again")
+            self._describe()
+            self.about = self._read()
         if self.about.get("identity") != identity:
             made_by = f"{self.about.get('version')}, {self.about.get('build')}"
             what = (
@@ -58,19 +68,50 @@ class Store(ABC):
                 f"{called} holds {what}; name a new directory, results are never overwritten"
             )
 
+    def _begin(self, called: str) -> None:
+        try:
+            with fresh_directory(self.directory, called, changing=[self.ABOUT]) as aside:
+                self._make(aside)
+                sums.write_json(aside / self.ABOUT, dict(self._description()))
+        except FileExistsError:
+            # Another process may have begun the same one.
+            if not (self.directory / self.ABOUT).exists():
+                raise
+
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keeps other processes from adding to the same directory.
+        """Keeps other processes from adding to the same directory, and makes damaged files again.
 
         Raises:
             BlockingIOError: When another process does so already.
         """
         with alone(self.directory):
+            self._repair()
             yield
+
+    def _repair(self) -> None:
+        files = [self.directory / name for name in self.FILES]
+        damaged = [file for file in files if not sums.is_whole(file)]
+        if not damaged and (self.directory / sums.SUMS).exists():
+            return
+        self.repaired += [f"{file}: damaged; it was made again" for file in damaged]
+        with TemporaryDirectory(dir=self.directory, prefix=".") as folder:
+            self._make(Path(folder))
+            sums.write_sums(Path(folder))
+            for name in (*self.FILES, sums.SUMS):
+                (Path(folder) / name).replace(self.directory / name)
 
     @abstractmethod
     def _make(self, aside: Path) -> None:
         """Writes the files of a new directory, before the first shard."""
+
+    @abstractmethod
+    def _has_shards(self) -> bool:
+        """Returns whether the directory has shards of the specification."""
+
+    @abstractmethod
+    def _read(self) -> Mapping[str, Any]:
+        """Reads the JSON file."""
 
     @abstractmethod
     def _description(self) -> Mapping[str, object]:
@@ -78,7 +119,7 @@ class Store(ABC):
 
     def _describe(self) -> None:
         """Writes the JSON file again, for more runs."""
-        write_json(self.directory / self.ABOUT, self._description())
+        sums.write_json(self.directory / self.ABOUT, dict(self._description()))
 
 
 def header(identity: str, format_: int, command: str) -> dict[str, Any]:
@@ -123,36 +164,3 @@ def gaps(shards: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
         at = max(at, end)
     ranges = [(first, min(end, runs)) for first, end in ranges if first < runs]
     return [*ranges, (at, runs)] if at < runs else ranges
-
-
-def write_whole(frame: pl.DataFrame, file: Path) -> Path:
-    """Writes a Parquet file, which appears complete or not at all; an existing one is replaced.
-
-    Raises:
-        OSError: When it can't be written.
-    """
-    aside = file.with_name(f".{file.name}")
-    try:
-        write_parquet(frame, aside)
-        return aside.replace(file)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
-
-
-def write_json(path: Path, value: object) -> None:
-    """Replaces a file atomically: at any time it has its old or its new contents."""
-    aside = path.with_name(f".{path.name}")
-    aside.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    os.replace(aside, path)  # noqa: PTH105  (also where it exists, on every system)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON file.
-
-    Raises:
-        OSError: When it can't be read.
-        ValueError: When it is not JSON.
-    """
-    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return read

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from fullpipe import terminal
 from fullpipe.checks.run import Checked, check, find, prepare
 from fullpipe.checks.show import records, show, sums, write_junit
 from fullpipe.errors import fail, printing, stoppable
@@ -32,8 +33,6 @@ def check_all(
         ScenarioError: When a scenario or a condition is refused, before the first run.
         OSError: When a file can't be read, or `junit` can't be written.
     """
-    from rich.console import Console
-
     start = time.perf_counter()
     files = find(paths)
     subjects = prepare(files, repeat, seed)
@@ -43,7 +42,7 @@ def check_all(
             f"no conditions in {named}\n"
             '  fix: add a line like expect = ["flow.*.goodput >= 5mbit"] at the top of a scenario'
         )
-    console = Console(highlight=False)
+    console = terminal.console()
     done: list[Checked] = []
     counter = Counter()
     with stoppable(lambda: counter.at, "nothing kept"), counter:

@@ -11,6 +11,7 @@ import typer
 from fullpipe._core import __version__
 from fullpipe.commands.listing import Group, add, unwrapped
 from fullpipe.errors import heed_signals, printing
+from fullpipe.terminal import open_streams
 
 COMMANDS = {
     "Experiments": ("run", "compare", "sweep", "check", "reproduce", "conformance"),
@@ -53,6 +54,7 @@ def main() -> None:
     Exit codes: 0 for success, 1 for a check that failed, 2 for wrong use or input, 128 + n after
     signal n (130 for Ctrl-C).
     """
+    open_streams()
     heed_signals()
     with printing():
         app()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fullpipe import terminal
 from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail
 
@@ -42,9 +43,8 @@ def command(
         lines = [f"{what}: {found}" for what, found in _facts()]
         typer.echo(_anonymous("\n".join(["```text", *lines, "```"])))
         return
-    from rich.console import Console
 
-    doctor.show(Console(highlight=False))
+    doctor.show(terminal.console())
 
 
 def _facts() -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fullpipe import terminal
 from fullpipe.errors import fail
 
 
@@ -30,15 +31,13 @@ def command(
         fullpipe explain path.buffer
         fullpipe explain scenario | less
     """
-    from rich.console import Console
-
     from fullpipe.catalogue import UnknownNameError, explain
 
     try:
         paragraphs = list(explain(name))
     except UnknownNameError as error:
         fail(error)
-    console = Console(highlight=False)
+    console = terminal.console()
     with console.capture() as printed:
         for paragraph in paragraphs:
             console.print(paragraph)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.errors import fail, user_errors
+from fullpipe.errors import user_errors
 
 
 def command(
@@ -31,10 +31,10 @@ def command(
         fullpipe run scenarios/cubic-vs-bbr1.toml --out results/first
         fullpipe qlog results/first first.qlog
     """
-    from fullpipe.results.qlog import QlogError, of_saved, write
+    from fullpipe.results.kept import computing
+    from fullpipe.results.qlog import of_saved, write
 
     with user_errors():
-        try:
-            typer.echo(f"{write(of_saved(directory), file, flow=flow)}")
-        except QlogError as error:
-            fail(error)
+        with computing(directory):
+            written = write(of_saved(directory), file, flow=flow)
+        typer.echo(f"{written}")

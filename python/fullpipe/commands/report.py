@@ -42,15 +42,12 @@ def command(
         fullpipe report results/first --format pdf --out first.pdf
     """
     from fullpipe.fleet.report import build, is_fleet
-    from fullpipe.results.model import NoResultsError
+    from fullpipe.results.kept import computing
 
     if len(directories) > 1:
         fix = "make one report per directory; to compare arms of a fleet, use one `fleet ingest` with an --arm for each"
         fail(f"{len(directories)} directories, but a report covers one\n  fix: {fix}")
     (directory,) = directories
-    with user_errors():
-        try:
-            made = write_report(directory, form, out, build if is_fleet(directory) else None)
-        except NoResultsError as error:
-            fail(error)
+    with user_errors(), computing(directory):
+        made = write_report(directory, form, out, build if is_fleet(directory) else None)
     typer.echo(f"{made}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fullpipe import terminal
 from fullpipe._core import Scenario
 from fullpipe.commands.options import ON, SETTING, new_directory, no_such_file, seed_option, setting
 from fullpipe.errors import fail, printing, stoppable, user_errors
@@ -210,11 +211,10 @@ def _form(qlog: Path, level: str, runners: Sequence[Runner]) -> "Form":
 def _show(
     runs: Sequence[Run], walls_s: Sequence[float], out: Path | None, qlog: Path | None
 ) -> None:
-    from rich.console import Console
 
     from fullpipe.view.run import show, show_scenario
 
-    console = Console(highlight=False)
+    console = terminal.console()
     show_scenario(runs[0].scenario, console)
     show(runs, console, walls_s)
     if out:

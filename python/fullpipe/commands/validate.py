@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import new_directory
+from fullpipe.commands.options import new_directory, seed_option
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
 
@@ -33,6 +33,34 @@ def command(
             help="Number of runs of each cell that uses random numbers (default: 10 simulated, 3 on other runners).",
         ),
     ] = None,
+    random: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Draw N scenarios instead of the cells, and run each on the simulator and on Linux "
+            "(needs user-mode Linux: make oracle, and --out). Two hundred take about an hour.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, seed_option("Seed of the draws of --random (default: 1).")] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01,
+            max=1000,
+            metavar="H",
+            help="Size of the scenarios of --random: two hundred take about H hours on two cores (default: 1).",
+        ),
+    ] = None,
+    acks: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="M",
+            help="Number of further scenarios of --random, of one flow without chance, whose windows are compared "
+            "ACK by ACK (default: a tenth of N).",
+        ),
+    ] = None,
     record: Annotated[
         bool,
         typer.Option(
@@ -51,7 +79,11 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Markdown file to write all numbers to, with intervals."),
+        typer.Option(
+            metavar="PATH",
+            help="Markdown file to write all numbers to, with intervals; with --random the directory that keeps "
+            "scenarios and results as they come. The same command resumes there.",
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as a JSON list, and nothing else.")
@@ -68,10 +100,19 @@ def command(
         fullpipe validate
         fullpipe validate --cell 'cubic-*' --out cubic.md
         fullpipe validate --on kernel
+        fullpipe validate --random 200 --seed 1 --out results/random
     """
     from fullpipe.validate.command import validate
     from fullpipe.verdicts.reader import PublishedError
 
+    if random is None:
+        _refuse({"--seed": seed, "--hours": hours, "--acks": acks}, "needs --random")
+    else:
+        _refuse(
+            {"--cell": cell, "--record": record or None, "--traces": traces}, "is for the cells"
+        )
+        _random(random, seed, hours, acks, seeds, on, out, as_json)
+        return
     try:
         with user_errors():
             enough = validate(
@@ -87,3 +128,44 @@ def command(
         fail(error)
     if not enough:
         raise typer.Exit(1)
+
+
+def _random(
+    number: int,
+    seed: int | None,
+    hours: float | None,
+    acks: int | None,
+    seeds: int | None,
+    on: str,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Compares drawn scenarios; exit code 1 if fewer than 95 % are within tolerance."""
+    from fullpipe.validate.drawn.command import validate_random
+
+    if on != "sim":
+        fail(f"--on {on}: --random compares sim with uml\n  fix: omit --on")
+    if out is None:
+        fail(
+            "--random needs a directory to keep its results\n  fix: name one: --out results/random"
+        )
+    with user_errors():
+        enough = validate_random(
+            number,
+            seed=1 if seed is None else seed,
+            hours=1.0 if hours is None else hours,
+            acks=acks,
+            seeds=10 if seeds is None else seeds,
+            out=out,
+            as_json=as_json,
+        )
+    if not enough:
+        raise typer.Exit(1)
+
+
+def _refuse(given: dict[str, object], why: str) -> None:
+    """Fails if one of the options is given."""
+    for option, value in given.items():
+        if value is not None and value != []:
+            fix = "add --random N" if why.startswith("needs") else "omit it, or omit --random"
+            fail(f"{option} {why}\n  fix: {fix}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from fullpipe import terminal
 from fullpipe.batch import kept_in
 from fullpipe.batch.spec import command_line
 from fullpipe.comparison.plan import open_directory
@@ -29,8 +30,6 @@ def compare(
         ScenarioError: When a run would need more memory than is free.
         OSError: When the directory can't be written.
     """
-    from rich.console import Console
-
     from fullpipe.comparison.picture import draw
     from fullpipe.comparison.show import facts, records, show
     from fullpipe.results.load import load
@@ -55,7 +54,7 @@ def compare(
         if as_json:
             print(records(kept))
             return
-        console = Console(highlight=False)
+        console = terminal.console()
         show(kept, comparison.specs[0][1], console)
         for line in facts(kept, comparison.specs[0][1], runs, packets, wall_s):
             console.print(line, markup=False, soft_wrap=True)

@@ -6,11 +6,14 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.results import fresh_directory
+from fullpipe.results import about as abouts
+from fullpipe.results import fresh_directory, sums
+from fullpipe.results.kept import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,10 +131,24 @@ def open_directory(directory: Path, comparison: Comparison, command: str, called
 
     Raises:
         FileExistsError: When the directory has other contents.
+        DamagedError: When its `compare.json` is damaged or another, and there are no runs.
         OSError: When it can't be written.
     """
-    if (directory / FILE).exists():
-        return
     about = {"version": __version__, "command": command, "algorithms": list(comparison.algorithms)}
-    with fresh_directory(directory, called) as aside:
-        (aside / FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+    def write(place: Path) -> None:
+        (place / FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+    file, sum_file = directory / FILE, directory / sums.SUMS
+    if any((directory / part / abouts.SWEEP).exists() for part in PARTS):
+        if not sum_file.exists() or not sums.is_whole(file):  # its parts have all that matters
+            with TemporaryDirectory(dir=directory, prefix=".") as folder:
+                write(Path(folder))
+                sums.write_sums(Path(folder))
+                for each in (file, sum_file):
+                    (Path(folder) / each.name).replace(each)
+    elif file.exists():
+        read_json(file, abouts.ComparisonAbout)
+    else:
+        with fresh_directory(directory, called) as aside:
+            write(aside)

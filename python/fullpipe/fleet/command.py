@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from fullpipe import _core
+from fullpipe import _core, terminal
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import refusal, stoppable
 from fullpipe.fleet.ingest import Ingest, Options
@@ -45,8 +45,6 @@ def ingest(
         ScenarioError: When an option is wrong.
         OSError: When something can't be read or written.
     """
-    from rich.console import Console
-
     log_format = log_format or "combined"
     of_log = _variables(log_format) if nginx else None
     given: dict[Kind, Sequence[str]] = {"ss": arms, "nginx": nginx, "snmp": snmp, "hist": hist}
@@ -60,6 +58,8 @@ def ingest(
     key = _key(anonymize) if anonymize else None
     start = time.perf_counter()
     work = Ingest(out, found, Options(samples, log_format, tuple(keep), key), command_line())
+    for text in work.commits.repaired:
+        print(text, file=sys.stderr)
     where = lambda: f"after {work.done / 1e6:,.0f} of {work.total / 1e6:,.0f} MB"  # noqa: E731
     with (
         stoppable(where, f"committed rows are in {out}; run the same command to resume"),
@@ -68,12 +68,12 @@ def ingest(
         task = bar.add_task("reading", total=work.total)
         work.run(lambda: bar.update(task, completed=work.done))
     seconds = time.perf_counter() - start
-    summary = work.summary()
+    summary = work.commits.summary()
     cut = [file for source in summary for file in source["files"] if file.get("trouble")]
     if as_json:
         print(json.dumps({"directory": str(out), "sources": summary}, indent=1, ensure_ascii=False))
     else:
-        console = Console(highlight=False)
+        console = terminal.console()
         show(summary, console)
         facts(work, seconds, out, console)
         warn(summary, of_log, console)

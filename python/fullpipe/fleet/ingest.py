@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -15,18 +14,17 @@ import numpy as np
 import polars as pl
 
 from fullpipe import _core
-from fullpipe._core import __version__
-from fullpipe.errors import refusal
 from fullpipe.fleet import store
+from fullpipe.fleet.commits import Commits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
+    from fullpipe.fleet.commits import OptionsAbout, Progress, ReadFile
     from fullpipe.fleet.sources import Stream
 
-FORMAT = 1
 # Rows per Parquet file: a few seconds of reading, small enough to keep in memory for each thread.
 _ROWS = 65_536
 _BYTES = 8 << 20
@@ -55,7 +53,7 @@ class Options:
     keep: tuple[str, ...] = ()
     key: bytes | None = None
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> OptionsAbout:
         """Returns the options for JSON, with a short hash of the key instead of the key."""
         key = blake2b(self.key, digest_size=4).hexdigest() if self.key else None
         return {
@@ -66,25 +64,6 @@ class Options:
         }
 
 
-@dataclass
-class Progress:
-    """Progress of one host, saved at each commit.
-
-    Attributes:
-        files: Path and size of each file read so far, and the error if one occurred.
-        commit: Number of the next commit, which is part of its files' names.
-        state: State that the reader needs to resume.
-        bad: Quoted bad lines.
-        counts: Numbers of items read.
-    """
-
-    files: list[dict[str, Any]] = field(default_factory=list)
-    commit: int = 0
-    state: str = ""
-    bad: list[dict[str, Any]] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-
-
 class Ingest:
     """Fills a fleet directory.
 
@@ -92,6 +71,7 @@ class Ingest:
         done: Bytes of input read so far, by this or an earlier run.
         total: Bytes of all input files.
         skipped: Bytes of input that an earlier run had read.
+        commits: The description and the commits of the directory.
     """
 
     def __init__(
@@ -101,66 +81,15 @@ class Ingest:
 
         Raises:
             FileExistsError: When the directory holds something else, or was made with other options.
+            DamagedError: When its `ingest.json` is damaged, and nothing was committed.
             OSError: When the directory can't be written.
         """
         self.directory, self.streams, self.options = directory, streams, options
-        self._kept = directory / ".progress"
         self._stop = Event()
         self._lock = Lock()
         self.total = sum(file.stat().st_size for stream in streams for file in stream.files)
         self.done = self.skipped = 0
-        about = directory / "ingest.json"
-        self._others: list[dict[str, Any]] = []
-        if not about.exists():
-            if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-                raise FileExistsError(
-                    f"{directory} exists and is not a fleet directory; name a new one"
-                )
-        else:
-            self._check(json.loads(about.read_text(encoding="utf-8")))
-        self._kept.mkdir(parents=True, exist_ok=True)
-        self._command = command
-        self._progress = {stream.key: self._load(stream) for stream in streams}
-        self._describe(complete=False)
-
-    def _check(self, about: Mapping[str, Any]) -> None:
-        if about.get("format") != FORMAT:
-            raise FileExistsError(
-                f"{self.directory} was made by another version of fullpipe; name a new directory"
-            )
-        differ = [
-            key
-            for key, value in self.options.described().items()
-            if about["options"].get(key) != value
-        ]
-        if differ:
-            what = ", ".join(
-                "--anonymize" if key == "key" else f"--{key.replace('_', '-')}" for key in differ
-            )
-            raise FileExistsError(
-                f"{self.directory} was made with a different {what}; name a new directory, or use the same options"
-            )
-        ours = {(stream.kind, stream.arm, stream.host) for stream in self.streams}
-        self._others = [
-            source
-            for source in about["sources"]
-            if (source["kind"], source["arm"], source["host"]) not in ours
-        ]
-
-    def _load(self, stream: Stream) -> Progress:
-        path = self._kept / f"{stream.key}.json"
-        if not path.exists():
-            return Progress()
-        progress = Progress(**json.loads(path.read_text(encoding="utf-8")))
-        for read in progress.files:
-            for file in stream.files:
-                if str(file) == read["path"] and file.stat().st_size != read["bytes"]:
-                    raise refusal(
-                        f"the file had {read['bytes']:,} bytes when it was read, and has {file.stat().st_size:,} now",
-                        "read only complete (rotated) files, or name a new directory",
-                        place=str(file),
-                    )
-        return progress
+        self.commits = Commits(directory, streams, options.described(), command)
 
     def run(self, show: Callable[[], None] = lambda: None, threads: int | None = None) -> None:
         """Reads all files that have not been read yet.
@@ -184,10 +113,10 @@ class Ingest:
                 self._stop.set()
                 for future in waiting:
                     future.cancel()
-        self._describe(complete=True)
+        self.commits.describe(complete=True)
 
     def _read(self, stream: Stream) -> None:
-        progress = self._progress[stream.key]
+        progress = self.commits.progress[stream.key]
         read = {file["path"] for file in progress.files}
         files = [file for file in stream.files if str(file) not in read]
         before = sum(file.stat().st_size for file in stream.files if str(file) in read)
@@ -202,8 +131,12 @@ class Ingest:
                 f"{self.directory} was made by another version of fullpipe; name a new directory"
             )
         # An interrupted run may have left rows after its last commit, and rows of open connections.
-        self._remove(stream, progress.commit)
-        with _Behind(lambda tables, part: self._write(stream, tables, part)) as writing:
+        progress.written = self._remove(stream, progress)
+
+        def write(tables: _core._FleetTables, part: str) -> None:
+            progress.written += self._write(stream, tables, part)
+
+        with _Behind(write) as writing:
             self._read_files(progress, reader, files, stream, writing)
 
     def _read_files(
@@ -237,9 +170,8 @@ class Ingest:
                 if reader.rows >= _ROWS:
                     writing.write(reader.take(), f"{progress.commit:05}-{part:04}")
                     part += 1
-            progress.files.append(
-                {"path": str(file), "bytes": at} | ({"trouble": trouble} if trouble else {})
-            )
+            done: ReadFile = {"path": str(file), "bytes": at}
+            progress.files.append({**done, "trouble": trouble} if trouble else done)
             self._quote(progress, reader, file)
             last = number == len(files) - 1
             if last or size >= _COMMIT_BYTES or time.monotonic() - since >= _COMMIT_S:
@@ -249,7 +181,7 @@ class Ingest:
                 writing.wait()
                 progress.commit += 1
                 progress.state, progress.counts = reader.state(), dict(reader.counts)
-                _write_json(self._kept / f"{stream.key}.json", vars(progress))
+                self.commits.commit(stream)
                 part = size = 0
                 since = time.monotonic()
 
@@ -265,14 +197,20 @@ class Ingest:
             case "hist":
                 return _core.FleetReader.histograms(options.key is not None)
 
-    def _remove(self, stream: Stream, commit: int) -> None:
-        """Removes files of a host that are not part of a commit."""
-        for path in self.directory.glob(f"*/arm=*/day=*/{stream.key}-*.parquet"):
-            number = path.name.split("-")[1].removesuffix(".parquet")
-            if number == "open" or int(number) >= commit:
-                path.unlink()
+    def _remove(self, stream: Stream, progress: Progress) -> list[str]:
+        """Removes files of a host that are not part of a commit, and those of open connections; returns the others."""
+        kept = []
+        for file in self.directory.glob(f"*/arm=*/day=*/{stream.key}-*.parquet"):
+            number = file.name.split("-")[1]
+            name = str(file.relative_to(self.directory))
+            if number == "open" or name not in progress.written:
+                file.unlink()
+            else:
+                kept.append(name)
+        return kept
 
-    def _write(self, stream: Stream, tables: _core._FleetTables, part: str) -> None:
+    def _write(self, stream: Stream, tables: _core._FleetTables, part: str) -> list[str]:
+        files = []
         for table, columns in tables:
             if not columns:
                 continue
@@ -287,38 +225,13 @@ class Ingest:
                 frame = frame.with_columns(
                     arm=pl.col("host").replace_strict(arms, default=store.NO_ARM)
                 )
-            store.write(self.directory, table, frame, f"{stream.key}-{part}")
+            files += store.write(self.directory, table, frame, f"{stream.key}-{part}")
+        return files
 
     def _quote(self, progress: Progress, reader: _core.FleetReader, file: Path) -> None:
         for line, why, text in reader.take_bad():
             if len(progress.bad) < _QUOTED:
                 progress.bad.append({"file": str(file), "line": line, "why": why, "text": text})
-
-    def summary(self) -> list[dict[str, Any]]:
-        """Returns files, counts and bad lines of each host."""
-        return [
-            {
-                "kind": stream.kind,
-                "arm": stream.arm,
-                "host": stream.host,
-                "files": progress.files,
-                "counts": progress.counts,
-                "bad_lines": progress.bad,
-            }
-            for stream in self.streams
-            for progress in [self._progress[stream.key]]
-        ]
-
-    def _describe(self, *, complete: bool) -> None:
-        description = {
-            "format": FORMAT,
-            "version": __version__,
-            "command": self._command,
-            "complete": complete,
-            "options": self.options.described(),
-            "sources": [*self._others, *self.summary()],
-        }
-        _write_json(self.directory / "ingest.json", description)
 
 
 class _Behind:
@@ -361,9 +274,3 @@ def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (a column of 
     if name.endswith("_seen") or name == "time":
         return series.replace(_NO_TIME, None).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
     return series
-
-
-def _write_json(path: Path, value: object) -> None:
-    aside = path.with_name(f".{path.name}")
-    aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(aside, path)  # noqa: PTH105  (replaces an existing file on every system)

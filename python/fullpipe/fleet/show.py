@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from fullpipe.fleet.commits import Source
     from fullpipe.fleet.ingest import Ingest
 
 # The counts of each kind of file, with their names in the table.
@@ -21,7 +22,7 @@ _COLUMNS: dict[str, list[tuple[str, str]]] = {
 }
 
 
-def show(summary: Sequence[dict[str, Any]], console: Console) -> None:
+def show(summary: Sequence[Source], console: Console) -> None:
     """Prints a line for each arm and kind of file."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -31,7 +32,7 @@ def show(summary: Sequence[dict[str, Any]], console: Console) -> None:
     table.add_column("kind")
     for name in ("hosts", "files", "MB", "rows", "samples", "bad lines"):
         table.add_column(name, justify="right")
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str], list[Source]] = {}
     for source in summary:
         groups.setdefault((source["arm"] or "by host", source["kind"]), []).append(source)
     for (arm, kind), sources in sorted(groups.items()):
@@ -55,16 +56,14 @@ def show(summary: Sequence[dict[str, Any]], console: Console) -> None:
 
 def facts(work: Ingest, seconds: float, out: Path, console: Console) -> None:
     """Prints the amount of text read, the time taken, and the output directory."""
-    text = sum(source["counts"].get("bytes", 0) for source in work.summary())
+    text = sum(source["counts"].get("bytes", 0) for source in work.commits.summary())
     line = f"{text / 1e6:,.1f} MB of text in {seconds:.1f} s"
     if work.skipped:
         line = f"{(work.total - work.skipped) / 1e6:,.1f} MB of files in {seconds:.1f} s; the rest was read earlier"
     console.print(f"{line} · {out}", markup=False, soft_wrap=True)
 
 
-def warn(
-    summary: Sequence[dict[str, Any]], variables: Sequence[str] | None, console: Console
-) -> None:
+def warn(summary: Sequence[Source], variables: Sequence[str] | None, console: Console) -> None:
     """Prints a line for each problem in the data."""
 
     def say(text: str) -> None:

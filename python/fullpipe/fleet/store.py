@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fullpipe.batch.store import write_whole
 from fullpipe.fleet.derive import conform, types
 from fullpipe.fleet.schema import DAY_OF
-from fullpipe.results import scan_parquet
+from fullpipe.results import scan_parquet, write_shard
+from fullpipe.results.kept import shards
+from fullpipe.results.sums import is_shard, is_whole, stem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -26,17 +28,17 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[Path]:
-    """Adds rows to a table: a file `PART.parquet` per arm and day, each written atomically.
+def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[str]:
+    """Adds rows to a table: a file `PART-CHECKSUM.parquet` per arm and day, each written atomically.
 
     Args:
         directory: The fleet directory.
         table: A name in :data:`fullpipe.fleet.schema.TABLES`.
         frame: Rows, as :func:`fullpipe.fleet.derive.conform` accepts them.
-        part: Name of the files without suffix; existing files of that name are replaced.
+        part: Name of the files without checksum and suffix; no table may have files of that name yet.
 
     Returns:
-        The files.
+        The files, relative to the directory.
 
     Raises:
         ValueError: When the frame has a column that the table lacks.
@@ -50,13 +52,37 @@ def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[P
     ).items():
         folder = directory / table / f"arm={arm}" / f"day={of_day}"
         folder.mkdir(parents=True, exist_ok=True)
-        files.append(write_whole(rows.drop("_day"), folder / f"{part}.parquet"))
+        written = write_shard(rows.drop("_day"), folder, part)
+        files.append(str(written.relative_to(directory)))
     return files
 
 
+def remove(directory: Path, table: str, part: str) -> None:
+    """Removes the files of a part of a table, if there are any."""
+    for file in files_of(directory, table):
+        if is_shard(file) and stem(file) == part:
+            file.unlink()
+
+
+def files_of(directory: Path, table: str) -> list[Path]:
+    """Returns the files of a table, in the order of arms, days and names."""
+    days = sorted((directory / table).glob("arm=*/day=*/"))
+    return [file for day in days for file in shards(day)]
+
+
+def are_whole(directory: Path, files: Iterable[str]) -> bool:
+    """Returns whether files that :func:`write` returned are all there, and undamaged."""
+    return all(is_whole(directory / file) for file in files)
+
+
 def scan(directory: Path, table: str) -> pl.LazyFrame:
-    """Returns a table lazily; if the directory lacks it, an empty one with all columns."""
-    files = sorted((directory / table).glob("arm=*/day=*/[!.]*.parquet"))
+    """Returns a table lazily; if the directory lacks it, an empty one with all columns.
+
+    Raises:
+        DamagedError: When a file is damaged.
+        OSError: When a file can't be read.
+    """
+    files = files_of(directory, table)
     if not files:
         return pl.LazyFrame(schema=types(table))
     return scan_parquet(files)

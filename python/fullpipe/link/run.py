@@ -9,7 +9,7 @@ import sys
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from fullpipe import _core
+from fullpipe import _core, terminal
 from fullpipe.errors import fail, stoppable
 from fullpipe.results import fresh_directory
 
@@ -43,7 +43,7 @@ def link(
         out: A new directory for the report, the scenario and captures.
 
     Returns:
-        The exit code of the program.
+        The exit code of the program; 130 if Ctrl-C ended it.
 
     Raises:
         FileExistsError: When `out` exists already.
@@ -86,6 +86,7 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
         signal.signal(signal.SIGINT, interrupted)
     report: dict[str, Any] | None = None
     refused = None
+    stopped = False
     run = begin()
     try:
         with stoppable(lambda: "while the command ran", "it was ended and left nothing behind"):
@@ -94,6 +95,7 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
                 # The terminal's Ctrl-C also reaches the command. The command handles the first
                 # Ctrl-C; the second one ends the command.
                 if interrupts > (1 if in_front else 0):
+                    stopped = True
                     run.stop()
                 said = json.loads(heard or "{}")
                 if "live" in said:
@@ -113,6 +115,8 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
             refused
             or "the processes that emulate the path were killed and left nothing behind\n  fix: run it again"
         )
+    if stopped and report["exit_code"] == 128 + signal.SIGTERM:  # as Ctrl-C ends every command
+        report["exit_code"] = 128 + signal.SIGINT
     return report
 
 
@@ -126,11 +130,10 @@ def _print_live(now: dict[str, Any], header: bool) -> bool:
 
 
 def _show(report: dict[str, Any], out: Path | None) -> None:
-    from rich.console import Console
 
     from fullpipe.link.show import show
 
-    console = Console(stderr=True, highlight=False)
+    console = terminal.console(stderr=True)
     console.print()
     show(report, console)
     if out:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Code, Number, Table, Text
@@ -27,30 +28,31 @@ def write_markdown(report: Report, directory: Path) -> None:
 
 
 def _lines(report: Report, pictures: list[tuple[str, str]]) -> Iterator[str]:
-    yield f"# {report.title}\n"
+    yield f"# {_plain(report.title)}\n"
     if report.about:
-        yield f"{report.about}\n"
-    yield from (f"- {name}: {text}" for name, text in report.facts)
+        yield f"{_plain(report.about)}\n"
+    yield from (f"- {_plain(name)}: {_plain(text)}" for name, text in report.facts)
     yield "\n## Summary\n"
-    yield from (f"- {finding.text}" for finding in report.findings)
-    yield f"\n{report.findings_note}"
+    yield from (f"- {_plain(finding.text)}" for finding in report.findings)
+    yield f"\n{_plain(report.findings_note)}"
     for section in report.sections:
-        yield f"\n## {section.title}\n"
+        yield f"\n## {_plain(section.title)}\n"
         if section.note:
-            yield f"{section.note}\n"
+            yield f"{_plain(section.note)}\n"
         for block in section.blocks:
             match block:
                 case Table():
                     yield from _table(block)
                 case Text():
-                    yield f"`{block.title}`\n\n```toml\n{block.text.rstrip()}\n```\n"
+                    fence = "`" * max(3, _longest_run(block.text) + 1)
+                    yield f"{_code(block.title)}\n\n{fence}toml\n{block.text.rstrip()}\n{fence}\n"
                 case _:
                     pass
         yield from (f"![{file}]({file})\n" for title, file in pictures if title == section.title)
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield f"| {' | '.join(table.columns)} |"
+    yield f"| {' | '.join(map(_cell, table.columns))} |"
     numbers = [
         any(isinstance(row[at], Number) for row in table.rows) for at in range(len(table.columns))
     ]
@@ -63,8 +65,27 @@ def _table(table: Table) -> Iterator[str]:
 def _cell(cell: Cell) -> str:
     match cell:
         case Code():
-            return f"`{cell.text}`"
+            text = _code(cell.text)
         case Number():
-            return cell.text
+            text = cell.text
         case _:
-            return cell.replace("|", "\\|")
+            text = _plain(cell)
+    return text.replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """Escapes what Markdown or HTML in it would mean."""
+    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(mark, entity)
+    return re.sub(r"([\\`*\[\]])", r"\\\1", text)
+
+
+def _code(text: str) -> str:
+    """Returns a code span, with more backticks than the text has in a row (CommonMark 0.31 §6.1)."""
+    marks = "`" * (_longest_run(text) + 1)
+    space = " " if "`" in text else ""
+    return f"{marks}{space}{text}{space}{marks}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(each) for each in re.findall("`+", text)), default=0)

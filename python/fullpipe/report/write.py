@@ -7,6 +7,8 @@ import shutil
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from fullpipe.results import parents
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -74,18 +76,18 @@ def make(report: Report, form: Form, target: Path) -> Path:
         OSError: When a file can't be written.
     """
     aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        _write(report, form, aside)
-        if target.is_dir():
-            shutil.rmtree(target)
-        aside.rename(target)
-    except BaseException:
-        if aside.is_dir():
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            aside.unlink(missing_ok=True)
-        raise
+    with parents(aside):
+        try:
+            _write(report, form, aside)
+            if target.is_dir():
+                shutil.rmtree(target)
+            aside.rename(target)
+        except BaseException:
+            if aside.is_dir():
+                shutil.rmtree(aside, ignore_errors=True)
+            else:
+                aside.unlink(missing_ok=True)
+            raise
     return target
 
 

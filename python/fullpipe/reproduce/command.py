@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.text import Text
 
+from fullpipe import terminal
 from fullpipe._core import __version__
 from fullpipe.batch import checkpoint
 from fullpipe.batch.spec import build
-from fullpipe.errors import printing, stoppable
+from fullpipe.errors import DamagedError, printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.report import write_report
 from fullpipe.reproduce import published as tables
@@ -78,12 +78,13 @@ def reproduce(
         from fullpipe.reproduce.fleet.command import reproduce as of_a_fleet
 
         _refuse_for_a_fleet(file, seeds, variants, runner)
-        target = out or _free(file.stem.split("-")[0])
-        return of_a_fleet(file, target, cases=cases, called=called, as_json=as_json)
+        about = _about(file, seeds, cases, variants, runner)
+        target = out or _free(file.stem.split("-")[0], about)
+        return of_a_fleet(file, target, about=about, cases=cases, called=called, as_json=as_json)
     simulated = is_simulator(runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     others = variants_of(published) if variants else []
-    about = _about(published, seeds, cases, variants, runner)
+    about = _about(file, seeds, cases, variants, runner)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
     so_far = checkpoint.Checkpoint(target, about, called or str(target))
     done, rows = _executed(published, others, runner, so_far, target, called)
@@ -131,23 +132,24 @@ def _executed(
             for name, variant in others
         ]
         save.save(published, done, aside)
-        drawings = save.drawings(published, done, aside, runner)
+        drawings = save.drawings(published, done, runner)
         drawing = bar.add_task("drawing", total=len(drawings))
-        for draw in drawings:
-            draw()
+        for name, draw in drawings.items():
+            save.draw(name, draw, so_far.folder("drawn"))
             bar.advance(drawing)
+        so_far.move("drawn", aside)
         if rows:
             save.save_variants(rows, aside)
     return done, rows
 
 
 def _about(
-    published: Published, seeds: int | None, cases: Sequence[str], variants: bool, runner: Runner
+    file: Path, seeds: int | None, cases: Sequence[str], variants: bool, runner: Runner
 ) -> dict[str, str]:
     """Returns the settings that determine the runs, by names for messages."""
-    content = hashlib.sha256(published.file.read_bytes()).hexdigest()[:16]
+    content = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     return {
-        "the file": f"{published.name}, {content}",
+        "the file": f"{file.stem}, {content}",
         "fullpipe": f"{__version__}, {build()}",
         "--on": runner.name,
         "--seeds": str(seeds or "the file's"),
@@ -167,7 +169,7 @@ def _refuse_for_a_fleet(file: Path, seeds: int | None, variants: bool, runner: R
 
 
 def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, start: float) -> None:
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(published.title, style="bold", markup=False)
     if done.outcomes:
         show.show(done.outcomes, console)
@@ -186,11 +188,14 @@ def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, st
     )
 
 
-def _free(name: str, about: Mapping[str, str] | None = None) -> Path:
+def _free(name: str, about: Mapping[str, str]) -> Path:
     """Returns the first of `results/NAME-001`, … that is free, or has unfinished runs with settings `about`."""
     number = 1
     while True:
         target = _RESULTS / f"{name}-{number:03}"
-        if not target.exists() and checkpoint.begun(target) in (None, about):
+        try:
+            if not target.exists() and checkpoint.begun(target) in (None, about):
+                return target
+        except DamagedError:  # its runs may be of this study
             return target
         number += 1

@@ -6,7 +6,6 @@ A new study needs only a new file. `published/microsoft-wan-2021.toml` explains 
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -19,7 +18,7 @@ from fullpipe.reproduce.pictures import read_pictures
 from fullpipe.reproduce.real import measured, simulated
 from fullpipe.reproduce.tables import read_tables
 from fullpipe.runners import SIMULATOR
-from fullpipe.verdicts.reader import PublishedError, Reader
+from fullpipe.verdicts.reader import PublishedError, Reader, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.reproduce.tables import Case
-    from fullpipe.verdicts.reader import Table
 
 DIRECTORY = Path("published")
 
@@ -154,8 +152,8 @@ def find(name: str, runner: str = SIMULATOR) -> Path:
 def is_of_a_fleet(file: Path) -> bool:
     """Returns whether a file is a study of a fleet (`fullpipe.reproduce.fleet`); False if unreadable."""
     try:
-        return "fleet" in tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return "fleet" in read_toml(file)
+    except (OSError, PublishedError):
         return False
 
 
@@ -168,16 +166,7 @@ def load(file: Path, *, real: bool = False) -> Published:
         OSError: When the file can't be read.
     """
     reader = Reader(file)
-    try:
-        raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise PublishedError(
-            f"{file}: {error}\n  fix: write valid TOML, see https://toml.io"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise PublishedError(
-            f"{file}: byte {error.start} is not UTF-8\n  fix: save the file as UTF-8"
-        ) from error
+    raw = read_toml(file)
     reader.only(raw, "", _KEYS)
     raw = measured(reader, raw) if real else simulated(raw)
     if not {"table", "claim"} & set(raw):
@@ -203,7 +192,7 @@ def load(file: Path, *, real: bool = False) -> Published:
 def _name_of(file: Path) -> str:
     """Returns the `name` in a file; if it can't be read the file's name, so that loading reports the error."""
     try:
-        name = tomllib.loads(file.read_text(encoding="utf-8")).get("name")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        name = read_toml(file).get("name")
+    except (OSError, PublishedError):
         name = None
     return name if isinstance(name, str) else file.stem

@@ -49,41 +49,56 @@ def save(published: Published, study: StudyOutcome, directory: Path) -> None:
 
 
 def drawings(
-    published: Published, study: StudyOutcome, directory: Path, runner: Runner
-) -> list[Callable[[], object]]:
-    """Returns calls that each draw a figure into a file; on other runners, only figures without long runs."""
+    published: Published, study: StudyOutcome, runner: Runner
+) -> dict[str, Callable[[Path], object]]:
+    """Returns calls that each draw a figure into a new file, by its name in the directory.
+
+    On other runners than the simulator, there are only figures without long runs.
+    """
     if not is_simulator(runner):
-        drawn = [
-            each
-            for each in published.pictures
-            if each.draw in BRIEF and study.samples.keys() >= set(each.points)
-        ]
-        return _pictures(drawn, study, directory, runner)
-    calls: list[Callable[[], object]] = []
+        return _pictures(
+            [
+                each
+                for each in published.pictures
+                if each.draw in BRIEF and study.samples.keys() >= set(each.points)
+            ],
+            study,
+            runner,
+        )
+    calls: dict[str, Callable[[Path], object]] = {}
     if study.outcomes:
-        (directory / "cases").mkdir()
-        calls.append(partial(_overview, published, study, directory / "overview.png"))
+        calls["overview.png"] = partial(_overview, published, study)
     # Rows with the same scenario share the figure of the first one.
     cases = {
         case.point.setup.text: case
         for case in reversed([o.case for o in study.outcomes if not o.skipped])
     }
-    calls += [
-        partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png")
-        for case in reversed(cases.values())
-    ]
-    return calls + _pictures(published.pictures, study, directory, runner)
+    for case in reversed(cases.values()):
+        calls[f"cases/{case.name}.png"] = partial(_case, case.point.setup)
+    return calls | _pictures(published.pictures, study, runner)
+
+
+def draw(name: str, call: Callable[[Path], object], directory: Path) -> None:
+    """Draws a figure into a directory, unless it is there already; it appears complete.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    final = directory / name
+    if not final.exists():
+        final.parent.mkdir(exist_ok=True)
+        aside = final.with_name(f".{final.name}")
+        call(aside)
+        aside.rename(final)
 
 
 def _pictures(
-    pictures: Sequence[Picture], study: StudyOutcome, directory: Path, runner: Runner
-) -> list[Callable[[], object]]:
-    if pictures:
-        (directory / "pictures").mkdir()
-    return [
-        partial(_picture, picture, study, directory / "pictures" / f"{picture.file}.png", runner)
+    pictures: Sequence[Picture], study: StudyOutcome, runner: Runner
+) -> dict[str, Callable[[Path], object]]:
+    return {
+        f"pictures/{picture.file}.png": partial(_picture, picture, study, runner)
         for picture in pictures
-    ]
+    }
 
 
 def _overview(published: Published, study: StudyOutcome, file: Path) -> None:
@@ -96,7 +111,7 @@ def _case(setup: Setup, file: Path) -> None:
     setup.run(trace="ack").plot(file)
 
 
-def _picture(picture: Picture, study: StudyOutcome, file: Path, runner: Runner) -> None:
+def _picture(picture: Picture, study: StudyOutcome, runner: Runner, file: Path) -> None:
     from fullpipe.reproduce.pictures.draw import draw
 
     draw(picture, study.samples, runner).savefig(file)

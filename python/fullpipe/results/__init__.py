@@ -9,11 +9,10 @@ from fullpipe.results.files import (
     fresh_directory,
     fresh_file,
     parents,
-    plain_path,
-    read_parquet,
-    scan_parquet,
     write_parquet,
+    write_shard,
 )
+from fullpipe.results.kept import plain_path, read_parquet, scan_parquet
 from fullpipe.results.save import save_run, save_runs, suited_interval
 
 __all__ = [
@@ -27,4 +26,5 @@ __all__ = [
     "scan_parquet",
     "suited_interval",
     "write_parquet",
+    "write_shard",
 ]

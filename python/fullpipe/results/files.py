@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-from collections.abc import Sequence
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe.results import sums
+from fullpipe.results.kept import plain_path
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     import polars as pl
 
@@ -19,8 +23,12 @@ RUNNERS = "runners.json"
 
 
 @contextmanager
-def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> Iterator[Path]:
+def fresh_directory(
+    path: str | os.PathLike[str], called: str | None = None, changing: Collection[str] = ()
+) -> Iterator[Path]:
     """Yields a temporary directory that is renamed to `path` when the block succeeds, and deleted when it fails.
+
+    In the end it has the checksums of its files, see :mod:`fullpipe.results.sums`.
 
     Entering the block checks that `path` is free and can be written, before any work is done.
     Missing parents are made. On failure, missing parents are deleted again if they are empty.
@@ -28,6 +36,7 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
     Args:
         path: The final name of the directory.
         called: The directory's name in errors; None for `path` itself.
+        changing: Names of files that will change, and have their own checksums.
 
     Raises:
         FileExistsError: When `path` is anything but an empty directory.
@@ -46,14 +55,28 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
             try:
                 aside.mkdir()
                 yield aside
-                # The rename fails if another process has created the directory meanwhile.
-                aside.rename(final)
+                sums.write_sums(aside, changing)
+                _appear(aside, final, called)
             except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)
                 raise
+    except FileExistsError:
+        raise
     except OSError as error:
         raise OSError(
             f"{called} can't be written: {error.strerror or error}; name a writable directory"
+        ) from error
+
+
+def _appear(aside: Path, final: Path, called: str) -> None:
+    try:
+        aside.rename(final)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        raise FileExistsError(
+            f"{called} has been made by another process meanwhile; wait until that has finished, or "
+            "name a new directory"
         ) from error
 
 
@@ -94,16 +117,17 @@ def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Itera
         )
     aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        aside.touch()
-        yield aside
-        aside.rename(target)
-    except BaseException as error:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OSError(f"{called} can't be written: {error.strerror or error}") from error
-        raise
+        with parents(aside):
+            try:
+                aside.touch()
+                yield aside
+                aside.rename(target)
+            except BaseException:
+                with suppress(OSError):
+                    aside.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise OSError(f"{called} can't be written: {error.strerror or error}") from error
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
@@ -120,32 +144,21 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
         raise OSError(str(error).rpartition("IO error: ")[2]) from error
 
 
-def read_parquet(path: str | os.PathLike[str]) -> pl.DataFrame:
-    """Reads one Parquet file, with any characters in its path.
+def write_shard(frame: pl.DataFrame, folder: Path, stem: str) -> Path:
+    """Writes a frame as the Parquet file `STEM-CHECKSUM.parquet`, which appears complete or not at all.
+
+    Returns:
+        The file.
 
     Raises:
-        FileNotFoundError: When it does not exist.
-        polars.exceptions.PolarsError: When it is not a Parquet file.
+        OSError: When it can't be written.
     """
-    import polars as pl
-
-    return pl.read_parquet(plain_path(path), glob=False, hive_partitioning=False)
-
-
-def scan_parquet(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> pl.LazyFrame:
-    """Returns the rows of one Parquet file, or of several with the same columns, without reading them yet.
-
-    Raises:
-        FileNotFoundError: When a file does not exist; raised when the rows are collected.
-    """
-    import polars as pl
-
-    several = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
-    return pl.scan_parquet(
-        [plain_path(path) for path in several], glob=False, hive_partitioning=False
-    )
-
-
-def plain_path(path: str | os.PathLike[str]) -> str:
-    """Returns the absolute path, since polars would take a relative one that begins with `~` or `s3:` for another."""
-    return os.path.abspath(path)  # noqa: PTH100  (resolve() would follow links)
+    content = BytesIO()
+    frame.write_parquet(content)
+    aside = folder / f".{stem}.{os.urandom(4).hex()}"
+    try:
+        aside.write_bytes(content.getbuffer())
+        return aside.replace(folder / f"{stem}-{sums.in_name(content.getbuffer())}.parquet")
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from fullpipe import _core
 from fullpipe.results.files import RUNNERS
+from fullpipe.results.kept import computing
 from fullpipe.results.model import NoResultsError
 from fullpipe.results.single import load_run, load_runs
 from fullpipe.results.study import load_study
+from fullpipe.results.sums import is_there
 from fullpipe.results.sweep import load_comparison, load_sweep
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ def load(directory: Path) -> Results:
 
     Raises:
         NoResultsError: When it has none, or they are incomplete.
+        DamagedError: When a file is damaged, or of another version.
         OSError: When it can't be read.
     """
     if not directory.is_dir():
@@ -38,23 +38,9 @@ def load(directory: Path) -> Results:
         (RUNNERS, load_runs),
         ("metrics.json", load_run),
     ):
-        if (directory / file).is_file():
-            try:
+        if is_there(directory / file):
+            with computing(directory):
                 return reader(directory)
-            except NoResultsError:
-                raise
-            except (
-                IndexError,
-                KeyError,
-                TypeError,
-                ValueError,
-                pl.exceptions.PolarsError,
-            ) as error:
-                problem = (
-                    f"{directory}: {file} or a file that belongs to it does not have the format of "
-                    f"fullpipe {_core.__version__}"
-                )
-                raise NoResultsError(f"{problem} ({error!r})\n  fix: run it again") from error
     raise NoResultsError(
         f"{directory}: no results: there is no sweep.json, compare.json, table.json, runners.json or metrics.json,"
         " and no ingest.json of a fleet\n"

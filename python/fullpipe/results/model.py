@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.errors import UserError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -17,7 +19,7 @@ RUNNER = "runner"
 """The setting of a point with its runner; the other settings are keys of scenarios."""
 
 
-class NoResultsError(ValueError):
+class NoResultsError(UserError):
     """No report can be made of a directory; the text has the reason and the fix."""
 
 

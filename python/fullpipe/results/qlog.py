@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from fullpipe._core import __version__
-from fullpipe.results.files import RUNNERS, fresh_file, read_parquet
+from fullpipe.errors import UserError
+from fullpipe.metrics import Metrics
+from fullpipe.results.files import RUNNERS, fresh_file
+from fullpipe.results.kept import read_json, read_parquet, read_text
+from fullpipe.results.sums import is_there
 from fullpipe.results.words import first_comment
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from fullpipe.metrics import FlowMetrics, Metrics
+    from fullpipe.metrics import FlowMetrics
     from fullpipe.run_data import RunData
 
 Form = Literal["json", "json-seq"]
@@ -37,7 +41,7 @@ _MODELLED = ("sim", "quic", "quic-virtual")
 """Runners with fullpipe's own controllers, which have the scenario's parameters."""
 
 
-class QlogError(ValueError):
+class QlogError(UserError):
     """A trace can't be written as qlog; the text has the reason and the fix."""
 
 
@@ -89,8 +93,8 @@ def of_saved(directory: Path) -> QlogRun:
         directory / name
         for name in ("metrics.json", "trace.parquet", "transitions.parquet", "resolved.toml")
     ]
-    missing = [file.name for file in files if not file.is_file()]
-    if (directory / RUNNERS).is_file():
+    missing = [file.name for file in files if not is_there(file)]
+    if is_there(directory / RUNNERS):
         raise QlogError(
             f"{directory}: runs of several runners\n  fix: name the directory of one, like {directory}/sim"
         )
@@ -101,10 +105,10 @@ def of_saved(directory: Path) -> QlogRun:
             "`fullpipe run DIR --point N --qlog FILE`"
         )
     metrics, flows, transitions, resolved = files
-    text = resolved.read_text(encoding="utf-8")
+    text = read_text(resolved)
     title = next(iter(first_comment(text)), str(directory))
     return QlogRun(
-        json.loads(metrics.read_bytes()),
+        read_json(metrics, Metrics),
         read_parquet(flows),
         read_parquet(transitions),
         title,

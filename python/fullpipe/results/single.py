@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe.metrics import Metrics
+from fullpipe.results.about import RunnersAbout
 from fullpipe.results.files import RUNNERS
+from fullpipe.results.kept import read_json, read_text
 from fullpipe.results.model import RUNNER, Point, Results, Series
 from fullpipe.results.rows import rows_of
-from fullpipe.results.words import read_json, replay, titled
+from fullpipe.results.sums import is_there
+from fullpipe.results.words import replay, titled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fullpipe.metrics import Metrics
-
 
 def load_run(directory: Path) -> Results:
     """Loads what `run` saves: one point."""
-    metrics: Metrics = read_json(directory / "metrics.json")
-    text = (directory / "scenario.toml").read_text(encoding="utf-8")
+    metrics = read_json(directory / "metrics.json", Metrics)
+    text = read_text(directory / "scenario.toml")
     resolved = directory / "resolved.toml"
     title, about = titled(text, str(directory))
     rows = rows_of(metrics)
@@ -39,19 +41,19 @@ def load_run(directory: Path) -> Results:
         ],
         rows,
         points={0: point},
-        series=[Series(point, seed, flows, links if links.is_file() else None)]
-        if flows.is_file()
+        series=[Series(point, seed, flows, links if is_there(links) else None)]
+        if is_there(flows)
         else [],
         scenarios={
             "scenario.toml": text,
-            **({"resolved.toml": resolved.read_text("utf-8")} if resolved.is_file() else {}),
+            **({"resolved.toml": read_text(resolved)} if is_there(resolved) else {}),
         },
     )
 
 
 def load_runs(directory: Path) -> Results:
     """Loads what `run` saves of several runners: one scenario, and a point for each runner."""
-    runners: list[str] = read_json(directory / RUNNERS)["runners"]
+    runners = read_json(directory / RUNNERS, RunnersAbout)["runners"]
     parts = [load_run(directory / runner) for runner in runners]
     points = {
         number: replace(part.points[0], number=number, settings={RUNNER: runner}, runner=runner)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.results.files import read_parquet
+from fullpipe.results.about import CellRecord, ConditionRecord
+from fullpipe.results.kept import read_json, read_parquet, read_text
 from fullpipe.results.model import NoResultsError, Point, Results
 from fullpipe.results.single import load_run
-from fullpipe.results.words import read_json, replay
+from fullpipe.results.sums import is_there
+from fullpipe.results.words import replay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +30,7 @@ _STUDY = {
 
 def load_study(directory: Path) -> Results:
     """Loads what `reproduce` saves, one point per case, or `conformance`: the same table, without `runs.parquet`."""
-    if not (directory / "runs.parquet").is_file():
+    if not is_there(directory / "runs.parquet"):
         return _conformance(directory)
     runs = read_parquet(directory / "runs.parquet")
     cases = runs["case"].unique(maintain_order=True).to_list()
@@ -54,18 +56,19 @@ def load_study(directory: Path) -> Results:
         rows,
         [],
         points,
-        published=read_json(directory / "table.json"),
+        published=[dict(each) for each in read_json(directory / "table.json", list[CellRecord])],
     )
 
 
 def _conformance(directory: Path) -> Results:
     """Loads what `conformance` saves: a run for each scene, and a record for each condition."""
-    records = read_json(directory / "table.json")
-    if not all("condition" in each for each in records):
+    file = directory / "table.json"
+    if not all("condition" in each for each in read_json(file, list[dict[str, Any]])):
         raise NoResultsError(
             f"{directory}: a study of fleets has no report\n"
             f"  fix: read {directory / 'table.md'}, or name a fleet in {directory / 'fleets'}"
         )
+    records = read_json(file, list[ConditionRecord])
     scenes = [
         scene
         for scene in dict.fromkeys(each["case"] for each in records)
@@ -113,7 +116,7 @@ def _exact(side: float) -> float:
 
 def _heading(page: Path) -> tuple[str, str]:
     """Returns the title of a study's page, and its source."""
-    lines = page.read_text(encoding="utf-8").splitlines()
+    lines = read_text(page).splitlines() or [""]
     source = next(
         (
             line.removeprefix("Source: ").removesuffix(".")

@@ -2,27 +2,65 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from fullpipe.results.files import read_parquet
+from fullpipe.results import about as abouts
+from fullpipe.results.kept import read_json, read_parquet, shards
 from fullpipe.results.model import RUNNER, Axis, NoResultsError, Point, Results, Series
-from fullpipe.results.words import read_json, short, spans, titled
+from fullpipe.results.sums import is_shard, stem
+from fullpipe.results.words import short, spans, titled
+from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 
+_SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})(?:-([a-z0-9-]+))?")
+
+
+class ShardFile(NamedTuple):
+    """A file with the rows of runs.
+
+    Attributes:
+        first: The number of the first run.
+        end: The number after that of the last run.
+        runner: Their runner.
+        file: The file.
+    """
+
+    first: int
+    end: int
+    runner: str
+    file: Path
+
+
+def shard_files(directory: Path, identity: str) -> list[ShardFile]:
+    """Returns the shards of a sweep, without files of other sweeps, in the order of their names."""
+    return [
+        ShardFile(int(found[1]), int(found[2]), found[4] or SIMULATOR, file)
+        for file in shards(directory / "runs")
+        if is_shard(file) and (found := _SHARD.fullmatch(stem(file))) and found[3] == identity
+    ]
+
+
+def shard_stem(first: int, end: int, identity: str, runner: str) -> str:
+    """Returns the name of a shard's file without its checksum."""
+    whose = "" if runner == SIMULATOR else f"-{runner}"
+    return f"{first:07}-{end:07}-{identity}{whose}"
+
+
 def load_sweep(directory: Path) -> Results:
     """Loads what `sweep` saves: a point for each combination of values and each runner."""
-    about = read_json(directory / "sweep.json")
-    runners: list[str] = about.get("runners", ["sim"])
-    rows = _rows(directory, about, runners)
-    axes = [Axis(axis["key"], tuple(map(str, axis["values"]))) for axis in about["axes"]]
+    about = abouts.sweep(directory)
+    runners = about["runners"]
+    rows = _rows(directory, about)
+    axes = [Axis(axis["key"], tuple(axis["values"])) for axis in about["axes"]]
     points = _points(rows, axes, directory, about["points"], runners)
     title, rest = titled(about["scenario"], about["file"])
     return Results(
@@ -38,16 +76,14 @@ def load_sweep(directory: Path) -> Results:
     )
 
 
-def _rows(directory: Path, about: dict[str, Any], runners: list[str]) -> pl.DataFrame:
+def _rows(directory: Path, about: abouts.SweepAbout) -> pl.DataFrame:
     """Returns the rows of all shards; a point has a different number for each runner."""
-    files = sorted(
-        file for file in (directory / "runs").glob("*.parquet") if not file.name.startswith(".")
-    )
+    runners, files = about["runners"], shard_files(directory, about["identity"])
     if not files:
         raise NoResultsError(
             f"{directory}: no run has finished: runs/ is empty\n  fix: resume the sweep"
         )
-    rows = pl.concat([read_parquet(file) for file in files], how="diagonal_relaxed")
+    rows = pl.concat([read_parquet(each.file) for each in files], how="diagonal_relaxed")
     if len(runners) > 1:
         place = pl.col("runner").replace_strict(runners, range(len(runners)), return_dtype=pl.Int64)
         rows = rows.with_columns(point=pl.col("point") + place * about["points"])
@@ -58,23 +94,32 @@ def _series(
     directory: Path, points: dict[int, Point], runners: list[str], count: int
 ) -> list[Series]:
     """Returns the traces, in the order of points and seeds."""
-    found = [
-        Series(points[number], int(seed), file, links if links.is_file() else None)
-        for first, runner in enumerate(runners)
-        for file in sorted(
-            (directory / "series" / ("" if runner == "sim" else runner)).glob("*.parquet")
-        )
-        if not file.stem.endswith(".links")
-        for point, _, seed in [file.stem.partition("-")]
-        for links in [file.with_name(f"{file.stem}.links.parquet")]
-        if point.isdigit() and seed.isdigit()
-        for number in [int(point) + first * count]
-        if number in points
-    ]
+    found = []
+    for first, runner in enumerate(runners):
+        files = series_files(directory, runner)
+        for name, flows in files.items():
+            point, _, seed = name.partition("-")
+            if point.isdigit() and seed.isdigit() and int(point) + first * count in points:
+                whose = points[int(point) + first * count]
+                links = files.get(f"{name}.links")
+                found.append(Series(whose, int(seed), flows, links))
     return sorted(found, key=lambda each: (each.point.number, each.seed))
 
 
-def _facts(about: dict[str, Any], rows: pl.DataFrame, runners: list[str]) -> list[tuple[str, str]]:
+def series_files(directory: Path, runner: str) -> dict[str, Path]:
+    """Returns the recorded traces of a runner, by `POINT-SEED`, or `POINT-SEED.links` for those of links."""
+    folder = series_folder(directory, runner)
+    return {stem(file): file for file in shards(folder) if is_shard(file)}
+
+
+def series_folder(directory: Path, runner: str) -> Path:
+    """Returns the folder of a runner's recorded traces."""
+    return directory / "series" / ("" if runner == SIMULATOR else runner)
+
+
+def _facts(
+    about: abouts.SweepAbout, rows: pl.DataFrame, runners: list[str]
+) -> list[tuple[str, str]]:
     facts = [
         ("Command", about["command"]),
         ("Version", f"fullpipe {about['version']}, build {about['build']}"),
@@ -99,12 +144,14 @@ def _facts(about: dict[str, Any], rows: pl.DataFrame, runners: list[str]) -> lis
 
 def load_comparison(directory: Path) -> Results:
     """Loads what `compare` saves: two data sets, whose points differ in the setting `case`."""
-    about = read_json(directory / "compare.json")
-    if "arms" in about:
+    file = directory / "compare.json"
+    if "arms" in read_json(file, dict[str, Any]):
+        of_fleet = read_json(file, abouts.FleetComparisonAbout)
         raise NoResultsError(
             f"{directory}: a comparison of a fleet's arms, which has its report already\n"
-            f"  fix: make a new report of the fleet: fullpipe report {quote(about['directory'])}"
+            f"  fix: make a new report of the fleet: fullpipe report {quote(of_fleet['directory'])}"
         )
+    about = read_json(file, abouts.ComparisonAbout)
     parts = [(part, load_sweep(directory / part)) for part in ("alone", "together")]
     rows, series = [], []
     points: dict[int, Point] = {}

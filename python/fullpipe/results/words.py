@@ -1,11 +1,10 @@
-"""Titles, commands and names for results in words, and the reading of JSON files."""
+"""Titles, commands and names for results in words."""
 
 from __future__ import annotations
 
-import json
 from itertools import takewhile
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,8 +43,3 @@ def spans(numbers: Iterable[int]) -> str:
         else:
             parts.append([number])
     return ", ".join("–".join(map(str, part)) for part in parts)
-
-
-def read_json(file: Path) -> Any:  # noqa: ANN401  (any JSON)
-    """Reads a JSON file."""
-    return json.loads(file.read_text(encoding="utf-8"))

@@ -22,6 +22,9 @@ TOOLS = ("setpriv", "unshare", "ip", "tc")
 SEARCHED = "/usr/sbin:/usr/bin:/sbin:/bin"
 """Directories of the programs in `TOOLS`, which a boot needs; the path inside user-mode Linux is the same."""
 
+PROBE = "probe"
+"""File of a run with the kernel's text of each tcp_probe."""
+
 _LOOK_S = 0.1
 _MEMORY = "2048M"
 _SHOWN = 2_000
@@ -33,10 +36,14 @@ class OracleError(RuntimeError):
 
 @dataclass(frozen=True)
 class Job:
-    """A run: its nodes and their queues, and the plan for the agents, both as JSON."""
+    """A run: its nodes and their queues, and the plan for the agents, both as JSON.
+
+    `probe` is whether to record the tracepoint tcp_probe at the sender, in the file `PROBE`.
+    """
 
     topology: str
     plan: str
+    probe: bool = False
 
 
 def cache() -> Path:
@@ -45,12 +52,22 @@ def cache() -> Path:
 
 
 def kernel() -> dict[str, str] | None:
-    """Returns the kernel's package, version, configuration and release; None if it was not built."""
+    """Returns the kernel's package, version, configuration and release; None if it was not built completely."""
     file = cache() / "kernel.json"
     if not (cache() / "linux").is_file() or not file.is_file():
         return None
-    known: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        known: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
     return known
+
+
+def has_tracepoints() -> bool:
+    """Whether the kernel was built with tracepoints, which an earlier configuration did not have."""
+    file = cache() / "config"
+    wanted = "CONFIG_ENABLE_DEFAULT_TRACERS=y"
+    return file.is_file() and wanted in file.read_text(encoding="utf-8").splitlines()
 
 
 @contextmanager
@@ -70,7 +87,8 @@ def booted(jobs: Sequence[Job], tick: Callable[[float], object]) -> Iterator[lis
         for directory, job in zip(directories, jobs, strict=True):
             directory.mkdir()
             (directory / "plan.json").write_text(job.plan, encoding="utf-8")
-            runs.append({"directory": directory.name, "topology": json.loads(job.topology)})
+            topology = json.loads(job.topology)
+            runs.append({"directory": directory.name, "topology": topology, "probe": job.probe})
         batch = {"core": str(Path(_core.__file__).resolve()), "runs": runs}
         (work / "batch.json").write_text(json.dumps(batch), encoding="utf-8")
         behind = 0.0

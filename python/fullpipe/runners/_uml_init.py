@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -41,6 +42,9 @@ _SYSCTLS = {
 _TCP_MEMORY = "400000 400000 400000"
 # Time for an agent to get ready: simulated time, which costs nothing.
 _READY_S = 0.1
+_TRACING = Path("/sys/kernel/tracing")
+# Room for half a million rows.
+_PROBE_KB = "131072"
 # Time between two updates of a run's progress, simulated too.
 _STEP_S = 0.25
 
@@ -71,7 +75,7 @@ def main(work: Path) -> None:
 def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
     nodes: list[str] = run["topology"]["nodes"]
     plan = directory / "plan.json"
-    _join(nodes, json.loads(plan.read_text())["receiver"])
+    _join(run["topology"])
     try:
         for node in nodes:
             _batch(
@@ -82,20 +86,22 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
             return _Agent(core, node, [*words, str(directory / out)])
 
         receiver = start("receiver", "receive", str(plan), out="receive")
-        # The tap behind the router's queue sees a packet when the queue has released it. Without
-        # random loss before the queue, packets arrive there as they left the sender.
+        # The tap behind the router's queue sees a packet when the queue has released it.
         taps = [
             start("sender", "tap", "east", out="tap-sender"),
+            start("router", "tap", "west", out="tap-in"),
             start("router", "tap", "east", out="tap-out"),
         ]
-        if "loss" in nodes:
-            taps.append(start("router", "tap", "west", out="tap-in"))
         if "ack-loss" in nodes:
             taps.append(start("ack-loss", "tap", "east", out="tap-acks"))
         time.sleep(_READY_S)
+        if run["probe"]:
+            _probe(run["topology"]["first_port"])
         sender = start("sender", "send", str(plan), out="send")
         sender.wait(lambda elapsed: (directory / "elapsed").write_text(str(elapsed)))
         receiver.wait()
+        if run["probe"]:
+            _save_probe(directory / "probe")
         for tap in taps:
             os.kill(tap.process, signal.SIGTERM)
             tap.wait()
@@ -105,6 +111,26 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
     finally:
         for node in nodes:
             subprocess.run(["ip", "netns", "delete", node], check=False)
+
+
+def _probe(port: int) -> None:
+    """Lets the kernel record tcp_probe for each segment that the first flow's sender receives."""
+    if not (_TRACING / "events").exists():
+        _mount("tracefs", str(_TRACING))
+    for name, value in (
+        ("buffer_size_kb", _PROBE_KB),
+        ("trace_clock", "mono"),
+        ("trace", ""),
+        ("events/tcp/tcp_probe/filter", f"dport == {port}"),
+        ("events/tcp/tcp_probe/enable", "1"),
+    ):
+        (_TRACING / name).write_text(value)
+
+
+def _save_probe(file: Path) -> None:
+    (_TRACING / "events/tcp/tcp_probe/enable").write_text("0")
+    with (_TRACING / "trace").open("rb") as trace, file.open("wb") as out:
+        shutil.copyfileobj(trace, out)
 
 
 class _Agent:
@@ -141,12 +167,15 @@ class _Agent:
             )
 
 
-def _join(nodes: list[str], receiver: str) -> None:
+def _join(topology: dict[str, Any]) -> None:
     """Makes namespaces in a row, each joined to the next: `east` leads to the receiver, `west` to the sender."""
+    nodes: list[str] = topology["nodes"]
+    receiver, mtu = topology["receiver"], topology["mtu"]
     first, own = [], {node: ["link set lo up"] for node in nodes}
     for number, (west, east) in enumerate(pairwise(nodes)):
         first.append(
-            f"link add e{number} address {_mac(number, 1)} type veth peer w{number} address {_mac(number, 2)}"
+            f"link add e{number} mtu {mtu} address {_mac(number, 1)} "
+            f"type veth peer w{number} mtu {mtu} address {_mac(number, 2)}"
         )
         for node, device, host in ((west, "east", 1), (east, "west", 2)):
             own[node] += [
@@ -160,7 +189,8 @@ def _join(nodes: list[str], receiver: str) -> None:
             )
     own[nodes[-1]].append(f"address add {receiver}/32 dev lo")
     for number, node in enumerate(nodes[:-1]):
-        own[node].append(f"route add {receiver} via 10.0.{number}.2")
+        window = f" initcwnd {topology['initial_window']}" if node == "sender" else ""
+        own[node].append(f"route add {receiver} via 10.0.{number}.2{window}")
     for number, node in enumerate(nodes[2:], 1):
         own[node].append(f"route add 10.0.0.0/24 via 10.0.{number}.1")
     _batch("ip", [*(f"netns add {node}" for node in nodes), *first])

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fullpipe import terminal
 from fullpipe.batch import kept_in
 from fullpipe.batch.pool import NoRayError
 from fullpipe.batch.spec import command_line
@@ -43,8 +44,6 @@ def sweep(
         RuleError: When the runs do not have the rule's metric.
         OSError: When the directory can't be written.
     """
-    from rich.console import Console
-
     from fullpipe.sweeps.show import facts, records, show, warnings
     from fullpipe.sweeps.until import verdict
 
@@ -75,7 +74,7 @@ def sweep(
         if not holds:
             print(*said, sep="\n", file=sys.stderr)
         return holds
-    console = Console(highlight=False)
+    console = terminal.console()
     show(done, console)
     plan = replace(spec, repeat=len(done.seeds)).plan if until else spec.plan
     for line in [*said, *facts(done, plan, runs, packets, wall_s)]:

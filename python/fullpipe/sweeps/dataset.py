@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fullpipe.results import about as abouts
 from fullpipe.results import read_parquet, scan_parquet
+from fullpipe.results.sweep import series_files, series_folder, shard_files
 from fullpipe.run import parse
 from fullpipe.runners import SIMULATOR, option
 
@@ -32,16 +33,17 @@ class Sweep:
     """
 
     directory: Path
-    about: dict[str, Any]
+    about: abouts.SweepAbout
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         """Opens the directory of a sweep.
 
         Raises:
             OSError: When it is not the directory of a sweep, or can't be read.
+            DamagedError: When its `sweep.json` is damaged, or of another version of fullpipe.
         """
         self.directory = Path(directory)
-        self.about = json.loads((self.directory / "sweep.json").read_text(encoding="utf-8"))
+        self.about = abouts.sweep(self.directory)
         self._points: pl.DataFrame | None = None
 
     def __repr__(self) -> str:
@@ -60,13 +62,13 @@ class Sweep:
     @property
     def runners(self) -> list[str]:
         """The names of its runners; the column `runner` of the rows."""
-        return list(self.about.get("runners", [SIMULATOR]))
+        return list(self.about["runners"])
 
     @property
     def points(self) -> pl.DataFrame:
         """One row per point: `point`, each varied key as written and as `<key>.value`, and its `scenario`."""
         if self._points is None:
-            self._points = read_parquet(self.directory / "points.parquet")
+            self._points = read_parquet(self.directory / "points.parquet", ["point", "scenario"])
         return self._points
 
     def scan(self) -> pl.LazyFrame:
@@ -74,13 +76,14 @@ class Sweep:
 
         Raises:
             FileNotFoundError: When no run has finished.
+            DamagedError: When a shard is damaged; the same sweep makes it again.
         """
         import polars as pl
 
-        shards = sorted((self.directory / "runs").glob("*.parquet"))
+        shards = shard_files(self.directory, self.about["identity"])
         if not shards:
             raise FileNotFoundError(f"{self.directory}: no run has finished")
-        return pl.concat([scan_parquet(shard) for shard in shards], how="diagonal_relaxed")
+        return pl.concat([scan_parquet(shard.file) for shard in shards], how="diagonal_relaxed")
 
     def frame(self) -> pl.DataFrame:
         """Returns the rows, one per flow and run, sorted by point, seed, runner and flow.
@@ -151,14 +154,10 @@ class Sweep:
         Raises:
             FileNotFoundError: When no trace was recorded.
         """
-        return read_parquet(
-            series_file(self.directory, point, self.seeds[0], table, on or self.runners[0])
-        )
-
-
-def series_file(directory: Path, point: int, seed: int, table: str, runner: str) -> Path:
-    """Returns the file with a table of a recorded run."""
-    folder = directory / "series" / ("" if runner == SIMULATOR else runner)
-    return folder / (
-        f"{point}-{seed}.parquet" if table == "flows" else f"{point}-{seed}.{table}.parquet"
-    )
+        name = f"{point}-{self.seeds[0]}" + ("" if table == "flows" else f".{table}")
+        runner = on or self.runners[0]
+        try:
+            return read_parquet(series_files(self.directory, runner)[name])
+        except KeyError:
+            folder = series_folder(self.directory, runner)
+            raise FileNotFoundError(f"{folder} has no trace {name}") from None

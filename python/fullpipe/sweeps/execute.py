@@ -96,6 +96,8 @@ class Execution:
         store = SweepStore(self.directory, spec, self.command, called, names)
         runs = packets = 0
         with store.alone():
+            for text in store.repaired:
+                self.counter.note(text)
             if simulator:
                 runs, packets = self._simulate(store)
                 if recorded != "off":

@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fullpipe.batch.executor import on_threads
-from fullpipe.batch.store import write_whole
-from fullpipe.results import suited_interval
+from fullpipe.results import suited_interval, write_shard
+from fullpipe.results.sweep import series_files, series_folder
 from fullpipe.run import load, run
 from fullpipe.runners import SIMULATOR
-from fullpipe.sweeps.dataset import series_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 
 FEW = 12
 """Largest number of points whose first seed is traced by default."""
-_TABLES = ("links", "flows")
+_TABLES = {"links": ".links", "flows": ""}
+"""The recorded tables, with the part of their files' names."""
 
 
 def record(
@@ -42,10 +42,11 @@ def record(
         wanted = suited_interval(scenario) if level == "auto" else level
         save(run(scenario, trace=wanted, progress=progress), directory, point)
 
+    there = series_files(directory, SIMULATOR)
     missing = [
         point
         for point in range(spec.plan.points)
-        if not series_file(directory, point, seed, "flows", SIMULATOR).exists()
+        if not {f"{point}-{seed}{each}" for each in _TABLES.values()} <= there.keys()
     ]
     with closing(on_threads([partial(one, point) for point in missing], threads)) as done:
         for _ in done:
@@ -58,7 +59,7 @@ def save(run: Run, directory: Path, point: int) -> None:
     Raises:
         OSError: When it can't be written.
     """
-    for table in _TABLES:  # the flows last: they mark the point as finished
-        final = series_file(directory, point, run.seed, table, run.runner)
-        final.parent.mkdir(exist_ok=True, parents=True)
-        write_whole(run.trace(table), final)
+    folder = series_folder(directory, run.runner)
+    folder.mkdir(exist_ok=True, parents=True)
+    for table, named in _TABLES.items():
+        write_shard(run.trace(table), folder, f"{point}-{run.seed}{named}")

@@ -1,12 +1,12 @@
 """The directory of a sweep, which grows shard by shard.
 
-A shard's file is named after the numbers of its runs, the sweep's identity and, except for the
-simulator, the runner.
+A shard's file is named after the numbers of its runs, the sweep's identity, except for the
+simulator the runner, and its checksum.
 """
 
 from __future__ import annotations
 
-import re
+import math
 import tomllib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.batch.spec import FORMAT
-from fullpipe.batch.store import Store, gaps, header, write_whole
+from fullpipe.batch.store import Store, gaps, header
 from fullpipe.frame import table
-from fullpipe.results import write_parquet
+from fullpipe.results import about as abouts
+from fullpipe.results import sums, write_parquet, write_shard
+from fullpipe.results.sweep import ShardFile, series_files, shard_files, shard_stem
 from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from fullpipe.batch.pool import Shard
     from fullpipe.batch.spec import SweepSpec
 
-_SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})(?:-([a-z0-9-]+))?\.parquet")
-
 
 class SweepStore(Store):
     """The directory of one sweep, opened to add shards."""
 
-    ABOUT = "sweep.json"
+    ABOUT = abouts.SWEEP
+    FILES = ("scenario.toml", "points.parquet")
+    about: abouts.SweepAbout
     OTHER_BUILD = "a sweep by a different build of fullpipe ({}), whose runs may differ"
     OTHER_SPEC = "a sweep of a different scenario or different points"
 
@@ -61,19 +62,31 @@ class SweepStore(Store):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keeps other processes from adding to the same directory.
+        """Keeps other processes from adding to the same directory, and makes damaged files again.
 
         Raises:
             BlockingIOError: When another process does so already.
         """
         with super().alone():
-            for leftover in (self.directory / "runs").glob(".*"):  # left by a killed process
+            runs = self.directory / "runs"
+            runs.mkdir(exist_ok=True)
+            for leftover in runs.glob(".*"):  # left by a killed process
                 leftover.unlink()
+            recorded = [
+                file
+                for runner in self.runners
+                for file in series_files(self.directory, runner).values()
+            ]
+            for file in (*(shard.file for shard in self._shards()), *recorded):
+                if not sums.is_whole(file):
+                    self.repaired.append(f"{file}: damaged; its runs are made again")
+                    file.unlink()
             yield
 
     def missing(self, runner: str = SIMULATOR) -> list[tuple[int, int]]:
         """Returns ranges of run numbers that no shard of a runner has, each with the number after its last."""
-        return gaps(self._shards(runner), self.spec.plan.runs)
+        known = [(shard.first, shard.end) for shard in self._shards() if shard.runner == runner]
+        return gaps(known, self.spec.plan.runs)
 
     def add(self, shard: Shard) -> None:
         """Writes a shard.
@@ -81,15 +94,18 @@ class SweepStore(Store):
         Raises:
             OSError: When it can't be written.
         """
-        whose = "" if shard.runner == SIMULATOR else f"-{shard.runner}"
-        name = f"{shard.first:07}-{shard.end:07}-{self.spec.identity}{whose}.parquet"
+        name = shard_stem(shard.first, shard.end, self.spec.identity, shard.runner)
         more = {key: pl.lit(value) for key, value in shard.more.items()}
-        write_whole(self._frame(shard.rows).with_columns(**more), self.directory / "runs" / name)
+        write_shard(self._frame(shard.rows).with_columns(**more), self.directory / "runs", name)
 
-    def _shards(self, runner: str) -> Iterator[tuple[int, int]]:
-        for file in (self.directory / "runs").iterdir():
-            if (found := _SHARD.fullmatch(file.name)) and (found[4] or SIMULATOR) == runner:
-                yield int(found[1]), int(found[2])
+    def _shards(self) -> list[ShardFile]:
+        return shard_files(self.directory, self.spec.identity)
+
+    def _has_shards(self) -> bool:
+        return bool(self._shards())
+
+    def _read(self) -> abouts.SweepAbout:
+        return abouts.sweep(self.directory)
 
     def _frame(self, rows: _Rows) -> pl.DataFrame:
         """Returns a shard's rows, with the varied keys after point and seed."""
@@ -106,10 +122,12 @@ class SweepStore(Store):
         write_parquet(_points(self.spec).with_columns(scenarios), aside / "points.parquet")
 
     def _description(self) -> dict[str, Any]:
-        plan = self.spec.plan
+        plan, there = self.spec.plan, self._shards()
         first, count = plan.seeds
+        count = max([count, *(math.ceil(shard.end / plan.points) for shard in there)])
+        runners = list(dict.fromkeys([*self.runners, *(shard.runner for shard in there)]))
         return {
-            **header(self.spec.identity, FORMAT, self._command),
+            **header(self.spec.identity, abouts.SWEEP_FORMAT, self._command),
             "file": self.spec.file,
             "scenario": self.spec.text,
             "mode": plan.mode,
@@ -120,8 +138,8 @@ class SweepStore(Store):
             "zip": list(self.spec.together),
             "seeds": list(range(first, first + count)),
             "points": plan.points,
-            "runners": self.runners,
-            "runs": plan.runs * len(self.runners),
+            "runners": runners,
+            "runs": plan.points * count * len(runners),
             "added_jitter": {
                 key: least if least == most else [least, most]
                 for key, least, most in plan.added_jitter

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from fullpipe.errors import DamagedError
+from fullpipe.results import about as abouts
 from fullpipe.runners import SIMULATOR
 from fullpipe.stats import Rule, RuleError, enough, parse_rule, student
 from fullpipe.stats.sequential import LEAST
@@ -72,9 +74,9 @@ class Until(NamedTuple):
         from fullpipe.sweeps.dataset import Sweep
 
         step = self.first(spec)
-        if (directory / "sweep.json").exists():
-            about = json.loads((directory / "sweep.json").read_text(encoding="utf-8"))
-            if about.get("identity") == step.identity:  # else the store refuses it
+        with suppress(OSError, DamagedError):  # the store creates or repairs it
+            about = abouts.sweep(directory)
+            if about["identity"] == step.identity:  # else the store refuses it
                 step = replace(step, repeat=max(len(about["seeds"]), step.plan.seeds[1]))
         while True:
             yield step

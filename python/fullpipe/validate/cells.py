@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.batch.repeated import Setup
 from fullpipe.verdicts.judged import Tolerance
-from fullpipe.verdicts.reader import PublishedError, Reader
+from fullpipe.verdicts.reader import PublishedError, Reader, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,14 +66,10 @@ def load(file: Path = FILE) -> Cells:
     """
     reader = Reader(file)
     try:
-        raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
+        raw = read_toml(file)
     except FileNotFoundError as error:
         raise PublishedError(
             f"{file}: no such file\n  fix: run the command in fullpipe's source tree, which has the file"
-        ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise PublishedError(
-            f"{file}: {error}\n  fix: write valid TOML, see https://toml.io"
         ) from error
     reader.only(raw, "", ("duration", "repeats", "cells", "flow", "close"))
     duration = reader.text(raw.get("duration"), "duration")

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.console import Console
 from rich.text import Text
 
+from fullpipe import terminal
 from fullpipe._core import ScenarioError
 from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
@@ -94,7 +94,7 @@ def validate(
         if as_json:
             print(json.dumps(records(each for outcome in outcomes for each in outcome.judged)))
         else:
-            console = Console(highlight=False)
+            console = terminal.console()
             show.show(outcomes, both, console)
             console.print(Text(f"\n{show.summary(outcomes)}", style="bold"))
             for page in pages:

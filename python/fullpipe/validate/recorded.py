@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypedDict
 
+from fullpipe.results.kept import read_json
 from fullpipe.validate.cells import FILE
 from fullpipe.verdicts.reader import PublishedError
 
@@ -63,8 +64,7 @@ def read(file: Path = RESULTS) -> Results:
     """Reads the recorded results; returns empty ones if there is no file yet."""
     if not file.exists():
         return Results(command="fullpipe validate --record", kernels={}, cells={})
-    found: Results = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    return read_json(file, Results)
 
 
 def write(results: Results, order: Sequence[Cell], file: Path = RESULTS) -> None:

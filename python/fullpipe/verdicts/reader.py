@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import TYPE_CHECKING, NoReturn
+
+from fullpipe.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,8 +16,26 @@ Json = str | int | float | bool | list["Json"] | dict[str, "Json"]
 Table = dict[str, Json]
 
 
-class PublishedError(ValueError):
+class PublishedError(UserError):
     """A published table has an error. The text has the file, the key, the value and the fix."""
+
+
+def read_toml(file: Path) -> Table:
+    """Reads a file.
+
+    Raises:
+        PublishedError: When it is not TOML.
+        OSError: When it can't be read.
+    """
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        problem, fix = f"byte {error.start} is not UTF-8", "save the file as UTF-8"
+    except RecursionError:
+        problem, fix = "values are nested too deeply", "write each value in a table of its own"
+    except tomllib.TOMLDecodeError as error:
+        problem, fix = f"{error}", "write valid TOML, see https://toml.io"
+    raise PublishedError(f"{file}: {problem}\n  fix: {fix}")
 
 
 class Reader:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 20
 # Short names of limits, for a column.
-_SHORT = {"receive_window": "rwnd", "application": "app"}
+_SHORT = {"receive_window": "rwnd", "send_buffer": "sndbuf", "application": "app"}
 
 
 def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float]) -> None:

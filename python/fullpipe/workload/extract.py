@@ -13,7 +13,7 @@ from fullpipe.workload.flows import KEY, FlowsError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -60,6 +60,8 @@ def extract(
         OSError: When a file can't be read or written.
     """
     from fullpipe.results import fresh_file, scan_parquet
+    from fullpipe.results.kept import shards
+    from fullpipe.workload import captures, logs
 
     files = [Path(source) for source in sources]
     kind = _one_kind(files, columns)
@@ -69,11 +71,21 @@ def extract(
         TemporaryDirectory(dir=aside.parent, prefix=".flows.") as folder,
         _Hashes(files) as hashes,
     ):
+        told = progress or (lambda *_: None)
         if kind == "capture":
-            report = _capture(files, options, Path(folder), progress)
-            rows = scan_parquet(sorted(Path(folder).glob("*.parquet"))) if report["flows"] else None
+            heard = captures.frames(files, **options, progress=told)  # type: ignore[arg-type]
         else:
-            rows, report = _logs(kind, files, options, columns or {})
+            heard = logs.frames(
+                kind,
+                files,
+                udp=udp,
+                addresses=addresses,
+                columns=columns or {},
+                progress=told,
+            )
+        report = _written(heard, Path(folder))
+        parts = shards(Path(folder))
+        rows = scan_parquet(parts) if parts else None
         _refuse(report)
         if rows is None:
             raise FlowsError(_no_flow(files, report, udp))
@@ -133,49 +145,15 @@ def _kind(file: Path) -> str:
         return "capture"  # the file's reader reports the error, and continues
 
 
-def _capture(
-    files: Sequence[Path],
-    options: dict[str, Any],
-    folder: Path,
-    progress: Callable[[int, int, int, int], object] | None,
-) -> dict[str, Any]:
-    from fullpipe.results import write_parquet
-    from fullpipe.workload.captures import frames
+def _written(heard: Iterator[pl.DataFrame | dict[str, Any]], folder: Path) -> dict[str, Any]:
+    """Writes frames into a folder, and returns the report that follows them."""
+    from fullpipe.results import write_shard
 
-    heard = frames(files, **options, progress=progress or (lambda *_: None))
     for number, frame in enumerate(heard):
         if isinstance(frame, dict):
             return frame
-        write_parquet(frame, folder / f"{number:06}.parquet")
+        write_shard(frame, folder, f"{number:06}")
     raise AssertionError("the report comes last")
-
-
-def _logs(
-    kind: str, files: Sequence[Path], options: Mapping[str, Any], columns: Mapping[str, str]
-) -> tuple[pl.LazyFrame, dict[str, Any]]:
-    import polars as pl
-
-    from fullpipe.workload import logs
-
-    parts, told = [], []
-    for file in files:
-        damage = None
-        try:
-            if kind == "csv":
-                part = logs.csv(file, columns)
-            else:
-                udp, addresses = options["udp"], options["addresses"]
-                part, damage = logs.zeek(
-                    file, udp=udp, addresses=addresses, as_json=kind == "zeek-json"
-                )
-        except pl.exceptions.PolarsError as error:
-            reason = str(error).splitlines()[0]
-            raise FlowsError(
-                f"{file}: {reason}\n  fix: give each line as many columns as the first"
-            ) from error
-        parts.append(part)
-        told.append({"path": str(file), "format": kind, **({"damage": damage} if damage else {})})
-    return pl.concat(parts), {"files": told}
 
 
 def _refuse(report: dict[str, Any]) -> None:

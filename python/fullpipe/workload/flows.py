@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
+
+from fullpipe.errors import UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,7 @@ DIRECTIONS = ("up", "down")
 PROTOCOLS = ("tcp", "udp")
 
 
-class FlowsError(ValueError):
+class FlowsError(UserError):
     """A file has no usable flows; the message includes a fix."""
 
 
@@ -85,25 +86,13 @@ def scan(path: str | Path) -> pl.LazyFrame:
 
     Raises:
         FlowsError: When the file is not a table of flows.
+        DamagedError: When it is not a Parquet file, or damaged.
         OSError: When the file can't be read.
     """
-    from polars.exceptions import ComputeError
-
     from fullpipe.results import scan_parquet
 
-    with open(path, "rb") as file:  # noqa: PTH123  (path may be a str)
-        magic = file.read(4)
-    if magic != b"PAR1":
-        raise FlowsError(
-            f"{path}: not a Parquet file\n  fix: name one that `fullpipe workload extract` wrote"
-        )
     lazy = scan_parquet(path)
-    try:
-        names = lazy.collect_schema().names()
-    except ComputeError as error:
-        raise FlowsError(
-            f"{path}: {error}\n  fix: the file is incomplete; extract it again"
-        ) from error
+    names = lazy.collect_schema().names()
     if missing := [name for name in ("start", "bytes") if name not in names]:
         raise FlowsError(
             f"{path}: no column {' and '.join(missing)}, so it has no flows\n  fix: name a file of flows"
@@ -112,9 +101,12 @@ def scan(path: str | Path) -> pl.LazyFrame:
 
 
 def about(path: str | Path) -> dict[str, Any]:
-    """Returns the sources and options a file of flows was made with; empty if unknown."""
-    import polars as pl
+    """Returns the sources and options a file of flows was made with; empty if unknown.
 
-    from fullpipe.results import plain_path
+    Raises:
+        DamagedError: When the file is damaged.
+        OSError: When it can't be read.
+    """
+    from fullpipe.results.kept import parquet_about
 
-    return dict(json.loads(pl.read_parquet_metadata(plain_path(path)).get(KEY, "{}")))
+    return parquet_about(path, KEY)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from fullpipe.errors import fail, stoppable
+from fullpipe.terminal import console
 from fullpipe.workload.flows import FlowsError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class _Bar:
 
     def __call__(self, read: int, packets: int, flows: int, open_flows: int) -> None:
         """Updates the bar: bytes read, packets seen, ended flows and open flows."""
-        self.at = f"after {packets:,} packets"
+        self.at = f"after {packets:,} packets" if packets else f"after {flows:,} flows"
         seconds = time.monotonic() - self._begun
         if seconds < self._PATIENCE_S or not sys.stderr.isatty():
             return
@@ -100,7 +101,6 @@ class _Bar:
             self._bar.stop()
 
     def _make(self) -> Progress:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         bar = Progress(
@@ -109,7 +109,7 @@ class _Bar:
             TextColumn("{task.fields[said]}"),
             TimeRemainingColumn(),
             TextColumn("left"),
-            console=Console(stderr=True),
+            console=console(stderr=True),
             transient=True,
         )
         bar.add_task("extracting", total=self._total, said="")

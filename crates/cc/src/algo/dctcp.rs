@@ -9,8 +9,8 @@ use crate::common::slow_start::{SLOW_START, SlowStartKind};
 use crate::common::window;
 use crate::{
     Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, EcnCodepoint,
-    Field, Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
-    fields, params,
+    Field, Lost, Marks, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals,
+    Specification, fields, params,
 };
 
 /// Descriptor of DCTCP.
@@ -33,6 +33,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     fields: Dctcp::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::ECN_COUNTS,
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| AnyController::Dctcp(Dctcp::new(config)),
 };
@@ -111,6 +112,10 @@ impl Controller for Dctcp {
 
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         window::on_recovery(&mut self.reno, cx, change);
+    }
+
+    fn on_unused(&mut self, cx: &mut Context<'_>, cwnd: Bytes) {
+        self.reno.on_unused(cx.conn, cwnd);
     }
 
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {

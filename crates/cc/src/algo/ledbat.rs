@@ -5,8 +5,9 @@ use fullpipe_units::Bytes;
 use crate::common::delay::{BASE_HISTORY, CURRENT_FILTER, QueueDelay};
 use crate::common::window::{self, Classic, Episode, FlightSize, state};
 use crate::{
-    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Field, Lost, Param,
-    PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification, fields, params,
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Field, Lost, Marks,
+    Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification, fields,
+    params,
 };
 
 /// Descriptor of LEDBAT.
@@ -23,6 +24,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     fields: Ledbat::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::TIMESTAMPS,
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| AnyController::Ledbat(Ledbat::new(config)),
 };
@@ -149,7 +151,7 @@ impl Controller for Ledbat {
         if let Some(delay) = ack.one_way {
             self.delay.sample(cx.now, delay);
         }
-        let Some(queueing) = self.delay.queueing().filter(|_| !cx.conn.in_recovery) else {
+        let Some(queueing) = self.delay.queueing().filter(|_| !cx.conn.in_recovery()) else {
             return;
         };
         // RFC 6817 §2.4.2, on acknowledgment.

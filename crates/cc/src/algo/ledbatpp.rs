@@ -9,8 +9,8 @@ use crate::common::ledbat_pp::{
 };
 use crate::common::window::{Episode, loss_window, report};
 use crate::{
-    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Field, Lost, PathChange,
-    Recovery, RecoveryOwner, Signals, Specification, fields, params,
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Field, Lost, Marks,
+    PathChange, Recovery, RecoveryOwner, Signals, Specification, fields, params,
 };
 
 /// Descriptor of LEDBAT++.
@@ -33,6 +33,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     fields: LedbatPp::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| AnyController::LedbatPp(LedbatPp::new(config)),
 };
@@ -129,7 +130,7 @@ impl Controller for LedbatPp {
     #[inline]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         let rtt = ack.rtt.map(|rtt| rtt.raw);
-        if cx.conn.in_recovery {
+        if cx.conn.in_recovery() {
             return self.window.sample(cx.now, rtt);
         }
         let acked = ack.newly_acked.as_f64() * self.per_byte;

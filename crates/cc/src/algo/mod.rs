@@ -1,6 +1,7 @@
 //! The algorithms: each has its own folder or file, and one line in the registry.
 
 pub mod bbr;
+pub mod c4;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;
@@ -9,8 +10,10 @@ pub mod ledbatpp;
 pub mod newreno;
 pub mod prague;
 pub mod rledbat;
+pub mod vivace;
 
 pub use bbr::{Bbr, Bbr1};
+pub use c4::C4;
 pub use copa::Copa;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
@@ -19,3 +22,4 @@ pub use ledbatpp::LedbatPp;
 pub use newreno::NewReno;
 pub use prague::Prague;
 pub use rledbat::Rledbat;
+pub use vivace::Vivace;

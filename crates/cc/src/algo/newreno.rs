@@ -4,11 +4,11 @@ use fullpipe_units::Bytes;
 
 use crate::common::reno::{Reno, STATE, WindowPolicy};
 use crate::common::slow_start::{SLOW_START, SlowStartKind};
-use crate::common::window::{self, FlightSize};
+use crate::common::window::FlightSize;
 use crate::{
-    Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, Field, Lost,
-    Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification, fields,
-    params,
+    Ack, AnyController, Config, Conn, Context, Controller, Decision, Default, Descriptor, Field,
+    Lost, Marks, Param, PathChange, Profile, Recovery, RecoveryCause, RecoveryOwner, Signals,
+    Specification, fields, params, words,
 };
 
 /// Descriptor of NewReno.
@@ -28,20 +28,39 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "RFC 3465",
             note: "counts bytes, not ACKs",
         },
+        Specification {
+            name: "Linux 6.12 net/ipv4/tcp_cong.c",
+            note: "profile \"linux\": where Linux differs",
+        },
     ],
     params: &Params::ROWS,
-    profiles: &[],
+    // Linux counts every acknowledged segment in slow start.
+    profiles: &[Profile {
+        name: RenoProfile::Linux.word(),
+        defaults: &[("abc_limit", Default::Number(1e6))],
+    }],
     preset_of: None,
     fields: NewReno::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| AnyController::NewReno(NewReno::new(config)),
 };
 
+words! {
+    /// Rules to follow where the RFCs and Linux differ.
+    enum RenoProfile {
+        Rfc5681 = "rfc5681",
+        Linux = "linux",
+    }
+}
+
 params! {
     /// The parameters.
     struct Params {
+        profile: RenoProfile = Param::choice(RenoProfile::WORDS)
+            .says("Rules to follow where the RFCs and Linux differ", "RFC 5681 §3.1"),
         slow_start: SlowStartKind = SLOW_START,
         abc_limit: f64 = Param::number(2.0, 1.0..=1e6).unit("segments").says(
             "L: maximum increase per ACK in classic slow start",
@@ -69,6 +88,7 @@ const BETA_LOSS: f64 = 0.5;
 /// Reduces the window to a fraction of the flight size.
 #[derive(Debug)]
 struct OfFlight {
+    profile: RenoProfile,
     flight: FlightSize,
     beta_ecn: f64,
 }
@@ -81,7 +101,18 @@ impl WindowPolicy for OfFlight {
         } else {
             BETA_LOSS
         };
-        self.flight.at_event(conn, cwnd).mul_f64(beta)
+        match self.profile {
+            RenoProfile::Rfc5681 => self.flight.at_event(conn, cwnd).mul_f64(beta),
+            // The window, even if it was not fully used, in whole segments (tcp_reno_ssthresh).
+            RenoProfile::Linux => {
+                let segments = (cwnd.get() / conn.smss.get()) as f64 * beta;
+                conn.smss * segments as u64
+            }
+        }
+    }
+
+    fn counts_as_linux(&self) -> bool {
+        self.profile == RenoProfile::Linux
     }
 }
 
@@ -94,6 +125,7 @@ impl NewReno {
     pub fn new(config: &Config) -> NewReno {
         let params = Params::read(config);
         let policy = OfFlight {
+            profile: params.profile,
             flight: FlightSize::default(),
             beta_ecn: params.beta_ecn,
         };
@@ -118,7 +150,11 @@ impl Controller for NewReno {
     }
 
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
-        window::on_recovery(&mut self.0, cx, change);
+        self.0.on_recovery(cx, change);
+    }
+
+    fn on_unused(&mut self, cx: &mut Context<'_>, cwnd: Bytes) {
+        self.0.on_unused(cx.conn, cwnd);
     }
 
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {

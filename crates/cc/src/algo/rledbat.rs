@@ -8,7 +8,7 @@ use crate::common::ledbat_pp::{
     RampKind, SPACING, TARGET,
 };
 use crate::{
-    Arrival, Config, Default, Field, Param, RecoveryOwner, Signals, Specification,
+    Arrival, Config, Default, Field, Marks, Param, RecoveryOwner, Signals, Specification,
     WindowController, WindowDescriptor, fields, params,
 };
 
@@ -32,6 +32,7 @@ pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
     fields: Rledbat::FIELDS,
     recovery: RecoveryOwner::Sender,
     needs: Signals::TIMESTAMPS,
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| Box::new(Rledbat::new(config)),
 };

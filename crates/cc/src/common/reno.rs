@@ -4,8 +4,10 @@
 use fullpipe_units::Bytes;
 
 use crate::common::slow_start::{AnySlowStart, SlowStart, SlowStartKind};
-use crate::common::window::{AdditiveIncrease, Classic, Episode, state};
-use crate::{Ack, Config, Conn, Context, Field, RecoveryCause};
+use crate::common::window::{
+    self, AdditiveIncrease, Classic, Episode, counted, counted_by_linux, state, threshold_after,
+};
+use crate::{Ack, Config, Conn, Context, Field, Recovery, RecoveryCause};
 
 /// The state of the controller, as a trace field.
 pub const STATE: Field = Field::state(
@@ -17,6 +19,11 @@ pub const STATE: Field = Field::state(
 pub trait WindowPolicy {
     /// Returns the part of `cwnd` that remains, before the lower limit of two segments applies.
     fn left(&mut self, conn: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes;
+
+    /// Returns whether the window counts ACKs as Linux does.
+    fn counts_as_linux(&self) -> bool {
+        false
+    }
 }
 
 /// The window, in bytes.
@@ -33,6 +40,8 @@ pub struct Reno<L> {
     episode: Episode,
     /// `cwnd` and `ssthresh` before the last reduction, for undo.
     saved: Option<(Bytes, Bytes)>,
+    /// Data that the latest ACK in recovery would have counted.
+    in_recovery: Bytes,
 }
 
 impl<L: WindowPolicy> Reno<L> {
@@ -47,27 +56,61 @@ impl<L: WindowPolicy> Reno<L> {
             increase: AdditiveIncrease::default(),
             episode: Episode::None,
             saved: None,
+            in_recovery: Bytes::ZERO,
         }
     }
 
     /// Grows the window, outside of recovery.
     #[inline]
     pub fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
-        if cx.conn.in_recovery {
+        let linux = self.policy.counts_as_linux();
+        let mut counted = if linux {
+            counted_by_linux(cx.conn, ack)
+        } else {
+            counted(cx.conn, ack)
+        };
+        if cx.conn.in_recovery() {
+            self.in_recovery = counted;
             return;
         }
+        let before = self.cwnd;
         if self.cwnd < self.ssthresh
             && self
                 .slow_start
-                .drive(cx, ack, &mut self.cwnd, &mut self.ssthresh)
+                .drive(cx, ack, counted, &mut self.cwnd, &mut self.ssthresh)
         {
-            return;
+            if !linux || self.cwnd < self.ssthresh {
+                return;
+            }
+            // Linux: beyond the threshold, the rest of the ACK counts for congestion avoidance.
+            counted = counted.saturating_sub(self.cwnd - before);
         }
+        self.avoid_congestion(cx.conn, counted);
+    }
+
+    #[inline]
+    fn avoid_congestion(&mut self, conn: &Conn, counted: Bytes) {
         // RFC 7661 §4.1: a window that was not fully used is not validated.
-        if cx.conn.cwnd_limited {
+        if conn.cwnd_limited {
             // RFC 3465 §2.1.
-            self.cwnd = self.increase.grow(self.cwnd, ack.newly_acked, cx.conn.smss);
+            self.cwnd = self.increase.grow(self.cwnd, counted, conn.smss);
         }
+    }
+
+    /// Handles a change of the transport's recovery state.
+    pub fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
+        let counted = core::mem::take(&mut self.in_recovery);
+        window::on_recovery(self, cx, change);
+        if change == Recovery::Exit && self.policy.counts_as_linux() {
+            // Linux: the ACK that ends recovery counts after it (tcp_cong_control).
+            self.avoid_congestion(cx.conn, counted);
+        }
+    }
+
+    /// Lowers a window that was not used.
+    pub fn on_unused(&mut self, conn: &Conn, cwnd: Bytes) {
+        self.ssthresh = threshold_after(self.cwnd, self.ssthresh, conn.smss);
+        self.cwnd = self.cwnd.min(cwnd);
     }
 
     /// Returns the value of [`STATE`].
@@ -113,6 +156,14 @@ impl<L: WindowPolicy> Classic for Reno<L> {
     fn collapse(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd;
         self.increase.reset();
+    }
+
+    fn on_timeout(&mut self, cx: &Context<'_>, again: bool, cwnd: Bytes) {
+        if !again {
+            self.reduce(cx, RecoveryCause::Loss);
+        }
+        self.slow_start.on_timeout();
+        self.collapse(cwnd);
     }
 
     fn undo(&mut self) {

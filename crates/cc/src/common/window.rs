@@ -1,8 +1,8 @@
 //! Parts shared by classic windows: loss episodes, and arithmetic in bytes.
 
-use fullpipe_units::Bytes;
+use fullpipe_units::{Bytes, Rate, Span};
 
-use crate::{Conn, Context, Lost, Recovery, RecoveryCause, Transition};
+use crate::{Ack, CaState, Conn, Context, Lost, Recovery, RecoveryCause, Transition};
 
 /// The current loss episode: a window is reduced once per episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,12 +96,58 @@ pub fn on_recovery(window: &mut impl Classic, cx: &mut Context<'_>, change: Reco
     report(cx, before, window.state(), change);
 }
 
+/// Returns the slow-start threshold after a window of `cwnd` is lowered because it was not used:
+/// slow start may lead back to three quarters of the window (RFC 2861 §3, RFC 7661 §4.4.3; Linux:
+/// tcp_current_ssthresh).
+pub fn threshold_after(cwnd: Bytes, ssthresh: Bytes, smss: Bytes) -> Bytes {
+    let segments = cwnd.get() / smss.get();
+    ssthresh.max(smss * (segments / 2 + segments / 4))
+}
+
 /// Returns the window after a timeout: one segment (RFC 5681 §3.1, LW) plus the data still in
 /// flight, usually none (Linux: tcp_enter_loss; RACK leaves recently sent data in flight, RFC 8985
 /// §6.3).
 #[inline]
 pub fn loss_window(conn: &Conn) -> Bytes {
     conn.inflight + conn.smss
+}
+
+/// Returns the bytes of an ACK that may raise a window by RFC 5681 §3.1: those that it acknowledges
+/// cumulatively. A duplicate ACK leaves the window unchanged (§3.2), and the data that it SACKs
+/// counts when SND.UNA advances over it.
+#[inline]
+pub fn counted(conn: &Conn, ack: &Ack) -> Bytes {
+    if conn.state == CaState::Loss && ack.advanced() {
+        // RFC 3465 §2.3: after a timeout, one ACK may cover much data that left the network before.
+        ack.newly_acked
+    } else {
+        ack.cumulative
+    }
+}
+
+/// Returns the bytes of an ACK that may raise a window by Linux's `tcp_may_raise_cwnd`: all newly
+/// acknowledged ones, if SND.UNA advanced or once packets were seen to arrive far out of order.
+#[inline]
+pub fn counted_by_linux(conn: &Conn, ack: &Ack) -> Bytes {
+    if ack.advanced() || conn.reordering_seen {
+        ack.newly_acked
+    } else {
+        Bytes::ZERO
+    }
+}
+
+/// Returns the rate of Linux's `tcp_update_pacing_rate`: the window per RTT, times 2 below half of
+/// `ssthresh` and times 1.2 above; `None` before the first RTT sample. The outstanding data replaces
+/// a smaller window.
+pub fn linux_pacing_rate(
+    cwnd: Bytes,
+    outstanding: Bytes,
+    ssthresh: Bytes,
+    srtt: Span,
+) -> Option<Rate> {
+    let gain = if cwnd < ssthresh / 2 { 2.0 } else { 1.2 };
+    let window = cwnd.max(outstanding).as_f64();
+    (srtt > Span::ZERO).then(|| Rate::from_bps_f64(gain * window * 8e9 / srtt.as_nanos() as f64))
 }
 
 /// FlightSize (RFC 5681 §2) at a congestion event.
@@ -187,6 +233,29 @@ mod tests {
                 "acknowledged in chunks of {chunk}"
             );
         }
+    }
+
+    #[test]
+    fn the_pacing_rate_is_linuxs() {
+        let segment = Bytes::new(1_448);
+        let rate = |cwnd: u64, outstanding: u64, ssthresh: u64| {
+            linux_pacing_rate(
+                segment * cwnd,
+                segment * outstanding,
+                segment * ssthresh,
+                Span::from_millis(100),
+            )
+            .unwrap()
+        };
+        assert_eq!(rate(100, 100, 300).as_bps(), 23_168_000);
+        assert_eq!(rate(100, 100, 100).as_bps(), 13_900_800);
+        assert_eq!(
+            rate(1, 10, 40).as_bps(),
+            2_316_800,
+            "after a timeout with ten outstanding"
+        );
+        let unmeasured = linux_pacing_rate(segment, segment, segment, Span::ZERO);
+        assert_eq!(unmeasured, None);
     }
 
     #[test]

@@ -85,11 +85,11 @@ fn fast_convergence_takes_another_fifteen_per_cent_from_a_falling_maximum() {
 
 #[test]
 fn the_window_follows_the_cubic_function_within_a_segment() {
-    // W_max = 1000: K = cbrt(300 / 0.4) = 9.086 s; the Reno-friendly window takes 57 s.
-    for profile in ["rfc9438", "linux"] {
+    // W_max = 1000: K = cbrt(300 / 0.4) = 9.086 s; the Reno-friendly window takes 57 s. Linux's C is
+    // 410/1024, and it counts K in units of 1/1024 s.
+    for (profile, k) in [("rfc9438", 9.0856), ("linux", 9300.0 / 1024.0)] {
         let mut driver = after_loss_at(cubic(profile), 1_000);
         let start = driver.now;
-        let k = 9.0856;
         run_for(&mut driver, RTT, RTT);
         assert!(
             (driver.field("k") - k).abs() < 1e-3,
@@ -183,7 +183,7 @@ fn linux_keeps_the_reno_friendly_slope() {
     }
     // The slope is 8/15: its reciprocal is rounded to eighths.
     assert!(
-        (driver.cwnd() - before - 10.0 * 8.0 / 15.0).abs() < 0.2,
+        (driver.cwnd() - before - 10.0 * 8.0 / 15.0).abs() < 1.0,
         "{}",
         driver.cwnd() - before
     );
@@ -203,7 +203,7 @@ fn linux_grows_by_five_per_cent_a_round_before_any_loss() {
     let before = driver.cwnd();
     driver.round(RTT);
     assert!(
-        (driver.cwnd() / before - 1.05).abs() < 0.005,
+        (driver.cwnd() - 1.05 * before).abs() < 1.0,
         "{}",
         driver.cwnd() / before
     );

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fullpipe_cc::{
-    Ack, AnyController, Config, Conn, Context, Controller, Decision, EcnCodepoint, EcnCounts,
-    LossCause, Lost, Observer, ParamValue, RateSample, Recovery, RecoveryCause, RecoveryOwner,
+    Ack, AnyController, CaState, Config, Conn, Context, Controller, Decision, EcnCodepoint,
+    EcnCounts, LossCause, Lost, Observer, ParamValue, RateSample, Recovery, RecoveryCause,
     Registry, RttSample, Snapshot, Transition,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
@@ -79,7 +79,6 @@ pub(crate) struct Driver {
     pub(crate) marked: f64,
     /// The return path's part of each RTT.
     pub(crate) back: Span,
-    owner: RecoveryOwner,
     rng: Rng,
     fields: Vec<&'static str>,
 }
@@ -98,21 +97,23 @@ impl Driver {
             lost_in_sample: Bytes::ZERO,
             marked: 0.0,
             back: Span::ZERO,
-            owner: Registry::default().get(name).expect("just built").recovery,
             rng,
             fields,
         }
     }
 
     /// Makes one call of the contract.
-    pub(crate) fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Context<'_>)) {
+    pub(crate) fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut AnyController, &mut Context<'_>) -> T,
+    ) -> T {
         let mut cx = Context {
             now: self.now,
             conn: &self.conn,
             rng: &mut self.rng,
             observer: &mut self.log,
         };
-        call(&mut self.cc, &mut cx);
+        call(&mut self.cc, &mut cx)
     }
 
     pub(crate) fn decision(&self) -> Decision {
@@ -173,6 +174,7 @@ impl Driver {
         let ack = Ack {
             newest: self.packet(delivered),
             newly_acked: acked,
+            cumulative: acked,
             newly_lost: core::mem::take(&mut self.lost_in_ack),
             prior_inflight,
             rtt: Some(RttSample {
@@ -192,6 +194,7 @@ impl Driver {
                 ce_packets: u64::from(marked > Bytes::ZERO),
                 ce_bytes: Some(marked),
             },
+            ece: marked > Bytes::ZERO,
             tlp_repair: false,
         };
         self.call(|cc, cx| cc.on_ack(cx, &ack));
@@ -216,8 +219,13 @@ impl Driver {
 
     /// Loses a packet and begins fast recovery.
     pub(crate) fn lose(&mut self) {
-        self.mark_lost(SMSS, LossCause::Rack);
-        self.conn.in_recovery = true;
+        self.lose_packets(1);
+    }
+
+    /// Loses a number of packets at once and begins fast recovery.
+    pub(crate) fn lose_packets(&mut self, packets: u64) {
+        self.mark_lost(SMSS * packets, LossCause::Rack);
+        self.conn.state = CaState::Recovery;
         self.recovery(Recovery::Enter(RecoveryCause::Loss));
     }
 
@@ -225,20 +233,19 @@ impl Driver {
     /// before.
     pub(crate) fn time_out(&mut self, again: bool) {
         self.mark_lost(self.conn.inflight, LossCause::Rto);
-        self.conn.in_recovery = false;
+        self.conn.state = CaState::Loss;
         self.recovery(Recovery::Timeout { again });
     }
 
     /// Requests a reduction because of marks.
     pub(crate) fn mark(&mut self) {
-        // For a controller with its own recovery, a mark begins no recovery: `Sender::reduce`.
-        self.conn.in_recovery = self.owner == RecoveryOwner::Prr;
+        self.conn.state = CaState::Reduced;
         self.recovery(Recovery::Enter(RecoveryCause::Ecn));
     }
 
     /// Ends fast recovery.
     pub(crate) fn recover(&mut self) {
-        self.conn.in_recovery = false;
+        self.conn.state = CaState::Open;
         self.recovery(Recovery::Exit);
         self.conn.inflight = self.decision().cwnd;
     }

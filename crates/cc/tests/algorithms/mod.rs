@@ -3,6 +3,7 @@
 mod bbr1;
 mod bbr2;
 mod bbr3;
+mod c4;
 mod copa;
 mod cubic;
 mod dctcp;

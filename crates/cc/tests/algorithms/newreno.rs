@@ -3,7 +3,7 @@
 use fullpipe_cc::{PathChange, Recovery};
 use fullpipe_units::{Bytes, Span};
 
-use super::driver::{Driver, SMSS};
+use super::driver::{Driver, SMSS, word};
 
 const RTT: Span = Span::from_millis(100);
 
@@ -34,6 +34,45 @@ fn an_ack_counts_two_segments_at_most() {
     let mut driver = Driver::new("newreno", &[]);
     driver.ack(Bytes::ZERO, SMSS * 8, RTT);
     assert_eq!(driver.cwnd(), 12.0);
+}
+
+#[test]
+fn linux_counts_whole_segments_and_halves_the_window() {
+    let mut driver = Driver::new("newreno", &[("profile", word("linux"))]);
+    driver.ack(Bytes::ZERO, SMSS * 5, RTT);
+    assert_eq!(driver.cwnd(), 15.0, "no limit per ACK");
+    driver.conn.cwnd_limited = false;
+    driver.conn.inflight = SMSS * 4;
+    driver.lose();
+    assert_eq!(
+        driver.cwnd(),
+        7.0,
+        "tcp_reno_ssthresh: half of 15, rounded down"
+    );
+    driver.recover();
+    driver.conn.cwnd_limited = true;
+    driver.time_out(false);
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 3.0));
+    driver.recover();
+    // Two of five segments reach ssthresh, three begin congestion avoidance, where three make one.
+    driver.ack(driver.conn.delivered, SMSS * 5, RTT);
+    assert_eq!(driver.cwnd(), 4.0);
+}
+
+#[test]
+fn in_linux_the_ack_that_ends_recovery_counts_after_it() {
+    for (name, ended) in [("newreno", 50.0), ("cubic", 70.0)] {
+        let mut driver = Driver::new(name, &[("profile", word("linux"))]);
+        while driver.cwnd() < 100.0 {
+            let missing = SMSS * 100 - driver.decision().cwnd;
+            driver.ack(driver.conn.delivered, missing.min(SMSS * 2), RTT);
+        }
+        driver.lose();
+        driver.ack(driver.conn.delivered, SMSS * 200, RTT);
+        assert_eq!(driver.cwnd(), ended, "{name}: in recovery");
+        driver.recover();
+        assert!(driver.cwnd() > ended, "{name}: {}", driver.cwnd());
+    }
 }
 
 #[test]
@@ -143,7 +182,7 @@ fn a_spurious_recovery_or_timeout_is_undone() {
         } else {
             driver.lose()
         }
-        driver.conn.in_recovery = false;
+        driver.conn.state = fullpipe_cc::CaState::Open;
         driver.recovery(Recovery::Spurious);
         assert_eq!((driver.cwnd(), driver.ssthresh()), (80.0, 80.0));
         driver.recovery(Recovery::Spurious);

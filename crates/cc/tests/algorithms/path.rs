@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use fullpipe_cc::{
     Ack, AnyController, Conn, Context, Controller, EcnCodepoint, EcnCounts, LossCause, Lost,
-    ParamValue, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
+    ParamValue, RateSample, Recovery, RecoveryCause, RttSample, Snapshot,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -39,7 +39,6 @@ pub(crate) struct Path {
     /// data centers.
     pub(crate) mark_above: u64,
     /// Owner of the window during recovery.
-    owner: RecoveryOwner,
     transmission: Span,
     delay: Span,
     link_free: Time,
@@ -71,7 +70,6 @@ impl Path {
             log: Log::default(),
             limit,
             mark_above: u64::MAX,
-            owner: Registry::default().get(name).expect("just built").recovery,
             transmission: rate.time_for(WIRE),
             delay,
             link_free: Time::ZERO,
@@ -204,7 +202,9 @@ impl Path {
             .pacing_rate
             .map_or(Span::ZERO, |rate| rate.time_for(SMSS));
         self.conn.next_departure = self.conn.next_departure.max(self.now) + gap;
-        self.call(|cc, cx| cc.on_sent(cx, &packet));
+        self.call(|cc, cx| {
+            cc.on_sent(cx, &packet);
+        });
     }
 
     fn receive(&mut self) -> Span {
@@ -243,6 +243,7 @@ impl Path {
         let ack = Ack {
             newest: packet,
             newly_acked: SMSS,
+            cumulative: SMSS,
             newly_lost,
             prior_inflight,
             rtt: Some(RttSample {
@@ -255,12 +256,17 @@ impl Path {
                 ce_packets: u64::from(marked),
                 ce_bytes: Some(SMSS * u64::from(marked)),
             },
+            ece: marked,
             tlp_repair: false,
         };
         self.call(|cc, cx| cc.on_ack(cx, &ack));
-        if self.recovery_point.is_some_and(|point| number >= point) {
+        // Until then a packet from before the point may still prove lost.
+        if self
+            .recovery_point
+            .is_some_and(|point| number >= point + REORDERING)
+        {
             self.recovery_point = None;
-            self.conn.in_recovery = false;
+            self.conn.state = fullpipe_cc::CaState::Open;
             self.call(|cc, cx| cc.on_recovery(cx, Recovery::Exit));
         }
         rtt
@@ -316,7 +322,10 @@ impl Path {
 
     fn enter(&mut self, cause: RecoveryCause) {
         self.recovery_point = Some(self.next_number);
-        self.conn.in_recovery = cause == RecoveryCause::Loss || self.owner == RecoveryOwner::Prr;
+        self.conn.state = match cause {
+            RecoveryCause::Loss => fullpipe_cc::CaState::Recovery,
+            RecoveryCause::Ecn => fullpipe_cc::CaState::Reduced,
+        };
         self.call(|cc, cx| cc.on_recovery(cx, Recovery::Enter(cause)));
     }
 }

@@ -19,7 +19,7 @@ fn avoiding(segments: f64, alpha: f64, params: &[(&str, ParamValue)]) -> Driver 
         driver.round(MS(50));
     }
     driver.mark();
-    driver.conn.in_recovery = false;
+    driver.conn.state = fullpipe_cc::CaState::Open;
     driver
 }
 
@@ -42,7 +42,7 @@ fn slow_start_doubles_and_ends_with_a_mark() {
     // Alpha is 1: the target window is halved, and the window in use approaches it by one segment
     // per ACK.
     assert_eq!((driver.field("window"), driver.cwnd()), (80.0, 160.0));
-    driver.conn.in_recovery = false;
+    driver.conn.state = fullpipe_cc::CaState::Open;
     for acks in 1..=10 {
         driver.ack(driver.conn.delivered, SMSS, MS(20));
         assert_eq!(driver.cwnd(), 160.0 - f64::from(acks));
@@ -94,7 +94,7 @@ fn unmarked_packets_add_a_segment_a_window_though_others_are_marked() {
     assert!((driver.field("window") - before - 1.0).abs() < 0.05);
     // tcp_prague.c: growth continues in CWR, and marked packets do not count.
     driver.marked = 0.5;
-    driver.conn.in_recovery = true;
+    driver.conn.state = fullpipe_cc::CaState::Reduced;
     let before = driver.field("window");
     let marked_acks = driver.cwnd() as u64;
     for i in 0..marked_acks {

@@ -1,5 +1,6 @@
 //! Slow starts, tested with CUBIC: HyStart++ (RFC 9406), HyStart (Linux), classic.
 
+use fullpipe_cc::Controller;
 use fullpipe_units::{Rate, Span};
 
 use super::driver::{Driver, SMSS, word};
@@ -142,7 +143,7 @@ fn each_change_of_state_is_reported() {
     driver.lose();
     driver.recover();
     driver.time_out(false);
-    driver.conn.in_recovery = false;
+    driver.conn.state = fullpipe_cc::CaState::Open;
     driver.recovery(fullpipe_cc::Recovery::Spurious);
     let expected = [
         "slow_start>congestion_avoidance",
@@ -212,6 +213,37 @@ fn hystart_trusts_fast_links_to_offload_less() {
     let (at, _) = driver.log.0[0];
     let train = (at.as_nanos() - (driver.now.as_nanos() - 199 * 100_000)) as f64 / 1e6;
     assert!((10.2..10.4).contains(&train), "{train} ms");
+}
+
+#[test]
+fn hystart_ends_another_slow_start_only_after_a_timeout() {
+    for (timeout, ends) in [(false, 1), (true, 2)] {
+        let mut driver = cubic_with("hystart");
+        let end_by_delay = |driver: &mut Driver| {
+            for _ in 0..3 {
+                round_at(driver, Span::from_millis(100));
+            }
+            for _ in 0..3 {
+                driver.round_of(20, Span::from_millis(3), |_| Span::from_millis(200));
+            }
+        };
+        end_by_delay(&mut driver);
+        if timeout {
+            driver.time_out(false);
+            driver.recover();
+        } else {
+            // As after a pause.
+            driver.call(|cc, cx| cc.on_unused(cx, SMSS * 10));
+        }
+        assert!(driver.cwnd() < driver.ssthresh());
+        end_by_delay(&mut driver);
+        let found = driver
+            .log
+            .0
+            .iter()
+            .filter(|(_, change)| change.reason.starts_with("RTT above"));
+        assert_eq!(found.count(), ends, "{:?}", driver.transitions());
+    }
 }
 
 #[test]

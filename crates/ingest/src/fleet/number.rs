@@ -69,6 +69,14 @@ const EXACT: usize = 15;
 /// Limit of the columns of counts, which have 64 bits with a sign.
 pub(crate) const BEYOND: f64 = (1u64 << 63) as f64;
 
+/// No host has been up for 31 years, so a longer time is no measurement.
+const LONGEST_S: f64 = 1e9;
+
+/// Parses milliseconds as seconds.
+pub(crate) fn millis(text: &[u8]) -> Option<f64> {
+    decimal(text, -3).filter(|seconds| *seconds < LONGEST_S)
+}
+
 /// Parses a number for a column of counts; its fraction is cut off when it is stored.
 pub(crate) fn whole(text: &[u8]) -> Option<f64> {
     decimal(text, 0).filter(|value| *value < BEYOND)
@@ -99,6 +107,10 @@ pub(crate) fn count(text: &[u8]) -> Option<f64> {
 /// Parses `4762104bps` or `99.5Mbps`, in bit/s; prefixes are powers of 1000, or of 1024 with an
 /// `i`.
 pub(crate) fn rate(text: &[u8]) -> Option<f64> {
+    scaled(text).filter(|bps| *bps <= 8.0 * BEYOND * 2.0)
+}
+
+fn scaled(text: &[u8]) -> Option<f64> {
     let number = text.strip_suffix(b"bps")?;
     let (&last, rest) = number.split_last()?;
     if last == b'i' {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fleet::Columns;
+use crate::text::LONGEST;
 
 /// A line that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,9 +88,6 @@ pub struct Lines {
     /// Last line of a piece, if it has no end yet.
     tail: Vec<u8>,
 }
-
-/// Longest line: a longer one is not text, and must not take up memory.
-const LONGEST: usize = 1 << 20;
 
 impl Lines {
     pub(crate) fn begin_file(&mut self) {

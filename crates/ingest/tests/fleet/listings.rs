@@ -373,6 +373,44 @@ fn a_bad_line_is_counted_and_quoted_and_the_rest_is_read() {
 }
 
 #[test]
+fn a_sample_that_no_kernel_reports_is_a_bad_line() {
+    let of = |fields: &str| {
+        let (mut reader, connections, _) = read(&sample("192.0.2.7:1", "", 100, fields));
+        let bad = reader.take_bad();
+        assert_eq!(connections.rows() + bad.len(), 1, "{fields}");
+        bad.into_iter().next().map(|bad| (bad.line, bad.why))
+    };
+    for (fields, why) in [
+        (
+            "bytes_sent:100 bytes_retrans:14100",
+            "bytes_retrans = 14100 is more than bytes_sent = 100",
+        ),
+        (
+            "busy:10ms rwnd_limited:11ms(110.0%)",
+            "rwnd_limited_s = 0.011 is more than busy_s = 0.01",
+        ),
+        (
+            "busy:10ms sndbuf_limited:12ms(120.0%)",
+            "sndbuf_limited_s = 0.012 is more than busy_s = 0.01",
+        ),
+    ] {
+        assert_eq!(of(fields), Some((1, why.to_owned())));
+    }
+    for (key, value) in [("rwnd_limited", "5e304ms"), ("minrtt", "1e300")] {
+        let why = format!("`{key}` can't be `{value}`");
+        assert_eq!(of(&format!("busy:10ms {key}:{value}")), Some((2, why)));
+    }
+    assert_eq!(
+        of("delivery_rate 1e200bps").map(|bad| bad.1),
+        Some("`delivery_rate` can't be `1e200bps`".to_owned())
+    );
+    assert_eq!(
+        of("bytes_sent:100 bytes_retrans:100 busy:10ms rwnd_limited:10ms(100.0%)"),
+        None
+    );
+}
+
+#[test]
 fn with_a_key_nothing_quotes_or_shows_an_address() {
     let privacy = fullpipe_ingest::fleet::address::Privacy::Keyed([7; 16]);
     let mut reader = Reader::new(Options {

@@ -8,7 +8,7 @@ use super::cobalt::{Control, Law, Shaper};
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::Packet;
 use super::slab::{List, Slab};
-use super::{Discipline, Dropped, MTU, hash};
+use super::{Discipline, Dropped, PACKET, hash};
 use crate::Limit;
 
 /// Number of queues, and of those in a set, among which a flow may find its own.
@@ -107,8 +107,8 @@ enum Rotation {
 impl<P: Copy> Discipline<P> for Cake<P> {
     fn new(config: &Config, limit: Limit, _rate: Rate, mut rng: Rng) -> Cake<P> {
         let bandwidth = config.rate("bandwidth");
-        let quantum = bandwidth.map_or(MTU.get(), |rate| {
-            (rate.as_bps() / 8 / 4_096).clamp(300, MTU.get())
+        let quantum = bandwidth.map_or(PACKET.get(), |rate| {
+            (rate.as_bps() / 8 / 4_096).clamp(300, PACKET.get())
         });
         Cake {
             limit,

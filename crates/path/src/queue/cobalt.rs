@@ -3,7 +3,7 @@
 
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
-use super::MTU;
+use super::PACKET;
 use super::packet::Packet;
 
 /// Increment of BLUE's probability when the queue is full, and decrement when it is empty.
@@ -24,7 +24,7 @@ impl Law {
     /// takes long.
     pub(super) fn new(rtt: Span, rate: Option<Rate>) -> Law {
         let wanted = rtt / 20;
-        let packet = rate.map_or(Span::ZERO, |rate| rate.time_for(MTU));
+        let packet = rate.map_or(Span::ZERO, |rate| rate.time_for(PACKET));
         let target = wanted.max(packet * 3 / 2);
         Law {
             target,

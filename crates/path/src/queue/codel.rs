@@ -4,7 +4,7 @@ use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
-use super::{Discipline, Dropped, MTU};
+use super::{Discipline, Dropped, PACKET};
 use crate::Limit;
 
 /// Parameters of the control of a queue's delay.
@@ -29,10 +29,28 @@ impl Law {
     /// RFC 8289 §3.3: the next drop follows after an interval divided by the square root of the
     /// number of drops so far.
     #[inline]
-    fn next(&self, from: Time, count: u32) -> Time {
-        from + Span::from_nanos(
-            (self.interval.as_nanos() as f64 / f64::from(count).sqrt() + 0.5) as u64,
-        )
+    fn next(&self, from: Time, root: InverseRoot) -> Time {
+        let share = u128::from(self.interval.as_nanos()) * u128::from(root.0);
+        from + Span::from_nanos((share >> 16) as u64)
+    }
+}
+
+/// 1/√count in units of 2^-16 (Linux: `rec_inv_sqrt`). One Newton step follows each change of the
+/// count, so the values of small counts are inexact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct InverseRoot(u16);
+
+impl InverseRoot {
+    const ONE: InverseRoot = InverseRoot(u16::MAX);
+
+    /// Returns the value after one step (Linux: codel_Newton_step): x · (3 - count · x²) / 2.
+    #[inline]
+    fn step(self, count: u32) -> InverseRoot {
+        let x = u64::from(self.0) << 16;
+        let squared = (x * x) >> 32;
+        // Wraps, as Linux does, after drops that added many to the count at once.
+        let bracket = (3_u64 << 32).wrapping_sub(u64::from(count) * squared);
+        InverseRoot(((bracket >> 2).wrapping_mul(x) >> 31 >> 16) as u16)
     }
 }
 
@@ -46,6 +64,7 @@ pub(super) struct Control {
     /// Count of drops that sets the drop rate, and its value when dropping last began.
     pub(super) count: u32,
     last_count: u32,
+    root: InverseRoot,
 }
 
 impl Control {
@@ -53,7 +72,7 @@ impl Control {
     /// packet waits.
     #[inline]
     fn may_drop<P>(&mut self, law: &Law, now: Time, packet: &Packet<P>, backlog: Bytes) -> bool {
-        if now.since(packet.arrived) < law.target || backlog <= MTU {
+        if now.since(packet.arrived) < law.target || backlog <= PACKET {
             self.first_above = None;
             return false;
         }
@@ -62,7 +81,7 @@ impl Control {
                 self.first_above = Some(now + law.interval);
                 false
             }
-            Some(at) => now >= at,
+            Some(at) => now > at,
         }
     }
 
@@ -86,6 +105,7 @@ impl Control {
             while self.dropping && now >= self.drop_next {
                 // A marked packet counts as dropped but is sent, so at most one is marked.
                 self.count += 1;
+                self.root = self.root.step(self.count);
                 let (mut packet, _) = next.take()?;
                 let marked = law.ecn && packet.mark();
                 if marked {
@@ -96,7 +116,7 @@ impl Control {
                     self.dropping = next.as_ref().is_some_and(|(_, may_drop)| *may_drop);
                 }
                 if self.dropping {
-                    self.drop_next = law.next(self.drop_next, self.count);
+                    self.drop_next = law.next(self.drop_next, self.root);
                 }
                 if marked {
                     break;
@@ -114,9 +134,13 @@ impl Control {
             // §5.5: the count resumes at the drops added last time, if dropping ended recently.
             let drops = self.count.wrapping_sub(self.last_count);
             let recent = now.since(self.drop_next) < law.interval * 16;
-            self.count = if drops > 1 && recent { drops } else { 1 };
+            (self.count, self.root) = if drops > 1 && recent {
+                (drops, self.root.step(drops))
+            } else {
+                (1, InverseRoot::ONE)
+            };
             self.last_count = self.count;
-            self.drop_next = law.next(now, self.count);
+            self.drop_next = law.next(now, self.root);
         }
         let (mut packet, _) = next?;
         if law
@@ -189,10 +213,10 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "codel",
     purpose: "Drops packets at the head, at an increasing rate, when all packets of an interval have waited longer than target.",
     specifications: &[
-        ("RFC 8289", "the controller, with an exact square root"),
+        ("RFC 8289", "the controller"),
         (
             "Linux net/sched/sch_codel.c",
-            "options, defaults, marks, and how dropping resumes",
+            "the square root, options, defaults, marks, and how dropping resumes",
         ),
     ],
     limit: Some(1_000),

@@ -4,7 +4,7 @@ use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
-use super::{Discipline, Dropped, EcnCodepoint, MTU};
+use super::{Discipline, Dropped, EcnCodepoint, PACKET};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
@@ -267,14 +267,14 @@ impl<P: Copy> DualPi2<P> {
     }
 
     fn reset_credit(&mut self) {
-        self.credit = MTU.get() as i64 * (2 * self.weight - 100);
+        self.credit = PACKET.get() as i64 * (2 * self.weight - 100);
     }
 
     /// Marks a packet with the probability of its queue; returns true if it must be dropped
     /// instead.
     #[inline]
     fn must_drop(&mut self, packet: &mut Packet<P>, is_l4s: bool) -> bool {
-        if self.backlog().1 < MTU * 2 {
+        if self.backlog().1 < PACKET * 2 {
             return false;
         }
         // RFC 9332 A.1: p_C = p'^2, p_CL = k p'.

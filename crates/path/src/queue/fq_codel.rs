@@ -8,7 +8,7 @@ use super::codel::{CE_THRESHOLD, Control, INTERVAL, Law, TARGET, ecn};
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::Packet;
 use super::slab::{List, Slab};
-use super::{Discipline, Dropped, MTU, bucket};
+use super::{Discipline, Dropped, PACKET, bucket};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
@@ -38,7 +38,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         INTERVAL,
         Param {
             name: "quantum",
-            domain: Domain::Size(Some(MTU), Bytes::new(256), Bytes::new(1_000_000)),
+            domain: Domain::Size(Some(PACKET), Bytes::new(256), Bytes::new(1_000_000)),
             otherwise: "",
             purpose: "bytes that a queue may send per turn",
             section: "RFC 8290 §5.2.4",

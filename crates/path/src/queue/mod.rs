@@ -31,9 +31,9 @@ use fullpipe_units::{Bytes, Rate, Rng, Time};
 
 use crate::Limit;
 
-/// A full Ethernet packet, as Linux counts it for these queues.
-const MTU: Bytes = Bytes::new(1_514);
-/// A full IP packet, the unit for limits in packets.
+/// A full IP packet: the unit for limits in packets, and Linux's `psched_mtu`. Linux counts packets
+/// and `psched_mtu` with the link-layer header, 1514 bytes on Ethernet; the simulator counts both
+/// without it.
 const PACKET: Bytes = Bytes::new(1_500);
 
 /// A callback for each packet that is dropped.

@@ -4,7 +4,7 @@ use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
-use super::{Discipline, Dropped, MTU};
+use super::{Discipline, Dropped, PACKET};
 use crate::Limit;
 
 /// RFC 8033 §4.4: time without drops after a period without congestion.
@@ -148,7 +148,7 @@ impl Controller {
     #[inline]
     fn drops(&mut self, backlog: Bytes, share: f64, rng: &mut Rng) -> bool {
         let harmless = self.delay < self.target / 2 && self.probability < 0.2;
-        if self.burst > Span::ZERO || harmless || backlog < MTU * 2 {
+        if self.burst > Span::ZERO || harmless || backlog < PACKET * 2 {
             return false;
         }
         let probability = self.probability * share;
@@ -246,7 +246,7 @@ impl<P: Copy> Discipline<P> for Pie<P> {
             return dropped(packet);
         }
         let share = if self.bytemode {
-            (packet.size.as_f64() / MTU.as_f64()).min(1.0)
+            (packet.size.as_f64() / PACKET.as_f64()).min(1.0)
         } else {
             1.0
         };

@@ -7,7 +7,7 @@ use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, Refusal};
 use super::packet::Packet;
-use super::{Discipline, Dropped, MTU, bucket};
+use super::{Discipline, Dropped, PACKET, bucket};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
@@ -49,7 +49,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
         Param {
             name: "quantum",
-            domain: Domain::Size(Some(MTU), Bytes::new(256), Bytes::new(1_000_000)),
+            domain: Domain::Size(Some(PACKET), Bytes::new(256), Bytes::new(1_000_000)),
             otherwise: "",
             purpose: "bytes that a queue may send per turn",
             section: "tc-sfq(8)",

@@ -1,6 +1,6 @@
 //! The congestion-control algorithms with their options.
 
-use fullpipe_cc::{Domain, ParamValue, RecoveryOwner, Signals};
+use fullpipe_cc::{Config, Domain, Marks, ParamValue, RecoveryOwner, Signals};
 use pyo3::prelude::*;
 
 use super::Specification;
@@ -14,6 +14,7 @@ pub(crate) struct Algorithm {
     fields: Vec<Field>,
     recovery: &'static str,
     needs: Vec<&'static str>,
+    marks: bool,
 }
 
 #[derive(IntoPyObject)]
@@ -81,6 +82,7 @@ impl<Build> From<&'static fullpipe_cc::Descriptor<Build>> for Algorithm {
                 RecoveryOwner::Sender => "sender",
             },
             needs: descriptor.needs.missing_from(Signals::NONE),
+            marks: (descriptor.marks)(&Config::defaults(descriptor)) == Marks::Answered,
         }
     }
 }

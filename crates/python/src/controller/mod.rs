@@ -13,9 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use fullpipe_cc::{
-    Ack, AnyController, Config, Context, Controller, Descriptor, Domain, Field, Lost, Param,
+    Ack, AnyController, Config, Context, Controller, Descriptor, Domain, Field, Lost, Marks, Param,
     ParamValue, PathChange, Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
 };
+use fullpipe_units::{Bytes, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -94,6 +95,11 @@ fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'s
         purpose: leaked(purpose),
         labels: labels(words),
     };
+    let needs = if class.bind(py).hasattr("on_acked").unwrap_or(false) {
+        Signals::ACKED_EACH
+    } else {
+        Signals::NONE
+    };
     let descriptor: Descriptor = Descriptor {
         name: leaked(name.to_owned()),
         purpose: leaked(purpose),
@@ -107,7 +113,8 @@ fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'s
         } else {
             RecoveryOwner::Prr
         },
-        needs: Signals::NONE,
+        needs,
+        marks: |_| Marks::Answered,
         random,
         build,
     };
@@ -166,6 +173,7 @@ struct PyController {
     has_sent: bool,
     has_lost: bool,
     has_recovery: bool,
+    has_unused: bool,
     has_path: bool,
     has_timer: bool,
     decision: fullpipe_cc::Decision,
@@ -209,6 +217,7 @@ impl PyController {
             has_sent: has("on_sent")?,
             has_lost: has("on_lost")?,
             has_recovery: has("on_recovery")?,
+            has_unused: has("on_unused")?,
             has_path: has("on_path")?,
             has_timer: has("on_timer")?,
             decision: fullpipe_cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
@@ -256,6 +265,16 @@ impl PyController {
     }
 }
 
+/// The timer of an algorithm fired at `now`, and its decision still has that time or an earlier one.
+fn not_later(at: Time, now: Time) -> PyErr {
+    PyValueError::new_err(format!(
+        "wake_at = {}: on_timer was called at {}, so the timer would fire forever; let on_timer set \
+         a later time, or None",
+        at.as_secs_f64(),
+        now.as_secs_f64()
+    ))
+}
+
 /// Maximum number of states and reasons that an algorithm may introduce: each is kept as long as
 /// the process lives.
 const MOST_WORDS: usize = 1 << 16;
@@ -288,12 +307,14 @@ macro_rules! method {
 }
 
 impl Controller for PyController {
-    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
+        let before = self.decision;
         if self.has_sent {
             self.call(cx, |py, object, told| {
                 method!(py, object, "on_sent", (told, PySnapshot(*packet)))
             });
         }
+        self.decision != before
     }
 
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
@@ -302,6 +323,12 @@ impl Controller for PyController {
                 method!(py, object, "on_lost", (told, PyLost(*lost)))
             });
         }
+    }
+
+    fn on_acked(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
+        self.call(cx, |py, object, told| {
+            method!(py, object, "on_acked", (told, PySnapshot(*packet)))
+        });
     }
 
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
@@ -314,6 +341,14 @@ impl Controller for PyController {
         if self.has_recovery {
             self.call(cx, |py, object, told| {
                 method!(py, object, "on_recovery", (told, PyRecovery(change)))
+            });
+        }
+    }
+
+    fn on_unused(&mut self, cx: &mut Context<'_>, cwnd: Bytes) {
+        if self.has_unused {
+            self.call(cx, |py, object, told| {
+                method!(py, object, "on_unused", (told, cwnd.get()))
             });
         }
     }
@@ -336,6 +371,9 @@ impl Controller for PyController {
             self.call(cx, |py, object, told| {
                 method!(py, object, "on_timer", (told))
             });
+        }
+        if let Some(at) = self.decision.wake_at.filter(|at| *at <= cx.now) {
+            carried(|_| Err(not_later(at, cx.now)))
         }
     }
 

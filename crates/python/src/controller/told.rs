@@ -2,7 +2,7 @@
 //! bit/s.
 
 use fullpipe_cc::{
-    Ack, Conn, Decision, EcnCodepoint, LossCause, Lost, Recovery, RecoveryCause, Snapshot,
+    Ack, CaState, Conn, Decision, EcnCodepoint, LossCause, Lost, Recovery, RecoveryCause, Snapshot,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use pyo3::exceptions::PyValueError;
@@ -137,7 +137,8 @@ attributes! { PyConn, it,
     inflight: u64 = it.inflight.get();
     /// Bytes acknowledged so far.
     delivered: u64 = it.delivered.get();
-    /// Acknowledged bytes that arrived with a CE mark.
+    /// Acknowledged bytes that arrived with a CE mark; with classic feedback, all bytes of ACKs with
+    /// ECE.
     delivered_ce: u64 = it.delivered_ce.get();
     /// Bytes declared lost so far.
     lost: u64 = it.lost.get();
@@ -149,8 +150,18 @@ attributes! { PyConn, it,
     app_limited: bool = it.app_limited;
     /// Whether the window was fully used by the flight that is being acknowledged.
     cwnd_limited: bool = it.cwnd_limited;
-    /// Whether fast recovery is in progress.
-    in_recovery: bool = it.in_recovery;
+    /// State of loss recovery: "open", "reduced", "recovery" or "loss". "reduced" follows a mark,
+    /// "loss" a timeout.
+    state: &'static str = match it.state {
+        CaState::Open => "open",
+        CaState::Reduced => "reduced",
+        CaState::Recovery => "recovery",
+        CaState::Loss => "loss",
+    };
+    /// Whether `state` is "reduced" or "recovery": with `recovery = "prr"`, PRR sets the window.
+    in_recovery: bool = it.in_recovery();
+    /// Whether a segment arrived more than three segments late.
+    reordering_seen: bool = it.reordering_seen;
     /// Time at which the pacer allows the next packet.
     next_departure: f64 = it.next_departure.as_secs_f64();
     /// Whether packets are paced.
@@ -160,6 +171,8 @@ attributes! { PyConn, it,
 }
 
 attributes! { PySnapshot, it,
+    /// Number of the packet: grows from each packet of the connection to the next.
+    number: u64 = it.number();
     /// Time at which the packet left.
     sent: f64 = it.sent.as_secs_f64();
     /// Sending time of the packet that started the sampled flight.
@@ -180,6 +193,12 @@ attributes! { PySnapshot, it,
     app_limited: bool = it.app_limited;
     /// Whether the packet is a retransmission.
     retransmit: bool = it.retransmit;
+    /// ECN codepoint of the packet.
+    ecn: &'static str = match it.ecn {
+        EcnCodepoint::NotEct | EcnCodepoint::Ce => "off",
+        EcnCodepoint::Ect0 => "ect0",
+        EcnCodepoint::Ect1 => "ect1",
+    };
 }
 
 attributes! { PyLost, it,
@@ -199,8 +218,12 @@ attributes! { PyLost, it,
 attributes! { PyAck, it,
     /// The most recently sent of the newly acknowledged packets.
     newest: PySnapshot = PySnapshot(it.newest);
-    /// Bytes newly acknowledged.
+    /// Bytes newly acknowledged, cumulatively or selectively.
     newly_acked: u64 = it.newly_acked.get();
+    /// Whether SND.UNA advanced.
+    advanced: bool = it.advanced();
+    /// Bytes by which SND.UNA advanced, including those that were SACKed earlier.
+    cumulative: u64 = it.cumulative.get();
     /// Bytes newly declared lost while this ACK was processed.
     newly_lost: u64 = it.newly_lost.get();
     /// Bytes in flight before this ACK.
@@ -224,6 +247,8 @@ attributes! { PyAck, it,
     rate_app_limited: bool = it.rate.app_limited;
     /// Packets newly reported as marked.
     ce_packets: u64 = it.ecn.ce_packets;
+    /// Whether this ACK reports congestion, by the ECE flag or by counts.
+    ece: bool = it.ece;
     /// Whether this ACK shows that a tail loss probe repaired a loss.
     tlp_repair: bool = it.tlp_repair;
 }

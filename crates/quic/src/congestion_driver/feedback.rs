@@ -17,6 +17,8 @@ struct Delivery {
     newest: Option<(u64, Snapshot)>,
     lost: Bytes,
     last_lost: Option<u64>,
+    /// Each packet, if the controller asks for it.
+    each: Vec<Snapshot>,
 }
 
 impl CongestionDriver {
@@ -36,6 +38,10 @@ impl CongestionDriver {
         }
         if event.spurious && self.undo {
             self.leave(now, Recovery::Spurious, observer);
+        }
+        if event.marked {
+            // At least one of these packets was marked; as with the ECE flag, all of them count.
+            self.conn.delivered_ce += delivery.bytes;
         }
         let rtt = delivery
             .newest
@@ -57,6 +63,9 @@ impl CongestionDriver {
         }
         if let Some((_, newest)) = delivery.newest {
             let ack = self.ack(now, newest, &delivery, prior_inflight, rtt, event.marked);
+            for packet in delivery.each {
+                self.call(now, Call::Acked(packet), observer);
+            }
             self.call(now, Call::Ack(ack), observer);
         }
         if over && !anew {
@@ -81,6 +90,9 @@ impl CongestionDriver {
                 let size = Bytes::new(snapshot.size.into());
                 self.conn.inflight -= size;
                 delivery.bytes += size;
+                if self.acked_each {
+                    delivery.each.push(snapshot);
+                }
                 if delivery.newest.is_none_or(|(newest, _)| *pn > newest) {
                     delivery.newest = Some((*pn, snapshot));
                 }
@@ -107,6 +119,7 @@ impl CongestionDriver {
         Ack {
             newest,
             newly_acked: delivery.bytes,
+            cumulative: delivery.bytes,
             newly_lost: delivery.lost,
             prior_inflight,
             // noq does not report the delay of the ACK.
@@ -121,6 +134,7 @@ impl CongestionDriver {
                 ce_packets: u64::from(marked),
                 ce_bytes: None,
             },
+            ece: marked,
             tlp_repair: false,
         }
     }

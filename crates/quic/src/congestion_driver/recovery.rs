@@ -1,7 +1,7 @@
 //! Recovery episodes.
 
 use fullpipe_cc::replay::Call;
-use fullpipe_cc::{Controller, Observer, Recovery, RecoveryCause, RecoveryOwner};
+use fullpipe_cc::{CaState, Controller, Observer, Recovery, RecoveryCause, RecoveryOwner};
 use fullpipe_tcp::Prr;
 use fullpipe_units::{Bytes, Time};
 
@@ -25,19 +25,14 @@ impl CongestionDriver {
         prior_inflight: Bytes,
         observer: &mut dyn Observer,
     ) {
-        match &mut self.episode {
+        match self.episode {
             // A controller with its own recovery stays in it, as in the simulated TCP.
             Some(episode)
-                if self.owner == RecoveryOwner::Own && episode.cause == RecoveryCause::Loss =>
-            {
-                episode.point = self.ring.next();
-            }
-            Some(_) => {
-                self.leave(now, Recovery::Exit, observer);
-                self.enter(now, RecoveryCause::Loss, prior_inflight, observer);
-            }
-            None => self.enter(now, RecoveryCause::Loss, prior_inflight, observer),
+                if self.owner == RecoveryOwner::Own && episode.cause == RecoveryCause::Loss => {}
+            Some(_) => self.leave(now, Recovery::Exit, observer),
+            None => {}
         }
+        self.enter(now, RecoveryCause::Loss, prior_inflight, observer);
     }
 
     pub(super) fn enter(
@@ -52,7 +47,10 @@ impl CongestionDriver {
             point: self.ring.next(),
         });
         self.undo = cause == RecoveryCause::Loss;
-        self.conn.in_recovery = cause == RecoveryCause::Loss || self.owner == RecoveryOwner::Prr;
+        self.conn.state = match cause {
+            RecoveryCause::Loss => CaState::Recovery,
+            RecoveryCause::Ecn => CaState::Reduced,
+        };
         self.call(now, Call::Recovery(Recovery::Enter(cause)), observer);
         if self.owner == RecoveryOwner::Prr {
             self.prr = Some(Prr::new(
@@ -66,7 +64,7 @@ impl CongestionDriver {
     pub(super) fn leave(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
         self.episode = None;
         self.undo &= change == Recovery::Exit;
-        self.conn.in_recovery = false;
+        self.conn.state = CaState::Open;
         self.prr = None;
         self.call(now, Call::Recovery(change), observer);
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fullpipe_emulator::EmulatedPacket;
 use fullpipe_path::Serializer;
 use fullpipe_scenario::Scenario;
-use fullpipe_units::{Rate, Rng, Span, Time};
+use fullpipe_units::{Rng, Span, Time};
 
 use super::Payload;
 use crate::data_source::DataSource;
@@ -14,9 +14,6 @@ use crate::peer::Peer;
 use crate::plan::Plan;
 use crate::sink::Sink;
 use crate::tls::Identity;
-
-/// Rate of an access link relative to the fastest link, as in the simulator.
-const ACCESS_SPEED: u64 = 10;
 
 /// The two ends of a flow, and the packets that have left a server and not yet reached the path.
 pub(super) struct Flow {
@@ -37,7 +34,6 @@ impl Flow {
     pub(super) fn new(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> Flow {
         let (descriptor, start) = (plan.descriptor, plan.start);
         let name = &scenario.flows[plan.index as usize].name;
-        let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));
         let jitter = (scenario.send_jitter > Span::ZERO).then(|| {
             (
                 Rng::stream(scenario.seed, name, "jitter"),
@@ -51,7 +47,7 @@ impl Flow {
             descriptor,
             start,
             started: false,
-            access: Serializer::new(access),
+            access: Serializer::new(scenario.access_rate()),
             jitter,
             last_entry: Time::ZERO,
             entering: VecDeque::new(),

@@ -2,7 +2,7 @@
 
 use fullpipe_units::{Bytes, Rate, Span, UnitError, percent};
 
-use crate::model::{PACKET, Scenario};
+use crate::model::Scenario;
 use crate::raw_value::Refusal;
 use crate::values::is_decimal;
 use fullpipe_trace::metrics::Dimension;
@@ -60,7 +60,8 @@ fn packets(text: &str, scenario: &Scenario) -> Result<Bound, Refusal> {
     let count = || times(text, "packets").or_else(|| times(text, ""));
     match times(text, "bdp") {
         Some(factor) => {
-            let bdp = path.link.rate.as_f64() * path.rtt.as_secs_f64() / (8.0 * PACKET.as_f64());
+            let bdp =
+                path.link.rate.as_f64() * path.rtt.as_secs_f64() / (8.0 * scenario.packet.as_f64());
             Ok((factor * bdp, "packets"))
         }
         None => count().map(|count| (count, "packets")).ok_or_else(|| {

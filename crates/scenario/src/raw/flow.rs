@@ -9,15 +9,20 @@ use serde::{Deserialize, Serialize};
 use super::{no_delay, no_time};
 use crate::app::App;
 use crate::app_schedule::AppSchedule;
-use crate::model::{BOTTLENECK, EcnFeedback, EcnSetting, Pacing, ReceiveWindow};
+use crate::model::{BOTTLENECK, EcnFeedback, EcnSetting, PAYLOAD, Pacing, ReceiveWindow};
 use crate::raw_value::RawValue;
+use crate::stack::StackKeys;
 use crate::topology::Route;
-use crate::values::{Algorithm, Delay, Extra, Name, Whole};
+use crate::values::{Algorithm, Delay, Extra, Mss, Name, Whole};
 use crate::workload::{Load, Model, Rtts, Text};
 
 /// Largest number of flows in a scenario.
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;
 
+/// Largest initial window; a larger one is probably a mistake.
+const MOST_INITIAL_WINDOW: u64 = 1_000;
+/// Default initial window (RFC 6928).
+pub const INITIAL_WINDOW: u32 = 10;
 /// Default number of segments per ACK.
 pub const DELAYED_ACK: u32 = 2;
 /// Default number of ACKs at the start that are sent for one segment each (Linux:
@@ -101,6 +106,16 @@ pub(crate) struct Tcp {
     /// pacing rate.
     #[serde(default = "auto")]
     pub(crate) pacing: RawValue<Pacing>,
+    /// Payload of a full segment (MSS without options). Its packet has 52 bytes more: 1500 with the
+    /// default, 9000 with "8948B". Buffers that are given in bdp or time are counted in the largest
+    /// packets of the scenario.
+    #[serde(default = "usual_mss")]
+    #[schemars(example = &"8948B", example = &"536B")]
+    pub(crate) mss: RawValue<Mss>,
+    /// Initial congestion window, in segments (Linux: initcwnd of a route).
+    #[serde(default = "ten_segments")]
+    #[schemars(example = 32)]
+    pub(crate) initial_window: RawValue<Whole<1, MOST_INITIAL_WINDOW>>,
     /// Algorithm of the receiver that sets the advertised window, for any algorithm of the sender:
     /// "rledbat". cc = "rledbat" is short for cc = "cubic" with this receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +149,8 @@ pub(crate) struct Tcp {
     #[serde(default = "no_delay")]
     #[schemars(example = "1ms")]
     pub(crate) gro: RawValue<Delay>,
+    #[serde(flatten)]
+    pub(crate) stack: StackKeys,
     /// Parameters of the congestion control: numbers, true or false, or words. `fullpipe explain
     /// <cc>` lists them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -225,6 +242,14 @@ fn exact_counts() -> RawValue<EcnFeedback> {
 
 fn auto() -> RawValue<Pacing> {
     RawValue::of(&Pacing::Auto)
+}
+
+fn usual_mss() -> RawValue<Mss> {
+    RawValue::of(&Mss(PAYLOAD))
+}
+
+fn ten_segments() -> RawValue<Whole<1, MOST_INITIAL_WINDOW>> {
+    RawValue::of(&Whole(INITIAL_WINDOW.into()))
 }
 
 fn two_segments() -> RawValue<Whole<1, 64>> {

@@ -59,8 +59,9 @@ pub(crate) struct Link {
     #[schemars(with = "RawValue<RatePattern>", extend("x-default" = "none: the rate is constant"))]
     pub(crate) rate_pattern: Option<RawValue<RatePattern>>,
     /// Limit of the queue in front of the link, without the packet being sent. A buffer in bdp (the
-    /// link's rate x path.rtt), time or packets is counted in whole packets of 1500 bytes, rounded
-    /// down, at the rate and RTT of the start of the run. Queues that count bytes do not round.
+    /// link's rate x path.rtt), time or packets is counted in whole packets, rounded down, at the
+    /// rate and RTT of the start of the run. A packet has 1500 bytes, unless a flow's mss makes
+    /// larger ones, or all make smaller ones. Queues that count bytes do not round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<Buffer>", extend("x-default" = "the queue's default limit in tc; required for queues without one"))]
     pub(crate) buffer: Option<RawValue<Buffer>>,

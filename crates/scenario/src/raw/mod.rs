@@ -16,7 +16,7 @@ use crate::expect::Conditions;
 use crate::raw_value::RawValue;
 use crate::values::{Delay, Whole};
 
-pub use flow::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
+pub use flow::{ACK_DELAY, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub(crate) use flow::{Flow, MOST_FLOWS, Tcp, Workload, one_flow};
 pub(crate) use host::{Host, Quic};
 pub(crate) use link::{Change, Link, NamedLink, Path};
@@ -61,9 +61,9 @@ pub(crate) struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
     pub(crate) link: Vec<NamedLink>,
-    /// CPU costs and wake-up times of the machines at both ends of each flow.
+    /// The machines at both ends of each flow: their TCP, CPU costs and wake-up times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Host", extend("x-default" = "sending and receiving take no time"))]
+    #[schemars(with = "Host", extend("x-default" = "an ideal TCP, and sending and receiving take no time"))]
     pub(crate) host: Option<Host>,
     /// Threads and CPUs of real QUIC on this machine (--on quic).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,37 +4,39 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fullpipe_units::{ParamValue, Span};
 
-use super::optional;
+use super::{Ground, optional};
 use crate::app::{App, On};
 use crate::error::Error;
 use crate::model::{
     BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, UNRESPONSIVE, Written,
 };
-use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS, QUICK_ACKS};
+use crate::raw::{self, ACK_DELAY, DELAYED_ACK, INITIAL_WINDOW, MOST_FLOWS, QUICK_ACKS};
 use crate::raw_value::RawValue;
 use crate::source::Source;
+use crate::stack::{AckPolicy, Stack};
 use crate::topology;
-use crate::values::{Algorithm, Delay, Extra, Name, Whole};
+use crate::values::{Algorithm, Delay, Extra, Mss, Name, Whole};
 
 /// Reads the flows, names unnamed ones, and expands counts.
-pub(super) fn flows(
-    raw: &[raw::Flow],
-    links: &[&str],
-    source: &Source,
-) -> Result<Vec<Flow>, Error> {
+pub(super) fn flows(raw: &[raw::Flow], ground: Ground<'_>) -> Result<Vec<Flow>, Error> {
     let mut tables = Vec::with_capacity(raw.len());
     let mut total = 0;
     for (i, raw) in raw.iter().enumerate() {
-        let (flow, named, count) = flow(raw, i, links, source)?;
+        let (flow, named, count) = flow(raw, i, ground)?;
         total += count;
         if total > MOST_FLOWS {
             let problem = format!("more than {MOST_FLOWS} flows in total");
-            return Err(source.error(&flow.key("count"), count, problem, "lower the counts"));
+            return Err(ground.source.error(
+                &flow.key("count"),
+                count,
+                problem,
+                "lower the counts",
+            ));
         }
         tables.push((flow, named, count));
     }
 
-    count_out(tables, source)
+    count_out(tables, ground.source)
 }
 
 /// Returns `count` flows for each table, each with a unique name.
@@ -83,17 +85,13 @@ fn count_out(tables: Vec<(Flow, bool, u64)>, source: &Source) -> Result<Vec<Flow
 
 /// Reads one `[[flow]]`. Returns the flow, which has the name of its cc if it is unnamed, whether
 /// it is named, and its count.
-fn flow(
-    raw: &raw::Flow,
-    i: usize,
-    links: &[&str],
-    source: &Source,
-) -> Result<(Flow, bool, u64), Error> {
+fn flow(raw: &raw::Flow, i: usize, ground: Ground<'_>) -> Result<(Flow, bool, u64), Error> {
+    let source = ground.source;
     let table = Table::Flow(i);
     let key = |name: &str| table.key(name);
     let name = optional(&raw.name, source, &key("name"))?;
     let named = name.is_some();
-    let flow = tcp(&raw.cc, &raw.tcp, table, links, source)?;
+    let flow = tcp(&raw.cc, &raw.tcp, table, ground)?;
     let Whole(count) = raw.count.get(source, &key("count"))?;
     let Extra(extra_rtt) = raw.rtt.get(source, &key("rtt"))?;
     let flow = Flow {
@@ -108,7 +106,7 @@ fn flow(
         extra_rtt,
         ..flow
     };
-    check_unresponsive(&flow, raw, source)?;
+    check_unresponsive(&flow, raw, ground)?;
     check_app(&flow, raw, source)?;
     Ok((flow, named, count))
 }
@@ -119,13 +117,19 @@ pub(crate) fn tcp(
     cc: &RawValue<Algorithm>,
     raw: &raw::Tcp,
     table: Table,
-    links: &[&str],
-    source: &Source,
+    ground: Ground<'_>,
 ) -> Result<Flow, Error> {
+    let Ground {
+        links,
+        stack,
+        source,
+    } = ground;
     let key = |name: &str| table.key(name);
     let algorithm = cc.get(source, &key("cc"))?;
     let Delay(ack_delay) = raw.ack_delay.get(source, &key("ack_delay"))?;
     let Delay(gro) = raw.gro.get(source, &key("gro"))?;
+    let Mss(mss) = raw.mss.get(source, &key("mss"))?;
+    let Whole(initial_window) = raw.initial_window.get(source, &key("initial_window"))?;
     let Whole(delayed_ack) = raw.delayed_ack.get(source, &key("delayed_ack"))?;
     let Whole(quick_acks) = raw.quick_acks.get(source, &key("quick_acks"))?;
     let params = |table: &str, raw: &BTreeMap<String, RawValue<ParamValue>>| {
@@ -161,6 +165,8 @@ pub(crate) fn tcp(
         reverse_route: topology::route(&raw.reverse_route, &key("reverse_route"), links, source)?,
         extra_rtt: Span::ZERO,
         pacing: raw.pacing.get(source, &key("pacing"))?,
+        mss,
+        initial_window: u32::try_from(initial_window).expect("its kind allows at most 1000"),
         receiver,
         receiver_params: params("receiver_params", &raw.receiver_params)?,
         receive_window: optional(&raw.receive_window, source, &key("receive_window"))?,
@@ -168,9 +174,11 @@ pub(crate) fn tcp(
         quick_acks: u32::try_from(quick_acks).expect("its kind allows at most a million"),
         ack_delay,
         gro,
+        stack: raw.stack.read(stack, table, source)?,
         table: Written(table),
     };
     check_receiver(&flow, raw, source)?;
+    check_acks(&flow, raw, source)?;
     Ok(flow)
 }
 
@@ -211,8 +219,14 @@ fn check_app(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error>
     Ok(())
 }
 
-/// Refuses parameters without a receiver's algorithm, and a tuned window with one.
+/// Refuses parameters without a receiver's algorithm, a window below one packet, and a tuned window
+/// with an algorithm.
 fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Error> {
+    let shown = || {
+        raw.receive_window
+            .as_ref()
+            .map_or_else(String::new, RawValue::show)
+    };
     match raw.receiver_params.iter().next() {
         Some((name, value)) if flow.receiver.is_none() => {
             let problem = "parameters without a receiver's algorithm";
@@ -224,17 +238,37 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
                 fix,
             ))
         }
+        _ if flow
+            .receive_window
+            .is_some_and(|window| window.most() < flow.packet()) =>
+        {
+            let (packet, auto) = (
+                flow.packet(),
+                matches!(flow.receive_window, Some(ReceiveWindow::Auto { .. })),
+            );
+            let least = if auto { packet * 2 } else { packet };
+            let problem = format!(
+                "{}less than one packet of {} bytes",
+                if auto {
+                    "half of this buffer, the advertised window, is "
+                } else {
+                    ""
+                },
+                packet.get()
+            );
+            let fix = match auto {
+                true => format!("give at least \"{least}\", like \"auto max 6MB\""),
+                false => format!("give at least \"{least}\""),
+            };
+            Err(source.error(&flow.key("receive_window"), shown(), problem, fix))
+        }
         _ if flow.receiver.is_some()
             && matches!(flow.receive_window, Some(ReceiveWindow::Auto { .. })) =>
         {
             let problem = "the receiver's algorithm already sets the window";
-            let shown = raw
-                .receive_window
-                .as_ref()
-                .map_or_else(String::new, RawValue::show);
             Err(source.error(
                 &flow.key("receive_window"),
-                shown,
+                shown(),
                 problem,
                 "give a size, or remove receiver",
             ))
@@ -243,9 +277,35 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
     }
 }
 
+/// Refuses numbers for ACKs that Linux's rules would ignore, and coalescing, which they do not know.
+fn check_acks(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Error> {
+    if flow.stack.ack_policy == AckPolicy::Linux && flow.gro != Span::ZERO {
+        let problem = "can't be combined with ack_policy = \"linux\"";
+        let fix = "remove gro, or set ack_policy = \"fixed\"";
+        return Err(source.error(&flow.key("gro"), raw.gro.show(), problem, fix));
+    }
+    let given = ack_numbers(flow, raw).into_iter().flatten().next();
+    let (AckPolicy::Linux, Some((name, value))) = (flow.stack.ack_policy, given) else {
+        return Ok(());
+    };
+    let problem = "no effect: with ack_policy = \"linux\" Linux's rules decide";
+    let fix = format!("remove {name}, or set ack_policy = \"fixed\"");
+    Err(source.error(&flow.key(name), value, problem, fix))
+}
+
+/// Returns the given numbers of ack_policy = "fixed", each with its key and value.
+fn ack_numbers(flow: &Flow, raw: &raw::Tcp) -> [Option<(&'static str, String)>; 3] {
+    [
+        (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.delayed_ack.show())),
+        (flow.quick_acks != QUICK_ACKS).then(|| ("quick_acks", raw.quick_acks.show())),
+        (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.ack_delay.show())),
+    ]
+}
+
 /// Refuses an unresponsive flow without a rate, or with keys that need a congestion control or
 /// ACKs.
-fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
+fn check_unresponsive(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Result<(), Error> {
+    let source = ground.source;
     if flow.cc != UNRESPONSIVE {
         return Ok(());
     }
@@ -267,7 +327,7 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
             "remove it, or give the flow a cc",
         ));
     }
-    let Some((key, value)) = without_effect(flow, raw).next() else {
+    let Some((key, value)) = without_effect(flow, raw, ground.stack).next() else {
         return Ok(());
     };
     let problem =
@@ -284,8 +344,9 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
 fn without_effect<'a>(
     flow: &Flow,
     raw: &'a raw::Flow,
+    stack: Stack,
 ) -> impl Iterator<Item = (String, String)> + use<'a> {
-    let given: [Option<(&'static str, String)>; 11] = [
+    let given: [Option<(&'static str, String)>; 9] = [
         (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.tcp.reverse_route.show())),
         raw.app.as_ref().map(|app| ("app", app.show())),
         (flow.ecn_feedback != EcnFeedback::Accurate)
@@ -300,14 +361,15 @@ fn without_effect<'a>(
             .as_ref()
             .map(|window| ("receive_window", window.show())),
         (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.tcp.pacing.show())),
-        (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.tcp.delayed_ack.show())),
-        (flow.quick_acks != QUICK_ACKS).then(|| ("quick_acks", raw.tcp.quick_acks.show())),
-        (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.tcp.ack_delay.show())),
+        (flow.initial_window != INITIAL_WINDOW)
+            .then(|| ("initial_window", raw.tcp.initial_window.show())),
         (flow.gro != Span::ZERO).then(|| ("gro", raw.tcp.gro.show())),
     ];
     let given = given
         .into_iter()
+        .chain(ack_numbers(flow, &raw.tcp))
         .flatten()
+        .chain(raw.tcp.stack.altered(&flow.stack, stack))
         .map(|(name, value)| (name.to_owned(), value));
     let params = raw
         .tcp

@@ -5,20 +5,29 @@ use fullpipe_units::Span;
 use super::optional;
 use crate::enums::Switch;
 use crate::error::Error;
-use crate::model::{Host, Quic, Wake};
+use crate::host::{Host, Quic, Wake};
 use crate::raw;
 use crate::raw_value::RawValue;
 use crate::source::Source;
+use crate::stack::Stack;
 use crate::values::{Delay, Percent, Whole};
 
-pub(super) fn host(raw: &raw::Host, source: &Source) -> Result<Host, Error> {
+/// Reads the stack.
+pub(super) fn stack(raw: &raw::Scenario, source: &Source) -> Result<Stack, Error> {
+    raw.host.as_ref().map_or(Ok(Stack::default()), |host| {
+        host.stack.get(source, "host.stack")
+    })
+}
+
+/// Reads the costs; returns `None` if everything is done at once.
+pub(super) fn host(raw: &raw::Host, source: &Source) -> Result<Option<Host>, Error> {
     let get = |leaf: &RawValue<Delay>, name: &str| {
         leaf.get(source, &format!("host.{name}"))
             .map(|Delay(span)| span)
     };
     let Whole(batch) = raw.batch.get(source, "host.batch")?;
     let Percent(variation) = raw.variation.get(source, "host.variation")?;
-    Ok(Host {
+    let host = Host {
         send: get(&raw.send, "send")?,
         receive: get(&raw.receive, "receive")?,
         ack: get(&raw.ack, "ack")?,
@@ -27,7 +36,8 @@ pub(super) fn host(raw: &raw::Host, source: &Source) -> Result<Host, Error> {
         rate_interval: get(&raw.rate_interval, "rate_interval")?,
         wake: wake(raw, source)?,
         variation,
-    })
+    };
+    Ok((host != Host::default()).then_some(host))
 }
 
 pub(super) fn quic(raw: &raw::Quic, source: &Source) -> Result<Quic, Error> {

@@ -8,7 +8,7 @@ use fullpipe_units::{Bytes, Span};
 use super::optional;
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::model::{BOTTLENECK, PACKET, Written};
+use crate::model::{BOTTLENECK, Written};
 use crate::path_keys::{Change, Link, Path};
 use crate::queue;
 use crate::raw;
@@ -19,12 +19,12 @@ use crate::values::Delay;
 /// Largest buffer; a larger one is probably a mistake.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
 
-pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
+pub(super) fn path(raw: &raw::Path, packet: Bytes, source: &Source) -> Result<Path, Error> {
     let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
-    let link = link(&raw.link, "path", rtt, source)?;
+    let link = link(&raw.link, "path", (rtt, packet), source)?;
     let path = Path {
         loopback: optional(&raw.kind, source, "path.kind")?.is_some(),
-        changes: changes(&raw.change, &link, rtt, source)?,
+        changes: changes(&raw.change, &link, (rtt, packet), source)?,
         link,
         rtt,
         ..raw.keys.read("path", source)?
@@ -61,7 +61,7 @@ pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
             check_buffer(
                 *limit,
                 raw.change[*i].buffer.as_ref(),
-                &format!("path.change.{i}.buffer"),
+                (&format!("path.change.{i}.buffer"), packet),
                 source,
             )?;
         }
@@ -88,8 +88,14 @@ fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Erro
     Err(source.error(&given.0, given.1, problem, "keep one of the two"))
 }
 
-/// Reads the link of the table `at`, named as the bottleneck.
-pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Result<Link, Error> {
+/// Reads the link of the table `at`, named as the bottleneck. A BDP is that of `rtt`; the buffer is
+/// counted in packets of size `packet`.
+pub(crate) fn link(
+    raw: &raw::Link,
+    at: &str,
+    (rtt, packet): (Span, Bytes),
+    source: &Source,
+) -> Result<Link, Error> {
     let key = |name: &str| format!("{at}.{name}");
     let keys = raw.keys.read(at, source)?;
     let rate_pattern = optional(&raw.rate_pattern, source, &key("rate_pattern"))?;
@@ -107,9 +113,14 @@ pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Res
         buffer: buffer(raw, &keys.queue, &key("buffer"), source)?,
         ..keys
     };
-    link.limit = link.limit_of(link.buffer, rtt);
-    check_buffer(link.limit, raw.buffer.as_ref(), &key("buffer"), source)?;
-    check_queue(&link, &key("queue"), source)?;
+    link.limit = link.limit_of(link.buffer, rtt, packet);
+    check_buffer(
+        link.limit,
+        raw.buffer.as_ref(),
+        (&key("buffer"), packet),
+        source,
+    )?;
+    check_queue(&link, packet, &key("queue"), source)?;
     Ok(link)
 }
 
@@ -127,8 +138,8 @@ fn buffer(raw: &raw::Link, queue: &Config, key: &str, source: &Source) -> Result
 }
 
 /// Refuses options of the queue that contradict each other or the buffer.
-fn check_queue(link: &Link, key: &str, source: &Source) -> Result<(), Error> {
-    (link.queue.descriptor().check)(&link.queue, link.limit.bytes(PACKET)).map_err(|refused| {
+fn check_queue(link: &Link, packet: Bytes, key: &str, source: &Source) -> Result<(), Error> {
+    (link.queue.descriptor().check)(&link.queue, link.limit.bytes(packet)).map_err(|refused| {
         let shown = queue::shown(&link.queue, refused.name);
         source.error(
             &join(key, refused.name),
@@ -142,22 +153,23 @@ fn check_queue(link: &Link, key: &str, source: &Source) -> Result<(), Error> {
 fn check_buffer(
     limit: Limit,
     leaf: Option<&RawValue<Buffer>>,
-    key: &str,
+    (key, packet): (&str, Bytes),
     source: &Source,
 ) -> Result<(), Error> {
     let shown = || leaf.map_or(String::new(), RawValue::show);
     let refuse = |problem: String, fix: &str| Err(source.error(key, shown(), problem, fix));
-    if limit.bytes(PACKET) < PACKET {
+    if limit.bytes(packet) < packet {
+        let one = format!("less than one packet of {} bytes", packet.get());
         let holds = match limit {
-            Limit::Packets(_) => "less than one packet of 1500 bytes".to_owned(),
-            Limit::Bytes(bytes) => format!("{bytes}, less than one packet of 1500 bytes"),
+            Limit::Packets(_) => one,
+            Limit::Bytes(bytes) => format!("{bytes}, {one}"),
         };
         return refuse(
             format!("this buffer holds {holds}"),
             "give a larger buffer, like \"100packets\"",
         );
     }
-    if limit.bytes(PACKET) > LARGEST_BUFFER {
+    if limit.bytes(packet) > LARGEST_BUFFER {
         return refuse(
             format!("this buffer holds more than {LARGEST_BUFFER}"),
             "give a smaller buffer, like \"8bdp\"",
@@ -170,7 +182,7 @@ fn check_buffer(
 fn changes(
     raw: &[raw::Change],
     link: &Link,
-    rtt: Span,
+    (rtt, packet): (Span, Bytes),
     source: &Source,
 ) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::with_capacity(raw.len());
@@ -184,7 +196,7 @@ fn changes(
             rate: optional(&raw.rate, source, &key("rate"))?,
             rtt: optional(&raw.rtt, source, &key("rtt"))?.map(|Delay(rtt)| rtt),
             buffer,
-            limit: buffer.map(|buffer| link.limit_of(buffer, rtt)),
+            limit: buffer.map(|buffer| link.limit_of(buffer, rtt, packet)),
             table: Written(i),
             ..raw.keys.read(&format!("path.change.{i}"), source)?
         };
@@ -207,12 +219,12 @@ fn changes(
 
 impl Link {
     /// Returns the capacity of `buffer` in packets or bytes, as the queue counts. A BDP is that of
-    /// the start of the run, on a path of `rtt`.
-    fn limit_of(&self, buffer: Buffer, rtt: Span) -> Limit {
+    /// the start of the run, on a path of `rtt`, in packets of size `packet`.
+    fn limit_of(&self, buffer: Buffer, rtt: Span, packet: Bytes) -> Limit {
         if self.queue.descriptor().in_bytes {
-            buffer.limit_in_bytes(self.sustained(), rtt, PACKET)
+            buffer.limit_in_bytes(self.sustained(), rtt, packet)
         } else {
-            buffer.limit(self.sustained(), rtt, PACKET)
+            buffer.limit(self.sustained(), rtt, packet)
         }
     }
 }

@@ -3,14 +3,16 @@
 mod flow;
 mod host;
 mod link;
+mod packets;
 
 use fullpipe_units::Span;
 
 use self::flow::flows;
 pub(crate) use self::flow::tcp;
-use self::host::{host, quic};
+use self::host::{host, quic, stack};
 pub(crate) use self::link::link;
 use self::link::path;
+use self::packets::{check_packets, largest_packet};
 use crate::error::Error;
 use crate::expect::Conditions;
 use crate::model::{Flow, Scenario, Table, Written};
@@ -18,27 +20,46 @@ use crate::profile::Applied;
 use crate::raw;
 use crate::raw_value::{RawValue, ReadValue};
 use crate::source::Source;
+use crate::stack::Stack;
 use crate::topology;
 use crate::values::{Delay, Whole};
 use crate::workload::{Library, check_loads, workloads};
 
+/// Context of the keys of every flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ground<'a> {
+    /// Names of the links, the bottleneck first.
+    pub(crate) links: &'a [&'a str],
+    /// TCP that sets their defaults.
+    pub(crate) stack: Stack,
+    /// Text of the scenario, for errors.
+    pub(crate) source: &'a Source,
+}
+
 pub(crate) fn resolve(
     raw: &raw::Scenario,
     source: Source,
-    title: Option<String>,
+    comment: Vec<String>,
     profile: Option<Applied>,
     library: &dyn Library,
 ) -> Result<Scenario, Error> {
     let Whole(seed) = raw.seed.get(&source, "seed")?;
     let Delay(send_jitter) = raw.send_jitter.get(&source, "send_jitter")?;
-    let path = path(&raw.path, &source)?;
-    let more_links = topology::links(&raw.link, &path, &source)?;
+    let packet = largest_packet(raw, &source)?;
+    let path = path(&raw.path, packet, &source)?;
+    let more_links = topology::links(&raw.link, &path, packet, &source)?;
     let names: Vec<&str> = std::iter::once(&path.link)
         .chain(&more_links)
         .map(|link| link.name.as_str())
         .collect();
-    let flows = flows(&raw.flow, &names, &source)?;
-    let workloads = workloads(&raw.workload, &flows, &names, &source, library)?;
+    let stack = stack(raw, &source)?;
+    let ground = Ground {
+        links: &names,
+        stack,
+        source: &source,
+    };
+    let flows = flows(&raw.flow, ground)?;
+    let workloads = workloads(&raw.workload, &flows, ground, library)?;
     let all = || {
         flows
             .iter()
@@ -50,7 +71,7 @@ pub(crate) fn resolve(
         &source,
     )?;
     let mut scenario = Scenario {
-        title,
+        comment,
         profile,
         duration: raw.duration.get(&source, "duration")?,
         measure_from: raw.measure_from.get(&source, "measure_from")?,
@@ -61,22 +82,26 @@ pub(crate) fn resolve(
             .map_or_else(Vec::new, |Conditions(texts)| texts),
         path,
         more_links,
+        stack,
         host: raw
             .host
             .as_ref()
             .map(|raw| host(raw, &source))
-            .transpose()?,
+            .transpose()?
+            .flatten(),
         quic: raw
             .quic
             .as_ref()
             .map(|raw| quic(raw, &source))
             .transpose()?
             .unwrap_or_default(),
+        packet,
         flows,
         workloads,
         written: Written(source),
     };
     check_times(&scenario, raw)?;
+    check_packets(&scenario)?;
     check_loads(&mut scenario, &raw.workload)?;
     Ok(scenario)
 }

@@ -9,7 +9,7 @@ use fullpipe_units::{Bytes, ParamValue, Rate, Span, UnitError, percent};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
-use crate::model::{PACKET, ReceiveWindow};
+use crate::model::{HEADER, ReceiveWindow};
 use crate::raw_value::{ReadValue, Refusal};
 
 pub(crate) use self::names::{Algorithm, Name};
@@ -21,8 +21,11 @@ pub(crate) struct Delay(pub(crate) Span);
 #[derive(Debug)]
 pub(crate) struct Extra(pub(crate) Span);
 /// A probability below 1: `"0.01%"`.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Percent(pub(crate) f64);
+/// The payload of a full segment.
+#[derive(Debug)]
+pub(crate) struct Mss(pub(crate) Bytes);
 /// A whole number in MIN..=MAX.
 #[derive(Debug)]
 pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(crate) u64);
@@ -210,6 +213,35 @@ impl ReadValue for Bytes {
     }
 }
 
+impl Mss {
+    /// Linux's TCP_MIN_MSS.
+    const LEAST: Bytes = Bytes::new(88);
+    /// In an IP packet of at most 65535 bytes.
+    const MOST: Bytes = Bytes::new(65_535 - HEADER.get());
+}
+
+impl ReadValue for Mss {
+    fn read(value: &Toml) -> Result<Mss, Refusal> {
+        let mss = Bytes::read(value)?;
+        if (Mss::LEAST..=Mss::MOST).contains(&mss) {
+            return Ok(Mss(mss));
+        }
+        let problem = format!("not between \"{}\" and \"{}\"", Mss::LEAST, Mss::MOST);
+        Err(Refusal::new(
+            problem,
+            "give the payload of a full segment, like \"8948B\"",
+        ))
+    }
+
+    fn write(&self) -> Toml {
+        self.0.write()
+    }
+
+    fn schema() -> Schema {
+        Bytes::schema()
+    }
+}
+
 /// Linux's tcp_rmem\[2\].
 const RMEM_MAX: Bytes = Bytes::new(6 << 20);
 
@@ -217,16 +249,7 @@ impl ReadValue for ReceiveWindow {
     fn read(value: &Toml) -> Result<ReceiveWindow, Refusal> {
         let text = text_of(value);
         let Some(rest) = text.strip_prefix("auto") else {
-            let window = Bytes::read(value)?;
-            let refusal = || {
-                Refusal::new(
-                    "less than one packet of 1500 bytes",
-                    "give at least \"1500B\"",
-                )
-            };
-            return (window >= PACKET)
-                .then_some(ReceiveWindow::Fixed(window))
-                .ok_or_else(refusal);
+            return Bytes::read(value).map(ReceiveWindow::Fixed);
         };
         let max = match rest.trim().strip_prefix("max") {
             None if rest.is_empty() => RMEM_MAX,
@@ -238,14 +261,6 @@ impl ReadValue for ReceiveWindow {
             }
             Some(max) => Bytes::read(&Toml::String(max.trim().to_owned()))?,
         };
-        if max < PACKET * 2 {
-            let problem =
-                "half of this buffer, the advertised window, is less than one packet of 1500 bytes";
-            return Err(Refusal::new(
-                problem,
-                "give at least \"3kB\", like \"auto max 6MB\"",
-            ));
-        }
         Ok(ReceiveWindow::Auto { max })
     }
 

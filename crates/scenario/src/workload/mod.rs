@@ -19,7 +19,7 @@ pub use self::coming::ArrivalGenerator;
 pub(crate) use self::kinds::{Load, Text};
 pub use self::kinds::{Model, Rtts};
 pub(crate) use self::read::{check_loads, workloads};
-use crate::model::{Flow, PACKET, PAYLOAD, Scenario, Written};
+use crate::model::{Flow, HEADER, Scenario, Written};
 use crate::path_keys::Link;
 
 /// Reads the files of flows that scenarios name.
@@ -96,8 +96,8 @@ impl Scenario {
             .expect("a route has a link");
         Wire {
             rate,
-            segment: PAYLOAD,
-            header: PACKET - PAYLOAD,
+            segment: workload.flow.mss,
+            header: HEADER,
         }
     }
 }

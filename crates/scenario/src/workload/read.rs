@@ -11,7 +11,7 @@ use super::{Library, Load, Rtts, Text, Workload, kinds};
 use crate::error::Error;
 use crate::model::{Flow, Scenario, Table, UNRESPONSIVE, Written};
 use crate::raw;
-use crate::resolve::{optional, tcp};
+use crate::resolve::{Ground, optional, tcp};
 use crate::source::Source;
 use crate::values::Name;
 
@@ -22,10 +22,10 @@ const USUAL: &str = "workload";
 pub(crate) fn workloads(
     raw: &[raw::Workload],
     flows: &[Flow],
-    links: &[&str],
-    source: &Source,
+    ground: Ground<'_>,
     library: &dyn Library,
 ) -> Result<Vec<Workload>, Error> {
+    let source = ground.source;
     let unnamed = raw.iter().filter(|raw| raw.name.is_none()).count();
     let mut workloads: Vec<Workload> = Vec::with_capacity(raw.len());
     let mut numbered = 0;
@@ -52,7 +52,7 @@ pub(crate) fn workloads(
                 "give each flow and workload its own name",
             ));
         }
-        workloads.push(workload(raw, table, name, links, source, library)?);
+        workloads.push(workload(raw, table, name, ground, library)?);
     }
     Ok(workloads)
 }
@@ -61,12 +61,12 @@ fn workload(
     raw: &raw::Workload,
     table: Table,
     name: String,
-    links: &[&str],
-    source: &Source,
+    ground: Ground<'_>,
     library: &dyn Library,
 ) -> Result<Workload, Error> {
+    let source = ground.source;
     let key = |name: &str| table.key(name);
-    let (flow, stop) = flow(raw, table, name, links, source)?;
+    let (flow, stop) = flow(raw, table, name, ground)?;
     let model = raw.model.get(source, &key("model"))?;
     let refuse = |problem: String, fix: String| {
         let (key, shown) = match &raw.source {
@@ -117,14 +117,14 @@ fn flow(
     raw: &raw::Workload,
     table: Table,
     name: String,
-    links: &[&str],
-    source: &Source,
+    ground: Ground<'_>,
 ) -> Result<(Flow, Option<Span>), Error> {
+    let source = ground.source;
     let key = |name: &str| table.key(name);
     let flow = Flow {
         name,
         start: raw.start.get(source, &key("start"))?,
-        ..tcp(&raw.cc, &raw.tcp, table, links, source)?
+        ..tcp(&raw.cc, &raw.tcp, table, ground)?
     };
     if flow.cc == UNRESPONSIVE {
         let problem = "the flows of a workload open connections and need a congestion control";

@@ -2,7 +2,7 @@
 
 use crate::reading::{LEAST, parse, with};
 use fullpipe_path::Limit;
-use fullpipe_scenario::{App, Buffer, On, PACKET};
+use fullpipe_scenario::{App, Buffer, On, PACKET, Scenario};
 use fullpipe_units::{Bytes, Draw, Rate, Span};
 #[test]
 fn a_buffer_counts_whole_packets() {
@@ -170,5 +170,27 @@ fn applications_are_read_and_written_as_they_are_meant() {
         let again = scenario.to_toml();
         assert!(again.contains(&format!("app = \"{written}\"")), "{again}");
         assert_eq!(parse(&again).flows[0].app, Some(app), "{text}");
+    }
+}
+
+#[test]
+fn a_buffer_is_counted_in_the_largest_packets() {
+    let text = |flows: &str| {
+        format!(
+            "duration = \"9s\"\n[path]\nrate = \"100mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n{flows}"
+        )
+    };
+    let jumbo = "[[flow]]\ncc = \"cubic\"\nmss = \"8948B\"\n";
+    let small = "[[flow]]\ncc = \"cubic\"\nmss = \"536B\"\n";
+    for (flows, packet, packets) in [
+        (jumbo.to_owned(), 9_000, 27),
+        (small.to_owned(), 588, 425),
+        (format!("{small}{jumbo}"), 9_000, 27),
+    ] {
+        let scenario = Scenario::parse(&text(&flows), "test.toml").unwrap();
+        assert_eq!(scenario.packet, Bytes::new(packet));
+        assert_eq!(scenario.path.link.limit, Limit::Packets(packets));
+        let again = Scenario::parse(&scenario.to_toml(), "test.toml").unwrap();
+        assert_eq!(again, scenario);
     }
 }

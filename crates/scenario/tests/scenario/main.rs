@@ -9,5 +9,6 @@ mod overrides;
 mod profiles;
 mod reading;
 mod schema;
+mod stack;
 mod traces;
 mod writing;

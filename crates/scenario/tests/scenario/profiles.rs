@@ -221,6 +221,7 @@ fn what_is_written_needs_no_profile() {
             (&scenario.path, &scenario.host, &scenario.flows)
         );
         assert_eq!(again.profile, None);
+        assert_eq!(again.to_toml(), text);
     }
 }
 

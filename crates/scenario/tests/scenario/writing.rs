@@ -8,6 +8,7 @@ use crate::reading::{FULL, parse, with};
 #[test]
 fn a_scenario_is_written_with_every_default() {
     let expected = r#"# Every key there is
+# and a second line
 duration = "60s"
 measure_from = "5s"
 seed = 7
@@ -41,7 +42,7 @@ flows = 64
 interval = "100ms"
 kind = "fq_codel"
 memory_limit = "33554.432kB"
-quantum = "1514B"
+quantum = "1500B"
 target = "10ms"
 
 [[path.change]]
@@ -100,11 +101,19 @@ ecn_feedback = "accurate"
 route = ["access", "bottleneck"]
 reverse_route = ["back"]
 pacing = "on"
+mss = "1448B"
+initial_window = 10
 receive_window = "65.536kB"
 delayed_ack = 1
 quick_acks = 2000
 ack_delay = "25ms"
 gro = "1ms"
+cwnd_validation = "off"
+send_buffer = "unlimited"
+tso = "off"
+rto_in_recovery = "reduce"
+ack_policy = "fixed"
+sack_compression = "0%"
 
 [flow.params]
 beta = 0.7

@@ -47,5 +47,6 @@ pub(super) fn app(scenario: &Scenario, spec: &Flow) -> App {
 
 /// Returns the bursts or answers of a flow, the same for the writing and the waiting side.
 pub(super) fn messages(scenario: &Scenario, spec: &Flow, sizes: Draw<Bytes>) -> Messages {
-    Messages::new(sizes, Rng::stream(scenario.seed, &spec.name, "app"))
+    let rng = Rng::stream(scenario.seed, &spec.name, "app");
+    Messages::new(sizes, rng, spec.mss)
 }

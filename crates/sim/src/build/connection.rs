@@ -1,9 +1,12 @@
 //! The two ends of a connection.
 
 use fullpipe_cc::{AnyController, Config, Descriptor};
-use fullpipe_scenario::{Error, Flow, ReceiveWindow, Scenario};
+use fullpipe_scenario::{Error, Flow, ReceiveWindow, RtoInRecovery, Scenario, SendBuffer};
 use fullpipe_setup::Algorithms;
-use fullpipe_tcp::{AckPolicy, App, EcnFeedback, Memory, Pacing, Receiver, Sender, SenderConfig};
+use fullpipe_tcp::{
+    AckPolicy, App, CwndValidation, EcnFeedback, Memory, Pacing, Receiver, Sender, SenderConfig,
+    Stack,
+};
 use fullpipe_units::{Rng, Span, Time};
 
 use super::host::program;
@@ -20,14 +23,11 @@ pub(crate) fn connection(
     start: Time,
     from: Time,
 ) -> (AnySender, Receiver) {
-    let mut receiver = receiver(scenario, spec);
+    let mut receiver = receiver(scenario, spec).with_ecn_feedback(feedback(spec));
     if let Some((descriptor, config)) = &algorithms.receiver {
         receiver = receiver.with_window_controller((descriptor.build)(config));
     }
     let mut sender = sender(scenario, spec, &algorithms.sender, app, memory, start);
-    if sender.is_ecn_capable() {
-        receiver = receiver.with_ecn_feedback(feedback(spec));
-    }
     sender.limits().restart(from.max(start));
     let source = match &scenario.host {
         None => AnySender::Tcp(sender),
@@ -97,9 +97,31 @@ fn sender(
         pacing,
         hosted,
         rate_interval,
+        smss: spec.mss,
+        initial_cwnd: spec.mss * u64::from(spec.initial_window),
+        stack: stack(spec),
         rng,
     };
-    Sender::within(memory, config, start).with_ecn(feedback(spec), codepoint(spec.ecn))
+    Sender::within(memory, config, start)
+        .with_ecn(feedback(spec), codepoint(spec.ecn))
+        .with_signals(descriptor.needs)
+}
+
+/// Returns the parts of the operating system's TCP that the flow's sender has.
+fn stack(spec: &Flow) -> Stack {
+    Stack {
+        cwnd_validation: match spec.stack.cwnd_validation {
+            fullpipe_scenario::CwndValidation::Off => CwndValidation::Off,
+            fullpipe_scenario::CwndValidation::Linux => CwndValidation::Linux,
+            fullpipe_scenario::CwndValidation::Rfc7661 => CwndValidation::Rfc7661,
+        },
+        send_buffer: match spec.stack.send_buffer {
+            SendBuffer::Unlimited => None,
+            SendBuffer::Auto { max } => Some(max),
+        },
+        tso: spec.stack.tso,
+        one_reduction: spec.stack.rto_in_recovery == RtoInRecovery::Keep,
+    }
 }
 
 pub(super) fn receiver(scenario: &Scenario, spec: &Flow) -> Receiver {
@@ -109,7 +131,13 @@ pub(super) fn receiver(scenario: &Scenario, spec: &Flow) -> Receiver {
         delay: spec.ack_delay,
         coalesce: spec.gro,
     };
-    let receiver = Receiver::new(policy, scenario.receive_window(spec));
+    let mut receiver = Receiver::new(policy, scenario.receive_window(spec), spec.mss);
+    if spec.stack.ack_policy == fullpipe_scenario::AckPolicy::Linux {
+        receiver = receiver.with_linux_acks();
+    }
+    if spec.stack.sack_compression > 0.0 {
+        receiver = receiver.with_sack_compression(spec.stack.sack_compression);
+    }
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => receiver.with_auto_tuning(),
         Some(ReceiveWindow::Fixed(_)) | None => receiver,

@@ -7,7 +7,7 @@ use fullpipe_path::Serializer;
 use fullpipe_scenario::{Flow, Link, Scenario};
 use fullpipe_setup::elements;
 use fullpipe_trace::MeasuredTime;
-use fullpipe_units::{Rate, Rng, Span, Time};
+use fullpipe_units::{Rng, Span, Time};
 
 use super::host::program;
 use crate::flow_path::FlowPath;
@@ -16,9 +16,6 @@ use crate::in_flight::InFlight;
 use crate::lazy_timer::LazyTimer;
 use crate::link::NetworkLink;
 use crate::reverse::ReverseHop;
-
-/// Factor by which an access link is faster than the fastest link.
-pub(super) const ACCESS_SPEED: u64 = 10;
 
 /// Creates a link of the network. The path's propagation delay is part of each flow's
 /// [path](flow_path), behind the last link.
@@ -31,11 +28,6 @@ pub(super) fn network_link(
     let accounts = scenario.flows.len() + scenario.workloads.len();
     let any = elements::link(scenario, index);
     NetworkLink::new(link, any, window, scenario.path.rtt, accounts)
-}
-
-/// Returns the rate of a flow's access link to the network.
-pub(super) fn access_rate(scenario: &Scenario) -> Rate {
-    Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED))
 }
 
 /// Returns the path between the ends of a flow, with the account in which its packets count.
@@ -59,7 +51,7 @@ pub(crate) fn flow_path(scenario: &Scenario, spec: &Flow, account: u32, start: T
     let back = |link: &usize| ReverseHop::new(*link, elements::ack_loss(scenario, spec, *link));
     let reverse_route: Box<[_]> = spec.reverse_route.iter().map(back).collect();
     FlowPath {
-        access: Serializer::new(access_rate(scenario)),
+        access: Serializer::new(scenario.access_rate()),
         jitter,
         last_entry: Time::ZERO,
         route: spec.route.iter().copied().collect(),

@@ -2,14 +2,12 @@
 
 use fullpipe_units::{Bytes, Draw, Rng, Span, Time};
 
-use super::segments;
-use crate::wire::SMSS;
-
 /// Messages, one after the other. Each begins with a new segment.
 #[derive(Clone, Debug)]
 pub struct Messages {
     sizes: Draw<Bytes>,
     rng: Rng,
+    smss: Bytes,
     /// One past the last segment of the latest message, and that segment's payload.
     end: u64,
     last: u16,
@@ -17,11 +15,12 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Creates a sequence without messages.
-    pub fn new(sizes: Draw<Bytes>, rng: Rng) -> Messages {
+    /// Creates a sequence without messages, in segments with a payload of `smss`.
+    pub fn new(sizes: Draw<Bytes>, rng: Rng, smss: Bytes) -> Messages {
         Messages {
             sizes,
             rng,
+            smss,
             end: 0,
             last: 0,
             bytes: Bytes::ZERO,
@@ -38,9 +37,9 @@ impl Messages {
     /// Adds a message and returns its size.
     pub(crate) fn add(&mut self) -> Bytes {
         let size = self.sizes.next(&mut self.rng);
-        let count = segments(size);
+        let count = size.get().div_ceil(self.smss.get());
         self.end += count;
-        self.last = (size - SMSS * (count - 1)).get() as u16;
+        self.last = (size - self.smss * (count - 1)).get() as u16;
         self.bytes += size;
         size
     }
@@ -60,7 +59,7 @@ impl Messages {
         if seq + 1 == self.end {
             self.last
         } else {
-            SMSS.get() as u16
+            self.smss.get() as u16
         }
     }
 }
@@ -108,12 +107,14 @@ impl Bursts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::SMSS;
 
     #[test]
     fn messages_end_with_what_is_left_of_each() {
         let mut messages = Messages::new(
             Draw::Constant(Bytes::new(3_000)),
             Rng::stream(1, "a", "app"),
+            SMSS,
         );
         for (first, bytes) in [(0, 3_000), (3, 6_000)] {
             messages.add();
@@ -130,7 +131,7 @@ mod tests {
     fn a_pause_begins_when_the_burst_was_acknowledged() {
         let at = |ms: u64| Time::ZERO + Span::from_millis(ms);
         let rng = Rng::stream(1, "a", "app");
-        let messages = Messages::new(Draw::Constant(Bytes::new(2_896)), rng.clone());
+        let messages = Messages::new(Draw::Constant(Bytes::new(2_896)), rng.clone(), SMSS);
         let mut bursts = Bursts::new(messages, Draw::Constant(Span::from_millis(500)), rng);
         assert_eq!(
             bursts.written(at(50), 0),

@@ -12,7 +12,21 @@ pub use schedule::{Cycle, Schedule};
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
-use crate::wire::SMSS;
+/// The division of an application's data into segments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segmentation {
+    /// Payload of a full segment.
+    pub(crate) smss: Bytes,
+    /// One past the last segment; `u64::MAX` if the application does not end.
+    pub(crate) total: u64,
+}
+
+impl Segmentation {
+    /// Returns the number of full segments in `bytes`.
+    fn full(self, bytes: Bytes) -> u64 {
+        bytes.get() / self.smss.get()
+    }
+}
 
 /// The application that feeds the sender.
 #[derive(Clone, Debug)]
@@ -47,27 +61,39 @@ impl App {
     /// Returns one past the last segment that may be sent at `now`, for a connection that opened at
     /// `opened`. Segments below `sent` were sent, and segments below `una` are acknowledged.
     #[inline]
-    pub(crate) fn written(&mut self, opened: Time, now: Time, una: u64, sent: u64) -> u64 {
+    pub(crate) fn written(
+        &mut self,
+        opened: Time,
+        now: Time,
+        una: u64,
+        sent: u64,
+        segments: Segmentation,
+    ) -> u64 {
         match self {
-            App::Unlimited => u64::MAX,
-            App::Transfer { bytes } => segments(*bytes),
-            _ => self.written_so_far(opened, now, una, sent),
+            App::Unlimited | App::Transfer { .. } => segments.total,
+            _ => self.written_so_far(opened, now, una, sent, segments),
         }
     }
 
     /// As [`App::written`], for an application that does not write everything at once.
-    fn written_so_far(&mut self, opened: Time, now: Time, una: u64, sent: u64) -> u64 {
+    fn written_so_far(
+        &mut self,
+        opened: Time,
+        now: Time,
+        una: u64,
+        sent: u64,
+        segments: Segmentation,
+    ) -> u64 {
         match self {
-            App::Unlimited => u64::MAX,
-            App::Transfer { bytes } => segments(*bytes),
+            App::Unlimited | App::Transfer { .. } => segments.total,
             App::Paced { rate, bytes } => {
                 let written = rate.bytes_in(now.since(opened));
                 match bytes {
-                    Some(bytes) if written >= *bytes => segments(*bytes),
-                    _ => written.get() / SMSS.get(),
+                    Some(bytes) if written >= *bytes => segments.total,
+                    _ => segments.full(written),
                 }
             }
-            App::Scheduled(schedule) => schedule.written(opened, now, sent),
+            App::Scheduled(schedule) => schedule.written(opened, now, sent, segments),
             App::Bursts(bursts) => bursts.written(now, una),
             App::Parts(parts) => parts.written(now),
             App::Answers(answers) => answers.end(),
@@ -91,15 +117,13 @@ impl App {
     }
 
     /// Returns the time at which segment `seq` will have been written, or at which it may be.
-    pub(crate) fn ready_at(&self, opened: Time, seq: u64) -> Time {
+    pub(crate) fn ready_at(&self, opened: Time, seq: u64, segments: Segmentation) -> Time {
         match self {
-            App::Scheduled(schedule) => schedule.ready_at(opened, seq),
+            App::Scheduled(schedule) => schedule.ready_at(opened, seq, segments),
             App::Bursts(bursts) => bursts.ready_at(),
             App::Parts(parts) => parts.ready_at(seq),
-            App::Paced { rate, bytes } if bytes.is_none_or(|bytes| seq < segments(bytes)) => {
-                let end = bytes
-                    .map_or(Bytes::MAX, |bytes| bytes)
-                    .min(SMSS * (seq + 1));
+            App::Paced { rate, bytes } if seq < segments.total => {
+                let end = bytes.unwrap_or(Bytes::MAX).min(segments.smss * (seq + 1));
                 // `bytes_in` rounds down; one extra nanosecond is always enough.
                 opened + rate.time_for(end) + Span::from_nanos(1)
             }
@@ -109,15 +133,15 @@ impl App {
 
     /// Returns the payload of segment `seq`.
     #[inline]
-    pub(crate) fn size(&self, seq: u64) -> u16 {
+    pub(crate) fn size(&self, seq: u64, smss: Bytes) -> u16 {
         match self {
-            App::Unlimited => SMSS.get() as u16,
+            App::Unlimited => smss.get() as u16,
             App::Bursts(bursts) => bursts.messages.size(seq),
             App::Parts(parts) => parts.size(seq),
             App::Answers(answers) => answers.size(seq),
             _ => self
                 .bytes()
-                .map_or(SMSS, |bytes| (bytes - SMSS * seq).min(SMSS))
+                .map_or(smss, |bytes| (bytes - smss * seq).min(smss))
                 .get() as u16,
         }
     }
@@ -133,33 +157,31 @@ impl App {
         }
     }
 
-    /// Returns the total segments to write, if the application ends.
-    #[inline]
-    pub(crate) fn total(&self) -> Option<u64> {
-        match self {
-            App::Unlimited => None,
-            App::Parts(parts) => Some(parts.end()),
-            _ => self.bytes().map(segments),
-        }
+    /// Returns the division of the data into segments with a payload of `smss`.
+    pub(crate) fn segments(&self, smss: Bytes) -> Segmentation {
+        let total = match self {
+            App::Parts(parts) => parts.end(),
+            _ => self
+                .bytes()
+                .map_or(u64::MAX, |bytes| bytes.get().div_ceil(smss.get())),
+        };
+        Segmentation { smss, total }
     }
-}
-
-fn segments(bytes: Bytes) -> u64 {
-    bytes.get().div_ceil(SMSS.get())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::SMSS;
 
     #[test]
     fn a_transfer_ends_with_what_is_left() {
         let app = App::Transfer {
             bytes: Bytes::new(3_000_000),
         };
-        assert_eq!(app.total(), Some(2_072));
-        assert_eq!(app.size(2_070), 1448);
-        assert_eq!(u64::from(app.size(2_071)), 3_000_000 - 2_071 * 1448);
+        assert_eq!(app.segments(SMSS).total, 2_072);
+        assert_eq!(app.size(2_070, SMSS), 1448);
+        assert_eq!(u64::from(app.size(2_071, SMSS)), 3_000_000 - 2_071 * 1448);
     }
 
     #[test]
@@ -168,16 +190,19 @@ mod tests {
             rate: Rate::from_bps(1448 * 8 * 10),
             bytes: None,
         };
-        let opened = Time::from_nanos(5);
-        assert_eq!(app.written(opened, opened + Span::from_millis(99), 0, 0), 0);
+        let (opened, segments) = (Time::from_nanos(5), app.segments(SMSS));
         assert_eq!(
-            app.written(opened, opened + Span::from_millis(100), 0, 0),
+            app.written(opened, opened + Span::from_millis(99), 0, 0, segments),
+            0
+        );
+        assert_eq!(
+            app.written(opened, opened + Span::from_millis(100), 0, 0, segments),
             1
         );
         for seq in 0..1000 {
-            let ready = app.ready_at(opened, seq);
+            let ready = app.ready_at(opened, seq, segments);
             assert!(
-                app.written(opened, ready, seq, seq) > seq,
+                app.written(opened, ready, seq, seq, segments) > seq,
                 "ready means written"
             );
         }

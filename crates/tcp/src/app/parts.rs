@@ -2,9 +2,6 @@
 
 use fullpipe_units::{Bytes, Time};
 
-use super::segments;
-use crate::wire::SMSS;
-
 /// Data written at once. It begins with a new segment.
 #[derive(Clone, Copy, Debug)]
 struct Part {
@@ -21,25 +18,28 @@ struct Part {
 pub struct Parts {
     parts: Vec<Part>,
     bytes: Bytes,
+    smss: Bytes,
 }
 
 impl Parts {
-    /// Creates parts from (time, bytes) pairs in order of time; no part may be empty.
-    pub fn new(parts: impl IntoIterator<Item = (Time, Bytes)>) -> Parts {
+    /// Creates parts from (time, bytes) pairs in order of time, in segments with a payload of
+    /// `smss`; no part may be empty.
+    pub fn new(parts: impl IntoIterator<Item = (Time, Bytes)>, smss: Bytes) -> Parts {
         let (mut end, mut bytes) = (0, Bytes::ZERO);
         let parts = parts.into_iter().map(|(at, size)| {
-            let count = segments(size);
+            let count = size.get().div_ceil(smss.get());
             end += count;
             bytes += size;
             Part {
                 at,
                 end,
-                last: (size - SMSS * (count - 1)).get() as u16,
+                last: (size - smss * (count - 1)).get() as u16,
             }
         });
         Parts {
             parts: parts.collect(),
             bytes,
+            smss,
         }
     }
 
@@ -70,7 +70,7 @@ impl Parts {
     pub(super) fn size(&self, seq: u64) -> u16 {
         match self.of(seq) {
             Some(part) if seq + 1 == part.end => part.last,
-            _ => SMSS.get() as u16,
+            _ => self.smss.get() as u16,
         }
     }
 
@@ -83,16 +83,20 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::SMSS;
     use fullpipe_units::Span;
 
     #[test]
     fn each_part_is_written_at_its_time_and_ends_with_what_is_left() {
         let ms = |ms: u64| Time::ZERO + Span::from_millis(ms);
-        let parts = Parts::new([
-            (ms(0), Bytes::new(3_000)),
-            (ms(200), Bytes::new(1)),
-            (ms(500), SMSS * 2),
-        ]);
+        let parts = Parts::new(
+            [
+                (ms(0), Bytes::new(3_000)),
+                (ms(200), Bytes::new(1)),
+                (ms(500), SMSS * 2),
+            ],
+            SMSS,
+        );
         assert_eq!(
             (parts.bytes(), parts.end()),
             (Bytes::new(3_001) + SMSS * 2, 6)

@@ -2,8 +2,7 @@
 
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
-use super::segments;
-use crate::wire::SMSS;
+use super::Segmentation;
 
 /// An application whose rate changes; it may pause or be unlimited for a time.
 #[derive(Clone, Debug)]
@@ -102,15 +101,21 @@ impl Schedule {
 
     /// As [`App::written`](super::App). An unlimited application has written exactly the sent data
     /// at the moment its rate changes.
-    pub(super) fn written(&mut self, opened: Time, now: Time, sent: u64) -> u64 {
+    pub(super) fn written(
+        &mut self,
+        opened: Time,
+        now: Time,
+        sent: u64,
+        segments: Segmentation,
+    ) -> u64 {
         while let Some((at, rate)) = self.next_change(opened, now) {
-            self.base = self.bytes_at(opened, at).unwrap_or(SMSS * sent);
+            self.base = self.bytes_at(opened, at).unwrap_or(segments.smss * sent);
             (self.rate, self.since) = (rate, at);
         }
         match (self.bytes_at(opened, now), self.bytes) {
-            (None, bytes) => bytes.map_or(u64::MAX, segments),
-            (Some(written), Some(bytes)) if written >= bytes => segments(bytes),
-            (Some(written), _) => written.get() / SMSS.get(),
+            (None, _) => segments.total,
+            (Some(written), Some(bytes)) if written >= bytes => segments.total,
+            (Some(written), _) => segments.full(written),
         }
     }
 
@@ -131,13 +136,14 @@ impl Schedule {
     }
 
     /// As [`App::ready_at`](super::App), or the time of the next change if that is earlier.
-    pub(super) fn ready_at(&self, opened: Time, seq: u64) -> Time {
+    pub(super) fn ready_at(&self, opened: Time, seq: u64, segments: Segmentation) -> Time {
         let change = self.later.last().map_or(Time::MAX, |(at, _)| *at);
         let ready = match self.rate {
-            Some(rate)
-                if rate > Rate::ZERO && self.bytes.is_none_or(|bytes| seq < segments(bytes)) =>
-            {
-                let end = self.bytes.unwrap_or(Bytes::MAX).min(SMSS * (seq + 1));
+            Some(rate) if rate > Rate::ZERO && seq < segments.total => {
+                let end = self
+                    .bytes
+                    .unwrap_or(Bytes::MAX)
+                    .min(segments.smss * (seq + 1));
                 self.since.max(opened)
                     + rate.time_for(end.saturating_sub(self.base))
                     + Span::from_nanos(1)
@@ -152,6 +158,7 @@ impl Schedule {
 mod tests {
     use super::*;
     use crate::app::App;
+    use crate::wire::SMSS;
 
     #[test]
     fn a_schedule_pauses_has_no_limit_for_a_time_and_goes_on_from_what_was_sent() {
@@ -164,22 +171,35 @@ mod tests {
         ];
         let mut app = App::Scheduled(Box::new(Schedule::new(Some(ten), changes, None)));
         let opened = at(100);
-        assert_eq!(app.written(opened, at(600), 0, 0), 5);
-        assert_eq!(app.ready_at(opened, 5), at(700) + Span::from_nanos(1));
+        assert_eq!(app.written(opened, at(600), 0, 0, app.segments(SMSS)), 5);
         assert_eq!(
-            app.written(opened, at(1000), 0, 5),
+            app.ready_at(opened, 5, app.segments(SMSS)),
+            at(700) + Span::from_nanos(1)
+        );
+        assert_eq!(
+            app.written(opened, at(1000), 0, 5, app.segments(SMSS)),
             9,
             "data written before the pause is sent during it"
         );
-        assert_eq!(app.written(opened, at(2999), 0, 9), 9);
-        assert_eq!(app.ready_at(opened, 9), at(3000), "the pause ends");
-        assert_eq!(app.written(opened, at(3000), 0, 9), u64::MAX);
+        assert_eq!(app.written(opened, at(2999), 0, 9, app.segments(SMSS)), 9);
         assert_eq!(
-            app.written(opened, at(4200), 0, 500),
+            app.ready_at(opened, 9, app.segments(SMSS)),
+            at(3000),
+            "the pause ends"
+        );
+        assert_eq!(
+            app.written(opened, at(3000), 0, 9, app.segments(SMSS)),
+            u64::MAX
+        );
+        assert_eq!(
+            app.written(opened, at(4200), 0, 500, app.segments(SMSS)),
             502,
             "whole segments after those already sent"
         );
-        assert_eq!(app.ready_at(opened, 502), at(4300) + Span::from_nanos(1));
+        assert_eq!(
+            app.ready_at(opened, 502, app.segments(SMSS)),
+            at(4300) + Span::from_nanos(1)
+        );
     }
 
     #[test]
@@ -192,15 +212,28 @@ mod tests {
         );
         let mut app = App::Scheduled(Box::new(schedule));
         assert_eq!(
-            (app.total(), app.size(0), app.size(1)),
-            (Some(2), 1448, 552)
+            (
+                app.segments(SMSS).total,
+                app.size(0, SMSS),
+                app.size(1, SMSS)
+            ),
+            (2, 1448, 552)
         );
-        assert_eq!(app.written(Time::ZERO, Time::ZERO, 0, 0), 2);
         assert_eq!(
-            app.written(Time::ZERO, second + Span::from_secs(9), 0, 0),
+            app.written(Time::ZERO, Time::ZERO, 0, 0, app.segments(SMSS)),
             2
         );
-        assert_eq!(app.ready_at(Time::ZERO, 2), Time::MAX);
+        assert_eq!(
+            app.written(
+                Time::ZERO,
+                second + Span::from_secs(9),
+                0,
+                0,
+                app.segments(SMSS)
+            ),
+            2
+        );
+        assert_eq!(app.ready_at(Time::ZERO, 2, app.segments(SMSS)), Time::MAX);
     }
 
     #[test]
@@ -211,23 +244,32 @@ mod tests {
         let cycle = Cycle::new(constant(200), constant(100), None, rng.clone());
         let mut app = App::Scheduled(Box::new(Schedule::cycle(cycle, None)));
         let opened = at(50);
-        assert_eq!(app.written(opened, opened, 0, 0), u64::MAX);
-        assert_eq!(app.written(opened, at(249), 10, 20), u64::MAX);
         assert_eq!(
-            app.written(opened, at(250), 20, 30),
+            app.written(opened, opened, 0, 0, app.segments(SMSS)),
+            u64::MAX
+        );
+        assert_eq!(
+            app.written(opened, at(249), 10, 20, app.segments(SMSS)),
+            u64::MAX
+        );
+        assert_eq!(
+            app.written(opened, at(250), 20, 30, app.segments(SMSS)),
             30,
             "the data sent by then"
         );
-        assert_eq!(app.ready_at(opened, 30), at(350));
-        assert_eq!(app.written(opened, at(350), 30, 30), u64::MAX);
-        assert_eq!(app.written(opened, at(550), 70, 80), 80);
+        assert_eq!(app.ready_at(opened, 30, app.segments(SMSS)), at(350));
+        assert_eq!(
+            app.written(opened, at(350), 30, 30, app.segments(SMSS)),
+            u64::MAX
+        );
+        assert_eq!(app.written(opened, at(550), 70, 80, app.segments(SMSS)), 80);
         // With a rate, data that was written but not yet sent is sent during the pause.
         let rate = Some(Rate::from_bps(1448 * 8 * 100));
         let cycle = Cycle::new(constant(200), constant(100), rate, rng);
         let mut app = App::Scheduled(Box::new(Schedule::cycle(cycle, None)));
-        assert_eq!(app.written(opened, at(300), 3, 5), 20);
+        assert_eq!(app.written(opened, at(300), 3, 5, app.segments(SMSS)), 20);
         assert_eq!(
-            app.written(opened, at(400), 20, 20),
+            app.written(opened, at(400), 20, 20, app.segments(SMSS)),
             25,
             "50 ms after the pause ends"
         );

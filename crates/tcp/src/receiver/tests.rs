@@ -1,4 +1,5 @@
 use super::*;
+use crate::wire::SMSS;
 use proptest::prelude::*;
 
 const POLICY: AckPolicy = AckPolicy {
@@ -39,7 +40,7 @@ struct Bench {
 impl Bench {
     fn new(policy: AckPolicy) -> Bench {
         let mut bench = Bench {
-            receiver: Receiver::new(policy, SMSS * 1000),
+            receiver: Receiver::new(policy, SMSS * 1000, SMSS),
             log: Vec::new(),
         };
         for seq in 0..16 {
@@ -173,7 +174,7 @@ fn echoes_the_timestamp_of_the_first_segment_answered() {
 
 #[test]
 fn quick_acks_are_as_many_as_its_policy_says() {
-    let mut receiver = Receiver::new(AckPolicy { quick: 3, ..POLICY }, SMSS * 1000);
+    let mut receiver = Receiver::new(AckPolicy { quick: 3, ..POLICY }, SMSS * 1000, SMSS);
     let mut acked = Vec::new();
     for seq in 0..7 {
         receiver.on_segment(ms(seq), &segment(seq, ms(seq)), |_, ack, _| {
@@ -242,7 +243,7 @@ proptest! {
         order in Just((0_u64..300).collect::<Vec<_>>()).prop_shuffle(),
         repeats in prop::collection::vec(0_usize..300, 0..50),
     ) {
-        let mut receiver = Receiver::new(POLICY, SMSS * 1000);
+        let mut receiver = Receiver::new(POLICY, SMSS * 1000, SMSS);
         let mut arrived = std::collections::BTreeSet::new();
         let arrivals = order.iter().copied().chain(repeats.iter().map(|i| order[*i]));
         for (i, seq) in arrivals.enumerate() {

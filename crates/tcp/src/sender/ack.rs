@@ -1,11 +1,10 @@
 //! Processing of ACKs: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in
 //! the order of the contract.
 
-use fullpipe_cc::{Controller, EcnCounts, Observer, Recovery, RttSample};
+use fullpipe_cc::{CaState, Controller, EcnCounts, Observer, Recovery, RttSample};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
-use super::recovery::Phase;
 use crate::rack::order;
 use crate::rate::rate_sample;
 use crate::sent::{Sent, State};
@@ -24,6 +23,8 @@ pub struct AckOutcome {
 /// The data that one ACK newly acknowledges.
 struct Delivery {
     bytes: Bytes,
+    /// Bytes by which SND.UNA advanced, including those that were SACKed earlier.
+    cumulative: Bytes,
     /// The most recently sent of these segments: (sent, seq), and its record.
     newest: Option<(Time, u64, Sent)>,
     /// Among the segments that were sent once: sending time of the first, and (sent, seq) of the
@@ -45,6 +46,7 @@ impl Default for Delivery {
     fn default() -> Delivery {
         Delivery {
             bytes: Bytes::ZERO,
+            cumulative: Bytes::ZERO,
             newest: None,
             first_once: None,
             newest_once: None,
@@ -106,6 +108,9 @@ impl<C: Controller> Sender<C> {
         let before = self.read_header(ack);
         let head = (ack.next > before.una).then(|| *self.window.get(before.una));
         let mut delivery = Delivery::default();
+        if self.acked.is_some() {
+            self.collect_acked(ack, blocks);
+        }
         self.deliver_all(ack, blocks, &mut delivery);
         let advanced = self.una > before.una;
         if advanced {
@@ -159,6 +164,7 @@ impl<C: Controller> Sender<C> {
         let told = fullpipe_cc::Ack {
             newest,
             newly_acked: delivery.bytes,
+            cumulative: delivery.cumulative,
             newly_lost,
             prior_inflight: before.inflight,
             rtt: rtt.map(|raw| RttSample {
@@ -173,8 +179,12 @@ impl<C: Controller> Sender<C> {
             } else {
                 EcnCounts::default()
             },
+            ece: before.marks && self.ecn.marks.any,
             tlp_repair: delivery.tlp_repair,
         };
+        if self.acked.is_some() {
+            self.tell_acked(now, observer);
+        }
         self.call(now, observer, |controller, cx| controller.on_ack(cx, &told));
         self.end_recovery(now, delivery.tlp_repair, before.undelivered, observer);
         self.decide();
@@ -217,6 +227,7 @@ impl<C: Controller> Sender<C> {
             self.deliver(seq, delivery);
         }
         self.una = una;
+        delivery.cumulative += delivery.bytes;
         delivery.ambiguous = delivery.retransmitted;
         for block in &blocks[usize::from(ack.dsack)..] {
             self.deliver_block(*block, delivery);
@@ -245,6 +256,7 @@ impl<C: Controller> Sender<C> {
         }
         self.rack
             .on_sequence(delivery.lowest_once, delivery.highest);
+        self.note_reordering();
     }
 
     /// Declares the losses that this ACK reveals, and begins a recovery episode for them or for the
@@ -254,11 +266,14 @@ impl<C: Controller> Sender<C> {
         let prior_lost = self.conn.lost;
         self.detect_losses(now, observer);
         let newly_lost = self.conn.lost - prior_lost;
-        if newly_lost > Bytes::ZERO && !self.phase.repairs() {
+        if newly_lost > Bytes::ZERO && !self.conn.state.repairs() {
             self.enter_recovery(now, before.undelivered, observer);
-        } else if self.phase.repairs() && self.una >= self.episode.point() && self.is_repairing() {
+        } else if self.conn.state.repairs()
+            && self.una >= self.episode.point()
+            && self.is_repairing()
+        {
             self.next_episode(now, before.undelivered, observer);
-        } else if before.marks && self.ecn.marks.any && self.phase == Phase::Open {
+        } else if before.marks && self.ecn.marks.any && self.conn.state == CaState::Open {
             self.reduce(now, before.undelivered, observer);
         }
         newly_lost
@@ -273,7 +288,7 @@ impl<C: Controller> Sender<C> {
         prior_undelivered: Bytes,
         observer: &mut dyn Observer,
     ) {
-        if self.phase != Phase::Open {
+        if self.conn.state != CaState::Open {
             if self.is_over() {
                 self.exit_recovery(now, observer);
             }
@@ -283,13 +298,6 @@ impl<C: Controller> Sender<C> {
             self.enter_recovery(now, prior_undelivered, observer);
             self.leave(now, Recovery::Exit, observer);
         }
-    }
-
-    /// Processes an ACK that reports marks and newly acknowledges `acked` bytes.
-    #[cold]
-    fn take_marks(&mut self, ack: &Ack, acked: Bytes) {
-        let most = self.conn.delivered + acked - self.conn.delivered_ce;
-        self.conn.delivered_ce += self.ecn.on_ack(ack, acked, most);
     }
 
     /// Returns the bytes between `una` and `next` that are not SACKed and can still be delivered.
@@ -304,6 +312,7 @@ impl<C: Controller> Sender<C> {
         let sent = *self.window.get(seq);
         if sent.state == State::Sacked {
             self.sacked -= 1;
+            delivery.cumulative += Bytes::new(u64::from(sent.size));
         } else {
             self.count(seq, sent, delivery);
         }
@@ -385,12 +394,5 @@ impl<C: Controller> Sender<C> {
         self.conn.srtt = self.rtt.srtt;
         self.conn.min_rtt = self.rtt.min;
         Some(rtt)
-    }
-
-    /// Notifies the controller of a change in recovery.
-    pub(super) fn tell(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
-        self.call(now, observer, |controller, cx| {
-            controller.on_recovery(cx, change)
-        });
     }
 }

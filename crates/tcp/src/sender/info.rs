@@ -4,7 +4,6 @@ use fullpipe_cc::Controller;
 use fullpipe_units::{Bytes, Span, Time};
 
 use super::Sender;
-use crate::wire::SMSS;
 
 /// A sender's state. Counts are in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +16,7 @@ pub struct Info {
     pub sent: u64,
     /// Retransmissions.
     pub retransmitted: u64,
-    /// Cumulatively acknowledged data.
+    /// Cumulatively acknowledged data; too little by up to a segment while a short segment is SACKed.
     pub acked: Bytes,
     /// Segments sent and not cumulatively acknowledged: `tcpi_unacked`.
     pub unacked: u64,
@@ -41,7 +40,11 @@ impl<C: Controller> Sender<C> {
             delivered_at: self.flight.delivered_at(),
             sent: self.next + self.resent,
             retransmitted: self.resent,
-            acked: SMSS * self.una,
+            // A SACKed segment counts as full: only the last one of a message may be shorter.
+            acked: self
+                .conn
+                .delivered
+                .saturating_sub(self.conn.smss * self.sacked),
             unacked: self.next - self.una,
             sacked: self.sacked,
             lost: self.lost,

@@ -137,6 +137,10 @@ impl<C: Controller> Sender<C> {
         if self.decision.wake_at.is_some_and(|at| now >= at) {
             self.call(now, observer, |controller, cx| controller.on_timer(cx));
             self.decide();
+            assert!(
+                self.decision.wake_at.is_none_or(|at| at > now),
+                "wake_at is not after the call of on_timer at {now}: the timer would fire forever"
+            );
         }
     }
 
@@ -152,8 +156,10 @@ impl<C: Controller> Sender<C> {
             return;
         }
         let rto = self.timer.rto_base + self.rtt.rto();
-        let may_probe =
-            !self.phase.repairs() && self.sacked == 0 && self.lost == 0 && self.timer.tlp.is_none();
+        let may_probe = !self.conn.state.repairs()
+            && self.sacked == 0
+            && self.lost == 0
+            && self.timer.tlp.is_none();
         // RFC 8985 §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its
         // timestamp gives the RTT sample that is required before the next probe.
         if may_probe {
@@ -181,7 +187,7 @@ impl<C: Controller> Sender<C> {
         let Some(newest) = self.rack.newest else {
             return;
         };
-        let recovering = self.phase.repairs();
+        let recovering = self.conn.state.repairs();
         let reordering =
             self.rack
                 .reordering_window(recovering, self.sacked, self.rtt.min, self.rtt.srtt);
@@ -309,7 +315,7 @@ impl<C: Controller> Sender<C> {
             self.conn.smss * (self.next - self.una - self.sacked),
         );
         self.detect_losses(now, observer);
-        if self.conn.lost > prior_lost && !self.phase.repairs() {
+        if self.conn.lost > prior_lost && !self.conn.state.repairs() {
             self.enter_recovery(now, undelivered, observer);
             self.decide();
             if let Some(prr) = &mut self.prr {
@@ -327,13 +333,12 @@ impl<C: Controller> Sender<C> {
         emit: &mut impl FnMut(Segment),
     ) {
         let Some(opened) = self.opened else { return };
-        if self.next
-            < self
-                .app
-                .written(opened, now, self.una, self.next)
-                .min(self.right_edge)
-        {
-            let size = self.app.size(self.next);
+        let app = self
+            .app
+            .written(opened, now, self.una, self.next, self.segments);
+        let written = self.stack.as_ref().map_or(app, |stack| stack.written(app));
+        if self.next < written.min(self.right_edge) {
+            let size = self.app.size(self.next, self.segments.smss);
             self.send_new(now, size, |_| false, observer, emit);
             self.timer.tlp = Some((self.next, false));
         } else {
@@ -345,7 +350,7 @@ impl<C: Controller> Sender<C> {
             // The copy replaces the original in flight: one of the two is assumed lost.
             self.conn.inflight -= Bytes::new(u64::from(sent.size));
             self.bursts.leave(sent.burst());
-            let ecn = self.ecn.codepoint(true);
+            let ecn = self.ecn.codepoint(self.decision.ecn, true);
             self.depart(
                 now,
                 seq,
@@ -364,20 +369,20 @@ impl<C: Controller> Sender<C> {
             self.timer.tlp = Some((self.next, true));
         }
         self.timer.restart_rto(now);
+        if let Some(stack) = &mut self.stack {
+            stack.on_probe(now);
+        }
     }
 
     /// Processes a retransmission timeout (RFC 6298 §5.4–5.7, RFC 8985 §6.3).
     fn on_timeout(&mut self, now: Time, observer: &mut dyn Observer) {
         self.timer.reordering = None;
-        let reordering =
-            self.rack
-                .reordering_window(true, self.sacked, self.rtt.min, self.rtt.srtt);
-        let patience = self.rack.rtt + reordering;
         for seq in self.una..self.next {
             let sent = *self.window.get(seq);
             if sent.state == State::Outstanding {
                 let when = self.bursts.get(sent.burst()).sent;
-                if seq == self.una || now >= when + patience {
+                // Without a reordering window, as in Linux (tcp_timeout_mark_lost).
+                if seq == self.una || now >= when + self.rack.rtt {
                     self.lose(now, seq, LossCause::Rto, observer);
                 }
             }

@@ -3,30 +3,36 @@
 //! The runner passes in ACKs and timer expiries, and lets the sender [transmit](Sender::transmit)
 //! after each.
 //! - [`ack`]: processing of ACKs (RFC 2018, 6298, delivery-rate sampling).
+//! - [`acked`]: the acknowledged packets one by one, if the controller asks for them.
 //! - [`loss`]: RACK-TLP and the retransmission timeout (RFC 8985, 6298).
 //! - [`transmit`]: sending, and the limit that stops it.
 //! - [`recovery`]: recovery episodes, PRR, undo (RFC 9937, 2883, 4015).
+//! - [`stack`]: the operating system's parts, if the sender has any.
 
 mod ack;
+mod acked;
 mod handshake;
 mod info;
 mod loss;
 mod memory;
 mod recovery;
+mod stack;
 mod transmit;
 
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use fullpipe_cc::{Conn, Context, Controller, Decision, EcnCodepoint, Observer, RecoveryOwner};
+use fullpipe_cc::{
+    Conn, Context, Controller, Decision, EcnCodepoint, Observer, RecoveryOwner, Snapshot,
+};
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 pub use self::ack::AckOutcome;
 pub use self::info::Info;
 use self::loss::Timer;
 pub use self::memory::Memory;
-use self::recovery::{Episode, Phase};
-use crate::app::App;
+use self::recovery::Episode;
+use crate::app::{App, Segmentation};
 use crate::ecn::{EcnFeedback, Reaction};
 use crate::limit::{Limit, LimitClock};
 use crate::pacer::{Pacer, Pacing};
@@ -36,7 +42,7 @@ use crate::rate::Flight;
 use crate::rate_aggregator::RateAggregator;
 use crate::rtt::RttEstimator;
 use crate::sent::{Bursts, SentRing};
-use crate::wire::SMSS;
+use crate::stack::{Stack, StackState};
 
 /// The parts and options of a sender.
 #[derive(Debug)]
@@ -47,6 +53,10 @@ pub struct SenderConfig<C> {
     pub owner: RecoveryOwner,
     /// The application.
     pub app: App,
+    /// Payload of a full segment.
+    pub smss: Bytes,
+    /// The initial window.
+    pub initial_cwnd: Bytes,
     /// When to pace.
     pub pacing: Pacing,
     /// Whether the sender runs on a host that [works in turns](Sender::transmit_batch). Its pacer
@@ -54,6 +64,8 @@ pub struct SenderConfig<C> {
     pub hosted: bool,
     /// Minimum time that a delivery-rate sample covers on a host.
     pub rate_interval: Span,
+    /// Parts of the operating system's TCP that an ideal sender does without.
+    pub stack: Stack,
     /// Random stream of the controller.
     pub rng: Rng,
 }
@@ -68,6 +80,7 @@ pub struct Sender<C> {
     /// The controller's decision after the last event.
     decision: Decision,
     app: App,
+    segments: Segmentation,
     /// Time at which the handshake completed.
     opened: Option<Time>,
 
@@ -101,7 +114,6 @@ pub struct Sender<C> {
     /// One past the last segment declared lost.
     last_lost_end: u64,
 
-    phase: Phase,
     episode: Episode,
     prr: Option<Prr>,
     timer: Timer,
@@ -109,6 +121,13 @@ pub struct Sender<C> {
     ecn: Reaction,
     limits: LimitClock,
     joined: RateAggregator,
+    /// The packets that the current ACK newly acknowledges; `None` unless the controller asks for
+    /// each.
+    acked: Option<Vec<Snapshot>>,
+    /// The operating system's parts that act on each write; most senders have none.
+    stack: Option<Box<StackState>>,
+    /// Whether a timeout in fast recovery is no second reduction.
+    one_reduction: bool,
 }
 
 impl<C: Controller> Sender<C> {
@@ -129,9 +148,12 @@ impl<C: Controller> Sender<C> {
             controller,
             owner,
             app,
+            smss,
+            initial_cwnd,
             pacing,
             hosted,
             rate_interval,
+            stack,
             rng,
         } = config;
         let decision = controller.decision();
@@ -139,8 +161,12 @@ impl<C: Controller> Sender<C> {
             controller,
             owner,
             rng,
-            conn: Conn::new(now, SMSS, 3),
+            conn: Conn {
+                initial_cwnd,
+                ..Conn::new(now, smss, 3)
+            },
             decision,
+            segments: app.segments(smss),
             app,
             opened: None,
             una: 0,
@@ -160,43 +186,46 @@ impl<C: Controller> Sender<C> {
             retransmitted,
             resent: 0,
             last_lost_end: u64::MAX,
-            phase: Phase::Open,
             episode: Episode::default(),
             prr: None,
             timer: Timer::new(),
             pacer: if hosted {
-                Pacer::bucket(pacing)
+                Pacer::bucket(pacing, smss)
             } else {
-                Pacer::new(pacing)
+                Pacer::new(pacing, smss)
             },
-            ecn: Reaction::new(EcnFeedback::Accurate, decision.ecn),
+            ecn: Reaction::new(EcnFeedback::Accurate, None),
             limits: LimitClock::new(now),
             joined: RateAggregator::new(rate_interval),
+            acked: None,
+            stack: StackState::new(
+                &stack,
+                if owner == RecoveryOwner::Own { 3 } else { 2 },
+                smss,
+                now,
+            ),
+            one_reduction: stack.one_reduction,
         }
     }
 
-    /// Sets the ECN feedback, and the codepoint of data; without a codepoint, the controller's.
+    /// Sets the ECN feedback, and the codepoint of data; without a codepoint, the controller
+    /// decides.
     #[must_use]
     pub fn with_ecn(self, feedback: EcnFeedback, codepoint: Option<EcnCodepoint>) -> Sender<C> {
         Sender {
-            ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint(false))),
+            ecn: Reaction::new(feedback, codepoint),
             ..self
         }
     }
 
-    /// Returns whether data is ECN-capable.
-    pub fn is_ecn_capable(&self) -> bool {
-        self.ecn.codepoint(false) != EcnCodepoint::NotEct
-    }
-
     /// Calls the controller once, with the current connection state.
     #[inline]
-    fn call(
+    fn call<T>(
         &mut self,
         now: Time,
         observer: &mut dyn Observer,
-        f: impl FnOnce(&mut C, &mut Context<'_>),
-    ) {
+        f: impl FnOnce(&mut C, &mut Context<'_>) -> T,
+    ) -> T {
         self.conn.next_departure = self.pacer.next.max(now);
         f(
             &mut self.controller,
@@ -206,13 +235,16 @@ impl<C: Controller> Sender<C> {
                 rng: &mut self.rng,
                 observer,
             },
-        );
+        )
     }
 
     /// Reads the controller's decision after the calls of one event.
     #[inline]
     fn decide(&mut self) {
         self.decision = self.controller.decision();
+        if self.decision.mark_app_limited {
+            self.flight.mark_app_limited(&mut self.conn);
+        }
         if self.decision.pacing_rate.is_none() && self.pacer.is_unused() {
             return;
         }
@@ -225,7 +257,7 @@ impl<C: Controller> Sender<C> {
                 ..
             },
         ) = (self.cwnd(), self.decision);
-        let outstanding = SMSS * (self.next - self.una);
+        let outstanding = self.conn.smss * (self.next - self.una);
         self.pacer.set(
             pacing_rate,
             send_quantum,
@@ -235,7 +267,11 @@ impl<C: Controller> Sender<C> {
             (self.rtt.srtt, self.rtt.min),
         );
         self.conn.pacing_rate = self.pacer.rate;
-        self.conn.paced = self.pacer.rate.is_some();
+        let paced = self.pacer.rate.is_some();
+        if paced && !self.conn.paced {
+            self.pacer.begin_after(self.next);
+        }
+        self.conn.paced = paced;
     }
 
     /// Returns the current congestion window.
@@ -263,7 +299,9 @@ impl<C: Controller> Sender<C> {
     pub fn departure_at(&self) -> Time {
         match (self.limits.current(), self.opened) {
             (Limit::Pacing, _) => self.pacer.next,
-            (Limit::Application, Some(opened)) => self.app.ready_at(opened, self.next),
+            (Limit::Application, Some(opened)) => {
+                self.app.ready_at(opened, self.next, self.segments)
+            }
             (Limit::Host, _) => Time::ZERO,
             _ => Time::MAX,
         }
@@ -277,7 +315,7 @@ impl<C: Controller> Sender<C> {
             Limit::Handshake => Time::MAX,
             Limit::Pacing => self.pacer.full_at(),
             Limit::Application | Limit::Host => self.departure_at(),
-            Limit::Cwnd | Limit::Recovery | Limit::ReceiveWindow => arrival,
+            Limit::Cwnd | Limit::Recovery | Limit::ReceiveWindow | Limit::SendBuffer => arrival,
         }
     }
 
@@ -317,6 +355,6 @@ impl<C: Controller> Sender<C> {
     /// Returns whether all data of the application has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {
-        self.app.total() == Some(self.una)
+        self.una == self.segments.total
     }
 }

@@ -3,35 +3,14 @@
 
 use core::cmp::Reverse;
 
-use fullpipe_cc::{Controller, Observer, Recovery, RecoveryCause, RecoveryOwner};
+use fullpipe_cc::{CaState, Controller, Observer, Recovery, RecoveryCause, RecoveryOwner};
 use fullpipe_units::{Bytes, Time};
 
 use super::Sender;
 use crate::ecn::EcnFeedback;
 use crate::prr::Prr;
 use crate::sent::{Sent, State};
-use crate::wire::{Ack, Block, SMSS};
-
-/// Recovery state of the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// No loss is being repaired.
-    Open,
-    /// No loss is being repaired, but the window was reduced because of a mark (Linux: CWR).
-    Reduced,
-    /// Fast recovery (RFC 6675).
-    Recovery,
-    /// After a retransmission timeout.
-    Loss,
-}
-
-impl Phase {
-    /// Returns whether losses are being repaired.
-    #[inline]
-    pub(super) fn repairs(self) -> bool {
-        matches!(self, Phase::Recovery | Phase::Loss)
-    }
-}
+use crate::wire::{Ack, Block};
 
 /// The latest episode: its end, and the state that detects a spurious episode.
 #[derive(Debug, Default)]
@@ -67,36 +46,42 @@ impl<C: Controller> Sender<C> {
         recover_fs: Bytes,
         observer: &mut dyn Observer,
     ) {
-        if self.phase == Phase::Reduced && self.owner == RecoveryOwner::Prr {
+        if self.conn.state == CaState::Reduced && self.owner == RecoveryOwner::Prr {
             // The window was already reduced in this round trip, and once is enough (RFC 3168
             // §6.1.2; Linux: tcp_enter_recovery).
-            self.phase = Phase::Recovery;
+            self.conn.state = CaState::Recovery;
             self.episode = Episode {
                 undo_from: None,
                 ..self.begin_episode()
             };
             return;
         }
-        if self.phase == Phase::Reduced {
+        if self.conn.state == CaState::Reduced {
             self.leave(now, Recovery::Exit, observer);
         }
-        self.phase = Phase::Recovery;
-        self.conn.in_recovery = true;
+        self.lower_at_loss(now, observer);
+        self.conn.state = CaState::Recovery;
         self.episode = self.begin_episode();
         self.tell(now, Recovery::Enter(RecoveryCause::Loss), observer);
         if self.owner == RecoveryOwner::Prr {
             self.prr = Some(Prr::new(
-                SMSS,
+                self.conn.smss,
                 self.controller.decision().ssthresh,
                 recover_fs,
             ));
         }
     }
 
+    /// Processes an ACK that reports marks and newly acknowledges `acked` bytes.
+    #[cold]
+    pub(super) fn take_marks(&mut self, ack: &Ack, acked: Bytes) {
+        let most = self.conn.delivered + acked - self.conn.delivered_ce;
+        self.conn.delivered_ce += self.ecn.on_ack(ack, acked, most, self.conn.smss);
+    }
+
     /// Begins a reduction for marked packets, at most once per round trip (RFC 3168 §6.1.2).
     pub(super) fn reduce(&mut self, now: Time, recover_fs: Bytes, observer: &mut dyn Observer) {
-        self.phase = Phase::Reduced;
-        self.conn.in_recovery = self.owner == RecoveryOwner::Prr;
+        self.conn.state = CaState::Reduced;
         // A reduction for a mark has no undo: no retransmission can show that a mark was spurious.
         self.episode = Episode {
             undo_from: None,
@@ -106,7 +91,7 @@ impl<C: Controller> Sender<C> {
         self.tell(now, Recovery::Enter(RecoveryCause::Ecn), observer);
         if self.owner == RecoveryOwner::Prr {
             self.prr = Some(Prr::new(
-                SMSS,
+                self.conn.smss,
                 self.controller.decision().ssthresh,
                 recover_fs,
             ));
@@ -115,34 +100,46 @@ impl<C: Controller> Sender<C> {
 
     /// Enters loss recovery after a retransmission timeout; the lost segments are already marked.
     pub(super) fn enter_loss(&mut self, now: Time, observer: &mut dyn Observer) {
-        let again = self.phase == Phase::Loss && self.episode.timed_out == Some(self.una);
+        let again = match self.conn.state {
+            CaState::Open => false,
+            // Linux: tcp_enter_loss. A timeout in an episode belongs to it.
+            CaState::Recovery | CaState::Reduced => {
+                self.one_reduction && self.una < self.episode.point()
+            }
+            CaState::Loss => self.episode.timed_out == Some(self.una),
+        };
         let episode = Episode {
             timed_out: Some(self.una),
             ..self.begin_episode()
         };
-        self.episode = match self.phase {
+        self.episode = match self.conn.state {
             // Another timeout of the same segment reduces nothing further. It belongs to the same
             // episode, which is spurious as a whole or not at all.
-            Phase::Loss if again => Episode {
+            _ if again => Episode {
                 point: self.next,
+                timed_out: Some(self.una),
                 ..self.episode
             },
-            Phase::Open | Phase::Loss => episode,
+            CaState::Open | CaState::Loss => episode,
             // One undo can't restore both the earlier reduction and this one.
-            Phase::Recovery | Phase::Reduced => Episode {
+            CaState::Recovery | CaState::Reduced => Episode {
                 undo_from: None,
                 ..episode
             },
         };
-        self.phase = Phase::Loss;
-        self.conn.in_recovery = false;
+        if self.conn.state == CaState::Open {
+            self.rack.on_timeout_in_disorder(self.sacked);
+            self.note_reordering();
+        }
+        self.conn.state = CaState::Loss;
         self.prr = None;
         self.tell(now, Recovery::Timeout { again }, observer);
+        self.recovered(now);
     }
 
     /// Ends the episode: everything outstanding at its start was acknowledged.
     pub(super) fn exit_recovery(&mut self, now: Time, observer: &mut dyn Observer) {
-        let repaired = self.phase.repairs();
+        let repaired = self.conn.state.repairs();
         self.leave(now, Recovery::Exit, observer);
         if repaired {
             self.rack.on_recovery_exit();
@@ -151,17 +148,18 @@ impl<C: Controller> Sender<C> {
 
     /// Ends the episode and begins the next one with the same ACK: segments sent since the episode
     /// began were also lost, which is new congestion (RFC 5681 §3.2; Linux: tcp_fastretrans_alert).
-    /// A controller with its own recovery stays in it, as Linux's BBR does, which sees only the
-    /// state after an ACK.
+    /// A controller with its own recovery stays in it and only begins the next episode: Linux's BBR
+    /// saves its model again (`bbr_ssthresh`), and sees only the state after an ACK.
     pub(super) fn next_episode(
         &mut self,
         now: Time,
         recover_fs: Bytes,
         observer: &mut dyn Observer,
     ) {
-        if self.owner == RecoveryOwner::Own && self.phase == Phase::Recovery {
+        if self.owner == RecoveryOwner::Own && self.conn.state == CaState::Recovery {
             self.rack.on_recovery_exit();
             self.episode = self.begin_episode();
+            self.tell(now, Recovery::Enter(RecoveryCause::Loss), observer);
         } else {
             self.exit_recovery(now, observer);
             self.enter_recovery(now, recover_fs, observer);
@@ -213,7 +211,7 @@ impl<C: Controller> Sender<C> {
         // A reduction lasts until the first segment sent after it, which carries CWR, is
         // acknowledged (Linux: tcp_fastretrans_alert): earlier ACKs may still echo the mark that
         // caused it.
-        if self.phase == Phase::Reduced {
+        if self.conn.state == CaState::Reduced {
             self.una > self.episode.point()
         } else {
             self.una >= self.episode.point()
@@ -244,10 +242,10 @@ impl<C: Controller> Sender<C> {
     }
 
     pub(super) fn leave(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
-        self.phase = Phase::Open;
-        self.conn.in_recovery = false;
+        self.conn.state = CaState::Open;
         self.prr = None;
         self.tell(now, change, observer);
+        self.recovered(now);
     }
 
     /// Returns whether this ACK, whose deliveries are already counted, shows that the episode was
@@ -282,16 +280,29 @@ impl<C: Controller> Sender<C> {
             }
         }
         let late = head.is_some_and(|head| head.transmissions > 1) && ack.echo < first_retransmit;
-        match self.phase {
-            Phase::Open | Phase::Reduced => false,
+        match self.conn.state {
+            CaState::Open | CaState::Reduced => false,
             // While other retransmissions are in flight, one of them may have been necessary
             // (Linux: tcp_try_undo_partial).
-            Phase::Recovery if late && self.retransmissions_out() == 0 => {
-                self.rack.on_late_original();
+            CaState::Recovery if late && self.retransmissions_out() == 0 => {
+                self.rack.on_late(undo_from);
                 true
             }
-            Phase::Recovery => false,
-            Phase::Loss => late,
+            CaState::Recovery => false,
+            CaState::Loss => late,
         }
+    }
+
+    /// Notifies the controller of a change in recovery.
+    pub(super) fn tell(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
+        self.call(now, observer, |controller, cx| {
+            controller.on_recovery(cx, change)
+        });
+    }
+
+    /// Updates the controller's view of reordering (Linux: tcp_may_raise_cwnd).
+    #[inline]
+    pub(super) fn note_reordering(&mut self) {
+        self.conn.reordering_seen = self.rack.is_beyond_threshold();
     }
 }

@@ -8,13 +8,18 @@ use fullpipe_units::{Bytes, Time};
 use super::Sender;
 use crate::limit::Limit;
 use crate::sent::{Sent, State};
-use crate::wire::{SMSS, Segment};
+use crate::wire::Segment;
 
 impl<C: Controller> Sender<C> {
     /// Sends everything that may be sent at `now`.
     #[inline]
     pub fn transmit(&mut self, now: Time, observer: &mut dyn Observer, emit: impl FnMut(Segment)) {
-        if let Some(limit) = self.release::<false>(now, 0, observer, emit) {
+        let limit = if self.stack.is_none() {
+            self.release::<false>(now, 0, observer, emit)
+        } else {
+            self.release_in_stack(now, u32::MAX, observer, emit)
+        };
+        if let Some(limit) = limit {
             self.limits.set(now, limit);
         }
     }
@@ -29,7 +34,11 @@ impl<C: Controller> Sender<C> {
         observer: &mut dyn Observer,
         emit: impl FnMut(Segment),
     ) -> Option<Limit> {
-        self.release::<true>(now, most, observer, emit)
+        if self.stack.is_none() {
+            self.release::<true>(now, most, observer, emit)
+        } else {
+            self.release_in_stack(now, most, observer, emit)
+        }
     }
 
     /// Sends until a limit stops it and returns that limit; sends nothing before the handshake
@@ -44,32 +53,15 @@ impl<C: Controller> Sender<C> {
     ) -> Option<Limit> {
         let opened = self.opened?;
         let mut left = most;
-        let written = self.app.written(opened, now, self.una, self.next);
-        let cwnd = self.cwnd();
+        let written = self
+            .app
+            .written(opened, now, self.una, self.next, self.segments);
         let first = self.next;
         let limit = loop {
-            let lost = if self.lost > 0 {
-                self.next_lost()
-            } else {
-                None
+            let (lost, size) = match self.next_segment(now, written) {
+                Ok(next) => next,
+                Err(limit) => break limit,
             };
-            let size = match lost {
-                Some(seq) => self.window.get(seq).size,
-                None if self.next >= written => break Limit::Application,
-                None if self.next >= self.right_edge => break Limit::ReceiveWindow,
-                None => self.app.size(self.next),
-            };
-            if self.conn.inflight + Bytes::new(u64::from(size)) > cwnd {
-                self.cwnd_limited_until = self.next;
-                break if self.phase.repairs() {
-                    Limit::Recovery
-                } else {
-                    Limit::Cwnd
-                };
-            }
-            if !self.pacer.open(now) {
-                break Limit::Pacing;
-            }
             if HOSTED && left == 0 {
                 break Limit::Host;
             }
@@ -78,7 +70,7 @@ impl<C: Controller> Sender<C> {
                 None => {
                     let joins = self.pacer.is_in_burst();
                     let push = |sender: &Self| {
-                        joins && sender.ends_burst(cwnd, written)
+                        joins && sender.ends_burst(written)
                             || sender.next >= written && sender.app.pushes()
                     };
                     self.send_new(now, size, push, observer, &mut emit);
@@ -89,26 +81,60 @@ impl<C: Controller> Sender<C> {
                 self.pacer.end_burst(now);
             }
         };
-        self.stop_sending(now, limit, cwnd);
+        self.stop_sending(now, limit);
         if self.next != first {
             self.arm(now);
         }
         Some(limit)
     }
 
+    /// Returns the segment to send, if it was lost, and its size; or the limit that keeps it back.
+    #[inline(always)] // a part of `release`
+    pub(super) fn next_segment(
+        &mut self,
+        now: Time,
+        written: u64,
+    ) -> Result<(Option<u64>, u16), Limit> {
+        let cwnd = self.cwnd();
+        let lost = if self.lost > 0 {
+            self.next_lost()
+        } else {
+            None
+        };
+        let size = match lost {
+            Some(seq) => self.window.get(seq).size,
+            None if self.next >= written => return Err(Limit::Application),
+            None if self.next >= self.right_edge => return Err(Limit::ReceiveWindow),
+            None => self.app.size(self.next, self.segments.smss),
+        };
+        if self.conn.inflight + Bytes::new(u64::from(size)) > cwnd {
+            self.cwnd_limited_until = self.next;
+            return Err(if self.conn.state.repairs() {
+                Limit::Recovery
+            } else {
+                Limit::Cwnd
+            });
+        }
+        if !self.pacer.open(now) {
+            return Err(Limit::Pacing);
+        }
+        Ok((lost, size))
+    }
+
     /// Updates the pacer and the application-limited state when `limit` stops the sender.
     #[inline(always)] // a part of `release`
-    fn stop_sending(&mut self, now: Time, limit: Limit, cwnd: Bytes) {
+    pub(super) fn stop_sending(&mut self, now: Time, limit: Limit) {
         if self.conn.paced {
             self.pacer.end_burst(now);
             self.conn.next_departure = self.pacer.next.max(now);
         }
         // No whole segment fits any more; Linux counts windows in packets.
-        let used_up = self.conn.inflight + SMSS > cwnd;
-        if limit == Limit::Application && used_up {
+        let used_up = self.conn.inflight + self.conn.smss > self.cwnd();
+        let out_of_data = matches!(limit, Limit::Application | Limit::SendBuffer);
+        if out_of_data && used_up {
             self.cwnd_limited_until = self.next;
         }
-        if (limit == Limit::Application && !used_up) || self.decision.mark_app_limited {
+        if (out_of_data && !used_up) || self.decision.mark_app_limited {
             self.flight.mark_app_limited(&mut self.conn);
         }
     }
@@ -116,9 +142,9 @@ impl<C: Controller> Sender<C> {
     /// Returns whether no segment can follow at once: the burst or the window is full, or no data
     /// remains.
     #[inline]
-    fn ends_burst(&self, cwnd: Bytes, written: u64) -> bool {
+    fn ends_burst(&self, written: u64) -> bool {
         !self.pacer.is_in_burst()
-            || self.conn.inflight + SMSS > cwnd
+            || self.conn.inflight + self.conn.smss > self.cwnd()
             || self.next >= written.min(self.right_edge)
     }
 
@@ -140,7 +166,7 @@ impl<C: Controller> Sender<C> {
         self.window.reserve(self.una, seq);
         self.next += 1;
         self.flight.on_send(now, &self.conn);
-        let ecn = self.ecn.codepoint(false);
+        let ecn = self.ecn.codepoint(self.decision.ecn, false);
         self.depart(now, seq, size, 1, ecn, observer);
         let push = push(self);
         let cwr = core::mem::take(&mut self.ecn.cwr);
@@ -165,7 +191,7 @@ impl<C: Controller> Sender<C> {
         self.lost -= 1;
         self.bursts.leave(sent.burst());
         self.flight.on_send(now, &self.conn);
-        let ecn = self.ecn.codepoint(true);
+        let ecn = self.ecn.codepoint(self.decision.ecn, true);
         self.depart(
             now,
             seq,
@@ -205,7 +231,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Counts segment `seq` in flight, takes its snapshot and notifies the controller.
+    /// Counts segment `seq` in flight, takes its snapshot and notifies the controller, whose
+    /// decision already applies to the pacing of this segment.
     #[inline]
     pub(super) fn depart(
         &mut self,
@@ -218,9 +245,6 @@ impl<C: Controller> Sender<C> {
     ) {
         let bytes = Bytes::new(u64::from(size));
         self.conn.inflight += bytes;
-        if self.conn.paced {
-            self.pacer.on_sent(now, bytes);
-        }
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
@@ -229,9 +253,14 @@ impl<C: Controller> Sender<C> {
             .snapshot(now, &self.conn, size, ecn, transmissions > 1);
         let burst = self.bursts.join(&snapshot);
         *self.window.get_mut(seq) = Sent::new(&snapshot, burst, transmissions);
-        self.call(now, observer, |controller, cx| {
+        if self.call(now, observer, |controller, cx| {
             controller.on_sent(cx, &snapshot)
-        });
+        }) {
+            self.decide();
+        }
+        if self.conn.paced {
+            self.pacer.on_sent(now, bytes);
+        }
     }
 
     /// Returns the lowest lost segment that was not retransmitted.

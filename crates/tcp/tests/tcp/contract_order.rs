@@ -1,8 +1,9 @@
 //! The order and the arguments of the calls to the controller.
 
 use crate::script::{Bench, Event, Setup, Test, segments, transfer};
+use fullpipe_cc::{Ack, AnyController, Context, Controller, Decision, Lost, Recovery};
 use fullpipe_tcp::App;
-use fullpipe_units::Rate;
+use fullpipe_units::{Bytes, Rate, Time};
 
 #[test]
 fn losses_come_before_enter_and_enter_before_the_ack_and_exit_behind_it() {
@@ -33,9 +34,9 @@ fn spurious_comes_first() {
     bench.play(
         "  0 > 0-19
          100 < ack 0 sack 1-3
-         100 > r0
+         100 > r0 20
          110 < ack 4 sack 6-19 ts 0
-         110 > 20-29
+         110 > 21-29
          135 > r4",
     );
     assert_eq!(
@@ -74,6 +75,35 @@ fn an_episode_that_ends_while_later_data_is_lost_is_followed_by_another() {
             "exit",
             "enter",
             "ack"
+        ]
+    );
+}
+
+/// Linux's BBR saves its model at each episode (`bbr_ssthresh`), but its window sees no end of
+/// recovery between two.
+#[test]
+fn a_controller_with_its_own_recovery_enters_the_next_episode_without_an_exit() {
+    let mut bench = Bench::open(Setup::fixed(10, App::Unlimited));
+    bench.play(
+        "  0 > 0-9
+         100 < ack 0 sack 1-9
+         100 > r0 10-18
+         200 < ack 10 sack 11-18
+         200 > r10 19-27
+         300 < ack 28
+         300 > 28-37",
+    );
+    assert_eq!(
+        bench.calls(),
+        [
+            "lost rack range",
+            "enter",
+            "ack",
+            "lost rack range",
+            "enter",
+            "ack",
+            "ack",
+            "exit"
         ]
     );
 }
@@ -143,4 +173,39 @@ fn next_departure_never_lies_in_the_past() {
             assert!(event.conn.next_departure >= event.now, "{event:?}");
         }
     }
+}
+
+/// An algorithm whose timer stays where it was.
+#[derive(Debug)]
+struct Stuck;
+
+impl Controller for Stuck {
+    fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
+
+    fn on_ack(&mut self, _: &mut Context<'_>, _: &Ack) {}
+
+    fn on_recovery(&mut self, _: &mut Context<'_>, _: Recovery) {}
+
+    fn decision(&self) -> Decision {
+        Decision {
+            wake_at: Some(Time::from_nanos(50_000_000)),
+            ..Decision::window(segments(2), Bytes::MAX)
+        }
+    }
+
+    fn observe(&self, _: &mut Vec<f64>) {}
+}
+
+#[test]
+#[should_panic(expected = "the timer would fire forever")]
+fn a_timer_must_be_later_after_it_has_fired() {
+    let stuck = AnyController::User(Box::new(Stuck));
+    let mut bench = Bench::open(Setup {
+        controller: Test::around(stuck),
+        ..Setup::fixed(2, transfer(10))
+    });
+    bench.play(
+        "  0 > 0-1
+         100 < ack 2",
+    );
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::script::{Test, ms, segments, transfer};
 use fullpipe_cc::{NoObserver, RecoveryOwner};
-use fullpipe_tcp::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
+use fullpipe_tcp::{AckPolicy, Pacing, Receiver, SMSS, Sender, SenderConfig};
 use fullpipe_units::{Rng, Span, Time};
 
 /// Sends a window of `n` segments, loses every second one once, and repairs the losses; the
@@ -20,6 +20,9 @@ fn repair(n: u64, reordered: bool) -> usize {
         pacing: Pacing::Off,
         hosted: false,
         rate_interval: Span::ZERO,
+        smss: SMSS,
+        initial_cwnd: SMSS * 10,
+        stack: fullpipe_tcp::Stack::default(),
         rng: Rng::stream(1, "test", "controller"),
     };
     let mut sender = Sender::new(config, Time::ZERO);
@@ -29,7 +32,7 @@ fn repair(n: u64, reordered: bool) -> usize {
         delay: ms(40.0),
         coalesce: Span::ZERO,
     };
-    let mut receiver = Receiver::new(policy, segments(2 * n));
+    let mut receiver = Receiver::new(policy, segments(2 * n), SMSS);
     let mut now = Time::ZERO;
     let mut flight = VecDeque::from([sender.syn(now)]);
     let mut again = 0;

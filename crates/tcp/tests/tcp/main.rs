@@ -1,8 +1,11 @@
 //! Sender and receiver in scripted exchanges; each file tests one mechanism or RFC. The invariants
 //! of all exchanges are in `property`.
 
+mod acks;
 mod contract_order;
+mod decisions;
 mod ecn;
+mod growth;
 mod handshake;
 mod large_window;
 mod limits;

@@ -42,7 +42,7 @@ impl WindowController for Puppet {
 }
 
 fn receiver(puppet: &Puppet, policy: AckPolicy) -> Receiver {
-    Receiver::new(policy, segments(100)).with_window_controller(Box::new(puppet.clone()))
+    Receiver::new(policy, segments(100), SMSS).with_window_controller(Box::new(puppet.clone()))
 }
 
 fn at(millis: f64) -> Time {
@@ -72,6 +72,20 @@ fn answers(receiver: &mut Receiver, now: f64, segment: &Segment) -> Vec<Ack> {
     let mut acks = Vec::new();
     receiver.on_segment(at(now), segment, |_, ack, _| acks.push(ack));
     acks
+}
+
+#[test]
+fn a_controller_hears_of_marks() {
+    let puppet = Puppet::default();
+    puppet.set(10);
+    let mut receiver = receiver(&puppet, POLICY);
+    for (seq, ce) in [(0, false), (1, true), (2, false)] {
+        let now = 10.0 + seq as f64;
+        let segment = segment(seq, now - 10.0, 0.0);
+        answers(&mut receiver, now, &Segment { ce, ..segment });
+    }
+    let marks: Vec<bool> = puppet.heard().iter().map(|arrival| arrival.ce).collect();
+    assert_eq!(marks, [false, true, false]);
 }
 
 #[test]
@@ -252,7 +266,7 @@ proptest! {
         let rng = Rng::stream(1, "test", "controller");
         let app = App::Transfer { bytes: segments(300) };
         let config =
-            SenderConfig { controller: Test::fixed(1000), owner: RecoveryOwner::Own, app, pacing: Pacing::Auto, hosted: false, rate_interval: Span::ZERO, rng };
+            SenderConfig { controller: Test::fixed(1000), owner: RecoveryOwner::Own, app, pacing: Pacing::Auto, hosted: false, rate_interval: Span::ZERO, smss: SMSS, initial_cwnd: SMSS * 10, stack: fullpipe_tcp::Stack::default(), rng };
         let mut sender = Sender::new(config, Time::ZERO);
         let mut now = Time::ZERO;
         let mut acks = Vec::new();

@@ -11,8 +11,8 @@ use fullpipe_cc::{
     Snapshot,
 };
 use fullpipe_tcp::{
-    Ack, AckKind, AckPolicy, App, Block, EcnFeedback, Pacing, Receiver, SMSS, Segment, Sender,
-    SenderConfig,
+    Ack, AckKind, AckPolicy, App, Block, CwndValidation, EcnFeedback, Pacing, Receiver, SMSS,
+    Segment, Sender, SenderConfig, Stack,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use proptest::prelude::*;
@@ -41,6 +41,7 @@ struct World {
     delay: u64,
     jitter: u64,
     coalesce: u64,
+    stack: Stack,
 }
 
 fn worlds() -> impl Strategy<Value = World> {
@@ -68,42 +69,63 @@ fn worlds() -> impl Strategy<Value = World> {
         Just(EcnFeedback::Dctcp)
     ];
     let ecn = (prop_oneof![Just(0.0), 0.0..1.0], feedback);
-    (flow, any::<bool>(), path, ecn).prop_map(|(flow, tuned, path, (marks, feedback))| {
-        let (seed, bytes, window, cwnd, reduces, paced) = flow;
-        let (loss, ack_loss, duplicates, late, delay, jitter, coalesce, clean) = path;
-        let owner = if reduces {
-            RecoveryOwner::Prr
-        } else {
-            RecoveryOwner::Own
-        };
-        // Some paths only lose packets, some only reorder them.
-        let (loss, ack_loss) = if clean == 0 {
-            (0.0, 0.0)
-        } else {
-            (loss, ack_loss)
-        };
-        let late = if clean == 1 { 0.0 } else { late };
-        World {
-            seed,
-            bytes,
-            window,
-            tuned,
-            cwnd,
-            owner,
-            reduces,
-            paced,
-            algorithm: None,
-            loss,
-            ack_loss,
-            duplicates,
-            late,
-            marks,
-            feedback,
-            delay,
-            jitter,
-            coalesce,
-        }
-    })
+    (flow, any::<bool>(), path, ecn, stacks()).prop_map(
+        |(flow, tuned, path, (marks, feedback), stack)| {
+            let (seed, bytes, window, cwnd, reduces, paced) = flow;
+            let (loss, ack_loss, duplicates, late, delay, jitter, coalesce, clean) = path;
+            let owner = if reduces {
+                RecoveryOwner::Prr
+            } else {
+                RecoveryOwner::Own
+            };
+            // Some paths only lose packets, some only reorder them.
+            let (loss, ack_loss) = if clean == 0 {
+                (0.0, 0.0)
+            } else {
+                (loss, ack_loss)
+            };
+            let late = if clean == 1 { 0.0 } else { late };
+            World {
+                seed,
+                bytes,
+                window,
+                tuned,
+                cwnd,
+                owner,
+                reduces,
+                paced,
+                algorithm: None,
+                loss,
+                ack_loss,
+                duplicates,
+                late,
+                marks,
+                feedback,
+                delay,
+                jitter,
+                coalesce,
+                stack,
+            }
+        },
+    )
+}
+
+/// Any parts of an operating system.
+fn stacks() -> impl Strategy<Value = Stack> {
+    let validation = prop_oneof![
+        2 => Just(CwndValidation::Off),
+        1 => Just(CwndValidation::Linux),
+        1 => Just(CwndValidation::Rfc7661),
+    ];
+    let buffer = prop::option::of((3_000_u64..300_000).prop_map(Bytes::new));
+    (validation, buffer, any::<[bool; 2]>()).prop_map(
+        |(cwnd_validation, send_buffer, [tso, one_reduction])| Stack {
+            cwnd_validation,
+            send_buffer,
+            tso,
+            one_reduction,
+        },
+    )
 }
 
 /// Values that identify a transmission uniquely.
@@ -290,6 +312,9 @@ impl Simulation {
             pacing: Pacing::Auto,
             hosted: false,
             rate_interval: Span::ZERO,
+            smss: SMSS,
+            initial_cwnd: SMSS * 10,
+            stack: world.stack,
             rng: Rng::stream(world.seed, "sender", "controller"),
         };
         let coalesce = Span::from_millis(world.coalesce);
@@ -299,8 +324,8 @@ impl Simulation {
             delay: Span::from_millis(40),
             coalesce,
         };
-        let receiver =
-            Receiver::new(policy, SMSS * u64::from(world.window)).with_ecn_feedback(world.feedback);
+        let receiver = Receiver::new(policy, SMSS * u64::from(world.window), SMSS)
+            .with_ecn_feedback(world.feedback);
         let mut simulation = Simulation {
             rng: Rng::stream(world.seed, "path", "all"),
             now: Time::ZERO,
@@ -513,6 +538,7 @@ fn memory_follows_the_window_not_the_transfer() {
         delay: 20,
         jitter: 10,
         coalesce: 0,
+        stack: fullpipe_tcp::Stack::default(),
     };
     let held = |world: World| {
         let mut simulation = Simulation::new(world);

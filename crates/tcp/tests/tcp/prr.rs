@@ -8,30 +8,29 @@ fn one_leaves_for_two_that_arrive_until_ssthresh_is_reached() {
     let mut bench = Bench::open(Setup::halving(20, App::Unlimited));
     bench.play(
         "  0 > 0-19
-         // RecoverFS 20, ssthresh 10, in flight 16: 3/2 leave, rounded down to whole segments
+         // RecoverFS 20, ssthresh 10, in flight 16: 3/2 leave, rounded up to whole segments
          100 < ack 0 sack 1-3
-         100 > r0
+         100 > r0 20
          101 < ack 0 sack 1-4
-         101 > 20
          102 < ack 0 sack 1-5
+         102 > 21
          103 < ack 0 sack 1-6
-         103 > 21
          104 < ack 0 sack 1-7
+         104 > 22
          105 < ack 0 sack 1-8
-         105 > 22
          106 < ack 0 sack 1-9
+         106 > 23
          107 < ack 0 sack 1-10
-         107 > 23
          108 < ack 0 sack 1-11
+         108 > 24
          109 < ack 0 sack 1-12
-         109 > 24
          110 < ack 0 sack 1-13
+         110 > 25
          111 < ack 0 sack 1-14
-         111 > 25
          112 < ack 0 sack 1-15
-         113 < ack 0 sack 1-16   // in flight equals ssthresh: one for one from here on
-         114 < ack 0 sack 1-17
-         114 > 26
+         112 > 26
+         113 < ack 0 sack 1-16
+         114 < ack 0 sack 1-17   // in flight equals ssthresh: one for one from here on
          115 < ack 0 sack 1-18
          115 > 27
          116 < ack 0 sack 1-19

@@ -245,7 +245,7 @@ fn the_bubble_is_gone_when_more_was_delivered_than_the_mark() {
     assert_eq!(
         marked,
         [
-            false, false, false, false, false, true, true, true, true, true, false
+            true, true, true, true, true, true, true, true, true, true, false
         ]
     );
     assert!(

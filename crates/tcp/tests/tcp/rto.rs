@@ -99,6 +99,31 @@ fn what_was_sent_less_than_an_rtt_ago_stays_in_flight() {
     bench.play("1000 > r0 r5 r6       // 0.6 s later, all are older");
 }
 
+/// `tcp_timeout_mark_lost`: a timeout tolerates no reordering, also after reordering was seen. The
+/// latest segments are 110 ms old, between the RTT of 100 ms and the 125 ms of fast recovery.
+#[test]
+fn a_timeout_has_no_reordering_window() {
+    let mut bench = Bench::open(Setup {
+        window: 5,
+        ..Setup::fixed(10, App::Unlimited)
+    });
+    bench.play(
+        "  0 > 0-4
+         100 < ack 0 sack 2 win 5
+         100 < ack 3 sack 4 win 2    // 0 and 1 were late, not lost
+         125 > r3                    // 0 + 100 + 25
+         315 < ack 3 sack 4 win 4
+         315 > 5-6
+         425 > r3 r5 r6",
+    );
+    let timeout = bench
+        .log()
+        .iter()
+        .find(|event| matches!(event.call, Call::Recovery(Recovery::Timeout { .. })))
+        .unwrap();
+    assert_eq!(timeout.conn.inflight, segments(0));
+}
+
 #[test]
 fn a_new_ack_ends_the_backoff_and_restarts_the_timer() {
     let mut bench = Bench::open(Setup::halving(10, transfer(10)));

@@ -26,7 +26,7 @@ fn duplicates_of_all_retransmissions_undo() {
         ]
     );
     assert_eq!(bench.sender.cwnd(), segments(10));
-    assert!(!bench.sender.conn().in_recovery);
+    assert!(!bench.sender.conn().in_recovery());
 }
 
 #[test]

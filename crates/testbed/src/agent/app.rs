@@ -1,9 +1,5 @@
 //! Data that an application has written by a given time, at a rate that changes.
 
-/// Payload of a full segment. A rate-limited application hands over whole segments, as Nagle's
-/// algorithm would.
-const SEGMENT: u64 = 1448;
-
 /// Shortest time between two writes of a rate-limited application, ns; a kernel's timers are no
 /// finer.
 const TICK: u64 = 1_000_000;
@@ -19,6 +15,9 @@ pub(super) struct Writes {
     /// Future changes of the rate, latest first.
     later: Vec<(u64, Option<u64>)>,
     bytes: u64,
+    /// Payload of a full segment. A rate-limited application hands over whole segments, as Nagle's
+    /// algorithm would.
+    segment: u64,
 }
 
 /// Bytes that may be written now, and the time to look again.
@@ -38,6 +37,7 @@ impl Writes {
         changes: impl IntoIterator<Item = (u64, Option<u64>)>,
         bytes: Option<u64>,
         opened: u64,
+        segment: u32,
     ) -> Writes {
         let mut later: Vec<_> = changes.into_iter().collect();
         later.reverse();
@@ -47,6 +47,7 @@ impl Writes {
             base: 0,
             later,
             bytes: bytes.unwrap_or(u64::MAX),
+            segment: segment.into(),
         }
     }
 
@@ -70,10 +71,10 @@ impl Writes {
                 again: u64::MAX,
             };
         }
-        let whole = bytes - bytes % SEGMENT;
+        let whole = bytes - bytes % self.segment;
         let next = match self.rate {
             Some(rate) if rate > 0 => self
-                .reached((whole + SEGMENT).min(self.bytes), rate)
+                .reached((whole + self.segment).min(self.bytes), rate)
                 .max(now + TICK),
             _ => u64::MAX,
         };
@@ -113,6 +114,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
+    const SEGMENT: u32 = 1_448;
 
     #[test]
     fn chunks_are_written_when_their_time_has_come() {
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_transfer_is_written_at_once() {
-        let mut app = Writes::new(None, [], Some(5_000), 7);
+        let mut app = Writes::new(None, [], Some(5_000), 7, SEGMENT);
         assert_eq!(
             app.allowed(8, 0),
             Allowed {
@@ -156,6 +158,7 @@ mod tests {
             [(1_000 * MS, Some(0)), (3_000 * MS, None), (4_000 * MS, ten)],
             None,
             100 * MS,
+            SEGMENT,
         );
         assert_eq!(
             app.allowed(600 * MS, 0),
@@ -190,7 +193,7 @@ mod tests {
 
     #[test]
     fn at_a_high_rate_data_comes_every_millisecond() {
-        let mut app = Writes::new(Some(100_000_000), [], Some(30_000), 0);
+        let mut app = Writes::new(Some(100_000_000), [], Some(30_000), 0, SEGMENT);
         assert_eq!(
             app.allowed(MS, 0),
             Allowed {

@@ -6,7 +6,7 @@ mod refuse;
 
 use std::net::Ipv4Addr;
 
-use fullpipe_scenario::{EcnSetting, Error, Flow, Pacing, ReceiveWindow, Scenario};
+use fullpipe_scenario::{EcnSetting, Error, Flow, Pacing, ReceiveWindow, Scenario, SendBuffer};
 use fullpipe_units::{Bytes, Span};
 
 use self::apps::app;
@@ -31,6 +31,8 @@ pub struct Ends<'a> {
     pub runner: &'a str,
     /// Whether the runner supports workloads.
     pub arrivals: bool,
+    /// Whether the runner sets up devices and routes for a scenario: MTU and initial window.
+    pub routes: bool,
 }
 
 /// Time that connections have to open: enough to lose four SYNs (the next ones follow after 1, 2, 4
@@ -118,6 +120,14 @@ fn auto_tuning(spec: &Flow) -> Option<u32> {
     }
 }
 
+/// Returns the largest send buffer that auto-tuning may use; `None` if the buffer has no limit.
+fn send_tuning(spec: &Flow) -> Option<u32> {
+    match spec.stack.send_buffer {
+        SendBuffer::Auto { max } => Some(max.get().min(MOST_BUFFER) as u32),
+        SendBuffer::Unlimited => None,
+    }
+}
+
 fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
     let (window, equivalent) = (scenario.receive_window(spec), kernel_equivalent(&spec.cc));
     let plenty = (window.get().saturating_mul(PLENTY)).clamp(LEAST_BUFFER, MOST_BUFFER) as u32;
@@ -155,8 +165,10 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
         start: scenario.start(spec).as_nanos(),
         app,
         ecn: spec.ecn == EcnSetting::Ect0,
+        segment: spec.mss.get() as u32,
         pacing_rate: (spec.pacing == Pacing::On).then_some(ANY_RATE),
-        send_buffer: plenty,
+        send_buffer: send_tuning(spec).is_none().then_some(plenty),
+        send_tuning: send_tuning(spec),
         receive_buffer,
         auto_tuning: auto_tuning(spec),
         window_clamp,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::AgentError;
 
 /// Version of the plan's format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The flows of a run and what each does. Times are in ns since the start of the run, which is when
 /// `send` starts.
@@ -56,10 +56,15 @@ pub struct FlowPlan {
     pub app: AppPlan,
     /// Whether the flow negotiates ECN (sysctl net.ipv4.tcp_ecn), unless its algorithm decides.
     pub ecn: bool,
+    /// Payload of a full segment, bytes: TCP_MAXSEG without the timestamp option.
+    pub segment: u32,
     /// SO_MAX_PACING_RATE, bytes/s. Any value makes the kernel pace.
     pub pacing_rate: Option<u64>,
-    /// SO_SNDBUF of the sender, bytes.
-    pub send_buffer: u32,
+    /// SO_SNDBUF of the sender, bytes; `None` leaves the size to auto-tuning.
+    pub send_buffer: Option<u32>,
+    /// Largest send buffer of auto-tuning (sysctl net.ipv4.tcp_wmem); `None` for the kernel's
+    /// default.
+    pub send_tuning: Option<u32>,
     /// SO_RCVBUF of the receiver, bytes; `None` leaves the size to auto-tuning.
     pub receive_buffer: Option<u32>,
     /// Largest buffer of auto-tuning (sysctl net.ipv4.tcp_rmem); `None` for the kernel's default.

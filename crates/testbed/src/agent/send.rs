@@ -99,7 +99,10 @@ fn check(plan: &Plan) -> Result<(), AgentError> {
         // As in a simulation, a connection must not inherit the metrics of an earlier one.
         sys::set_sysctl("tcp_no_metrics_save", "1")?;
     }
-    let most = plan.flows.iter().map(|flow| flow.send_buffer).max();
+    if let Some(most) = plan.flows.iter().find_map(|flow| flow.send_tuning) {
+        sys::set_sysctl("tcp_wmem", &format!("4096 16384 {most}"))?;
+    }
+    let most = plan.flows.iter().filter_map(|flow| flow.send_buffer).max();
     most.map_or(Ok(()), |most| sys::make_room(&sys::stream()?, true, most))
 }
 
@@ -221,10 +224,13 @@ impl Run<'_> {
                 .map_err(failed(&format!("flow {:?}: port {port}", plan.name)))?;
         }
         sys::set_congestion(&socket, &plan.name, &plan.congestion)?;
-        // If the kernel refuses this size, `make_room` has already set it.
-        let _ = sys::set_buffer(&socket, true, plan.send_buffer);
+        if let Some(bytes) = plan.send_buffer {
+            // If the kernel refuses this size, `make_room` has already set it.
+            let _ = sys::set_buffer(&socket, true, bytes);
+        }
         // The kernel reads this sysctl when it creates the SYN.
         sys::set_sysctl("tcp_ecn", if plan.ecn { "1" } else { "2" })?;
+        sys::set(&socket, sys::Setting::Segment(plan.segment))?;
         if let Some(rate) = plan.pacing_rate {
             sys::set(&socket, sys::Setting::MaxPacingRate(rate))?;
         }
@@ -273,7 +279,7 @@ impl Run<'_> {
         }
         if flow.state == State::Connecting && what.contains(EpollFlags::EPOLLOUT) {
             flow.state = State::Open;
-            flow.app = Some(App::new(&flow.plan.app, self.epoch, flow.started, now));
+            flow.app = Some(App::new(flow.plan, self.epoch, flow.started, now));
             self.open.insert(index);
             self.writer.add(RecordKind::Open, index, now, &[])?;
             self.sample(index, now)?;

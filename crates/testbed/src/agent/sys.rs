@@ -24,9 +24,14 @@ pub(super) enum Setting {
     WindowClamp(u32),
     /// Limit of written but unsent data, bytes.
     NotSentLowAt(u32),
+    /// Payload of a full segment, bytes.
+    Segment(u32),
     /// Bytes per second; any value makes TCP pace.
     MaxPacingRate(u64),
 }
+
+/// Size of the timestamp option, which TCP_MAXSEG includes.
+const TIMESTAMPS: u32 = 12;
 
 /// Sets an option.
 #[allow(unsafe_code, reason = "nix has no names for these")]
@@ -43,6 +48,12 @@ pub(super) fn set(socket: &OwnedFd, setting: Setting) -> Result<(), AgentError> 
             libc::TCP_NOTSENT_LOWAT,
             value.into(),
             "TCP_NOTSENT_LOWAT",
+        ),
+        Setting::Segment(value) => (
+            libc::IPPROTO_TCP,
+            libc::TCP_MAXSEG,
+            (value + TIMESTAMPS).into(),
+            "TCP_MAXSEG",
         ),
         Setting::MaxPacingRate(value) => (
             libc::SOL_SOCKET,

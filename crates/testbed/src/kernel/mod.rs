@@ -79,6 +79,7 @@ fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
         offered: Some(&offered),
         runner: NAME,
         arrivals: true,
+        routes: false,
     };
     Plan::of(scenario, &ends)
 }

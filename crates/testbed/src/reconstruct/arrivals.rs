@@ -1,6 +1,6 @@
 //! Flows that arrived: a row for each, and the metrics of each workload, by the simulator's meter.
 
-use fullpipe_scenario::Scenario;
+use fullpipe_scenario::{Scenario, SendBuffer};
 use fullpipe_setup::Servers;
 use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{ActiveRow, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
@@ -183,9 +183,7 @@ fn spoiled(spec: &fullpipe_scenario::Flow, summary: &WorkloadSummary, at_once: u
     };
     let window =
         held(Limit::ReceiveWindow, "receive windows").filter(|_| spec.receive_window.is_none());
-    refused
-        .into_iter()
-        .chain(window)
-        .chain(held(Limit::Host, "send buffers"))
-        .collect()
+    let buffer = held(Limit::SendBuffer, "send buffers")
+        .filter(|_| spec.stack.send_buffer == SendBuffer::Unlimited);
+    refused.into_iter().chain(window).chain(buffer).collect()
 }

@@ -21,6 +21,8 @@ pub(crate) struct Info {
     pub(crate) pacing_rate: Option<Rate>,
     pub(crate) delivery_rate: Option<Rate>,
     pub(crate) delivered: Bytes,
+    /// Data acknowledged cumulatively so far.
+    pub(crate) acked: Bytes,
     pub(crate) retransmitted: Bytes,
     pub(crate) busy: Span,
     pub(crate) receive_window: Span,
@@ -72,6 +74,7 @@ impl Info {
             pacing_rate: rate(104),
             delivery_rate: rate(160),
             delivered: Bytes::new(acked + sacked * mss),
+            acked: Bytes::new(acked),
             retransmitted: Bytes::new(long(208)),
             busy: Span::from_micros(long(168)),
             receive_window: Span::from_micros(long(176)),

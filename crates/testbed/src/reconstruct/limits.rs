@@ -1,6 +1,7 @@
 //! Limits of a flow: from the kernel's own clocks (tcp_chrono) where it has them, otherwise from
 //! the flow's state.
 
+use fullpipe_scenario::SendBuffer;
 use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{FlowSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
@@ -46,7 +47,7 @@ fn between(
         info.receive_window.saturating_sub(old.receive_window),
     );
     take(
-        Limit::Host,
+        Limit::SendBuffer,
         info.send_buffer.saturating_sub(old.send_buffer),
     );
     let busy = info.busy.saturating_sub(old.busy);
@@ -135,10 +136,11 @@ pub(super) fn spoiled(spec: &fullpipe_scenario::Flow, metrics: &FlowSummary) -> 
     );
     let window = window.filter(|_| spec.receive_window.is_none());
     let buffer = words(
-        Limit::Host,
+        Limit::SendBuffer,
         "send buffer",
         "the sender did not write in time: was the machine too busy?",
     );
+    let buffer = buffer.filter(|_| spec.stack.send_buffer == SendBuffer::Unlimited);
     window.into_iter().chain(buffer).collect()
 }
 

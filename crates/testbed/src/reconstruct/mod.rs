@@ -108,8 +108,8 @@ impl Watched {
 }
 
 impl Recording {
-    /// Returns the recordings in a folder: `send`, `receive`, `tap-sender`, `tap-in` if packets are
-    /// lost before the bottleneck, `tap-out`, `tap-acks` if ACKs are lost.
+    /// Returns the recordings in a folder: `send`, `receive`, `tap-sender`, `tap-in` in front of the
+    /// bottleneck, if it is there, `tap-out`, `tap-acks` if ACKs are lost.
     pub fn in_folder(folder: &Path) -> Recording {
         let file = |name: &str| folder.join(name);
         let made = |name| Some(file(name)).filter(|file| file.exists());

@@ -69,6 +69,7 @@ impl Rows {
                 srtt: sample.srtt,
                 min_rtt: sample.min_rtt,
                 delivered: sample.delivered,
+                acked: sample.acked,
                 lost: sample.retransmitted,
                 limited_by: limits[place],
             };

@@ -1,7 +1,8 @@
 //! A link's queue as arguments of tc.
 
 use fullpipe_path::{Limit, OptionValue};
-use fullpipe_scenario::{Error, Link, Scenario};
+use fullpipe_scenario::{Error, Link, PACKET, Scenario};
+use fullpipe_units::Rate;
 
 use super::microseconds;
 
@@ -26,6 +27,21 @@ pub(super) fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<Strin
         _ => {}
     }
     Ok(Some(words))
+}
+
+/// Bytes of a full packet with its Ethernet header.
+const FRAME: u64 = 1_514;
+
+/// Returns whether Linux counts packets with their Ethernet headers in this queue. PIE's bound of
+/// two packets and CAKE's turn are constants of whole frames, which packets without headers would
+/// not fill.
+pub(super) fn counts_frames(kind: &str) -> bool {
+    matches!(kind, "pie" | "cake")
+}
+
+/// Returns the rate of frames at which full packets take as long as without headers at `rate`.
+pub(super) fn of_frames(rate: Rate) -> Rate {
+    Rate::from_bps(rate.as_bps() * FRAME / PACKET.get())
 }
 
 /// Returns tc's name of the queue and its limit; `None` if netem's own queue is used.
@@ -71,6 +87,9 @@ fn option(kind: &str, name: &str, value: OptionValue) -> Vec<String> {
         OptionValue::Time(span) if kind == "sfq" => span.as_secs_f64().to_string(),
         OptionValue::Time(span) => microseconds(span),
         OptionValue::Size(bytes) => bytes.get().to_string(),
+        OptionValue::Rate(rate) if counts_frames(kind) => {
+            format!("{}bit", of_frames(rate).as_bps())
+        }
         OptionValue::Rate(rate) => format!("{}bit", rate.as_bps()),
         OptionValue::Count(_) | OptionValue::Number(_) | OptionValue::Depth(_) => value.to_string(),
     };

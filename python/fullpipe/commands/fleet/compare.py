@@ -80,8 +80,9 @@ def command(
     """
     from fullpipe.fleet.compare.command import compare
     from fullpipe.fleet.compare.options import read
+    from fullpipe.results.kept import computing
 
-    with user_errors():
+    with user_errors(), computing(directory):
         options = read(
             directory,
             min_bytes=min_bytes,

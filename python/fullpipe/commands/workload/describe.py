@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fullpipe import terminal
 from fullpipe.errors import fail, user_errors
 
 
@@ -28,8 +29,6 @@ def command(
     Examples:
         fullpipe workload describe monday.parquet --plot monday.png
     """
-    from rich.console import Console
-
     from fullpipe.workload.describe import describe
     from fullpipe.workload.reading import flows_of, warn
     from fullpipe.workload.show import record, show
@@ -42,7 +41,7 @@ def command(
         if as_json:
             print(record(described))
         else:
-            show(described, Console(highlight=False))
+            show(described, terminal.console())
         if plot is not None:
             from fullpipe.workload.picture import save
 

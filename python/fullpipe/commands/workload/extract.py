@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe import _core
+from fullpipe import _core, terminal
 from fullpipe.errors import fail, user_errors
 
 
@@ -64,8 +64,6 @@ def command(
         fullpipe workload extract tuesday.csv --columns start=ts,bytes=size \
             --out tuesday.parquet
     """
-    from rich.console import Console
-
     from fullpipe.workload.reading import extracted, warn
     from fullpipe.workload.show import show_extracted
 
@@ -88,5 +86,5 @@ def command(
             addresses=addresses,
             columns=named,
         )
-        show_extracted(done, Console(highlight=False))
+        show_extracted(done, terminal.console())
         warn(done)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fullpipe import terminal
 from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail, user_errors
 
@@ -26,8 +27,6 @@ def command(
     Examples:
         fullpipe workload fit monday.parquet
     """
-    from rich.console import Console
-
     from fullpipe.workload.fit import TooFewFlowsError, fits
     from fullpipe.workload.flows import read
     from fullpipe.workload.reading import flows_of, warn
@@ -45,6 +44,6 @@ def command(
         if as_json:
             print(record(found, len(sizes)))
         else:
-            show(found, len(sizes), Console(highlight=False))
+            show(found, len(sizes), terminal.console())
         if extracted is not None:
             warn(extracted)

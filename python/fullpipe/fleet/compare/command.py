@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from fullpipe import terminal
 from fullpipe.errors import printing, stoppable
 from fullpipe.fleet.compare.analysis import Analysis
 from fullpipe.fleet.compare.count import count
@@ -61,7 +62,6 @@ def _analyzed(options: CompareOptions) -> Analysis:
 
 
 def _tell(analysis: Analysis, as_json: bool, kept: Path | None) -> None:
-    from rich.console import Console
 
     from fullpipe.fleet.compare.show import show
 
@@ -69,6 +69,6 @@ def _tell(analysis: Analysis, as_json: bool, kept: Path | None) -> None:
         if as_json:
             print(json.dumps(analysis.record(), allow_nan=False))
             return
-        show(analysis, Console(highlight=False))
+        show(analysis, terminal.console())
         if kept:
             print(f"saved: {kept}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe import terminal
 from fullpipe.batch import kept_in
 from fullpipe.batch.pool import NoRayError
 from fullpipe.batch.spec import command_line
@@ -30,8 +31,6 @@ def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | Non
         ScenarioError: When the population is invalid.
         OSError: When the directory can't be written.
     """
-    from rich.console import Console
-
     start = time.perf_counter()
     counter = Counter(of="paths")
     try:
@@ -48,7 +47,7 @@ def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | Non
     except NoRayError as error:
         fail(error)
     seconds = time.perf_counter() - start
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(f"{spec.plan.title}: {spec.paths:,} paths\n", markup=False)
     console.print(_table(summary(out), spec.arms))
     console.print(

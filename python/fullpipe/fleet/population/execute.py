@@ -39,7 +39,10 @@ def execute(
     store = PopulationStore(directory, spec, command, called or str(directory))
     done = packets = 0
     with store.alone():
-        if missing := store.missing():
+        missing = store.missing()
+        for text in store.repaired:
+            counter.note(text)
+        if missing:
             left = sum(end - first for first, end in missing)
             counter.begin(spec.paths, spec.paths - left, "paths")
             steps = pooled(spec, missing, SHARD_S, engine=engine, threads=threads)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.batch.spec import build
+from fullpipe.run import read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FORMAT = 1
+FORMAT = 2
 """Version of `simulate.json`, raised when the meaning of the files changes."""
 
 
@@ -79,7 +80,7 @@ def population(name: str) -> tuple[str, str]:
         return presets[name], name
     path = Path(name)
     if path.is_file():
-        return path.read_text(encoding="utf-8"), name
+        return read(path)
     near = get_close_matches(name, presets, n=1)
     fix = (
         f"did you mean {near[0]}?" if near else f"name a TOML file, or one of {', '.join(presets)}"

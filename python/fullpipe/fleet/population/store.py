@@ -1,33 +1,37 @@
 """A fleet directory of simulated paths, filled shard by shard.
 
-A shard is a range of paths, run under all arms. A shard's rows are written to the tables first and
-its name to `shards/` afterwards. Thus the names show which paths are missing, and files without a
-name are from a killed process. The name `counted` marks counters that cover all these shards.
+A shard is a range of paths, run under all arms. A shard's rows are written to the tables first, and
+`shards/NAME.json` with the names of these files afterwards. Thus these show which paths are missing,
+and other files are from a killed process. `shards/counted.json` is that of the counters, which cover
+all shards.
 """
 
 from __future__ import annotations
 
-import json
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import polars as pl
 
 from fullpipe.batch.store import Store, gaps, header
+from fullpipe.errors import DamagedError
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.spec import FORMAT, PopulationSpec
 from fullpipe.frame import table
-from fullpipe.results import scan_parquet, write_parquet
+from fullpipe.results import scan_parquet, sums, write_shard
+from fullpipe.results.kept import read_sealed, read_text, shards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from fullpipe.batch.pool import Shard
 
 ABOUT = "simulate.json"
 _SHARD = re.compile(r"(\d+)-(\d+)")
+_COUNTED, _ALL = "counted", "all"
+_PART = re.compile(rf"\.?(?:{_SHARD.pattern}|{_ALL})[-.]")
 _DAY = datetime(2019, 12, 1, tzinfo=UTC)
 """The day on which simulated downloads begin."""
 _DAY_US = 86_400_000_000
@@ -37,10 +41,36 @@ _INTERVAL = "30m"
 _NOT_COLUMNS = ("day", "first_s", "last_s", "done", "request_time_s")
 
 
+class PopulationAbout(TypedDict):
+    """The contents of `simulate.json`."""
+
+    format: int
+    version: str
+    build: str
+    identity: str
+    command: str
+    population: str
+    title: str
+    arms: list[str]
+    paths: int
+    seed: int
+    changes: dict[str, str]
+
+
+class _Written(TypedDict):
+    """A shard: the identity of its population, and its files."""
+
+    format: int
+    identity: str
+    files: list[str]
+
+
 class PopulationStore(Store):
     """The directory of one population, opened for filling."""
 
     ABOUT = ABOUT
+    FILES = ("population.toml",)
+    about: PopulationAbout
     OTHER_BUILD = (
         "paths simulated by another build of fullpipe ({}), which may give different results"
     )
@@ -59,12 +89,26 @@ class PopulationStore(Store):
             self._describe()
 
     def missing(self) -> list[tuple[int, int]]:
-        """Returns the half-open ranges of paths that no shard covers; deletes files of no shard."""
-        known = {f"{first:07}-{end:07}" for first, end in self._shards()}
-        for file in self.directory.glob("*/**/*.parquet"):
-            if _SHARD.fullmatch(file.stem.lstrip(".")) and file.stem not in known:
+        """Returns the half-open ranges of paths that no shard covers.
+
+        Deletes damaged shards, and files of no shard.
+        """
+        for folder in ("shards", "paths"):
+            (self.directory / folder).mkdir(exist_ok=True)
+        known = set()
+        for name, written in self._shards().items():
+            if tables.are_whole(self.directory, written["files"]):
+                known.update(written["files"])
+            else:
+                self.repaired.append(
+                    f"{self._marker(name)}: a file of it is damaged; it is made again"
+                )
+                self._marker(name).unlink()
+        for file in (*self.directory.glob("*/arm=*/day=*/*"), *self.directory.glob("paths/*")):
+            ours = _PART.match(file.name) and str(file.relative_to(self.directory)) not in known
+            if ours:
                 file.unlink()
-        return gaps(self._shards(), self.spec.paths)
+        return gaps(self._ranges(), self.spec.paths)
 
     def add(self, shard: Shard) -> None:
         """Writes a shard.
@@ -72,14 +116,17 @@ class PopulationStore(Store):
         Raises:
             OSError: When a file can't be written.
         """
-        self._counted.unlink(missing_ok=True)
+        self._marker(_COUNTED).unlink(missing_ok=True)
         part = f"{shard.first:07}-{shard.end:07}"
         drawn = table(self.spec.plan.paths(shard.first, shard.end))
-        write_parquet(drawn, self.directory / "paths" / f"{part}.parquet")
+        paths = write_shard(drawn, self.directory / "paths", part)
         frame = _named(table(shard.rows))
-        tables.write(self.directory, "requests", _requests(frame), part)
-        tables.write(self.directory, "connections", frame.drop(_NOT_COLUMNS), part)
-        (self.directory / "shards" / part).touch()
+        files = [
+            str(paths.relative_to(self.directory)),
+            *tables.write(self.directory, "requests", _requests(frame), part),
+            *tables.write(self.directory, "connections", frame.drop(_NOT_COLUMNS), part),
+        ]
+        self._mark(part, files)
 
     def finish(self) -> None:
         """Writes the counters of the hosts, computed from all connections, unless they are complete.
@@ -87,8 +134,9 @@ class PopulationStore(Store):
         Raises:
             OSError: When a file can't be written.
         """
-        if self._counted.exists():
+        if _COUNTED in self._shards():
             return
+        tables.remove(self.directory, "counters", _ALL)
         fresh = pl.col("data_segs_out") - pl.col("retrans_total_packets")
         counters = (
             tables.scan(self.directory, "connections")
@@ -103,17 +151,36 @@ class PopulationStore(Store):
             .sort("arm", "host", "time")
             .collect(engine="streaming")
         )
-        tables.write(self.directory, "counters", counters, "all")
-        self._counted.touch()
+        self._mark(_COUNTED, tables.write(self.directory, "counters", counters, _ALL))
 
-    @property
-    def _counted(self) -> Path:
-        return self.directory / "shards" / "counted"
+    def _marker(self, name: str) -> Path:
+        return self.directory / "shards" / f"{name}.json"
 
-    def _shards(self) -> Iterator[tuple[int, int]]:
-        for file in (self.directory / "shards").iterdir():
-            if found := _SHARD.fullmatch(file.name):
-                yield int(found[1]), int(found[2])
+    def _mark(self, name: str, files: list[str]) -> None:
+        """Records the files of a shard, which completes it."""
+        written = {"format": FORMAT, "identity": self.spec.identity, "files": files}
+        sums.write_json(self._marker(name), written)
+
+    def _shards(self) -> dict[str, _Written]:
+        """Returns the shards of this population by name, without damaged records."""
+        found = {}
+        folder = self.directory / "shards"
+        for file in sorted(folder.glob("[!.]*.json")) if folder.is_dir() else ():
+            with suppress(DamagedError):
+                written = read_sealed(file, _Written, FORMAT)
+                if written["identity"] == self.spec.identity:
+                    found[file.stem] = written
+        return found
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        names = (_SHARD.fullmatch(name) for name in self._shards())
+        return [(int(name[1]), int(name[2])) for name in names if name]
+
+    def _has_shards(self) -> bool:
+        return bool(self._shards())
+
+    def _read(self) -> PopulationAbout:
+        return _about(self.directory)
 
     def _make(self, aside: Path) -> None:
         for folder in ("shards", "paths"):
@@ -127,7 +194,7 @@ class PopulationStore(Store):
             "population": spec.file,
             "title": spec.plan.title,
             "arms": list(spec.arms),
-            "paths": spec.paths,
+            "paths": max([spec.paths, *(end for _, end in self._ranges())]),
             "seed": spec.seed,
             "changes": dict(spec.changes),
         }
@@ -138,14 +205,15 @@ def opened(directory: Path) -> PopulationSpec:
 
     Raises:
         FileNotFoundError: When the directory holds no simulated paths.
+        DamagedError: When a file is damaged, or of another version.
         OSError: When a file can't be read.
     """
     if not (directory / ABOUT).is_file():
         raise FileNotFoundError(
             f"{directory}: no {ABOUT}\n  fix: name a directory that `fullpipe fleet simulate` made"
         )
-    about = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
-    text = (directory / "population.toml").read_text(encoding="utf-8")
+    about = _about(directory)
+    text = read_text(directory / "population.toml")
     changes = list(about["changes"].items())
     return PopulationSpec(
         text, about["population"], about["arms"], about["paths"], about["seed"], changes
@@ -154,7 +222,11 @@ def opened(directory: Path) -> PopulationSpec:
 
 def paths(directory: Path) -> pl.LazyFrame:
     """Returns a row per path: number (`pair`), class, seed of its runs, and the value drawn for each key."""
-    return scan_parquet(sorted((directory / "paths").glob("[!.]*.parquet")))
+    return scan_parquet(shards(directory / "paths"))
+
+
+def _about(directory: Path) -> PopulationAbout:
+    return read_sealed(directory / ABOUT, PopulationAbout, FORMAT)
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:

@@ -7,8 +7,8 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
+from fullpipe import terminal
+from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.errors import stoppable
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import published, show, study
@@ -16,14 +16,31 @@ from fullpipe.results import fresh_directory
 from fullpipe.verdicts.judged import Verdict, records, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
+FLEETS = "fleets"
+
+
 def reproduce(
-    file: Path, target: Path, *, cases: Sequence[str], called: str | None, as_json: bool
+    file: Path,
+    target: Path,
+    *,
+    about: Mapping[str, str],
+    cases: Sequence[str],
+    called: str | None,
+    as_json: bool,
 ) -> bool:
     """Simulates the study of a file; returns whether no claim was missed.
+
+    Args:
+        file: The file.
+        target: The directory for the results.
+        about: The settings that determine the runs, by names for messages.
+        cases: `fnmatch` patterns of cases to judge; empty for all.
+        called: The directory's name in errors; None for its path.
+        as_json: Whether to print only the records of the claims.
 
     Raises:
         PublishedError: When the file is invalid.
@@ -33,9 +50,16 @@ def reproduce(
     """
     start = time.perf_counter()
     asked = published.load(file).only(cases)
-    counter = Counter()
-    with stoppable(lambda: counter.at), fresh_directory(target, called=called) as aside, counter:
-        done = study.run(asked, aside, counter)
+    counter = Counter(of="paths")
+    so_far = Checkpoint(target, about, called or str(target))
+    with (
+        stoppable(lambda: counter.at, lambda: so_far.kept),
+        so_far,
+        fresh_directory(target, called=called) as aside,
+        counter,
+    ):
+        done = study.run(asked, so_far.folder(FLEETS), counter)
+        so_far.move(FLEETS, aside / FLEETS)
         shutil.copyfile(file, aside / "published.toml")
         write_table(aside, show.markdown(asked, done), records(done.claims))
         _draw(asked, done, aside)
@@ -43,7 +67,7 @@ def reproduce(
     if as_json:
         print(json.dumps(records(done.claims)))
         return met
-    console = Console(highlight=False)
+    console = terminal.console()
     show.show(asked, done, console)
     seconds = time.perf_counter() - start
     console.print(

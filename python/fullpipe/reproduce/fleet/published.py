@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fullpipe.reproduce.fleet.measures import OF_MORE, OF_ONE
 from fullpipe.reproduce.statement import KEYS, Statement, read_statement
-from fullpipe.verdicts.reader import PublishedError, Reader
+from fullpipe.verdicts.reader import PublishedError, Reader, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +115,7 @@ def load(file: Path) -> FleetStudy:
         OSError: When the file can't be read.
     """
     reader = Reader(file)
-    raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
+    raw = read_toml(file)
     reader.only(raw, "", _KEYS)
     fleet = reader.table(raw.get("fleet"), "fleet")
     reader.only(fleet, "fleet.", ("preset", "arms", "paths", "fewer", "least_bytes"))

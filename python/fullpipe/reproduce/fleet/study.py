@@ -83,7 +83,7 @@ def run(
     found: dict[str, Arm] = {}
     fewer = min(paths or study.paths, study.fewer)
     for name, spec in specs(study, paths).items():
-        folder = directory / "fleets" / (name or study.preset)
+        folder = directory / (name or study.preset)
         execute(spec, folder, counter, command=f"fullpipe reproduce {study.name}")
         connections = arms(folder, study.least_bytes)
         judged[name] = _all(study, connections)

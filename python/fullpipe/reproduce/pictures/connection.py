@@ -38,6 +38,7 @@ _LIMITS = {
     "cwnd": "#0072B2",
     "recovery": "#D55E00",
     "receive_window": "#CC79A7",
+    "send_buffer": "#009E73",
     "application": "#dddddd",
     "handshake": "#000000",
 }

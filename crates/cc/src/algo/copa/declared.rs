@@ -4,8 +4,8 @@ use fullpipe_units::Span;
 
 use super::{Copa, Rtts};
 use crate::{
-    AnyController, Descriptor, Field, Param, RecoveryOwner, Signals, Specification, fields, params,
-    words,
+    AnyController, Descriptor, Field, Marks, Param, RecoveryOwner, Signals, Specification, fields,
+    params, words,
 };
 
 /// Descriptor of Copa.
@@ -32,6 +32,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     fields: Copa::FIELDS,
     recovery: RecoveryOwner::Own,
     needs: Signals::PACING,
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| AnyController::Copa(Copa::new(config)),
 };

@@ -195,7 +195,7 @@ impl Copa {
         } else {
             self.turn(direction.unwrap_or(self.direction));
         }
-        if self.competitive && !conn.in_recovery && conn.cwnd_limited {
+        if self.competitive && !conn.in_recovery() && conn.cwnd_limited {
             self.per_delta += 1.0;
         }
     }
@@ -279,10 +279,12 @@ impl Copa {
 }
 
 impl Controller for Copa {
-    fn on_sent(&mut self, cx: &mut Context<'_>, _: &Snapshot) {
-        if self.pacing_rate.is_none() {
+    fn on_sent(&mut self, cx: &mut Context<'_>, _: &Snapshot) -> bool {
+        let first = self.pacing_rate.is_none();
+        if first {
             self.pace(cx.conn);
         }
+        first
     }
 
     fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}

@@ -3,8 +3,8 @@
 use super::Cubic;
 use crate::common::slow_start::SlowStartKind;
 use crate::{
-    AnyController, Descriptor, Field, Param, RecoveryOwner, Signals, Specification, fields, params,
-    words,
+    AnyController, Default, Descriptor, Field, Marks, Param, Profile, RecoveryOwner, Signals,
+    Specification, fields, params, words,
 };
 
 /// State of the controller.
@@ -44,15 +44,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Specification {
             name: "RFC 9406",
-            note: "HyStart++, the default slow start",
+            note: "HyStart++, the default slow start of profile \"rfc9438\"",
         },
     ],
     params: &Params::ROWS,
-    profiles: &[],
+    profiles: &[Profile {
+        name: CubicProfile::Linux.word(),
+        defaults: &[("slow_start", Default::Word(SlowStartKind::HyStart.word()))],
+    }],
     preset_of: None,
     fields: Cubic::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| AnyController::Cubic(Cubic::new(config)),
 };
@@ -65,7 +69,7 @@ words! {
     }
 }
 
-/// HyStart++ (RFC 9406) is CUBIC's default.
+/// HyStart++ (RFC 9406) is the default of profile "rfc9438".
 const SLOW_STARTS: &[&str] = &[
     SlowStartKind::HyStartPlusPlus.word(),
     SlowStartKind::HyStart.word(),

@@ -14,7 +14,8 @@ pub(super) struct Epoch {
     pub k: f64,
     /// W_est.
     pub w_est: f64,
-    c: f64,
+    /// C.
+    pub c: f64,
 }
 
 impl Epoch {

@@ -2,17 +2,19 @@
 
 mod descriptor;
 mod epoch;
+mod linux;
 mod window_function;
 
 pub use descriptor::DESCRIPTOR;
 
-use fullpipe_units::{Bytes, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use self::descriptor::{CubicProfile, Params, Phase};
 use self::epoch::Epoch;
+use self::linux::{Bictcp, ticks};
 use self::window_function::{Before, WindowFunction};
 use crate::common::slow_start::{AnySlowStart, SlowStart};
-use crate::common::window::{self, Classic, Episode, FlightSize, state};
+use crate::common::window::{self, Classic, Episode, FlightSize, counted, counted_by_linux, state};
 use crate::{
     Ack, Config, Context, Controller, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot,
 };
@@ -24,6 +26,8 @@ const ABC_LIMIT: f64 = 2.0;
 #[derive(Debug)]
 pub struct Cubic {
     function: WindowFunction,
+    /// Linux's arithmetic, with profile "linux".
+    linux: Option<Bictcp>,
     beta_ecn: f64,
     slow_start: AnySlowStart,
     smss: f64,
@@ -38,6 +42,8 @@ pub struct Cubic {
     /// packet sent (Linux).
     last_active: Time,
     last_ack: Time,
+    /// Data that the latest ACK in recovery would have counted, with profile "linux".
+    in_recovery: Bytes,
 }
 
 /// The values that a reduction changes and an undo restores (RFC 9438 §4.9).
@@ -60,6 +66,8 @@ impl Cubic {
         let smss = config.smss.as_f64();
         Cubic {
             function: WindowFunction::new(&params),
+            linux: (params.profile == CubicProfile::Linux)
+                .then(|| Bictcp::new(params.c, params.beta)),
             beta_ecn: params.beta_ecn,
             slow_start: AnySlowStart::new(params.slow_start, ABC_LIMIT),
             smss,
@@ -76,6 +84,7 @@ impl Cubic {
             saved: None,
             last_active: Time::ZERO,
             last_ack: Time::ZERO,
+            in_recovery: Bytes::ZERO,
         }
     }
 
@@ -90,7 +99,7 @@ impl Cubic {
     }
 
     #[inline]
-    fn avoid_congestion(&mut self, cx: &Context<'_>, ack: &Ack) {
+    fn avoid_congestion(&mut self, cx: &Context<'_>, counted: Bytes) {
         let CubicWindow {
             cwnd,
             w_max,
@@ -101,27 +110,59 @@ impl Cubic {
             .window
             .epoch
             .get_or_insert_with(|| Epoch::begin(cx.now, self.function.c, cwnd, w_max));
-        let acked = ack.newly_acked.as_f64() * self.per_byte;
-        self.window.cwnd = self.function.grow(
-            epoch,
-            cx.now,
-            cx.conn,
-            acked,
-            &Before {
-                cwnd,
-                cwnd_prior,
-                w_max,
-            },
-        );
+        let acked = counted.as_f64() * self.per_byte;
+        self.window.cwnd =
+            self.function
+                .grow(epoch, cx.now, cx.conn, acked, &Before { cwnd, cwnd_prior });
     }
 
     /// RFC 9438 §4.2: an epoch does not age while the application, not the window, limits the flow.
     #[inline]
     fn exclude_since_active(&mut self, now: Time) {
         if let Some(epoch) = &mut self.window.epoch {
-            epoch.exclude(now.since(self.last_active), now);
+            let mut gap = now.since(self.last_active);
+            if self.linux.is_some() {
+                gap = Span::from_millis(ticks(now) - ticks(self.last_active));
+            }
+            epoch.exclude(gap, now);
         }
         self.last_active = now;
+    }
+
+    /// Grows the window as Linux does (cubictcp_cong_avoid).
+    #[inline]
+    fn grow_as_linux(&mut self, cx: &mut Context<'_>, ack: &Ack) {
+        let mut counted = counted_by_linux(cx.conn, ack);
+        let mut cwnd = self.cwnd();
+        if cwnd < self.window.ssthresh {
+            let before = cwnd;
+            let used =
+                self.slow_start
+                    .drive(cx, ack, counted, &mut cwnd, &mut self.window.ssthresh);
+            self.set_cwnd(cwnd);
+            if used {
+                // Beyond the threshold, the rest of the ACK counts for congestion avoidance.
+                counted = counted.saturating_sub(cwnd - before);
+            }
+            if cwnd < self.window.ssthresh {
+                return;
+            }
+        }
+        self.avoid_as_linux(cx, counted);
+    }
+
+    #[inline]
+    fn avoid_as_linux(&mut self, cx: &Context<'_>, counted: Bytes) {
+        let Some(linux) = self.linux.as_mut().filter(|_| cx.conn.cwnd_limited) else {
+            return;
+        };
+        let acked = counted.get().div_ceil(cx.conn.smss.get());
+        if acked > 0 {
+            let CubicWindow { cwnd, w_max, .. } = self.window;
+            let epoch = &mut self.window.epoch;
+            let grown = linux.grow(epoch, cx.now, cwnd as u64, w_max as u64, acked);
+            self.window.cwnd = grown as f64;
+        }
     }
 
     fn phase(&self) -> Phase {
@@ -159,23 +200,23 @@ impl Classic for Cubic {
 
     /// RFC 9438 §4.6 and §4.7.
     fn reduce(&mut self, cx: &Context<'_>, cause: RecoveryCause) {
-        let (beta, floor) = match (cause, self.function.profile) {
+        let (beta, floor) = match (cause, &self.linux) {
             (RecoveryCause::Loss, _) => (self.function.beta, 2.0),
             // RFC 9438 §4.6: marks may reduce the window below two segments; not in Linux.
-            (RecoveryCause::Ecn, CubicProfile::Rfc9438) => (self.beta_ecn, 1.0),
-            (RecoveryCause::Ecn, CubicProfile::Linux) => (self.beta_ecn, 2.0),
+            (RecoveryCause::Ecn, None) => (self.beta_ecn, 1.0),
+            (RecoveryCause::Ecn, Some(_)) => (self.beta_ecn, 2.0),
         };
         self.saved = Some(self.window);
-        let cwnd = self.function.whole(self.window.cwnd);
-        let base = match self.function.profile {
-            CubicProfile::Rfc9438 => {
-                self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte
+        let CubicWindow { cwnd, w_max, .. } = self.window;
+        let (w_max, left) = match &mut self.linux {
+            None => {
+                let flight = self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte;
+                (self.function.w_max_after(cwnd, w_max), flight * beta)
             }
             // Linux reduces the window, even if it was not fully used.
-            CubicProfile::Linux => cwnd,
+            Some(linux) => linux.reduced(cwnd as u64, w_max, beta, self.function.fast_convergence),
         };
-        let left = self.function.whole(base * beta);
-        self.window.w_max = self.function.w_max_after(cwnd, self.window.w_max);
+        self.window.w_max = w_max;
         self.window.cwnd_prior = cwnd;
         self.window.cwnd = left.max(floor);
         self.window.ssthresh = Bytes::from_f64(left.max(2.0) * self.smss);
@@ -188,11 +229,11 @@ impl Classic for Cubic {
         // segment leaves ssthresh unchanged, but a timeout within recovery, after a lost
         // retransmission, is a second sign of congestion. Linux (tcp_enter_loss) differs: it does
         // not reduce again within recovery.
-        let reduced =
-            self.function.profile == CubicProfile::Linux && self.episode == Episode::Recovery;
+        let reduced = self.linux.is_some() && self.episode == Episode::Recovery;
         if !(again || reduced) {
             self.reduce(cx, RecoveryCause::Loss);
         }
+        self.slow_start.on_timeout();
         self.collapse(cwnd);
     }
 
@@ -200,6 +241,9 @@ impl Classic for Cubic {
     fn collapse(&mut self, cwnd: Bytes) {
         self.window.epoch = None;
         self.window.w_max = 0.0;
+        if let Some(linux) = &mut self.linux {
+            linux.reset();
+        }
         self.set_cwnd(cwnd);
     }
 
@@ -209,37 +253,34 @@ impl Classic for Cubic {
         };
         let cwnd = self.window.cwnd.max(saved.cwnd);
         let ssthresh = self.window.ssthresh.max(saved.ssthresh);
-        match self.function.profile {
+        self.window = match self.linux {
             // RFC 9438 §4.9.
-            CubicProfile::Rfc9438 => {
-                self.window = CubicWindow {
-                    cwnd,
-                    ssthresh,
-                    ..saved
-                }
-            }
+            None => CubicWindow {
+                cwnd,
+                ssthresh,
+                ..saved
+            },
             // Linux begins a new epoch with the W_max of the spurious reduction.
-            CubicProfile::Linux => {
-                self.window = CubicWindow {
-                    cwnd,
-                    ssthresh,
-                    epoch: None,
-                    ..self.window
-                }
-            }
-        }
+            Some(_) => CubicWindow {
+                cwnd,
+                ssthresh,
+                epoch: None,
+                ..self.window
+            },
+        };
     }
 }
 
 impl Controller for Cubic {
     #[inline]
-    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         if packet.inflight == Bytes::new(u64::from(packet.size)) {
             self.exclude_since_active(cx.now);
         }
-        if self.function.profile == CubicProfile::Linux {
+        if self.linux.is_some() {
             self.last_active = cx.now;
         }
+        false
     }
 
     fn on_lost(&mut self, _: &mut Context<'_>, lost: &Lost) {
@@ -250,34 +291,53 @@ impl Controller for Cubic {
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.flight.on_ack();
         self.last_ack = cx.now;
-        if self.function.profile == CubicProfile::Rfc9438 {
-            // In Linux an epoch ages while the application limits the flow, as long as anything is
-            // sent.
-            if !cx.conn.cwnd_limited {
-                self.exclude_since_active(cx.now);
+        if let Some(linux) = &mut self.linux {
+            if let Some(rtt) = ack.rtt {
+                linux.on_rtt(rtt.raw, self.window.epoch.as_ref(), cx.now);
             }
-            self.last_active = cx.now;
-        }
-        if cx.conn.in_recovery {
+            if cx.conn.in_recovery() {
+                self.in_recovery = counted_by_linux(cx.conn, ack);
+            } else {
+                self.grow_as_linux(cx, ack);
+            }
             return;
         }
+        if !cx.conn.cwnd_limited {
+            self.exclude_since_active(cx.now);
+        }
+        self.last_active = cx.now;
+        if cx.conn.in_recovery() {
+            return;
+        }
+        let counted = counted(cx.conn, ack);
         let mut cwnd = self.cwnd();
         if cwnd < self.window.ssthresh {
-            let used = self
-                .slow_start
-                .drive(cx, ack, &mut cwnd, &mut self.window.ssthresh);
+            let used =
+                self.slow_start
+                    .drive(cx, ack, counted, &mut cwnd, &mut self.window.ssthresh);
             if used {
                 self.set_cwnd(cwnd);
                 return;
             }
         }
         if cx.conn.cwnd_limited {
-            self.avoid_congestion(cx, ack);
+            self.avoid_congestion(cx, counted);
         }
     }
 
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
+        let counted = core::mem::take(&mut self.in_recovery);
         window::on_recovery(self, cx, change);
+        if change == Recovery::Exit {
+            // Linux: the ACK that ends recovery counts after it (tcp_cong_control).
+            self.avoid_as_linux(cx, counted);
+        }
+    }
+
+    fn on_unused(&mut self, cx: &mut Context<'_>, cwnd: Bytes) {
+        self.window.ssthresh =
+            window::threshold_after(self.cwnd(), self.window.ssthresh, cx.conn.smss);
+        self.set_cwnd(self.cwnd().min(cwnd));
     }
 
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {

@@ -4,8 +4,8 @@ use fullpipe_units::Span;
 
 use super::Prague;
 use crate::{
-    AnyController, Descriptor, Field, Param, RecoveryOwner, Signals, Specification, fields, params,
-    words,
+    AnyController, Descriptor, Field, Marks, Param, RecoveryOwner, Signals, Specification, fields,
+    params, words,
 };
 
 /// State of the controller, in the order of the labels below.
@@ -48,6 +48,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     fields: Prague::FIELDS,
     recovery: RecoveryOwner::Own,
     needs: Signals::ECN_COUNTS.and(Signals::ECT1).and(Signals::PACING),
+    marks: |_| Marks::Answered,
     random: false,
     build: |config| AnyController::Prague(Prague::new(config)),
 };

@@ -20,8 +20,8 @@ impl Classic {
 
 impl SlowStart for Classic {
     #[inline]
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, _: Bytes) -> Step {
+    fn on_ack(&mut self, cx: &mut Context<'_>, _: &Ack, counted: Bytes, _: [Bytes; 2]) -> Step {
         // RFC 3465 §2.2: min(bytes acknowledged, L * SMSS).
-        Step::Grow(ack.newly_acked.min(cx.conn.smss.mul_f64(self.limit)))
+        Step::Grow(counted.min(cx.conn.smss.mul_f64(self.limit)))
     }
 }

@@ -1,9 +1,10 @@
 //! HyStart (Ha and Rhee 2011) as in Linux's `net/ipv4/tcp_cubic.c`.
 
-use fullpipe_units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::{SlowStart, Step};
 use crate::common::round::RoundCounter;
+use crate::common::window::linux_pacing_rate;
 use crate::{Ack, Conn, Context};
 
 /// Minimum window for detection, in segments: `hystart_low_window`.
@@ -23,8 +24,8 @@ const MAX_ACK_DELAY: Span = Span::from_millis(1);
 /// Ends slow start when the ACKs of a round span the path's RTT, or when the RTT has grown by an
 /// eighth.
 ///
-/// Unlike HyStart++, it goes directly to congestion avoidance, and applies to every slow start,
-/// also after a timeout.
+/// Unlike HyStart++, it goes directly to congestion avoidance. It ends one slow start, and another one
+/// only after a timeout.
 #[derive(Clone, Debug, Default)]
 pub struct HyStart {
     round: RoundCounter,
@@ -32,6 +33,8 @@ pub struct HyStart {
     last_ack: Time,
     /// `delay_min`: of data packets only, because the handshake's small packets have a lower RTT.
     delay_min: Option<Span>,
+    /// Whether it has ended slow start.
+    found: bool,
     round_min_rtt: Option<Span>,
     samples: u32,
 }
@@ -45,15 +48,23 @@ impl HyStart {
     }
 
     /// Returns whether the ACKs of this round form an unbroken train as long as the pipe.
-    fn train_fills_pipe(&mut self, now: Time, delay_min: Span, conn: &Conn) -> bool {
+    /// `rate` returns the pacing rate that Linux keeps even if it does not pace.
+    fn train_fills_pipe(
+        &mut self,
+        now: Time,
+        delay_min: Span,
+        paced: bool,
+        rate: impl FnOnce() -> Option<Rate>,
+    ) -> bool {
         if now.since(self.last_ack) > ACK_DELTA {
             return false;
         }
         self.last_ack = now;
+        let train = now.since(self.round_start);
         // Half of the RTT is enough for an unpaced train only: a paced packet may have waited in
         // the pacer for the other half.
-        let threshold = delay_min + ack_delay(conn);
-        now.since(self.round_start) > if conn.paced { threshold } else { threshold / 2 }
+        let long_as = |span: Span| train > if paced { span } else { span / 2 };
+        long_as(delay_min) && long_as(delay_min + ack_delay(rate()))
     }
 
     /// Returns whether the minimum RTT of this round's first samples is well above the path's.
@@ -70,15 +81,27 @@ impl HyStart {
 
 /// Returns the delay that segmentation and receive offload may add to the spacing of ACKs:
 /// `hystart_ack_delay`.
-fn ack_delay(conn: &Conn) -> Span {
-    conn.pacing_rate.map_or(MAX_ACK_DELAY, |rate| {
+fn ack_delay(rate: Option<Rate>) -> Span {
+    rate.map_or(MAX_ACK_DELAY, |rate| {
         rate.time_for(OFFLOAD).min(MAX_ACK_DELAY)
     })
 }
 
+/// Returns `sk_pacing_rate`, which Linux computes for flows that it does not pace, too.
+fn pacing_rate(conn: &Conn, cwnd: Bytes, ack: &Ack, ssthresh: Bytes) -> Option<Rate> {
+    let unpaced = || linux_pacing_rate(cwnd, ack.prior_inflight, ssthresh, conn.srtt);
+    conn.pacing_rate.or_else(unpaced)
+}
+
 impl SlowStart for HyStart {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, cwnd: Bytes) -> Step {
-        let grow = Step::Grow(ack.newly_acked);
+    fn on_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        ack: &Ack,
+        counted: Bytes,
+        [cwnd, ssthresh]: [Bytes; 2],
+    ) -> Step {
+        let grow = Step::Grow(counted);
         let Some(rtt) = ack.rtt else { return grow };
         let delay_min = self.delay_min.map_or(rtt.raw, |least| least.min(rtt.raw));
         self.delay_min = Some(delay_min);
@@ -87,19 +110,25 @@ impl SlowStart for HyStart {
         if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
             self.new_round(cx.now);
         }
-        if cwnd < cx.conn.smss * LOW_WINDOW {
+        if self.found || cwnd < cx.conn.smss * LOW_WINDOW {
             return grow;
         }
-        if self.train_fills_pipe(cx.now, delay_min, cx.conn) {
+        let rate = || pacing_rate(cx.conn, cwnd, ack, ssthresh);
+        let train = self.train_fills_pipe(cx.now, delay_min, cx.conn.paced, rate);
+        let delayed = self.delay_has_grown(rtt.raw, delay_min);
+        self.found = train || delayed;
+        if train {
             Step::Exit("ACK train as long as the minimum RTT")
-        } else if self.delay_has_grown(rtt.raw, delay_min) {
+        } else if delayed {
             Step::Exit("RTT above its minimum by an eighth")
         } else {
             grow
         }
     }
 
-    fn on_congestion(&mut self) {
+    fn on_timeout(&mut self) {
+        // Linux: bictcp_reset.
         self.delay_min = None;
+        self.found = false;
     }
 }

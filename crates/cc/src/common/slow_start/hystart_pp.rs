@@ -102,11 +102,11 @@ impl HyStartPlusPlus {
 }
 
 impl SlowStart for HyStartPlusPlus {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, _: Bytes) -> Step {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, counted: Bytes, _: [Bytes; 2]) -> Step {
         let counted = if cx.conn.paced {
-            ack.newly_acked
+            counted
         } else {
-            ack.newly_acked.min(cx.conn.smss * L_UNPACED)
+            counted.min(cx.conn.smss * L_UNPACED)
         };
         // §4.3: for the initial slow start only.
         if !self.initial {

@@ -42,11 +42,21 @@ pub enum Step {
 
 /// A slow-start algorithm.
 pub trait SlowStart {
-    /// Processes an ACK while `cwnd` is below `ssthresh`, outside of recovery.
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, cwnd: Bytes) -> Step;
+    /// Processes an ACK while `cwnd`, the first of the windows, is below `ssthresh`, the second,
+    /// outside of recovery. `counted` bytes of the ACK may raise the window.
+    fn on_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        ack: &Ack,
+        counted: Bytes,
+        windows: [Bytes; 2],
+    ) -> Step;
 
     /// Notes that congestion ended slow start, or that a timeout begins the next one.
     fn on_congestion(&mut self) {}
+
+    /// Notes that a timeout begins another slow start.
+    fn on_timeout(&mut self) {}
 
     /// Returns whether conservative slow start is active (RFC 9406 §4.2).
     fn is_css(&self) -> bool {
@@ -78,17 +88,19 @@ impl AnySlowStart {
         }
     }
 
-    /// Processes an ACK and updates `cwnd` and `ssthresh`. Returns false if slow start has ended
+    /// Processes an ACK and updates `cwnd` and `ssthresh`; `counted` bytes of it may raise the window.
+    /// Returns false if slow start has ended
     /// and the ACK remains to be processed.
     #[inline]
     pub fn drive(
         &mut self,
         cx: &mut Context<'_>,
         ack: &Ack,
+        counted: Bytes,
         cwnd: &mut Bytes,
         ssthresh: &mut Bytes,
     ) -> bool {
-        match self.on_ack(cx, ack, *cwnd) {
+        match self.on_ack(cx, ack, counted, [*cwnd, *ssthresh]) {
             Step::Grow(increase) => {
                 if cx.conn.cwnd_limited {
                     *cwnd = (*cwnd + increase).min(*ssthresh);
@@ -131,11 +143,20 @@ macro_rules! forward {
 
 impl SlowStart for AnySlowStart {
     #[inline]
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, cwnd: Bytes) -> Step {
-        forward!(self, s => s.on_ack(cx, ack, cwnd))
+    fn on_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        ack: &Ack,
+        counted: Bytes,
+        windows: [Bytes; 2],
+    ) -> Step {
+        forward!(self, s => s.on_ack(cx, ack, counted, windows))
     }
     fn on_congestion(&mut self) {
         forward!(self, s => s.on_congestion());
+    }
+    fn on_timeout(&mut self) {
+        forward!(self, s => s.on_timeout());
     }
     fn is_css(&self) -> bool {
         forward!(self, s => s.is_css())

@@ -32,6 +32,23 @@ fn recovery_conserves_packets_for_a_round_and_then_grows_back() {
     );
 }
 
+/// Linux's BBR sees only the state after an ACK: an episode right after another is no new recovery.
+#[test]
+fn a_second_episode_conserves_no_packets_again() {
+    let mut driver = in_probe_bw(Rate::from_mbps(20));
+    for _ in 0..20 {
+        driver.round(RTT);
+    }
+    driver.conn.inflight = SMSS * 50;
+    driver.lose();
+    driver.ack(driver.conn.delivered - SMSS, SMSS, RTT);
+    driver.ack(driver.conn.delivered, SMSS, RTT);
+    assert_eq!(driver.field("packet_conservation"), 0.0);
+    driver.lose();
+    driver.ack(driver.conn.delivered - SMSS, SMSS, RTT);
+    assert_eq!(driver.field("packet_conservation"), 0.0);
+}
+
 #[test]
 fn a_timeout_leaves_one_segment_and_the_next_ack_four() {
     let mut driver = in_probe_bw(Rate::from_mbps(20));
@@ -60,7 +77,7 @@ fn a_spurious_recovery_restores_the_window_and_looks_for_the_full_pipe_anew() {
     driver.lose();
     driver.ack(driver.conn.delivered - SMSS, SMSS, RTT);
     assert!(driver.cwnd() < before);
-    driver.conn.in_recovery = false;
+    driver.conn.state = fullpipe_cc::CaState::Open;
     driver.recovery(Recovery::Spurious);
     assert_eq!(
         (

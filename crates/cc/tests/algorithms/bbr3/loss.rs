@@ -12,7 +12,7 @@ fn losses_end_startup_after_a_round_of_recovery_with_six_holes_and_two_per_cent(
             driver.rate = Some(Rate::from_mbps(40));
             driver.round(RTT);
             let sent_before = driver.conn.delivered;
-            driver.conn.in_recovery = true;
+            driver.conn.state = fullpipe_cc::CaState::Recovery;
             for hole in 0..holes {
                 lose_burst(&mut driver, 40, 1, hole + 1);
                 driver.lost_in_ack = SMSS;
@@ -254,6 +254,25 @@ fn a_spurious_loss_in_up_gives_back_the_bound_and_in_the_draft_the_probe() {
                 driver.cwnd()
             );
         }
+    }
+}
+
+/// Linux: `bbr_ssthresh` saves the bounds again when an episode follows another. An undo of the second
+/// episode keeps the reductions of the first.
+#[test]
+fn a_second_episode_gives_back_what_it_took_itself() {
+    for profile in PROFILES {
+        let mut driver = cruising_as(profile, Rate::from_mbps(20));
+        go_up(&mut driver);
+        driver.lose();
+        lose_burst(&mut driver, 100, 4, 4);
+        driver.ack(driver.conn.delivered, SMSS, RTT);
+        let bound = driver.field("inflight_longterm");
+        assert!(bound > 0.0, "{profile}");
+        driver.recovery(Recovery::Enter(fullpipe_cc::RecoveryCause::Loss));
+        driver.conn.state = fullpipe_cc::CaState::Open;
+        driver.recovery(Recovery::Spurious);
+        assert_eq!(driver.field("inflight_longterm"), bound, "{profile}");
     }
 }
 

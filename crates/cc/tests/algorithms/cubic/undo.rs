@@ -20,7 +20,7 @@ fn a_spurious_reduction_is_undone_with_all_it_changed() {
             driver.lose()
         }
         assert!(driver.cwnd() < before.0);
-        driver.conn.in_recovery = false;
+        driver.conn.state = fullpipe_cc::CaState::Open;
         driver.recovery(Recovery::Spurious);
         let after = (
             driver.cwnd(),
@@ -39,7 +39,7 @@ fn linux_undoes_the_window_only() {
     run_for(&mut driver, RTT, Span::from_secs(2));
     let before = driver.cwnd();
     driver.lose();
-    driver.conn.in_recovery = false;
+    driver.conn.state = fullpipe_cc::CaState::Open;
     driver.recovery(Recovery::Spurious);
     assert_eq!(driver.cwnd(), before);
     driver.round(RTT);

@@ -88,6 +88,28 @@ impl Sample {
         }
     }
 
+    /// Describes counters that no kernel reports together; `None` for a plausible sample.
+    #[inline]
+    pub(super) fn contradiction(&self) -> Option<String> {
+        // A part of the busy time is rounded like the whole (tcp_get_info_chrono_stats).
+        let pairs = [
+            (Field::BytesRetrans, Field::BytesSent),
+            (Field::RwndLimited, Field::Busy),
+            (Field::SndbufLimited, Field::Busy),
+        ];
+        let value = |field: Field| self.values[field as usize];
+        let (part, whole) = pairs
+            .into_iter()
+            .find(|(part, whole)| value(*part) > value(*whole))?;
+        Some(format!(
+            "{} = {} is more than {} = {}",
+            COLUMNS[part as usize],
+            value(part),
+            COLUMNS[whole as usize],
+            value(whole)
+        ))
+    }
+
     fn add_unknown(&mut self, key: &[u8], value: &[u8]) {
         let quoted =
             |text: &[u8]| serde_json::Value::from(String::from_utf8_lossy(text)).to_string();
@@ -181,20 +203,17 @@ fn set(key: &Key, value: &[u8], sample: &mut Sample) -> Result<(), String> {
     let one = match key.form {
         Form::Count => number::count(value),
         Form::Plain => number::decimal(value, 0),
-        Form::Millis => number::decimal(value, -3),
+        Form::Millis => number::millis(value),
         Form::Rate => number::rate(value),
         Form::Hex => hexadecimal(value),
         Form::MillisUnit => {
             let end = memchr::memchr(b'(', value).unwrap_or(value.len());
-            value[..end]
-                .strip_suffix(b"ms")
-                .and_then(|millis| number::decimal(millis, -3))
+            value[..end].strip_suffix(b"ms").and_then(number::millis)
         }
         Form::MillisPair => {
             let (first, second) = pair(b'/')?;
-            sample.values[key.field as usize + 1] =
-                number::decimal(second, -3).ok_or_else(wrong)?;
-            number::decimal(first, -3)
+            sample.values[key.field as usize + 1] = number::millis(second).ok_or_else(wrong)?;
+            number::millis(first)
         }
         Form::CountPair(by) => {
             let (first, second) = pair(by)?;

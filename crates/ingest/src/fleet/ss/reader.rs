@@ -59,6 +59,8 @@ pub struct Reader {
     timed: bool,
     sample: Sample,
     ends: Vec<u8>,
+    /// Number of the socket's line.
+    begun_at: u64,
     sample_time: i64,
     state: State,
     last_time: i64,
@@ -93,6 +95,7 @@ impl Reader {
             timed: false,
             sample: Sample::default(),
             ends: Vec::new(),
+            begun_at: 0,
             sample_time: 0,
             state: State::Outside,
             last_time: i64::MIN,
@@ -108,7 +111,7 @@ impl Reader {
 
     /// Handles the line of a socket at `time`; further fields may follow on the next line.
     #[inline]
-    fn begin_socket(&mut self, socket: &Socket<'_>, time: i64) -> Result<(), String> {
+    fn begin_socket(&mut self, number: u64, socket: &Socket<'_>, time: i64) -> Result<(), String> {
         if !socket.is_connection() {
             self.counts.listening += 1;
             self.state = State::Skipping;
@@ -119,7 +122,7 @@ impl Reader {
         self.ends.extend_from_slice(socket.local);
         self.ends.push(b' ');
         self.ends.extend_from_slice(socket.remote);
-        self.sample_time = time;
+        (self.begun_at, self.sample_time) = (number, time);
         self.state = State::Inside;
         Ok(())
     }
@@ -135,6 +138,10 @@ impl Reader {
             return;
         }
         self.sample.fill();
+        if let Some(why) = self.sample.contradiction() {
+            self.bad.add(self.begun_at, &self.ends, why);
+            return;
+        }
         self.counts.samples += 1;
         self.counts.untimed += u64::from(!self.timed);
         self.counts.backwards += u64::from(self.sample_time < self.last_time);
@@ -241,7 +248,7 @@ impl LineReader for Reader {
             }
             Ok(Line::Socket(socket)) => {
                 self.finish_socket();
-                if let Err(why) = self.begin_socket(&socket, time) {
+                if let Err(why) = self.begin_socket(number, &socket, time) {
                     self.bad(number, line, why);
                 }
             }

@@ -50,8 +50,8 @@ fn sfq_puts_a_new_flow_at_the_end_of_the_round() {
     bench.put_many(1, 3, EcnCodepoint::NotEct);
     while bench.take().is_some() {}
     let flows: Vec<u32> = bench.left.iter().map(|(_, packet)| packet.flow).collect();
-    // A quantum of 1514 bytes is a packet of 1500 and a rest, which allows one more packet.
-    assert_eq!(flows, [0, 0, 1, 1, 2, 2, 3, 0, 1, 2]);
+    // A quantum is one full packet.
+    assert_eq!(flows, [0, 1, 2, 3, 0, 1, 2, 0, 1, 2]);
 }
 
 /// Linux sfq_drop: the queue with the most packets, not the most bytes, loses its newest packet;
@@ -120,8 +120,8 @@ fn sfq_keeps_to_its_depth_and_its_number_of_queues() {
             .collect();
         let newest = (7 - depth..7).filter(|n| *n != 7);
         let mut expected: Vec<u64> = newest.collect();
-        // The other flow has its turn after the first two.
-        expected.insert(expected.len().min(2), 7);
+        // The other flow has its turn after the first packet.
+        expected.insert(1, 7);
         assert_eq!(numbers, expected, "the newest packets stay");
     }
 }

@@ -197,6 +197,42 @@ pub(super) const EDITS: &[(&str, &str)] = &[
         r#"app_rate = "5mbit""#,
         "app_rate = \"5mbit\"\nparams = { beta = 0.7 }",
     ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\nack_policy = \"linux\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\nsack_compression = \"5%\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\ninitial_window = 20",
+    ),
+    // Segments.
+    (r#"cc = "cubic""#, "cc = \"cubic\"\nmss = 1448"),
+    (r#"cc = "cubic""#, "cc = \"cubic\"\nmss = \"87B\""),
+    (r#"cc = "cubic""#, "cc = \"cubic\"\nmss = \"65484B\""),
+    (
+        r#"cc = "cubic""#,
+        "cc = \"cubic\"\nmss = \"8948B\"\nreceive_window = \"8999B\"",
+    ),
+    (
+        r#"cc = "cubic""#,
+        "cc = \"cubic\"\nmss = \"8948B\"\nreceive_window = \"auto max 17999B\"",
+    ),
+    (r#"cc = "cubic""#, "cc = \"cubic\"\ninitial_window = 0"),
+    (r#"cc = "cubic""#, "cc = \"cubic\"\ninitial_window = 1001"),
+    // Rules for ACKs.
+    (r#"cc = "cubic""#, "cc = \"cubic\"\nack_policy = \"quick\""),
+    (
+        r#"cc = "cubic""#,
+        "cc = \"cubic\"\nack_policy = \"linux\"\nquick_acks = 2000",
+    ),
+    (
+        r#"cc = "cubic""#,
+        "cc = \"cubic\"\nsack_compression = \"100%\"",
+    ),
     // Expectations.
     ("seed = 1", "expect = 0.8"),
     ("seed = 1", "expect = [0.8]"),

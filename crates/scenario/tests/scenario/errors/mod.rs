@@ -45,6 +45,9 @@ const TEXTS: &[&str] = &[
     "duration = \"60s\"\nflow = []\npath = { rate = \"1mbit\", rtt = \"50ms\", buffer = \"9packets\" }",
     "duration = \"60s\"\npath = \"dumbbell\"\nflow = []",
     "duration = \"60s\"\npath = { rate = \"1mbit\", rtt = \"50ms\", buffer = \"9packets\" }\n[flow]\ncc = \"cubic\"",
+    "duration = \"60s\"\npath = { rate = \"1mbit\", rtt = \"50ms\", buffer = \"8kB\" }\n[[flow]]\ncc = \"cubic\"\nmss = \"8948B\"",
+    "duration = \"60s\"\npath = { rate = \"1mbit\", rtt = \"50ms\", buffer = \"99packets\", shaper = \"1mbit burst 8kB\" }\n[[flow]]\ncc = \"cubic\"\nmss = \"8948B\"",
+    "duration = \"60s\"\npath = { rate = \"1mbit\", rtt = \"50ms\", buffer = \"99packets\", change = [{ at = \"9s\", policer = \"1mbit burst 8kB\" }] }\n[[flow]]\ncc = \"cubic\"\nmss = \"8948B\"",
 ];
 
 /// Overrides of [`BASE`].

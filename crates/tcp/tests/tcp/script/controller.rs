@@ -155,11 +155,10 @@ impl Test {
 }
 
 impl Controller for Test {
-    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         self.note(cx, Call::Sent(*packet));
-        if let Some(inner) = &mut self.inner {
-            inner.on_sent(cx, packet);
-        }
+        let inner = self.inner.as_mut();
+        inner.is_some_and(|inner| inner.on_sent(cx, packet))
     }
 
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
@@ -176,7 +175,7 @@ impl Controller for Test {
         }
         self.mark_acks = self.mark_acks.saturating_sub(1);
         if self.reduces
-            && !cx.conn.in_recovery
+            && !cx.conn.in_recovery()
             && self.ssthresh < Bytes::MAX
             && self.cwnd < self.ssthresh
         {

@@ -17,7 +17,7 @@ pub mod controller;
 
 use std::collections::BTreeMap;
 
-use fullpipe_cc::{NoObserver, RecoveryOwner};
+use fullpipe_cc::{CaState, NoObserver, RecoveryOwner};
 use fullpipe_tcp::{
     Ack, AckKind, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender,
     SenderConfig,
@@ -114,6 +114,9 @@ impl Bench {
                 pacing,
                 hosted: false,
                 rate_interval: Span::ZERO,
+                smss: SMSS,
+                initial_cwnd: SMSS * 10,
+                stack: fullpipe_tcp::Stack::default(),
                 rng,
             },
             Time::ZERO,
@@ -312,6 +315,13 @@ impl Bench {
 
     pub fn log(&self) -> &[Event] {
         &self.sender.controller().log
+    }
+
+    /// Returns the states of recovery that the controller saw, in their order.
+    pub fn states(&self) -> Vec<CaState> {
+        let mut states: Vec<CaState> = self.log().iter().map(|event| event.conn.state).collect();
+        states.dedup();
+        states
     }
 
     /// Returns the last ACK that the controller received.

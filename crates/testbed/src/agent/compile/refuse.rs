@@ -1,9 +1,12 @@
 //! Refuses settings that a kernel's TCP does not have or that a runner can't provide.
 
-use fullpipe_scenario::{App, EcnFeedback, EcnSetting, Error, Flow, On, Pacing, Scenario};
+use fullpipe_scenario::{
+    App, CwndValidation, EcnFeedback, EcnSetting, Error, Flow, INITIAL_WINDOW, On, PACKET, PAYLOAD,
+    Pacing, Scenario,
+};
 use fullpipe_units::Span;
 
-use super::{Ends, auto_tuning};
+use super::{Ends, auto_tuning, send_tuning};
 use crate::algorithms::{kernel_equivalent, kernel_name, refused_parameter};
 
 /// Refuses a setting that a run of `scenario` can't have; the error names its key.
@@ -34,11 +37,14 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
             value,
             problem,
             fix,
-        }) = algorithm(spec, ends).or_else(|| settings(spec))
+        }) = algorithm(spec, ends)
+            .or_else(|| settings(spec))
+            .or_else(|| segments(spec, ends))
         {
             return Err(scenario.error(&spec.key(&key), value, problem, fix));
         }
     }
+    initial_windows(scenario)?;
     let mut tuned = specs().filter_map(|flow| Some((flow, auto_tuning(flow)?)));
     if let Some((_, most)) = tuned.next()
         && let Some((other, _)) = tuned.find(|(_, max)| *max != most)
@@ -46,6 +52,14 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
         let problem = "auto-tuning has one limit for all flows of a kernel (tcp_rmem)";
         let fix = "give all flows the same limit, or run it on sim";
         return Err(scenario.error(&other.key("receive_window"), "\"auto\"", problem, fix));
+    }
+    let mut tuned = specs().filter_map(|flow| Some((flow, send_tuning(flow)?)));
+    if let Some((_, most)) = tuned.next()
+        && let Some((other, _)) = tuned.find(|(_, max)| *max != most)
+    {
+        let problem = "auto-tuning has one limit for all flows of a kernel (tcp_wmem)";
+        let fix = "give all flows the same limit, or run it on sim";
+        return Err(scenario.error(&other.key("send_buffer"), "\"auto\"", problem, fix));
     }
     let last = usize::from(ends.first_port) + scenario.flows.len();
     if last > usize::from(u16::MAX) {
@@ -55,6 +69,9 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// Values of `sack_compression` that a kernel may have: the default, and its own 5 %.
+const KERNELS_SACK_COMPRESSION: [f64; 2] = [0.0, 0.05];
 
 /// A refused setting of a flow.
 struct Refusal {
@@ -122,6 +139,49 @@ fn algorithm(
     )
 }
 
+/// Refuses initial windows that a route can't have.
+fn initial_windows(scenario: &Scenario) -> Result<(), Error> {
+    let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
+    let all = scenario.flows.iter().chain(workloads);
+    let first = scenario.flows.first().map(|flow| flow.initial_window);
+    let differs = |flow: &&Flow| first.is_some_and(|first| flow.initial_window != first);
+    match all.clone().find(differs) {
+        Some(other) => Err(scenario.error(
+            &other.key("initial_window"),
+            other.initial_window,
+            "a kernel has one initial window for all flows of a route (initcwnd)",
+            "give all flows the same, or run it on sim",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Checks a flow's segments and initial window.
+fn segments(spec: &Flow, Ends { runner, routes, .. }: &Ends) -> Option<Refusal> {
+    if *routes {
+        return None;
+    }
+    if spec.mss > PAYLOAD {
+        let problem = format!(
+            "packets of --on {runner} have at most {} bytes",
+            PACKET.get()
+        );
+        let fix = format!("give at most \"{PAYLOAD}\", or run it on sim or uml");
+        return refusal("mss", format!("\"{}\"", spec.mss), problem, fix);
+    }
+    if spec.initial_window != INITIAL_WINDOW {
+        let problem = format!("--on {runner} leaves routes as they are (initcwnd)");
+        let fix = "remove it, or run it on sim or uml";
+        return refusal(
+            "initial_window",
+            spec.initial_window.to_string(),
+            problem,
+            fix,
+        );
+    }
+    None
+}
+
 /// Checks a flow's other settings.
 fn settings(spec: &Flow) -> Option<Refusal> {
     if let Some(App::OnOff {
@@ -148,6 +208,15 @@ fn settings(spec: &Flow) -> Option<Refusal> {
         let problem = format!("the kernel's {} always paces", kernel_name(&spec.cc));
         return refusal("pacing", "\"off\"", problem, on_sim("remove it"));
     }
+    if spec.stack.cwnd_validation == CwndValidation::Rfc7661 {
+        let problem = "Linux does not implement RFC 7661";
+        return refusal(
+            "cwnd_validation",
+            "\"rfc7661\"",
+            problem,
+            on_sim("use \"linux\""),
+        );
+    }
     let (delayed_ack, ack_delay) = (fullpipe_scenario::DELAYED_ACK, fullpipe_scenario::ACK_DELAY);
     let (key, value) = if spec.delayed_ack != delayed_ack {
         ("delayed_ack", spec.delayed_ack.to_string())
@@ -155,6 +224,11 @@ fn settings(spec: &Flow) -> Option<Refusal> {
         ("ack_delay", format!("\"{}\"", spec.ack_delay))
     } else if spec.gro != Span::ZERO {
         ("gro", format!("\"{}\"", spec.gro))
+    } else if !KERNELS_SACK_COMPRESSION.contains(&spec.stack.sack_compression) {
+        (
+            "sack_compression",
+            format!("\"{}%\"", spec.stack.sack_compression * 100.0),
+        )
     } else {
         return None;
     };

@@ -25,6 +25,7 @@ fn plan_at(text: &str, interval: Span) -> Result<Plan, String> {
         offered: Some(&offered),
         runner: "kernel",
         arrivals: true,
+        routes: false,
     };
     Plan::of(&scenario, &ends).map_err(|error| error.to_string())
 }
@@ -47,8 +48,10 @@ fn algorithms_have_the_kernels_names() {
 fn what_says_what_linux_does_is_taken() {
     for flow in [
         "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }\npacing = \"on\"",
+        "cc = \"cubic\"\nparams = { profile = \"linux\" }",
         "cc = \"newreno\"\nparams = { abc_limit = 1000000 }\nreceive_window = \"32MiB\"",
         "cc = \"cubic\"\necn = \"ect0\"\necn_feedback = \"classic\"",
+        "cc = \"cubic\"\nack_policy = \"linux\"\nsack_compression = \"5%\"",
         // The value that `resolved` writes.
         "cc = \"newreno\"\nparams = { abc_limit = 2 }",
     ] {
@@ -80,8 +83,12 @@ fn what_a_kernel_has_not_got_is_refused_by_its_key() {
             "flow.0.params.slow_start = \"classic\"",
         ),
         (
-            "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart++\", beta = 0.6 }",
+            "cc = \"cubic\"\nparams = { profile = \"linux\", beta = 0.6 }",
             "flow.0.params.beta = 0.6",
+        ),
+        (
+            "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart++\" }",
+            "flow.0.params.slow_start = \"hystart++\"",
         ),
         (
             "cc = \"cubic\"\nreceiver = \"rledbat\"",
@@ -96,6 +103,15 @@ fn what_a_kernel_has_not_got_is_refused_by_its_key() {
             "cc = \"cubic\"\nack_delay = \"1ms\"",
             "flow.0.ack_delay = \"1ms\"",
         ),
+        ("cc = \"cubic\"\nmss = \"1449B\"", "flow.0.mss = \"1449B\""),
+        (
+            "cc = \"cubic\"\ninitial_window = 11",
+            "flow.0.initial_window = 11",
+        ),
+        (
+            "cc = \"cubic\"\nsack_compression = \"33%\"",
+            "flow.0.sack_compression = \"33%\"",
+        ),
         ("cc = \"cubic\"\n[host]\nsend = \"1us\"", "host"),
     ] {
         let error = plan(flow).expect_err(flow);
@@ -104,6 +120,17 @@ fn what_a_kernel_has_not_got_is_refused_by_its_key() {
             "{flow}: {error}"
         );
     }
+}
+
+#[test]
+fn segments_have_the_flows_size() {
+    let sizes: Vec<u32> = plan("cc = \"cubic\"\n[[flow]]\ncc = \"cubic\"\nmss = \"536B\"")
+        .expect("smaller segments fit")
+        .flows
+        .iter()
+        .map(|flow| flow.segment)
+        .collect();
+    assert_eq!(sizes, [1448, 536]);
 }
 
 /// Stored runs and the points of a sweep have every default written out.

@@ -1,7 +1,7 @@
 //! Bytes that a flow's application may have written by now.
 
 use crate::agent::app::{Allowed, Writes, written};
-use crate::agent::plan::AppPlan;
+use crate::agent::plan::{AppPlan, FlowPlan};
 
 #[derive(Debug)]
 pub(super) enum App {
@@ -13,8 +13,8 @@ pub(super) enum App {
 }
 
 impl App {
-    pub(super) fn new(plan: &AppPlan, epoch: u64, started: u64, opened: u64) -> App {
-        match plan {
+    pub(super) fn new(plan: &FlowPlan, epoch: u64, started: u64, opened: u64) -> App {
+        match &plan.app {
             AppPlan::Chunks(chunks) => App::Chunks(
                 chunks
                     .iter()
@@ -29,7 +29,7 @@ impl App {
             } => {
                 let zero = if *from_opening { opened } else { epoch };
                 let changes = changes.iter().map(|(at, rate)| (zero + at, *rate));
-                App::Writes(Writes::new(*first, changes, *bytes, opened))
+                App::Writes(Writes::new(*first, changes, *bytes, opened, plan.segment))
             }
             AppPlan::Answers { sizes, .. } => {
                 let ends = sizes.iter().scan(0, |end, size| {

@@ -14,7 +14,7 @@ use super::{Core, bits};
 use crate::common::max_filter::MaxFilter;
 use crate::{
     Ack, AnyController, Config, Context, Controller, Decision, Descriptor, EcnCodepoint, Field,
-    Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Snapshot,
+    Lost, Marks, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Snapshot,
     Specification, fields, params,
 };
 
@@ -38,6 +38,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     fields: Bbr1::FIELDS,
     recovery: RecoveryOwner::Own,
     needs: Signals::RATE_SAMPLE.and(Signals::PACING),
+    marks: |_| Marks::Ignored,
     random: true,
     build: |config| AnyController::Bbr1(Bbr1::new(config)),
 };
@@ -207,10 +208,12 @@ impl Bbr1 {
     }
 
     #[inline]
-    fn take_first_rtt(&mut self, cx: &Context<'_>) {
-        if self.core.has_first_rtt(cx) {
+    fn take_first_rtt(&mut self, cx: &Context<'_>) -> bool {
+        let first = self.core.has_first_rtt(cx);
+        if first {
             self.core.take_first_rtt(cx, self.params.high_gain);
         }
+        first
     }
 
     /// `bbr_update_ack_aggregation`.
@@ -263,10 +266,10 @@ impl Bbr1 {
 impl Controller for Bbr1 {
     /// `bbr_init` with the first packet, and `bbr_cwnd_event` with CA_EVENT_TX_START.
     #[inline]
-    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
-        self.take_first_rtt(cx);
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
+        let first = self.take_first_rtt(cx);
         if !self.core.restarts_from_idle(cx, packet) {
-            return;
+            return first;
         }
         match self.core.state {
             // The path's bandwidth is enough: a higher rate would only overrun a buffer.
@@ -274,6 +277,7 @@ impl Controller for Bbr1 {
             State::ProbeRtt => self.check_probe_rtt_done(cx),
             State::Startup | State::Drain => {}
         }
+        true
     }
 
     /// Losses are counted per ACK, by [`Ack::newly_lost`].

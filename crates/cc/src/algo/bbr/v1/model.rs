@@ -66,8 +66,11 @@ impl Bbr1 {
     /// `bbr_ssthresh` on entering TCP_CA_Recovery; the other changes follow with the next ACK.
     pub(super) fn enter_recovery(&mut self) {
         self.core.save_cwnd();
-        self.core.window.episode = Episode::Recovery;
-        self.entering_recovery = true;
+        // A further episode without an Exit between continues the recovery.
+        if self.core.window.episode != Episode::Recovery {
+            self.core.window.episode = Episode::Recovery;
+            self.entering_recovery = true;
+        }
     }
 
     /// Sets the loss window of a timeout; the next ACK raises it to four packets.

@@ -110,7 +110,7 @@ pub(super) struct Sample {
 
 impl Sample {
     #[inline]
-    pub(super) fn of(ack: &Ack) -> Sample {
+    fn of(ack: &Ack) -> Sample {
         Sample {
             tx_in_flight: ack.newest.inflight,
             lost: ack.rate.lost,
@@ -157,6 +157,16 @@ impl Bbr {
             self.latest.bw = self.sample_bw;
             self.latest.inflight = ack.rate.delivered;
         }
+    }
+
+    /// Returns the sample of an ACK, in which marked packets may count as lost.
+    #[inline]
+    pub(super) fn sample(&self, ack: &Ack) -> Sample {
+        let mut sample = Sample::of(ack);
+        if self.counts_marks_as_losses() {
+            sample.lost += ack.rate.delivered_ce;
+        }
+        sample
     }
 
     /// UpdateCongestionSignals.
@@ -222,7 +232,7 @@ impl Bbr {
 
     /// NoteLoss: the loss round begins with its first loss, so that it covers the deliveries of a
     /// whole round.
-    fn note_loss(&mut self, conn: &Conn) {
+    pub(super) fn note_loss(&mut self, conn: &Conn) {
         if !self.latest.loss_in_round {
             self.latest.round_end = conn.delivered;
             // §5.5.11.1: save when an episode begins. Later losses of the episode see values that

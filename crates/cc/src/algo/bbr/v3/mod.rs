@@ -31,7 +31,8 @@ use super::estimators::{AckAggregation, MinRtt};
 use super::pacing::{Pacing, Segment};
 use crate::common::window::Episode;
 use crate::{
-    Ack, Config, Context, Controller, Decision, EcnCodepoint, Lost, PathChange, Recovery, Snapshot,
+    Ack, Config, Context, Controller, Decision, EcnCodepoint, Lost, PathChange, Recovery,
+    RecoveryCause, Snapshot,
 };
 
 /// The controller of BBRv2 and BBRv3.
@@ -215,10 +216,10 @@ impl Bbr {
 impl Controller for Bbr {
     /// HandleRestartFromIdle (§5.4.1), `bbr_cwnd_event`.
     #[inline]
-    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
-        self.take_first_rtt(cx);
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
+        let first = self.take_first_rtt(cx);
         if !self.core.restarts_from_idle(cx, packet) {
-            return;
+            return first;
         }
         if self.core.state.is_probe_bw() {
             // The path's bandwidth is enough: a higher rate would only overrun a buffer.
@@ -226,6 +227,7 @@ impl Controller for Bbr {
         } else if self.core.state == State::ProbeRtt {
             self.check_probe_rtt_done(cx);
         }
+        true
     }
 
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
@@ -244,6 +246,7 @@ impl Controller for Bbr {
             self.update_ecn_alpha(cx);
         }
         self.note_marks(ack);
+        self.handle_marks(cx, ack);
         self.update_latest_delivery_signals(cx.conn, ack);
         let changes_little = self.may_take_fast_path
             && self.params.fast_path
@@ -264,7 +267,12 @@ impl Controller for Bbr {
 
     fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         match change {
-            Recovery::Enter(_) => self.enter_fast_recovery(),
+            Recovery::Enter(cause) => {
+                if cause == RecoveryCause::Ecn && self.counts_marks_as_losses() {
+                    self.note_loss(cx.conn);
+                }
+                self.enter_fast_recovery();
+            }
             Recovery::Exit => self.leave_recovery(cx.conn),
             Recovery::Spurious => {
                 self.handle_spurious_loss(cx);

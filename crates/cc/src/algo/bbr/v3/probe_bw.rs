@@ -4,7 +4,7 @@
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use super::Bbr;
-use super::congestion::{Sample, bounded};
+use super::congestion::bounded;
 use super::rules::{Flight, TooHigh, UpEnds};
 use super::states::{AckPhase, State};
 use crate::{Ack, Conn, Context};
@@ -73,7 +73,7 @@ impl Bbr {
         if self.core.round_start && self.end_of_phase(cx, ack) {
             return true;
         }
-        let sample = Sample::of(ack);
+        let sample = self.sample(ack);
         if self.is_inflight_too_high(&sample) {
             if self.probe.is_sample && self.rules.too_high == TooHigh::AtLossesAndAcks {
                 self.handle_inflight_too_high(
@@ -127,7 +127,7 @@ impl Bbr {
     /// IsTimeToProbeBW, `bbr_check_time_to_probe_bw`. Returns true if it changed the state.
     #[inline]
     pub(super) fn check_time_to_probe(&mut self, cx: &mut Context<'_>) -> bool {
-        if let Some(up_rounds) = self.ecn_reprobe() {
+        if let Some(up_rounds) = self.ecn_reprobe(cx.conn) {
             self.start_refill(cx, up_rounds, "marks have ceased");
         } else if cx.now.since(self.probe.cycle_stamp) > self.probe.wait {
             self.start_refill(cx, 0, "time to probe");

@@ -54,6 +54,9 @@ pub(super) struct Rules {
     pub margin_at_start: bool,
     /// The window gain of ProbeRTT is 1; only the cap reduces the window (Linux).
     pub probe_rtt_by_cap: bool,
+    /// A CE mark counts as a lost packet, unless `ecn` makes the flow answer the share of marks
+    /// (draft-ietf-ccwg-bbr-06, "ECN": any CE mark is congestion).
+    pub marks_are_losses: bool,
     /// The mark rate is excessive at the threshold, not only above it (v2).
     pub ecn_threshold_included: bool,
     /// Updates `ecn_alpha` even while the connection is not eligible (v2).
@@ -164,6 +167,7 @@ pub(super) static DRAFT: Rules = Rules {
     drain_forgets_losses: false,
     margin_at_start: false,
     probe_rtt_by_cap: false,
+    marks_are_losses: true,
     ecn_threshold_included: false,
     ecn_alpha_always: false,
 };
@@ -191,6 +195,7 @@ pub(super) static LINUX_V3: Rules = Rules {
     drain_forgets_losses: true,
     margin_at_start: true,
     probe_rtt_by_cap: true,
+    marks_are_losses: false,
     ..DRAFT
 };
 
@@ -209,8 +214,9 @@ pub(super) static LINUX_V2: Rules = Rules {
 };
 
 /// picoquic's `bbr.c` of 2024: the draft's rules, except that the plateau is detected only once, so
-/// UP does not end by a plateau.
+/// UP does not end by a plateau. Its reaction to marks is not modeled.
 pub(super) static PICOQUIC: Rules = Rules {
     plateau_of: PlateauOf::MaxBw,
+    marks_are_losses: false,
     ..DRAFT
 };

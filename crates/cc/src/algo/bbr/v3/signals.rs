@@ -3,12 +3,12 @@
 use fullpipe_units::{Bytes, Span, Time};
 
 use super::Bbr;
+use super::rules::TooHigh;
 use super::states::State;
-use crate::common::window::Episode;
-use crate::{Ack, Context};
+use crate::{Ack, CaState, Conn, Context};
 
-// CE marks: google/bbr v2alpha and v3, off unless `ecn` is set. The draft does not define a
-// reaction.
+// CE marks: with `ecn`, the response of google/bbr v2alpha and v3 to their share. Otherwise the
+// draft requires that a mark counts as congestion, but defines no response: it counts as a loss.
 
 /// State of the reaction to ECN marks.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,29 @@ impl Bbr {
     /// Notes the marks of this ACK for the round.
     #[inline]
     pub(super) fn note_marks(&mut self, ack: &Ack) {
-        self.latest.ecn_in_round |= self.ecn.eligible && ack.ecn.ce_packets > 0;
+        self.latest.ecn_in_round |= self.ecn.eligible && ack.ece;
+    }
+
+    /// Returns whether a mark counts as a loss: if the rules say so, and the flow does not answer the
+    /// share of marks instead.
+    #[inline]
+    pub(super) fn counts_marks_as_losses(&self) -> bool {
+        self.rules.marks_are_losses && !self.ecn.eligible
+    }
+
+    /// Ends a probe whose packets were marked too often, as HandleLostPacket does for lost ones, if
+    /// no rule judges every ACK.
+    #[inline]
+    pub(super) fn handle_marks(&mut self, cx: &mut Context<'_>, ack: &Ack) {
+        let answers = self.ecn.eligible || self.rules.marks_are_losses;
+        let judges = answers && self.rules.too_high == TooHigh::AtLosses;
+        if !(ack.ece && self.probe.is_sample && judges) {
+            return;
+        }
+        let sample = self.sample(ack);
+        if self.is_inflight_too_high(&sample) {
+            self.handle_inflight_too_high(cx, &sample, "probing was marked too often");
+        }
     }
 
     /// Returns the second half of `bbr_is_inflight_too_high`.
@@ -114,12 +136,12 @@ impl Bbr {
     }
 
     /// Returns the first lines of `bbr_check_time_to_probe_bw`: if the cycle had marks but no loss,
-    /// and no episode is open now, returns the number of rounds of UP to skip. TCP_CA_Open means no
-    /// episode of any cause: while marks continue, each ACK with a mark begins the next episode.
+    /// and no episode is open now (TCP_CA_Open), returns the number of rounds of UP to skip. While
+    /// marks continue, each ACK with a mark begins the next episode.
     #[inline]
-    pub(super) fn ecn_reprobe(&self) -> Option<u32> {
+    pub(super) fn ecn_reprobe(&self, conn: &Conn) -> Option<u32> {
         let gain = self.params.ecn_reprobe_gain?;
-        let open = self.core.window.episode == Episode::None;
+        let open = conn.state == CaState::Open;
         let quiet = self.latest.ecn_in_cycle && !self.latest.loss_in_cycle && open;
         if !self.ecn.eligible || !quiet {
             return None;

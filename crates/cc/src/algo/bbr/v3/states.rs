@@ -4,11 +4,10 @@
 use fullpipe_units::Bytes;
 
 use super::Bbr;
-use super::congestion::Sample;
 use super::rules::PlateauOf;
 use crate::algo::bbr::States;
 use crate::algo::bbr::estimators::{DwellStep, ProbeRttDwell};
-use crate::{Ack, Conn, Context};
+use crate::{Ack, CaState, Conn, Context};
 
 use State::{Drain, ProbeBwCruise, ProbeBwDown, ProbeBwRefill, ProbeBwUp, ProbeRtt, Startup};
 
@@ -142,9 +141,15 @@ impl Bbr {
             return;
         }
         let most = self.params.startup_loss_events;
-        if cx.conn.in_recovery
+        let marked = self.counts_marks_as_losses();
+        if marked && ack.ece {
+            self.latest.loss_events += 1;
+        }
+        let reduces =
+            cx.conn.state == CaState::Recovery || (marked && cx.conn.state == CaState::Reduced);
+        if reduces
             && most.is_some_and(|most| self.latest.loss_events >= most)
-            && self.is_inflight_too_high(&Sample::of(ack))
+            && self.is_inflight_too_high(&self.sample(ack))
         {
             self.end_startup(cx);
             self.note_startup_ended_by_loss();

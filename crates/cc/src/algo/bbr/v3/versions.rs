@@ -4,7 +4,7 @@ use super::Bbr;
 use super::declared::{Params, Profile as Of};
 use super::rules::{DRAFT, LINUX_V2, LINUX_V3, PICOQUIC, Rules};
 use crate::{
-    AnyController, Default, Descriptor, Domain, Param, Profile, RecoveryOwner, Signals,
+    AnyController, Default, Descriptor, Domain, Marks, Param, Profile, RecoveryOwner, Signals,
     Specification,
 };
 
@@ -28,6 +28,7 @@ pub static BBR2: Descriptor = Descriptor {
         .and(Signals::PACING)
         .and(Signals::LOST_EACH)
         .and(Signals::TX_INFLIGHT),
+    marks: |config| answers(Params::read(config).ecn),
     random: true,
     build: |config| AnyController::Bbr(Bbr::new(config, |_| &LINUX_V2)),
 };
@@ -52,6 +53,11 @@ pub static BBR3: Descriptor = Descriptor {
     ],
     params: &v3_params(&["draft", "linux", "picoquic-2024-09", "picoquic-2024-10"]),
     profiles: PROFILES,
+    marks: |config| {
+        let params = Params::read(config);
+        let rules = v3_rules(&params);
+        answers(params.ecn || rules.marks_are_losses)
+    },
     build: |config| AnyController::Bbr(Bbr::new(config, v3_rules)),
     ..BBR2
 };
@@ -74,6 +80,11 @@ pub static PICOQUIC_2024_10: Descriptor = Descriptor {
     preset_of: Some("bbr3"),
     ..BBR3
 };
+
+/// Returns the response to marks.
+fn answers(yes: bool) -> Marks {
+    if yes { Marks::Answered } else { Marks::Ignored }
+}
 
 fn v3_rules(params: &Params) -> &'static Rules {
     match params.profile {

@@ -162,10 +162,12 @@ impl Bbr {
 
     /// Takes the RTT that was known when the connection began.
     #[inline]
-    pub(super) fn take_first_rtt(&mut self, cx: &Context<'_>) {
-        if self.core.has_first_rtt(cx) {
+    pub(super) fn take_first_rtt(&mut self, cx: &Context<'_>) -> bool {
+        let first = self.core.has_first_rtt(cx);
+        if first {
             self.core.take_first_rtt(cx, self.first_gain());
             self.probe_rtt_min.seed(cx.now, cx.conn.min_rtt);
         }
+        first
     }
 }

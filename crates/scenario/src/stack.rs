@@ -1,0 +1,297 @@
+//! The operating system's TCP: `host.stack`, and the keys of flows whose defaults it sets, declared
+//! once.
+//!
+//! A declaration is the meaning of the key, then `name: type in the file => type in the model =
+//! default of "ideal", linux default of "linux"`. The macro generates from it the fields of
+//! [`FlowStack`] and those of the file's tables ([`StackKeys`]), reading and writing them.
+
+use fullpipe_units::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use toml::Value as Toml;
+
+use crate::enums::{Switch, Word};
+use crate::error::Error;
+use crate::model::{PACKET, Table};
+use crate::raw_value::{RawValue, ReadValue, Refusal};
+use crate::source::Source;
+use crate::values::{Percent, text_of};
+
+/// The TCP whose defaults flows have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stack {
+    /// No limits and no heuristics besides the controller and loss recovery.
+    #[default]
+    Ideal,
+    /// The defaults of a current Linux.
+    Linux,
+}
+
+impl Word for Stack {
+    const WORDS: &'static [(&'static str, Stack)] =
+        &[("ideal", Stack::Ideal), ("linux", Stack::Linux)];
+}
+
+/// Declares the keys.
+macro_rules! stack_keys {
+    ($(
+        $(#[doc = $doc:tt])* $key:ident: $Read:ty => $Value:ty = $ideal:expr, linux $linux:expr;
+    )*) => {
+        /// The keys of a flow whose defaults depend on [`Scenario::stack`](crate::Scenario::stack).
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct FlowStack {
+            $($(#[doc = $doc])* pub $key: $Value,)*
+        }
+
+        #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+        pub(crate) struct StackKeys {
+            $(
+                $(#[doc = $doc])*
+                #[serde(default, skip_serializing_if = "Given::is_none")]
+                #[schemars(extend("x-default" = StackKeys::$key()))]
+                $key: Given<$Read>,
+            )*
+        }
+
+        impl FlowStack {
+            /// Returns the defaults of `stack`.
+            pub fn of(stack: Stack) -> FlowStack {
+                match stack {
+                    Stack::Ideal => FlowStack { $($key: $ideal,)* },
+                    Stack::Linux => FlowStack { $($key: $linux,)* },
+                }
+            }
+
+            /// Returns the first key that differs from the default of "ideal".
+            pub fn first_key(&self) -> Option<&'static str> {
+                let ideal = FlowStack::of(Stack::Ideal);
+                [$((stringify!($key), self.$key != ideal.$key)),*]
+                    .into_iter()
+                    .find_map(|(key, differs)| differs.then_some(key))
+            }
+        }
+
+        impl StackKeys {
+            /// Reads the keys of `table`; the others have the defaults of `stack`.
+            pub(crate) fn read(
+                &self,
+                stack: Stack,
+                table: Table,
+                source: &Source,
+            ) -> Result<FlowStack, Error> {
+                let mut flow = FlowStack::of(stack);
+                $(if let Some(leaf) = &self.$key.0 {
+                    flow.$key = leaf.get(source, &table.key(stringify!($key)))?.into();
+                })*
+                Ok(flow)
+            }
+
+            /// Returns the keys that differ from the defaults of `stack`, as written.
+            pub(crate) fn altered(
+                &self,
+                flow: &FlowStack,
+                stack: Stack,
+            ) -> Vec<(&'static str, String)> {
+                let usual = FlowStack::of(stack);
+                let keys = [$((
+                    stringify!($key),
+                    self.$key.show(),
+                    flow.$key != usual.$key,
+                ),)*];
+                keys.into_iter()
+                    .filter_map(|(key, given, altered)| Some((key, given.filter(|_| altered)?)))
+                    .collect()
+            }
+        }
+
+        /// Descriptions of the keys' defaults.
+        impl StackKeys {
+            $(fn $key() -> String {
+                let [ideal, linux] = [Stack::Ideal, Stack::Linux]
+                    .map(|stack| StackKeys::from(&FlowStack::of(stack)).$key.show().unwrap_or_default());
+                format!("that of host.stack: {ideal} with \"ideal\", {linux} with \"linux\"")
+            })*
+        }
+
+        impl From<&FlowStack> for StackKeys {
+            fn from(flow: &FlowStack) -> StackKeys {
+                StackKeys {
+                    $($key: Given(Some(RawValue::of(&<$Read>::from(flow.$key.clone())))),)*
+                }
+            }
+        }
+    };
+}
+
+stack_keys! {
+    /// Validation of a congestion window that the flow does not fully use. "off" keeps the window.
+    /// "linux" halves it for each retransmission timeout of a pause, down to the initial window, as
+    /// with tcp_slow_start_after_idle. "rfc7661" keeps it for five minutes, and counts only the
+    /// part in use at a loss. BBR and other algorithms with a rate ignore this key.
+    cwnd_validation: CwndValidation => CwndValidation = CwndValidation::Off,
+        linux CwndValidation::Linux;
+    /// Memory of the sender's buffer, which holds written data until it is acknowledged. "auto" lets
+    /// it grow with the window as Linux does, up to 4 MiB; "auto max 16MB" up to 16 MB instead.
+    send_buffer: SendBuffer => SendBuffer = SendBuffer::Unlimited,
+        linux SendBuffer::Auto { max: WMEM_MAX };
+    /// Bursts of TCP segmentation offload: with "on", new data leave in bursts of up to a
+    /// millisecond's data, and a burst waits for the next ACK if it can be larger then. Without it,
+    /// only paced data leave in bursts.
+    tso: Switch => bool = false, linux true;
+    /// Response to a retransmission timeout in fast recovery, after a lost retransmission. "reduce"
+    /// lowers the slow-start threshold a second time (RFC 5681). "keep" leaves it, and the episode
+    /// may still prove spurious, as in Linux.
+    rto_in_recovery: RtoInRecovery => RtoInRecovery = RtoInRecovery::Reduce,
+        linux RtoInRecovery::Keep;
+    /// Rules by which the receiver sends ACKs. "fixed" follows delayed_ack, quick_acks and ack_delay.
+    /// "linux" follows Linux: one ACK for two segments, but one for each at the start, after a
+    /// pause, after a duplicate or a mark, and while the advertised window grows; single ACKs wait
+    /// 40 to 200 ms, and in a dialog they wait for the next request. A constant receive window then
+    /// begins with 64 kB and grows by two segments for each that arrives.
+    ack_policy: AckPolicy => AckPolicy = AckPolicy::Fixed, linux AckPolicy::Linux;
+    /// Share of the RTT, at most 1 ms, for which ACKs of segments out of order wait to be sent as
+    /// one, from the fourth of a hole on. Linux compresses them by 5%, since 6.19 by 33%; "0%" sends
+    /// each at once.
+    sack_compression: Percent => f64 = 0.0, linux 0.05;
+}
+
+/// The rule for a congestion window that a flow does not use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CwndValidation {
+    /// The window stays.
+    Off,
+    /// RFC 2861, as Linux has it.
+    Linux,
+    /// RFC 7661.
+    Rfc7661,
+}
+
+impl Word for CwndValidation {
+    const WORDS: &'static [(&'static str, CwndValidation)] = &[
+        ("off", CwndValidation::Off),
+        ("linux", CwndValidation::Linux),
+        ("rfc7661", CwndValidation::Rfc7661),
+    ];
+}
+
+/// The rules by which a receiver sends ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// The numbers `delayed_ack`, `quick_acks` and `ack_delay`.
+    Fixed,
+    /// Linux's heuristics.
+    Linux,
+}
+
+impl Word for AckPolicy {
+    const WORDS: &'static [(&'static str, AckPolicy)] =
+        &[("fixed", AckPolicy::Fixed), ("linux", AckPolicy::Linux)];
+}
+
+/// Linux's tcp_wmem\[2\].
+const WMEM_MAX: Bytes = Bytes::new(4 << 20);
+
+/// The memory of a sender's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendBuffer {
+    /// As much as the application writes.
+    Unlimited,
+    /// A buffer that grows as in Linux.
+    Auto {
+        /// Largest size (Linux: tcp_wmem\[2\]).
+        max: Bytes,
+    },
+}
+
+impl ReadValue for SendBuffer {
+    fn read(value: &Toml) -> Result<SendBuffer, Refusal> {
+        let text = text_of(value);
+        let max = match text.strip_prefix("auto").map(str::trim) {
+            Some("") => return Ok(SendBuffer::Auto { max: WMEM_MAX }),
+            Some(rest) => rest.strip_prefix("max"),
+            None if text == "unlimited" => return Ok(SendBuffer::Unlimited),
+            None => None,
+        };
+        let Some(max) = max else {
+            return Err(Refusal::new(
+                "not \"unlimited\", \"auto\", or \"auto max\" with a size",
+                "write it like \"auto max 4MiB\"",
+            ));
+        };
+        let max = Bytes::read(&Toml::String(max.trim().to_owned()))?;
+        if max < PACKET * 2 {
+            return Err(Refusal::new(
+                "less than two packets of 1500 bytes",
+                "give at least \"3kB\", like \"auto max 4MiB\"",
+            ));
+        }
+        Ok(SendBuffer::Auto { max })
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(match self {
+            SendBuffer::Unlimited => "unlimited".to_owned(),
+            SendBuffer::Auto { max } => format!("auto max {max}"),
+        })
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "title": "\"unlimited\", \"auto\", or \"auto max\" size (B, kB, MB, GB, KiB, MiB, GiB)",
+            "type": "string",
+            "pattern": "^(unlimited|auto( +max +[0-9.]+ *([kKmMgG][iI]?)?[bB])?)$",
+            "examples": ["auto", "auto max 16MB"],
+        })
+    }
+}
+
+/// The response to a timeout in fast recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoInRecovery {
+    /// A second reduction (RFC 5681 §4.3).
+    Reduce,
+    /// None (Linux: tcp_enter_loss).
+    Keep,
+}
+
+impl Word for RtoInRecovery {
+    const WORDS: &'static [(&'static str, RtoInRecovery)] = &[
+        ("reduce", RtoInRecovery::Reduce),
+        ("keep", RtoInRecovery::Keep),
+    ];
+}
+
+/// The value of a key, if the file has it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent, bound = "")]
+struct Given<T>(Option<RawValue<T>>);
+
+impl<T> Default for Given<T> {
+    fn default() -> Given<T> {
+        Given(None)
+    }
+}
+
+impl<T> Given<T> {
+    fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn show(&self) -> Option<String> {
+        self.0.as_ref().map(RawValue::show)
+    }
+}
+
+impl<T: ReadValue> JsonSchema for Given<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Given".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        T::schema()
+    }
+}

@@ -1,0 +1,32 @@
+//! Users' algorithms for tests, around CUBIC.
+
+use fullpipe_cc::{AnyController, Config, Descriptor, Marks, RecoveryOwner, Registry, Signals};
+
+/// Declares an algorithm that leaves the window in recovery to PRR.
+pub(crate) const fn declared(
+    name: &'static str,
+    needs: Signals,
+    build: fn(&Config) -> AnyController,
+) -> Descriptor {
+    Descriptor {
+        name,
+        purpose: "CUBIC in a test.",
+        specifications: &[],
+        params: &[],
+        profiles: &[],
+        preset_of: None,
+        fields: &[],
+        recovery: RecoveryOwner::Prr,
+        needs,
+        marks: |_| Marks::Answered,
+        random: false,
+        build,
+    }
+}
+
+/// Returns the built-in CUBIC.
+pub(crate) fn cubic() -> AnyController {
+    let registry = Registry::default();
+    let cubic = registry.get("cubic").expect("built in");
+    (cubic.build)(&Config::defaults(cubic))
+}

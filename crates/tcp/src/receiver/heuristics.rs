@@ -1,0 +1,215 @@
+//! Heuristics of Linux's receiver: its rules for delayed ACKs, and the compression of ACKs for
+//! segments out of order.
+
+use fullpipe_units::Time;
+
+use super::Receiver;
+use super::linux_acks::LinuxAcks;
+use super::place::Place;
+use super::round_trip::RoundTrip;
+use super::sack_compression::SackCompression;
+use crate::advertised_window::AdvertisedWindow;
+use crate::autotune::AutoTuning;
+use crate::wire::{Ack, Block, Segment};
+
+/// Payload from which on a segment lets the window grow (Linux: tcp_event_data_recv).
+const SMALL: u16 = 128;
+
+/// The state of a receiver with at least one of the two.
+#[derive(Debug)]
+pub(super) struct Heuristics {
+    pub(super) rtt: RoundTrip,
+    pub(super) acks: Option<LinuxAcks>,
+    pub(super) compression: Option<SackCompression>,
+}
+
+impl Heuristics {
+    pub(super) fn new() -> Heuristics {
+        Heuristics {
+            rtt: RoundTrip::new(),
+            acks: None,
+            compression: None,
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, due: Time) {
+        if let Some(acks) = &mut self.acks {
+            acks.on_timer(due, &self.rtt);
+        }
+    }
+
+    pub(super) fn on_request(&mut self, now: Time) {
+        if let Some(acks) = &mut self.acks {
+            acks.on_request(now);
+        }
+    }
+
+    /// Withholds an ACK; see [`SackCompression::withhold`].
+    fn withhold(&mut self, now: Time, next: u64) -> Option<Time> {
+        let rtt = self.rtt.shortest();
+        self.compression.as_mut()?.withhold(now, next, rtt)
+    }
+}
+
+impl Receiver {
+    /// Applies Linux's rules for delayed ACKs in place of the numbers of the policy. A constant
+    /// window then grows to its size by two segments for each segment that arrives.
+    #[must_use]
+    pub fn with_linux_acks(mut self) -> Receiver {
+        let window = self.window.min(self.largest_unscaled());
+        self.heuristics().acks = Some(LinuxAcks::new(window));
+        let tuning = AutoTuning::growing(self.smss * u64::from(self.window), self.smss);
+        self.offer
+            .get_or_insert_with(|| Box::new(AdvertisedWindow::tuned(tuning, self.smss)));
+        self
+    }
+
+    /// Compresses the ACKs of segments out of order: they wait for this share of the RTT.
+    #[must_use]
+    pub fn with_sack_compression(mut self, share: f64) -> Receiver {
+        self.heuristics().compression = Some(SackCompression::new(share));
+        self
+    }
+
+    fn heuristics(&mut self) -> &mut Heuristics {
+        self.attentive = true;
+        self.heuristics
+            .get_or_insert_with(|| Box::new(Heuristics::new()))
+    }
+
+    /// Notes that an ACK leaves that advertises `window` segments.
+    #[cold]
+    pub(super) fn on_ack_sent(&mut self, window: u32) {
+        let in_order = self.in_order();
+        let Some(heuristics) = &mut self.heuristics else {
+            return;
+        };
+        if let Some(acks) = &mut heuristics.acks {
+            acks.on_ack_sent(in_order, window);
+        }
+        if let Some(compression) = &mut heuristics.compression {
+            compression.on_ack_sent();
+        }
+    }
+
+    /// Processes a segment that is out of order, fills a hole, or is a duplicate. Its ACK leaves at
+    /// once or is withheld.
+    #[cold]
+    pub(super) fn on_early_segment(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        emit: &mut impl FnMut(Time, Ack, &[Block]),
+    ) {
+        self.release_sacks(now, segment.seq, emit);
+        let place = self.place(segment);
+        if !self.withholds_sack(now, place) {
+            self.acknowledge(now, emit);
+        }
+    }
+
+    /// Sends the ACK that is withheld before `seq` changes the order of the blocks so much that
+    /// the next one could not report all (`tcp_sack_new_ofo_skb`).
+    fn release_sacks(&mut self, now: Time, seq: u64, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        let compression = self
+            .heuristics
+            .as_ref()
+            .and_then(|it| it.compression.as_ref());
+        if !compression.is_some_and(SackCompression::is_withholding) || seq <= self.next {
+            return;
+        }
+        if self.blocks.place(seq) >= 2 {
+            self.acknowledge(now, emit);
+        }
+        // A duplicate is reported by its own ACK or not at all.
+        self.duplicate = None;
+    }
+
+    /// Withholds the ACK of a segment at `place`. Returns false if it must leave at once: for a
+    /// duplicate, if a hole is filled, and if more than one segment is to be acknowledged.
+    fn withholds_sack(&mut self, now: Time, place: Place) -> bool {
+        let next = self.next;
+        if place == Place::Old
+            || self.early.is_empty()
+            || self.quick > 0
+            || next > self.last_ack + 1
+        {
+            return false;
+        }
+        let due = self
+            .heuristics
+            .as_mut()
+            .and_then(|it| it.withhold(now, next));
+        self.wait(due)
+    }
+
+    /// Waits with the ACK until `due`; without it, returns false.
+    fn wait(&mut self, due: Option<Time>) -> bool {
+        let Some(due) = due else { return false };
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        true
+    }
+
+    /// Processes a data segment by Linux's rules. `marks` says whether it asks for quick ACKs,
+    /// `grows` whether the window can grow.
+    pub(super) fn on_segment_as_linux(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        (marks, grows): (bool, bool),
+        emit: &mut impl FnMut(Time, Ack, &[Block]),
+    ) {
+        self.note_timestamp(segment);
+        self.release_sacks(now, segment.seq, emit);
+        let had_hole = !self.early.is_empty();
+        let place = self.place(segment);
+        if place == Place::Next {
+            self.note_train(now);
+        }
+        let smss = self.smss;
+        let (in_order, filled) = (self.in_order(), had_hole && self.early.is_empty());
+        let Some(Heuristics { rtt, acks, .. }) = self.heuristics.as_deref_mut() else {
+            return;
+        };
+        let Some(acks) = acks else { return };
+        match place {
+            Place::Next => {
+                let short = u64::from(segment.size) < smss.get();
+                acks.on_data(now, short, segment.push, rtt);
+            }
+            Place::Old => acks.on_duplicate(),
+            Place::Early | Place::Again => acks.on_early(),
+        }
+        if marks && place != Place::Old {
+            acks.on_mark();
+        }
+        if grows && place != Place::Old && segment.size >= SMALL {
+            acks.on_larger_window();
+        }
+        if filled || acks.is_due(in_order, smss) {
+            return match had_hole {
+                true => self.acknowledge(now, emit),
+                false => self.answer(now, emit),
+            };
+        }
+        let read = place == Place::Next && acks.is_due_on_read();
+        let waits = match (read, self.early.is_empty()) {
+            (true, _) => false,
+            (false, true) => {
+                let due = acks.delay(now, rtt);
+                self.wait(due)
+            }
+            (false, false) => {
+                let next = self.next;
+                let due = self
+                    .heuristics
+                    .as_mut()
+                    .and_then(|it| it.withhold(now, next));
+                self.wait(due)
+            }
+        };
+        if !waits {
+            self.answer(now, emit);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The operating system's parts at work: before and after the sender sends.
+
+use fullpipe_cc::{CaState, Controller, Observer};
+use fullpipe_units::{Bytes, Time};
+
+use super::Sender;
+use crate::limit::Limit;
+use crate::stack::{BeforeBurst, Burst, Queue, Writing};
+use crate::wire::Segment;
+
+impl<C: Controller> Sender<C> {
+    /// Sends up to `most` segments, until a limit stops it, as the operating system does. Returns
+    /// the limit; sends nothing before the handshake completes.
+    #[inline(never)] // most senders have no such parts
+    pub(super) fn release_in_stack(
+        &mut self,
+        now: Time,
+        most: u32,
+        observer: &mut dyn Observer,
+        mut emit: impl FnMut(Segment),
+    ) -> Option<Limit> {
+        let opened = self.opened?;
+        let app = self
+            .app
+            .written(opened, now, self.una, self.next, self.segments);
+        let mut written = self.fill(app);
+        self.before_flight(now, written, observer);
+        let (first, resent) = (self.next, self.resent);
+        let mut left = most;
+        let (limit, is_deferred) = loop {
+            match self.release_written(now, &mut left, written, observer, &mut emit) {
+                (Limit::Application, _) if written < app => {}
+                limit => break limit,
+            }
+            let more = self.fill(app);
+            if more == written {
+                break (Limit::SendBuffer, false);
+            }
+            written = more;
+        };
+        self.stop_sending(now, limit);
+        if self.next != first {
+            self.arm(now);
+        }
+        let sent = (first, resent) != (self.next, self.resent);
+        self.after_write(now, written, (sent, is_deferred), observer);
+        Some(limit)
+    }
+
+    /// Lowers the window of a flow that continues after a pause.
+    pub(super) fn before_flight(&mut self, now: Time, written: u64, observer: &mut dyn Observer) {
+        if self.una < self.next || written == self.next || self.prr.is_some() {
+            return;
+        }
+        let writing = self.writing(now, written);
+        let lower = self
+            .stack
+            .as_mut()
+            .and_then(|stack| stack.before_flight(&writing));
+        self.lower(now, lower, observer);
+    }
+
+    /// Lets the application, which has written up to `app` if there is room, fill the send buffer.
+    /// Returns the end of the data in it.
+    fn fill(&mut self, app: u64) -> u64 {
+        let smss = self.conn.smss;
+        let in_segments = |bytes: Bytes| bytes.get() / smss.get();
+        let cwnd = self.cwnd();
+        let queue = Queue {
+            una: self.una,
+            next: self.next,
+            app,
+            cwnd: in_segments(cwnd),
+            has_room: self.conn.inflight + self.conn.smss <= cwnd,
+            burst: in_segments(self.burst_size()),
+        };
+        self.stack
+            .as_mut()
+            .and_then(|stack| stack.fill(&queue))
+            .unwrap_or(app)
+    }
+
+    /// Sends retransmissions and written data, until a limit stops it. Returns the limit, and
+    /// whether the window made it wait for a larger burst.
+    fn release_written(
+        &mut self,
+        now: Time,
+        left: &mut u32,
+        written: u64,
+        observer: &mut dyn Observer,
+        emit: &mut impl FnMut(Segment),
+    ) -> (Limit, bool) {
+        loop {
+            let lost = match self.next_segment(now, written) {
+                Ok((lost, _)) => lost,
+                Err(limit) => return (limit, false),
+            };
+            if *left == 0 {
+                return (Limit::Host, false);
+            }
+            let sent = match lost {
+                Some(seq) => {
+                    self.retransmit(now, seq, observer, emit);
+                    if self.pacer.is_bucket() || self.has_tso() {
+                        self.pacer.end_burst(now);
+                    }
+                    1
+                }
+                None => match self.next_burst(now, written) {
+                    Burst::Send(segments) => {
+                        let segments = segments.min((*left).into()) as u32;
+                        self.send_burst(now, segments, written, observer, emit);
+                        segments
+                    }
+                    Burst::Defer { cwnd_limited } => return (Limit::Cwnd, cwnd_limited),
+                },
+            };
+            *left -= sent;
+        }
+    }
+
+    /// Sends `segments` back to back. The last of several has PSH (Linux: __tcp_transmit_skb).
+    fn send_burst(
+        &mut self,
+        now: Time,
+        segments: u32,
+        written: u64,
+        observer: &mut dyn Observer,
+        emit: &mut impl FnMut(Segment),
+    ) {
+        let is_one = segments > 1 && (self.conn.paced || self.has_tso());
+        for left in (0..segments).rev() {
+            let size = self.app.size(self.next, self.segments.smss);
+            let push = |sender: &Self| {
+                left == 0 && is_one || sender.next >= written && sender.app.pushes()
+            };
+            self.send_new(now, size, push, observer, emit);
+        }
+        self.pacer.end_burst(now);
+    }
+
+    /// Returns the next burst.
+    fn next_burst(&mut self, now: Time, written: u64) -> Burst {
+        let smss = self.conn.smss;
+        let in_segments = |bytes: Bytes| bytes.get() / smss.get();
+        let (cwnd, room) = (self.cwnd(), self.cwnd().saturating_sub(self.conn.inflight));
+        let allowance = self.pacer.allowance(now);
+        if self.pacer.is_bucket() && self.conn.paced {
+            return Burst::Send(1);
+        }
+        let before = BeforeBurst {
+            now,
+            next: self.next,
+            written,
+            receive_window: self.right_edge - self.una,
+            receive_room: self.right_edge - self.next,
+            cwnd: in_segments(cwnd),
+            room: in_segments(room).max(1),
+            most: in_segments(self.burst_size()),
+            repairs: self.conn.state.repairs(),
+            head_sent: (self.una < self.next)
+                .then(|| self.bursts.get(self.window.get(self.una).burst()).sent),
+            srtt: self.rtt.srtt,
+        };
+        match self
+            .stack
+            .as_mut()
+            .and_then(|stack| stack.next_burst(&before))
+        {
+            Some(burst) => burst,
+            None => Burst::Send(before.room_for(in_segments(allowance))),
+        }
+    }
+
+    fn burst_size(&self) -> Bytes {
+        self.pacer.burst_size(
+            self.cwnd(),
+            self.conn.smss * (self.next - self.una),
+            self.decision.ssthresh,
+            (self.rtt.srtt, self.rtt.min),
+        )
+    }
+
+    fn has_tso(&self) -> bool {
+        self.stack.as_ref().is_some_and(|stack| stack.has_tso())
+    }
+
+    /// Lowers the window after a write of a flow that does not use it.
+    pub(super) fn after_write(
+        &mut self,
+        now: Time,
+        written: u64,
+        (sent, deferred): (bool, bool),
+        observer: &mut dyn Observer,
+    ) {
+        let writing = self.writing(now, written);
+        let writing = Writing {
+            sent,
+            limited: writing.limited || deferred,
+            ..writing
+        };
+        let lower = self
+            .stack
+            .as_mut()
+            .and_then(|stack| stack.after_write(&writing));
+        self.lower(now, lower, observer);
+        let writing = self.writing(now, written);
+        // Nothing changes it until the next ACK, whose growth depends on it.
+        let limited = self
+            .stack
+            .as_ref()
+            .and_then(|stack| stack.is_limited(&writing));
+        if let Some(limited) = limited {
+            self.cwnd_limited_until = if limited { u64::MAX } else { 0 };
+        }
+    }
+
+    /// Lowers the window to the part in use before a loss reduces it.
+    pub(super) fn lower_at_loss(&mut self, now: Time, observer: &mut dyn Observer) {
+        if self.stack.is_some() {
+            let writing = self.writing(now, self.next);
+            let lower = self
+                .stack
+                .as_mut()
+                .and_then(|stack| stack.at_loss(&writing));
+            self.lower(now, lower, observer);
+        }
+    }
+
+    /// Notes that a timeout or the end of recovery has set the window.
+    pub(super) fn recovered(&mut self, now: Time) {
+        if let Some(stack) = &mut self.stack {
+            stack.on_recovery(now, self.una);
+        }
+    }
+
+    fn lower(&mut self, now: Time, cwnd: Option<Bytes>, observer: &mut dyn Observer) {
+        if let Some(cwnd) = cwnd {
+            self.call(now, observer, |controller, cx| {
+                controller.on_unused(cx, cwnd)
+            });
+            self.decide();
+        }
+    }
+
+    fn writing(&self, now: Time, written: u64) -> Writing {
+        let window = self.cwnd();
+        Writing {
+            now,
+            una: self.una,
+            next: self.next,
+            written,
+            window,
+            ssthresh: self.decision.ssthresh,
+            smss: self.conn.smss,
+            initial: self.conn.initial_cwnd,
+            srtt: self.rtt.srtt,
+            rto: self.rtt.rto(),
+            sent: false,
+            limited: self.conn.inflight + self.conn.smss > window,
+            open: self.conn.state == CaState::Open,
+        }
+    }
+}

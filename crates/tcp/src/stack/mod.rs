@@ -1,0 +1,153 @@
+//! Parts of an operating system's TCP that an ideal sender does without: limits and heuristics
+//! between the application and the congestion controller.
+
+mod pipe_ack;
+mod send_buffer;
+mod tso;
+mod validation;
+
+use fullpipe_units::{Bytes, Time};
+
+use self::pipe_ack::PipeAck;
+pub(crate) use self::send_buffer::Queue;
+use self::send_buffer::SendBuffer;
+use self::tso::Tso;
+pub(crate) use self::tso::{BeforeBurst, Burst};
+pub use self::validation::CwndValidation;
+use self::validation::Usage;
+pub(crate) use self::validation::Writing;
+
+/// The parts that a sender has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// Rule for a congestion window that the flow does not use.
+    pub cwnd_validation: CwndValidation,
+    /// Largest memory of the send buffer, which grows with the window; `None` if it has no limit.
+    pub send_buffer: Option<Bytes>,
+    /// Whether data leave in bursts as with TCP segmentation offload, which wait for each other.
+    pub tso: bool,
+    /// Whether a timeout in fast recovery is no second reduction.
+    pub one_reduction: bool,
+}
+
+/// The state of the parts that act on each write.
+#[derive(Debug)]
+pub(crate) struct StackState {
+    validation: Option<Validation>,
+    send_buffer: Option<SendBuffer>,
+    tso: Option<Tso>,
+}
+
+#[derive(Debug)]
+enum Validation {
+    Linux(Usage),
+    Rfc7661(PipeAck),
+}
+
+impl StackState {
+    /// Returns the state of a connection that begins at `now`; `None` if no part needs it. A send
+    /// buffer has room for `windows` windows; segments have a payload of `smss`.
+    pub(crate) fn new(
+        stack: &Stack,
+        windows: u64,
+        smss: Bytes,
+        now: Time,
+    ) -> Option<Box<StackState>> {
+        if (Stack {
+            one_reduction: false,
+            ..*stack
+        }) == Stack::default()
+        {
+            return None;
+        }
+        Some(Box::new(StackState {
+            validation: match stack.cwnd_validation {
+                CwndValidation::Off => None,
+                CwndValidation::Linux => Some(Validation::Linux(Usage::new(now))),
+                CwndValidation::Rfc7661 => Some(Validation::Rfc7661(PipeAck::new(now))),
+            },
+            send_buffer: stack
+                .send_buffer
+                .map(|max| SendBuffer::new(max, windows, smss)),
+            tso: stack.tso.then(|| Tso::new(smss)),
+        }))
+    }
+
+    /// Lets the application write, and returns the end of the written data; `None` if the buffer has
+    /// no limit.
+    pub(crate) fn fill(&mut self, queue: &Queue) -> Option<u64> {
+        Some(self.send_buffer.as_mut()?.fill(queue))
+    }
+
+    /// Returns the end of the data in the send buffer. The application has data up to `app`.
+    pub(crate) fn written(&self, app: u64) -> u64 {
+        self.send_buffer
+            .as_ref()
+            .map_or(app, |buffer| buffer.written(app))
+    }
+
+    /// Returns whether data leave in the bursts of segmentation offload.
+    pub(crate) fn has_tso(&self) -> bool {
+        self.tso.is_some()
+    }
+
+    /// Returns the next burst of segmentation offload; `None` without it.
+    pub(crate) fn next_burst(&mut self, before: &BeforeBurst) -> Option<Burst> {
+        Some(self.tso.as_mut()?.next(before))
+    }
+
+    /// Returns the window with which a flow without outstanding data continues, if it is lower than
+    /// before.
+    pub(crate) fn before_flight(&mut self, writing: &Writing) -> Option<Bytes> {
+        match self.validation.as_mut()? {
+            Validation::Linux(usage) => usage.after_idle(writing),
+            Validation::Rfc7661(pipe) => pipe.after_period(writing),
+        }
+    }
+
+    /// Processes the end of a write, in which the sender sent something or the window stopped it.
+    /// Returns the window to which to lower the flow's, if it is lower than before.
+    pub(crate) fn after_write(&mut self, writing: &Writing) -> Option<Bytes> {
+        if let Some(tso) = &mut self.tso {
+            tso.on_written(writing.next, writing.written);
+        }
+        match self.validation.as_mut()? {
+            Validation::Linux(usage) => {
+                usage.on_written(writing);
+                None
+            }
+            Validation::Rfc7661(pipe) => pipe.on_written(writing),
+        }
+    }
+
+    /// Returns whether the window limits the flow, if the validation has a rule of its own.
+    pub(crate) fn is_limited(&self, writing: &Writing) -> Option<bool> {
+        match self.validation.as_ref()? {
+            Validation::Linux(usage) => Some(usage.is_limited(writing)),
+            Validation::Rfc7661(_) => None,
+        }
+    }
+
+    /// Returns the window in use at a loss, which the reduction applies to: less than the window,
+    /// if that was not validated.
+    pub(crate) fn at_loss(&mut self, writing: &Writing) -> Option<Bytes> {
+        match self.validation.as_mut()? {
+            Validation::Linux(_) => None,
+            Validation::Rfc7661(pipe) => pipe.at_loss(writing),
+        }
+    }
+
+    /// Records that a tail loss probe left.
+    pub(crate) fn on_probe(&mut self, now: Time) {
+        if let Some(Validation::Linux(usage)) = &mut self.validation {
+            usage.on_sent(now);
+        }
+    }
+
+    /// Records that a timeout or the end of recovery has set the window.
+    pub(crate) fn on_recovery(&mut self, now: Time, una: u64) {
+        if let Some(Validation::Rfc7661(pipe)) = &mut self.validation {
+            pipe.reset(now, una);
+        }
+    }
+}

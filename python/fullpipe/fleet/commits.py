@@ -1,0 +1,259 @@
+"""`ingest.json` and `.progress/` of a fleet directory: its description, and the last commit of each host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+from fullpipe._core import __version__
+from fullpipe.errors import DamagedError, refusal
+from fullpipe.fleet import store
+from fullpipe.results.kept import read_sealed
+from fullpipe.results.sums import write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from fullpipe.fleet.sources import Stream
+
+FORMAT = 2
+
+
+class ReadFile(TypedDict):
+    """A file that was read: its path and size, and the error if one occurred."""
+
+    path: str
+    bytes: int
+    trouble: NotRequired[str]
+
+
+class BadLine(TypedDict):
+    """A line that could not be read."""
+
+    file: str
+    line: int
+    why: str
+    text: str
+
+
+class OptionsAbout(TypedDict):
+    """Options of reading, with a short hash of the key instead of the key."""
+
+    samples: bool
+    log_format: str
+    keep: list[str]
+    key: str | None
+
+
+class Source(TypedDict):
+    """A host's files of one kind, the counts of items in them, and unreadable lines."""
+
+    kind: str
+    arm: str
+    host: str
+    files: list[ReadFile]
+    counts: dict[str, int]
+    bad_lines: list[BadLine]
+
+
+class _About(TypedDict):
+    """The contents of `ingest.json`."""
+
+    format: int
+    version: str
+    command: str
+    complete: bool
+    options: OptionsAbout
+    sources: list[Source]
+
+
+class _Commit(TypedDict):
+    """The contents of a file in `.progress`, with all that `ingest.json` needs."""
+
+    format: int
+    options: OptionsAbout
+    kind: str
+    arm: str
+    host: str
+    files: list[ReadFile]
+    commit: int
+    state: str
+    bad: list[BadLine]
+    counts: dict[str, int]
+    written: list[str]
+
+
+@dataclass
+class Progress:
+    """Progress of one host, saved at each commit.
+
+    Attributes:
+        files: Files read so far.
+        commit: Number of the next commit, which is part of its files' names.
+        state: State that the reader needs to resume.
+        bad: Quoted bad lines.
+        counts: Numbers of items read.
+        written: Files of the tables, relative to the fleet directory.
+    """
+
+    files: list[ReadFile] = field(default_factory=list)
+    commit: int = 0
+    state: str = ""
+    bad: list[BadLine] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    written: list[str] = field(default_factory=list)
+
+
+class Commits:
+    """The commits of a fleet directory, opened to add more.
+
+    Attributes:
+        progress: The progress of each host, by the key of its stream.
+        repaired: A line about each damaged file.
+    """
+
+    def __init__(
+        self, directory: Path, streams: Sequence[Stream], options: OptionsAbout, command: str
+    ) -> None:
+        """Opens a directory, or creates it.
+
+        Raises:
+            FileExistsError: When the directory holds something else, or was made with other options.
+            DamagedError: When its `ingest.json` is damaged, and nothing was committed.
+            ScenarioError: When a file has changed since it was read.
+            OSError: When the directory can't be written.
+        """
+        self._directory, self._streams = directory, streams
+        self._options, self._command = options, command
+        self._folder = directory / ".progress"
+        self.repaired: list[str] = []
+        commits = self._read()
+        self._others = self._opened([*commits.values()])
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.progress = {stream.key: self._begun(stream, commits) for stream in streams}
+        self.describe(complete=False)
+
+    def commit(self, stream: Stream) -> None:
+        """Saves the progress of a host."""
+        about: _Commit = {
+            "format": FORMAT,
+            "options": self._options,
+            "kind": stream.kind,
+            "arm": stream.arm,
+            "host": stream.host,
+            **vars(self.progress[stream.key]),  # type: ignore[typeddict-item]
+        }
+        write_json(self._folder / f"{stream.key}.json", dict(about))
+
+    def summary(self) -> list[Source]:
+        """Returns files, counts and bad lines of each host."""
+        return [
+            {
+                "kind": stream.kind,
+                "arm": stream.arm,
+                "host": stream.host,
+                "files": progress.files,
+                "counts": progress.counts,
+                "bad_lines": progress.bad,
+            }
+            for stream in self._streams
+            for progress in [self.progress[stream.key]]
+        ]
+
+    def describe(self, *, complete: bool) -> None:
+        """Writes `ingest.json`."""
+        about: _About = {
+            "format": FORMAT,
+            "version": __version__,
+            "command": self._command,
+            "complete": complete,
+            "options": self._options,
+            "sources": [*self._others, *self.summary()],
+        }
+        write_json(self._directory / "ingest.json", dict(about))
+
+    def _read(self) -> dict[str, _Commit]:
+        """Returns the last commit of each host, by the key of its stream, without damaged ones."""
+        found = {}
+        for file in sorted(self._folder.glob("[!.]*.json")) if self._folder.is_dir() else ():
+            try:
+                found[file.stem] = read_sealed(file, _Commit, FORMAT)
+            except DamagedError as error:
+                self.repaired.append(f"{str(error).splitlines()[0]}; its host is read again")
+        return found
+
+    def _opened(self, commits: Sequence[_Commit]) -> list[Source]:
+        """Checks that the directory is free, or has the same options; returns the sources of other hosts."""
+        known: list[Source]
+        try:
+            about = read_sealed(self._directory / "ingest.json", _About, FORMAT)
+            options, known = about["options"], about["sources"]
+        except FileNotFoundError:
+            if not commits:
+                self._refuse_taken()
+                return []
+            options, known = commits[0]["options"], [_source(each) for each in commits]
+        except DamagedError as error:
+            if not commits:
+                raise
+            self.repaired.append(f"{str(error).splitlines()[0]}; it is made again")
+            options, known = commits[0]["options"], [_source(each) for each in commits]
+        self._refuse_other(options)
+        ours = {(stream.kind, stream.arm, stream.host) for stream in self._streams}
+        return [
+            source
+            for source in known
+            if (source["kind"], source["arm"], source["host"]) not in ours
+        ]
+
+    def _refuse_taken(self) -> None:
+        there = self._directory
+        if there.exists() and (not there.is_dir() or any(there.iterdir())):
+            raise FileExistsError(f"{there} exists and is not a fleet directory; name a new one")
+
+    def _refuse_other(self, options: OptionsAbout) -> None:
+        differ = [key for key, value in self._options.items() if options.get(key) != value]
+        if differ:
+            what = ", ".join(
+                "--anonymize" if key == "key" else f"--{key.replace('_', '-')}" for key in differ
+            )
+            raise FileExistsError(
+                f"{self._directory} was made with a different {what}; name a new directory, or use the same options"
+            )
+
+    def _begun(self, stream: Stream, commits: Mapping[str, _Commit]) -> Progress:
+        commit = commits.get(stream.key)
+        if commit is None:
+            return Progress()
+        if not store.are_whole(self._directory, commit["written"]):
+            rows = f"{self._directory}: rows of {stream.name}"
+            self.repaired.append(f"{rows} are damaged; its files are read again")
+            return Progress()
+        for read in commit["files"]:
+            for file in stream.files:
+                if str(file) == read["path"] and file.stat().st_size != read["bytes"]:
+                    raise refusal(
+                        f"the file had {read['bytes']:,} bytes when it was read, and has {file.stat().st_size:,} now",
+                        "read only complete (rotated) files, or name a new directory",
+                        place=str(file),
+                    )
+        return Progress(
+            commit["files"],
+            commit["commit"],
+            commit["state"],
+            commit["bad"],
+            commit["counts"],
+            commit["written"],
+        )
+
+
+def _source(commit: _Commit) -> Source:
+    return {
+        "kind": commit["kind"],
+        "arm": commit["arm"],
+        "host": commit["host"],
+        "files": commit["files"],
+        "counts": commit["counts"],
+        "bad_lines": commit["bad"],
+    }

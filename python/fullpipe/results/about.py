@@ -1,0 +1,96 @@
+"""Descriptions of kept directories: the JSON files that tell their kind, and the form of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from fullpipe.results.kept import read_sealed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SWEEP = "sweep.json"
+SWEEP_FORMAT = 2
+"""The version of a sweep's directory; it changes with the meaning of its files."""
+
+
+class AxisAbout(TypedDict):
+    """A key that varies, its values as written, and their common unit."""
+
+    key: str
+    values: list[str]
+    unit: str | None
+
+
+class SweepAbout(TypedDict):
+    """The contents of `sweep.json`."""
+
+    format: int
+    version: str
+    build: str
+    identity: str
+    command: str
+    file: str
+    scenario: str
+    mode: str
+    axes: list[AxisAbout]
+    zip: list[str]
+    seeds: list[int]
+    points: int
+    runners: list[str]
+    runs: int
+    added_jitter: dict[str, str | list[str]]
+
+
+class ComparisonAbout(TypedDict):
+    """The contents of `compare.json`."""
+
+    version: str
+    command: str
+    algorithms: list[str]
+
+
+class FleetComparisonAbout(TypedDict):
+    """The contents of `compare.json` of a fleet."""
+
+    directory: str
+    arms: list[str]
+
+
+class CellRecord(TypedDict):
+    """A judged number in `table.json`, see :class:`fullpipe.verdicts.judged.Record`."""
+
+    case: str
+    metric: str
+    published: float | str
+    ours: float | None
+    tolerance: list[float | None]
+    verdict: str
+
+
+class ConditionRecord(TypedDict):
+    """A judged condition in `table.json`, see :class:`fullpipe.conformance.ConditionRecord`."""
+
+    case: str
+    condition: str
+    unit: str
+    measured: float | None
+    tolerance: list[float | None]
+    verdict: str
+    because: str
+
+
+class RunnersAbout(TypedDict):
+    """The contents of `runners.json`."""
+
+    runners: list[str]
+
+
+def sweep(directory: Path) -> SweepAbout:
+    """Reads `sweep.json`.
+
+    Raises:
+        DamagedError: When it is damaged, or of another version.
+        OSError: When it can't be read.
+    """
+    return read_sealed(directory / SWEEP, SweepAbout, SWEEP_FORMAT)

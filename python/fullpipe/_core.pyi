@@ -418,6 +418,12 @@ class Ack:
     def rtt(self) -> float | None:
         """The RTT sample; None without one."""
     @property
+    def rtt_local(self) -> float:
+        """The part of the RTT that this host took; 0 without [host]."""
+    @property
+    def rtt_remote(self) -> float:
+        """The part of the RTT that the peer's host took; 0 without [host]."""
+    @property
     def one_way(self) -> float | None:
         """Time from sending the packet to the peer's sending of this ACK; only differences are meaningful."""
     @property

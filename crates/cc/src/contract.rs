@@ -162,9 +162,13 @@ pub struct Lost {
 pub struct RttSample {
     /// Time from sending the packet to the arrival of its ACK.
     pub raw: Span,
-    /// The part of it that the receiver reports as its own delay of the ACK; zero if it does not
-    /// report any (TCP).
-    pub ack_delay: Span,
+    /// The part of it that this host took: from the sending of the packet until it left the host,
+    /// and from the arrival of the ACK until it was read. Zero unless the descriptor asks for
+    /// [`Signals::HOST_DELAYS`](crate::Signals::HOST_DELAYS), and without a model of hosts.
+    pub local: Span,
+    /// The part of it that the peer's host took, from the arrival of the packet until the ACK left;
+    /// zero in the same cases.
+    pub remote: Span,
 }
 
 /// A delivery-rate sample: the `RS.*` of draft-ietf-ccwg-bbr-06 §4.1.1.

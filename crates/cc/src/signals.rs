@@ -34,10 +34,12 @@ impl Signals {
     pub const TIMESTAMPS: Signals = Signals(1 << 7);
     /// A call for each acknowledged packet, with its snapshot.
     pub const ACKED_EACH: Signals = Signals(1 << 8);
+    /// The parts of an RTT that the two hosts took.
+    pub const HOST_DELAYS: Signals = Signals(1 << 9);
     /// All signals.
-    pub const ALL: Signals = Signals((1 << 9) - 1);
+    pub const ALL: Signals = Signals((1 << 10) - 1);
 
-    const NAMES: [&'static str; 9] = [
+    const NAMES: [&'static str; 10] = [
         "delivery-rate samples",
         "per-packet losses",
         "in-flight data at send time",
@@ -47,6 +49,7 @@ impl Signals {
         "pacing",
         "timestamps",
         "per-packet acknowledgments",
+        "delays of the hosts",
     ];
 
     /// Returns the union of both sets.

@@ -13,7 +13,8 @@ pub const PROVIDES: Signals = Signals::RATE_SAMPLE
     .and(Signals::SPURIOUS)
     .and(Signals::PACING)
     .and(Signals::TIMESTAMPS)
-    .and(Signals::ACKED_EACH);
+    .and(Signals::ACKED_EACH)
+    .and(Signals::HOST_DELAYS);
 
 /// Returns the signals that a flow's controller receives; marks depend on its `ecn` and
 /// `ecn_feedback`.

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use fullpipe_cc::AnyController;
-use fullpipe_tcp::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
+use fullpipe_tcp::{Ack, Block, Costs, Cpu, Feedback, Limit, MAX_BLOCKS, Segment, Sender};
 use fullpipe_units::Time;
 
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
@@ -40,8 +40,13 @@ pub(crate) struct SendingHost {
 #[derive(Debug)]
 pub(crate) struct ReceivingHost {
     program: Program<(Time, PacketInTransit)>,
-    /// ACKs that leave at the end of this turn.
-    leaving: Vec<(Ack, [Block; MAX_BLOCKS])>,
+    /// ACKs that leave at the end of this turn, each with the arrival of the newest packet that it
+    /// answers.
+    leaving: Vec<(Ack, [Block; MAX_BLOCKS], Time)>,
+    /// Arrival of the last packet that was read.
+    arrived: Time,
+    /// Whether ACKs report the host's delay.
+    reports: bool,
 }
 
 /// A program that reads `T`s.
@@ -101,7 +106,7 @@ impl SendingHost {
     pub(crate) fn start(&mut self, network: &mut Network, now: Time, path: &mut ForwardPath<'_>) {
         self.program.cpu.begin(now);
         self.leaving.push(self.sender.syn(now));
-        self.end_turn(network, path);
+        self.end_turn(network, now, path);
     }
 
     /// Puts an arriving ACK into the inbox, until the next turn.
@@ -146,14 +151,11 @@ impl SendingHost {
         cpu.begin(now);
         let mut read = 0;
         while read < costs.batch as usize && inbox.front().is_some_and(|(at, ..)| *at <= now) {
-            let (_, ack, blocks) = inbox.pop_front().expect("the inbox is not empty");
+            let (arrived, ack, blocks) = inbox.pop_front().expect("the inbox is not empty");
             read += 1;
-            let outcome = self.sender.on_ack_in_turn(
-                now,
-                &ack,
-                &blocks[..usize::from(ack.blocks)],
-                transitions,
-            );
+            let outcome =
+                self.sender
+                    .on_ack_in_turn(now, arrived, &ack, &blocks[..ack.count()], transitions);
             on_ack(&mut path, outcome);
         }
         cpu.work(costs.of_call(read, costs.ack));
@@ -171,14 +173,18 @@ impl SendingHost {
         if let Some(limit) = limit {
             self.sender.limits().set(now, limit);
         }
-        self.end_turn(network, &mut path);
+        self.end_turn(network, now, &mut path);
         read
     }
 
-    fn end_turn(&mut self, network: &mut Network, path: &mut ForwardPath<'_>) {
+    /// Ends the turn that began at `now`.
+    fn end_turn(&mut self, network: &mut Network, now: Time, path: &mut ForwardPath<'_>) {
         let Program { cpu, costs, .. } = &mut self.program;
         let done = cpu.work(costs.of_call(self.leaving.len(), costs.send));
         cpu.rest();
+        if !self.leaving.is_empty() {
+            self.sender.on_turn_sent(now, done);
+        }
         for segment in self.leaving.drain(..) {
             path.enter(network, done, segment);
         }
@@ -193,7 +199,14 @@ impl ReceivingHost {
         ReceivingHost {
             program: Program::new(cpu, costs),
             leaving: Vec::new(),
+            arrived: Time::ZERO,
+            reports: false,
         }
+    }
+
+    /// Reports the host's delay in each ACK from now on.
+    pub(crate) fn report_delays(&mut self) {
+        self.reports = true;
     }
 }
 
@@ -228,38 +241,47 @@ impl ForwardPath<'_> {
                 cpu, costs, inbox, ..
             },
             leaving,
+            arrived,
+            reports,
         } = &mut *host;
         cpu.begin(now);
         // A turn sends one ACK, the last, unless an earlier one carries more information.
-        let mut emit = |ack: Ack, blocks: &[Block]| {
+        let mut emit = |ack: Ack, blocks: &[Block], arrived: Time| {
             let mut kept = [Block::default(); MAX_BLOCKS];
             kept[..blocks.len()].copy_from_slice(blocks);
-            if leaving.last().is_some_and(|(last, _)| {
+            if leaving.last().is_some_and(|(last, ..)| {
                 last.blocks == 0 && last.kind == fullpipe_tcp::AckKind::Plain
             }) {
                 leaving.pop();
             }
-            leaving.push((ack, kept));
+            leaving.push((ack, kept, arrived));
         };
         let mut read = 0;
         while read < costs.batch as usize && inbox.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, packet) = inbox.pop_front().expect("the inbox is not empty");
+            let packet;
+            (*arrived, packet) = inbox.pop_front().expect("the inbox is not empty");
             read += 1;
-            self.take(now, &packet, |_, _, _, ack, blocks| emit(ack, blocks));
+            self.take(now, &packet, |_, _, _, ack, blocks| {
+                emit(ack, blocks, *arrived)
+            });
         }
         self.receiver
-            .on_time(now, |_, ack, blocks| emit(ack, blocks));
+            .on_time(now, |_, ack, blocks| emit(ack, blocks, *arrived));
         cpu.work(costs.of_call(read, costs.receive));
         let done = cpu.work(costs.of_call(leaving.len(), costs.ack));
         cpu.rest();
-        for (ack, blocks) in leaving.drain(..) {
+        for (mut ack, mut blocks, arrived) in leaving.drain(..) {
+            if *reports && ack.kind != fullpipe_tcp::AckKind::Syn {
+                let delay = done - arrived;
+                ack.add_feedback(&mut blocks, Feedback { value: 0, delay });
+            }
             self.path.acknowledge(
                 network,
                 self.meter,
                 self.key,
                 done,
                 ack,
-                &blocks[..usize::from(ack.blocks)],
+                &blocks[..ack.count()],
             );
         }
         self.path.host = Some(host);
@@ -280,6 +302,9 @@ impl Flow {
         else {
             return;
         };
+        if let (true, Some(receiving)) = (host.sender.asks_for_host_delays(), &mut path.path.host) {
+            receiving.report_delays();
+        }
         host.start(network, now, &mut path);
     }
 

@@ -46,14 +46,16 @@ impl ReverseHop {
 /// to a SYN, or a request. (The `ack-filter` of tc-cake(8) has the same rule.)
 fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
     let ack = &new.ack;
+    // Later feedback replaces earlier feedback.
+    let (new_blocks, _) = ack.split(new.blocks());
+    let (old_blocks, _) = old.split(old_blocks);
     let known = |block: &Block| {
         block.end <= ack.next
-            || new
-                .blocks()
+            || new_blocks
                 .iter()
                 .any(|ours| ours.start <= block.start && block.end <= ours.end)
     };
-    let more = ack.next > old.next || ack.next == old.next && new.blocks() != old_blocks;
+    let more = ack.next > old.next || ack.next == old.next && new_blocks != old_blocks;
     let plain = old.kind == AckKind::Plain && ack.kind == AckKind::Plain;
     more && old_blocks.iter().all(known) && ack.ecn == old.ecn && !old.dsack && !ack.dsack && plain
 }
@@ -163,7 +165,7 @@ impl FlowPath {
                     .last_mut()
                     .expect("an ACK that waits for its transmission has not arrived");
                 let blocks = &mut self.blocks[behind];
-                let first = blocks.len() - usize::from(old.blocks);
+                let first = blocks.len() - old.count();
                 let replaces = supersedes(new, old, &blocks.make_contiguous()[first..]);
                 if replaces {
                     *old = new.ack;

@@ -87,7 +87,7 @@ impl Step<'_> {
     fn acks(mut self, flow: &mut Flow, mut now: Time, hop: usize) {
         while let Some(ack) = flow.path.acks_in_flight[hop].front() {
             let mut blocks = [Block::default(); MAX_BLOCKS];
-            let count = usize::from(ack.blocks);
+            let count = ack.count();
             for block in &mut blocks[..count] {
                 *block = flow.path.blocks[hop]
                     .pop_front()

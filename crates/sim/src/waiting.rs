@@ -97,7 +97,7 @@ impl WaitingAck {
     }
 
     pub(crate) fn blocks(&self) -> &[Block] {
-        &self.blocks[..usize::from(self.ack.blocks)]
+        &self.blocks[..self.ack.count()]
     }
 
     /// Returns the kind of packet for the counters: the answer to a SYN is not an ACK.

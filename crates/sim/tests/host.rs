@@ -1,11 +1,16 @@
 //! Hosts whose processing takes time: the CPU limits the rate, sleep adds to the RTT, and the flow
 //! reports the host as its limit.
 
-use fullpipe_cc::Registry;
+use fullpipe_cc::{
+    Ack, AnyController, Context, Controller, Decision, Descriptor, Lost, Recovery, Registry,
+    Signals,
+};
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
 use fullpipe_trace::FlowSummary;
 use fullpipe_trace::TraceLevel;
+
+use crate::users::{cubic, declared};
 
 /// A loopback of 4 us, one flow of `cc` between two programs.
 fn flow(cc: &str, host: &str, path: &str) -> FlowSummary {
@@ -121,4 +126,67 @@ fn noise_pulls_bbr3_down_where_cycles_are_short_and_filter_time_holds_it() {
     let (noisy, held) = (share(""), share("filter_time = 0.3"));
     assert!(noisy < 0.75, "{noisy}");
     assert!(held > 0.95, "{held}");
+}
+
+/// CUBIC, which checks what the two hosts took of each RTT.
+#[derive(Debug)]
+struct Decomposed {
+    window: AnyController,
+    samples: u32,
+}
+
+impl Controller for Decomposed {
+    fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
+        self.window.on_lost(cx, lost);
+    }
+
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            let fabric = (rtt.raw - rtt.local - rtt.remote).as_secs_f64() * 1e6;
+            // 100 us, and the transmission of a packet and an ACK at 1 Gbit/s and on the access link.
+            assert!((112.0..=115.0).contains(&fabric), "{fabric} us of {rtt:?}");
+            // The packet: a call and its sending. The ACK: the wake-up.
+            assert!(rtt.local.as_secs_f64() >= 27e-6, "{rtt:?}");
+            // The wake-up, two calls, the packet and the ACK.
+            assert!(rtt.remote.as_secs_f64() >= 31e-6, "{rtt:?}");
+            self.samples += 1;
+        }
+        self.window.on_ack(cx, ack);
+    }
+
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
+        self.window.on_recovery(cx, change);
+    }
+
+    fn decision(&self) -> Decision {
+        self.window.decision()
+    }
+
+    fn observe(&self, row: &mut Vec<f64>) {
+        row.push(f64::from(self.samples));
+    }
+}
+
+static DECOMPOSED: Descriptor = declared("decomposed", Signals::HOST_DELAYS, |_| {
+    AnyController::User(Box::new(Decomposed {
+        window: cubic(),
+        samples: 0,
+    }))
+});
+
+/// What remains of each RTT without the parts of the hosts is the path's: wake-ups of up to 1 ms, work
+/// and delayed ACKs of 5 ms do not enter it.
+#[test]
+fn the_delays_of_the_hosts_are_told_apart_from_the_path() {
+    let host = "send = \"5us\"\nreceive = \"4us\"\nack = \"3us\"\ncall = \"2us\"\n\
+                wake_min = \"20us\"\nwake_median = \"50us\"\nwake_max = \"1ms\"";
+    let text = format!(
+        "duration = \"2s\"\n[path]\nrate = \"1gbit\"\nrtt = \"100us\"\nbuffer = \"1MB\"\n[host]\n{host}\n\
+         [[flow]]\ncc = \"decomposed\"\napp_rate = \"5mbit\"\nack_delay = \"5ms\"\n"
+    );
+    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let registry = Registry::default().with(&DECOMPOSED);
+    let run = run(&scenario, &registry, TraceLevel::Off).unwrap_or_else(|error| panic!("{error}"));
+    let rtt = &run.summary.flows[0].rtt_s;
+    assert!(rtt.max.expect("samples") > 5e-3, "a delayed ACK: {rtt:?}");
 }

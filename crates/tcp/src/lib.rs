@@ -39,4 +39,6 @@ pub use receiver::Receiver;
 pub use sender::{AckOutcome, Info, Memory, Sender, SenderConfig};
 pub use stack::{CwndValidation, Stack};
 pub use unresponsive::Unresponsive;
-pub use wire::{ACK_SIZE, Ack, AckKind, Block, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment};
+pub use wire::{
+    ACK_SIZE, Ack, AckKind, Block, Feedback, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment,
+};

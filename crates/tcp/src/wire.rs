@@ -1,7 +1,7 @@
 //! Packets on the wire: segments in one direction, ACKs in the other.
 
 use fullpipe_cc::EcnCodepoint;
-use fullpipe_units::{Bytes, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 /// Payload of a full segment on a path with packets of 1500 bytes, the usual one.
 pub const SMSS: Bytes = Bytes::new(1448);
@@ -86,7 +86,8 @@ pub struct Ack {
     pub sent: Time,
     /// Number of segments that may be sent from `next` on.
     pub window: u32,
-    /// Number of SACK blocks.
+    /// Number of blocks that follow; the last may be [`Feedback`]. Read it with
+    /// [`count`](Ack::count).
     pub blocks: u8,
     /// Whether the first block reports a duplicate (RFC 2883).
     pub dsack: bool,
@@ -95,4 +96,50 @@ pub struct Ack {
     /// Reported marks, as defined by [`EcnFeedback`](crate::EcnFeedback): the number of marked
     /// packets modulo 256, or the ECE flag.
     pub ecn: u8,
+}
+
+/// What a receiver reports besides the data that arrived. It is no option of TCP's; on the wire it
+/// takes the place of a SACK block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Feedback {
+    /// A value of the receiver's algorithm.
+    pub value: u64,
+    /// Time from the arrival of the newest packet that the ACK answers until the ACK left the host.
+    pub delay: Span,
+}
+
+/// Bit of [`Ack::blocks`]: the last block is [`Feedback`].
+const FEEDBACK: u8 = 0x80;
+
+impl Ack {
+    /// Returns the number of blocks that follow the ACK, feedback included.
+    #[inline]
+    pub fn count(&self) -> usize {
+        usize::from(self.blocks & !FEEDBACK)
+    }
+
+    /// Adds feedback behind the SACK blocks, in place of the last one if there is no room.
+    pub fn add_feedback(&mut self, blocks: &mut [Block; MAX_BLOCKS], feedback: Feedback) {
+        let place = self.count().min(MAX_BLOCKS - 1);
+        blocks[place] = Block {
+            start: feedback.value,
+            end: feedback.delay.as_nanos(),
+        };
+        self.blocks = (place + 1) as u8 | FEEDBACK;
+    }
+
+    /// Splits the blocks that follow the ACK into its SACK blocks and its feedback.
+    #[inline]
+    pub fn split<'a>(&self, blocks: &'a [Block]) -> (&'a [Block], Option<Feedback>) {
+        match blocks.split_last() {
+            Some((last, sacks)) if self.blocks & FEEDBACK != 0 => {
+                let feedback = Feedback {
+                    value: last.start,
+                    delay: Span::from_nanos(last.end),
+                };
+                (sacks, Some(feedback))
+            }
+            _ => (blocks, None),
+        }
+    }
 }

@@ -179,7 +179,8 @@ impl Driver {
             prior_inflight,
             rtt: Some(RttSample {
                 raw: rtt,
-                ack_delay: Span::ZERO,
+                local: Span::ZERO,
+                remote: Span::ZERO,
             }),
             one_way: Some(rtt - self.back),
             rate: RateSample {

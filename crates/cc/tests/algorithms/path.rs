@@ -248,7 +248,8 @@ impl Path {
             prior_inflight,
             rtt: Some(RttSample {
                 raw: rtt,
-                ack_delay: Span::ZERO,
+                local: Span::ZERO,
+                remote: Span::ZERO,
             }),
             one_way: Some(rtt - self.delay / 2),
             rate: self.rate_sample(&packet),

@@ -110,8 +110,11 @@ impl Transport {
         } else {
             (self.conn.srtt * 7 + raw) / 8
         };
-        let ack_delay = Span::ZERO;
-        RttSample { raw, ack_delay }
+        RttSample {
+            raw,
+            local: raw / 8,
+            remote: raw / 4,
+        }
     }
 
     fn rate_sample(&self, newest: &Snapshot) -> RateSample {

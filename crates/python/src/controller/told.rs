@@ -230,6 +230,10 @@ attributes! { PyAck, it,
     prior_inflight: u64 = it.prior_inflight.get();
     /// The RTT sample; None without one.
     rtt: Option<f64> = it.rtt.map(|rtt| rtt.raw.as_secs_f64());
+    /// The part of the RTT that this host took; 0 without [host].
+    rtt_local: f64 = it.rtt.map_or(0.0, |rtt| rtt.local.as_secs_f64());
+    /// The part of the RTT that the peer's host took; 0 without [host].
+    rtt_remote: f64 = it.rtt.map_or(0.0, |rtt| rtt.remote.as_secs_f64());
     /// Time from sending the packet to the peer's sending of this ACK; only differences are
     /// meaningful.
     one_way: Option<f64> = it.one_way.map(Span::as_secs_f64);

@@ -125,7 +125,8 @@ impl CongestionDriver {
             // noq does not report the delay of the ACK.
             rtt: rtt.map(|raw| RttSample {
                 raw,
-                ack_delay: Span::ZERO,
+                local: Span::ZERO,
+                remote: Span::ZERO,
             }),
             one_way: None,
             rate,

@@ -83,14 +83,19 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Processes an ACK as [`on_ack`](Sender::on_ack), on a host, where delivery-rate samples are
-    /// joined.
+    /// joined. `arrived` is the time at which the ACK arrived.
     pub fn on_ack_in_turn(
         &mut self,
         now: Time,
+        arrived: Time,
         ack: &Ack,
         blocks: &[Block],
         observer: &mut dyn Observer,
     ) -> AckOutcome {
+        let (blocks, feedback) = ack.split(blocks);
+        if let Some(hosts) = &mut self.hosts {
+            hosts.on_ack(arrived, feedback);
+        }
         self.acknowledged::<true>(now, ack, blocks, observer)
     }
 
@@ -167,9 +172,13 @@ impl<C: Controller> Sender<C> {
             cumulative: delivery.cumulative,
             newly_lost,
             prior_inflight: before.inflight,
-            rtt: rtt.map(|raw| RttSample {
-                raw,
-                ack_delay: Span::ZERO,
+            rtt: rtt.map(|raw| match &mut self.hosts {
+                Some(hosts) if HOSTED => hosts.sample(now, raw),
+                _ => RttSample {
+                    raw,
+                    local: Span::ZERO,
+                    remote: Span::ZERO,
+                },
             }),
             // RFC 7323 §4.1: an ACK that does not advance SND.UNA may echo an earlier timestamp.
             one_way: advanced.then(|| ack.sent.since(ack.echo)),

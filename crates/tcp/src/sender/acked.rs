@@ -14,6 +14,7 @@ impl<C: Controller> Sender<C> {
     pub fn with_signals(self, needs: Signals) -> Sender<C> {
         Sender {
             acked: needs.has(Signals::ACKED_EACH).then(Vec::new),
+            hosts: needs.has(Signals::HOST_DELAYS).then(Box::default),
             ..self
         }
     }

@@ -12,6 +12,7 @@
 mod ack;
 mod acked;
 mod handshake;
+mod host_delays;
 mod info;
 mod loss;
 mod memory;
@@ -28,6 +29,7 @@ use fullpipe_cc::{
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 pub use self::ack::AckOutcome;
+use self::host_delays::HostDelays;
 pub use self::info::Info;
 use self::loss::Timer;
 pub use self::memory::Memory;
@@ -124,6 +126,8 @@ pub struct Sender<C> {
     /// The packets that the current ACK newly acknowledges; `None` unless the controller asks for
     /// each.
     acked: Option<Vec<Snapshot>>,
+    /// Times of this host and the peer's; `None` unless the controller asks for them.
+    hosts: Option<Box<HostDelays>>,
     /// The operating system's parts that act on each write; most senders have none.
     stack: Option<Box<StackState>>,
     /// Whether a timeout in fast recovery is no second reduction.
@@ -198,6 +202,7 @@ impl<C: Controller> Sender<C> {
             limits: LimitClock::new(now),
             joined: RateAggregator::new(rate_interval),
             acked: None,
+            hosts: None,
             stack: StackState::new(
                 &stack,
                 if owner == RecoveryOwner::Own { 3 } else { 2 },

@@ -182,7 +182,7 @@ fn the_delays_of_the_hosts_are_told_apart_from_the_path() {
                 wake_min = \"20us\"\nwake_median = \"50us\"\nwake_max = \"1ms\"";
     let text = format!(
         "duration = \"2s\"\n[path]\nrate = \"1gbit\"\nrtt = \"100us\"\nbuffer = \"1MB\"\n[host]\n{host}\n\
-         [[flow]]\ncc = \"decomposed\"\napp_rate = \"5mbit\"\nack_delay = \"5ms\"\n"
+         [[flow]]\ncc = \"decomposed\"\napp_rate = \"1mbit\"\nquick_acks = 0\nack_delay = \"5ms\"\n"
     );
     let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let registry = Registry::default().with(&DECOMPOSED);

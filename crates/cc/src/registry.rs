@@ -3,8 +3,8 @@
 use fullpipe_units::Bytes;
 
 use crate::algo::{
-    Bbr, Bbr1, C4, Copa, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, Vivace, bbr, c4, copa,
-    cubic, dctcp, ledbat, ledbatpp, newreno, prague, rledbat, vivace,
+    Bbr, Bbr1, C4, Copa, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, Swift, Vivace, bbr, c4,
+    copa, cubic, dctcp, ledbat, ledbatpp, newreno, prague, rledbat, swift, vivace,
 };
 use crate::{
     Ack, Context, Controller, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot,
@@ -35,6 +35,8 @@ pub enum AnyController {
     Dctcp(Dctcp),
     /// [`crate::algo::prague`].
     Prague(Prague),
+    /// [`crate::algo::swift`].
+    Swift(Swift),
     /// [`crate::algo::vivace`].
     Vivace(Vivace),
     /// A user's controller.
@@ -42,7 +44,7 @@ pub enum AnyController {
 }
 
 /// The built-in algorithms of the sender.
-static BUILT_IN: [&Descriptor; 14] = [
+static BUILT_IN: [&Descriptor; 15] = [
     &bbr::BBR1,
     &bbr::BBR2,
     &bbr::BBR3,
@@ -56,6 +58,7 @@ static BUILT_IN: [&Descriptor; 14] = [
     &ledbatpp::DESCRIPTOR,
     &newreno::DESCRIPTOR,
     &prague::DESCRIPTOR,
+    &swift::DESCRIPTOR,
     &vivace::DESCRIPTOR,
 ];
 
@@ -72,6 +75,7 @@ macro_rules! forward {
             AnyController::Ledbat($c) => $call,
             AnyController::LedbatPp($c) => $call,
             AnyController::Prague($c) => $call,
+            AnyController::Swift($c) => $call,
             AnyController::Vivace($c) => $call,
             AnyController::User($c) => $call,
         }

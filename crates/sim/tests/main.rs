@@ -28,6 +28,7 @@ mod segments;
 mod slowdown;
 mod socket;
 mod stack;
+mod swift;
 mod topology;
 mod transitions;
 mod users;

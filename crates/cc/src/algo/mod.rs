@@ -10,6 +10,7 @@ pub mod ledbatpp;
 pub mod newreno;
 pub mod prague;
 pub mod rledbat;
+pub mod swift;
 pub mod vivace;
 
 pub use bbr::{Bbr, Bbr1};
@@ -22,4 +23,5 @@ pub use ledbatpp::LedbatPp;
 pub use newreno::NewReno;
 pub use prague::Prague;
 pub use rledbat::Rledbat;
+pub use swift::Swift;
 pub use vivace::Vivace;

@@ -178,6 +178,7 @@ fn timeouts_in_a_row_leave_the_minimum_window() {
     // Six decreases by a tenth would leave half of the window of 50 segments.
     let least = column(&run, "fcwnd").into_iter().fold(f64::MAX, f64::min);
     assert!((least - 1.01).abs() < 1e-3, "{least}");
+    // 5 s before the outage, and 8 s after the first timeout that follows it.
     let flow = &run.summary.flows[0];
-    assert!(flow.goodput_bps > 0.6 * 10e6, "{}", flow.goodput_bps);
+    assert!(flow.goodput_bps > 0.35 * 10e6, "{}", flow.goodput_bps);
 }

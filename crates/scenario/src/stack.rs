@@ -143,6 +143,11 @@ stack_keys! {
     /// may still prove spurious, as in Linux.
     rto_in_recovery: RtoInRecovery => RtoInRecovery = RtoInRecovery::Reduce,
         linux RtoInRecovery::Keep;
+    /// Detection of losses by RACK and tail loss probes. "rfc8985" follows the RFC. "linux" takes
+    /// RACK's RTT from the segment that Linux processes last: an ACK that both advances and has SACK
+    /// blocks then has the RTT of the data below them. Its timers are two milliseconds late.
+    loss_detection: LossDetection => LossDetection = LossDetection::Rfc8985,
+        linux LossDetection::Linux;
     /// Rules by which the receiver sends ACKs. "fixed" follows delayed_ack, quick_acks and ack_delay.
     /// "linux" follows Linux: one ACK for two segments, but one for each at the start, after a
     /// pause, after a duplicate or a mark, and while the advertised window grows; single ACKs wait
@@ -258,6 +263,22 @@ impl Word for RtoInRecovery {
     const WORDS: &'static [(&'static str, RtoInRecovery)] = &[
         ("reduce", RtoInRecovery::Reduce),
         ("keep", RtoInRecovery::Keep),
+    ];
+}
+
+/// The rules of loss detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// RFC 8985.
+    Rfc8985,
+    /// Linux's RACK (tcp_rack_advance, TCP_TIMEOUT_MIN).
+    Linux,
+}
+
+impl Word for LossDetection {
+    const WORDS: &'static [(&'static str, LossDetection)] = &[
+        ("rfc8985", LossDetection::Rfc8985),
+        ("linux", LossDetection::Linux),
     ];
 }
 

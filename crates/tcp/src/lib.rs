@@ -36,7 +36,7 @@ pub use prr::Prr;
 pub use rate::{Flight, rate_sample};
 pub use rate_aggregator::RateAggregator;
 pub use receiver::Receiver;
-pub use sender::{AckOutcome, Info, Memory, Sender, SenderConfig};
+pub use sender::{AckOutcome, Info, LossDetection, Memory, Sender, SenderConfig};
 pub use stack::{CwndValidation, Stack};
 pub use unresponsive::Unresponsive;
 pub use wire::{

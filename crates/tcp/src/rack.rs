@@ -63,6 +63,15 @@ impl Rack {
         }
     }
 
+    /// Takes RACK.rtt from the segment that Linux processes last: it processes SACK blocks before the
+    /// cumulative acknowledgment, in order of the sequence, and takes each segment's RTT
+    /// (tcp_rack_advance). An ACK of both kinds thus has the longer RTT of earlier data.
+    pub(crate) fn on_last_processed(&mut self, rtt: Span, retransmitted: bool, min_rtt: Span) {
+        if !retransmitted || rtt >= min_rtt {
+            self.rtt = rtt;
+        }
+    }
+
     /// Detects reordering: a segment sent only once arrived after a later one (RFC 8985 §6.2 step
     /// 3).
     #[inline]

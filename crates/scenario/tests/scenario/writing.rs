@@ -112,6 +112,7 @@ cwnd_validation = "off"
 send_buffer = "unlimited"
 tso = "off"
 rto_in_recovery = "reduce"
+loss_detection = "rfc8985"
 ack_policy = "fixed"
 sack_compression = "0%"
 

@@ -4,8 +4,8 @@ use fullpipe_cc::{AnyController, Config, Descriptor};
 use fullpipe_scenario::{Error, Flow, ReceiveWindow, RtoInRecovery, Scenario, SendBuffer};
 use fullpipe_setup::Algorithms;
 use fullpipe_tcp::{
-    AckPolicy, App, CwndValidation, EcnFeedback, Memory, Pacing, Receiver, Sender, SenderConfig,
-    Stack,
+    AckPolicy, App, CwndValidation, EcnFeedback, LossDetection, Memory, Pacing, Receiver, Sender,
+    SenderConfig, Stack,
 };
 use fullpipe_units::{Rng, Span, Time};
 
@@ -121,6 +121,10 @@ fn stack(spec: &Flow) -> Stack {
         },
         tso: spec.stack.tso,
         one_reduction: spec.stack.rto_in_recovery == RtoInRecovery::Keep,
+        loss_detection: match spec.stack.loss_detection {
+            fullpipe_scenario::LossDetection::Rfc8985 => LossDetection::Rfc8985,
+            fullpipe_scenario::LossDetection::Linux => LossDetection::Linux,
+        },
     }
 }
 

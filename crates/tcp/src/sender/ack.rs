@@ -33,6 +33,10 @@ struct Delivery {
     newest_once: Option<(Time, u64)>,
     lowest_once: u64,
     highest: u64,
+    /// Sending time of the highest of these segments, and whether it was retransmitted.
+    last: (Time, bool),
+    /// The same of the cumulatively acknowledged ones, if there are any.
+    last_cumulative: Option<(Time, bool)>,
     /// Whether one of these segments was retransmitted.
     retransmitted: bool,
     /// Whether one of the cumulatively acknowledged segments was retransmitted.
@@ -52,6 +56,8 @@ impl Default for Delivery {
             newest_once: None,
             lowest_once: u64::MAX,
             highest: 0,
+            last: (Time::ZERO, false),
+            last_cumulative: None,
             retransmitted: false,
             ambiguous: false,
             tlp_repair: false,
@@ -238,6 +244,7 @@ impl<C: Controller> Sender<C> {
         self.una = una;
         delivery.cumulative += delivery.bytes;
         delivery.ambiguous = delivery.retransmitted;
+        delivery.last_cumulative = (delivery.highest > 0).then_some(delivery.last);
         for block in &blocks[usize::from(ack.dsack)..] {
             self.deliver_block(*block, delivery);
         }
@@ -262,6 +269,10 @@ impl<C: Controller> Sender<C> {
             Some((sent, seq))
         } {
             self.rack.on_delivered(now, sent, seq);
+        }
+        if self.timer.is_linux() {
+            let (sent, again) = delivery.last_cumulative.unwrap_or(delivery.last);
+            self.rack.on_last_processed(now - sent, again, self.rtt.min);
         }
         self.rack
             .on_sequence(delivery.lowest_once, delivery.highest);
@@ -382,7 +393,10 @@ impl<C: Controller> Sender<C> {
         } else {
             delivery.retransmitted = true;
         }
-        delivery.highest = delivery.highest.max(seq + 1);
+        if seq >= delivery.highest {
+            delivery.highest = seq + 1;
+            delivery.last = (when, sent.transmissions > 1);
+        }
     }
 
     /// Takes the RTT samples of an ACK and returns the RTT of the newest segment. RFC 6298 uses the

@@ -15,6 +15,20 @@ use crate::wire::{Ack, Block, Segment};
 /// TLP.max_ack_delay; Linux: TCP_RTO_MIN).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
 
+/// Linux's TCP_TIMEOUT_MIN, two ticks of a clock of 1000 Hz.
+const TIMEOUT_MIN: Span = Span::from_millis(2);
+
+/// Rules of loss detection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossDetection {
+    /// RACK-TLP (RFC 8985).
+    #[default]
+    Rfc8985,
+    /// Linux's: RACK's RTT is that of the segment that it processes last, and the timers of RACK and
+    /// of tail loss probes are two milliseconds late.
+    Linux,
+}
+
 /// Purpose of the timer; as in Linux, it has one purpose at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TimerKind {
@@ -40,17 +54,29 @@ pub(super) struct Timer {
     reordering: Option<Time>,
     /// State of an unanswered probe: (TLP.end_seq, TLP.is_retrans).
     tlp: Option<(u64, bool)>,
+    /// Time by which timers of loss detection are late.
+    slack: Span,
 }
 
 impl Timer {
-    pub(super) fn new() -> Timer {
+    pub(super) fn new(loss_detection: LossDetection) -> Timer {
         Timer {
+            slack: match loss_detection {
+                LossDetection::Rfc8985 => Span::ZERO,
+                LossDetection::Linux => TIMEOUT_MIN,
+            },
             kind: TimerKind::None,
             at: Time::MAX,
             rto_base: Time::ZERO,
             reordering: None,
             tlp: None,
         }
+    }
+
+    /// Returns whether losses are detected as in Linux.
+    #[inline]
+    pub(super) fn is_linux(&self) -> bool {
+        self.slack > Span::ZERO
     }
 
     #[inline]
@@ -166,6 +192,8 @@ impl<C: Controller> Sender<C> {
             let mut pto = self.rtt.srtt * 2;
             if self.next - self.una == 1 {
                 pto += MAX_ACK_DELAY;
+            } else {
+                pto += self.timer.slack;
             }
             (self.timer.kind, self.timer.at) = (TimerKind::Probe, (now + pto).min(rto));
         } else {
@@ -224,7 +252,7 @@ impl<C: Controller> Sender<C> {
             }
             self.retransmitted.pop_front();
         }
-        self.timer.reordering = waits.map(|when| when + patience);
+        self.timer.reordering = waits.map(|when| when + patience + self.timer.slack);
     }
 
     /// Returns the sending time of the last undelivered first transmission before `newest`. Skips

@@ -31,6 +31,7 @@ use fullpipe_units::{Bytes, Rng, Span, Time};
 pub use self::ack::AckOutcome;
 use self::host_delays::HostDelays;
 pub use self::info::Info;
+pub use self::loss::LossDetection;
 use self::loss::Timer;
 pub use self::memory::Memory;
 use self::recovery::Episode;
@@ -192,7 +193,7 @@ impl<C: Controller> Sender<C> {
             last_lost_end: u64::MAX,
             episode: Episode::default(),
             prr: None,
-            timer: Timer::new(),
+            timer: Timer::new(stack.loss_detection),
             pacer: if hosted {
                 Pacer::bucket(pacing, smss)
             } else {

@@ -16,6 +16,7 @@ pub(crate) use self::tso::{BeforeBurst, Burst};
 pub use self::validation::CwndValidation;
 use self::validation::Usage;
 pub(crate) use self::validation::Writing;
+use crate::sender::LossDetection;
 
 /// The parts that a sender has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Stack {
     pub tso: bool,
     /// Whether a timeout in fast recovery is no second reduction.
     pub one_reduction: bool,
+    /// Rules of loss detection.
+    pub loss_detection: LossDetection,
 }
 
 /// The state of the parts that act on each write.
@@ -55,6 +58,7 @@ impl StackState {
     ) -> Option<Box<StackState>> {
         if (Stack {
             one_reduction: false,
+            loss_detection: LossDetection::default(),
             ..*stack
         }) == Stack::default()
         {

@@ -11,8 +11,8 @@ use fullpipe_cc::{
     Snapshot,
 };
 use fullpipe_tcp::{
-    Ack, AckKind, AckPolicy, App, Block, CwndValidation, EcnFeedback, Pacing, Receiver, SMSS,
-    Segment, Sender, SenderConfig, Stack,
+    Ack, AckKind, AckPolicy, App, Block, CwndValidation, EcnFeedback, LossDetection, Pacing,
+    Receiver, SMSS, Segment, Sender, SenderConfig, Stack,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use proptest::prelude::*;
@@ -118,12 +118,17 @@ fn stacks() -> impl Strategy<Value = Stack> {
         1 => Just(CwndValidation::Rfc7661),
     ];
     let buffer = prop::option::of((3_000_u64..300_000).prop_map(Bytes::new));
-    (validation, buffer, any::<[bool; 2]>()).prop_map(
-        |(cwnd_validation, send_buffer, [tso, one_reduction])| Stack {
+    (validation, buffer, any::<[bool; 3]>()).prop_map(
+        |(cwnd_validation, send_buffer, [tso, one_reduction, linux])| Stack {
             cwnd_validation,
             send_buffer,
             tso,
             one_reduction,
+            loss_detection: if linux {
+                LossDetection::Linux
+            } else {
+                LossDetection::Rfc8985
+            },
         },
     )
 }

@@ -1,5 +1,7 @@
 //! Loss detection by time (RFC 8985 §6). RTT 100 ms, so the reordering window is 25 ms.
 
+use fullpipe_tcp::{LossDetection, Stack};
+
 use crate::script::{Bench, Setup, transfer};
 
 #[test]
@@ -149,4 +151,31 @@ fn duplicates_widen_the_window_once_a_round() {
          300 < ack 11 sack 12
          375 > r11               // 200 + 100 + 3 x 25",
     );
+}
+
+/// An ACK that advances and has a SACK block: 3 was sent at 100, with 4, and 5 at 130. By RFC 8985 the RTT
+/// is that of 5, which was sent last, so 4 is lost at once. Linux processes 3 last: it waits for the
+/// RTT of 3, the window, and two milliseconds.
+#[test]
+fn linux_takes_the_rtt_of_the_data_below_a_hole() {
+    for (loss_detection, lost) in [
+        (LossDetection::Rfc8985, 230.0),
+        (LossDetection::Linux, 100.0 + 130.0 + 25.0 + 2.0),
+    ] {
+        let mut setup = Setup::fixed(3, transfer(6));
+        setup.stack = Stack {
+            loss_detection,
+            ..Stack::default()
+        };
+        let mut bench = Bench::open(setup);
+        bench.play(&format!(
+            "  0 > 0-2
+             100 < ack 2
+             100 > 3 4
+             130 < ack 3
+             130 > 5
+             230 < ack 4 sack 5
+             {lost} > r4"
+        ));
+    }
 }

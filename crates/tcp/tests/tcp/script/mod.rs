@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use fullpipe_cc::{CaState, NoObserver, RecoveryOwner};
 use fullpipe_tcp::{
     Ack, AckKind, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender,
-    SenderConfig,
+    SenderConfig, Stack,
 };
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
@@ -50,6 +50,7 @@ pub struct Setup {
     pub window: u32,
     pub ecn: EcnFeedback,
     pub codepoint: Option<fullpipe_cc::EcnCodepoint>,
+    pub stack: Stack,
 }
 
 impl Setup {
@@ -65,6 +66,7 @@ impl Setup {
             window: 1000,
             ecn: EcnFeedback::Accurate,
             codepoint: None,
+            stack: Stack::default(),
         }
     }
 
@@ -103,6 +105,7 @@ impl Bench {
             pacing,
             ecn,
             codepoint,
+            stack,
             ..
         } = setup;
         let rng = Rng::stream(1, "test", "controller");
@@ -116,7 +119,7 @@ impl Bench {
                 rate_interval: Span::ZERO,
                 smss: SMSS,
                 initial_cwnd: SMSS * 10,
-                stack: fullpipe_tcp::Stack::default(),
+                stack,
                 rng,
             },
             Time::ZERO,

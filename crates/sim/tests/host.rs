@@ -174,7 +174,7 @@ static DECOMPOSED: Descriptor = declared("decomposed", Signals::HOST_DELAYS, |_|
     }))
 });
 
-/// What remains of each RTT without the parts of the hosts is the path's: wake-ups of up to 1 ms, work
+/// An RTT less the parts of the hosts is the path's: wake-ups of up to 1 ms, work
 /// and delayed ACKs of 5 ms do not enter it.
 #[test]
 fn the_delays_of_the_hosts_are_told_apart_from_the_path() {

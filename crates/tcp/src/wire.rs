@@ -98,7 +98,7 @@ pub struct Ack {
     pub ecn: u8,
 }
 
-/// What a receiver reports besides the data that arrived. It is no option of TCP's; on the wire it
+/// A receiver's report besides the data that arrived. It is no option of TCP's; on the wire it
 /// takes the place of a SACK block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {

@@ -346,8 +346,10 @@ impl<C: Controller> Sender<C> {
         if self.conn.lost > prior_lost && !self.conn.state.repairs() {
             self.enter_recovery(now, undelivered, observer);
             self.decide();
+            // Linux counts a segment as delivered (tcp_rack_reo_timeout).
+            let counted = self.conn.smss * u64::from(self.timer.is_linux());
             if let Some(prr) = &mut self.prr {
-                prr.on_ack(Bytes::ZERO, self.conn.inflight, false);
+                prr.on_ack(counted, self.conn.inflight, false);
             }
         }
     }

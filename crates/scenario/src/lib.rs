@@ -56,7 +56,8 @@ pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub use schema::{Key, explain, schema};
 pub use stack::{
-    AckPolicy, CwndValidation, FlowStack, LossDetection, RtoInRecovery, SendBuffer, Stack,
+    AckPolicy, CwndValidation, FlowStack, LossDetection, MetricsCache, RtoInRecovery, SendBuffer,
+    Stack,
 };
 pub use sweep::Sweep;
 pub use template::Template;

@@ -115,6 +115,7 @@ rto_in_recovery = "reduce"
 loss_detection = "rfc8985"
 ack_policy = "fixed"
 sack_compression = "0%"
+metrics_cache = "off"
 
 [flow.params]
 beta = 0.7

@@ -45,7 +45,15 @@ fn cases() -> Vec<(&'static str, &'static str)> {
     let registry = Registry::default();
     let names = registry.iter().map(|known| known.name);
     let windows = registry.windows().map(|known| known.name);
-    let mut cases: Vec<_> = names.chain(windows).map(|name| (name, "")).collect();
+    // Swift's default target, for a rack, would leave the queue empty here.
+    let params = |name| match name {
+        "swift" => "base_target = 6000",
+        _ => "",
+    };
+    let mut cases: Vec<_> = names
+        .chain(windows)
+        .map(|name| (name, params(name)))
+        .collect();
     cases.extend([
         ("bbr2", "ecn = true"),
         ("bbr3", "ecn = true"),

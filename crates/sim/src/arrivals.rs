@@ -11,7 +11,7 @@
 //! result depends on the slot; a test compares, bit for bit, with a run that never reuses one
 //! (`Simulation::with_fresh_state`).
 
-use fullpipe_cc::Registry;
+use fullpipe_cc::{Registry, Shared};
 use fullpipe_scenario::{ArrivalGenerator, Error, Scenario};
 use fullpipe_tcp::{App, LIMITS, Memory, Parts};
 use fullpipe_trace::{FlowMeter, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
@@ -52,6 +52,8 @@ pub(crate) struct Workloads {
     all: Vec<Workload>,
     transfers: Vec<Transfer>,
     servers: Servers,
+    /// State that the controllers of this run share.
+    shared: Shared,
     window: MeasuredTime,
     /// Number of flows from the scenario's `[[flow]]` tables, which occupy the first slots.
     pub(crate) others: usize,
@@ -66,6 +68,7 @@ impl Workloads {
     pub(crate) fn new(
         scenario: &Scenario,
         registry: &Registry,
+        shared: Shared,
         window: MeasuredTime,
     ) -> Result<Workloads, Error> {
         let others = scenario.flows.len();
@@ -87,6 +90,7 @@ impl Workloads {
             all,
             transfers: Vec::new(),
             servers,
+            shared,
             window,
             others,
             free: Vec::new(),
@@ -145,7 +149,7 @@ impl Workloads {
         };
         let old = reused.map(|slot| &mut flows[slot as usize]);
         let flow = workload.flow(
-            scenario,
+            (scenario, &mut self.shared),
             arrival,
             arrived,
             key,
@@ -262,7 +266,7 @@ impl Workload {
     )]
     fn flow(
         &self,
-        scenario: &Scenario,
+        (scenario, shared): (&Scenario, &mut Shared),
         arrival: Arrival,
         arrived: Arrived,
         key: FlowKey,
@@ -293,7 +297,7 @@ impl Workload {
         let mut meter = meter.unwrap_or_else(|| FlowMeter::new(window, now));
         meter.restart(now);
         let ends = build::connection(
-            scenario,
+            (scenario, shared),
             spec,
             &self.algorithms,
             app,

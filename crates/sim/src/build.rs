@@ -7,7 +7,7 @@ mod path;
 
 use std::collections::BTreeMap;
 
-use fullpipe_cc::{Descriptor, Registry};
+use fullpipe_cc::{Descriptor, Registry, Shared};
 use fullpipe_scenario::{App, Error, Scenario};
 use fullpipe_setup::choose;
 use fullpipe_tcp::{Client, Memory, Receiver, Unresponsive};
@@ -43,6 +43,7 @@ pub(crate) fn simulation(
         level,
         observer: Measurement::new(level),
         groups: BTreeMap::new(),
+        shared: Shared::default(),
     };
     let mut flows = Vec::with_capacity(scenario.flows.len());
     for (index, spec) in scenario.flows.iter().enumerate() {
@@ -53,8 +54,10 @@ pub(crate) fn simulation(
             .push(start, EventKind::Start, flow.key, 0);
         flows.push(flow);
     }
-    let observer = builder.observer;
-    let workloads = Workloads::new(scenario, registry, window)?;
+    let FlowBuilder {
+        observer, shared, ..
+    } = builder;
+    let workloads = Workloads::new(scenario, registry, shared, window)?;
     workloads.begin(&mut network.event_queue);
     begin_samples(&mut network.event_queue, window.to, observer.interval());
     Ok(Simulation {
@@ -106,6 +109,8 @@ struct FlowBuilder<'a> {
     observer: Measurement,
     /// Declared groups of trace columns, by algorithm.
     groups: BTreeMap<&'static str, usize>,
+    /// State that the controllers of this run share.
+    shared: Shared,
 }
 
 /// The two ends of a flow, with the groups of trace columns of their algorithms.
@@ -177,7 +182,7 @@ impl FlowBuilder<'_> {
             window_group = Some(self.declare(descriptor));
         }
         let (source, receiver) = connection(
-            scenario,
+            (scenario, &mut self.shared),
             spec,
             &algorithms,
             app(scenario, spec),

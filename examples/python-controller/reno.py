@@ -53,7 +53,11 @@ class Reno:
                 self.cwnd = self.ssthresh
                 cx.transition("slow_start", "congestion_avoidance", "ssthresh reached")
             return
-        self.bytes_acked += counted  # RFC 3465 §2.1
+        self.avoid_congestion(counted)
+
+    def avoid_congestion(self, counted):
+        """Adds a segment for each window of acknowledged bytes (RFC 3465 §2.1)."""
+        self.bytes_acked += counted
         while self.bytes_acked >= self.cwnd:
             self.bytes_acked -= self.cwnd
             self.cwnd += self.smss

@@ -37,10 +37,12 @@ cc = "newreno"
 @pytest.fixture(autouse=True)
 def _example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies the example's module to the test's directory."""
-    shutil.copy(EXAMPLE / "reno.py", tmp_path)
+    for module in ("reno", "lia"):
+        shutil.copy(EXAMPLE / f"{module}.py", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "reno", raising=False)
+    for module in ("reno", "lia"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
 
 
 def renamed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -140,6 +142,98 @@ def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(
         )
     )
     assert fullpipe("check", "base.toml", "--repeat", "2").returncode == 0
+
+
+TWO_PATHS = """\
+# A connection over two links, whose second subflow ends, next to another connection
+duration = "8s"
+start_jitter = "50ms"
+[path]
+rate = "20mbit"
+rtt = "20ms"
+buffer = "1bdp"
+loss = "0.1%"
+[[link]]
+name = "second"
+rate = "10mbit"
+buffer = "1bdp"
+loss = "0.2%"
+[[flow]]
+name = "a"
+cc = "lia"
+group = "phone"
+[[flow]]
+name = "b"
+cc = "lia"
+group = "phone"
+route = ["second"]
+rtt = "+30ms"
+start = "1s"
+bytes = "3MB"
+[[flow]]
+name = "c"
+cc = "lia"
+group = "laptop"
+"""
+IN_PYTHON = {f"flow.{flow}.cc": "lia:Lia" for flow in range(3)}
+
+
+def test_coupled_flows_in_python_are_the_built_in_ones_to_the_bit() -> None:
+    rust = package.run(TWO_PATHS, trace="ack")
+    python = package.run(TWO_PATHS, trace="ack", set=IN_PYTHON)
+    for table in ("flows", "transitions", "links"):
+        assert_frame_equal(
+            renamed(python.trace(table), "lia:Lia"), renamed(rust.trace(table), "lia")
+        )
+    subflows = rust.trace().filter(flow="a")["lia.subflows"]
+    assert subflows.unique(maintain_order=True).to_list() == [1, 2]
+    assert subflows[-1] == 1
+    assert rust.trace().filter(flow="c")["lia.alpha"].unique().to_list() == [1]
+
+
+def test_a_groups_state_belongs_to_its_run_also_on_threads() -> None:
+    frames = {}
+    for workers in (1, 4):
+        for name, classes in (("rust", {}), ("python", IN_PYTHON)):
+            sweep = package.sweep(
+                TWO_PATHS,
+                {"path.loss": ["0.1%", "0.5%"], "duration": ["3s"]},
+                repeat=4,
+                set=classes,
+                out=f"{name}-{workers}",
+                threads=workers,
+            )
+            frames[name, workers] = sweep.frame().drop("cc")
+    first = frames.pop(("rust", 1))
+    assert first["goodput_bps"].n_unique() == first.height
+    for frame in frames.values():
+        assert_frame_equal(frame, first)
+
+
+class Counting:
+    """Counts the flows of its group; their windows are that many times ten segments."""
+
+    def __init__(self, config: Config) -> None:
+        self.group, self.smss = config.group, config.smss
+        self.group["flows"] = self.group.get("flows", 0) + 1
+
+    def on_ack(self, cx: Context, ack: Ack) -> None:
+        pass
+
+    def decision(self) -> package.Decision:
+        return package.Decision(10 * self.smss * self.group["flows"])
+
+
+def test_flows_of_other_groups_classes_and_none_share_nothing() -> None:
+    flow = '[[flow]]\nname = "{}"\ncc = "mine"\n{}\n'
+    groups = {"a": "phone", "b": "phone", "c": "laptop", "d": "", "e": ""}
+    flows = (
+        flow.format(name, f'group = "{group}"' if group else "") for name, group in groups.items()
+    )
+    text = BASE.partition("[[flow]]")[0].replace("20mbit", "1gbit") + "".join(flows)
+    run = package.run(text, controllers={"mine": Counting}, trace="100ms")
+    windows = run.trace().group_by("flow").agg(pl.col("cwnd").last() / 14480)
+    assert dict(windows.sort("flow").rows()) == {"a": 2, "b": 2, "c": 1, "d": 1, "e": 1}
 
 
 class Broken:

@@ -59,6 +59,7 @@ def test_without_the_hosts_tools_the_step_that_brings_them_is_named(
         ("path.queue", {"path.queue": "dualpi2"}),
         ("flow.0.cc", {"flow.0.cc": "bbr3"}),
         ("flow.0.delayed_ack", {"flow.0.delayed_ack": 1}),
+        ("flow.0.group", {"flow.0.group": "phone"}),
     ],
 )
 def test_what_linux_has_not_got_is_refused_by_its_key(

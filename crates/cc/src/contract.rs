@@ -28,7 +28,8 @@
 //!
 //! TCP (`crates/tcp/src/sender/ack.rs`) never calls `on_path`, because it does not detect a path
 //! change, and never reports `Persistent`, a rule that only QUIC has (RFC 9002 §7.6). QUIC
-//! (`crates/quic/src/congestion_driver.rs`) does both.
+//! (`crates/quic/src/congestion_driver.rs`) does both. TCP calls `on_end` when the last data is
+//! acknowledged, QUIC when the peer, which has received it, closes the connection.
 //!
 //! # Dispatch
 //!
@@ -88,6 +89,12 @@ pub trait Controller: Debug + Send {
     }
     /// The time requested in [`Decision::wake_at`] was reached.
     fn on_timer(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
+    }
+    /// All data of the flow is acknowledged, and it will have no more. Called once, after the last
+    /// `on_ack` with the calls that follow it; only `on_recovery(Spurious)` may come later. A flow
+    /// that still has data at the end of the run gets no such call.
+    fn on_end(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
     }
     /// Returns the instructions for the transport from now on.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use fullpipe_units::{Bytes, ParamValue};
 
-use crate::{AnyController, FromParam, Marks, Signals, WindowController};
+use crate::{AnyController, FromParam, Marks, Shared, Signals, WindowController};
 
 /// The declaration of an algorithm, one static each: of the sender's algorithms, or, with another
 /// `Build`, of the [receiver's](WindowDescriptor).
 #[derive(Debug)]
-pub struct Descriptor<Build = fn(&Config) -> AnyController> {
+pub struct Descriptor<Build = fn(&Config, &mut Shared) -> AnyController> {
     /// Name in scenarios.
     pub name: &'static str,
     /// Purpose, in one sentence.
@@ -38,7 +38,7 @@ pub struct Descriptor<Build = fn(&Config) -> AnyController> {
     /// Whether it draws from [`Context::rng`](crate::Context::rng), so that another seed gives
     /// another run.
     pub random: bool,
-    /// Creates a controller for a connection.
+    /// Creates a controller for a connection, in the run whose shared state is given.
     pub build: Build,
 }
 
@@ -215,6 +215,8 @@ pub struct Config {
     pub smss: Bytes,
     /// Initial window.
     pub initial_cwnd: Bytes,
+    /// The group with which the controller may [share](Shared) state.
+    pub group: Option<String>,
     /// In the order of the descriptor.
     params: Vec<(&'static str, ParamValue)>,
 }
@@ -265,8 +267,15 @@ impl Config {
             algorithm: descriptor.name,
             smss,
             initial_cwnd,
+            group: None,
             params,
         })
+    }
+
+    /// Sets the group.
+    #[must_use]
+    pub fn in_group(self, group: Option<String>) -> Config {
+        Config { group, ..self }
     }
 
     /// Returns the defaults of `descriptor`, with segments of 1448 bytes and an initial window of

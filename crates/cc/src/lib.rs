@@ -1,7 +1,8 @@
 //! Congestion control: the contract that every algorithm implements, the building blocks that
 //! algorithms share, and the algorithms.
 //!
-//! A controller is a pure function of its event sequence. It reads no clock, draws random numbers
+//! A controller is a pure function of its event sequence, or of those of its group if it
+//! [shares](Shared) state. It reads no clock, draws random numbers
 //! only from the stream passed to it, and does no I/O. The same object therefore runs in the
 //! simulator, under a real QUIC stack, and from a recording.
 
@@ -14,6 +15,7 @@ mod descriptor;
 mod receiver;
 mod registry;
 pub mod replay;
+mod shared;
 mod signals;
 
 pub use connection::{CaState, Conn, Snapshot};
@@ -29,4 +31,5 @@ pub use descriptor::{
 pub use fullpipe_units::{EcnCodepoint, ParamValue};
 pub use receiver::{Arrival, WindowController};
 pub use registry::{AnyController, Registry};
+pub use shared::{Group, Shared};
 pub use signals::{Marks, Signals};

@@ -3,8 +3,8 @@
 use fullpipe_units::Bytes;
 
 use crate::algo::{
-    Bbr, Bbr1, C4, Copa, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, Swift, Vivace, bbr, c4,
-    copa, cubic, dctcp, ledbat, ledbatpp, newreno, prague, rledbat, swift, vivace,
+    Bbr, Bbr1, C4, Copa, Cubic, Dctcp, Ledbat, LedbatPp, Lia, NewReno, Prague, Swift, Vivace, bbr,
+    c4, copa, cubic, dctcp, ledbat, ledbatpp, lia, newreno, prague, rledbat, swift, vivace,
 };
 use crate::{
     Ack, Context, Controller, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot,
@@ -31,6 +31,8 @@ pub enum AnyController {
     Ledbat(Ledbat),
     /// [`crate::algo::ledbatpp`].
     LedbatPp(LedbatPp),
+    /// [`crate::algo::lia`].
+    Lia(Lia),
     /// [`crate::algo::dctcp`].
     Dctcp(Dctcp),
     /// [`crate::algo::prague`].
@@ -44,7 +46,7 @@ pub enum AnyController {
 }
 
 /// The built-in algorithms of the sender.
-static BUILT_IN: [&Descriptor; 15] = [
+static BUILT_IN: [&Descriptor; 16] = [
     &bbr::BBR1,
     &bbr::BBR2,
     &bbr::BBR3,
@@ -56,6 +58,7 @@ static BUILT_IN: [&Descriptor; 15] = [
     &dctcp::DESCRIPTOR,
     &ledbat::DESCRIPTOR,
     &ledbatpp::DESCRIPTOR,
+    &lia::DESCRIPTOR,
     &newreno::DESCRIPTOR,
     &prague::DESCRIPTOR,
     &swift::DESCRIPTOR,
@@ -74,6 +77,7 @@ macro_rules! forward {
             AnyController::Dctcp($c) => $call,
             AnyController::Ledbat($c) => $call,
             AnyController::LedbatPp($c) => $call,
+            AnyController::Lia($c) => $call,
             AnyController::Prague($c) => $call,
             AnyController::Swift($c) => $call,
             AnyController::Vivace($c) => $call,
@@ -113,6 +117,9 @@ impl Controller for AnyController {
     #[inline]
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         forward!(self, c => c.on_timer(cx));
+    }
+    fn on_end(&mut self, cx: &mut Context<'_>) {
+        forward!(self, c => c.on_end(cx));
     }
     #[inline]
     fn decision(&self) -> Decision {

@@ -36,6 +36,8 @@ pub enum Call {
     Path(PathChange),
     /// [`Controller::on_timer`].
     Timer,
+    /// [`Controller::on_end`].
+    End,
 }
 
 impl Event {
@@ -56,6 +58,7 @@ impl Event {
             Call::Unused(cwnd) => controller.on_unused(cx, *cwnd),
             Call::Path(change) => controller.on_path(cx, *change),
             Call::Timer => controller.on_timer(cx),
+            Call::End => controller.on_end(cx),
         }
         true
     }

@@ -6,7 +6,7 @@ mod steps;
 mod transport;
 
 use fullpipe_cc::replay::replay;
-use fullpipe_cc::{Config, Descriptor, Domain, ParamValue, PathChange, Registry, Signals};
+use fullpipe_cc::{Config, Descriptor, Domain, ParamValue, PathChange, Registry, Shared, Signals};
 use fullpipe_units::{Bytes, Span};
 use proptest::prelude::*;
 
@@ -111,7 +111,7 @@ fn variants() -> Vec<(&'static Descriptor, Config)> {
 }
 
 fn hold(kind: Kind, descriptor: &'static Descriptor, config: &Config, steps: &[Step]) -> Transport {
-    let mut transport = Transport::new(kind, descriptor, config);
+    let mut transport = Transport::new(kind, descriptor, config, &mut Shared::default());
     for step in steps {
         transport.play(step);
     }
@@ -125,8 +125,34 @@ proptest! {
         for (descriptor, config) in variants() {
             let kinds = kinds(descriptor);
             let found = hold(kinds[kind % kinds.len()], descriptor, &config, &steps);
-            let fresh = &mut (descriptor.build)(&config);
+            let fresh = &mut (descriptor.build)(&config, &mut Shared::default());
             prop_assert_eq!(replay(fresh, &mut rng(), &found.events), found.decisions);
+        }
+    }
+}
+
+proptest! {
+    /// Three flows of a group, and two of another. One flow ends.
+    #[test]
+    fn groups_hold_the_contract(steps in prop::collection::vec((0_usize..5, steps(2)), 1..400)) {
+        for descriptor in Registry::default().iter() {
+            let shared = &mut Shared::default();
+            let mut flows = ["a", "a", "a", "b", "b"].map(|group| {
+                let config = Config::defaults(descriptor).in_group(Some(group.to_owned()));
+                Transport::new(kinds(descriptor)[0], descriptor, &config, shared)
+            });
+            let half = steps.len() / 2;
+            for (place, (flow, steps)) in steps.iter().enumerate() {
+                if place == half && !flows[1].ended {
+                    flows[1].drain();
+                    flows[1].end();
+                }
+                let flow = &mut flows[*flow];
+                if !flow.ended {
+                    steps.iter().for_each(|step| flow.play(step));
+                }
+            }
+            flows.iter_mut().filter(|flow| !flow.ended).for_each(Transport::drain);
         }
     }
 }

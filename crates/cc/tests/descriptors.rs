@@ -7,7 +7,7 @@ use blessed::check_table;
 use std::collections::BTreeSet;
 
 use fullpipe_cc::{
-    Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profile, Registry,
+    Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profile, Registry, Shared,
 };
 
 #[test]
@@ -191,7 +191,7 @@ fn every_choice_can_be_built() {
                 let defaults = Config::defaults(descriptor);
                 let config =
                     Config::new(descriptor, &given, defaults.smss, defaults.initial_cwnd).unwrap();
-                let _ = (descriptor.build)(&config);
+                let _ = (descriptor.build)(&config, &mut Shared::default());
             }
         }
     }
@@ -219,7 +219,8 @@ fn a_window_can_be_built_and_has_a_value_for_every_field() {
 #[test]
 fn a_row_has_a_value_for_every_field() {
     for descriptor in Registry::default().iter() {
-        let controller = (descriptor.build)(&Config::defaults(descriptor));
+        let config = Config::defaults(descriptor);
+        let controller = (descriptor.build)(&config, &mut Shared::default());
         let mut row = Vec::new();
         controller.observe(&mut row);
         assert_eq!(row.len(), descriptor.fields.len(), "{}", descriptor.name);

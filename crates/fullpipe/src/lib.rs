@@ -93,7 +93,7 @@
 //!     needs: Signals::NONE,
 //!     marks: |_| Marks::Ignored,
 //!     random: false,
-//!     build: |config: &Config| AnyController::User(Box::new(FixedWindow(config.smss * 20))),
+//!     build: |config, _| AnyController::User(Box::new(FixedWindow(config.smss * 20))),
 //! };
 //!
 //! let text = "duration = \"5s\"\n[path]\nrate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"fixed\"\n";

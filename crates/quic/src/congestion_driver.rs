@@ -80,6 +80,8 @@ pub struct CongestionDriver {
     to_repair: u64,
     last: (Option<Span>, Option<Rate>),
     meter: FlowMeter,
+    /// Whether the controller knows that the flow has ended.
+    ended: bool,
     /// Record of all calls, for a replay.
     record: Option<Box<Record>>,
 }
@@ -138,6 +140,7 @@ impl CongestionDriver {
             to_repair: 0,
             last: (None, None),
             meter,
+            ended: false,
             record: None,
         };
         driver.decide();
@@ -220,6 +223,14 @@ impl CongestionDriver {
         }
     }
 
+    /// Notifies the controller once that the connection has ended.
+    pub fn on_end(&mut self, now: Time, observer: &mut dyn Observer) {
+        if !self.ended {
+            self.ended = true;
+            self.call(now, Call::End, observer);
+        }
+    }
+
     /// Notes that datagrams leave at `now`: the host is the limit while it sends them, until
     /// another limit applies.
     pub fn on_burst(&mut self, now: Time) {
@@ -267,6 +278,7 @@ impl CongestionDriver {
             Call::Path(change) => self.controller.on_path(cx, *change),
             Call::Timer => self.controller.on_timer(cx),
             Call::Unused(cwnd) => self.controller.on_unused(cx, *cwnd),
+            Call::End => self.controller.on_end(cx),
         }
         if let Some(record) = &mut self.record {
             record.events.push(Event {

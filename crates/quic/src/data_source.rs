@@ -134,6 +134,14 @@ impl DataSource {
                 _ => {}
             }
         }
+        if let Some(driver) = self
+            .driver
+            .as_mut()
+            .filter(|_| self.endpoint.ended().is_some())
+        {
+            // The client closes the connection when it has all data.
+            driver.on_end(now, &mut self.buffer);
+        }
     }
 
     /// Reads the request, which is the number of bytes to send; the data and the congestion control

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use fullpipe_cc::{AnyController, Controller, Descriptor, EcnCodepoint, Registry, Signals};
+use fullpipe_cc::{AnyController, Controller, Descriptor, EcnCodepoint, Registry, Shared, Signals};
 use fullpipe_scenario::{EcnSetting, Error, Flow, Scenario};
 use fullpipe_tcp::Pacing;
 use fullpipe_trace::TraceLevel;
@@ -83,14 +83,15 @@ pub(crate) fn plans(
     level: TraceLevel,
 ) -> Result<Vec<Plan>, Error> {
     check(scenario, runner)?;
+    let mut shared = Shared::default();
     let flows = scenario.flows.iter().enumerate();
     flows
-        .map(|(index, spec)| plan(scenario, runner, index, spec, level))
+        .map(|(index, spec)| plan((scenario, &mut shared), runner, index, spec, level))
         .collect()
 }
 
 fn plan(
-    scenario: &Scenario,
+    (scenario, shared): (&Scenario, &mut Shared),
     runner: Runner,
     index: usize,
     spec: &Flow,
@@ -103,7 +104,7 @@ fn plan(
         from: Time::ZERO + scenario.measure_from,
         to: Time::ZERO + scenario.duration,
     };
-    let controller = (descriptor.build)(&config);
+    let controller = (descriptor.build)(&config, shared);
     let ecn = is_ecn_capable(spec, &controller);
     let buffer = trace_buffer(scenario, index, spec, descriptor, level)?;
     let host = scenario.host.as_ref();

@@ -2,7 +2,9 @@
 //! decisions are valid; transfers complete; a recorded run replays to the same decisions.
 
 use fullpipe_cc::replay::{Call, Event, replay};
-use fullpipe_cc::{CaState, Config, Decision, Recovery, RecoveryCause, RecoveryOwner, Registry};
+use fullpipe_cc::{
+    CaState, Config, Decision, Recovery, RecoveryCause, RecoveryOwner, Registry, Shared,
+};
 use fullpipe_quic::Record;
 use fullpipe_quic::virtual_time::Virtual;
 use fullpipe_scenario::Scenario;
@@ -13,8 +15,9 @@ use proptest::prelude::*;
 const SMSS: Bytes = Bytes::new(1472);
 
 /// The algorithms whose signals QUIC provides.
-const ALGORITHMS: [&str; 9] = [
+const ALGORITHMS: [&str; 10] = [
     "newreno",
+    "lia",
     "cubic",
     "bbr1",
     "bbr2",
@@ -111,7 +114,7 @@ fn check_decision(decision: &Decision) {
 fn check_replay(cc: &str, seed: u64, record: &Record) {
     let descriptor = Registry::default().get(cc).expect("a built-in algorithm");
     let config = Config::new(descriptor, &Default::default(), SMSS, SMSS * 10).expect("defaults");
-    let mut controller = (descriptor.build)(&config);
+    let mut controller = (descriptor.build)(&config, &mut Shared::default());
     let decisions = replay(
         &mut controller,
         &mut Rng::stream(seed, "flow", "controller"),
@@ -157,6 +160,8 @@ proptest! {
         let owner = Registry::default().get(cc).expect("built in").recovery;
         let record = record(&scenario);
         check_order(owner, &record.events);
+        let ends = record.events.iter().filter(|event| event.call == Call::End);
+        prop_assert_eq!(ends.count(), 1);
         record.decisions.iter().for_each(|(_, decision)| check_decision(decision));
         check_replay(cc, seed, &record);
     }

@@ -4,6 +4,7 @@ use fullpipe_quic::virtual_time;
 use fullpipe_scenario::Scenario;
 use fullpipe_trace::Data;
 use fullpipe_trace::{Run, TraceLevel};
+use fullpipe_units::Span;
 
 fn scenario(path: &str, flow: &str) -> Scenario {
     let text =
@@ -39,6 +40,30 @@ fn one_flow_of_each_kind_fills_the_link() {
             flow.goodput_bps / 1e6
         );
     }
+}
+
+#[test]
+fn the_connections_of_a_group_are_coupled() {
+    // Three flows at one bottleneck: two subflows take together what the third takes.
+    let ratio = |cc: &str| {
+        let flows =
+            format!("cc = \"newreno\"\n[[flow]]\ncc = \"{cc}\"\ngroup = \"phone\"\ncount = 2");
+        let mut scenario = scenario(DSL, &flows);
+        scenario.duration = Span::from_secs(60);
+        let run = run(&scenario, TraceLevel::Off);
+        let goodputs: Vec<f64> = run
+            .summary
+            .flows
+            .iter()
+            .map(|flow| flow.goodput_bps)
+            .collect();
+        (goodputs[1] + goodputs[2]) / goodputs[0]
+    };
+    let (coupled, uncoupled) = (ratio("lia"), ratio("newreno"));
+    assert!(
+        (0.8..1.25).contains(&coupled) && uncoupled > 1.6,
+        "{coupled}, {uncoupled}"
+    );
 }
 
 #[test]

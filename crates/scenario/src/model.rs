@@ -107,6 +107,9 @@ pub struct Flow {
     pub reverse_route: Vec<usize>,
     /// Two-way propagation delay in addition to those of the path and the links.
     pub extra_rtt: Span,
+    /// Name of the group whose state its congestion control may share; `None` for a flow of a
+    /// workload.
+    pub group: Option<String>,
     /// Whether packets are paced.
     pub pacing: Pacing,
     /// Payload of a full segment.

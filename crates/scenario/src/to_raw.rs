@@ -156,6 +156,7 @@ impl Flow {
             app_schedule: (!flow.app_schedule.is_empty())
                 .then(|| RawValue::of(&AppSchedule(flow.app_schedule.clone()))),
             rtt: RawValue::of(&Extra(flow.extra_rtt)),
+            group: optional(&flow.group.clone().map(Name)),
             count: one_flow(),
         }
     }

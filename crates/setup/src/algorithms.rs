@@ -243,10 +243,11 @@ fn config<Build>(
     smss: Bytes,
 ) -> Result<Config, Error> {
     let initial = smss * u64::from(spec.initial_window);
-    Config::new(descriptor, params, smss, initial).map_err(|error| {
+    let config = Config::new(descriptor, params, smss, initial).map_err(|error| {
         let key = spec.key(&format!("{table}.{}", error.name));
         scenario.error(&key, &error.value, &error.problem, &error.fix)
-    })
+    })?;
+    Ok(config.in_group(spec.group.clone()))
 }
 
 fn quoted(name: Option<&str>) -> String {

@@ -11,7 +11,7 @@
 //! result depends on the slot; a test compares, bit for bit, with a run that never reuses one
 //! (`Simulation::with_fresh_state`).
 
-use fullpipe_cc::Registry;
+use fullpipe_cc::{Registry, Shared};
 use fullpipe_scenario::{ArrivalGenerator, Error, Scenario};
 use fullpipe_tcp::{App, LIMITS, Memory, MetricsCache, Parts};
 use fullpipe_trace::{FlowMeter, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
@@ -53,6 +53,8 @@ pub(crate) struct Workloads {
     transfers: Vec<Transfer>,
     servers: Servers,
     caches: build::Caches,
+    /// State that the controllers of this run share.
+    shared: Shared,
     window: MeasuredTime,
     /// Number of flows from the scenario's `[[flow]]` tables, which occupy the first slots.
     pub(crate) others: usize,
@@ -67,6 +69,7 @@ impl Workloads {
     pub(crate) fn new(
         scenario: &Scenario,
         registry: &Registry,
+        shared: Shared,
         window: MeasuredTime,
         caches: build::Caches,
     ) -> Result<Workloads, Error> {
@@ -90,6 +93,7 @@ impl Workloads {
             transfers: Vec::new(),
             servers,
             caches,
+            shared,
             window,
             others,
             free: Vec::new(),
@@ -148,7 +152,7 @@ impl Workloads {
         };
         let old = reused.map(|slot| &mut flows[slot as usize]);
         let flow = workload.flow(
-            scenario,
+            (scenario, &mut self.shared),
             arrival,
             arrived,
             (key, account),
@@ -265,7 +269,7 @@ impl Workload {
     )]
     fn flow(
         &self,
-        scenario: &Scenario,
+        (scenario, shared): (&Scenario, &mut Shared),
         arrival: Arrival,
         arrived: Arrived,
         (key, account): (FlowKey, u32),
@@ -296,7 +300,7 @@ impl Workload {
         let mut meter = meter.unwrap_or_else(|| FlowMeter::new(window, now));
         meter.restart(now);
         let ends = build::connection(
-            scenario,
+            (scenario, shared),
             spec,
             &self.algorithms,
             app,

@@ -8,7 +8,7 @@ mod path;
 
 use std::collections::BTreeMap;
 
-use fullpipe_cc::{Descriptor, Registry};
+use fullpipe_cc::{Descriptor, Registry, Shared};
 use fullpipe_scenario::{App, Error, Scenario};
 use fullpipe_setup::choose;
 use fullpipe_tcp::{Client, Memory, Receiver, Unresponsive};
@@ -46,6 +46,7 @@ pub(crate) fn simulation(
         observer: Measurement::new(level),
         groups: BTreeMap::new(),
         caches: Caches::default(),
+        shared: Shared::default(),
     };
     let mut flows = Vec::with_capacity(scenario.flows.len());
     for (index, spec) in scenario.flows.iter().enumerate() {
@@ -57,9 +58,12 @@ pub(crate) fn simulation(
         flows.push(flow);
     }
     let FlowBuilder {
-        observer, caches, ..
+        observer,
+        caches,
+        shared,
+        ..
     } = builder;
-    let workloads = Workloads::new(scenario, registry, window, caches)?;
+    let workloads = Workloads::new(scenario, registry, shared, window, caches)?;
     workloads.begin(&mut network.event_queue);
     begin_samples(&mut network.event_queue, window.to, observer.interval());
     Ok(Simulation {
@@ -112,6 +116,8 @@ struct FlowBuilder<'a> {
     /// Declared groups of trace columns, by algorithm.
     groups: BTreeMap<&'static str, usize>,
     caches: Caches,
+    /// State that the controllers of this run share.
+    shared: Shared,
 }
 
 /// The two ends of a flow, with the groups of trace columns of their algorithms.
@@ -183,7 +189,7 @@ impl FlowBuilder<'_> {
             window_group = Some(self.declare(descriptor));
         }
         let (source, receiver) = connection(
-            scenario,
+            (scenario, &mut self.shared),
             spec,
             &algorithms,
             app(scenario, spec),

@@ -61,7 +61,7 @@ impl Controller for Ledger {
     fn observe(&self, _: &mut Vec<f64>) {}
 }
 
-static LEDGER: Descriptor = declared("ledger", Signals::ACKED_EACH, |_| {
+static LEDGER: Descriptor = declared("ledger", Signals::ACKED_EACH, |_, _| {
     AnyController::User(Box::new(Ledger {
         window: cubic(),
         sent: BTreeMap::new(),

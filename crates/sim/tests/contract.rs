@@ -110,7 +110,7 @@ impl Controller for LateEcn {
     fn observe(&self, _: &mut Vec<f64>) {}
 }
 
-static LATE_ECN: Descriptor = declared("late-ecn", Signals::NONE, |_| {
+static LATE_ECN: Descriptor = declared("late-ecn", Signals::NONE, |_, _| {
     AnyController::User(Box::new(LateEcn {
         window: cubic(),
         ecn: EcnCodepoint::NotEct,

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use fullpipe_cc::{Config, NoObserver, ParamValue, Registry};
+use fullpipe_cc::{Config, NoObserver, ParamValue, Registry, Shared};
 use fullpipe_tcp::{
     Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig,
 };
@@ -44,7 +44,7 @@ fn respond(
     let config = Config::new(descriptor, &params, SMSS, SMSS * 10).expect("valid parameters");
     let mut sender = Sender::new(
         SenderConfig {
-            controller: (descriptor.build)(&config),
+            controller: (descriptor.build)(&config, &mut Shared::default()),
             owner: descriptor.recovery,
             app: App::Unlimited,
             pacing: Pacing::Off,

@@ -382,6 +382,7 @@ fn flow() -> impl Strategy<Value = String> {
         Just("swift"),
         Just("vivace"),
         Just("c4"),
+        Just("lia\"\ngroup = \"phone"),
         Just("cubic\"\necn = \"ect0\"\necn_feedback = \"classic")
     ];
     let options = prop_oneof![

@@ -167,7 +167,7 @@ impl Controller for Decomposed {
     }
 }
 
-static DECOMPOSED: Descriptor = declared("decomposed", Signals::HOST_DELAYS, |_| {
+static DECOMPOSED: Descriptor = declared("decomposed", Signals::HOST_DELAYS, |_, _| {
     AnyController::User(Box::new(Decomposed {
         window: cubic(),
         samples: 0,

@@ -15,6 +15,7 @@ mod ecn_matrix;
 mod expectations;
 mod host;
 mod kernel_oracle;
+mod lia;
 mod marks;
 mod max_min;
 mod metrics_cache;

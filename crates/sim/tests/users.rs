@@ -1,12 +1,14 @@
 //! Users' algorithms for tests, around CUBIC.
 
-use fullpipe_cc::{AnyController, Config, Descriptor, Marks, RecoveryOwner, Registry, Signals};
+use fullpipe_cc::{
+    AnyController, Config, Descriptor, Marks, RecoveryOwner, Registry, Shared, Signals,
+};
 
 /// Declares an algorithm that leaves the window in recovery to PRR.
 pub(crate) const fn declared(
     name: &'static str,
     needs: Signals,
-    build: fn(&Config) -> AnyController,
+    build: fn(&Config, &mut Shared) -> AnyController,
 ) -> Descriptor {
     Descriptor {
         name,
@@ -28,5 +30,5 @@ pub(crate) const fn declared(
 pub(crate) fn cubic() -> AnyController {
     let registry = Registry::default();
     let cubic = registry.get("cubic").expect("built in");
-    (cubic.build)(&Config::defaults(cubic))
+    (cubic.build)(&Config::defaults(cubic), &mut Shared::default())
 }

@@ -29,7 +29,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::NONE,
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::User(Box::new(DelayAimd::new(config))),
+    build: |config, _| AnyController::User(Box::new(DelayAimd::new(config))),
 };
 
 params! {

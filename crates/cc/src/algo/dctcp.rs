@@ -35,7 +35,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::ECN_COUNTS,
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::Dctcp(Dctcp::new(config)),
+    build: |config, _| AnyController::Dctcp(Dctcp::new(config)),
 };
 
 params! {

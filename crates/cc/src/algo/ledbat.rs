@@ -26,7 +26,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::TIMESTAMPS,
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::Ledbat(Ledbat::new(config)),
+    build: |config, _| AnyController::Ledbat(Ledbat::new(config)),
 };
 
 params! {

@@ -35,7 +35,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::NONE,
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::LedbatPp(LedbatPp::new(config)),
+    build: |config, _| AnyController::LedbatPp(LedbatPp::new(config)),
 };
 
 params! {

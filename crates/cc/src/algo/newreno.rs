@@ -34,31 +34,33 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     params: &Params::ROWS,
-    // Linux counts every acknowledged segment in slow start.
-    profiles: &[Profile {
-        name: RenoProfile::Linux.word(),
-        defaults: &[("abc_limit", Default::Number(1e6))],
-    }],
+    profiles: PROFILES,
     preset_of: None,
     fields: NewReno::FIELDS,
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::NewReno(NewReno::new(config)),
+    build: |config, _| AnyController::NewReno(NewReno::new(config)),
 };
 
 words! {
     /// Rules to follow where the RFCs and Linux differ.
-    enum RenoProfile {
+    pub(super) enum RenoProfile {
         Rfc5681 = "rfc5681",
         Linux = "linux",
     }
 }
 
+// Linux counts every acknowledged segment in slow start.
+pub(super) const PROFILES: &[Profile] = &[Profile {
+    name: RenoProfile::Linux.word(),
+    defaults: &[("abc_limit", Default::Number(1e6))],
+}];
+
 params! {
     /// The parameters.
-    struct Params {
+    pub(super) struct Params {
         profile: RenoProfile = Param::choice(RenoProfile::WORDS)
             .says("Rules to follow where the RFCs and Linux differ", "RFC 5681 §3.1"),
         slow_start: SlowStartKind = SLOW_START,
@@ -87,10 +89,20 @@ const BETA_LOSS: f64 = 0.5;
 
 /// Reduces the window to a fraction of the flight size.
 #[derive(Debug)]
-struct OfFlight {
+pub(super) struct OfFlight {
     profile: RenoProfile,
-    flight: FlightSize,
+    pub(super) flight: FlightSize,
     beta_ecn: f64,
+}
+
+impl OfFlight {
+    pub(super) fn new(params: &Params) -> OfFlight {
+        OfFlight {
+            profile: params.profile,
+            flight: FlightSize::default(),
+            beta_ecn: params.beta_ecn,
+        }
+    }
 }
 
 impl WindowPolicy for OfFlight {
@@ -124,11 +136,7 @@ impl NewReno {
     /// Creates a controller for a connection.
     pub fn new(config: &Config) -> NewReno {
         let params = Params::read(config);
-        let policy = OfFlight {
-            profile: params.profile,
-            flight: FlightSize::default(),
-            beta_ecn: params.beta_ecn,
-        };
+        let policy = OfFlight::new(&params);
         NewReno(Reno::new(
             config,
             params.slow_start,

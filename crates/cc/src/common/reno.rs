@@ -20,6 +20,12 @@ pub trait WindowPolicy {
     /// Returns the part of `cwnd` that remains, before the lower limit of two segments applies.
     fn left(&mut self, conn: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes;
 
+    /// Returns the part of the acknowledged bytes that counts toward the next additive increase.
+    #[inline]
+    fn weigh(&mut self, acked: Bytes) -> Bytes {
+        acked
+    }
+
     /// Returns whether the window counts ACKs as Linux does.
     fn counts_as_linux(&self) -> bool {
         false
@@ -93,6 +99,7 @@ impl<L: WindowPolicy> Reno<L> {
         // RFC 7661 §4.1: a window that was not fully used is not validated.
         if conn.cwnd_limited {
             // RFC 3465 §2.1.
+            let counted = self.policy.weigh(counted);
             self.cwnd = self.increase.grow(self.cwnd, counted, conn.smss);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fullpipe_cc::{
     Ack, AnyController, CaState, Config, Conn, Context, Controller, Decision, EcnCodepoint,
     EcnCounts, LossCause, Lost, Observer, ParamValue, RateSample, Recovery, RecoveryCause,
-    Registry, RttSample, Snapshot, Transition,
+    Registry, RttSample, Shared, Snapshot, Transition,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -27,14 +27,25 @@ pub(crate) fn build(
     name: &str,
     params: &[(&str, ParamValue)],
 ) -> (AnyController, Vec<&'static str>) {
+    build_in(name, params, None, &mut Shared::default())
+}
+
+fn build_in(
+    name: &str,
+    params: &[(&str, ParamValue)],
+    group: Option<&str>,
+    shared: &mut Shared,
+) -> (AnyController, Vec<&'static str>) {
     let descriptor = Registry::default().get(name).expect("a built-in algorithm");
     let given: BTreeMap<String, ParamValue> = params
         .iter()
         .map(|(key, value)| ((*key).into(), value.clone()))
         .collect();
-    let config = Config::new(descriptor, &given, SMSS, SMSS * 10).expect("declared parameters");
+    let config = Config::new(descriptor, &given, SMSS, SMSS * 10)
+        .expect("declared parameters")
+        .in_group(group.map(str::to_owned));
     (
-        (descriptor.build)(&config),
+        (descriptor.build)(&config, shared),
         descriptor.fields.iter().map(|field| field.name).collect(),
     )
 }
@@ -85,7 +96,15 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(name: &str, params: &[(&str, ParamValue)]) -> Driver {
-        let (cc, fields) = build(name, params);
+        Driver::around(build(name, params))
+    }
+
+    /// A flow of `group`, whose state is in `shared`.
+    pub(crate) fn in_group(name: &str, group: &str, shared: &mut Shared) -> Driver {
+        Driver::around(build_in(name, &[], Some(group), shared))
+    }
+
+    fn around((cc, fields): (AnyController, Vec<&'static str>)) -> Driver {
         let rng = Rng::stream(1, "flow", "cc");
         Driver {
             cc,

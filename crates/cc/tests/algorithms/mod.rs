@@ -11,6 +11,7 @@ mod driver;
 mod kernel;
 mod ledbat;
 mod ledbatpp;
+mod lia;
 mod newreno;
 mod path;
 mod prague;

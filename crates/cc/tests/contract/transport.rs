@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use fullpipe_cc::replay::{Call, Event};
 use fullpipe_cc::{
     AnyController, CaState, Config, Conn, Controller, Decision, Descriptor, LossCause, Lost,
-    PathChange, Recovery, RecoveryOwner, Snapshot,
+    PathChange, Recovery, RecoveryOwner, Shared, Snapshot,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -55,6 +55,7 @@ pub(crate) struct Transport {
     pub(super) timed_out: Option<u64>,
     pub(super) first_sent: Time,
     pub(super) delivered_at: Time,
+    pub(crate) ended: bool,
     /// Every call, and the decision after it.
     pub(crate) events: Vec<Event>,
     pub(crate) decisions: Vec<Decision>,
@@ -65,8 +66,13 @@ pub(crate) fn rng() -> Rng {
 }
 
 impl Transport {
-    pub(crate) fn new(kind: Kind, descriptor: &'static Descriptor, config: &Config) -> Transport {
-        let cc = (descriptor.build)(config);
+    pub(crate) fn new(
+        kind: Kind,
+        descriptor: &'static Descriptor,
+        config: &Config,
+        shared: &mut Shared,
+    ) -> Transport {
+        let cc = (descriptor.build)(config, shared);
         let (decision, quic) = (cc.decision(), kind == Kind::Quic);
         let mut conn = Conn::new(Time::ZERO, SMSS, if quic { 1 } else { 3 });
         if !quic {
@@ -92,6 +98,7 @@ impl Transport {
             timed_out: None,
             first_sent: Time::ZERO,
             delivered_at: Time::ZERO,
+            ended: false,
             events: Vec::new(),
             decisions: Vec::new(),
         }
@@ -257,6 +264,12 @@ impl Transport {
         self.timed_out = Some(self.una);
         self.can_undo = matches!(state, CaState::Open | CaState::Loss);
         self.change(CaState::Loss, Recovery::Timeout { again });
+    }
+
+    /// Ends the flow, whose data is all acknowledged.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+        self.call(Call::End);
     }
 
     /// Acknowledges all data, and checks that more can be sent.

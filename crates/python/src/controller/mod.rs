@@ -14,7 +14,8 @@ use std::sync::{Mutex, PoisonError};
 
 use fullpipe_cc::{
     Ack, AnyController, Config, Context, Controller, Descriptor, Domain, Field, Lost, Marks, Param,
-    ParamValue, PathChange, Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
+    ParamValue, PathChange, Recovery, RecoveryOwner, Registry, Shared, Signals, Snapshot,
+    Transition,
 };
 use fullpipe_units::{Bytes, Time};
 use pyo3::exceptions::PyValueError;
@@ -123,9 +124,15 @@ fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'s
     descriptor
 }
 
-fn build(config: &Config) -> AnyController {
-    AnyController::User(Box::new(carried(|py| PyController::new(py, config))))
+fn build(config: &Config, shared: &mut Shared) -> AnyController {
+    AnyController::User(Box::new(carried(|py| {
+        PyController::new(py, config, shared)
+    })))
 }
+
+/// The dictionary that the classes of a group share in a run; `None` before the first of them.
+#[derive(Debug, Default)]
+struct GroupDict(Option<Py<PyDict>>);
 
 fn leaked(text: String) -> &'static str {
     text.leak()
@@ -176,13 +183,14 @@ struct PyController {
     has_unused: bool,
     has_path: bool,
     has_timer: bool,
+    has_end: bool,
     decision: fullpipe_cc::Decision,
     /// Number of states and reasons that this object was the first to use.
     new_words: usize,
 }
 
 impl PyController {
-    fn new(py: Python<'_>, config: &Config) -> PyResult<PyController> {
+    fn new(py: Python<'_>, config: &Config, shared: &mut Shared) -> PyResult<PyController> {
         // Compared by address: the same name may have belonged to another class before.
         let class = {
             let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,10 +210,14 @@ impl PyController {
                 ParamValue::Word(word) => params.set_item(name, word)?,
             }
         }
+        let group = shared.group::<GroupDict>(config);
+        let group = &mut group.lock().0;
+        let group = group.get_or_insert_with(|| PyDict::new(py).unbind());
         let told = PyConfig {
             smss: config.smss.get(),
             initial_cwnd: config.initial_cwnd.get(),
             params: params.unbind(),
+            group: group.clone_ref(py),
         };
         let object = class.call1(py, (told,))?;
         let has = |name: &str| object.bind(py).hasattr(name);
@@ -220,6 +232,7 @@ impl PyController {
             has_unused: has("on_unused")?,
             has_path: has("on_path")?,
             has_timer: has("on_timer")?,
+            has_end: has("on_end")?,
             decision: fullpipe_cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
             new_words: 0,
             object,
@@ -375,6 +388,12 @@ impl Controller for PyController {
         }
         if let Some(at) = self.decision.wake_at.filter(|at| *at <= cx.now) {
             carried(|_| Err(not_later(at, cx.now)))
+        }
+    }
+
+    fn on_end(&mut self, cx: &mut Context<'_>) {
+        if self.has_end {
+            self.call(cx, |py, object, told| method!(py, object, "on_end", (told)));
         }
     }
 

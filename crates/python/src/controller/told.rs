@@ -6,6 +6,7 @@ use fullpipe_cc::{
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,6 +17,16 @@ pub(crate) struct PyConfig {
     pub(super) smss: u64,
     pub(super) initial_cwnd: u64,
     pub(super) params: Py<PyDict>,
+    pub(super) group: Py<PyDict>,
+}
+
+#[pymethods]
+impl PyConfig {
+    /// Shows the collector a group whose dictionary holds algorithms that hold their configuration.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.params)?;
+        visit.call(&self.group)
+    }
 }
 
 /// The context of a call. It is the same object for every call, and valid only during the call.

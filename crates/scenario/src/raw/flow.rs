@@ -74,6 +74,11 @@ pub(crate) struct Flow {
     /// on its routes.
     #[serde(default = "no_extra")]
     pub(crate) rtt: RawValue<Extra>,
+    /// Group of the flow: the flows of a group are the subflows of one connection, and algorithms
+    /// that couple them, like "lia", see the whole group. Other algorithms ignore it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RawValue<Name>", example = &"phone", extend("x-default" = "none: the flow is a connection of its own"))]
+    pub(crate) group: Option<RawValue<Name>>,
     /// Number of identical flows that this table describes.
     #[serde(default = "one_flow")]
     #[schemars(example = 10)]

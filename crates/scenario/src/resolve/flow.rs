@@ -104,6 +104,7 @@ fn flow(raw: &raw::Flow, i: usize, ground: Ground<'_>) -> Result<(Flow, bool, u6
             .unwrap_or_default()
             .0,
         extra_rtt,
+        group: optional(&raw.group, source, &key("group"))?.map(|Name(group)| group),
         ..flow
     };
     check_unresponsive(&flow, raw, ground)?;
@@ -164,6 +165,7 @@ pub(crate) fn tcp(
         route,
         reverse_route: topology::route(&raw.reverse_route, &key("reverse_route"), links, source)?,
         extra_rtt: Span::ZERO,
+        group: None,
         pacing: raw.pacing.get(source, &key("pacing"))?,
         mss,
         initial_window: u32::try_from(initial_window).expect("its kind allows at most 1000"),
@@ -341,9 +343,10 @@ fn without_effect<'a>(
     raw: &'a raw::Flow,
     stack: Stack,
 ) -> impl Iterator<Item = (String, String)> + use<'a> {
-    let given: [Option<(&'static str, String)>; 9] = [
+    let given: [Option<(&'static str, String)>; 10] = [
         (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.tcp.reverse_route.show())),
         raw.app.as_ref().map(|app| ("app", app.show())),
+        raw.group.as_ref().map(|group| ("group", group.show())),
         (flow.ecn_feedback != EcnFeedback::Accurate)
             .then(|| ("ecn_feedback", raw.tcp.ecn_feedback.show())),
         raw.tcp

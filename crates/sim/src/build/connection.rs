@@ -1,6 +1,6 @@
 //! The two ends of a connection.
 
-use fullpipe_cc::{AnyController, Config, Descriptor};
+use fullpipe_cc::{AnyController, Descriptor, Shared};
 use fullpipe_scenario::{Error, Flow, ReceiveWindow, RtoInRecovery, Scenario, SendBuffer};
 use fullpipe_setup::Algorithms;
 use fullpipe_tcp::{
@@ -13,9 +13,10 @@ use super::host::program;
 use crate::flow::AnySender;
 use crate::host::SendingHost;
 
-/// Returns a TCP connection that begins at `start`: sender and receiver.
+/// Returns a TCP connection that begins at `start`: sender and receiver. Its controller may share
+/// the state of its group in `shared`.
 pub(crate) fn connection(
-    scenario: &Scenario,
+    (scenario, shared): (&Scenario, &mut Shared),
     spec: &Flow,
     algorithms: &Algorithms,
     app: App,
@@ -27,7 +28,9 @@ pub(crate) fn connection(
     if let Some((descriptor, config)) = &algorithms.receiver {
         receiver = receiver.with_window_controller((descriptor.build)(config));
     }
-    let mut sender = sender(scenario, spec, &algorithms.sender, app, memory, start);
+    let (descriptor, config) = &algorithms.sender;
+    let controller = (descriptor.build)(config, shared);
+    let mut sender = sender(scenario, spec, (descriptor, controller), app, memory, start);
     if let Some(cache) = cache {
         sender = sender.with_metrics(cache);
     }
@@ -76,7 +79,7 @@ fn feedback(spec: &Flow) -> EcnFeedback {
 fn sender(
     scenario: &Scenario,
     spec: &Flow,
-    (descriptor, config): &(&'static Descriptor, Config),
+    (descriptor, controller): (&'static Descriptor, AnyController),
     app: App,
     memory: Memory,
     start: Time,
@@ -87,7 +90,6 @@ fn sender(
         fullpipe_scenario::Pacing::Off => Pacing::Off,
     };
     let rng = Rng::stream(scenario.seed, &spec.name, "controller");
-    let controller = (descriptor.build)(config);
     let hosted = scenario.host.is_some();
     let rate_interval = scenario
         .host

@@ -210,7 +210,9 @@ impl<C: Controller> Sender<C> {
                 advanced && newly_lost == Bytes::ZERO,
             );
         }
-        self.arm(now);
+        if !self.arm(now) {
+            self.end_if_done(now, observer);
+        }
         AckOutcome {
             rtt,
             rate: rate.rate,

@@ -170,16 +170,17 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Arms the timer for the earliest event (RFC 8985 §7.2, RFC 6298 §5).
+    /// Arms the timer for the earliest event (RFC 8985 §7.2, RFC 6298 §5). Returns whether data is
+    /// outstanding.
     #[inline]
-    pub(super) fn arm(&mut self, now: Time) {
+    pub(super) fn arm(&mut self, now: Time) -> bool {
         if self.una == self.next {
             self.timer.stop();
-            return;
+            return false;
         }
         if let Some(at) = self.timer.reordering {
             (self.timer.kind, self.timer.at) = (TimerKind::Reordering, at);
-            return;
+            return true;
         }
         let rto = self.timer.rto_base + self.rtt.rto();
         let may_probe = !self.conn.state.repairs()
@@ -199,6 +200,7 @@ impl<C: Controller> Sender<C> {
         } else {
             (self.timer.kind, self.timer.at) = (TimerKind::Rto, rto.max(now));
         }
+        true
     }
 
     /// Declares lost the segments that were sent long enough before the newest delivered segment

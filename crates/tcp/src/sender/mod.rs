@@ -366,6 +366,14 @@ impl<C: Controller> Sender<C> {
         &mut self.limits
     }
 
+    /// Notifies the controller if this ACK ended the flow.
+    #[cold]
+    fn end_if_done(&mut self, now: Time, observer: &mut dyn Observer) {
+        if self.is_done() {
+            self.call(now, observer, |controller, cx| controller.on_end(cx));
+        }
+    }
+
     /// Returns whether all data of the application has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {

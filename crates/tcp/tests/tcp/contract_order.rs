@@ -23,7 +23,8 @@ fn losses_come_before_enter_and_enter_before_the_ack_and_exit_behind_it() {
             "enter",
             "ack",
             "ack",
-            "exit"
+            "exit",
+            "end"
         ]
     );
 }

@@ -162,6 +162,7 @@ fn run((at, calls): (At, u32), before: Decision, after: Decision, pacing: Pacing
         Call::Ack(_) => at == At::Ack,
         Call::Recovery(_) => at == At::Recovery,
         Call::Timer => at == At::Timer,
+        Call::End => false,
     };
     let (change, event) = log
         .iter()

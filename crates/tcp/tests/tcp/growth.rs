@@ -1,7 +1,7 @@
 //! The ACKs that raise a loss-based window: RFC 5681 §3.1 and §3.2, and Linux's
 //! `tcp_may_raise_cwnd`.
 
-use fullpipe_cc::{Config, ParamValue, RecoveryOwner, Registry};
+use fullpipe_cc::{Config, ParamValue, RecoveryOwner, Registry, Shared};
 
 use crate::script::{Bench, Setup, Test, segments, transfer};
 
@@ -15,7 +15,7 @@ fn open(name: &str, params: &[(&str, &str)]) -> Bench {
         .collect();
     let config = Config::new(descriptor, &given, segments(1), segments(10)).expect("declared");
     Bench::open(Setup {
-        controller: Test::around((descriptor.build)(&config)),
+        controller: Test::around((descriptor.build)(&config, &mut Shared::default())),
         owner: RecoveryOwner::Prr,
         ..Setup::fixed(10, transfer(10))
     })

@@ -8,7 +8,7 @@ use crate::script::controller::Call;
 use crate::script::{Event, Test, segments};
 use fullpipe_cc::{
     Config, Controller, Descriptor, EcnCodepoint, NoObserver, Recovery, RecoveryOwner, Registry,
-    Snapshot,
+    Shared, Snapshot,
 };
 use fullpipe_tcp::{
     Ack, AckKind, AckPolicy, App, Block, CwndValidation, EcnFeedback, LossDetection, Pacing,
@@ -242,6 +242,7 @@ impl Model {
                         );
                     }
                 }
+                Call::End => assert_eq!(self.inflight, Bytes::ZERO),
                 Call::Recovery(_) | Call::Timer => {}
             }
             assert_eq!(event.conn.inflight, self.inflight, "{event:?}");
@@ -308,7 +309,10 @@ impl Simulation {
             controller = controller.paced(Rate::from_mbps(20), segments(2));
         }
         if let Some(descriptor) = world.algorithm {
-            controller = Test::around((descriptor.build)(&Config::defaults(descriptor)));
+            controller = Test::around((descriptor.build)(
+                &Config::defaults(descriptor),
+                &mut Shared::default(),
+            ));
         }
         let config = SenderConfig {
             controller,

@@ -15,7 +15,7 @@ fn a_hole_is_lost_when_it_is_an_rtt_and_the_reordering_window_old() {
     );
     assert_eq!(
         bench.calls(),
-        ["ack", "lost rack range", "enter", "ack", "exit"]
+        ["ack", "lost rack range", "enter", "ack", "exit", "end"]
     );
 }
 

@@ -73,7 +73,10 @@ fn everything_is_lost_and_comes_again_in_slow_start() {
             .count(),
         11
     );
-    assert_eq!(calls[11..], ["timeout", "ack", "ack", "ack", "ack", "exit"]);
+    assert_eq!(
+        calls[11..],
+        ["timeout", "ack", "ack", "ack", "ack", "exit", "end"]
+    );
 }
 
 #[test]

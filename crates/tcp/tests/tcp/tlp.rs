@@ -28,7 +28,7 @@ fn the_last_segment_goes_again_after_two_rtts() {
          200 > r4
          300 < ack 5",
     );
-    assert_eq!(bench.calls(), ["ack"]);
+    assert_eq!(bench.calls(), ["ack", "end"]);
 }
 
 #[test]

@@ -22,7 +22,8 @@ fn duplicates_of_all_retransmissions_undo() {
             "ack",
             "ack",
             "spurious",
-            "ack"
+            "ack",
+            "end"
         ]
     );
     assert_eq!(bench.sender.cwnd(), segments(10));
@@ -41,7 +42,15 @@ fn also_when_the_episode_is_over() {
     );
     assert_eq!(
         bench.calls(),
-        ["lost rack range", "enter", "ack", "ack", "exit", "spurious"]
+        [
+            "lost rack range",
+            "enter",
+            "ack",
+            "ack",
+            "exit",
+            "end",
+            "spurious"
+        ]
     );
     assert_eq!(bench.sender.cwnd(), segments(10));
 }

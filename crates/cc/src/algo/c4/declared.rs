@@ -36,7 +36,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         .and(Signals::PACING),
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::C4(C4::new(config)),
+    build: |config, _| AnyController::C4(C4::new(config)),
 };
 
 params! {

@@ -34,7 +34,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::PACING,
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::Copa(Copa::new(config)),
+    build: |config, _| AnyController::Copa(Copa::new(config)),
 };
 
 words! {

@@ -58,7 +58,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::NONE,
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::Cubic(Cubic::new(config)),
+    build: |config, _| AnyController::Cubic(Cubic::new(config)),
 };
 
 words! {

@@ -50,7 +50,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::ECN_COUNTS.and(Signals::ECT1).and(Signals::PACING),
     marks: |_| Marks::Answered,
     random: false,
-    build: |config| AnyController::Prague(Prague::new(config)),
+    build: |config, _| AnyController::Prague(Prague::new(config)),
 };
 
 words! {

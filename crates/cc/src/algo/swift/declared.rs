@@ -28,7 +28,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::PACING.and(Signals::HOST_DELAYS),
     marks: |_| Marks::Ignored,
     random: false,
-    build: |config| AnyController::Swift(Swift::new(config)),
+    build: |config, _| AnyController::Swift(Swift::new(config)),
 };
 
 params! {

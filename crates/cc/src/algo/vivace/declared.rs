@@ -34,7 +34,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         .and(Signals::ACKED_EACH),
     marks: |_| Marks::Ignored,
     random: true,
-    build: |config| AnyController::Vivace(Vivace::new(config)),
+    build: |config, _| AnyController::Vivace(Vivace::new(config)),
 };
 
 params! {

@@ -23,6 +23,7 @@ pub enum Call {
     Ack(Box<Ack>),
     Recovery(Recovery),
     Timer,
+    End,
 }
 
 impl Event {
@@ -50,6 +51,7 @@ impl Event {
             Call::Recovery(Recovery::Timeout { again: true }) => "timeout again",
             Call::Recovery(Recovery::Persistent) => "persistent",
             Call::Timer => "timer",
+            Call::End => "end",
         };
         Some(name.to_owned())
     }
@@ -215,6 +217,13 @@ impl Controller for Test {
         self.note(cx, Call::Timer);
         if let Some(inner) = &mut self.inner {
             inner.on_timer(cx);
+        }
+    }
+
+    fn on_end(&mut self, cx: &mut Context<'_>) {
+        self.note(cx, Call::End);
+        if let Some(inner) = &mut self.inner {
+            inner.on_end(cx);
         }
     }
 

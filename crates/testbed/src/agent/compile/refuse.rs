@@ -192,6 +192,10 @@ fn settings(spec: &Flow) -> Option<Refusal> {
         let fix = on_sim("give a time, like \"on 2s off 1s\", or requests");
         return refusal("app", "\"on SIZE off …\"", problem, fix);
     }
+    if let Some(group) = &spec.group {
+        let problem = "each socket is a connection of its own; Multipath TCP is not supported";
+        return refusal("group", format!("{group:?}"), problem, on_sim("remove it"));
+    }
     if spec.ecn == EcnSetting::Ect1 {
         let problem = "no algorithm that Linux lets a socket choose sends ECT(1)";
         return refusal("ecn", "\"ect1\"", problem, on_sim("use \"ect0\""));

@@ -103,6 +103,10 @@ fn what_a_kernel_has_not_got_is_refused_by_its_key() {
             "cc = \"cubic\"\nack_delay = \"1ms\"",
             "flow.0.ack_delay = \"1ms\"",
         ),
+        (
+            "cc = \"cubic\"\ngroup = \"phone\"",
+            "flow.0.group = \"phone\"",
+        ),
         ("cc = \"cubic\"\nmss = \"1449B\"", "flow.0.mss = \"1449B\""),
         (
             "cc = \"cubic\"\ninitial_window = 11",

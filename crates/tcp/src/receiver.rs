@@ -33,7 +33,8 @@ pub struct Receiver {
     policy: AckPolicy,
     /// Payload of a full segment.
     smss: Bytes,
-    /// Size of the buffer, in segments.
+    /// Size of the buffer, and in whole segments.
+    buffer: Bytes,
     window: u32,
     /// The advertised window, if it changes.
     offer: Option<Box<AdvertisedWindow>>,
@@ -77,6 +78,7 @@ impl Receiver {
             policy,
             smss,
             most_coalesced: (LARGEST_MERGED / smss.get()).max(1) as u32,
+            buffer: window,
             window: u32::try_from(window.get() / smss.get()).unwrap_or(u32::MAX),
             offer: None,
             client: None,

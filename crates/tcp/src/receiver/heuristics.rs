@@ -62,7 +62,7 @@ impl Receiver {
     pub fn with_linux_acks(mut self) -> Receiver {
         let window = self.window.min(self.largest_unscaled());
         self.heuristics().acks = Some(LinuxAcks::new(window));
-        let tuning = AutoTuning::growing(self.smss * u64::from(self.window), self.smss);
+        let tuning = AutoTuning::growing(self.buffer, self.smss);
         self.offer
             .get_or_insert_with(|| Box::new(AdvertisedWindow::tuned(tuning, self.smss)));
         self

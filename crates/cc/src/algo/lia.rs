@@ -21,7 +21,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             note: "the coupled increase; slow start and decrease are NewReno's",
         },
         Specification {
-            name: "Multipath TCP 0.95 net/mptcp/mptcp_coupled.c",
+            name: "Multipath TCP (out-of-tree Linux), net/mptcp/mptcp_coupled.c",
             note: "the subflows that count: those with an RTT sample that have not ended",
         },
     ],

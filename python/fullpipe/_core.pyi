@@ -295,6 +295,9 @@ class Conn:
     def inflight(self) -> int:
         """Bytes sent and neither acknowledged nor declared lost."""
     @property
+    def unsent(self) -> int:
+        """Bytes that the application handed over and that were not sent; 0 without transport = "datagram"."""
+    @property
     def delivered(self) -> int:
         """Bytes acknowledged so far."""
     @property
@@ -451,6 +454,9 @@ class Ack:
     def ece(self) -> bool:
         """Whether this ACK reports congestion, by the ECE flag or by counts."""
     @property
+    def feedback(self) -> int | None:
+        """Value of the receiver's algorithm; None without one."""
+    @property
     def tlp_repair(self) -> bool:
         """Whether this ACK shows that a tail loss probe repaired a loss."""
 
@@ -476,6 +482,9 @@ class Config:
     def smss(self) -> int: ...
     @property
     def initial_cwnd(self) -> int: ...
+    @property
+    def source(self) -> tuple[float, float, float] | None:
+        """Minimum and maximum rate of the media source, and its frame period; None without one."""
     @property
     def params(self) -> dict[str, float | bool | str]: ...
     @property
@@ -508,6 +517,7 @@ class Decision:
         pacing_rate: float | None = None,
         send_quantum: int = 0,
         ecn: str = "off",
+        source_rate: float | None = None,
         mark_app_limited: bool = False,
         wake_at: float | None = None,
     ) -> Decision:
@@ -521,6 +531,7 @@ class Decision:
             pacing_rate: In bit/s; None for no pacing.
             send_quantum: Bytes that may leave back to back; 0 leaves it to the transport.
             ecn: "off", "ect0" or "ect1".
+            source_rate: Rate in bit/s at which a media source encodes; None for its maximum.
             mark_app_limited: Whether to treat the connection as limited by the application.
             wake_at: Time at which to call `on_timer`, in seconds. After that call it must be later, or None.
 

@@ -44,6 +44,8 @@ KINDS = {
         *("unlimited", "transfer", "rate-limited", "with a schedule", "on and off"),
         *(
             "requests and responses",
+            "media",
+            "datagrams",
             "unresponsive",
             "arriving",
             "on a host",
@@ -131,6 +133,8 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
                     for flow in flows
                     if flow.get("app", "").startswith("request ")
                 ),
+                *("media" for flow in flows if flow.get("app", "").startswith("media ")),
+                *("datagrams" for flow in flows if flow.get("transport") == "datagram"),
                 *(
                     "with an auto-tuned window"
                     for flow in flows

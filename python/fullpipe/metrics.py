@@ -126,6 +126,19 @@ class FlowMetrics(TypedDict):
     """Response time of each response in `responses`: arrival of its last byte at the receiver −
     request. The SYN counts as the first request. The client's think time is not included.
     """
+    frames: int
+    """Frames whose last byte arrived within the window, for a flow whose application is a media
+    source; 0 for other flows.
+    """
+    lost_frames: int
+    """Frames that the encoder handed over within the window and that were not complete at the
+    end of the run: some of their packets were lost, discarded by the sender, or still on the
+    way.
+    """
+    frame_delay_s: Distribution
+    """Frame delay of each frame in `frames`: arrival of its last byte at the receiver − the
+    time at which the encoder handed it over. It includes the time in the sender's queue.
+    """
     limited_by: dict[str, float]
     """Share of time for which each reason limited the flow."""
 

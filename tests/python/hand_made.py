@@ -62,6 +62,9 @@ def run_of(
             "completion_s": None,
             "responses": 0,
             "response_s": NO_DELAY,
+            "frames": 0,
+            "lost_frames": 0,
+            "frame_delay_s": NO_DELAY,
             "limited_by": {},
         }
         for number, goodput in enumerate(goodputs_mbps, 1)

@@ -19,6 +19,10 @@ pub struct Conn {
     pub delivered_ce: Bytes,
     /// Bytes declared lost so far.
     pub lost: Bytes,
+    /// Bytes that the application handed over and that were not sent; [`Bytes::MAX`] for an
+    /// application that writes without limit. Only datagram flows maintain it: for TCP and QUIC it
+    /// is zero.
+    pub unsent: Bytes,
     /// Smoothed RTT (RFC 6298); zero before the first sample.
     pub srtt: Span,
     /// Smallest RTT of the connection; [`Span::MAX`] before the first sample.
@@ -57,6 +61,7 @@ impl Conn {
             delivered: Bytes::ZERO,
             delivered_ce: Bytes::ZERO,
             lost: Bytes::ZERO,
+            unsent: Bytes::ZERO,
             srtt: Span::ZERO,
             min_rtt: Span::MAX,
             app_limited: false,

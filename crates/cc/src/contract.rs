@@ -87,6 +87,11 @@ pub trait Controller: Debug + Send {
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         let _ = (cx, change);
     }
+    /// The application handed over a frame. Only a media source has frames; other applications make
+    /// no such call.
+    fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        let _ = (cx, frame);
+    }
     /// The time requested in [`Decision::wake_at`] was reached.
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
@@ -174,7 +179,7 @@ pub struct RttSample {
     /// [`Signals::HOST_DELAYS`](crate::Signals::HOST_DELAYS), and without a model of hosts.
     pub local: Span,
     /// The part of it that the peer's host took, from the arrival of the packet until the ACK left;
-    /// zero in the same cases.
+    /// zero in the same cases. In a datagram flow, always the time until the report left.
     pub remote: Span,
 }
 
@@ -232,6 +237,9 @@ pub struct Ack {
     /// Whether this ACK reports congestion: it has the ECE flag, or its counts of marked packets
     /// have grown.
     pub ece: bool,
+    /// Value of the receiver's algorithm, if it sends one:
+    /// [`ReceiverDecision::feedback`](crate::ReceiverDecision::feedback).
+    pub feedback: Option<u64>,
     /// Whether this ACK shows that a tail loss probe repaired a loss (RFC 8985 §7.4).
     pub tlp_repair: bool,
 }
@@ -242,6 +250,16 @@ impl Ack {
     pub fn advanced(&self) -> bool {
         self.cumulative > Bytes::ZERO
     }
+}
+
+/// A frame that a media source has encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Size of the frame.
+    pub size: Bytes,
+    /// Age of the oldest data that waited to be sent when the frame was handed over; zero if none
+    /// waited.
+    pub waited: Span,
 }
 
 /// The cause of a recovery episode.
@@ -311,6 +329,9 @@ pub struct Decision {
     /// ECN codepoint of sent packets, unless the scenario sets one; must not be `Ce`. QUIC reads
     /// it once, when the connection begins.
     pub ecn: EcnCodepoint,
+    /// Rate at which a media source should encode, within its limits; `None` leaves the source at its
+    /// maximum. Other applications ignore it.
+    pub source_rate: Option<Rate>,
     /// Marks the connection application-limited regardless of the application (BBR's ProbeRTT).
     pub mark_app_limited: bool,
     /// Time at which to call `on_timer`, if any. After that call it must be later, or `None`:
@@ -328,6 +349,7 @@ impl Decision {
             pacing_rate: None,
             send_quantum: Bytes::ZERO,
             ecn: EcnCodepoint::NotEct,
+            source_rate: None,
             mark_app_limited: false,
             wake_at: None,
         }

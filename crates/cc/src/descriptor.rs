@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use fullpipe_units::{Bytes, ParamValue};
+use fullpipe_units::{Bytes, ParamValue, Rate, Span};
 
-use crate::{AnyController, FromParam, Marks, Shared, Signals, WindowController};
+use crate::{AnyController, FromParam, Marks, ReceiverController, Shared, Signals};
 
 /// The declaration of an algorithm, one static each: of the sender's algorithms, or, with another
-/// `Build`, of the [receiver's](WindowDescriptor).
+/// `Build`, of the [receiver's](ReceiverDescriptor).
 #[derive(Debug)]
 pub struct Descriptor<Build = fn(&Config, &mut Shared) -> AnyController> {
     /// Name in scenarios.
@@ -43,7 +43,7 @@ pub struct Descriptor<Build = fn(&Config, &mut Shared) -> AnyController> {
 }
 
 /// The declaration of a receiver's algorithm, one static each.
-pub type WindowDescriptor = Descriptor<fn(&Config) -> Box<dyn WindowController>>;
+pub type ReceiverDescriptor = Descriptor<fn(&Config) -> Box<dyn ReceiverController>>;
 
 /// A document that an algorithm follows.
 #[derive(Debug)]
@@ -205,6 +205,17 @@ pub struct ParamError {
     pub fix: String,
 }
 
+/// A media source: an encoder that follows [`Decision::source_rate`](crate::Decision::source_rate).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediaSource {
+    /// Lowest rate at which it encodes.
+    pub min: Rate,
+    /// Highest rate at which it encodes.
+    pub max: Rate,
+    /// Time between two frames.
+    pub frame_period: Span,
+}
+
 /// The configuration of a connection, passed to [`Descriptor::build`]: constants, and all
 /// parameters, checked and with defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,6 +228,8 @@ pub struct Config {
     pub initial_cwnd: Bytes,
     /// The group with which the controller may [share](Shared) state.
     pub group: Option<String>,
+    /// The media source whose rate the algorithm may set; `None` for any other application.
+    pub source: Option<MediaSource>,
     /// In the order of the descriptor.
     params: Vec<(&'static str, ParamValue)>,
 }
@@ -268,6 +281,7 @@ impl Config {
             smss,
             initial_cwnd,
             group: None,
+            source: None,
             params,
         })
     }

@@ -20,16 +20,16 @@ mod signals;
 
 pub use connection::{CaState, Conn, Snapshot};
 pub use contract::{
-    Ack, Context, Controller, Decision, EcnCounts, LossCause, Lost, NoObserver, Observer,
+    Ack, Context, Controller, Decision, EcnCounts, Frame, LossCause, Lost, NoObserver, Observer,
     PathChange, RateSample, Recovery, RecoveryCause, RttSample, Transition,
 };
 pub use declare::{FromParam, Takes, TraceValue};
 pub use descriptor::{
-    Config, Default, Descriptor, Domain, Field, Param, ParamError, Profile, RecoveryOwner,
-    Specification, Values, WindowDescriptor,
+    Config, Default, Descriptor, Domain, Field, MediaSource, Param, ParamError, Profile,
+    ReceiverDescriptor, RecoveryOwner, Specification, Values,
 };
 pub use fullpipe_units::{EcnCodepoint, ParamValue};
-pub use receiver::{Arrival, WindowController};
+pub use receiver::{AckSchedule, Arrival, ReceiverController, ReceiverDecision};
 pub use registry::{AnyController, Registry};
 pub use shared::{Group, Shared};
 pub use signals::{Marks, Signals};

@@ -3,12 +3,13 @@
 use fullpipe_units::Bytes;
 
 use crate::algo::{
-    Bbr, Bbr1, C4, Copa, Cubic, Dctcp, Ledbat, LedbatPp, Lia, NewReno, Prague, Swift, Vivace, bbr,
-    c4, copa, cubic, dctcp, ledbat, ledbatpp, lia, newreno, prague, rledbat, swift, vivace,
+    Bbr, Bbr1, C4, Copa, Cubic, Dctcp, Ledbat, LedbatPp, Lia, NewReno, Prague, Scream, Swift,
+    Vivace, bbr, c4, copa, cubic, dctcp, ledbat, ledbatpp, lia, newreno, prague, rledbat, scream,
+    swift, vivace,
 };
 use crate::{
-    Ack, Context, Controller, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot,
-    WindowDescriptor,
+    Ack, Context, Controller, Decision, Descriptor, Frame, Lost, PathChange, ReceiverDescriptor,
+    Recovery, Snapshot,
 };
 
 /// Any controller as one type: built-in ones are stored inline, so that the per-packet path has no
@@ -37,6 +38,8 @@ pub enum AnyController {
     Dctcp(Dctcp),
     /// [`crate::algo::prague`].
     Prague(Prague),
+    /// [`crate::algo::scream`], boxed: only media flows have it.
+    Scream(Box<Scream>),
     /// [`crate::algo::swift`].
     Swift(Swift),
     /// [`crate::algo::vivace`].
@@ -46,7 +49,7 @@ pub enum AnyController {
 }
 
 /// The built-in algorithms of the sender.
-static BUILT_IN: [&Descriptor; 16] = [
+static BUILT_IN: [&Descriptor; 17] = [
     &bbr::BBR1,
     &bbr::BBR2,
     &bbr::BBR3,
@@ -61,6 +64,7 @@ static BUILT_IN: [&Descriptor; 16] = [
     &lia::DESCRIPTOR,
     &newreno::DESCRIPTOR,
     &prague::DESCRIPTOR,
+    &scream::DESCRIPTOR,
     &swift::DESCRIPTOR,
     &vivace::DESCRIPTOR,
 ];
@@ -79,6 +83,7 @@ macro_rules! forward {
             AnyController::LedbatPp($c) => $call,
             AnyController::Lia($c) => $call,
             AnyController::Prague($c) => $call,
+            AnyController::Scream($c) => $call,
             AnyController::Swift($c) => $call,
             AnyController::Vivace($c) => $call,
             AnyController::User($c) => $call,
@@ -114,6 +119,9 @@ impl Controller for AnyController {
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         forward!(self, c => c.on_path(cx, change));
     }
+    fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        forward!(self, c => c.on_frame(cx, frame));
+    }
     #[inline]
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         forward!(self, c => c.on_timer(cx));
@@ -132,20 +140,20 @@ impl Controller for AnyController {
 }
 
 /// The built-in algorithms of the receiver.
-static WINDOWS: [&WindowDescriptor; 1] = [&rledbat::DESCRIPTOR];
+static RECEIVERS: [&ReceiverDescriptor; 1] = [&rledbat::DESCRIPTOR];
 
 /// The algorithms that a scenario may name: built-in ones and the user's.
 #[derive(Clone, Debug)]
 pub struct Registry {
     senders: Vec<&'static Descriptor>,
-    windows: Vec<&'static WindowDescriptor>,
+    receivers: Vec<&'static ReceiverDescriptor>,
 }
 
 impl Default for Registry {
     fn default() -> Registry {
         Registry {
             senders: BUILT_IN.to_vec(),
-            windows: WINDOWS.to_vec(),
+            receivers: RECEIVERS.to_vec(),
         }
     }
 }
@@ -160,8 +168,8 @@ impl Registry {
 
     /// Adds a user's algorithm of the receiver, which replaces one of the same name.
     #[must_use]
-    pub fn with_window(mut self, descriptor: &'static WindowDescriptor) -> Registry {
-        add(&mut self.windows, descriptor);
+    pub fn with_receiver(mut self, descriptor: &'static ReceiverDescriptor) -> Registry {
+        add(&mut self.receivers, descriptor);
         self
     }
 
@@ -171,8 +179,8 @@ impl Registry {
     }
 
     /// Returns the receiver's algorithm with this name.
-    pub fn window(&self, name: &str) -> Option<&'static WindowDescriptor> {
-        self.windows().find(|known| known.name == name)
+    pub fn receiver(&self, name: &str) -> Option<&'static ReceiverDescriptor> {
+        self.receivers().find(|known| known.name == name)
     }
 
     /// Returns all algorithms of the sender, sorted by name.
@@ -181,8 +189,8 @@ impl Registry {
     }
 
     /// Returns all algorithms of the receiver, sorted by name.
-    pub fn windows(&self) -> impl Iterator<Item = &'static WindowDescriptor> {
-        self.windows.iter().copied()
+    pub fn receivers(&self) -> impl Iterator<Item = &'static ReceiverDescriptor> {
+        self.receivers.iter().copied()
     }
 
     /// Returns the names of all algorithms, sorted.
@@ -190,7 +198,7 @@ impl Registry {
         let mut names: Vec<_> = self
             .iter()
             .map(|known| known.name)
-            .chain(self.windows().map(|known| known.name))
+            .chain(self.receivers().map(|known| known.name))
             .collect();
         names.sort_unstable();
         names

@@ -3,7 +3,8 @@
 use fullpipe_units::{Bytes, Rng, Time};
 
 use crate::{
-    Ack, Conn, Context, Controller, Decision, Lost, NoObserver, PathChange, Recovery, Snapshot,
+    Ack, Conn, Context, Controller, Decision, Frame, Lost, NoObserver, PathChange, Recovery,
+    Snapshot,
 };
 
 /// One call of the contract, with all the information that the controller had.
@@ -34,6 +35,8 @@ pub enum Call {
     Unused(Bytes),
     /// [`Controller::on_path`].
     Path(PathChange),
+    /// [`Controller::on_frame`].
+    Frame(Frame),
     /// [`Controller::on_timer`].
     Timer,
     /// [`Controller::on_end`].
@@ -57,6 +60,7 @@ impl Event {
             Call::Recovery(change) => controller.on_recovery(cx, *change),
             Call::Unused(cwnd) => controller.on_unused(cx, *cwnd),
             Call::Path(change) => controller.on_path(cx, *change),
+            Call::Frame(frame) => controller.on_frame(cx, frame),
             Call::Timer => controller.on_timer(cx),
             Call::End => controller.on_end(cx),
         }

@@ -13,7 +13,7 @@ use fullpipe_cc::{
 #[test]
 fn descriptors_are_complete() {
     Registry::default().iter().for_each(is_complete);
-    Registry::default().windows().for_each(is_complete);
+    Registry::default().receivers().for_each(is_complete);
 }
 
 fn is_complete<Build>(descriptor: &Descriptor<Build>) {
@@ -199,7 +199,7 @@ fn every_choice_can_be_built() {
 
 #[test]
 fn a_window_can_be_built_and_has_a_value_for_every_field() {
-    for descriptor in Registry::default().windows() {
+    for descriptor in Registry::default().receivers() {
         let controller = (descriptor.build)(&Config::defaults(descriptor));
         let mut row = Vec::new();
         controller.observe(&mut row);
@@ -304,7 +304,7 @@ fn every_algorithm_has_its_page_with_its_tables() {
         }
         check_page(descriptor);
     }
-    Registry::default().windows().for_each(check_page);
+    Registry::default().receivers().for_each(check_page);
 }
 
 fn check_page<Build>(descriptor: &Descriptor<Build>) {

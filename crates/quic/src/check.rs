@@ -150,7 +150,15 @@ fn check_algorithm(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Res
             "give an algorithm, like \"cubic\"",
         ));
     }
-    if registry.window(&spec.cc).is_some() || spec.receiver.is_some() {
+    if spec.is_datagram() {
+        return Err(scenario.error(
+            &spec.key("transport"),
+            "\"datagram\"",
+            "this runner sends streams, not QUIC's DATAGRAM frames (RFC 9221)",
+            "remove it and a media source, or run it on sim",
+        ));
+    }
+    if registry.receiver(&spec.cc).is_some() || spec.receiver.is_some() {
         let key = if spec.receiver.is_some() {
             "receiver"
         } else {

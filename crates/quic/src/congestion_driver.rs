@@ -276,6 +276,7 @@ impl CongestionDriver {
             Call::Ack(ack) => self.controller.on_ack(cx, ack),
             Call::Recovery(change) => self.controller.on_recovery(cx, *change),
             Call::Path(change) => self.controller.on_path(cx, *change),
+            Call::Frame(frame) => self.controller.on_frame(cx, frame),
             Call::Timer => self.controller.on_timer(cx),
             Call::Unused(cwnd) => self.controller.on_unused(cx, *cwnd),
             Call::End => self.controller.on_end(cx),

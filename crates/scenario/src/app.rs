@@ -1,11 +1,12 @@
-//! The application of a flow over time: `"on 2s off exp 1s"`, `"request 100kB think 1s"`.
+//! The application of a flow over time: `"on 2s off exp 1s"`, `"request 100kB think 1s"`, `"media
+//! 50fps from 500kbit to 20mbit"`.
 
-use fullpipe_units::{Bytes, Draw, Span};
+use fullpipe_units::{Bytes, Draw, Rate, Span};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
 use crate::raw_value::{ReadValue, Refusal};
-use crate::values::text_of;
+use crate::values::{Percent, text_of};
 
 /// An application that writes with pauses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +26,31 @@ pub enum App {
         /// Time that the client thinks.
         think: Draw<Span>,
     },
+    /// An encoder of video, whose rate the congestion control sets.
+    Media(Media),
+}
+
+/// An encoder of video.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Media {
+    /// Frames per second.
+    pub fps: u32,
+    /// Lowest rate of the encoder.
+    pub from: Rate,
+    /// Highest rate of the encoder.
+    pub to: Rate,
+    /// Largest share by which a frame's size differs from that of the rate; sizes are distributed
+    /// uniformly.
+    pub vary: f64,
+    /// Age of the oldest waiting data above which the sender discards all waiting data.
+    pub discard: Option<Span>,
+}
+
+impl Media {
+    /// Returns the time between two frames.
+    pub fn frame_period(&self) -> Span {
+        Span::from_secs(1) / u64::from(self.fps)
+    }
 }
 
 /// The data that an application writes before it pauses.
@@ -36,8 +62,7 @@ pub enum On {
     Size(Draw<Bytes>),
 }
 
-const EXAMPLE: &str =
-    "write it like \"on 2s off 1s\", \"on 500kB off exp 1s\" or \"request 100kB think 1s\"";
+const EXAMPLE: &str = "write it like \"on 2s off 1s\", \"on 500kB off exp 1s\", \"request 100kB think 1s\" or \"media 50fps from 500kbit to 20mbit\"";
 
 impl App {
     /// Returns whether a time or a size is random, so that another seed changes the run.
@@ -52,6 +77,7 @@ impl App {
                 off,
             } => size.is_random() || off.is_random(),
             App::Request { size, think } => size.is_random() || think.is_random(),
+            App::Media(media) => media.vary > 0.0,
         }
     }
 }
@@ -78,9 +104,12 @@ impl ReadValue for App {
                 off: some_time(draw(off)?)?,
             });
         }
+        if let Some(rest) = text.strip_prefix("media ") {
+            return media(rest).map(App::Media);
+        }
         let Some(rest) = text.strip_prefix("request ") else {
             return Err(Refusal::new(
-                "neither \"on … off …\" nor \"request …\"",
+                "neither \"on … off …\" nor \"request …\" nor \"media …\"",
                 EXAMPLE,
             ));
         };
@@ -104,6 +133,21 @@ impl ReadValue for App {
             App::Request { size, think } => {
                 format!("request {} think {}", shown(size), shown(think))
             }
+            App::Media(media) => {
+                let mut text = format!(
+                    "media {}fps from {} to {}",
+                    media.fps,
+                    text_of(&media.from.write()),
+                    text_of(&media.to.write()),
+                );
+                if media.vary > 0.0 {
+                    text += &format!(" vary {}", text_of(&Percent(media.vary).write()));
+                }
+                if let Some(age) = media.discard {
+                    text += &format!(" discard {}", text_of(&age.write()));
+                }
+                text
+            }
         })
     }
 
@@ -112,19 +156,60 @@ impl ReadValue for App {
             let quantity = format!("[0-9.]+ *{unit}");
             format!("({quantity}|exp +{quantity}|pareto +{quantity} +shape +[0-9.]+)")
         };
+        let (rate, age) = ("[0-9.]+ *[kmgKMG]?bit", "[0-9.]+ *(ns|us|µs|ms|s|min)");
         let (time, size) = (drawn("(ns|us|µs|ms|s|min)"), drawn("([kKmMgG][iI]?)?[bB]"));
         json_schema!({
-            "title": "\"on\" time or size \"off\" time, or \"request\" size \"think\" time; each may be random: \"exp\" mean, \"pareto\" mean \"shape\" number",
+            "title": "\"on\" time or size \"off\" time, or \"request\" size \"think\" time; each may be random: \"exp\" mean, \"pareto\" mean \"shape\" number; or \"media\" frames per second \"from\" rate \"to\" rate, with \"vary\" share and \"discard\" time",
             "type": "string",
-            "pattern": format!("^(on +({time}|{size}) +off +{time}|request +{size}( +think +{time})?)$"),
-            "examples": ["on 2s off exp 1s", "on 500kB off 1s", "request pareto 100kB shape 1.2 think exp 1s"],
+            "pattern": format!("^(on +({time}|{size}) +off +{time}|request +{size}( +think +{time})?|media +[0-9]+fps +from +{rate} +to +{rate}( +vary +[0-9.]+%)?( +discard +{age})?)$"),
+            "examples": ["on 2s off exp 1s", "on 500kB off 1s", "request pareto 100kB shape 1.2 think exp 1s", "media 50fps from 500kbit to 20mbit"],
         })
     }
 }
 
+/// Reads the part of a media source after its first word: `50fps from 500kbit to 20mbit`, with `vary
+/// 20%` and `discard 100ms` behind it.
+fn media(text: &str) -> Result<Media, Refusal> {
+    let (text, discard) = split(text, " discard ");
+    let (text, vary) = split(text, " vary ");
+    let (text, to) = split(text, " to ");
+    let (fps, from) = split(text, " from ");
+    let fps = fps
+        .strip_suffix("fps")
+        .map(str::trim)
+        .map(str::parse::<u32>);
+    let (Some(Ok(fps @ 1..=1000)), Some(from), Some(to)) = (fps, from, to) else {
+        let problem = "a media source needs 1 to 1000 frames per second and two rates";
+        return Err(Refusal::new(problem, EXAMPLE));
+    };
+    let (from, to) = (read::<Rate>(from)?, read::<Rate>(to)?);
+    if from > to {
+        let problem = "the lowest rate is above the highest";
+        return Err(Refusal::new(problem, "give the lower rate after \"from\""));
+    }
+    let Percent(vary) = vary.map_or(Ok(Percent(0.0)), read)?;
+    Ok(Media {
+        fps,
+        from,
+        to,
+        vary,
+        discard: discard.map(read).transpose()?,
+    })
+}
+
+fn split<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
+    match text.rsplit_once(word) {
+        Some((text, rest)) => (text, Some(rest)),
+        None => (text, None),
+    }
+}
+
+fn read<T: ReadValue>(text: &str) -> Result<T, Refusal> {
+    T::read(&Toml::String(text.trim().to_owned()))
+}
+
 /// Reads `1s`, `exp 1s` or `pareto 1s shape 1.5`.
 fn draw<T: ReadValue>(text: &str) -> Result<Draw<T>, Refusal> {
-    let read = |text: &str| T::read(&Toml::String(text.trim().to_owned()));
     let text = text.trim();
     if let Some(mean) = text.strip_prefix("exp ") {
         return Ok(Draw::Exponential { mean: read(mean)? });

@@ -3,7 +3,7 @@
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
-use crate::model::{EcnFeedback, EcnField, EcnSetting, Pacing};
+use crate::model::{EcnFeedback, EcnField, EcnSetting, Pacing, Transport};
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::text_of;
 
@@ -51,6 +51,11 @@ impl Word for Pacing {
         ("on", Pacing::On),
         ("off", Pacing::Off),
     ];
+}
+
+impl Word for Transport {
+    const WORDS: &'static [(&'static str, Transport)] =
+        &[("tcp", Transport::Tcp), ("datagram", Transport::Datagram)];
 }
 
 impl Word for EcnField {

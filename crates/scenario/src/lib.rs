@@ -40,7 +40,7 @@ mod values;
 mod workload;
 
 pub use access::ACCESS_SPEED;
-pub use app::{App, On};
+pub use app::{App, Media, On};
 pub use buffer::Buffer;
 pub use error::Error;
 pub use expect::{Comparison, Expectation, Measured, Over};
@@ -49,11 +49,11 @@ pub use host::{Host, Quic, Wake};
 pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
     EcnFeedback, EcnField, EcnSetting, Flow, PACKET, PAYLOAD, Pacing, ReceiveWindow, Scenario,
-    UNRESPONSIVE,
+    Transport, UNRESPONSIVE,
 };
 pub use path_keys::{Change, Link, Path};
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
-pub use raw::{ACK_DELAY, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
+pub use raw::{ACK_DELAY, DATAGRAM_DELAYED_ACK, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub use schema::{Key, explain, schema};
 pub use stack::{
     AckPolicy, CwndValidation, FlowStack, LossDetection, MetricsCache, RtoInRecovery, SendBuffer,

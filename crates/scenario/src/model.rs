@@ -86,6 +86,8 @@ pub struct Flow {
     pub cc: String,
     /// Parameters of the congestion control that are set.
     pub params: BTreeMap<String, ParamValue>,
+    /// Whether lost data is sent again.
+    pub transport: Transport,
     /// Time at which the flow starts.
     pub start: Span,
     /// Bytes to transfer; `None` for an unlimited flow.
@@ -200,6 +202,16 @@ pub enum EcnSetting {
     Ect0,
     /// ECT(1), L4S (RFC 9331).
     Ect1,
+}
+
+/// The transport of a flow with a congestion control.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP: a reliable stream.
+    #[default]
+    Tcp,
+    /// Datagrams: lost data is not sent again, and the receiver reports each packet (RFC 8888).
+    Datagram,
 }
 
 /// Whether packets are paced.
@@ -354,6 +366,11 @@ impl Flow {
     /// Returns whether the flow ignores losses and marks.
     pub fn is_unresponsive(&self) -> bool {
         self.cc == UNRESPONSIVE
+    }
+
+    /// Returns whether the flow sends datagrams under a congestion control.
+    pub fn is_datagram(&self) -> bool {
+        self.transport == Transport::Datagram
     }
 
     /// Returns the size of a packet with a full segment.

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use fullpipe_cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
-use fullpipe_scenario::{EcnFeedback, EcnField, EcnSetting, Error, Flow, ReceiveWindow, Scenario};
+use fullpipe_cc::{
+    Config, Descriptor, MediaSource, ParamValue, ReceiverDescriptor, Registry, Signals,
+};
+use fullpipe_scenario::{
+    App, EcnFeedback, EcnField, EcnSetting, Error, Flow, ReceiveWindow, Scenario,
+};
 use fullpipe_units::{Bytes, nearest};
 
 /// The signals that the simulated endpoint provides to a controller, without those of ECN.
@@ -48,7 +52,7 @@ pub struct Algorithms {
     /// Algorithm of the sender.
     pub sender: (&'static Descriptor, Config),
     /// Algorithm of the receiver, if one controls the window.
-    pub receiver: Option<(&'static WindowDescriptor, Config)>,
+    pub receiver: Option<(&'static ReceiverDescriptor, Config)>,
 }
 
 /// Returns the algorithms of `spec`. `cc = "rledbat"` is short for CUBIC with that receiver.
@@ -62,12 +66,20 @@ pub fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<A
         .as_ref()
         .map(|name| receiver(scenario, spec, registry, name))
         .transpose()?;
-    let Some(window) = registry.window(&spec.cc) else {
+    let Some(window) = registry.receiver(&spec.cc) else {
         return Ok(Algorithms {
             sender: sender(scenario, spec, registry)?,
             receiver,
         });
     };
+    if spec.is_datagram() {
+        return Err(scenario.error(
+            &spec.key("cc"),
+            quoted(Some(&spec.cc)),
+            "this algorithm sets the advertised window, which a receiver of datagrams does not have",
+            "name an algorithm of the sender, like \"cubic\", or set transport = \"tcp\"",
+        ));
+    }
     if receiver.is_some() {
         let problem = format!("cc = {:?} already is an algorithm of the receiver", spec.cc);
         let fix = "remove receiver, or name the sender's algorithm as cc, like \"cubic\"";
@@ -142,9 +154,9 @@ fn receiver(
     spec: &Flow,
     registry: &Registry,
     name: &str,
-) -> Result<(&'static WindowDescriptor, Config), Error> {
-    let Some(descriptor) = registry.window(name) else {
-        let known: Vec<&str> = registry.windows().map(|known| known.name).collect();
+) -> Result<(&'static ReceiverDescriptor, Config), Error> {
+    let Some(descriptor) = registry.receiver(name) else {
+        let known: Vec<&str> = registry.receivers().map(|known| known.name).collect();
         let fix = format!("use \"{}\"", known.join("\" or \""));
         let problem = "no receiver's algorithm has this name";
         return Err(scenario.error(&spec.key("receiver"), quoted(Some(name)), problem, fix));
@@ -243,11 +255,24 @@ fn config<Build>(
     smss: Bytes,
 ) -> Result<Config, Error> {
     let initial = smss * u64::from(spec.initial_window);
-    let config = Config::new(descriptor, params, smss, initial).map_err(|error| {
+    let mut config = Config::new(descriptor, params, smss, initial).map_err(|error| {
         let key = spec.key(&format!("{table}.{}", error.name));
         scenario.error(&key, &error.value, &error.problem, &error.fix)
     })?;
+    config.source = media_source(spec);
     Ok(config.in_group(spec.group.clone()))
+}
+
+/// Returns the media source of a flow, if its application is one.
+pub fn media_source(spec: &Flow) -> Option<MediaSource> {
+    let Some(App::Media(media)) = spec.app else {
+        return None;
+    };
+    Some(MediaSource {
+        min: media.from,
+        max: media.to,
+        frame_period: media.frame_period(),
+    })
 }
 
 fn quoted(name: Option<&str>) -> String {
@@ -263,7 +288,7 @@ pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
         .flows
         .iter_mut()
         .zip(&scenario.flows)
-        .filter(|(_, spec)| !spec.is_unresponsive())
+        .filter(|(_, spec)| !spec.is_unresponsive() && !spec.is_datagram())
     {
         flow.receive_window
             .get_or_insert(ReceiveWindow::Fixed(scenario.receive_window(spec)));

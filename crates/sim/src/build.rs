@@ -3,6 +3,7 @@
 mod app;
 mod caches;
 mod connection;
+mod datagram;
 mod host;
 mod path;
 
@@ -154,7 +155,13 @@ impl FlowBuilder<'_> {
             meter = meter.with_responses(self.observer.records());
             total = receiver.expects();
         }
-        let path = flow_path(self.scenario, spec, index, start);
+        if let Some(App::Media(_)) = spec.app {
+            meter = meter.with_frames();
+        }
+        let mut path = flow_path(self.scenario, spec, index, start);
+        if spec.is_datagram() {
+            path.datagrams = Some(Box::new(datagram::receiver(spec)));
+        }
         let key = FlowKey::new(index, index as usize);
         Ok(Flow {
             transitions: Transitions {
@@ -183,6 +190,21 @@ impl FlowBuilder<'_> {
         }
         let algorithms = choose(scenario, spec, self.registry)?;
         let group = self.declare(algorithms.sender.0);
+        if spec.is_datagram() {
+            let sender = datagram::sender(
+                (scenario, &mut self.shared),
+                spec,
+                &algorithms.sender,
+                start,
+                self.window,
+            );
+            return Ok(Ends {
+                source: AnySender::Datagram(Box::new(sender)),
+                receiver: receiver(scenario, spec),
+                group,
+                window_group: None,
+            });
+        }
         let mut window_group = None;
         if let Some((descriptor, _)) = &algorithms.receiver {
             check_window(scenario, spec)?;

@@ -232,7 +232,7 @@ impl Simulation {
             for link in &self.network.links {
                 flow.meter.on_tally(link.counters(flow.path.account));
             }
-            if flow.source.tcp().is_some() {
+            if flow.source.is_responsive() {
                 rates.push(flow.meter.goodput().as_f64());
             }
             let held = flow.limits_held(self.end);

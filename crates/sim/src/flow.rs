@@ -1,7 +1,9 @@
 //! A flow: its endpoints, and its packets in flight between them.
 
 use fullpipe_cc::{AnyController, Observer, Transition};
-use fullpipe_tcp::{AckOutcome, LIMITS, Limit, Receiver, Segment, Sender, Unresponsive};
+use fullpipe_tcp::{
+    AckOutcome, DatagramSender, LIMITS, Limit, LimitClock, Receiver, Segment, Sender, Unresponsive,
+};
 use fullpipe_trace::{FlowMeter, TransitionRow};
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -21,6 +23,8 @@ pub(crate) enum AnySender {
     /// A TCP sender on a host whose processing takes time.
     Hosted(Box<SendingHost>),
     Unresponsive(Unresponsive),
+    /// A sender of datagrams; their receiver is in the flow's path.
+    Datagram(Box<DatagramSender<AnyController>>),
     /// A sender of an arrived flow that has finished.
     Closed(Sender<AnyController>),
     /// The flow has ended and its state was freed.
@@ -110,8 +114,24 @@ impl AnySender {
         match self {
             AnySender::Tcp(sender) => Some(sender),
             AnySender::Hosted(host) => Some(&mut host.sender),
-            AnySender::Unresponsive(_) | AnySender::Closed(_) | AnySender::Gone => None,
+            AnySender::Unresponsive(_)
+            | AnySender::Datagram(_)
+            | AnySender::Closed(_)
+            | AnySender::Gone => None,
         }
+    }
+
+    /// Returns the clock of the limits, if the sender has limits.
+    fn limits(&mut self) -> Option<&mut LimitClock> {
+        match self {
+            AnySender::Datagram(sender) => Some(sender.limits()),
+            source => source.tcp().map(Sender::limits),
+        }
+    }
+
+    /// Returns whether the sender reacts to congestion.
+    pub(crate) fn is_responsive(&mut self) -> bool {
+        self.limits().is_some()
     }
 }
 
@@ -178,8 +198,8 @@ impl Flow {
     /// flow.
     pub(crate) fn limits_held(&mut self, end: Time) -> [Span; LIMITS.len()] {
         let until = self.meter.ended().unwrap_or(end);
-        match self.source.tcp() {
-            Some(sender) => sender.limits().held(until),
+        match self.source.limits() {
+            Some(limits) => limits.held(until),
             None => {
                 let mut held = [Span::ZERO; LIMITS.len()];
                 held[Limit::Application as usize] = self.meter.active();

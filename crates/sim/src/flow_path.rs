@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_network::Impairments;
 use fullpipe_path::{DelayLine, Serializer};
-use fullpipe_tcp::{Ack, Block};
+use fullpipe_tcp::{Ack, Block, DatagramReceiver};
 use fullpipe_units::{Rng, Span, Time};
 use smallvec::SmallVec;
 
@@ -47,6 +47,8 @@ pub(crate) struct FlowPath {
     pub(crate) delayed_ack: LazyTimer,
     /// The receiver's host, if its processing takes time.
     pub(crate) host: Option<Box<ReceivingHost>>,
+    /// The receiver of a datagram flow.
+    pub(crate) datagrams: Option<Box<DatagramReceiver>>,
     /// Account in which links with AQM queues count its packets.
     pub(crate) account: u32,
     /// Whether the flow has ended, so that packets still in flight are ignored.

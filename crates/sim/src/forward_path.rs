@@ -95,7 +95,7 @@ impl ForwardPath<'_> {
                 return self.hop(network, hop + 1, path, packet);
             }
             let (arrival, out_of_order) = self.path.line.arrival(path);
-            if out_of_order || self.receiver.window_controller().is_some() {
+            if out_of_order || self.receiver.controller().is_some() {
                 return self.receive_later(network, arrival, packet);
             }
             at = arrival;
@@ -214,7 +214,7 @@ impl ForwardPath<'_> {
             return;
         }
         match self.path.line.arrival(at) {
-            (arrival, false) if self.receiver.window_controller().is_none() => {
+            (arrival, false) if self.receiver.controller().is_none() => {
                 self.arrive(network, next, arrival, packet);
             }
             (arrival, _) => self.receive_later(network, arrival, packet),
@@ -318,7 +318,8 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// Handles a packet for a receiver on a host, for unresponsive traffic, or for an ended flow.
+    /// Handles a packet for a receiver on a host or of datagrams, for unresponsive traffic, or for an
+    /// ended flow.
     #[cold]
     fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         if self.path.gone {
@@ -326,6 +327,8 @@ impl ForwardPath<'_> {
         }
         if self.path.host.is_some() {
             self.wait(network, at, packet);
+        } else if self.path.datagrams.is_some() {
+            self.receive_datagram(network, at, packet);
         } else {
             self.meter.on_delivered(
                 at,

@@ -273,7 +273,9 @@ impl ForwardPath<'_> {
         for (mut ack, mut blocks, arrived) in leaving.drain(..) {
             if *reports && ack.kind != fullpipe_tcp::AckKind::Syn {
                 let delay = done - arrived;
-                ack.add_feedback(&mut blocks, Feedback { value: 0, delay });
+                let (_, feedback) = ack.split(&blocks[..ack.count()]);
+                let value = feedback.map_or(0, |feedback| feedback.value);
+                ack.add_feedback(&mut blocks, Feedback { value, delay });
             }
             self.path.acknowledge(
                 network,

@@ -37,7 +37,7 @@
 //!   delayed ACK or the next request) changes the receiver. So the receiver reads a packet ahead,
 //!   with its arrival time, and its answer joins the FIFO of ACKs. An earlier timer is handled
 //!   first. Two exceptions wait for their time: packets of a line that reorders, and those for a
-//!   receiver with a `WindowController`, whose decisions are traced.
+//!   receiver with a `ReceiverController`, whose decisions are traced.
 //! - **Staying inside a flow.** An arrival or an ACK is handled at once if nothing else is due
 //!   before.
 //!
@@ -60,6 +60,7 @@
 
 mod arrivals;
 mod build;
+mod datagram;
 mod engine;
 mod event_queue;
 mod flow;

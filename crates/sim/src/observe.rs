@@ -1,12 +1,13 @@
 //! Rows of the trace, and their times.
 
-use fullpipe_tcp::LIMITS;
+use fullpipe_cc::{Conn, Controller};
+use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
-use fullpipe_units::{Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::arrivals::Workloads;
 use crate::event_queue::{EventKind, FlowKey};
-use crate::flow::{Flow, Network};
+use crate::flow::{AnySender, Flow, Network};
 use fullpipe_trace::TraceLevel;
 
 /// Interval at which links are sampled when flows are recorded at every ACK.
@@ -89,38 +90,57 @@ impl Measurement {
 
     /// Records a row of a flow.
     pub(crate) fn flow(&mut self, now: Time, flow: &mut Flow) {
-        let (Some(recorder), Some(sender)) = (&mut self.recorder, flow.source.tcp()) else {
+        let Some(recorder) = &mut self.recorder else {
             return;
         };
         // A flow has rows from its start to its last ACK.
         if now < flow.meter.started() || flow.finished {
             return;
         }
-        flow.finished = sender.is_done();
-        let limited_by = sender.limits().current() as u8;
-        let conn = sender.conn();
-        let row = FlowRow {
-            time: now,
-            flow: flow.key.number(),
-            cwnd: sender.cwnd(),
-            inflight: conn.inflight,
-            ssthresh: sender.ssthresh(),
-            pacing_rate: conn.pacing_rate,
-            delivery_rate: flow.last.rate,
-            rtt: flow.last.rtt,
-            srtt: conn.srtt,
-            min_rtt: conn.min_rtt,
-            delivered: conn.delivered,
-            acked: sender.info().acked,
-            lost: conn.lost,
-            limited_by,
+        let row =
+            |(cwnd, ssthresh, acked): (Bytes, Bytes, Bytes), limit: Limit, conn: &Conn| FlowRow {
+                time: now,
+                flow: flow.key.number(),
+                cwnd,
+                inflight: conn.inflight,
+                ssthresh,
+                pacing_rate: conn.pacing_rate,
+                delivery_rate: flow.last.rate,
+                rtt: flow.last.rtt,
+                srtt: conn.srtt,
+                min_rtt: conn.min_rtt,
+                delivered: conn.delivered,
+                acked,
+                lost: conn.lost,
+                limited_by: limit as u8,
+            };
+        if let AnySender::Datagram(sender) = &mut flow.source {
+            let limit = sender.limits().current();
+            let acked = sender.conn().delivered;
+            let row = row(
+                (sender.cwnd(), sender.ssthresh(), acked),
+                limit,
+                sender.conn(),
+            );
+            return recorder.flow(row, flow.group, |values| {
+                sender.controller().observe(values)
+            });
+        }
+        let Some(sender) = flow.source.tcp() else {
+            return;
         };
+        flow.finished = sender.is_done();
+        let limit = sender.limits().current();
+        let acked = sender.info().acked;
+        let row = row(
+            (sender.cwnd(), sender.ssthresh(), acked),
+            limit,
+            sender.conn(),
+        );
         recorder.flow(row, flow.group, |values| {
-            fullpipe_cc::Controller::observe(sender.controller(), values)
+            sender.controller().observe(values)
         });
-        if let (Some(group), Some(controller)) =
-            (flow.window_group, flow.receiver.window_controller())
-        {
+        if let (Some(group), Some(controller)) = (flow.window_group, flow.receiver.controller()) {
             recorder.more(group, |values| controller.observe(values));
         }
     }

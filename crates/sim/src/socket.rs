@@ -1,9 +1,11 @@
 //! A sender's state during the run: the information that `ss` would print about its socket.
 
+use fullpipe_cc::Controller;
 use fullpipe_tcp::{Info, LIMITS, Limit};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::engine::Simulation;
+use crate::flow::AnySender;
 
 /// A sender's state.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +74,13 @@ impl Simulation {
     /// Writes the values of a controller's `Descriptor::fields` into `values`.
     pub fn controller_fields(&mut self, flow: usize, values: &mut Vec<f64>) {
         values.clear();
-        if let Some(sender) = self.flows[flow].source.tcp() {
-            fullpipe_cc::Controller::observe(sender.controller(), values);
+        match &mut self.flows[flow].source {
+            AnySender::Datagram(sender) => sender.controller().observe(values),
+            source => {
+                if let Some(sender) = source.tcp() {
+                    sender.controller().observe(values);
+                }
+            }
         }
     }
 }

@@ -42,6 +42,7 @@ impl Step<'_> {
             }
             AnySender::Hosted(_) => flow.start_host(self.network, now),
             AnySender::Unresponsive(_) => self.emit_unresponsive(flow, now),
+            AnySender::Datagram(_) => self.send_datagrams(flow, now),
             AnySender::Closed(_) | AnySender::Gone => {}
         }
     }
@@ -116,7 +117,7 @@ impl Step<'_> {
     #[inline]
     fn ack_at_sender(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
         let AnySender::Tcp(sender) = &mut flow.source else {
-            return flow.ack_at_host(self.network, now, ack, blocks);
+            return self.ack_otherwise(flow, now, ack, blocks);
         };
         flow.last = sender.on_ack(now, ack, blocks, &mut flow.transitions);
         if let Some(rtt) = flow.last.rtt {
@@ -128,10 +129,20 @@ impl Step<'_> {
         }
     }
 
+    /// Handles an ACK for a sender on a host, or a report for a sender of datagrams.
+    #[inline(never)] // as above
+    fn ack_otherwise(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
+        if let AnySender::Datagram(_) = flow.source {
+            self.report(flow, now, ack);
+        } else {
+            flow.ack_at_host(self.network, now, ack, blocks);
+        }
+    }
+
     /// Continues after an ACK of a watched flow was read: adds a row to the trace, or ends the
     /// flow.
     #[inline(never)] // as above
-    fn watch(&mut self, flow: &mut Flow, now: Time) {
+    pub(crate) fn watch(&mut self, flow: &mut Flow, now: Time) {
         if flow.arrived.is_none() {
             self.observer.flow(now, flow);
         } else if flow.source.tcp().is_some_and(|sender| sender.is_done()) {
@@ -142,7 +153,11 @@ impl Step<'_> {
     fn delayed_ack(self, flow: &mut Flow, now: Time) {
         if flow.path.delayed_ack.fired(now) {
             self.network.events += 1;
-            flow.forward_path().on_time(self.network, now);
+            if flow.path.datagrams.is_some() {
+                flow.forward_path().report_on_time(self.network, now);
+            } else {
+                flow.forward_path().on_time(self.network, now);
+            }
         }
     }
 
@@ -156,7 +171,7 @@ impl Step<'_> {
             ..
         } = flow
         else {
-            return;
+            return self.datagram_timer(flow, now);
         };
         if sender.must_resend_syn(now) {
             let syn = sender.syn(now);
@@ -179,6 +194,7 @@ impl Step<'_> {
             AnySender::Tcp(_) => self.transmit(flow, now),
             AnySender::Hosted(_) | AnySender::Closed(_) | AnySender::Gone => {}
             AnySender::Unresponsive(_) => self.emit_unresponsive(flow, now),
+            AnySender::Datagram(_) => self.send_datagrams(flow, now),
         }
     }
 

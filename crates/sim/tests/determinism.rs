@@ -379,6 +379,7 @@ fn flow() -> impl Strategy<Value = String> {
         Just("dctcp"),
         Just("prague"),
         Just("copa"),
+        Just("scream"),
         Just("swift"),
         Just("vivace"),
         Just("c4"),

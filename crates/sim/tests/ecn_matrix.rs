@@ -44,7 +44,7 @@ fn scenario(cc: &str, params: &str, ecn: &str, feedback: &str) -> Scenario {
 fn cases() -> Vec<(&'static str, &'static str)> {
     let registry = Registry::default();
     let names = registry.iter().map(|known| known.name);
-    let windows = registry.windows().map(|known| known.name);
+    let windows = registry.receivers().map(|known| known.name);
     // Swift's default target, for a rack, would leave the queue empty here.
     let params = |name| match name {
         "swift" => "base_target = 6000",

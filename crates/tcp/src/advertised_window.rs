@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use fullpipe_cc::{Arrival, WindowController};
+use fullpipe_cc::{AckSchedule, Arrival, ReceiverController, ReceiverDecision};
 use fullpipe_units::{Bytes, Span, Time};
 
 use crate::autotune::AutoTuning;
@@ -23,7 +23,7 @@ struct Stamp {
 /// The policy that decides the window.
 #[derive(Debug)]
 enum Policy {
-    Controlled(Box<dyn WindowController>),
+    Controlled(Box<dyn ReceiverController>, ReceiverDecision),
     Tuned(AutoTuning),
 }
 
@@ -47,12 +47,13 @@ pub(crate) struct AdvertisedWindow {
 
 impl AdvertisedWindow {
     pub(crate) fn controlled(
-        controller: Box<dyn WindowController>,
+        controller: Box<dyn ReceiverController>,
         smss: Bytes,
     ) -> AdvertisedWindow {
+        let (tick, decision) = (controller.tick(), controller.decision());
         AdvertisedWindow::new(
-            controller.tick().max(Span::from_nanos(1)),
-            Policy::Controlled(controller),
+            tick.max(Span::from_nanos(1)),
+            Policy::Controlled(controller, decision),
             smss,
         )
     }
@@ -75,9 +76,9 @@ impl AdvertisedWindow {
         }
     }
 
-    pub(crate) fn controller(&self) -> Option<&dyn WindowController> {
+    pub(crate) fn controller(&self) -> Option<&dyn ReceiverController> {
         match &self.policy {
-            Policy::Controlled(controller) => Some(&**controller),
+            Policy::Controlled(controller, _) => Some(&**controller),
             Policy::Tuned(_) => None,
         }
     }
@@ -94,8 +95,8 @@ impl AdvertisedWindow {
     /// window grow.
     pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) -> bool {
         let rtt = self.measure(now, segment);
-        let controller = match &mut self.policy {
-            Policy::Controlled(controller) => controller,
+        let (controller, decision) = match &mut self.policy {
+            Policy::Controlled(controller, decision) => (controller, decision),
             Policy::Tuned(tuning) => return tuning.on_arrival(),
         };
         let tick = segment.sent.as_nanos() / self.tick.as_nanos();
@@ -115,7 +116,34 @@ impl AdvertisedWindow {
             limited: self.used_up.is_some_and(|at| now <= at + self.rtt.srtt),
         };
         controller.on_arrival(now, &arrival);
+        *decision = controller.decision();
         false
+    }
+
+    /// Returns the controller's decision after the latest call; the default one for a tuned window.
+    #[inline]
+    pub(crate) fn decision(&self) -> ReceiverDecision {
+        match &self.policy {
+            Policy::Controlled(_, decision) => *decision,
+            Policy::Tuned(_) => ReceiverDecision::default(),
+        }
+    }
+
+    /// Calls the controller's timer, which is due. Returns the time of the next ACK.
+    ///
+    /// # Panics
+    /// If the controller asks to be woken at a time that has passed.
+    pub(crate) fn on_timer(&mut self, now: Time) -> AckSchedule {
+        let Policy::Controlled(controller, decision) = &mut self.policy else {
+            return AckSchedule::Policy;
+        };
+        controller.on_timer(now);
+        *decision = controller.decision();
+        assert!(
+            decision.wake_at.is_none_or(|at| at > now),
+            "wake_at is not after the call of on_timer at {now}: the timer would fire forever"
+        );
+        decision.ack
     }
 
     /// Returns the round-trip time that ends with this segment, if the segment is the first to echo
@@ -142,7 +170,9 @@ impl AdvertisedWindow {
     /// is the size of the buffer.
     pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
         let wanted = match &mut self.policy {
-            Policy::Controlled(controller) => controller.window(),
+            Policy::Controlled(_, decision) => {
+                decision.window.unwrap_or(self.smss * u64::from(most))
+            }
             Policy::Tuned(tuning) => tuning.window(at, self.smss * next, self.rtt.srtt),
         };
         // At least one segment: there are no zero-window probes.

@@ -9,6 +9,7 @@ mod ack_policy;
 mod advertised_window;
 mod app;
 mod autotune;
+mod datagram;
 mod ecn;
 mod host;
 mod limit;
@@ -28,6 +29,9 @@ mod wire;
 
 pub use ack_policy::AckPolicy;
 pub use app::{Answer, App, Bursts, Client, Cycle, Messages, Parts, Schedule};
+pub use datagram::{
+    Arrived, DatagramApp, DatagramConfig, DatagramReceiver, DatagramSender, Emitted, Media,
+};
 pub use ecn::EcnFeedback;
 pub use host::{Costs, Cpu, WakeUp};
 pub use limit::{LIMITS, Limit, LimitClock};

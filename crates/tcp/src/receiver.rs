@@ -1,6 +1,6 @@
 //! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the ACK policy (RFC 5681 §4.2).
 
-use fullpipe_cc::{EcnCodepoint, WindowController};
+use fullpipe_cc::EcnCodepoint;
 use fullpipe_units::{Bytes, Span, Time};
 
 mod heuristics;
@@ -9,6 +9,7 @@ mod place;
 mod round_trip;
 mod sack_blocks;
 mod sack_compression;
+mod schedule;
 mod train;
 
 use self::heuristics::Heuristics;
@@ -19,7 +20,7 @@ use crate::app::{Answer, Client};
 use crate::autotune::AutoTuning;
 use crate::ecn::{Echo, EcnFeedback};
 use crate::reassembly::ReassemblyBitmap;
-use crate::wire::{Ack, AckKind, Block, MAX_BLOCKS, Segment};
+use crate::wire::{Ack, AckKind, Block, Feedback, MAX_BLOCKS, Segment};
 
 /// Maximum payload that coalescing merges: 64 KiB with headers.
 const LARGEST_MERGED: u64 = 64_000;
@@ -101,18 +102,6 @@ impl Receiver {
         }
     }
 
-    /// Lets `controller` decide the window, up to the size of the buffer.
-    #[must_use]
-    pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
-        Receiver {
-            offer: Some(Box::new(AdvertisedWindow::controlled(
-                controller, self.smss,
-            ))),
-            attentive: true,
-            ..self
-        }
-    }
-
     /// Lets the window grow with the data that arrives per round trip, up to the size of the
     /// buffer.
     #[must_use]
@@ -145,11 +134,6 @@ impl Receiver {
         }
     }
 
-    /// Returns the window's controller, if any.
-    pub fn window_controller(&self) -> Option<&dyn WindowController> {
-        self.offer.as_ref().and_then(|offer| offer.controller())
-    }
-
     /// Returns the [in-order bytes](Receiver::in_order) at which the answer that the client waits
     /// for is complete.
     pub fn expects(&self) -> Option<Bytes> {
@@ -174,12 +158,6 @@ impl Receiver {
     #[inline]
     pub fn in_order(&self) -> Bytes {
         Bytes::new(self.next * self.smss.get() - self.short)
-    }
-
-    /// Returns the time at which a delayed ACK or a request is due, if any.
-    #[inline]
-    pub fn ack_due(&self) -> Option<Time> {
-        self.due
     }
 
     /// Processes a segment that arrives at `now`. `emit` receives the departure time, the ACK and
@@ -239,7 +217,11 @@ impl Receiver {
     /// Advances to `now`: sends the delayed ACK and the request that are due.
     #[inline]
     pub fn on_time(&mut self, now: Time, mut emit: impl FnMut(Time, Ack, &[Block])) {
-        while let Some(due) = self.due.filter(|due| *due <= now) {
+        while let Some(due) = self.ack_due().filter(|due| *due <= now) {
+            if self.wake_at() == Some(due) {
+                self.wake(due, &mut emit);
+                continue;
+            }
             if self.heuristics.is_some() && self.end_train(due, &mut emit) {
                 continue;
             }
@@ -284,7 +266,8 @@ impl Receiver {
     }
 
     /// Processes a segment that may change the ECN feedback or the window, or that a client waits
-    /// for. Returns whether nothing remains to do, because Linux's rules apply.
+    /// for. Returns whether nothing remains to do, because Linux's rules apply, or the schedule of the
+    /// receiver's algorithm.
     #[cold]
     fn is_special_segment(
         &mut self,
@@ -316,6 +299,9 @@ impl Receiver {
         let marks = self.echo.calls_for_quick_acks(segment);
         let reduced = self.echo.calls_for_ack_at_once(segment);
         self.echo.on_segment(segment);
+        if self.is_scheduled(now, segment, emit) {
+            return true;
+        }
         let Some(heuristics) = &mut self.heuristics else {
             return false;
         };
@@ -366,7 +352,11 @@ impl Receiver {
         if self.heuristics.is_some() {
             self.on_ack_sent(ack.window);
         }
-        if self.blocks.is_empty() && self.duplicate.is_none() {
+        let feedback = self
+            .offer
+            .as_ref()
+            .and_then(|offer| offer.decision().feedback);
+        if self.blocks.is_empty() && self.duplicate.is_none() && feedback.is_none() {
             return emit(at, ack, &[]);
         }
         let mut blocks = [Block::default(); MAX_BLOCKS];
@@ -384,7 +374,11 @@ impl Receiver {
             count += 1;
         }
         ack.blocks = count as u8;
-        emit(at, ack, &blocks[..count]);
+        if let Some(value) = feedback {
+            let delay = Span::ZERO;
+            ack.add_feedback(&mut blocks, Feedback { value, delay });
+        }
+        emit(at, ack, &blocks[..ack.count()]);
     }
 }
 

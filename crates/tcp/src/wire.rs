@@ -22,7 +22,8 @@ pub struct Segment {
     pub seq: u64,
     /// Time at which it was sent: the timestamp option (RFC 7323), at full resolution.
     pub sent: Time,
-    /// The echoed timestamp: sending time of the latest ACK that the sender had received.
+    /// The echoed timestamp: sending time of the latest ACK that the sender had received. In a
+    /// datagram, the time of its frame.
     pub echo: Time,
     /// Size of the payload in bytes.
     pub size: u16,
@@ -72,6 +73,8 @@ pub enum AckKind {
     Syn,
     /// Carries a client's request for the data from `next` on.
     Request,
+    /// Reports datagrams: see [`DatagramReceiver`](crate::DatagramReceiver).
+    Report,
 }
 
 /// An ACK. Its SACK blocks are passed separately, so that the usual ACK, which has none, stays
@@ -118,9 +121,11 @@ impl Ack {
         usize::from(self.blocks & !FEEDBACK)
     }
 
-    /// Adds feedback behind the SACK blocks, in place of the last one if there is no room.
+    /// Adds feedback behind the SACK blocks, in place of earlier feedback, or of the last block if there
+    /// is no room.
     pub fn add_feedback(&mut self, blocks: &mut [Block; MAX_BLOCKS], feedback: Feedback) {
-        let place = self.count().min(MAX_BLOCKS - 1);
+        let sacks = self.count() - usize::from(self.blocks & FEEDBACK != 0);
+        let place = sacks.min(MAX_BLOCKS - 1);
         blocks[place] = Block {
             start: feedback.value,
             end: feedback.delay.as_nanos(),

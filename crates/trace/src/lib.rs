@@ -5,6 +5,7 @@
 
 mod codes;
 mod distribution;
+mod frames;
 pub mod handover;
 mod histogram;
 mod link_meter;

@@ -3,6 +3,7 @@
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
+use crate::frames::Frames;
 use crate::{Histogram, Sampler};
 
 /// The measured part of a run.
@@ -59,12 +60,14 @@ pub struct FlowMeter {
     pub(crate) queue: Sampler,
     pub(crate) sent: u64,
     pub(crate) retransmits: u64,
+    pub(crate) lost: u64,
     pub(crate) delivered: Bytes,
     pub(crate) last_byte: Option<Time>,
     pub(crate) drops: u64,
     pub(crate) marks: u64,
     pub(crate) ack_drops: u64,
     pub(crate) responses: Option<Box<Responses>>,
+    pub(crate) frames: Option<Box<Frames>>,
 }
 
 impl FlowMeter {
@@ -77,13 +80,43 @@ impl FlowMeter {
             queue: Sampler::default(),
             sent: 0,
             retransmits: 0,
+            lost: 0,
             delivered: Bytes::ZERO,
             last_byte: None,
             drops: 0,
             marks: 0,
             ack_drops: 0,
             responses: None,
+            frames: None,
         }
+    }
+
+    /// Also measures the frames of a media source.
+    #[must_use]
+    pub fn with_frames(self) -> FlowMeter {
+        FlowMeter {
+            frames: Some(Box::default()),
+            ..self
+        }
+    }
+
+    /// Records that an encoder handed over a frame of `size` at `created`.
+    pub fn on_frame(&mut self, created: Time, size: Bytes) {
+        if let Some(frames) = &mut self.frames {
+            frames.on_frame(&self.window, created, size);
+        }
+    }
+
+    /// Records that `size` bytes of the frame of `created` arrived at `now`, for the first time.
+    pub fn on_frame_data(&mut self, now: Time, created: Time, size: Bytes) {
+        if let Some(frames) = &mut self.frames {
+            frames.on_data(&self.window, now, created, size);
+        }
+    }
+
+    /// Records that the sender of a transport without retransmissions declared a packet lost.
+    pub fn on_lost(&mut self, now: Time) {
+        self.lost += u64::from(self.window.holds(now));
     }
 
     /// Also measures response times, for a flow whose client sends requests; keeps each response if

@@ -74,7 +74,8 @@ metrics! {
         /// byte) − max(start, `measure_from`)), rounded to whole bit/s. `start` is the time at
         /// which the SYN leaves, including start jitter; *last byte* is the arrival of a transfer's
         /// last byte at the receiver. Zero for a transfer that was complete before `measure_from`.
-        /// With `cc = "none"`, all payload bytes that arrive count, in whichever order.
+        /// With `cc = "none"` and `transport = "datagram"`, all payload bytes that arrive count, in
+        /// whichever order.
         goodput_bps: f64 = Metric::one(Rate, "goodput").more_is_better().shown(&[
             at("report", ""),
             at("spread", ""),
@@ -119,7 +120,8 @@ metrics! {
             .less_is_better()
             .shown(&[at("sweep", "")]),
         /// `retransmits` / `sent`; 0 if nothing was sent. This is the loss rate as the sender sees
-        /// it, the usual one in TCP statistics.
+        /// it, the usual one in TCP statistics. With `transport = "datagram"`, which has no
+        /// retransmissions, it is the number of packets that the sender declared lost / `sent`.
         loss_fraction: f64 = Metric::one(Share, "retransmission rate").less_is_better().shown(&[
             at("report", ""),
             at("spread", ""),
@@ -149,6 +151,16 @@ metrics! {
         /// Response time of each response in `responses`: arrival of its last byte at the receiver
         /// − request. The SYN counts as the first request. The client's think time is not included.
         response_s: Distribution = Metric::delays("response time"),
+        /// Frames whose last byte arrived within the window, for a flow whose
+        /// [application](models/endpoint.md#applications) is a media source; 0 for other flows.
+        frames: u64 = Metric::one(Count, "frames"),
+        /// Frames that the encoder handed over within the window and that were not complete at the
+        /// end of the run: some of their packets were lost, discarded by the sender, or still on
+        /// the way.
+        lost_frames: u64 = Metric::one(Count, "incomplete frames").less_is_better(),
+        /// Frame delay of each frame in `frames`: arrival of its last byte at the receiver − the
+        /// time at which the encoder handed it over. It includes the time in the sender's queue.
+        frame_delay_s: Distribution = Metric::delays("frame delay"),
         /// Share of time for which each reason [limited the flow](#what-limits-a-flow).
         limited_by: BTreeMap<&'static str, f64> = Metric::one(Share, "share of time limited by")
             .form(Form::Shares),

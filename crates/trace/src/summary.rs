@@ -21,6 +21,8 @@ impl FlowSummary {
             .responses
             .as_ref()
             .map_or_else(Histogram::default, |responses| responses.times.clone());
+        let frames = meter.frames.as_ref();
+        let delays = frames.map_or_else(Histogram::default, |frames| frames.delays.clone());
         FlowSummary {
             name,
             cc,
@@ -30,7 +32,7 @@ impl FlowSummary {
             queue_delay_s: Distribution::from(&meter.queue.histogram()),
             sent,
             retransmits: meter.retransmits,
-            loss_fraction: loss_fraction(sent, meter.retransmits),
+            loss_fraction: loss_fraction(sent, meter.retransmits + meter.lost),
             drops: meter.drops,
             marks: meter.marks,
             ack_drops: meter.ack_drops,
@@ -39,6 +41,9 @@ impl FlowSummary {
                 .map(|last| (last - meter.start).as_secs_f64()),
             responses: answered.weight(),
             response_s: Distribution::from(&answered),
+            frames: delays.weight(),
+            lost_frames: frames.map_or(0, |frames| frames.lost),
+            frame_delay_s: Distribution::from(&delays),
             limited_by: shares(limits, held),
         }
     }

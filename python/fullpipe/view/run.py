@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fullpipe._core import Scenario
-    from fullpipe.metrics import DecadeMetrics, FlowMetrics, LinkMetrics
+    from fullpipe.metrics import DecadeMetrics, Distribution, FlowMetrics, LinkMetrics
     from fullpipe.run_data import RunData
 
 _MOST_FLOWS = 20
@@ -86,10 +86,12 @@ def _tables(runs: Sequence[RunData], console: Console) -> bool:
     each = len(runs[0].flows) <= _MOST_FLOWS
     narrowed = False
     answered = any(flow["responses"] for run in runs for flow in run.flows)
+    media = any(flow["frames"] or flow["lost_frames"] for run in runs for flow in run.flows)
     flows = [_flows(runs) if each else _algorithms(runs)] if runs[0].flows else []
     for table in (
         *flows,
         *([_responses(runs)] if answered and each else []),
+        *([_frames(runs)] if media and each else []),
         *([_workloads(runs)] if runs[0].workloads else []),
         *(
             [_slowdowns(runs)]
@@ -210,10 +212,29 @@ def _responses(runs: Sequence[RunData]) -> Table:
             continue
         for run, head in _heads(named["name"], runs):
             flow = run.flows[number]
-            times = flow["response_s"]
-            values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
-            table.add_row(*head, f"{flow['responses']}", *(ms(value) for value in values))
+            table.add_row(*head, f"{flow['responses']}", *_times(flow["response_s"]))
     return table
+
+
+def _frames(runs: Sequence[RunData]) -> Table:
+    """Returns a table with a line per run and media source."""
+    table = _table_of("flow", runs)
+    number_columns(table, "frames", "lost", "delay ms\nmean", "\np50", "\np95", "\np99", "\nmax")
+    for number, named in enumerate(runs[0].flows):
+        those = [run.flows[number] for run in runs]
+        if not any(flow["frames"] or flow["lost_frames"] for flow in those):
+            continue
+        for run, head in _heads(named["name"], runs):
+            flow = run.flows[number]
+            counts = (f"{flow['frames']}", f"{flow['lost_frames']}")
+            table.add_row(*head, *counts, *_times(flow["frame_delay_s"]))
+    return table
+
+
+def _times(times: Distribution) -> list[str]:
+    """Returns mean, median, two percentiles and maximum in milliseconds."""
+    values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
+    return [ms(value) for value in values]
 
 
 def _workloads(runs: Sequence[RunData]) -> Table:

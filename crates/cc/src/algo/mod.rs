@@ -11,6 +11,7 @@ pub mod lia;
 pub mod newreno;
 pub mod prague;
 pub mod rledbat;
+pub mod scream;
 pub mod swift;
 pub mod vivace;
 
@@ -25,5 +26,6 @@ pub use lia::Lia;
 pub use newreno::NewReno;
 pub use prague::Prague;
 pub use rledbat::Rledbat;
+pub use scream::Scream;
 pub use swift::Swift;
 pub use vivace::Vivace;

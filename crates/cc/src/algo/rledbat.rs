@@ -8,12 +8,12 @@ use crate::common::ledbat_pp::{
     RampKind, SPACING, TARGET,
 };
 use crate::{
-    Arrival, Config, Default, Field, Marks, Param, RecoveryOwner, Signals, Specification,
-    WindowController, WindowDescriptor, fields, params,
+    Arrival, Config, Default, Field, Marks, Param, ReceiverController, ReceiverDecision,
+    ReceiverDescriptor, RecoveryOwner, Signals, Specification, fields, params,
 };
 
 /// Descriptor of rLEDBAT.
-pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
+pub static DESCRIPTOR: ReceiverDescriptor = ReceiverDescriptor {
     name: "rledbat",
     purpose: "LEDBAT++ in the receiver: turns the traffic of any sender into background traffic by the advertised window.",
     specifications: &[
@@ -96,9 +96,13 @@ impl Rledbat {
             settled_at: Time::ZERO,
         }
     }
+
+    fn window(&self) -> Bytes {
+        Bytes::from_f64(self.window.get().cwnd * self.smss + 1e-3)
+    }
 }
 
-impl WindowController for Rledbat {
+impl ReceiverController for Rledbat {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival) {
         let Arrival {
             size,
@@ -126,8 +130,11 @@ impl WindowController for Rledbat {
         }
     }
 
-    fn window(&self) -> Bytes {
-        Bytes::from_f64(self.window.get().cwnd * self.smss + 1e-3)
+    fn decision(&self) -> ReceiverDecision {
+        ReceiverDecision {
+            window: Some(self.window()),
+            ..ReceiverDecision::default()
+        }
     }
 
     fn tick(&self) -> Span {

@@ -215,6 +215,7 @@ impl Driver {
                 ce_bytes: Some(marked),
             },
             ece: marked > Bytes::ZERO,
+            feedback: None,
             tlp_repair: false,
         };
         self.call(|cc, cx| cc.on_ack(cx, &ack));

@@ -16,4 +16,5 @@ mod newreno;
 mod path;
 mod prague;
 mod rledbat;
+mod scream;
 mod slow_start;

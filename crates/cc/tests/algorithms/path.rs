@@ -258,6 +258,7 @@ impl Path {
                 ce_bytes: Some(SMSS * u64::from(marked)),
             },
             ece: marked,
+            feedback: None,
             tlp_repair: false,
         };
         self.call(|cc, cx| cc.on_ack(cx, &ack));

@@ -1,7 +1,7 @@
 //! rLEDBAT: RFC 9840. The transport's part, including the right edge of the window, is tested in
 //! `crates/tcp`.
 
-use fullpipe_cc::{Arrival, Config, Registry, WindowController};
+use fullpipe_cc::{Arrival, Config, ReceiverController, Registry};
 use fullpipe_units::{Bytes, Span, Time};
 
 use super::driver::SMSS;
@@ -11,7 +11,7 @@ const MS: fn(u64) -> Span = Span::from_millis;
 /// A receiver on a path of 50 ms, with a sender that uses the whole advertised window.
 #[derive(Debug)]
 struct Bench {
-    controller: Box<dyn WindowController>,
+    controller: Box<dyn ReceiverController>,
     now: Time,
     queue: Span,
     limited: bool,
@@ -32,7 +32,12 @@ impl Bench {
     }
 
     fn window(&self) -> f64 {
-        self.controller.window().as_f64() / SMSS.as_f64()
+        self.controller
+            .decision()
+            .window
+            .expect("it sets one")
+            .as_f64()
+            / SMSS.as_f64()
     }
 
     fn state(&self) -> &'static str {

@@ -49,6 +49,7 @@ impl Transport {
             rate: self.rate_sample(&newest.snapshot),
             ecn,
             ece,
+            feedback: None,
             tlp_repair,
         }));
         self.end_episode(&newest, tlp_repair);

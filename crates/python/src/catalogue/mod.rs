@@ -49,7 +49,7 @@ pub(crate) struct Key {
 #[pyfunction]
 pub(crate) fn algorithms() -> Vec<Algorithm> {
     let registry = Registry::default();
-    let windows = registry.windows().map(Algorithm::from);
+    let windows = registry.receivers().map(Algorithm::from);
     let mut all: Vec<_> = registry
         .iter()
         .map(Algorithm::from)

@@ -6,15 +6,15 @@
 //! error. The descriptor of a class lives as long as the process.
 
 mod told;
+mod words;
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use fullpipe_cc::{
-    Ack, AnyController, Config, Context, Controller, Descriptor, Domain, Field, Lost, Marks, Param,
-    ParamValue, PathChange, Recovery, RecoveryOwner, Registry, Shared, Signals, Snapshot,
+    Ack, AnyController, Config, Context, Controller, Descriptor, Domain, Field, Frame, Lost, Marks,
+    Param, ParamValue, PathChange, Recovery, RecoveryOwner, Registry, Shared, Signals, Snapshot,
     Transition,
 };
 use fullpipe_units::{Bytes, Time};
@@ -27,6 +27,7 @@ pub(crate) use told::{
     PyDecision as Decision_, PyLost as Lost_, PyRecovery as Recovery_, PySnapshot as Snapshot_,
 };
 use told::{PyAck, PyConfig, PyConn, PyContext, PyDecision, PyLost, PyRecovery, PySnapshot};
+use words::known;
 
 /// (name, class, description) of each class that a scenario uses as an algorithm.
 pub(crate) type Given = Vec<(String, Py<PyAny>, About)>;
@@ -182,6 +183,7 @@ struct PyController {
     has_recovery: bool,
     has_unused: bool,
     has_path: bool,
+    has_frame: bool,
     has_timer: bool,
     has_end: bool,
     decision: fullpipe_cc::Decision,
@@ -216,6 +218,13 @@ impl PyController {
         let told = PyConfig {
             smss: config.smss.get(),
             initial_cwnd: config.initial_cwnd.get(),
+            source: config.source.map(|source| {
+                (
+                    source.min.as_f64(),
+                    source.max.as_f64(),
+                    source.frame_period.as_secs_f64(),
+                )
+            }),
             params: params.unbind(),
             group: group.clone_ref(py),
         };
@@ -231,6 +240,7 @@ impl PyController {
             has_recovery: has("on_recovery")?,
             has_unused: has("on_unused")?,
             has_path: has("on_path")?,
+            has_frame: has("on_frame")?,
             has_timer: has("on_timer")?,
             has_end: has("on_end")?,
             decision: fullpipe_cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
@@ -286,31 +296,6 @@ fn not_later(at: Time, now: Time) -> PyErr {
         at.as_secs_f64(),
         now.as_secs_f64()
     ))
-}
-
-/// Maximum number of states and reasons that an algorithm may introduce: each is kept as long as
-/// the process lives.
-const MOST_WORDS: usize = 1 << 16;
-
-/// States and reasons of all algorithms.
-static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-
-/// Returns the word with a static lifetime; `new` counts words that were not known.
-fn known(word: String, new: &mut usize) -> PyResult<&'static str> {
-    let mut words = WORDS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = words.get(word.as_str()) {
-        return Ok(known);
-    }
-    if *new == MOST_WORDS {
-        return Err(PyValueError::new_err(format!(
-            "cx.transition: {word:?} exceeds the limit of {MOST_WORDS} states and reasons; \
-             put values that change each time into a trace field"
-        )));
-    }
-    *new += 1;
-    let word = leaked(word);
-    words.insert(word);
-    Ok(word)
 }
 
 macro_rules! method {
@@ -376,6 +361,15 @@ impl Controller for PyController {
             };
             self.call(cx, |py, object, told| {
                 method!(py, object, "on_path", (told, kind, bytes))
+            });
+        }
+    }
+
+    fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        if self.has_frame {
+            let (size, waited) = (frame.size.get(), frame.waited.as_secs_f64());
+            self.call(cx, |py, object, told| {
+                method!(py, object, "on_frame", (told, size, waited))
             });
         }
     }

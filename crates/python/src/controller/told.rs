@@ -16,6 +16,7 @@ use pyo3::types::PyDict;
 pub(crate) struct PyConfig {
     pub(super) smss: u64,
     pub(super) initial_cwnd: u64,
+    pub(super) source: Option<(f64, f64, f64)>,
     pub(super) params: Py<PyDict>,
     pub(super) group: Py<PyDict>,
 }
@@ -146,6 +147,8 @@ attributes! { PyConn, it,
     initial_cwnd: u64 = it.initial_cwnd.get();
     /// Bytes sent and neither acknowledged nor declared lost.
     inflight: u64 = it.inflight.get();
+    /// Bytes that the application handed over and that were not sent; 0 without transport = "datagram".
+    unsent: u64 = it.unsent.get();
     /// Bytes acknowledged so far.
     delivered: u64 = it.delivered.get();
     /// Acknowledged bytes that arrived with a CE mark; with classic feedback, all bytes of ACKs with
@@ -264,6 +267,8 @@ attributes! { PyAck, it,
     ce_packets: u64 = it.ecn.ce_packets;
     /// Whether this ACK reports congestion, by the ECE flag or by counts.
     ece: bool = it.ece;
+    /// Value of the receiver's algorithm; None without one.
+    feedback: Option<u64> = it.feedback;
     /// Whether this ACK shows that a tail loss probe repaired a loss.
     tlp_repair: bool = it.tlp_repair;
 }
@@ -291,13 +296,14 @@ attributes! { PyRecovery, it,
 impl PyDecision {
     /// Creates a decision from a window and further limits.
     #[new]
-    #[pyo3(signature = (cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=0, ecn="off", mark_app_limited=false, wake_at=None))]
+    #[pyo3(signature = (cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=0, ecn="off", source_rate=None, mark_app_limited=false, wake_at=None))]
     fn new(
         cwnd: u64,
         ssthresh: Option<u64>,
         pacing_rate: Option<f64>,
         send_quantum: u64,
         ecn: &str,
+        source_rate: Option<f64>,
         mark_app_limited: bool,
         wake_at: Option<f64>,
     ) -> PyResult<PyDecision> {
@@ -322,6 +328,11 @@ impl PyDecision {
                 "pacing_rate = {rate}: give at least 1 bit/s, or None for no pacing"
             ));
         }
+        if let Some(rate) = source_rate.filter(|rate| !rate.is_finite() || *rate < 0.0) {
+            return refuse(format!(
+                "source_rate = {rate}: give a rate in bit/s, or None for the source's maximum"
+            ));
+        }
         if let Some(time) = wake_at.filter(|time| !time.is_finite() || *time < 0.0) {
             return refuse(format!("wake_at = {time}: give a time in seconds, or None"));
         }
@@ -331,6 +342,7 @@ impl PyDecision {
             pacing_rate: pacing_rate.map(Rate::from_bps_f64),
             send_quantum: Bytes::new(send_quantum),
             ecn,
+            source_rate: source_rate.map(Rate::from_bps_f64),
             mark_app_limited,
             wake_at: wake_at.map(|time| Time::from_nanos(Span::from_secs_f64(time).as_nanos())),
         }))

@@ -136,6 +136,7 @@ impl CongestionDriver {
                 ce_bytes: None,
             },
             ece: marked,
+            feedback: None,
             tlp_repair: false,
         }
     }

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::{no_delay, no_time};
 use crate::app::App;
 use crate::app_schedule::AppSchedule;
-use crate::model::{BOTTLENECK, EcnFeedback, EcnSetting, PAYLOAD, Pacing, ReceiveWindow};
+use crate::model::{
+    BOTTLENECK, EcnFeedback, EcnSetting, PAYLOAD, Pacing, ReceiveWindow, Transport,
+};
 use crate::raw_value::RawValue;
 use crate::stack::StackKeys;
 use crate::topology::Route;
@@ -25,6 +27,9 @@ const MOST_INITIAL_WINDOW: u64 = 1_000;
 pub const INITIAL_WINDOW: u32 = 10;
 /// Default number of segments per ACK.
 pub const DELAYED_ACK: u32 = 2;
+/// Default number of packets per report of a datagram flow
+/// (draft-ietf-ccwg-rfc8298bis-screamv2-01 §5).
+pub const DATAGRAM_DELAYED_ACK: u32 = 16;
 /// Default number of ACKs at the start that are sent for one segment each (Linux:
 /// TCP_MAX_QUICKACKS).
 pub const QUICK_ACKS: u32 = 16;
@@ -45,6 +50,11 @@ pub(crate) struct Flow {
     /// or marks; "module:Class" is a Python class of your own.
     #[schemars(example = &"cubic", example = &"none")]
     pub(crate) cc: RawValue<Algorithm>,
+    /// Transport. With "datagram", lost data is not sent again, nothing waits for it, and the receiver
+    /// reports each packet (RFC 8888).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RawValue<Transport>", extend("x-default" = "tcp; datagram for a media source"))]
+    pub(crate) transport: Option<RawValue<Transport>>,
     /// Time at which the flow starts.
     #[serde(default = "no_time")]
     pub(crate) start: RawValue<Span>,
@@ -52,7 +62,11 @@ pub(crate) struct Flow {
     /// limit, and pauses for 1 s. "on 500kB off 1s" writes 500 kB at once and pauses for 1 s after
     /// they are acknowledged. "request 100kB think 1s" is a client that requests 100 kB, receives
     /// them, thinks for 1 s and requests again. Each time or size may be random: "exp 1s" and
-    /// "pareto 1s shape 1.5" are distributions with a mean of 1 s.
+    /// "pareto 1s shape 1.5" are distributions with a mean of 1 s. "media 50fps from 500kbit to
+    /// 20mbit" is an encoder of 50 frames per second, whose rate the congestion control sets between
+    /// these limits. "vary 20%" behind it varies the sizes of frames by up to 20 %, and "discard
+    /// 100ms" discards the data that waits to be sent when the oldest has waited for more than 100
+    /// ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<App>", extend("x-default" = "the application writes all the time"))]
     pub(crate) app: Option<RawValue<App>>,
@@ -136,9 +150,11 @@ pub(crate) struct Tcp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<ReceiveWindow>", extend("x-default" = "2 x (BDP + buffers of the route), with the route's smallest rate and the flow's own RTT"))]
     pub(crate) receive_window: Option<RawValue<ReceiveWindow>>,
-    /// Number of segments that the receiver acknowledges with one ACK (delayed ACKs).
-    #[serde(default = "two_segments")]
-    pub(crate) delayed_ack: RawValue<Whole<1, 64>>,
+    /// Number of segments that the receiver acknowledges with one ACK (delayed ACKs). A receiver of
+    /// datagrams also reports the last packet of each frame at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RawValue<Whole<1, 64>>", example = 1, extend("x-default" = "2; 16 with transport = \"datagram\""))]
+    pub(crate) delayed_ack: Option<RawValue<Whole<1, 64>>>,
     /// Number of ACKs at the start of the connection that acknowledge one segment each. Linux's
     /// receiver sends 16 of them. It also acknowledges each segment while its advertised window
     /// grows, from 64 kB by two segments per segment received.
@@ -255,10 +271,6 @@ fn usual_mss() -> RawValue<Mss> {
 
 fn ten_segments() -> RawValue<Whole<1, MOST_INITIAL_WINDOW>> {
     RawValue::of(&Whole(INITIAL_WINDOW.into()))
-}
-
-fn two_segments() -> RawValue<Whole<1, 64>> {
-    RawValue::of(&Whole(DELAYED_ACK.into()))
 }
 
 fn quick_acks() -> RawValue<Whole<0, 1_000_000>> {

@@ -16,7 +16,7 @@ use crate::expect::Conditions;
 use crate::raw_value::RawValue;
 use crate::values::{Delay, Whole};
 
-pub use flow::{ACK_DELAY, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
+pub use flow::{ACK_DELAY, DATAGRAM_DELAYED_ACK, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub(crate) use flow::{Flow, MOST_FLOWS, Tcp, Workload, one_flow};
 pub(crate) use host::{Host, Quic};
 pub(crate) use link::{Change, Link, NamedLink, Path};

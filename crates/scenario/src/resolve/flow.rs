@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fullpipe_units::{ParamValue, Span};
 
+use super::acks::{ack_numbers, check_acks, usual_delayed_ack};
+use super::datagram::check_transport;
 use super::{Ground, optional};
 use crate::app::{App, On};
 use crate::error::Error;
 use crate::model::{
-    BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, UNRESPONSIVE, Written,
+    BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, Transport, UNRESPONSIVE, Written,
 };
-use crate::raw::{self, ACK_DELAY, DELAYED_ACK, INITIAL_WINDOW, MOST_FLOWS, QUICK_ACKS};
+use crate::raw::{self, INITIAL_WINDOW, MOST_FLOWS};
 use crate::raw_value::RawValue;
 use crate::source::Source;
-use crate::stack::{AckPolicy, Stack};
+use crate::stack::Stack;
 use crate::topology;
 use crate::values::{Algorithm, Delay, Extra, Mss, Name, Whole};
 
@@ -91,13 +93,19 @@ fn flow(raw: &raw::Flow, i: usize, ground: Ground<'_>) -> Result<(Flow, bool, u6
     let key = |name: &str| table.key(name);
     let name = optional(&raw.name, source, &key("name"))?;
     let named = name.is_some();
-    let flow = tcp(&raw.cc, &raw.tcp, table, ground)?;
+    let app = optional(&raw.app, source, &key("app"))?;
+    let usual = match app {
+        Some(App::Media(_)) => Transport::Datagram,
+        _ => Transport::Tcp,
+    };
+    let transport = optional(&raw.transport, source, &key("transport"))?.unwrap_or(usual);
+    let flow = tcp(&raw.cc, &raw.tcp, table, transport, ground)?;
     let Whole(count) = raw.count.get(source, &key("count"))?;
     let Extra(extra_rtt) = raw.rtt.get(source, &key("rtt"))?;
     let flow = Flow {
         name: name.map_or(flow.name, |Name(name)| name),
         start: raw.start.get(source, &key("start"))?,
-        app: optional(&raw.app, source, &key("app"))?,
+        app,
         bytes: optional(&raw.bytes, source, &key("bytes"))?,
         app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
         app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?
@@ -109,6 +117,7 @@ fn flow(raw: &raw::Flow, i: usize, ground: Ground<'_>) -> Result<(Flow, bool, u6
     };
     check_unresponsive(&flow, raw, ground)?;
     check_app(&flow, raw, source)?;
+    check_transport(&flow, raw, ground)?;
     Ok((flow, named, count))
 }
 
@@ -118,6 +127,7 @@ pub(crate) fn tcp(
     cc: &RawValue<Algorithm>,
     raw: &raw::Tcp,
     table: Table,
+    transport: Transport,
     ground: Ground<'_>,
 ) -> Result<Flow, Error> {
     let Ground {
@@ -131,7 +141,8 @@ pub(crate) fn tcp(
     let Delay(gro) = raw.gro.get(source, &key("gro"))?;
     let Mss(mss) = raw.mss.get(source, &key("mss"))?;
     let Whole(initial_window) = raw.initial_window.get(source, &key("initial_window"))?;
-    let Whole(delayed_ack) = raw.delayed_ack.get(source, &key("delayed_ack"))?;
+    let delayed_ack = optional(&raw.delayed_ack, source, &key("delayed_ack"))?;
+    let delayed_ack = delayed_ack.map_or(u64::from(usual_delayed_ack(transport)), |Whole(n)| n);
     let Whole(quick_acks) = raw.quick_acks.get(source, &key("quick_acks"))?;
     let params = |table: &str, raw: &BTreeMap<String, RawValue<ParamValue>>| {
         let value = |(name, leaf): (&String, &RawValue<ParamValue>)| {
@@ -155,6 +166,7 @@ pub(crate) fn tcp(
         name: algorithm.short().to_owned(),
         cc: algorithm.0,
         params: params("params", &raw.params)?,
+        transport,
         start: Span::ZERO,
         app: None,
         bytes: None,
@@ -180,7 +192,9 @@ pub(crate) fn tcp(
         table: Written(table),
     };
     check_receiver(&flow, raw, source)?;
-    check_acks(&flow, raw, source)?;
+    if transport == Transport::Tcp {
+        check_acks(&flow, raw, source)?;
+    }
     Ok(flow)
 }
 
@@ -277,26 +291,6 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
         }
         _ => Ok(()),
     }
-}
-
-/// Refuses numbers for ACKs that Linux's rules would ignore.
-fn check_acks(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Error> {
-    let given = ack_numbers(flow, raw).into_iter().flatten().next();
-    let (AckPolicy::Linux, Some((name, value))) = (flow.stack.ack_policy, given) else {
-        return Ok(());
-    };
-    let problem = "no effect: with ack_policy = \"linux\" Linux's rules decide";
-    let fix = format!("remove {name}, or set ack_policy = \"fixed\"");
-    Err(source.error(&flow.key(name), value, problem, fix))
-}
-
-/// Returns the given numbers of ack_policy = "fixed", each with its key and value.
-fn ack_numbers(flow: &Flow, raw: &raw::Tcp) -> [Option<(&'static str, String)>; 3] {
-    [
-        (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.delayed_ack.show())),
-        (flow.quick_acks != QUICK_ACKS).then(|| ("quick_acks", raw.quick_acks.show())),
-        (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.ack_delay.show())),
-    ]
 }
 
 /// Refuses an unresponsive flow without a rate, or with keys that need a congestion control or

@@ -1,5 +1,7 @@
 //! Resolving keys to a scenario: reads every value, then refuses contradictions.
 
+mod acks;
+mod datagram;
 mod flow;
 mod host;
 mod link;
@@ -101,6 +103,7 @@ pub(crate) fn resolve(
         written: Written(source),
     };
     check_times(&scenario, raw)?;
+    datagram::check_host(&scenario)?;
     check_packets(&scenario)?;
     check_loads(&mut scenario, &raw.workload)?;
     Ok(scenario)

@@ -9,7 +9,7 @@ use fullpipe_workload::{ArrivalSource, Cdf, CdfError, Input, Model, Needs, PRESE
 
 use super::{Library, Load, Rtts, Text, Workload, kinds};
 use crate::error::Error;
-use crate::model::{Flow, Scenario, Table, UNRESPONSIVE, Written};
+use crate::model::{Flow, Scenario, Table, Transport, UNRESPONSIVE, Written};
 use crate::raw;
 use crate::resolve::{Ground, optional, tcp};
 use crate::source::Source;
@@ -124,7 +124,7 @@ fn flow(
     let flow = Flow {
         name,
         start: raw.start.get(source, &key("start"))?,
-        ..tcp(&raw.cc, &raw.tcp, table, ground)?
+        ..tcp(&raw.cc, &raw.tcp, table, Transport::Tcp, ground)?
     };
     if flow.cc == UNRESPONSIVE {
         let problem = "the flows of a workload open connections and need a congestion control";

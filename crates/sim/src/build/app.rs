@@ -32,6 +32,9 @@ pub(super) fn app(scenario: &Scenario, spec: &Flow) -> App {
         (Some(fullpipe_scenario::App::Request { size, .. }), ..) => {
             App::Answers(Box::new(messages(scenario, spec, size).with_first()))
         }
+        (Some(fullpipe_scenario::App::Media(_)), ..) => {
+            unreachable!("a media source over TCP is refused")
+        }
         (None, rate, bytes) if !spec.app_schedule.is_empty() => {
             let changes = spec
                 .app_schedule

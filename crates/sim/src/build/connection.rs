@@ -26,7 +26,7 @@ pub(crate) fn connection(
 ) -> (AnySender, Receiver) {
     let mut receiver = receiver(scenario, spec).with_ecn_feedback(feedback(spec));
     if let Some((descriptor, config)) = &algorithms.receiver {
-        receiver = receiver.with_window_controller((descriptor.build)(config));
+        receiver = receiver.with_controller((descriptor.build)(config));
     }
     let (descriptor, config) = &algorithms.sender;
     let controller = (descriptor.build)(config, shared);
@@ -84,11 +84,6 @@ fn sender(
     memory: Memory,
     start: Time,
 ) -> Sender<AnyController> {
-    let pacing = match spec.pacing {
-        fullpipe_scenario::Pacing::Auto => Pacing::Auto,
-        fullpipe_scenario::Pacing::On => Pacing::On,
-        fullpipe_scenario::Pacing::Off => Pacing::Off,
-    };
     let rng = Rng::stream(scenario.seed, &spec.name, "controller");
     let hosted = scenario.host.is_some();
     let rate_interval = scenario
@@ -99,7 +94,7 @@ fn sender(
         controller,
         owner: descriptor.recovery,
         app,
-        pacing,
+        pacing: pacing(spec),
         hosted,
         rate_interval,
         smss: spec.mss,
@@ -110,6 +105,23 @@ fn sender(
     Sender::within(memory, config, start)
         .with_ecn(feedback(spec), codepoint(spec.ecn))
         .with_signals(descriptor.needs)
+}
+
+pub(super) fn pacing(spec: &Flow) -> Pacing {
+    match spec.pacing {
+        fullpipe_scenario::Pacing::Auto => Pacing::Auto,
+        fullpipe_scenario::Pacing::On => Pacing::On,
+        fullpipe_scenario::Pacing::Off => Pacing::Off,
+    }
+}
+
+pub(super) fn ack_policy(spec: &Flow) -> AckPolicy {
+    AckPolicy {
+        every: spec.delayed_ack,
+        quick: spec.quick_acks,
+        delay: spec.ack_delay,
+        coalesce: spec.gro,
+    }
 }
 
 /// Returns the parts of the operating system's TCP that the flow's sender has.
@@ -134,13 +146,7 @@ fn stack(spec: &Flow) -> Stack {
 }
 
 pub(super) fn receiver(scenario: &Scenario, spec: &Flow) -> Receiver {
-    let policy = AckPolicy {
-        every: spec.delayed_ack,
-        quick: spec.quick_acks,
-        delay: spec.ack_delay,
-        coalesce: spec.gro,
-    };
-    let mut receiver = Receiver::new(policy, scenario.receive_window(spec), spec.mss);
+    let mut receiver = Receiver::new(ack_policy(spec), scenario.receive_window(spec), spec.mss);
     if spec.stack.ack_policy == fullpipe_scenario::AckPolicy::Linux {
         receiver = receiver.with_linux_acks();
     }

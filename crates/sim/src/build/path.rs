@@ -72,6 +72,7 @@ pub(crate) fn flow_path(scenario: &Scenario, spec: &Flow, account: u32, start: T
         ),
         delayed_ack: LazyTimer::default(),
         host,
+        datagrams: None,
         account,
         gone: false,
     }

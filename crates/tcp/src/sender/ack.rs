@@ -85,6 +85,8 @@ impl<C: Controller> Sender<C> {
         blocks: &[Block],
         observer: &mut dyn Observer,
     ) -> AckOutcome {
+        let (blocks, feedback) = ack.split(blocks);
+        self.feedback = feedback.map(|feedback| feedback.value);
         self.acknowledged::<false>(now, ack, blocks, observer)
     }
 
@@ -102,6 +104,7 @@ impl<C: Controller> Sender<C> {
         if let Some(hosts) = &mut self.hosts {
             hosts.on_ack(arrived, feedback);
         }
+        self.feedback = feedback.map(|feedback| feedback.value);
         self.acknowledged::<true>(now, ack, blocks, observer)
     }
 
@@ -195,6 +198,7 @@ impl<C: Controller> Sender<C> {
                 EcnCounts::default()
             },
             ece: before.marks && self.ecn.marks.any,
+            feedback: self.feedback,
             tlp_repair: delivery.tlp_repair,
         };
         if self.acked.is_some() {

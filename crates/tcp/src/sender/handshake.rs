@@ -29,7 +29,7 @@ impl<C: Controller> Sender<C> {
         match ack.kind {
             AckKind::Syn => self.on_handshake(now, ack, observer),
             AckKind::Request => self.app.on_request(ack.next),
-            AckKind::Plain => {}
+            AckKind::Plain | AckKind::Report => {}
         }
         ack.kind == AckKind::Syn
     }

@@ -125,6 +125,8 @@ pub struct Sender<C> {
     ecn: Reaction,
     limits: LimitClock,
     joined: RateAggregator,
+    /// The value of the receiver's algorithm in the current ACK.
+    feedback: Option<u64>,
     /// The packets that the current ACK newly acknowledges; `None` unless the controller asks for
     /// each.
     acked: Option<Vec<Snapshot>>,
@@ -203,6 +205,7 @@ impl<C: Controller> Sender<C> {
             ecn: Reaction::new(EcnFeedback::Accurate, None),
             limits: LimitClock::new(now),
             joined: RateAggregator::new(rate_interval),
+            feedback: None,
             acked: None,
             hosts: None,
             stack: StackState::new(

@@ -3,7 +3,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use fullpipe_cc::{Arrival, NoObserver, RecoveryOwner, WindowController};
+use fullpipe_cc::{
+    AckSchedule, Arrival, NoObserver, ReceiverController, ReceiverDecision, RecoveryOwner,
+};
 use fullpipe_tcp::{Ack, AckPolicy, App, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
 use fullpipe_units::{Bytes, Rng, Span, Time};
 use proptest::prelude::*;
@@ -31,18 +33,21 @@ impl Puppet {
     }
 }
 
-impl WindowController for Puppet {
+impl ReceiverController for Puppet {
     fn on_arrival(&mut self, _: Time, arrival: &Arrival) {
         self.0.lock().unwrap().1.push(*arrival);
     }
-    fn window(&self) -> Bytes {
-        self.0.lock().unwrap().0
+    fn decision(&self) -> ReceiverDecision {
+        ReceiverDecision {
+            window: Some(self.0.lock().unwrap().0),
+            ..ReceiverDecision::default()
+        }
     }
     fn observe(&self, _: &mut Vec<f64>) {}
 }
 
 fn receiver(puppet: &Puppet, policy: AckPolicy) -> Receiver {
-    Receiver::new(policy, segments(100), SMSS).with_window_controller(Box::new(puppet.clone()))
+    Receiver::new(policy, segments(100), SMSS).with_controller(Box::new(puppet.clone()))
 }
 
 fn at(millis: f64) -> Time {
@@ -294,4 +299,69 @@ proptest! {
         }
         prop_assert_eq!(receiver.in_order(), segments(300));
     }
+}
+
+/// An algorithm that schedules ACKs: none until its timer fires, 10 ms after the first segment. Its
+/// feedback is the number of segments.
+#[derive(Debug, Default)]
+struct Scheduled {
+    segments: u64,
+    wake_at: Option<Time>,
+    now: bool,
+}
+
+impl ReceiverController for Scheduled {
+    fn on_arrival(&mut self, now: Time, _: &Arrival) {
+        self.segments += 1;
+        self.now = false;
+        self.wake_at.get_or_insert(now + ms(10.0));
+    }
+    fn on_timer(&mut self, _: Time) {
+        (self.wake_at, self.now) = (None, true);
+    }
+    fn decision(&self) -> ReceiverDecision {
+        ReceiverDecision {
+            window: None,
+            ack: match self.now {
+                true => AckSchedule::Now,
+                false => AckSchedule::At(Time::MAX),
+            },
+            feedback: Some(self.segments),
+            wake_at: self.wake_at,
+        }
+    }
+    fn observe(&self, _: &mut Vec<f64>) {}
+}
+
+#[test]
+fn an_algorithm_schedules_acks_with_feedback() {
+    let mut receiver =
+        Receiver::new(POLICY, segments(100), SMSS).with_controller(Box::<Scheduled>::default());
+    // By the policy each of these, in order or not, has an ACK.
+    for seq in [0, 1, 3, 5, 7, 9] {
+        let now = 20.0 + seq as f64;
+        assert!(answers(&mut receiver, now, &segment(seq, now - 20.0, 0.0)).is_empty());
+    }
+    assert_eq!(receiver.ack_due(), Some(at(30.0)), "10 ms after the first");
+    let mut acks = Vec::new();
+    receiver.on_time(at(35.0), |at, ack, blocks| {
+        acks.push((at, ack, blocks.to_vec()))
+    });
+    let [(when, ack, blocks)] = &acks[..] else {
+        panic!("{acks:?}")
+    };
+    assert_eq!(
+        (*when, ack.next, ack.window),
+        (at(30.0), 2, 100),
+        "None is the whole buffer"
+    );
+    let (sacks, feedback) = ack.split(blocks);
+    assert_eq!(feedback.map(|feedback| feedback.value), Some(6));
+    let starts: Vec<u64> = sacks.iter().map(|block| block.start).collect();
+    assert_eq!(
+        starts,
+        [9, 7],
+        "two SACK blocks remain next to the feedback"
+    );
+    assert_eq!(receiver.ack_due(), None);
 }

@@ -72,6 +72,74 @@ pub(super) const EDITS: &[(&str, &str)] = &[
         r#"start = "0s""#,
         "receive_window = \"auto\"\nreceiver = \"rledbat\"",
     ),
+    // Media sources and datagram flows.
+    (r#"start = "0s""#, r#"app = "media 50fps""#),
+    (
+        r#"start = "0s""#,
+        r#"app = "media 0fps from 1mbit to 2mbit""#,
+    ),
+    (
+        r#"start = "0s""#,
+        r#"app = "media 50fps from 2mbit to 1mbit""#,
+    ),
+    (
+        r#"start = "0s""#,
+        r#"app = "media 50fps from 1mbit to 2mbit vary 200%""#,
+    ),
+    (
+        r#"start = "0s""#,
+        r#"app = "media 50fps from 1mbit to 2mbit discard 10""#,
+    ),
+    (
+        r#"start = "0s""#,
+        "app = \"media 50fps from 1mbit to 2mbit\"\napp_rate = \"1mbit\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "app = \"media 50fps from 1mbit to 2mbit\"\ntransport = \"tcp\"",
+    ),
+    (r#"start = "0s""#, r#"transport = "udp""#),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\ntransport = \"datagram\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\nbytes = \"3MB\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\napp = \"on 100kB off 1s\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\napp = \"request 100kB think 1s\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\nreceive_window = \"3MB\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\nreceiver = \"rledbat\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\necn_feedback = \"classic\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\nquick_acks = 0",
+    ),
+    (r#"start = "0s""#, "transport = \"datagram\"\ngro = \"1ms\""),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\nack_policy = \"linux\"",
+    ),
+    (
+        r#"start = "0s""#,
+        "transport = \"datagram\"\n[host]\nsend = \"1us\"",
+    ),
     (r#"start = "0s""#, "delayed_ack = 0"),
     (r#"start = "0s""#, "delayed_ack = 65"),
     (r#"start = "0s""#, r#"ack_delay = "200""#),

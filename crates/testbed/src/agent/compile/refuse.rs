@@ -110,6 +110,11 @@ fn algorithm(
         let problem = format!("--on {runner} does not support unresponsive traffic");
         return refusal("cc", "\"none\"", problem, on_sim("remove the flow"));
     }
+    if spec.is_datagram() {
+        let problem = format!("--on {runner} runs the kernel's TCP, which has no datagrams");
+        let fix = on_sim("give the flow another application, or transport = \"tcp\"");
+        return refusal("transport", "\"datagram\"", problem, fix);
+    }
     let name = kernel_name(&spec.cc);
     if let Some(offered) = offered.filter(|offered| !offered.iter().any(|known| known == name)) {
         let list = offered.join(", ");

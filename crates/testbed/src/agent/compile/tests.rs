@@ -75,6 +75,14 @@ fn what_a_kernel_has_not_got_is_refused_by_its_key() {
             "flow.0.cc = \"none\"",
         ),
         (
+            "cc = \"cubic\"\ntransport = \"datagram\"",
+            "flow.0.transport = \"datagram\": --on kernel runs the kernel's TCP, which has no datagrams",
+        ),
+        (
+            "cc = \"cubic\"\napp = \"media 50fps from 1mbit to 2mbit\"",
+            "flow.0.transport = \"datagram\"",
+        ),
+        (
             "cc = \"cubic\"\nparams = { beta = 0.5 }",
             "flow.0.params.beta = 0.5",
         ),

@@ -16,7 +16,7 @@ use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
 use fullpipe_cc::replay::{Call, Event};
 use fullpipe_cc::{
     Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Lost, PathChange,
-    Recovery, Registry, Snapshot,
+    Recovery, Registry, Shared, Snapshot,
 };
 use fullpipe_trace::TraceLevel;
 use fullpipe_units::Rng;
@@ -48,11 +48,13 @@ struct Recording {
 struct Recorder(AnyController);
 
 impl Recorder {
-    fn build(config: &Config) -> AnyController {
+    fn build(config: &Config, shared: &mut Shared) -> AnyController {
         RECORDED.with_borrow_mut(|recording| {
             let recording = recording.as_mut().expect("a recording is under way");
             recording.config = Some(config.clone());
-            AnyController::User(Box::new(Recorder((recording.descriptor.build)(config))))
+            AnyController::User(Box::new(Recorder((recording.descriptor.build)(
+                config, shared,
+            ))))
         })
     }
 
@@ -109,7 +111,7 @@ fn record(name: &str) -> Recording {
         rng: None,
         events: Vec::new(),
     }));
-    let build: fn(&Config) -> AnyController = Recorder::build;
+    let build: fn(&Config, &mut Shared) -> AnyController = Recorder::build;
     let recorder: &'static Descriptor = Box::leak(Box::new(Descriptor {
         build,
         ..*descriptor
@@ -149,8 +151,8 @@ fn split(recording: &Recording, alone: bool) -> (&[Event], Vec<Event>) {
 fn time(recording: &Recording, before: &[Event], measured: &[Event], acks: u64) -> Duration {
     let mut spent = Duration::ZERO;
     for _ in 0..acks.div_ceil(ACKS as u64) {
-        let mut controller =
-            (recording.descriptor.build)(recording.config.as_ref().expect("it was built"));
+        let config = recording.config.as_ref().expect("it was built");
+        let mut controller = (recording.descriptor.build)(config, &mut Shared::default());
         let mut rng = recording.rng.clone().expect("it was called");
         for event in before {
             event.apply(&mut controller, &mut rng);

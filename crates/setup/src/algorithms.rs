@@ -335,7 +335,7 @@ mod tests {
                     cc = \"cubic\"\nreceiver = \"rledbat\"\n";
         let scenario = Scenario::parse(text, "test.toml").expect("a valid scenario");
         let window = Registry::default()
-            .window("rledbat")
+            .receiver("rledbat")
             .expect("it is built in");
         let check = |provides| {
             let runner = Runner {

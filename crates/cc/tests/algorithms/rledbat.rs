@@ -20,7 +20,7 @@ struct Bench {
 impl Bench {
     fn new() -> Bench {
         let descriptor = Registry::default()
-            .window("rledbat")
+            .receiver("rledbat")
             .expect("a built-in algorithm");
         let controller = (descriptor.build)(&Config::defaults(descriptor));
         Bench {
@@ -43,7 +43,7 @@ impl Bench {
     fn state(&self) -> &'static str {
         let mut row = Vec::new();
         self.controller.observe(&mut row);
-        Registry::default().window("rledbat").unwrap().fields[0].labels[row[0] as usize]
+        Registry::default().receiver("rledbat").unwrap().fields[0].labels[row[0] as usize]
     }
 
     fn arrive(&mut self, retransmit: bool) {

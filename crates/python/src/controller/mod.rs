@@ -5,125 +5,30 @@
 //! panic with the exception as its payload; [`guarded`], around each simulation, returns it as an
 //! error. The descriptor of a class lives as long as the process.
 
+mod declared;
 mod told;
 mod words;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, PoisonError};
 
 use fullpipe_cc::{
-    Ack, AnyController, Config, Context, Controller, Descriptor, Domain, Field, Frame, Lost, Marks,
-    Param, ParamValue, PathChange, Recovery, RecoveryOwner, Registry, Shared, Signals, Snapshot,
-    Transition,
+    Ack, AnyController, Config, Context, Controller, Frame, Lost, ParamValue, PathChange, Recovery,
+    Shared, Snapshot, Transition,
 };
 use fullpipe_units::{Bytes, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use declared::class_of;
+pub(crate) use declared::{Given, registry};
 pub(crate) use told::{
     PyAck as Ack_, PyConfig as Config_, PyConn as Conn_, PyContext as Context_,
     PyDecision as Decision_, PyLost as Lost_, PyRecovery as Recovery_, PySnapshot as Snapshot_,
 };
 use told::{PyAck, PyConfig, PyConn, PyContext, PyDecision, PyLost, PyRecovery, PySnapshot};
 use words::known;
-
-/// (name, class, description) of each class that a scenario uses as an algorithm.
-pub(crate) type Given = Vec<(String, Py<PyAny>, About)>;
-
-/// Purpose, parameters, fields, whether the algorithm sets the window during recovery itself, and
-/// whether it uses random numbers.
-type About = (String, Vec<ParamAbout>, Vec<FieldAbout>, bool, bool);
-/// Name, unit, purpose, default (a number, a flag or a word), minimum, maximum, and the permitted
-/// words.
-type ParamAbout = (String, String, String, Value, f64, f64, Vec<String>);
-/// Name, unit, purpose, labels.
-type FieldAbout = (String, String, String, Vec<String>);
-
-/// The value of a parameter.
-#[derive(FromPyObject, IntoPyObject)]
-pub(crate) enum Value {
-    /// Tried before a number, since a Python bool is also a number.
-    #[pyo3(transparent)]
-    Flag(bool),
-    #[pyo3(transparent)]
-    Number(f64),
-    #[pyo3(transparent)]
-    Word(String),
-}
-
-/// A class that was registered as an algorithm.
-struct Known {
-    class: Py<PyAny>,
-    descriptor: &'static Descriptor,
-}
-
-/// The classes registered in this process; their descriptors live as long as the process.
-static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
-
-/// Returns the built-in algorithms and the given ones, which replace built-in ones of the same
-/// name.
-pub(crate) fn registry(py: Python<'_>, given: Given) -> Registry {
-    given
-        .into_iter()
-        .fold(Registry::default(), |registry, (name, class, about)| {
-            registry.with(descriptor(py, &name, class, about))
-        })
-}
-
-fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'static Descriptor {
-    let same =
-        |known: &&Known| known.descriptor.name == name && known.class.bind(py).is(class.bind(py));
-    let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = all.iter().find(same) {
-        return known.descriptor;
-    }
-    let (purpose, params, fields, own, random) = about;
-    let param = |(name, unit, purpose, default, min, max, words): ParamAbout| Param {
-        name: leaked(name),
-        unit: leaked(unit),
-        domain: match default {
-            Value::Flag(default) => Domain::Flag { default },
-            Value::Number(default) => Domain::Number { default, min, max },
-            Value::Word(_) => Domain::Choice(labels(words)),
-        },
-        purpose: leaked(purpose),
-        section: "",
-    };
-    let field = |(name, unit, purpose, words): FieldAbout| Field {
-        name: leaked(name),
-        unit: leaked(unit),
-        purpose: leaked(purpose),
-        labels: labels(words),
-    };
-    let needs = if class.bind(py).hasattr("on_acked").unwrap_or(false) {
-        Signals::ACKED_EACH
-    } else {
-        Signals::NONE
-    };
-    let descriptor: Descriptor = Descriptor {
-        name: leaked(name.to_owned()),
-        purpose: leaked(purpose),
-        specifications: &[],
-        params: params.into_iter().map(param).collect::<Vec<_>>().leak(),
-        profiles: &[],
-        preset_of: None,
-        fields: fields.into_iter().map(field).collect::<Vec<_>>().leak(),
-        recovery: if own {
-            RecoveryOwner::Own
-        } else {
-            RecoveryOwner::Prr
-        },
-        needs,
-        marks: |_| Marks::Answered,
-        random,
-        build,
-    };
-    let descriptor: &'static Descriptor = Box::leak(Box::new(descriptor));
-    all.push(Known { class, descriptor });
-    descriptor
-}
 
 fn build(config: &Config, shared: &mut Shared) -> AnyController {
     AnyController::User(Box::new(carried(|py| {
@@ -134,14 +39,6 @@ fn build(config: &Config, shared: &mut Shared) -> AnyController {
 /// The dictionary that the classes of a group share in a run; `None` before the first of them.
 #[derive(Debug, Default)]
 struct GroupDict(Option<Py<PyDict>>);
-
-fn leaked(text: String) -> &'static str {
-    text.leak()
-}
-
-fn labels(words: Vec<String>) -> &'static [&'static str] {
-    words.into_iter().map(leaked).collect::<Vec<_>>().leak()
-}
 
 /// A Python exception on its way out of a simulation, which can't continue after it.
 struct Raised(PyErr);
@@ -193,17 +90,7 @@ struct PyController {
 
 impl PyController {
     fn new(py: Python<'_>, config: &Config, shared: &mut Shared) -> PyResult<PyController> {
-        // Compared by address: the same name may have belonged to another class before.
-        let class = {
-            let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = all
-                .iter()
-                .find(|known| std::ptr::eq(known.descriptor.name, config.algorithm));
-            known
-                .expect("only a descriptor of this list builds one")
-                .class
-                .clone_ref(py)
-        };
+        let class = class_of(py, config);
         let params = PyDict::new(py);
         for (name, value) in config.params() {
             match value {

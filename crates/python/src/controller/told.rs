@@ -297,6 +297,7 @@ impl PyDecision {
     /// Creates a decision from a window and further limits.
     #[new]
     #[pyo3(signature = (cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=0, ecn="off", source_rate=None, mark_app_limited=false, wake_at=None))]
+    #[expect(clippy::too_many_arguments, reason = "the fields of the Python class")]
     fn new(
         cwnd: u64,
         ssthresh: Option<u64>,

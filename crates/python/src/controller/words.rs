@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::leaked;
+use super::declared::leaked;
 
 /// Maximum number of states and reasons that an algorithm may introduce: each is kept as long as
 /// the process lives.

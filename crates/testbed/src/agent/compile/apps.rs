@@ -32,8 +32,8 @@ pub(super) fn app(scenario: &Scenario, spec: &Flow) -> AppPlan {
             }
         }
         Some(App::Request { size, think }) => answers(scenario, spec, size, think),
-        // `refuse` rejects bursts (`on SIZE`).
-        Some(App::OnOff { .. }) | None => AppPlan::Writes {
+        // `refuse` rejects bursts (`on SIZE`), and media with its datagrams.
+        Some(App::OnOff { .. } | App::Media(_)) | None => AppPlan::Writes {
             first: spec.app_rate.map(bps),
             changes: spec
                 .app_schedule

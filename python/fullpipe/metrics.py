@@ -75,8 +75,8 @@ class FlowMetrics(TypedDict):
     """8 · (bytes delivered in order to the application within the window) / (min(end, last byte) −
     max(start, `measure_from`)), rounded to whole bit/s. `start` is the time at which the SYN
     leaves, including start jitter; *last byte* is the arrival of a transfer's last byte at the
-    receiver. Zero for a transfer that was complete before `measure_from`. With `cc = "none"`, all
-    payload bytes that arrive count, in whichever order.
+    receiver. Zero for a transfer that was complete before `measure_from`. With `cc = "none"` and
+    `transport = "datagram"`, all payload bytes that arrive count, in whichever order.
     """
     max_min_share: float | None
     """`goodput_bps` divided by the flow's max-min fair rate while it was active. That rate assumes
@@ -102,7 +102,8 @@ class FlowMetrics(TypedDict):
     """
     loss_fraction: float
     """`retransmits` / `sent`; 0 if nothing was sent. This is the loss rate as the sender sees it,
-    the usual one in TCP statistics.
+    the usual one in TCP statistics. With `transport = "datagram"`, which has no retransmissions,
+    it is the number of packets that the sender declared lost / `sent`.
     """
     drops: int
     """The flow's data packets that were dropped by a queue or a policer, or lost randomly: the loss
@@ -131,13 +132,12 @@ class FlowMetrics(TypedDict):
     source; 0 for other flows.
     """
     lost_frames: int
-    """Frames that the encoder handed over within the window and that were not complete at the
-    end of the run: some of their packets were lost, discarded by the sender, or still on the
-    way.
+    """Frames that the encoder handed over within the window and that were not complete at the end of
+    the run: some of their packets were lost, discarded by the sender, or still on the way.
     """
     frame_delay_s: Distribution
-    """Frame delay of each frame in `frames`: arrival of its last byte at the receiver − the
-    time at which the encoder handed it over. It includes the time in the sender's queue.
+    """Frame delay of each frame in `frames`: arrival of its last byte at the receiver − the time at
+    which the encoder handed it over. It includes the time in the sender's queue.
     """
     limited_by: dict[str, float]
     """Share of time for which each reason limited the flow."""

@@ -274,3 +274,19 @@ fn close(value: f64, recorded: f64, tolerance: f64) {
         "{value}, not {recorded}"
     );
 }
+
+/// Linux counts segments: the short one at the end of a response adds a whole segment in slow start.
+#[test]
+fn a_short_segment_counts_as_a_whole_one() {
+    let run = run("duration = \"300ms\"\n[host]\nstack = \"linux\"\n\
+         [path]\nrate = \"24.1mbit\"\nrtt = \"26.3ms\"\nbuffer = \"771packets\"\n\
+         [[flow]]\ncc = \"newreno\"\nparams = { profile = \"linux\" }\napp = \"request 16273B think 122ms\"\n");
+    let windows = column(&run, "cwnd");
+    assert!(
+        windows.iter().all(|cwnd| cwnd % 1448.0 == 0.0),
+        "{windows:?}"
+    );
+    // The kernel's record: 22 after the first response of 12 segments, then twice the outstanding 12.
+    let [first, last] = [12, windows.len() - 1].map(|ack| windows[ack] / 1448.0);
+    assert_eq!((first, last), (22.0, 24.0));
+}

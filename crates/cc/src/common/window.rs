@@ -126,11 +126,12 @@ pub fn counted(conn: &Conn, ack: &Ack) -> Bytes {
 }
 
 /// Returns the bytes of an ACK that may raise a window by Linux's `tcp_may_raise_cwnd`: all newly
-/// acknowledged ones, if SND.UNA advanced or once packets were seen to arrive far out of order.
+/// acknowledged ones, if SND.UNA advanced or once packets were seen to arrive far out of order. A
+/// short segment counts as a full one, since Linux counts segments.
 #[inline]
 pub fn counted_by_linux(conn: &Conn, ack: &Ack) -> Bytes {
     if ack.advanced() || conn.reordering_seen {
-        ack.newly_acked
+        conn.smss * ack.newly_acked.get().div_ceil(conn.smss.get())
     } else {
         Bytes::ZERO
     }

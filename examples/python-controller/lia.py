@@ -1,7 +1,8 @@
 """LIA (RFC 6356) in Python, bit-identical to the built-in one: subflows that share a dictionary."""
 
-import fullpipe
 from reno import Reno
+
+import fullpipe
 
 
 class Lia(Reno):

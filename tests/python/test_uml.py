@@ -133,6 +133,24 @@ def test_a_queue_under_htb_waits_as_long_as_one_of_netem() -> None:
 
 
 @built
+def test_a_transfer_completes_half_a_round_trip_after_its_last_segment_left() -> None:
+    # Linux's path has the whole delay on the ACKs; the reported time is that of a path with a half in each direction.
+    transfer = {
+        "path.rtt": "200ms",
+        "flow.0.bytes": "50kB",
+        "host.stack": "linux",
+        "start_jitter": "0s",
+    }
+    took = [
+        fullpipe.run(SCENARIO, on=on, set=transfer).flows[0]["completion_s"]
+        for on in ("sim", "uml")
+    ]
+    # The handshake, two flights of 10 and 20 segments, the rest, and half a round trip.
+    assert took[0] == pytest.approx(0.2 + 2 * 0.2 + 0.1, abs=0.03)
+    assert took[1] == pytest.approx(took[0], abs=0.002)
+
+
+@built
 def test_nothing_is_left_when_its_parent_is_killed() -> None:
     code = f"import fullpipe\nfullpipe.run({SCENARIO!r}, on='uml', duration='100s')"
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)

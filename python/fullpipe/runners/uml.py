@@ -191,6 +191,7 @@ def _facts(job: _uml_boot.Job) -> str:
         "first_port": topology["first_port"],
         "departs": departs,
         "paced": topology["paced"],
+        "delay_on_acks": True,
     }
     return json.dumps({**known, "host": facts(), "warnings": []})
 

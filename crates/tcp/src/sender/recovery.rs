@@ -46,6 +46,7 @@ impl<C: Controller> Sender<C> {
         recover_fs: Bytes,
         observer: &mut dyn Observer,
     ) {
+        let recover_fs = self.recover_fs(recover_fs);
         if self.conn.state == CaState::Reduced && self.owner == RecoveryOwner::Prr {
             // The window was already reduced in this round trip, and once is enough (RFC 3168
             // §6.1.2; Linux: tcp_enter_recovery).
@@ -72,6 +73,16 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    /// Returns PRR's RecoverFS of an episode that begins now: the undelivered data (RFC 9937 §6.1), or
+    /// Linux's `prior_cwnd`.
+    fn recover_fs(&self, undelivered: Bytes) -> Bytes {
+        if self.timer.is_linux() {
+            self.cwnd()
+        } else {
+            undelivered
+        }
+    }
+
     /// Processes an ACK that reports marks and newly acknowledges `acked` bytes.
     #[cold]
     pub(super) fn take_marks(&mut self, ack: &Ack, acked: Bytes) {
@@ -81,6 +92,7 @@ impl<C: Controller> Sender<C> {
 
     /// Begins a reduction for marked packets, at most once per round trip (RFC 3168 §6.1.2).
     pub(super) fn reduce(&mut self, now: Time, recover_fs: Bytes, observer: &mut dyn Observer) {
+        let recover_fs = self.recover_fs(recover_fs);
         self.conn.state = CaState::Reduced;
         // A reduction for a mark has no undo: no retransmission can show that a mark was spurious.
         self.episode = Episode {

@@ -138,6 +138,7 @@ impl Run {
             at_once: self.at_once,
             paced: false,
             departs: None,
+            delay_on_acks: false,
             host: serde_json::from_value(done["host"].clone()).map_err(broken)?,
             warnings: serde_json::from_value(done["warnings"].clone()).map_err(broken)?,
         };

@@ -49,6 +49,10 @@ pub struct Facts {
     pub paced: bool,
     /// Bit of a packet that the tap behind the bottleneck sees leave; `None` without such a tap.
     pub departs: Option<Departs>,
+    /// Whether the whole propagation delay is on the ACKs' path: the receiver then has data half of
+    /// the RTT earlier than in the model of the path, where each direction has one half.
+    #[serde(default)]
+    pub delay_on_acks: bool,
     /// Facts about the machine.
     #[serde(default)]
     pub host: BTreeMap<String, String>,
@@ -145,7 +149,12 @@ pub fn reconstruct(
     let window = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
     let interval = interval.map(|interval| interval.max(LEAST_INTERVAL));
     let expanded = ExpandedWorkload::of(scenario);
-    let (mut flows, epoch) = ends(&expanded.scenario, &recording, window, interval.is_some())?;
+    let (mut flows, epoch) = ends(
+        &expanded.scenario,
+        &recording,
+        window,
+        (interval.is_some(), facts.delay_on_acks),
+    )?;
     let at = |time: u64| Time::from_nanos(time.saturating_sub(epoch));
     let ports = Ports::new(facts.first_port, scenario, expanded.arrivals.len());
     let (taps, mut warnings) = (Taps(ports), facts.warnings);
@@ -198,7 +207,7 @@ fn ends(
     scenario: &Scenario,
     recording: &Recording,
     window: MeasuredTime,
-    traced: bool,
+    (traced, delay_on_acks): (bool, bool),
 ) -> Result<(Vec<Flow>, u64), AgentError> {
     let send = Reader::open(&recording.send)?;
     let epoch = send.header.epoch;
@@ -206,7 +215,14 @@ fn ends(
     let records = complete(send, &recording.send)?;
     let mut flows = flow::sent(scenario, records, window, at, traced)?;
     for record in complete(Reader::open(&recording.receive)?, &recording.receive)? {
-        flows[usize::from(record.flow)].on_received(scenario, &record, at);
+        let spec = &scenario.flows[usize::from(record.flow)];
+        let late = if delay_on_acks {
+            scenario.path.rtt / 2 + spec.extra_rtt / 2
+        } else {
+            Span::ZERO
+        };
+        let flow = &mut flows[usize::from(record.flow)];
+        flow.on_received(scenario, &record, |time| at(time) + late);
     }
     Ok((flows, epoch))
 }

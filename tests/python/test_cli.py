@@ -447,3 +447,16 @@ def test_a_list_is_broken_where_a_terminal_ends() -> None:
 
 def test_the_committed_schema_is_the_one_of_the_code(fullpipe: Fullpipe) -> None:
     assert fullpipe("schema").stdout == (ROOT / "crates/scenario/scenario.schema.json").read_text()
+
+
+def test_a_single_run_starts_without_the_library_of_data_frames(scenario: Path) -> None:
+    # It takes as long to import as all else together.
+    code = (
+        "import runpy, sys\n"
+        f"sys.argv = ['fullpipe', 'run', {str(scenario)!r}, '--json']\n"
+        "try:\n    runpy.run_module('fullpipe', run_name='__main__')\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "assert 'polars' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -116,9 +116,9 @@ def _loaded(
     scenario: Path, point: int | None, seed: int | None, settings: dict[str, str], simulated: bool
 ) -> Scenario:
     """Loads the scenario of a file or of a point of a sweep; a real sender goes without the sweep's `send_jitter`."""
-    from fullpipe.sweeps.dataset import Sweep
-
     if (scenario / "sweep.json").exists():
+        from fullpipe.sweeps.dataset import Sweep
+
         if point is None:
             fail(f"{scenario} holds a sweep\n  fix: choose one of its points, like --point 0")
         try:

@@ -79,3 +79,29 @@ fn one_ack_stands_for_many_segments_out_of_order() {
     let fewer = count("") - count("sack_compression = \"5%\"");
     assert_eq!(fewer, 206 - (3 + 203_usize.div_ceil(10)));
 }
+
+#[test]
+fn coalescing_lets_linuxs_rules_see_one_large_segment() {
+    // 100 segments of a constant window arrive back to back, 0.12 ms apart, behind a loss and
+    // without one. Those of 1 ms are one segment for Linux' rules, which acknowledge it at once.
+    let path = "rate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"300packets\"";
+    let flow = format!("{LINUX}receive_window = \"145kB\"\n");
+    let count = |path: &str, keys: &str| {
+        let run = run(path, &format!("{flow}{keys}"));
+        let flow = &run.summary.flows[0];
+        (acks(&run).len() as f64, flow.sent as f64, flow.retransmits)
+    };
+    let (single, segments, _) = count(path, "");
+    assert!(
+        (0.48..0.55).contains(&(single / segments)),
+        "{single} of {segments}"
+    );
+    let (merged, segments, _) = count(path, "gro = \"1ms\"\n");
+    let each = segments / merged;
+    assert!((8.0..9.5).contains(&each), "{merged} of {segments}: {each}");
+    let (_, _, resent) = count(&format!("{path}\nloss = \"1%\""), "gro = \"1ms\"\n");
+    assert!(
+        resent > 20,
+        "{resent} losses, whose segments behind are merged"
+    );
+}

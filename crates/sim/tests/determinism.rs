@@ -391,15 +391,13 @@ fn flow() -> impl Strategy<Value = String> {
         Just("pacing = \"on\"\n"),
         Just("rtt = \"+5ms\"\n"),
         Just("ack_policy = \"fixed\"\ndelayed_ack = 1\n"),
-        Just("ack_policy = \"fixed\"\ngro = \"1ms\"\n"),
+        Just("gro = \"1ms\"\n"),
         Just("receive_window = \"30kB\"\n"),
         Just("app = \"on 100ms off exp 50ms\"\n"),
         Just("app = \"on exp 100ms off 20ms\"\napp_rate = \"3mbit\"\n"),
         Just("app = \"on 50kB off exp 30ms\"\n"),
         Just("app = \"request 40kB\"\n"),
-        Just(
-            "app = \"request pareto 20kB shape 1.5 think exp 30ms\"\nack_policy = \"fixed\"\ngro = \"1ms\"\n"
-        ),
+        Just("app = \"request pareto 20kB shape 1.5 think exp 30ms\"\ngro = \"1ms\"\n"),
         Just(
             "app = \"request exp 5kB think 60ms\"\nack_policy = \"fixed\"\ndelayed_ack = 4\nreceive_window = \"30kB\"\n"
         ),

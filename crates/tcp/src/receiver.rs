@@ -9,6 +9,7 @@ mod place;
 mod round_trip;
 mod sack_blocks;
 mod sack_compression;
+mod train;
 
 use self::heuristics::Heuristics;
 use self::sack_blocks::SackBlocks;
@@ -237,6 +238,9 @@ impl Receiver {
     #[inline]
     pub fn on_time(&mut self, now: Time, mut emit: impl FnMut(Time, Ack, &[Block])) {
         while let Some(due) = self.due.filter(|due| *due <= now) {
+            if self.heuristics.is_some() && self.end_train(due, &mut emit) {
+                continue;
+            }
             if self.ask_at == Some(due) {
                 self.ask(due, &mut emit);
                 continue;
@@ -287,6 +291,7 @@ impl Receiver {
         emit: &mut impl FnMut(Time, Ack, &[Block]),
     ) -> bool {
         self.attentive = true;
+        self.end_train_before(now, segment, emit);
         let grows = self
             .offer
             .as_mut()

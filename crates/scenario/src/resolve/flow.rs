@@ -277,13 +277,8 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
     }
 }
 
-/// Refuses numbers for ACKs that Linux's rules would ignore, and coalescing, which they do not know.
+/// Refuses numbers for ACKs that Linux's rules would ignore.
 fn check_acks(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Error> {
-    if flow.stack.ack_policy == AckPolicy::Linux && flow.gro != Span::ZERO {
-        let problem = "can't be combined with ack_policy = \"linux\"";
-        let fix = "remove gro, or set ack_policy = \"fixed\"";
-        return Err(source.error(&flow.key("gro"), raw.gro.show(), problem, fix));
-    }
     let given = ack_numbers(flow, raw).into_iter().flatten().next();
     let (AckPolicy::Linux, Some((name, value))) = (flow.stack.ack_policy, given) else {
         return Ok(());

@@ -8,6 +8,7 @@ use super::linux_acks::LinuxAcks;
 use super::place::Place;
 use super::round_trip::RoundTrip;
 use super::sack_compression::SackCompression;
+use super::train::{Received, Train};
 use crate::advertised_window::AdvertisedWindow;
 use crate::autotune::AutoTuning;
 use crate::wire::{Ack, Block, Segment};
@@ -21,6 +22,8 @@ pub(super) struct Heuristics {
     pub(super) rtt: RoundTrip,
     pub(super) acks: Option<LinuxAcks>,
     pub(super) compression: Option<SackCompression>,
+    /// The train that is being merged.
+    pub(super) train: Option<Train>,
 }
 
 impl Heuristics {
@@ -29,6 +32,7 @@ impl Heuristics {
             rtt: RoundTrip::new(),
             acks: None,
             compression: None,
+            train: None,
         }
     }
 
@@ -164,52 +168,60 @@ impl Receiver {
         let had_hole = !self.early.is_empty();
         let place = self.place(segment);
         if place == Place::Next {
-            self.note_train(now);
+            self.pending += 1;
         }
-        let smss = self.smss;
-        let (in_order, filled) = (self.in_order(), had_hole && self.early.is_empty());
+        let received = Received {
+            place,
+            filled: had_hole && self.early.is_empty(),
+            short: u64::from(segment.size) < self.smss.get(),
+            push: segment.push,
+            marks,
+            grows: grows && segment.size >= SMALL,
+        };
+        if let Some(received) = self.merge(now, segment, received) {
+            self.receive_as_linux(now, received, emit);
+        }
+    }
+
+    /// Acknowledges a segment by Linux's rules, at once or later.
+    pub(super) fn receive_as_linux(
+        &mut self,
+        now: Time,
+        received: Received,
+        emit: &mut impl FnMut(Time, Ack, &[Block]),
+    ) {
+        let (smss, in_order) = (self.smss, self.in_order());
         let Some(Heuristics { rtt, acks, .. }) = self.heuristics.as_deref_mut() else {
             return;
         };
         let Some(acks) = acks else { return };
+        let Received { place, .. } = received;
         match place {
-            Place::Next => {
-                let short = u64::from(segment.size) < smss.get();
-                acks.on_data(now, short, segment.push, rtt);
-            }
+            Place::Next => acks.on_data(now, received.short, received.push, rtt),
             Place::Old => acks.on_duplicate(),
             Place::Early | Place::Again => acks.on_early(),
         }
-        if marks && place != Place::Old {
+        if received.marks && place != Place::Old {
             acks.on_mark();
         }
-        if grows && place != Place::Old && segment.size >= SMALL {
+        if received.grows && place != Place::Old {
             acks.on_larger_window();
         }
-        if filled || acks.is_due(in_order, smss) {
-            return match had_hole {
-                true => self.acknowledge(now, emit),
-                false => self.answer(now, emit),
-            };
+        let is_due = received.filled || acks.is_due(in_order, smss);
+        if is_due || place == Place::Next && acks.is_due_on_read() {
+            return self.acknowledge(now, emit);
         }
-        let read = place == Place::Next && acks.is_due_on_read();
-        let waits = match (read, self.early.is_empty()) {
-            (true, _) => false,
-            (false, true) => {
-                let due = acks.delay(now, rtt);
-                self.wait(due)
-            }
-            (false, false) => {
+        let due = match self.early.is_empty() {
+            true => acks.delay(now, rtt),
+            false => {
                 let next = self.next;
-                let due = self
-                    .heuristics
+                self.heuristics
                     .as_mut()
-                    .and_then(|it| it.withhold(now, next));
-                self.wait(due)
+                    .and_then(|it| it.withhold(now, next))
             }
         };
-        if !waits {
-            self.answer(now, emit);
+        if !self.wait(due) {
+            self.acknowledge(now, emit);
         }
     }
 }

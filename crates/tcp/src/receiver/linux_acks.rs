@@ -127,6 +127,11 @@ impl LinuxAcks {
         self.pushed_again || (self.pushed && !self.interactive)
     }
 
+    /// Returns the time at which the delayed ACK is due, if any.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.due
+    }
+
     /// Delays an ACK and returns the time at which it is due; `None` if it leaves at once, because
     /// an earlier delay is about to end (`tcp_send_delayed_ack`).
     pub(super) fn delay(&mut self, now: Time, rtt: &RoundTrip) -> Option<Time> {

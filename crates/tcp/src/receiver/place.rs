@@ -19,30 +19,41 @@ pub(super) enum Place {
 }
 
 impl Receiver {
+    /// Returns where segment `seq` belongs.
+    #[inline(always)] // a part of `on_segment`
+    pub(super) fn place_of(&self, seq: u64) -> Place {
+        if seq < self.next {
+            Place::Old
+        } else if self.early.contains_above(self.next, seq) {
+            Place::Again
+        } else if seq == self.next {
+            Place::Next
+        } else {
+            Place::Early
+        }
+    }
+
     /// Records the arrival of a segment and returns where it belongs.
     #[inline(always)] // a part of `on_segment`
     pub(super) fn place(&mut self, segment: &Segment) -> Place {
         let seq = segment.seq;
-        if seq < self.next || self.early.contains_above(self.next, seq) {
-            self.duplicate = Some(seq);
-            return if seq < self.next {
-                Place::Old
-            } else {
-                Place::Again
-            };
+        let place = self.place_of(seq);
+        match place {
+            Place::Old | Place::Again => self.duplicate = Some(seq),
+            Place::Next => {
+                self.accept(segment);
+                self.accept_early();
+            }
+            Place::Early => {
+                self.early.insert(self.next, seq);
+                let short = self.smss.get() - u64::from(segment.size);
+                if short > 0 {
+                    self.early_short.push((seq, short));
+                }
+                self.blocks.note(seq);
+            }
         }
-        if seq == self.next {
-            self.accept(segment);
-            self.accept_early();
-            return Place::Next;
-        }
-        self.early.insert(self.next, seq);
-        let short = self.smss.get() - u64::from(segment.size);
-        if short > 0 {
-            self.early_short.push((seq, short));
-        }
-        self.blocks.note(seq);
-        Place::Early
+        place
     }
 
     /// Updates TS.Recent, the timestamp of the first segment that the next ACK answers (RFC 7323

@@ -42,6 +42,11 @@ impl SackCompression {
         self.withheld > 0
     }
 
+    /// Returns the time at which the withheld ACK is sent, if any.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.due
+    }
+
     /// Withholds the ACK of a segment above the hole at `next`, and returns the time at which it is
     /// sent; `None` if it leaves at once. `rtt` is zero if unknown.
     pub(super) fn withhold(&mut self, now: Time, next: u64, rtt: Span) -> Option<Time> {

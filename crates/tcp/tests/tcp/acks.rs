@@ -475,3 +475,87 @@ fn fixed_rules_compress_too() {
         [(200.0, 2), (200.01, 2), (200.02, 2), (200.63, 2)]
     );
 }
+
+/// A receiver behind coalescing for 1 ms, after its first quick ACKs; the next segment is 16.
+fn coalescing() -> Bench {
+    let policy = AckPolicy {
+        coalesce: ms(1.0),
+        ..IGNORED
+    };
+    let receiver = Receiver::new(policy, segments(SMALL), SMSS).with_linux_acks();
+    let mut bench = Bench::new(receiver, 20.0);
+    let last = bench.stream(16, 2.0, 2.0);
+    bench.wait(last + 1.0);
+    let times: Vec<f64> = bench.sent().iter().map(|(at, _)| *at).collect();
+    assert_eq!(times[..3], [3.0, 5.0, 7.0], "each a train of its own");
+    assert_eq!(times.len(), 16, "quick ACKs");
+    bench
+}
+
+#[test]
+fn a_train_is_acknowledged_as_one_large_segment() {
+    // __tcp_ack_snd_check: more than one full segment. The train ends 1 ms after its begin.
+    let mut bench = coalescing();
+    bench.stream(5, 50.0, 0.1);
+    bench.arrive(51.0, |_| ());
+    assert_eq!(bench.sent(), [(51.0, 21)]);
+    // The next train is a single segment: its ACK is delayed by ato = 40 ms from its end.
+    bench.wait(100.0);
+    assert_eq!(bench.sent(), [(92.0, 22)]);
+}
+
+#[test]
+fn a_train_ends_with_pushed_data_and_with_44_segments() {
+    // tcp_gro_receive: PSH; skb_gro_receive: 64 KiB
+    let mut bench = coalescing();
+    bench.stream(3, 50.0, 0.1);
+    bench.arrive(50.3, |segment| segment.push = true);
+    assert_eq!(bench.sent(), [(50.3, 20)]);
+    let last = bench.stream(45, 60.0, 0.01);
+    assert_eq!(bench.sent(), [(60.43, 64)]);
+    bench.wait(last + 10.0);
+    assert_eq!(bench.sent(), [], "one segment alone waits");
+}
+
+#[test]
+fn a_train_ends_before_a_segment_that_does_not_continue_it() {
+    // tcp_gro_receive: another sequence number, CWR, or another ECN field
+    type Change = fn(&mut Segment);
+    let changes: [Change; 3] = [
+        |segment| segment.seq += 2,
+        |segment| segment.cwr = true,
+        |segment| (segment.ecn, segment.ce) = (EcnCodepoint::Ect0, true),
+    ];
+    for change in changes {
+        let mut bench = coalescing();
+        bench.stream(3, 50.0, 0.1);
+        bench.arrive(50.3, change);
+        assert_eq!(bench.sent(), [(50.3, 19)]);
+    }
+}
+
+#[test]
+fn a_train_above_a_hole_is_one_duplicate() {
+    let mut bench = coalescing();
+    bench.next += 1;
+    bench.stream(5, 50.0, 0.1);
+    bench.wait(60.0);
+    assert_eq!(bench.acks.len(), 1);
+    let (at, ack, blocks) = bench.acks.pop().unwrap();
+    assert_eq!((millis(at), ack.next), (51.0, 16));
+    assert_eq!(blocks, [Block { start: 17, end: 22 }]);
+    // The retransmission waits for its train, too, and then fills the hole.
+    bench.arrive(70.0, |segment| segment.seq = 16);
+    bench.wait(80.0);
+    assert_eq!(bench.sent(), [(71.0, 22)]);
+}
+
+#[test]
+fn a_delayed_ack_that_is_due_ends_the_train() {
+    let mut bench = coalescing();
+    bench.arrive(50.0, |_| ());
+    bench.arrive(90.5, |_| ());
+    // The first train ended at 51 ms, and its ACK is due at 91 ms, which finds the second.
+    bench.wait(100.0);
+    assert_eq!(bench.sent(), [(91.0, 18)]);
+}

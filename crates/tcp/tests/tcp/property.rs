@@ -42,6 +42,8 @@ struct World {
     jitter: u64,
     coalesce: u64,
     stack: Stack,
+    /// Whether the receiver has Linux's rules for ACKs, and compresses those out of order.
+    rules: [bool; 2],
 }
 
 fn worlds() -> impl Strategy<Value = World> {
@@ -69,8 +71,9 @@ fn worlds() -> impl Strategy<Value = World> {
         Just(EcnFeedback::Dctcp)
     ];
     let ecn = (prop_oneof![Just(0.0), 0.0..1.0], feedback);
-    (flow, any::<bool>(), path, ecn, stacks()).prop_map(
-        |(flow, tuned, path, (marks, feedback), stack)| {
+    let receiver = any::<(bool, [bool; 2])>();
+    (flow, receiver, path, ecn, stacks()).prop_map(
+        |(flow, (tuned, rules), path, (marks, feedback), stack)| {
             let (seed, bytes, window, cwnd, reduces, paced) = flow;
             let (loss, ack_loss, duplicates, late, delay, jitter, coalesce, clean) = path;
             let owner = if reduces {
@@ -105,6 +108,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 jitter,
                 coalesce,
                 stack,
+                rules,
             }
         },
     )
@@ -324,8 +328,15 @@ impl Simulation {
             delay: Span::from_millis(40),
             coalesce,
         };
-        let receiver = Receiver::new(policy, SMSS * u64::from(world.window), SMSS)
+        let mut receiver = Receiver::new(policy, SMSS * u64::from(world.window), SMSS)
             .with_ecn_feedback(world.feedback);
+        let [linux, compresses] = world.rules;
+        if linux {
+            receiver = receiver.with_linux_acks();
+        }
+        if compresses {
+            receiver = receiver.with_sack_compression(0.05);
+        }
         let mut simulation = Simulation {
             rng: Rng::stream(world.seed, "path", "all"),
             now: Time::ZERO,
@@ -539,6 +550,7 @@ fn memory_follows_the_window_not_the_transfer() {
         jitter: 10,
         coalesce: 0,
         stack: fullpipe_tcp::Stack::default(),
+        rules: [false; 2],
     };
     let held = |world: World| {
         let mut simulation = Simulation::new(world);

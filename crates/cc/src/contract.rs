@@ -281,6 +281,13 @@ pub enum PathChange {
         /// Bandwidth-delay product, in bytes.
         bdp: Bytes,
     },
+    /// The slow-start threshold of an earlier connection is known. TCP reports it before the first
+    /// packet, if the scenario keeps thresholds (`metrics_cache`). Controllers without one ignore
+    /// it.
+    Threshold {
+        /// Slow-start threshold, in bytes.
+        ssthresh: Bytes,
+    },
 }
 
 /// Instructions for the transport.

@@ -46,6 +46,9 @@ fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     let seed = (1_u64..10_000_000).prop_map(|bdp| PathChange::Seed {
         bdp: Bytes::new(bdp),
     });
+    let threshold = (1_000_u64..10_000_000).prop_map(|ssthresh| PathChange::Threshold {
+        ssthresh: Bytes::new(ssthresh),
+    });
     let step = prop_oneof![
         6 => wait.prop_map(Step::Wait),
         6 => (1_u64..100).prop_map(Step::Send),
@@ -54,7 +57,7 @@ fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
         1 => prop::bool::ANY.prop_map(Step::AppLimited),
         1 => prop_oneof![
             size.prop_map(Step::Mtu),
-            prop_oneof![Just(PathChange::EcnFailed), seed].prop_map(Step::Path),
+            prop_oneof![Just(PathChange::EcnFailed), seed, threshold].prop_map(Step::Path),
             Just(Step::Timer),
         ],
     ];

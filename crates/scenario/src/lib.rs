@@ -55,7 +55,9 @@ pub use path_keys::{Change, Link, Path};
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub use schema::{Key, explain, schema};
-pub use stack::{AckPolicy, CwndValidation, FlowStack, RtoInRecovery, SendBuffer, Stack};
+pub use stack::{
+    AckPolicy, CwndValidation, FlowStack, MetricsCache, RtoInRecovery, SendBuffer, Stack,
+};
 pub use sweep::Sweep;
 pub use template::Template;
 pub use workload::{ArrivalGenerator, Library, Model, Rtts, Workload};

@@ -153,6 +153,30 @@ stack_keys! {
     /// one, from the fourth of a hole on. Linux compresses them by 5%, since 6.19 by 33%; "0%" sends
     /// each at once.
     sack_compression: Percent => f64 = 0.0, linux 0.05;
+    /// Values that a connection leaves to later ones on the same route with the same RTT, when all
+    /// its data is acknowledged. "linux" keeps the RTT, which may lengthen the first timeout, and
+    /// the degree of reordering. "ssthresh" also keeps the slow-start threshold, as Linux did
+    /// before 5.6.
+    metrics_cache: MetricsCache => MetricsCache = MetricsCache::Off, linux MetricsCache::Linux;
+}
+
+/// The values that connections leave to later ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsCache {
+    /// None.
+    Off,
+    /// The RTT and the degree of reordering.
+    Linux,
+    /// These and the slow-start threshold (Linux: tcp_no_ssthresh_metrics_save = 0).
+    Ssthresh,
+}
+
+impl Word for MetricsCache {
+    const WORDS: &'static [(&'static str, MetricsCache)] = &[
+        ("off", MetricsCache::Off),
+        ("linux", MetricsCache::Linux),
+        ("ssthresh", MetricsCache::Ssthresh),
+    ];
 }
 
 /// The rule for a congestion window that a flow does not use.

@@ -13,7 +13,7 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{ArrivalGenerator, Error, Scenario};
-use fullpipe_tcp::{App, LIMITS, Memory, Parts};
+use fullpipe_tcp::{App, LIMITS, Memory, MetricsCache, Parts};
 use fullpipe_trace::{FlowMeter, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
 use fullpipe_units::Time;
 use fullpipe_workload::Arrival;
@@ -52,6 +52,7 @@ pub(crate) struct Workloads {
     all: Vec<Workload>,
     transfers: Vec<Transfer>,
     servers: Servers,
+    caches: build::Caches,
     window: MeasuredTime,
     /// Number of flows from the scenario's `[[flow]]` tables, which occupy the first slots.
     pub(crate) others: usize,
@@ -67,6 +68,7 @@ impl Workloads {
         scenario: &Scenario,
         registry: &Registry,
         window: MeasuredTime,
+        caches: build::Caches,
     ) -> Result<Workloads, Error> {
         let others = scenario.flows.len();
         let all = scenario.workloads.iter().map(|workload| {
@@ -87,6 +89,7 @@ impl Workloads {
             all,
             transfers: Vec::new(),
             servers,
+            caches,
             window,
             others,
             free: Vec::new(),
@@ -148,8 +151,8 @@ impl Workloads {
             scenario,
             arrival,
             arrived,
-            key,
-            account,
+            (key, account),
+            self.caches.of(workload.coming.flow()),
             self.window,
             now,
             old,
@@ -265,8 +268,8 @@ impl Workload {
         scenario: &Scenario,
         arrival: Arrival,
         arrived: Arrived,
-        key: FlowKey,
-        account: u32,
+        (key, account): (FlowKey, u32),
+        cache: Option<MetricsCache>,
         window: MeasuredTime,
         now: Time,
         old: Option<&mut Flow>,
@@ -297,7 +300,7 @@ impl Workload {
             spec,
             &self.algorithms,
             app,
-            memory,
+            (memory, cache),
             now,
             window.from,
         );

@@ -1,6 +1,7 @@
 //! Construction of a simulation from a scenario.
 
 mod app;
+mod caches;
 mod connection;
 mod host;
 mod path;
@@ -23,6 +24,7 @@ use app::{app, messages};
 use connection::{codepoint, receiver};
 use path::network_link;
 
+pub(crate) use caches::Caches;
 pub(crate) use connection::{check_window, connection};
 pub(crate) use path::flow_path;
 
@@ -43,6 +45,7 @@ pub(crate) fn simulation(
         level,
         observer: Measurement::new(level),
         groups: BTreeMap::new(),
+        caches: Caches::default(),
     };
     let mut flows = Vec::with_capacity(scenario.flows.len());
     for (index, spec) in scenario.flows.iter().enumerate() {
@@ -53,8 +56,10 @@ pub(crate) fn simulation(
             .push(start, EventKind::Start, flow.key, 0);
         flows.push(flow);
     }
-    let observer = builder.observer;
-    let workloads = Workloads::new(scenario, registry, window)?;
+    let FlowBuilder {
+        observer, caches, ..
+    } = builder;
+    let workloads = Workloads::new(scenario, registry, window, caches)?;
     workloads.begin(&mut network.event_queue);
     begin_samples(&mut network.event_queue, window.to, observer.interval());
     Ok(Simulation {
@@ -106,6 +111,7 @@ struct FlowBuilder<'a> {
     observer: Measurement,
     /// Declared groups of trace columns, by algorithm.
     groups: BTreeMap<&'static str, usize>,
+    caches: Caches,
 }
 
 /// The two ends of a flow, with the groups of trace columns of their algorithms.
@@ -181,7 +187,7 @@ impl FlowBuilder<'_> {
             spec,
             &algorithms,
             app(scenario, spec),
-            Memory::default(),
+            (Memory::default(), self.caches.of(spec)),
             start,
             self.window.from,
         );

@@ -17,6 +17,7 @@ mod host;
 mod kernel_oracle;
 mod marks;
 mod max_min;
+mod metrics_cache;
 mod packet_size;
 mod path;
 mod profiles;

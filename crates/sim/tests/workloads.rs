@@ -100,6 +100,20 @@ const SLOW: &str =
     "duration = \"60s\"\n[path]\nrate = \"12mbit\"\nrtt = \"40ms\"\nbuffer = \"100packets\"\n";
 
 #[test]
+fn the_flows_of_a_workload_share_a_cache_of_metrics() {
+    // The second transfer begins after the first one, which lost packets in slow start.
+    let flows = Flows::new(vec![ms(0), ms(20_000)], vec![Bytes::new(6_000_000); 2]).expect("flows");
+    let drops = |cache: &str| {
+        let text =
+            format!("{SLOW}[[workload]]\ncc = \"newreno\"\nmetrics_cache = \"{cache}\"\n{FILE}\n");
+        let run = run(&given(&text, flows.clone()));
+        run.summary.links[0].drops
+    };
+    let (without, with) = (drops("off"), drops("ssthresh"));
+    assert!(with > 0 && with <= without / 2 + 1, "{with} of {without}");
+}
+
+#[test]
 fn a_flow_that_is_alone_takes_a_handshake_its_bytes_and_the_way() {
     // 1, 10 and 100 segments; 1 ms per packet, so that a window of ten fills the path only later.
     let sizes = [1_448, 14_480, 144_800].map(Bytes::new);

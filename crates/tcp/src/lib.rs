@@ -37,7 +37,7 @@ pub use rate::{Flight, rate_sample};
 pub use rate_aggregator::RateAggregator;
 pub use receiver::Receiver;
 pub use sender::{AckOutcome, Info, Memory, Sender, SenderConfig};
-pub use stack::{CwndValidation, Stack};
+pub use stack::{CwndValidation, MetricsCache, Stack};
 pub use unresponsive::Unresponsive;
 pub use wire::{
     ACK_SIZE, Ack, AckKind, Block, Feedback, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment,

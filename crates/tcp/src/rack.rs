@@ -51,6 +51,16 @@ impl Rack {
         }
     }
 
+    /// Begins with the degree of reordering of an earlier connection, zero if unknown.
+    pub(crate) fn inherit(&mut self, degree: u64) {
+        self.degree = degree;
+    }
+
+    /// Returns the largest number of segments by which one was late.
+    pub(crate) fn degree(&self) -> u64 {
+        self.degree
+    }
+
     /// Updates the most recently sent delivered segment (RFC 8985 §6.2 step 2).
     #[inline]
     pub(crate) fn on_delivered(&mut self, now: Time, sent: Time, seq: u64) {
@@ -126,7 +136,8 @@ impl Rack {
         min_rtt: Span,
         srtt: Span,
     ) -> Span {
-        if !self.reordering && (recovering || sacked >= DUP_THRESH) {
+        let enough = DUP_THRESH.max(self.degree);
+        if !self.reordering && (recovering || sacked >= enough) {
             return Span::ZERO;
         }
         (min_rtt / 4 * u64::from(self.multiplier)).min(srtt)

@@ -49,6 +49,14 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
+    /// Sets the timeout before the first sample of data by the RTT of an earlier connection, if that
+    /// is longer than the handshake's (Linux: tcp_init_metrics).
+    pub(crate) fn inherit(&mut self, earlier: Span) {
+        if earlier > self.srtt {
+            self.rto = (earlier + (earlier * 2).max(MIN_VARIANCE)).min(MAX_RTO);
+        }
+    }
+
     /// Updates only the minimum, with an RTT that must not enter the average, such as that of a
     /// SACK.
     #[inline]

@@ -122,6 +122,7 @@ impl Controller for Dctcp {
         match change {
             PathChange::Mtu => self.reno.cwnd = self.reno.cwnd.max(cx.conn.smss),
             PathChange::EcnFailed => self.capable = false,
+            PathChange::Threshold { ssthresh } => self.reno.ssthresh = ssthresh,
             PathChange::Seed { .. } => {}
         }
     }

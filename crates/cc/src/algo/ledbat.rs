@@ -172,7 +172,7 @@ impl Controller for Ledbat {
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => self.cwnd = self.cwnd.max((cx.conn.smss * MIN_SEGMENTS).as_f64()),
-            PathChange::EcnFailed | PathChange::Seed { .. } => {}
+            PathChange::EcnFailed | PathChange::Seed { .. } | PathChange::Threshold { .. } => {}
         }
     }
 

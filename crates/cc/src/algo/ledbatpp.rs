@@ -180,7 +180,7 @@ impl Controller for LedbatPp {
                 (self.smss, self.per_byte) = (cx.conn.smss, 1.0 / cx.conn.smss.as_f64());
                 self.saved = None;
             }
-            PathChange::EcnFailed | PathChange::Seed { .. } => {}
+            PathChange::EcnFailed | PathChange::Seed { .. } | PathChange::Threshold { .. } => {}
         }
     }
 

@@ -160,6 +160,7 @@ impl Controller for NewReno {
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => self.0.cwnd = self.0.cwnd.max(cx.conn.smss),
+            PathChange::Threshold { ssthresh } => self.0.ssthresh = ssthresh,
             PathChange::EcnFailed | PathChange::Seed { .. } => {}
         }
     }

@@ -355,13 +355,14 @@ impl Controller for PyController {
 
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         if self.has_path {
-            let (kind, bdp) = match change {
+            let (kind, bytes) = match change {
                 PathChange::Mtu => ("mtu", None),
                 PathChange::EcnFailed => ("ecn-failed", None),
                 PathChange::Seed { bdp } => ("seed", Some(bdp.get())),
+                PathChange::Threshold { ssthresh } => ("threshold", Some(ssthresh.get())),
             };
             self.call(cx, |py, object, told| {
-                method!(py, object, "on_path", (told, kind, bdp))
+                method!(py, object, "on_path", (told, kind, bytes))
             });
         }
     }

@@ -114,6 +114,7 @@ tso = "off"
 rto_in_recovery = "reduce"
 ack_policy = "fixed"
 sack_compression = "0%"
+metrics_cache = "off"
 
 [flow.params]
 beta = 0.7

@@ -4,8 +4,8 @@ use fullpipe_cc::{AnyController, Config, Descriptor};
 use fullpipe_scenario::{Error, Flow, ReceiveWindow, RtoInRecovery, Scenario, SendBuffer};
 use fullpipe_setup::Algorithms;
 use fullpipe_tcp::{
-    AckPolicy, App, CwndValidation, EcnFeedback, Memory, Pacing, Receiver, Sender, SenderConfig,
-    Stack,
+    AckPolicy, App, CwndValidation, EcnFeedback, Memory, MetricsCache, Pacing, Receiver, Sender,
+    SenderConfig, Stack,
 };
 use fullpipe_units::{Rng, Span, Time};
 
@@ -19,7 +19,7 @@ pub(crate) fn connection(
     spec: &Flow,
     algorithms: &Algorithms,
     app: App,
-    memory: Memory,
+    (memory, cache): (Memory, Option<MetricsCache>),
     start: Time,
     from: Time,
 ) -> (AnySender, Receiver) {
@@ -28,6 +28,9 @@ pub(crate) fn connection(
         receiver = receiver.with_window_controller((descriptor.build)(config));
     }
     let mut sender = sender(scenario, spec, &algorithms.sender, app, memory, start);
+    if let Some(cache) = cache {
+        sender = sender.with_metrics(cache);
+    }
     sender.limits().restart(from.max(start));
     let source = match &scenario.host {
         None => AnySender::Tcp(sender),

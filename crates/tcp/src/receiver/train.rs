@@ -87,7 +87,7 @@ impl Receiver {
         }
     }
 
-    /// Passes the train that is held on to TCP. Returns false if there is none.
+    /// Passes the train that is held on to TCP. Returns whether a train was held.
     #[cold]
     pub(super) fn end_train(
         &mut self,

@@ -107,7 +107,7 @@ impl<C: Controller> Sender<C> {
         blocks: &[Block],
         observer: &mut dyn Observer,
     ) -> AckOutcome {
-        if ack.kind != AckKind::Plain && self.is_handshake(now, ack) {
+        if ack.kind != AckKind::Plain && self.is_handshake(now, ack, observer) {
             return AckOutcome::default();
         }
         let before = self.read_header(ack);

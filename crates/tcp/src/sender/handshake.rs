@@ -1,6 +1,6 @@
 //! The handshake: SYN and SYN-ACK.
 
-use fullpipe_cc::Controller;
+use fullpipe_cc::{Controller, Observer};
 use fullpipe_units::Time;
 
 use super::Sender;
@@ -20,9 +20,14 @@ impl<C: Controller> Sender<C> {
     /// Processes an ACK that is a SYN-ACK or a request. Returns whether it is a SYN-ACK; a request
     /// also acknowledges data.
     #[cold]
-    pub(super) fn is_handshake(&mut self, now: Time, ack: &Ack) -> bool {
+    pub(super) fn is_handshake(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        observer: &mut dyn Observer,
+    ) -> bool {
         match ack.kind {
-            AckKind::Syn => self.on_handshake(now, ack),
+            AckKind::Syn => self.on_handshake(now, ack, observer),
             AckKind::Request => self.app.on_request(ack.next),
             AckKind::Plain => {}
         }
@@ -30,7 +35,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Processes the SYN-ACK: the first RTT sample, and the peer's window.
-    fn on_handshake(&mut self, now: Time, ack: &Ack) {
+    fn on_handshake(&mut self, now: Time, ack: &Ack, observer: &mut dyn Observer) {
         if self.opened.is_some() {
             return;
         }
@@ -43,6 +48,7 @@ impl<C: Controller> Sender<C> {
         self.conn.min_rtt = rtt;
         self.flight.restart(now);
         self.timer.stop();
+        self.inherit(now, observer);
         self.decide();
     }
 }

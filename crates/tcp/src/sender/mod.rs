@@ -44,7 +44,7 @@ use crate::rate::Flight;
 use crate::rate_aggregator::RateAggregator;
 use crate::rtt::RttEstimator;
 use crate::sent::{Bursts, SentRing};
-use crate::stack::{Stack, StackState};
+use crate::stack::{MetricsCache, Stack, StackState};
 
 /// The parts and options of a sender.
 #[derive(Debug)]
@@ -221,6 +221,14 @@ impl<C: Controller> Sender<C> {
             ecn: Reaction::new(feedback, codepoint),
             ..self
         }
+    }
+
+    /// Lets the connection begin with the values that earlier ones left in `cache`, and leave its
+    /// own there.
+    #[must_use]
+    pub fn with_metrics(mut self, cache: MetricsCache) -> Sender<C> {
+        self.stack.get_or_insert_default().set_cache(cache);
+        self
     }
 
     /// Calls the controller once, with the current connection state.

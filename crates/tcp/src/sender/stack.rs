@@ -1,11 +1,11 @@
 //! The operating system's parts at work: before and after the sender sends.
 
-use fullpipe_cc::{CaState, Controller, Observer};
+use fullpipe_cc::{CaState, Controller, Observer, PathChange};
 use fullpipe_units::{Bytes, Time};
 
 use super::Sender;
 use crate::limit::Limit;
-use crate::stack::{BeforeBurst, Burst, Queue, Writing};
+use crate::stack::{BeforeBurst, Burst, Closing, Queue, Writing};
 use crate::wire::Segment;
 
 impl<C: Controller> Sender<C> {
@@ -20,6 +20,9 @@ impl<C: Controller> Sender<C> {
         mut emit: impl FnMut(Segment),
     ) -> Option<Limit> {
         let opened = self.opened?;
+        if self.is_done() {
+            self.leave_metrics(now);
+        }
         let app = self
             .app
             .written(opened, now, self.una, self.next, self.segments);
@@ -225,6 +228,37 @@ impl<C: Controller> Sender<C> {
                 .and_then(|stack| stack.at_loss(&writing));
             self.lower(now, lower, observer);
         }
+    }
+
+    /// Begins with the values of earlier connections, after the handshake's RTT sample.
+    pub(super) fn inherit(&mut self, now: Time, observer: &mut dyn Observer) {
+        let known = self.stack.as_ref().and_then(|stack| stack.metrics(now));
+        let Some(known) = known else { return };
+        self.rtt.inherit(known.rtt);
+        self.rack.inherit(known.reordering);
+        if known.ssthresh > 0 {
+            let ssthresh = self.conn.smss * known.ssthresh;
+            let change = PathChange::Threshold { ssthresh };
+            self.call(now, observer, |controller, cx| {
+                controller.on_path(cx, change)
+            });
+        }
+    }
+
+    /// Leaves the values of this connection to later ones. All its data is acknowledged.
+    fn leave_metrics(&mut self, now: Time) {
+        let cache = self.stack.as_mut().and_then(|stack| stack.take_cache());
+        let Some(cache) = cache else { return };
+        let in_segments = |bytes: Bytes| bytes.get() / self.conn.smss.get();
+        let ssthresh = self.decision.ssthresh;
+        cache.write(&Closing {
+            now,
+            srtt: self.rtt.srtt,
+            cwnd: in_segments(self.cwnd()),
+            ssthresh: (ssthresh < Bytes::MAX).then(|| in_segments(ssthresh)),
+            open: self.conn.state == CaState::Open,
+            reordering: self.rack.degree(),
+        });
     }
 
     /// Notes that a timeout or the end of recovery has set the window.

@@ -1,6 +1,7 @@
 //! Parts of an operating system's TCP that an ideal sender does without: limits and heuristics
 //! between the application and the congestion controller.
 
+mod metrics;
 mod pipe_ack;
 mod send_buffer;
 mod tso;
@@ -8,6 +9,8 @@ mod validation;
 
 use fullpipe_units::{Bytes, Time};
 
+pub use self::metrics::MetricsCache;
+pub(crate) use self::metrics::{Closing, Metrics};
 use self::pipe_ack::PipeAck;
 pub(crate) use self::send_buffer::Queue;
 use self::send_buffer::SendBuffer;
@@ -31,11 +34,13 @@ pub struct Stack {
 }
 
 /// The state of the parts that act on each write.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct StackState {
     validation: Option<Validation>,
     send_buffer: Option<SendBuffer>,
     tso: Option<Tso>,
+    /// The cache, until the connection has left its values there.
+    cache: Option<MetricsCache>,
 }
 
 #[derive(Debug)]
@@ -70,7 +75,23 @@ impl StackState {
                 .send_buffer
                 .map(|max| SendBuffer::new(max, windows, smss)),
             tso: stack.tso.then(|| Tso::new(smss)),
+            cache: None,
         }))
+    }
+
+    /// Uses the values of earlier connections, and leaves its own.
+    pub(crate) fn set_cache(&mut self, cache: MetricsCache) {
+        self.cache = Some(cache);
+    }
+
+    /// Returns the values of earlier connections at `now`, if there is a cache.
+    pub(crate) fn metrics(&self, now: Time) -> Option<Metrics> {
+        Some(self.cache.as_ref()?.read(now))
+    }
+
+    /// Takes the cache of a connection that ends, if it has not left its values yet.
+    pub(crate) fn take_cache(&mut self) -> Option<MetricsCache> {
+        self.cache.take()
     }
 
     /// Lets the application write, and returns the end of the written data; `None` if the buffer has

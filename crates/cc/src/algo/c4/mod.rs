@@ -270,6 +270,7 @@ impl Controller for C4 {
                 self.resume(cx);
                 self.control();
             }
+            PathChange::Threshold { .. } => {}
         }
     }
 

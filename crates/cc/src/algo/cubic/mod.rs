@@ -354,6 +354,7 @@ impl Controller for Cubic {
                 self.window.epoch = None;
                 self.saved = None;
             }
+            PathChange::Threshold { ssthresh } => self.window.ssthresh = ssthresh,
             PathChange::EcnFailed | PathChange::Seed { .. } => {}
         }
     }

@@ -291,6 +291,9 @@ impl Controller for Prague {
                 self.saved = None;
             }
             PathChange::EcnFailed => self.capable = false,
+            PathChange::Threshold { ssthresh } => {
+                self.ssthresh = ssthresh.as_f64() / self.smss.as_f64();
+            }
             PathChange::Seed { .. } => {}
         }
     }

@@ -1,8 +1,8 @@
 //! Refuses settings that a kernel's TCP does not have or that a runner can't provide.
 
 use fullpipe_scenario::{
-    App, CwndValidation, EcnFeedback, EcnSetting, Error, Flow, INITIAL_WINDOW, On, PACKET, PAYLOAD,
-    Pacing, Scenario,
+    App, CwndValidation, EcnFeedback, EcnSetting, Error, Flow, INITIAL_WINDOW, MetricsCache, On,
+    PACKET, PAYLOAD, Pacing, Scenario,
 };
 use fullpipe_units::Span;
 
@@ -215,6 +215,16 @@ fn settings(spec: &Flow) -> Option<Refusal> {
             "\"rfc7661\"",
             problem,
             on_sim("use \"linux\""),
+        );
+    }
+    if spec.stack.metrics_cache == MetricsCache::Ssthresh {
+        let problem =
+            "the runner turns the kernel's cache off, so that runs do not depend on each other";
+        return refusal(
+            "metrics_cache",
+            "\"ssthresh\"",
+            problem,
+            on_sim("remove it"),
         );
     }
     let (delayed_ack, ack_delay) = (fullpipe_scenario::DELAYED_ACK, fullpipe_scenario::ACK_DELAY);

@@ -112,6 +112,10 @@ fn what_a_kernel_has_not_got_is_refused_by_its_key() {
             "cc = \"cubic\"\nsack_compression = \"33%\"",
             "flow.0.sack_compression = \"33%\"",
         ),
+        (
+            "cc = \"cubic\"\nmetrics_cache = \"ssthresh\"",
+            "flow.0.metrics_cache = \"ssthresh\"",
+        ),
         ("cc = \"cubic\"\n[host]\nsend = \"1us\"", "host"),
     ] {
         let error = plan(flow).expect_err(flow);

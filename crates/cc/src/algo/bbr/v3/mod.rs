@@ -293,7 +293,7 @@ impl Controller for Bbr {
                 self.min_pipe_cwnd = self.core.segment.times(self.params.min_pipe_cwnd);
             }
             PathChange::EcnFailed => (self.ecn.works, self.ecn.eligible) = (false, false),
-            PathChange::Seed { .. } => {}
+            PathChange::Seed { .. } | PathChange::Threshold { .. } => {}
         }
     }
 

@@ -199,4 +199,13 @@ mod tests {
             "forgotten after 16 recoveries"
         );
     }
+
+    #[test]
+    fn an_inherited_degree_of_reordering_takes_the_place_of_three() {
+        let ms = Span::from_millis;
+        let mut rack = Rack::new();
+        rack.inherit(8);
+        let window = |sacked| rack.reordering_window(false, sacked, ms(40), ms(50));
+        assert_eq!([3, 7, 8].map(window), [ms(10), ms(10), Span::ZERO]);
+    }
 }

@@ -95,7 +95,8 @@ impl Flight {
 #[inline]
 pub fn rate_sample(now: Time, conn: &Conn, newest: &Snapshot) -> RateSample {
     let send_elapsed = newest.sent - newest.first_sent;
-    let ack_elapsed = now - newest.delivered_at;
+    // A flight may begin with a retransmission that has not left when its original is acknowledged.
+    let ack_elapsed = now.since(newest.delivered_at);
     let interval = send_elapsed.max(ack_elapsed);
     let delivered = conn.delivered - newest.delivered;
     // An interval this short results from a retransmission whose original was acknowledged.

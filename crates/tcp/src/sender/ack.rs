@@ -254,8 +254,8 @@ impl<C: Controller> Sender<C> {
         (sent, seq, transmissions): (Time, u64, u8),
     ) {
         // Step 2: an ACK of the original says nothing about the retransmission.
-        let original =
-            transmissions > 1 && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
+        let original = transmissions > 1
+            && (now.since(sent) < self.rtt.min || (seq < self.una && ack.echo < sent));
         if let Some((sent, seq)) = if original {
             delivery.newest_once
         } else {

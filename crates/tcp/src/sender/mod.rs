@@ -310,14 +310,16 @@ impl<C: Controller> Sender<C> {
     /// more, or at once if only the host kept the sender from sending more.
     #[inline]
     pub fn departure_at(&self) -> Time {
-        match (self.limits.current(), self.opened) {
+        let next = match (self.limits.current(), self.opened) {
             (Limit::Pacing, _) => self.pacer.next,
             (Limit::Application, Some(opened)) => {
                 self.app.ready_at(opened, self.next, self.segments)
             }
             (Limit::Host, _) => Time::ZERO,
             _ => Time::MAX,
-        }
+        };
+        let queue = self.stack.as_ref().and_then(|stack| stack.queue());
+        next.min(queue.and_then(|queue| queue.next_at()).unwrap_or(Time::MAX))
     }
 
     /// Returns the time from which the host limits the flow because the earlier limit no longer

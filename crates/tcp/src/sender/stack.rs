@@ -5,7 +5,7 @@ use fullpipe_units::{Bytes, Time};
 
 use super::Sender;
 use crate::limit::Limit;
-use crate::stack::{BeforeBurst, Burst, Closing, Queue, Writing};
+use crate::stack::{BeforeBurst, Burst, Closing, Queue, SmallQueue, Writing};
 use crate::wire::Segment;
 
 impl<C: Controller> Sender<C> {
@@ -23,6 +23,10 @@ impl<C: Controller> Sender<C> {
         if self.is_done() {
             self.leave_metrics(now);
         }
+        let mut queue = self.stack.as_mut().and_then(|stack| stack.take_queue());
+        if let Some(queue) = &mut queue {
+            queue.release(now, &mut emit);
+        }
         let app = self
             .app
             .written(opened, now, self.una, self.next, self.segments);
@@ -31,7 +35,9 @@ impl<C: Controller> Sender<C> {
         let (first, resent) = (self.next, self.resent);
         let mut left = most;
         let (limit, is_deferred) = loop {
-            match self.release_written(now, &mut left, written, observer, &mut emit) {
+            let released =
+                self.release_written(now, &mut left, written, &mut queue, observer, &mut emit);
+            match released {
                 (Limit::Application, _) if written < app => {}
                 limit => break limit,
             }
@@ -41,6 +47,9 @@ impl<C: Controller> Sender<C> {
             }
             written = more;
         };
+        if let Some(stack) = &mut self.stack {
+            stack.put_queue(queue);
+        }
         self.stop_sending(now, limit);
         if self.next != first {
             self.arm(now);
@@ -90,29 +99,41 @@ impl<C: Controller> Sender<C> {
         now: Time,
         left: &mut u32,
         written: u64,
+        queue: &mut Option<SmallQueue>,
         observer: &mut dyn Observer,
         emit: &mut impl FnMut(Segment),
     ) -> (Limit, bool) {
         loop {
-            let lost = match self.next_segment(now, written) {
+            // A burst with a queue below it leaves when the pacer lets it, and not before others.
+            let at = queue
+                .as_ref()
+                .map_or(now, |queue| queue.departure(now, self.paced_until()));
+            let lost = match self.next_segment(at, written) {
                 Ok((lost, _)) => lost,
                 Err(limit) => return (limit, false),
+            };
+            if !self.has_room_below(queue.as_ref(), lost.is_some()) {
+                return (Limit::Pacing, false);
+            }
+            let emit = &mut |segment: Segment| match queue {
+                Some(queue) if segment.sent > now => queue.push(segment),
+                _ => emit(segment),
             };
             if *left == 0 {
                 return (Limit::Host, false);
             }
             let sent = match lost {
                 Some(seq) => {
-                    self.retransmit(now, seq, observer, emit);
+                    self.retransmit(at, seq, observer, emit);
                     if self.pacer.is_bucket() || self.has_tso() {
-                        self.pacer.end_burst(now);
+                        self.pacer.end_burst(at);
                     }
                     1
                 }
-                None => match self.next_burst(now, written) {
+                None => match self.next_burst(now, at, written) {
                     Burst::Send(segments) => {
                         let segments = segments.min((*left).into()) as u32;
-                        self.send_burst(now, segments, written, observer, emit);
+                        self.send_burst(at, segments, written, observer, emit);
                         segments
                     }
                     Burst::Defer { cwnd_limited } => return (Limit::Cwnd, cwnd_limited),
@@ -143,11 +164,11 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Returns the next burst.
-    fn next_burst(&mut self, now: Time, written: u64) -> Burst {
+    fn next_burst(&mut self, now: Time, at: Time, written: u64) -> Burst {
         let smss = self.conn.smss;
         let in_segments = |bytes: Bytes| bytes.get() / smss.get();
         let (cwnd, room) = (self.cwnd(), self.cwnd().saturating_sub(self.conn.inflight));
-        let allowance = self.pacer.allowance(now);
+        let allowance = self.pacer.allowance(at);
         if self.pacer.is_bucket() && self.conn.paced {
             return Burst::Send(1);
         }
@@ -173,6 +194,24 @@ impl<C: Controller> Sender<C> {
             Some(burst) => burst,
             None => Burst::Send(before.room_for(in_segments(allowance))),
         }
+    }
+
+    /// Returns the time at which the pacer lets the next burst leave.
+    fn paced_until(&self) -> Time {
+        if self.conn.paced {
+            self.pacer.next
+        } else {
+            Time::ZERO
+        }
+    }
+
+    /// Returns whether a burst may be sent ahead of its departure. The first outstanding data
+    /// always may.
+    fn has_room_below(&self, queue: Option<&SmallQueue>, retransmits: bool) -> bool {
+        let (Some(queue), Some(rate)) = (queue, self.pacer.rate) else {
+            return true;
+        };
+        self.una == self.next || queue.has_room(self.burst_size(), rate, retransmits)
     }
 
     fn burst_size(&self) -> Bytes {

@@ -4,6 +4,7 @@
 mod metrics;
 mod pipe_ack;
 mod send_buffer;
+mod small_queue;
 mod tso;
 mod validation;
 
@@ -14,6 +15,7 @@ pub(crate) use self::metrics::{Closing, Metrics};
 use self::pipe_ack::PipeAck;
 pub(crate) use self::send_buffer::Queue;
 use self::send_buffer::SendBuffer;
+pub(crate) use self::small_queue::SmallQueue;
 use self::tso::Tso;
 pub(crate) use self::tso::{BeforeBurst, Burst};
 pub use self::validation::CwndValidation;
@@ -29,6 +31,8 @@ pub struct Stack {
     pub send_buffer: Option<Bytes>,
     /// Whether data leave in bursts as with TCP segmentation offload, which wait for each other.
     pub tso: bool,
+    /// Whether paced bursts are sent ahead of their departure, as with TCP small queues on sch_fq.
+    pub small_queues: bool,
     /// Whether a timeout in fast recovery is no second reduction.
     pub one_reduction: bool,
 }
@@ -41,6 +45,7 @@ pub(crate) struct StackState {
     tso: Option<Tso>,
     /// The cache, until the connection has left its values there.
     cache: Option<MetricsCache>,
+    queue: Option<SmallQueue>,
 }
 
 #[derive(Debug)]
@@ -76,7 +81,22 @@ impl StackState {
                 .map(|max| SendBuffer::new(max, windows, smss)),
             tso: stack.tso.then(|| Tso::new(smss)),
             cache: None,
+            queue: stack.small_queues.then(SmallQueue::default),
         }))
+    }
+
+    /// Takes the queue out, to change it next to the sender; put it back.
+    pub(crate) fn take_queue(&mut self) -> Option<SmallQueue> {
+        self.queue.take()
+    }
+
+    pub(crate) fn put_queue(&mut self, queue: Option<SmallQueue>) {
+        self.queue = queue;
+    }
+
+    /// Returns the queue of bursts that have not left, if there is one.
+    pub(crate) fn queue(&self) -> Option<&SmallQueue> {
+        self.queue.as_ref()
     }
 
     /// Uses the values of earlier connections, and leaves its own.

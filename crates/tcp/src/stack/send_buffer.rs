@@ -10,7 +10,7 @@ use super::tso::buffer_size;
 const HEADERS: u64 = 12 + 320 + 320;
 const DESCRIPTOR: u64 = 256;
 /// Memory of a buffer of the write queue besides its data (Linux: SKB_TRUESIZE, on x86-64).
-const OVERHEAD: Bytes = Bytes::new(1_280);
+pub(super) const OVERHEAD: Bytes = Bytes::new(1_280);
 /// Number of segments for which the buffer has room at first (Linux: TCP_INIT_CWND).
 const INITIAL: u64 = 10;
 

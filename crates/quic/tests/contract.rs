@@ -57,9 +57,15 @@ fn check_order(owner: RecoveryOwner, events: &[Event]) {
     for pair in events.windows(2) {
         assert!(pair[0].now <= pair[1].now, "time never goes back");
         if let Call::Lost(_) = pair[0].call {
+            // The peer may close the connection at any time.
             let follows = matches!(
                 pair[1].call,
-                Call::Lost(_) | Call::Ack(_) | Call::Recovery(_) | Call::Sent(_) | Call::Timer
+                Call::Lost(_)
+                    | Call::Ack(_)
+                    | Call::Recovery(_)
+                    | Call::Sent(_)
+                    | Call::Timer
+                    | Call::End
             );
             assert!(follows, "{:?} after a loss", pair[1].call);
         }

@@ -3,9 +3,9 @@
 //! Sections are those of the draft. It sets a reference window, which is a measure of the rate
 //! rather than a limit: the encoder's rate is the window per round trip, and more data than the
 //! window may be in flight.
-//! - [`queue_delay`]: the queueing delay and its target (§4.2.1.4, §4.5.4).
-//! - [`marks`]: the share of marked packets (§4.2.1.3).
-//! - [`rate`]: the encoder's rate, and pacing (§4.3.2, §4.4).
+//! - `queue_delay`: the queueing delay and its target (§4.2.1.4, §4.5.4).
+//! - `marks`: the share of marked packets (§4.2.1.3).
+//! - `rate`: the encoder's rate, and pacing (§4.3.2, §4.4).
 
 mod declared;
 mod marks;

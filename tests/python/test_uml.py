@@ -8,11 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fullpipe
 from fullpipe.runners import _uml_boot, uml
+
+if TYPE_CHECKING:
+    from fullpipe.metrics import FlowMetrics
 
 built = pytest.mark.skipif(
     uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
@@ -105,17 +109,24 @@ def test_it_measures_what_the_path_is() -> None:
 
 @built
 def test_it_says_how_far_it_is_and_what_became_of_acks() -> None:
-    told: list[float] = []
     scenario = fullpipe.load(SCENARIO, set={"path.reverse_loss": "10%", "path.buffer": "4bdp"})
+    # In one of ten runs the SYN-ACK is lost, and little time is left for the rate.
+    flows = (_checked_flow(scenario) for _ in range(6))
+    flow = next(flow for flow in flows if flow["sent"] > 2000)
+    assert flow["goodput_bps"] > 9e6
+
+
+def _checked_flow(scenario: fullpipe.Scenario) -> FlowMetrics:
+    told: list[float] = []
     result = uml.RUNNER.execute(scenario, "off", lambda done, total, _: told.append(done / total))
     assert told == sorted(told)
     assert len({round(share, 3) for share in told if 0 < share < 1}) >= 2
+    flow: FlowMetrics
     (flow,) = json.loads(result.metrics_json())["flows"]
-    # Linux acknowledges nearly each segment. After a lost SYN-ACK, in one of ten runs, only a fifth of the
-    # 2500 segments are sent: the bounds are four standard errors for that number.
+    # Linux acknowledges nearly each segment. Without the SYN-ACK only a fifth of the 2500 segments are sent: the bounds
+    # are four standard errors for that number.
     assert 0.04 < flow["ack_drops"] / flow["sent"] < 0.16
-    if flow["sent"] > 2000:
-        assert flow["goodput_bps"] > 9e6
+    return flow
 
 
 @built

@@ -35,6 +35,7 @@ mod socket;
 mod stack;
 mod swift;
 mod topology;
+mod traced;
 mod transitions;
 mod users;
 mod vivace;

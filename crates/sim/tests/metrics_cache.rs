@@ -3,7 +3,9 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_trace::{Data, Run, TraceLevel};
+use fullpipe_trace::{Run, TraceLevel};
+
+use crate::traced;
 
 fn run(text: &str) -> Run {
     let scenario =
@@ -14,19 +16,9 @@ fn run(text: &str) -> Run {
 
 /// A column of the rows of flow `index`, one row for each ACK.
 fn column(run: &Run, index: u32, name: &str) -> Vec<f64> {
-    let tables = &run.trace.as_ref().expect("traced").tables;
-    let table = tables.iter().find(|table| table.name == "flows").unwrap();
-    let data = |name| {
-        let column = table.columns.iter().find(|column| column.name == name);
-        match &column.expect(name).data {
-            Data::U64(values) => values.iter().map(|value| *value as f64).collect(),
-            Data::U32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-            Data::F32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-            Data::Label { .. } => Vec::new(),
-        }
-    };
-    let flows: Vec<f64> = data("flow");
-    let rows = flows.iter().zip(data(name));
+    let flows = traced::column(run, "flow");
+    let values = traced::column(run, name);
+    let rows = flows.iter().zip(values);
     rows.filter_map(|(flow, value)| (*flow == f64::from(index)).then_some(value))
         .collect()
 }

@@ -3,7 +3,9 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_trace::{Data, Run, TraceLevel};
+use fullpipe_trace::{Run, TraceLevel};
+
+use crate::traced::column;
 
 /// CUBIC as in Linux.
 const CUBIC: &str = "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }\n";
@@ -13,24 +15,6 @@ fn run(text: &str) -> Run {
         Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
     fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
         .unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// A column of the trace, with a row for each ACK.
-fn column(run: &Run, name: &str) -> Vec<f64> {
-    let trace = run.trace.as_ref().expect("traced");
-    let table = trace.tables.iter().find(|table| table.name == "flows");
-    let columns = &table.expect("a table of flows").columns;
-    match &columns
-        .iter()
-        .find(|column| column.name == name)
-        .expect("a column")
-        .data
-    {
-        Data::U64(values) => values.iter().map(|value| *value as f64).collect(),
-        Data::U32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        Data::F32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        Data::Label { .. } => panic!("{name} is not a number"),
-    }
 }
 
 /// The flow of `keys` on a path of 20 Mbit/s and 40 ms.

@@ -2,7 +2,9 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_trace::{Codes, Data, Run, TraceLevel};
+use fullpipe_trace::{Run, TraceLevel};
+
+use crate::traced;
 
 /// Runs `flows` flows over 10 Gbit/s and 10 us, measured after 20 ms, with `host` and keys of the
 /// flows in addition.
@@ -21,32 +23,9 @@ fn runs(flows: usize, host: &str, flow: &str, trace: TraceLevel) -> Run {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Values of a column of the flows' table, one for each ACK.
+/// A column of Swift's.
 fn column(run: &Run, name: &str) -> Vec<f64> {
-    let trace = run.trace.as_ref().expect("traced");
-    let flows = trace.tables.iter().find(|table| table.name == "flows");
-    let mut columns = flows.expect("the flows' table").columns.iter();
-    let column = columns.find(|column| column.name == format!("swift.{name}"));
-    match &column.expect("a column").data {
-        Data::F32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        Data::Label {
-            codes: Codes::U8(codes),
-            ..
-        } => codes.iter().map(|code| f64::from(*code)).collect(),
-        other => panic!("{name}: {other:?}"),
-    }
-}
-
-/// Number of each row's flow.
-fn flow_numbers(run: &Run) -> Vec<usize> {
-    let trace = run.trace.as_ref().expect("traced");
-    let flows = trace.tables.iter().find(|table| table.name == "flows");
-    let mut columns = flows.expect("the flows' table").columns.iter();
-    let column = columns.find(|column| column.name == "flow");
-    match &column.expect("a column").data {
-        Data::U32(numbers) => numbers.iter().map(|number| *number as usize).collect(),
-        _ => panic!("not numbers"),
-    }
+    traced::column(run, &format!("swift.{name}"))
 }
 
 /// §3.5 with the default parameters: the fabric's target for a window, in seconds.
@@ -105,11 +84,11 @@ fn each_step_of_the_window_is_the_algorithms() {
     let run = runs(4, "", "", TraceLevel::Acks);
     let names = ["fcwnd", "fabric_delay", "target_delay"];
     let [windows, delays, targets] = names.map(|name| column(&run, name));
-    let flows = flow_numbers(&run);
+    let flows = traced::column(&run, "flow");
     let (mut increases, mut decreases, mut kept) = (0, 0, 0);
     let mut last: [Option<f64>; 4] = [None; 4];
     for row in 0..windows.len() {
-        let (delay, to, flow) = (delays[row], targets[row], flows[row]);
+        let (delay, to, flow) = (delays[row], targets[row], flows[row] as usize);
         let Some(before) = last[flow].replace(windows[row]) else {
             continue;
         };

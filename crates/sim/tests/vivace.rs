@@ -3,7 +3,9 @@
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::run;
-use fullpipe_trace::{Codes, Data, Run, TraceLevel};
+use fullpipe_trace::{Run, TraceLevel};
+
+use crate::traced;
 
 /// Runs flows over 100 Mbit/s and 30 ms, the paper's path, with `path` in addition; measured after
 /// 20 s.
@@ -23,20 +25,9 @@ fn runs(path: &str, flows: &[&str], trace: TraceLevel) -> Run {
 /// The utility of Vivace-Loss.
 const LOSS: &str = "params = { rtt_gradient_coefficient = 0 }";
 
-/// Values of a column of the flows' table, one for each ACK.
+/// A column of Vivace's.
 fn column(run: &Run, name: &str) -> Vec<f64> {
-    let trace = run.trace.as_ref().expect("traced");
-    let flows = trace.tables.iter().find(|table| table.name == "flows");
-    let mut columns = flows.expect("the flows' table").columns.iter();
-    let column = columns.find(|column| column.name == format!("vivace.{name}"));
-    match &column.expect("a column").data {
-        Data::F32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        Data::Label {
-            codes: Codes::U8(codes),
-            ..
-        } => codes.iter().map(|code| f64::from(*code)).collect(),
-        other => panic!("{name}: {other:?}"),
-    }
+    traced::column(run, &format!("vivace.{name}"))
 }
 
 /// §5.1: each step follows the gradient of the utility, amplified by m(τ) and limited to

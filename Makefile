@@ -19,7 +19,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-web bench-smoke clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-web bench-smoke same-bits clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -144,6 +144,12 @@ lint-web:
 
 bench-smoke: ## check that the benchmarks run, not their speed
 	cargo bench --package fullpipe-benches -- --test
+
+same-bits: setup ## compare the trace hashes of all scenarios: debug, release, WebAssembly and (emulated) aarch64
+	command -v qemu-aarch64 aarch64-linux-gnu-gcc || \
+	  (apt-get update -qq && apt-get install -qq --no-install-recommends qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+	rustup target add wasm32-unknown-unknown aarch64-unknown-linux-gnu
+	$(BIN)/python tools/same_bits.py
 
 clean: ## remove everything built or installed here
 	rm -rf target .venv python/fullpipe/*.so web/node_modules

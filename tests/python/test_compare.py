@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
+from polars.testing import assert_frame_equal
 
+import fullpipe as package
 from fullpipe.comparison.picture import _rates
 from fullpipe.results.model import Point, Series
 
@@ -142,3 +148,41 @@ def test_a_transfer_of_one_sample_has_no_line_and_the_picture_is_drawn(tmp_path:
     panel = Figure().subplots()
     _rates(panel, Series(Point(0, "", {}, (1,), ""), 1, flows, None), ["a", "b"], 1e6)
     assert len(panel.lines) == 1
+
+
+# The command with shards of a few runs and a slow disk, so that there is time to kill it.
+SLOWLY = """\
+import time
+import fullpipe.sweeps.execute
+from fullpipe.commands import main
+from fullpipe.sweeps.store import SweepStore
+fullpipe.sweeps.execute.SHARD_S = 0.01
+add = SweepStore.add
+SweepStore.add = lambda *given, **named: (add(*given, **named), time.sleep(0.3))
+main()
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_what_is_interrupted_resumes_and_has_the_rows_of_one_that_was_not(
+    fullpipe: Fullpipe, tmp_path: Path, how: signal.Signals
+) -> None:
+    call = ["compare", "cubic", "newreno", *QUICK, "--repeat", "6", "--out"]
+    command = [sys.executable, "-c", SLOWLY, *call, "kept"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("kept/*/runs/[0-9]*")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(how)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == (130 if how == signal.SIGINT else -how)
+    assert how == signal.SIGKILL or "the same command resumes there" in said
+    finished = {file: file.stat().st_mtime_ns for file in tmp_path.glob("kept/*/runs/[0-9]*")}
+    assert 0 < sum(pl.read_parquet(file)["flow"].len() for file in finished) < 24
+    again = fullpipe(*call, "kept")
+    assert again.returncode == 0, again.stderr
+    assert finished == {file: file.stat().st_mtime_ns for file in finished}, "it makes the rest only"
+    fullpipe(*call, "whole")
+    for part in ("alone", "together"):
+        kept, whole = (package.Sweep(tmp_path / name / part).frame() for name in ("kept", "whole"))
+        assert_frame_equal(kept, whole)

@@ -173,3 +173,19 @@ def _said_by_one_without(limit: str, *how: str) -> dict[str, str]:
     assert done.returncode == 0, done.stderr
     (found,) = (each for each in json.loads(done.stdout)["machine"] if each["what"] == "namespaces")
     return found  # type: ignore[no-any-return]
+
+
+def test_it_writes_nothing(command: list[str], tmp_path: Path) -> None:
+    places = {name: str(tmp_path / name) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "here")}
+    for place in places.values():
+        os.mkdir(place)  # noqa: PTH102
+    for more in ([], ["--json"], ["--report"]):
+        done = subprocess.run(
+            [*command, "doctor", *more],
+            cwd=places["here"],
+            env={**os.environ, **places},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert sorted(map(str, tmp_path.rglob("*"))) == sorted(places.values())

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from fullpipe import _core
 from fullpipe.commands import app
-from fullpipe.fleet import schema, store
+from fullpipe.fleet import ingest, schema, store
 from fullpipe.fleet.ingest import Ingest, Options
 from fullpipe.fleet.sources import Stream, streams
 
@@ -580,3 +580,41 @@ def test_a_directory_of_something_else_is_left_alone(hosts: Path) -> None:
     assert re.search(
         r"the file had [\d,]+ bytes when it was read, and has [\d,]+ now", grown.stderr
     )
+
+
+def texts(directory: str) -> str:
+    """Returns all that a fleet directory says, in its tables and beside them."""
+    files = [file for file in Path(directory).rglob("*") if file.is_file()]
+    tables = [pl.read_parquet(file) for file in files if file.suffix == ".parquet"]
+    others = [file.read_text() for file in files if file.suffix != ".parquet"]
+    return "".join([*(frame.cast(pl.String).write_csv() for frame in tables), *others])
+
+
+def test_of_a_log_only_what_is_asked_for_is_kept(hosts: Path) -> None:
+    request = '192.0.2.7 - alice [17/Dec/2019:10:00:00 +0000] "GET /secret?token=1 HTTP/1.1" 200 5000'
+    Path("access.log").write_text(f'{request} "http://from.example/" "Mozilla/5.0 (alices phone)"\n')
+    log = ("--nginx", "cubic=access.log")
+    assert fleet(*log, "-o", "out").exit_code == 0
+    assert rows(table="requests")["bytes_sent"].to_list() in ([5000], [None])
+    said = texts("out")
+    assert "192.0.2.7" in said
+    for word in ("secret", "token", "alice", "from.example", "Mozilla"):
+        assert word not in said, word
+    assert fleet(*log, "--keep", "http_user_agent", "-o", "kept").exit_code == 0
+    assert "Mozilla" in texts("kept") and "secret" not in texts("kept")
+    assert fleet(*log, "--anonymize", "key", "-o", "tokens").exit_code == 0
+    assert rows("tokens", "requests").height == 1 and "192.0.2" not in texts("tokens")
+
+
+def test_all_bad_lines_are_counted_and_a_hundred_of_each_host_quoted(hosts: Path) -> None:
+    for host, lines in (("x", 150), ("y", 3)):
+        with Path(f"cubic/{host}/day-0.ss").open("a") as file:
+            file.write("ESTAB 0 many 10.0.0.1:443 192.0.2.9:3\n" * lines)
+    assert fleet(*ARMS, "-o", "out").exit_code == 0
+    sources = json.loads(Path("out/ingest.json").read_text())["sources"]
+    found = sorted((each["counts"]["bad"], len(each["bad_lines"])) for each in sources)
+    assert found == [(0, 0), (0, 0), (3, 3), (150, 100)]
+
+
+def test_progress_is_saved_every_ten_seconds() -> None:
+    assert ingest._COMMIT_S <= 10, "the tests of interruptions have less"

@@ -1,11 +1,15 @@
 """`fullpipe fleet sample` on this host, and the way from a real nginx to a fleet directory."""
 
+import gzip
+import itertools
 import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import time
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -220,3 +224,54 @@ def _download(port: int, size: int, samples: Path) -> None:
                 answer += piece
         result = fleet("sample", "--sport", str(port), "--count", "1", "-o", str(samples))
         assert result.exit_code == 0, result.output
+
+
+def test_it_needs_no_privilege(connection: int) -> None:
+    bare = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    script = 'grep -q "^CapEff:.0*$" /proc/self/status && exec "$@"'
+    sample = ["fleet", "sample", "--sport", str(connection), "--count", "1", "-o", "samples"]
+    command = [*bare, "sh", "-c", script, "-", sys.executable, "-m", "fullpipe", *sample]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (file,) = Path("samples").glob("*.ss.gz")
+    assert b"bytes_sent:50000" in gzip.decompress(file.read_bytes())
+
+
+class Busy:
+    """A sampler that takes 5 ms of processor time."""
+
+    def list(self) -> tuple[bytes, int, bool]:
+        before = time.process_time()
+        while time.process_time() < before + 0.005:
+            pass
+        return b"", 0, False
+
+
+def test_it_uses_at_most_a_twentieth_of_a_core(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fullpipe.fleet.sample.Filter.sampler", lambda _: Busy())
+    result = fleet("sample", "--interval", "10ms", "--count", "5", "-o", "samples")
+    assert result.exit_code == 0, result.output
+    assert "to use at most 5% of a core" in result.stderr
+    (file,) = Path("samples").glob("*.ss.gz")
+    times = [float(line[1:]) for line in gzip.decompress(file.read_bytes()).splitlines()]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert len(gaps) == 4 and min(gaps) > 0.095, "5 ms are a twentieth of 100 ms"
+
+
+def test_a_kill_loses_no_sample(connection: int) -> None:
+    sample = ["fleet", "sample", "--sport", str(connection), "--interval", "100ms", "-o", "samples"]
+    with subprocess.Popen([sys.executable, "-m", "fullpipe", *sample]) as process:
+        written, deadline = 0, time.monotonic() + 60
+        while written < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            for file in Path("samples").glob("*.ss.gz.part"):
+                written = zlib.decompressobj(31).decompress(file.read_bytes()).count(b"@")
+        process.kill()
+    assert written >= 3, "each sample is in the file before the next one"
+    result = fleet("ingest", "--arm", "here=samples/*.ss.gz.part", "-o", "out")
+    assert result.exit_code == 1, "the file has no end"
+    row = store.scan(Path("out"), "connections").collect().row(0, named=True)
+    assert row["samples"] >= written

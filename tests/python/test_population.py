@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import fullpipe
 from fullpipe.commands import app
 from fullpipe.fleet import store as tables
+from fullpipe.fleet.population import execute as shards
 from fullpipe.fleet.population.execute import execute
 from fullpipe.fleet.population.spec import PopulationSpec, population
 from fullpipe.fleet.population.store import PopulationStore, opened, paths
@@ -216,3 +217,7 @@ def test_what_is_wrong_is_said(fleet: Path, tmp_path: Path) -> None:
     assert "choose one of cubic, bbr1" in said("path", str(fleet), "0", "--arm", "bbr2")
     assert "has 24 paths" in said("path", str(fleet), "24")
     assert "no simulate.json" in said("path", str(tmp_path), "0")
+
+
+def test_a_kill_loses_at_most_ten_seconds_of_work() -> None:
+    assert shards.SHARD_S <= 10, "what a shard has of work, in tests less"

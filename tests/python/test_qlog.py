@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -288,3 +289,16 @@ def test_the_command_refuses(
     assert ran.returncode == 2
     assert ran.stderr.startswith(f"error: {said}")
     assert {file.name for file in tmp_path.iterdir()} == {"s.toml", "s.qlog", "two"}
+
+
+@pytest.mark.parametrize("blocks", [0, 4])
+def test_on_a_full_disk_no_part_of_it_appears(
+    command: list[str], tmp_path: Path, blocks: int
+) -> None:
+    (tmp_path / "lossy.toml").write_text(LOSSY)
+    call = [*command, "run", "lossy.toml", "--qlog", "new/run.qlog"]
+    limited = ["bash", "-c", f'ulimit -f {blocks}; exec "$@"', "-", *call]
+    done = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --qlog new/run.qlog can't be written: File too large")
+    assert [file.name for file in tmp_path.iterdir()] == ["lossy.toml"]

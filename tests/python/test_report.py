@@ -390,3 +390,21 @@ def test_of_more_than_seven_flows_each_algorithm_is_a_contender(tmp_path: Path) 
     ).blocks[0]
     assert isinstance(results, Table)
     assert [row[0] for row in results.rows] == ["6 × cubic", "2 × newreno"]
+
+
+def test_of_many_runs_sixty_are_shown_with_at_most_two_thousand_points_a_line(
+    tmp_path: Path,
+) -> None:
+    axes = {"path.rtt": [f"{rtt}ms" for rtt in range(10, 71)]}
+    many = write_sweep(tmp_path / "many", SCENARIO.replace('"2s"', '"300ms"'), axes, [1], "10ms")
+    long = write_sweep(tmp_path / "long", SCENARIO, {"path.rtt": ["10ms"]}, [1], "100us")
+    assert load(long).series[0].flows is not None
+    assert pl.read_parquet(load(long).series[0].flows).height > 30_000
+    for directory, runs in ((many, 60), (long, 1)):
+        section = _section(build(directory), "Over time")
+        (timeline,) = section.blocks
+        assert isinstance(timeline, Timeline)
+        assert len(timeline.runs) == runs
+        assert ("Only the first 60 of 61 recorded runs are shown" in section.note) == (runs == 60)
+        lines = [line for run in timeline.runs for panel in run.panels for line in panel.lines]
+        assert max(len(line.x) for line in lines) <= 2000

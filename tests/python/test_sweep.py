@@ -416,3 +416,12 @@ def test_a_damaged_shard_is_made_again_and_nothing_else(base: Path, tmp_path: Pa
     assert sorted((tmp_path / "out/series").iterdir()) == series
     assert package.Sweep(tmp_path / "out").series(0).height > 100
     assert package.Sweep(tmp_path / "out").points["path.rtt"].to_list() == ["10ms", "20ms"]
+
+
+def test_runs_are_written_about_once_a_second(base: Path, tmp_path: Path) -> None:
+    settings = {"duration": "20s", "path.rate": "1gbit"}
+    begun, out = time.monotonic(), tmp_path / "out"
+    package.sweep(base, {"path.rtt": ["20ms"]}, repeat=14, set=settings, threads=1, out=out)
+    took = time.monotonic() - begun
+    written = len(list((out / "runs").iterdir()))
+    assert written >= max(2, took / 4), "a shard has about a second of work, or a single run"

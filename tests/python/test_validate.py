@@ -23,6 +23,7 @@ from fullpipe.verdicts.judged import Tolerance, Verdict
 from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
+    from conftest import Fullpipe
     from fullpipe.runners import Progress, Result
     from fullpipe.validate.judge import CellOutcome
     from fullpipe.validate.recorded import FlowNumbers
@@ -247,3 +248,16 @@ def test_the_oracle_does_again_what_was_recorded() -> None:
     # The records are from before the runner had access links, which shorten the queue by 0.7 %.
     assert now == pytest.approx(then, rel=0.01)
     assert run.trace()["cwnd"].drop_nulls().gt(0).all()
+
+
+def test_the_exit_code_is_1_when_fewer_than_nine_of_ten_cells_are_met(
+    outcomes: list[CellOutcome], fullpipe: Fullpipe
+) -> None:
+    of = {
+        verdict: next(each.cell.name for each in outcomes if each.verdict is verdict)
+        for verdict in (Verdict.MET, Verdict.MISSED)
+    }
+    for verdict, code in ((Verdict.MET, 0), (Verdict.MISSED, 1)):
+        done = fullpipe("validate", "--cell", of[verdict], "--seeds", "10", "--json")
+        assert done.returncode == code, done.stdout + done.stderr
+        assert {each["case"] for each in json.loads(done.stdout)} == {of[verdict]}

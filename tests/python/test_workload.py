@@ -521,3 +521,17 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, command: list[str]) -> None:
         _, said = process.communicate(timeout=20)
     assert process.returncode == 130 and "interrupted " in said and "Traceback" not in said
     assert not (tmp_path / "out").exists()
+
+
+def test_without_being_asked_it_keeps_no_address(tmp_path: Path, fullpipe: Fullpipe) -> None:
+    (tmp_path / "a.pcap").write_bytes(_pcap(500))
+    rows = [line.split("\t") for line in (CAPTURES / "conn.log").read_text().splitlines()]
+    known = {row[at] for row in rows if not row[0].startswith("#") for at in (2, 4)}
+    for name, addresses in (("a.pcap", {"10.0.0.1", "10.0.0.2"}), (str(CAPTURES / "conn.log"), known)):
+        for more, left in (([], False), (["--addresses"], True)):
+            out = f"flows-{left}-{len(addresses)}.parquet"
+            done = fullpipe("workload", "extract", name, "-o", out, *more)
+            assert done.returncode == 0, done.stderr
+            told = json.dumps(pl.read_parquet(tmp_path / out).to_dicts(), default=str)
+            told += json.dumps(workload.about(tmp_path / out))
+            assert any(f'"{address}"' in told for address in addresses) == left, (name, more)

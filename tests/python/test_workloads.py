@@ -137,3 +137,24 @@ def test_other_runners_refuse_it_by_its_key(tmp_path: Path) -> None:
         match=r"workload\.0\.cc = \"cubic\": --on uml does not support workloads",
     ):
         _core.agent_plan(scenario, "off", "10.0.0.2", 5001, "uml")
+
+
+def test_beyond_200000_flows_at_once_arrivals_are_refused_and_counted() -> None:
+    # Nobody gets past the handshake: 250,000 arrive before the first answer.
+    text = """duration = "10s"
+[path]
+rate = "1gbit"
+rtt = "20s"
+buffer = "10packets"
+[[workload]]
+name = "crowd"
+model = "bounded_pareto shape 1.2 min 1kB max 10kB"
+load = 0.4
+cc = "cubic"
+"""
+    run = fullpipe.run(text)
+    (crowd,) = run.workloads
+    assert crowd["refused"] > 1000
+    assert crowd["most_concurrent"] == crowd["arrived"] - crowd["refused"] == 200_000
+    said = f"{crowd['refused']} flows of crowd were turned away: 200000 were under way at once"
+    assert run.metrics["warnings"] == [said]

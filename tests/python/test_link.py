@@ -499,3 +499,83 @@ def test_what_a_user_gets_wrong_is_explained(args: list[str], said: str) -> None
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+SENDER = """
+import socket, time
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+    for number in range(1500):
+        out.sendto(bytes(100), ("100.64.0.1", 9))
+        time.sleep(0.001)
+"""
+
+
+def test_late_packets_make_a_report_that_is_not_trustworthy(link: Link, tmp_path: Path) -> None:
+    (tmp_path / "sender.py").write_text(SENDER)
+    call = [*LINK, "--rtt=40ms", "--", sys.executable, str(tmp_path / "sender.py")]
+    with subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        forwarder: list[int] = []
+        while not forwarder and time.monotonic() < deadline:
+            forwarder = [each for keeper in _children(process.pid) for each in _children(keeper)]
+        while process.poll() is None:
+            for sent, for_s in ((signal.SIGSTOP, 0.1), (signal.SIGCONT, 0.1)):
+                try:
+                    os.kill(forwarder[0], sent)
+                except ProcessLookupError:
+                    break
+                time.sleep(for_s)
+        assert process.stderr
+        said = process.stderr.read()
+    assert process.returncode == 0, said
+    assert "not trustworthy: 1 % of packets were" in said
+
+
+def test_a_second_ctrl_c_ends_a_program_that_ignores_it(link: Link, tmp_path: Path) -> None:
+    (tmp_path / "deaf").mkdir()
+    script = "trap '' INT; touch deaf/yes; sleep 1000; sleep 1000"
+    with subprocess.Popen(
+        [*LINK, "--", "sh", "-c", script],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "deaf/yes").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGINT, said
+
+
+# The network of a host of the test's own before, during and after a link.
+UNCHANGED = """
+import pathlib, subprocess, sys
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+def network():
+    shown = [subprocess.run(["ip", "-o", *what], capture_output=True, text=True, check=True).stdout
+             for what in (["-d", "link"], ["address"], ["route", "show", "table", "all"], ["rule"])]
+    settings = ("ip_forward", "conf/all/forwarding", "conf/all/rp_filter", "tcp_congestion_control", "tcp_rmem")
+    return shown + [pathlib.Path("/proc/sys/net/ipv4", name).read_text() for name in settings]
+before = network()
+link = [sys.executable, "-m", "fullpipe", "link", *sys.argv[1:], "--", "sh", "-c", "touch begun; sleep 1"]
+process = subprocess.Popen(link)
+while not pathlib.Path("begun").exists() and process.poll() is None:
+    pass
+during = network()
+print(process.poll() is None, process.wait(), before == during == network())
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["--uplink"]])
+def test_the_machines_network_stays_as_it_is(link: Link, tmp_path: Path, more: list[str]) -> None:
+    own = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    if subprocess.run([*own, "ip", "link"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no namespace of the test's own: unshare and ip are needed")
+    (tmp_path / "unchanged.py").write_text(UNCHANGED)
+    command = [*own, sys.executable, "unchanged.py", *more]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True 0 True\n", done.stderr

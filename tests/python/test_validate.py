@@ -261,3 +261,15 @@ def test_the_exit_code_is_1_when_fewer_than_nine_of_ten_cells_are_met(
         done = fullpipe("validate", "--cell", of[verdict], "--seeds", "10", "--json")
         assert done.returncode == code, done.stdout + done.stderr
         assert {each["case"] for each in json.loads(done.stdout)} == {of[verdict]}
+
+
+def test_a_page_that_is_there_is_not_overwritten(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    call = ("validate", "--cell", "cubic-10m-5ms-8bdp", "--out", "page.md")
+    assert fullpipe(*call).returncode in (0, 1)
+    before = (tmp_path / "page.md").read_bytes()
+    assert b"cubic-10m-5ms-8bdp" in before
+    again = fullpipe(*call)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "error: --out page.md exists already; name a new file" in again.stderr
+    assert (tmp_path / "page.md").read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["page.md"]

@@ -27,8 +27,8 @@ metrics! {
         /// Description of the machine, as pairs of a name and a text; empty for a simulation, whose
         /// results do not depend on the machine.
         host: BTreeMap<String, String> = Metric::text(),
-        /// Problems that make the results unreliable, one sentence each; always empty for a
-        /// simulation.
+        /// Problems that make the results unreliable, one sentence each. A simulation has one only if
+        /// it turned arriving flows away.
         warnings: Vec<String> = Metric::text(),
         /// Seed of the run. Scenario, version and seed determine every number except the wall time.
         seed: u64 = Metric::fact(Count),

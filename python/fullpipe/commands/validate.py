@@ -81,7 +81,7 @@ def command(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Markdown file to write all numbers to, with intervals; with --random the directory that keeps "
+            help="New Markdown file for all numbers, with intervals; with --random the directory that keeps "
             "scenarios and results as they come. The same command resumes there.",
         ),
     ] = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,6 +18,7 @@ from fullpipe.batch.pool import cores
 from fullpipe.batch.repeated import Repeated, repeat
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
+from fullpipe.results import fresh_file
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells as read_cells
@@ -63,7 +64,7 @@ def validate(
         record: Whether to run the kernel first and record its results.
         traces: New directory for a traced run of each cell on simulator and kernel, with a page that
             shows both.
-        out: File for the whole table with intervals, as Markdown.
+        out: New file for the whole table with intervals, as Markdown.
         as_json: Whether to print only the list of :class:`fullpipe.verdicts.judged.Record`.
 
     Returns:
@@ -71,6 +72,7 @@ def validate(
 
     Raises:
         PublishedError: When the cells or the recorded results are invalid.
+        FileExistsError: When `out` exists.
         RunnerError: When the kernel is needed for recording or traces and is not available.
         ScenarioError: When the runner supports none of the cells.
     """
@@ -78,18 +80,21 @@ def validate(
     chosen = read_cells.only(known.cells, patterns)
     if runner.real_time and not patterns:
         chosen = tuple(cell for cell in chosen if cell.live)
-    if record:
-        record_anew(known, chosen)
     if seeds is None:
         seeds = _SEEDS if is_simulator(runner) else known.repeats
-    pages: list[Path] = []
-    if traces is not None:
-        refused = _refused(chosen, runner)
-        pages = save_traces([cell for cell in chosen if cell.name not in refused], runner, traces)
-    outcomes = outcomes_of(known, chosen, seeds, runner)
     both = show.sides(runner)
-    if out is not None:
-        out.write_text("\n".join(_page(outcomes, both)), encoding="utf-8")
+    pages: list[Path] = []
+    with nullcontext() if out is None else fresh_file(out, f"--out {out}") as page:
+        if record:
+            record_anew(known, chosen)
+        if traces is not None:
+            refused = _refused(chosen, runner)
+            pages = save_traces(
+                [cell for cell in chosen if cell.name not in refused], runner, traces
+            )
+        outcomes = outcomes_of(known, chosen, seeds, runner)
+        if page is not None:
+            page.write_text("\n".join(_page(outcomes, both)), encoding="utf-8")
     with printing():
         if as_json:
             print(json.dumps(records(each for outcome in outcomes for each in outcome.judged)))

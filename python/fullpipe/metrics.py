@@ -275,7 +275,9 @@ class Metrics(TypedDict):
     results do not depend on the machine.
     """
     warnings: list[str]
-    """Problems that make the results unreliable, one sentence each; always empty for a simulation."""
+    """Problems that make the results unreliable, one sentence each. A simulation has one only if it
+    turned arriving flows away.
+    """
     seed: int
     """Seed of the run. Scenario, version and seed determine every number except the wall time."""
     duration_s: float

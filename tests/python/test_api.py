@@ -310,3 +310,19 @@ def test_the_package_has_what_it_names_also_what_is_loaded_when_asked_for() -> N
     assert all(getattr(fullpipe, name) is not None for name in fullpipe.__all__)
     with pytest.raises(AttributeError, match="no attribute 'sweeep'"):
         fullpipe.sweeep  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_what_an_application_draws_depends_on_the_seed_and_the_flows_name_alone() -> None:
+    text = SCENARIO.replace(
+        '[[flow]]\ncc = "cubic"', '[[flow]]\nname = "page"\ncc = "cubic"\napp = "request pareto 9kB shape 1.5 think exp 20ms"'
+    )
+
+    def sizes(name: str, seed: int, **settings: str) -> list[int]:
+        run = fullpipe.run(text.replace('"page"', f'"{name}"'), seed=seed, set=settings, trace="100ms", duration="30s")
+        return run.trace("responses").filter(flow=name)["bytes"].to_list()
+
+    first = sizes("page", 1)
+    other = sizes("page", 1, **{"flow.0.cc": "bbr3", "path.rtt": "5ms", "flow.1.count": "3"})
+    both = min(len(first), len(other))
+    assert both > 10 and first[:both] == other[:both]
+    assert first[:both] != sizes("page", 2)[:both] and first[:both] != sizes("site", 1)[:both]

@@ -314,11 +314,18 @@ def test_the_package_has_what_it_names_also_what_is_loaded_when_asked_for() -> N
 
 def test_what_an_application_draws_depends_on_the_seed_and_the_flows_name_alone() -> None:
     text = SCENARIO.replace(
-        '[[flow]]\ncc = "cubic"', '[[flow]]\nname = "page"\ncc = "cubic"\napp = "request pareto 9kB shape 1.5 think exp 20ms"'
+        '[[flow]]\ncc = "cubic"',
+        '[[flow]]\nname = "page"\ncc = "cubic"\napp = "request pareto 9kB shape 1.5 think exp 20ms"',
     )
 
     def sizes(name: str, seed: int, **settings: str) -> list[int]:
-        run = fullpipe.run(text.replace('"page"', f'"{name}"'), seed=seed, set=settings, trace="100ms", duration="30s")
+        run = fullpipe.run(
+            text.replace('"page"', f'"{name}"'),
+            seed=seed,
+            set=settings,
+            trace="100ms",
+            duration="30s",
+        )
         return run.trace("responses").filter(flow=name)["bytes"].to_list()
 
     first = sizes("page", 1)

@@ -462,10 +462,14 @@ def test_a_single_run_starts_without_the_library_of_data_frames(scenario: Path) 
     assert done.returncode == 0, done.stderr
 
 
-def test_saving_writes_what_the_command_keeps(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:
+def test_saving_writes_what_the_command_keeps(
+    fullpipe: Fullpipe, scenario: Path, tmp_path: Path
+) -> None:
     changed = {"path.rate": "5mbit", "flow.1.cc": "bbr3"}
     settings = [word for key, value in changed.items() for word in ("--set", f"{key}={value}")]
-    done = fullpipe("run", scenario.name, "--seed", "3", *settings, "--trace", "10ms", "--out", "by-command")
+    done = fullpipe(
+        "run", scenario.name, "--seed", "3", *settings, "--trace", "10ms", "--out", "by-command"
+    )
     assert done.returncode == 0, done.stderr
     package.run(scenario, seed=3, set=changed, trace="10ms").save(tmp_path / "by-python")
     one, other = (

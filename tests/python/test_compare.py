@@ -181,7 +181,9 @@ def test_what_is_interrupted_resumes_and_has_the_rows_of_one_that_was_not(
     assert 0 < sum(pl.read_parquet(file)["flow"].len() for file in finished) < 24
     again = fullpipe(*call, "kept")
     assert again.returncode == 0, again.stderr
-    assert finished == {file: file.stat().st_mtime_ns for file in finished}, "it makes the rest only"
+    assert finished == {file: file.stat().st_mtime_ns for file in finished}, (
+        "it makes the rest only"
+    )
     fullpipe(*call, "whole")
     for part in ("alone", "together"):
         kept, whole = (package.Sweep(tmp_path / name / part).frame() for name in ("kept", "whole"))

@@ -458,7 +458,7 @@ def test_a_number_beyond_64_bits_is_a_bad_line_and_the_rest_is_read(
 
 
 def texts(directory: str) -> str:
-    """Returns all that a fleet directory says, in its tables and beside them, but for `.progress`."""
+    """Returns all that a fleet directory says, in tables and other files, without `.progress`."""
     files = [file for file in Path(directory).rglob("[!.]*") if file.is_file()]
     files = [file for file in files if not file.parent.name.startswith(".")]
     tables = [pl.read_parquet(file) for file in files if file.suffix == ".parquet"]
@@ -591,8 +591,12 @@ def test_a_directory_of_something_else_is_left_alone(hosts: Path) -> None:
 
 
 def test_of_a_log_only_what_is_asked_for_is_kept(hosts: Path) -> None:
-    request = '192.0.2.7 - alice [17/Dec/2019:10:00:00 +0000] "GET /secret?token=1 HTTP/1.1" 200 5000'
-    Path("access.log").write_text(f'{request} "http://from.example/" "Mozilla/5.0 (alices phone)"\n')
+    request = (
+        '192.0.2.7 - alice [17/Dec/2019:10:00:00 +0000] "GET /secret?token=1 HTTP/1.1" 200 5000'
+    )
+    Path("access.log").write_text(
+        f'{request} "http://from.example/" "Mozilla/5.0 (alices phone)"\n'
+    )
     log = ("--nginx", "cubic=access.log")
     assert fleet(*log, "-o", "out").exit_code == 0
     assert rows(table="requests")["bytes_sent"].to_list() in ([5000], [None])

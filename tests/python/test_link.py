@@ -561,12 +561,13 @@ def network():
     settings = ("ip_forward", "conf/all/forwarding", "conf/all/rp_filter", "tcp_congestion_control", "tcp_rmem")
     return shown + [pathlib.Path("/proc/sys/net/ipv4", name).read_text() for name in settings]
 before = network()
-link = [sys.executable, "-m", "fullpipe", "link", *sys.argv[1:], "--", "sh", "-c", "touch begun; sleep 1"]
+link = [sys.executable, "-m", "fullpipe", "link", *sys.argv[1:], "--", "sh", "-c", "touch begun; sleep 1; touch ended"]
 process = subprocess.Popen(link)
-while not pathlib.Path("begun").exists() and process.poll() is None:
-    pass
+while not pathlib.Path("begun").exists():
+    assert not process.poll()
 during = network()
-print(process.poll() is None, process.wait(), before == during == network())
+still = not pathlib.Path("ended").exists()
+print(still, process.wait(), before == during == network())
 """
 
 

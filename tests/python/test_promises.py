@@ -29,17 +29,18 @@ PAGES = sorted(
 )
 # Words of promises. A sentence with one of them is a promise, or listed as none.
 WORDS = re.compile(
-    r"(?i:\b(?:never|always|guarantee\w*|promis\w+|to the bit|bit for bit|atomic\w*|identical|deterministic|resumes?|continues?"
-    r"|not at all|overwrites?|overwritten|however|whatever|exit codes?|checksums?|refuses?|refused|damaged|trustworthy"
-    r"|(?:loses|keeps|have|has) at most|a test (?:runs|compares|checks|fails)|the same command (?:continues|resumes|with)"
-    r"|(?:the )?same (?:seed|values|rows|result|fingerprint)|before (?:anything|the first run|any run|it begins)"
-    r"|nothing (?:else|behind|remains|is (?:ever )?(?:left|kept|written|overwritten|installed))|and nothing else"
-    r"|(?:leaves?|changes?|installs?|writes?) nothing|works offline|flushed|escape[sd]?"
-    r"|(?:without|no|not) (?:a |any |even )*(?:network|privilege|root|process)|does not change)\b)|\bAt most\b",
+    r"(?i:\b(?:never|always|guarantee[sd]?|promise[sd]?|to the bit|bit for bit|atomic|atomically|identical|deterministic"
+    r"|resumes?|continues?|not at all|overwrites?|overwritten|however|whatever|exit codes?|checksums?|refuses?|refused"
+    r"|damaged|trustworthy|(?:loses|keeps|have|has) at most|a test (?:runs|compares|checks|fails)"
+    r"|the same command (?:continues|resumes|with)|same (?:seed|values|rows|result|fingerprint)"
+    r"|before (?:anything|the first run|any run|it begins)|and nothing else|works offline|flushed|escape[sd]?"
+    r"|nothing (?:else|behind|remains|is (?:ever )?(?:left|kept|written|overwritten|installed))"
+    r"|(?:leaves?|changes?|installs?|writes?) nothing|does not change"
+    r"|(?:without|no|not) (?:a |any |even )*(?:network|privilege|root|process))\b)|\bAt most\b",
 )
 HELP = (
-    "add the sentence to a [[promise]] of tests/promises.toml with the test that holds it (write one if there is none), "
-    "or, if it promises nothing, to a [[no_promise]]"
+    "add the sentence to a [[promise]] of tests/promises.toml with the test that holds it (write it if it is missing), "
+    "or, if the sentence promises nothing, to a [[no_promise]]"
 )
 
 
@@ -134,7 +135,9 @@ def test_each_sentence_of_the_table_of_promises_is_listed() -> None:
 
 def test_each_quotation_is_on_its_page() -> None:
     gone = [f"{page}: {words}" for page, words in SAID + NO_PROMISES if words not in _words(page)]
-    assert not gone, f"tests/promises.toml quotes what the page does not say; quote its words of today: {gone}"
+    assert not gone, (
+        f"tests/promises.toml quotes what the page does not say; quote its words of today: {gone}"
+    )
 
 
 def test_no_promise_lists_only_what_would_be_taken_for_one() -> None:
@@ -152,14 +155,20 @@ def test_no_promise_lists_only_what_would_be_taken_for_one() -> None:
 def test_each_promise_has_tests_and_each_test_exists() -> None:
     assert [each.text for each in PROMISES if not each.said or not each.tests] == []
     wrong = {test: why for each in PROMISES for test in each.tests if (why := _missing(test))}
-    assert not wrong, f"tests/promises.toml: CI does not run these; name what holds the promise now: {wrong}"
+    assert not wrong, (
+        f"tests/promises.toml: CI does not run these; name what holds the promise now: {wrong}"
+    )
 
 
 def _missing(test: str) -> str | None:
     """The reason why CI does not run a test; None if it does."""
     if test.startswith("make "):
         run = (ROOT / ".ci/run").read_text(encoding="utf-8")
-        return None if re.search(rf"\bmake [a-z -]*\b{test[5:]}\b", run) else ".ci/run does not make it"
+        return (
+            None
+            if re.search(rf"\bmake [a-z -]*\b{test[5:]}\b", run)
+            else ".ci/run does not make it"
+        )
     file, _, name = test.partition("::")
     if not (ROOT / file).is_file():
         return "no such file"
@@ -177,7 +186,9 @@ def _no_python(file: Path, name: str) -> str | None:
 
 
 def _no_rust(file: Path, name: str) -> str | None:
-    before = re.search(rf"((?:^ *(?:#\[.*\]|///?.*)\n)*)^ *fn {name}\b", file.read_text("utf-8"), re.MULTILINE)
+    before = re.search(
+        rf"((?:^ *(?:#\[.*\]|///?.*)\n)*)^ *fn {name}\b", file.read_text("utf-8"), re.MULTILINE
+    )
     if not before:
         return "no such function"
     if "#[test]" not in before[1] or "#[ignore" in before[1]:
@@ -192,11 +203,15 @@ def _is_compiled(file: Path) -> bool:
     ):
         return True
     stem, folder = (
-        (file.parent.name, file.parent.parent) if file.name == "mod.rs" else (file.stem, file.parent)
+        (file.parent.name, file.parent.parent)
+        if file.name == "mod.rs"
+        else (file.stem, file.parent)
     )
     above = [folder / "lib.rs", folder / "main.rs", folder / "mod.rs", folder.with_suffix(".rs")]
     return any(
-        each.exists() and re.search(rf"\bmod {stem};", each.read_text("utf-8")) and _is_compiled(each)
+        each.exists()
+        and re.search(rf"\bmod {stem};", each.read_text("utf-8"))
+        and _is_compiled(each)
         for each in above
     )
 
@@ -206,9 +221,9 @@ def _page() -> str:
     lines = [
         "# Promises and their tests",
         "",
-        "What the pages and the help promise, where, and the tests that hold it. `.ci/run` runs each of them. The page",
-        "is generated from `tests/promises.toml`; a sentence that promises something and is not listed there fails",
-        "`tests/python/test_promises.py`.",
+        "The promises of the pages and of the help, where they are made, and the tests that hold them. `.ci/run` runs each of",
+        "these tests. The page is generated from `tests/promises.toml`; `tests/python/test_promises.py` fails if a sentence",
+        "that promises something is missing there.",
         "",
     ]
     for part, entries in groupby(PROMISES, lambda each: each.part):

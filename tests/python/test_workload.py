@@ -527,7 +527,10 @@ def test_without_being_asked_it_keeps_no_address(tmp_path: Path, fullpipe: Fullp
     (tmp_path / "a.pcap").write_bytes(_pcap(500))
     rows = [line.split("\t") for line in (CAPTURES / "conn.log").read_text().splitlines()]
     known = {row[at] for row in rows if not row[0].startswith("#") for at in (2, 4)}
-    for name, addresses in (("a.pcap", {"10.0.0.1", "10.0.0.2"}), (str(CAPTURES / "conn.log"), known)):
+    for name, addresses in (
+        ("a.pcap", {"10.0.0.1", "10.0.0.2"}),
+        (str(CAPTURES / "conn.log"), known),
+    ):
         for more, left in (([], False), (["--addresses"], True)):
             out = f"flows-{left}-{len(addresses)}.parquet"
             done = fullpipe("workload", "extract", name, "-o", out, *more)

@@ -140,7 +140,7 @@ def test_other_runners_refuse_it_by_its_key(tmp_path: Path) -> None:
 
 
 def test_beyond_200000_flows_at_once_arrivals_are_refused_and_counted() -> None:
-    # Nobody gets past the handshake: 250,000 arrive before the first answer.
+    # 250,000 flows arrive before the first handshake ends.
     text = """duration = "10s"
 [path]
 rate = "1gbit"

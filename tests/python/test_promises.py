@@ -221,9 +221,9 @@ def _page() -> str:
     lines = [
         "# Promises and their tests",
         "",
-        "The promises of the pages and of the help, where they are made, and the tests that hold them. `.ci/run` runs each of",
-        "these tests. The page is generated from `tests/promises.toml`; `tests/python/test_promises.py` fails if a sentence",
-        "that promises something is missing there.",
+        "The promises of the pages and of the help, where they are made, and the tests that hold them. `.ci/run` runs",
+        "each of these tests. The page is generated from `tests/promises.toml`; `tests/python/test_promises.py` fails if a",
+        "sentence that promises something is missing there.",
         "",
     ]
     for part, entries in groupby(PROMISES, lambda each: each.part):

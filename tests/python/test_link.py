@@ -544,10 +544,13 @@ def test_a_second_ctrl_c_ends_a_program_that_ignores_it(link: Link, tmp_path: Pa
         deadline = time.monotonic() + 30
         while not (tmp_path / "deaf/yes").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
-        for _ in range(2):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.3)
-        _, said = process.communicate(timeout=20)
+        try:
+            for _ in range(2):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.3)
+            _, said = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert process.returncode == 128 + signal.SIGINT, said
 
 

@@ -30,7 +30,8 @@ PAGES = sorted(
 # Words of promises. A sentence with one of them is a promise, or listed as none.
 WORDS = re.compile(
     r"(?i:\b(?:never|always|guarantee[sd]?|promise[sd]?|to the bit|bit for bit|atomic|atomically|identical"
-    r"|deterministic|resumes?|continues?|not at all|overwrites?|overwritten|however|whatever|exit codes?|checksums?|refuses?"
+    r"|deterministic|resumes?|continues?|not at all|overwrites?|overwritten|however"
+    r"|whatever|exit codes?|checksums?|refuses?"
     r"|refused|damaged|trustworthy|(?:loses|keeps|have|has) at most|a test (?:runs|compares|checks|fails)"
     r"|the same command (?:continues|resumes|with)|same (?:seed|values|rows|result|fingerprint)"
     r"|before (?:anything|the first run|any run|it begins)|and nothing else|works offline|flushed|escape[sd]?"
@@ -222,8 +223,8 @@ def _page() -> str:
         "# Promises and their tests",
         "",
         "The promises of the pages and of the help, where they are made, and the tests that hold them. `.ci/run` runs",
-        "each of these tests. The page is generated from `tests/promises.toml`; if a sentence that promises something is",
-        "missing there, `tests/python/test_promises.py` fails.",
+        "each of these tests. The page is generated from `tests/promises.toml`; if a sentence that promises something",
+        "is missing there, `tests/python/test_promises.py` fails.",
         "",
     ]
     for part, entries in groupby(PROMISES, lambda each: each.part):

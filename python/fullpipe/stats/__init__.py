@@ -3,7 +3,7 @@
 Importing this package is quick: scipy is loaded by the first function that needs it.
 """
 
-from fullpipe.stats.compare import Comparison, adjusted, paired
+from fullpipe.stats.compare import Comparison, adjusted, corrected, paired
 from fullpipe.stats.distribution import Cdf, Ellipse, cdf, ellipse
 from fullpipe.stats.fairness import (
     Convergence,
@@ -16,7 +16,7 @@ from fullpipe.stats.fairness import (
 from fullpipe.stats.interval import Interval, bootstrap, mean, median, medians, share, student
 from fullpipe.stats.quantity import Quantity, columns_shown, is_shown, quantity
 from fullpipe.stats.sequential import Rule, RuleError, enough, parse_rule
-from fullpipe.stats.words import sentences
+from fullpipe.stats.words import family, sentences
 
 __all__ = [
     "Cdf",
@@ -32,8 +32,10 @@ __all__ = [
     "cdf",
     "columns_shown",
     "convergence",
+    "corrected",
     "ellipse",
     "enough",
+    "family",
     "is_shown",
     "jain",
     "jain_over_time",

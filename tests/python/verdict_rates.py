@@ -1,4 +1,4 @@
-"""How often verdicts are right: simulated pairs of contenders, judged by `fullpipe.stats`.
+"""Rates at which verdicts are right: simulated pairs of contenders, judged by `fullpipe.stats`.
 
 `python tests/python/verdict_rates.py` prints the tables of docs/reference/statistics.md.
 """
@@ -89,7 +89,7 @@ class FamilyRate(NamedTuple):
     different: int
     """The number of comparisons with a difference of one standard deviation."""
     any_false: float
-    """The share of families with a significant difference where there is none."""
+    """The share of families with a significant difference of equal contenders."""
     false_share: float
     """The mean share of false ones among the significant."""
     missed: float

@@ -12,7 +12,7 @@ import scipy.stats
 import verdict_rates
 from fullpipe import stats
 from fullpipe.stats.compare import pairs_needed
-from fullpipe.stats.words import Compared, digits, none_significant
+from fullpipe.stats.words import Compared, digits, none_significant, percent_digits
 
 # Random values with the size and the skewness of delays.
 RNG = np.random.default_rng(3)
@@ -264,18 +264,28 @@ def test_flows_converge_when_five_seconds_in_a_row_are_fair() -> None:
     late = _progress([2, 3, 4, 2, 5, 4, 5, 6, 5, 5], start=2.0)
     # From 2 s on, first : late = 8:2 7:3 6:4 8:2 5:5 6:4 5:5 4:6 5:5 5:5; 6:4 is within 25 % of 5,
     # 7:3 is not.
-    found = stats.convergence([first, late], end_s=12.0)
-    assert found.time_s == 4.0
-    after = [1.0, 100 / (2 * 52), 1.0, 100 / (2 * 52), 1.0, 1.0]
-    assert found.jain == pytest.approx(sum(after) / 6)
+    found = stats.fairness([first, late], end_s=12.0)
+    assert (found.start_s, found.end_s, found.spells) == (2.0, 12.0, [(6.0, 12.0)])
+    assert found.last == pytest.approx((5e6, 5e6))  # 5:5 6:4 5:5 4:6 5:5
+    # Cut off, there are only four such seconds in a row.
+    assert stats.fairness([first, late], end_s=10.0).spells == []
+
+
+def test_shares_that_do_not_stay_equal_have_an_end() -> None:
+    one = _progress([5.0] * 9 + [8.0] * 6 + [5.0] * 5)
+    other = _progress([5.0] * 9 + [2.0] * 6 + [5.0] * 5)
+    found = stats.fairness([one, other], end_s=15.0)
+    assert found.spells == [(0.0, 9.0)]
+    assert found.last == pytest.approx((2e6, 8e6))
+    assert stats.fairness([one, other], end_s=20.0).spells == [(0.0, 9.0), (15.0, 20.0)]
 
 
 def test_flows_that_stay_apart_do_not_converge() -> None:
-    found = stats.convergence([_progress([9.0] * 20), _progress([1.0] * 20)], end_s=20.0)
-    assert math.isnan(found.time_s)
-    assert math.isnan(found.jain)
+    found = stats.fairness([_progress([9.0] * 20), _progress([1.0] * 20)], end_s=20.0)
+    assert found.spells == []
+    assert found.last == pytest.approx((1e6, 9e6))
     with pytest.raises(ValueError, match="it needs two or more"):
-        stats.convergence([_progress([9.0] * 20)], end_s=20.0)
+        stats.fairness([_progress([9.0] * 20)], end_s=20.0)
 
 
 def test_jain_per_second() -> None:
@@ -352,6 +362,8 @@ def test_a_significant_difference_gets_a_sentence_with_interval_direction_and_pr
     )
     assert found.better == 1
     (found,) = stats.sentences([goodput])
+    assert found.better == 0  # no more than 5 %
+    (found,) = stats.sentences([_compared("goodput_bps", [90e6 + n for n in NOISE], [95e6] * 30)])
     assert found.better == -1
 
 
@@ -398,6 +410,11 @@ def test_no_significant_difference_says_how_many_seeds_it_needs() -> None:
     assert none_significant(several[1:]) == (
         "There is no difference: the contenders' numbers are equal for every seed."
     )
+
+
+def test_a_percentage_near_100_keeps_its_digits() -> None:
+    cases = {41.2: "41", 98.4: "98", 99.0: "99.0", 99.6: "99.60", 99.963: "99.963", 100.0: "100"}
+    assert {value: percent_digits(value) for value in cases} == cases
 
 
 def test_digits_are_two() -> None:

@@ -6,8 +6,8 @@ Importing this package is quick: scipy is loaded by the first function that need
 from fullpipe.stats.compare import Comparison, adjusted, corrected, paired
 from fullpipe.stats.distribution import Cdf, Ellipse, cdf, ellipse
 from fullpipe.stats.fairness import (
-    Convergence,
-    convergence,
+    Fairness,
+    fairness,
     jain,
     jain_over_time,
     min_max,
@@ -21,8 +21,8 @@ from fullpipe.stats.words import family, sentences
 __all__ = [
     "Cdf",
     "Comparison",
-    "Convergence",
     "Ellipse",
+    "Fairness",
     "Interval",
     "Quantity",
     "Rule",
@@ -31,10 +31,10 @@ __all__ = [
     "bootstrap",
     "cdf",
     "columns_shown",
-    "convergence",
     "corrected",
     "ellipse",
     "enough",
+    "fairness",
     "family",
     "is_shown",
     "jain",

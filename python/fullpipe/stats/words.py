@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from fullpipe.stats.quantity import Quantity
 
 
+LARGE = 1.05
+"""The least ratio, or its inverse, of a difference with an arrow."""
+
+
 class Compared(NamedTuple):
     """A comparison with its subjects and its quantity."""
 
@@ -30,7 +34,7 @@ class Sentence(NamedTuple):
 
     text: str
     better: int
-    """1 when A is better, -1 when it is worse, otherwise 0."""
+    """1 when A is better by a large difference, -1 when it is worse, otherwise 0."""
     p: float
     """The corrected p-value."""
     about: Compared
@@ -50,10 +54,25 @@ def sentences(compared: Sequence[Compared]) -> list[Sentence]:
     found: list[Sentence] = []
     for each in compared:
         if each.comparison.significant:
-            up = each.comparison.difference.value > 0
-            better = each.quantity.better * (1 if up else -1)
+            better = way(each) if is_large(each) else 0
             found.append(Sentence(_whole(each), better, each.comparison.p, each))
     return _joined(found)
+
+
+def way(each: Compared) -> int:
+    """Returns 1 when A is better, -1 when it is worse, and 0 for a quantity that is neither."""
+    return each.quantity.better * (1 if each.comparison.difference.value > 0 else -1)
+
+
+def is_large(each: Compared) -> bool:
+    """Returns whether a difference is worth an arrow: 5 %, one percentage point of a share, or 0.05 of an index."""
+    match _kind(each):
+        case "amount":
+            amount = abs(each.comparison.difference.value) * each.quantity.scale
+            return amount >= {"%": 1.0, "": 0.05}.get(each.quantity.unit, 0.0)
+        case _:
+            ratio = each.comparison.ratio.value
+            return not 1 / LARGE < ratio < LARGE
 
 
 def none_significant(compared: Sequence[Compared]) -> str:
@@ -150,7 +169,15 @@ def _kind(each: Compared) -> str:
 
 
 def _percent(each: Compared) -> str:
-    return f"{digits(abs(each.comparison.ratio.value - 1) * 100)} %"
+    return f"{percent_digits(abs(each.comparison.ratio.value - 1) * 100)} %"
+
+
+def percent_digits(value: float) -> str:
+    """Formats a percentage as :func:`digits`, but with the digits that distinguish it from 100."""
+    if not 99 <= value < 100:
+        return digits(value)
+    rest = digits(100 - value)
+    return f"{100 - float(rest):.{len(rest.partition('.')[2])}f}"
 
 
 def _way(up: bool) -> str:
@@ -180,7 +207,8 @@ def _interval(each: Compared) -> str:
                 sign * end * each.quantity.scale for end in comparison.difference[1:]
             )
             unit = _unit(each)
-    return f"(95 % CI {digits(low)} to {digits(high)}{unit})"
+    shown = percent_digits if unit == " %" else digits
+    return f"(95 % CI {shown(low)} to {shown(high)}{unit})"
 
 
 def digits(value: float) -> str:

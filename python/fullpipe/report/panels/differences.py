@@ -11,7 +11,7 @@ from fullpipe.report.model import Finding, Number, Section, Table
 from fullpipe.report.values import shown, titled
 from fullpipe.stats import family, is_shown, paired, sentences
 from fullpipe.stats.compare import LEAST_PAIRS
-from fullpipe.stats.words import Compared, digits, none_significant
+from fullpipe.stats.words import Compared, digits, is_large, none_significant, percent_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -101,7 +101,8 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
                 of = "" if ways else f" of {len(bundle)} settings"
                 ways.append((len(those), sign, f"{word} at {len(those)}{of}{_by(those)}"))
         if ways:
-            better = quantity.better * ways[0][1] if len(ways) == 1 else 0
+            large = any(is_large(one) for one in bundle if one.comparison.significant)
+            better = quantity.better * ways[0][1] if len(ways) == 1 and large else 0
             words = "; ".join(text for _, _, text in ways)
             found.append(Finding(f"{a} vs. {b}: {quantity.words} {words}.", better))
     return found
@@ -116,7 +117,9 @@ def _by(those: Sequence[Compared]) -> str:
         return f", by {digits(median(amounts))} {unit}".rstrip() + (
             " (median)" if len(those) > 1 else ""
         )
-    return f", by {digits(median(changes))} %" + (" (median)" if len(those) > 1 else "")
+    ratio = median(one.comparison.ratio.value for one in those)
+    size = f"to {digits(ratio)} times" if ratio >= 2 else f"by {percent_digits(median(changes))} %"
+    return f", {size}" + (" (median)" if len(those) > 1 else "")
 
 
 def section(comparisons: Sequence[Compared]) -> Section | None:

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from fullpipe._core import ScenarioError
@@ -119,7 +120,29 @@ def printing() -> Iterator[None]:
         finally:
             sys.stdout.flush()
     except OSError as error:
+        if error.filename is not None:
+            raise  # it is about another file
         # Otherwise Python would try to write the rest again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"error: standard output: {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+@contextmanager
+def tracebacks() -> Iterator[None]:
+    """Fails with the traceback of any other exception, which begins in the user's own code if that raised it."""
+    try:
+        yield
+    except Exception as error:
+        import traceback
+
+        trace = error.__traceback__
+        while trace is not None and _is_not_the_users(trace.tb_frame.f_code.co_filename):
+            trace = trace.tb_next
+        traceback.print_exception(error.with_traceback(trace or error.__traceback__))
+        raise SystemExit(2) from None
+
+
+def _is_not_the_users(file: str) -> bool:
+    place = Path(file).parts
+    return "site-packages" in place or Path(file).is_relative_to(Path(__file__).parent)

@@ -264,6 +264,79 @@ def test_what_it_raises_ends_the_run_with_its_traceback() -> None:
     assert package.run(BASE).flows[0]["goodput_bps"] > 0
 
 
+class Returns:
+    """An algorithm whose methods return what a test sets."""
+
+    fields = {"x": package.Field(purpose="x"), "y": package.Field(purpose="y")}
+    values: ClassVar[object] = [1, 2]
+    decided: ClassVar[object] = package.Decision(20_000)
+
+    def __init__(self, config: Config) -> None:
+        pass
+
+    def on_ack(self, cx: Context, ack: Ack) -> None:
+        pass
+
+    def decision(self) -> object:
+        return self.decided
+
+    def observe(self) -> object:
+        return self.values
+
+
+@pytest.mark.parametrize("values", [[1], [1, 2, 3], None, "ab", 1.0, [1, "x"]])
+def test_a_wrong_number_of_fields_is_refused(values: object) -> None:
+    wrong = type("Wrong", (Returns,), {"values": values})
+    with pytest.raises(package.ScenarioError) as refused:
+        package.run(BASE, set={"flow.0.cc": "wrong"}, controllers={"wrong": wrong}, trace="ack")
+    error = refused.value
+    assert (error.key, error.value) == ("cc", "wrong")
+    assert error.problem == f"observe() returned {values}"
+    assert error.fix == "return a list of 2 numbers, one for each of `fields`"
+
+
+def test_what_is_no_decision_is_refused() -> None:
+    wrong = type("Wrong", (Returns,), {"decided": 20_000})
+    with pytest.raises(package.ScenarioError, match=r"decision\(\) returned 20000"):
+        package.run(BASE, set={"flow.0.cc": "wrong"}, controllers={"wrong": wrong})
+
+
+OWN = """\
+class Raises:
+    def __init__(self, config): pass
+    def on_ack(self, cx, ack): {}
+    def decision(self):
+        import fullpipe
+        return fullpipe.Decision(20_000, wake_at={})
+"""
+
+
+def test_the_command_shows_a_traceback_of_the_users_code_alone(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text(BASE)
+    (tmp_path / "own.py").write_text(OWN.format("1 / 0", "None"))
+    done = fullpipe("run", "mine.toml", "--set", "flow.0.cc=own:Raises")
+    assert (done.returncode, done.stdout) == (2, "")  # 1 means that a condition is not met
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert "own.py" in lines[1]
+    assert lines[-1].startswith("ZeroDivisionError")
+
+
+def test_a_timer_that_fires_forever_is_an_error_without_a_traceback(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text(BASE)
+    (tmp_path / "own.py").write_text(OWN.format("pass", "0.0"))
+    done = fullpipe("run", "mine.toml", "--set", "flow.0.cc=own:Raises")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: cc = own:Raises: wake_at = 0: on_timer was called at 0, so the timer would fire forever\n"
+        "  fix: let on_timer set a later time, or None\n"
+    )
+
+
 class Timed:
     """An algorithm that wakes up every 10 ms, draws a random number, and paces."""
 
@@ -385,7 +458,7 @@ def test_a_timer_that_would_fire_forever_is_refused(at: float, methods: dict[str
 
     nothing = dict.fromkeys(("__init__", "on_ack"), lambda *_: None)
     made = type("Stuck", (), {**nothing, "decision": decision, **methods})
-    with pytest.raises(ValueError, match="the timer would fire forever; let on_timer set"):
+    with pytest.raises(ValueError, match="the timer would fire forever\n  fix: let on_timer set"):
         package.run(BASE, set={"flow.0.cc": "stuck"}, controllers={"stuck": made})
 
 

@@ -92,7 +92,7 @@ macro_rules! forward {
 }
 
 impl Controller for AnyController {
-    #[inline]
+    #[inline(always)] // as a function of its own it would save all registers for a few algorithms
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         forward!(self, c => c.on_sent(cx, packet))
     }

@@ -52,6 +52,22 @@ pub(crate) fn refused_trace(py: Python<'_>, value: &str, problem: &str) -> PyErr
     )
 }
 
+/// Returns a [`ScenarioError`] about a class that is an algorithm of the scenario.
+pub(crate) fn refused_class(py: Python<'_>, class: &str, problem: &str, fix: &str) -> PyErr {
+    raise(
+        py,
+        format!("cc = {class}: {problem}\n  fix: {fix}"),
+        None,
+        &[
+            ("file", ""),
+            ("key", "cc"),
+            ("value", class),
+            ("problem", problem),
+            ("fix", fix),
+        ],
+    )
+}
+
 fn raise(py: Python<'_>, text: String, line: Option<usize>, parts: &[(&str, &str)]) -> PyErr {
     let error = ScenarioError::new_err(text);
     let object = error.value(py);

@@ -10,7 +10,7 @@ import typer
 
 from fullpipe._core import __version__
 from fullpipe.commands.listing import Group, add, unwrapped
-from fullpipe.errors import heed_signals, printing
+from fullpipe.errors import heed_signals, printing, tracebacks
 from fullpipe.terminal import open_streams
 
 COMMANDS = {
@@ -56,7 +56,7 @@ def main() -> None:
     """
     open_streams()
     heed_signals()
-    with printing():
+    with tracebacks(), printing():
         app()
 
 

@@ -12,7 +12,8 @@ from rich.text import Text
 from fullpipe.report import values
 from fullpipe.report.panels import differences
 from fullpipe.stats import is_shown, mean, sentences
-from fullpipe.stats.compare import least_pairs
+from fullpipe.stats.compare import LEAST_PAIRS
+from fullpipe.stats.words import none_significant
 from fullpipe.view.table import NONE, digits, make_table, number_columns, rate_unit
 
 if TYPE_CHECKING:
@@ -91,17 +92,16 @@ def _say(groups: Sequence[Group], kept: Results, seeds: int, console: Console) -
     comparisons = _compared(groups, kept)
     if not comparisons:
         few = f"{'one run' if seeds == 1 else f'{seeds} runs'} of each"
-        least = least_pairs()
         console.print(
-            f"{few} can't show significant differences: use --repeat {least} or more, 30 is better"
+            f"{few} can't show significant differences: use --repeat {LEAST_PAIRS} or more, 30 is better"
         )
         return
     lines = Table.grid(padding=(0, 1))
     for sentence in sentences(comparisons):
         lines.add_row("–", Text(sentence.text, style=_STYLES[sentence.better]))
-    console.print(lines if lines.rows else "no difference is significant")
+    console.print(lines if lines.rows else none_significant(comparisons), markup=False)
     console.print(
-        f"{len(comparisons)} comparisons, paired by seed (Wilcoxon test, Benjamini-Hochberg correction)",
+        f"{len(comparisons)} comparisons, paired by seed (t-test, Benjamini-Hochberg correction)",
         style="dim",
         markup=False,
     )
@@ -169,7 +169,7 @@ def _path(spec: SweepSpec) -> str:
 def _method(seeds: int) -> str:
     if seeds == 1:
         return "of one run: no intervals"
-    return f"means of {seeds} seeds [95 % interval, bootstrap]"
+    return f"means of {seeds} seeds [95 % interval]"
 
 
 def _interval(group: Group, column: str) -> Interval | None:

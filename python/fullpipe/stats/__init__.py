@@ -3,11 +3,11 @@
 Importing this package is quick: scipy is loaded by the first function that needs it.
 """
 
-from fullpipe.stats.compare import Comparison, adjusted, paired
+from fullpipe.stats.compare import Comparison, adjusted, corrected, paired
 from fullpipe.stats.distribution import Cdf, Ellipse, cdf, ellipse
 from fullpipe.stats.fairness import (
-    Convergence,
-    convergence,
+    Fairness,
+    fairness,
     jain,
     jain_over_time,
     min_max,
@@ -16,13 +16,13 @@ from fullpipe.stats.fairness import (
 from fullpipe.stats.interval import Interval, bootstrap, mean, median, medians, share, student
 from fullpipe.stats.quantity import Quantity, columns_shown, is_shown, quantity
 from fullpipe.stats.sequential import Rule, RuleError, enough, parse_rule
-from fullpipe.stats.words import sentences
+from fullpipe.stats.words import family, sentences
 
 __all__ = [
     "Cdf",
     "Comparison",
-    "Convergence",
     "Ellipse",
+    "Fairness",
     "Interval",
     "Quantity",
     "Rule",
@@ -31,9 +31,11 @@ __all__ = [
     "bootstrap",
     "cdf",
     "columns_shown",
-    "convergence",
+    "corrected",
     "ellipse",
     "enough",
+    "fairness",
+    "family",
     "is_shown",
     "jain",
     "jain_over_time",

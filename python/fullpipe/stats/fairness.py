@@ -1,4 +1,4 @@
-"""Fairness: shares of flows, and the time until they are equal."""
+"""Fairness: shares of flows, and the times during which they are equal."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ HELD_S = 5.0
 WITHIN = 0.25
 
 
-class Convergence(NamedTuple):
-    """Convergence of flows to equal shares."""
+class Fairness(NamedTuple):
+    """The times during which flows that share a path had equal shares."""
 
-    time_s: float
-    """Time from the last flow's start until the shares are equal for five seconds; NaN without convergence."""
-    jain: float
-    """The mean of Jain's index per window from then on; NaN without convergence."""
+    start_s: float
+    """Start of the first second: the first sample of the flow that starts last."""
+    end_s: float
+    """End of the last whole second."""
+    spells: list[tuple[float, float]]
+    """Begin and end of each time of five seconds or more with equal shares, in s."""
+    last: tuple[float, float]
+    """The least and the greatest mean rate in the last five seconds, in bit/s; NaN if there are no five seconds."""
 
 
 def jain(rates: Sequence[float] | Values) -> float:
@@ -80,23 +84,22 @@ def jain_over_time(rates: Values) -> Values:
     return np.array([jain(column) for column in rates.T])
 
 
-def convergence(
+def fairness(
     progress: Sequence[tuple[Values, Values]],
     end_s: float,
     within: float = WITHIN,
     held_s: float = HELD_S,
-) -> Convergence:
-    """Returns the time until flows that share a path have equal shares.
+) -> Fairness:
+    """Returns the times during which flows that share a path have equal shares.
 
-    This is the least time t, from the first sample of the flow that starts last, such that in each
-    second from t to t + 5 s every flow has between 75 % and 125 % of the mean rate of all flows in
-    that second.
+    Shares are equal in a second in which every flow has between 75 % and 125 % of the mean rate of
+    all flows. The begin of the first spell is PCC's convergence time.
 
     Args:
         progress: As in :func:`rates_per_window`, of at least two flows.
         end_s: The end of the run.
         within: Accepted relative distance from the equal share.
-        held_s: Time for which all shares must stay within that distance.
+        held_s: Least length of a spell.
 
     Raises:
         ValueError: When there are fewer than two flows.
@@ -104,15 +107,21 @@ def convergence(
     import numpy as np
 
     if len(progress) < 2:
-        raise ValueError(f"convergence of {len(progress)} flow: it needs two or more")
+        raise ValueError(f"fairness of {len(progress)} flow: it needs two or more")
     if any(len(time) == 0 for time, _ in progress):
-        return Convergence(math.nan, math.nan)
+        return Fairness(end_s, end_s, [], (math.nan, math.nan))
     start_s = max(float(time[0]) for time, _ in progress)
-    _, rates = rates_per_window(progress, start_s, end_s)
+    ends, rates = rates_per_window(progress, start_s, end_s)
     equal = rates.mean(axis=0)
     fair = (equal > 0) & (np.abs(rates - equal) <= within * equal).all(axis=0)
     needed = round(held_s / WINDOW_S)
-    for at in range(len(fair) - needed + 1):
-        if fair[at : at + needed].all():
-            return Convergence(at * WINDOW_S, float(np.mean(jain_over_time(rates[:, at:]))))
-    return Convergence(math.nan, math.nan)
+    # The numbers of the first second of each spell, and of the first one after it.
+    edges = np.flatnonzero(np.diff(fair.astype(int), prepend=0, append=0))
+    spells = [
+        (start_s + first * WINDOW_S, start_s + after * WINDOW_S)
+        for first, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+        if after - first >= needed
+    ]
+    last = rates[:, -needed:].mean(axis=1) if len(ends) >= needed else np.array([math.nan])
+    end = float(ends[-1]) if len(ends) else start_s
+    return Fairness(start_s, end, spells, (float(last.min()), float(last.max())))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean
+from statistics import fmean, stdev
 from statistics import median as middle
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 _RESAMPLES = 2000
+_LEAST_FOR_MEAN = 3  # two values that happen to be equal would have no spread
 _LEAST_FOR_MEDIAN = 6
 _AT_ONCE = 100  # samples whose resamples fit into memory together
 
@@ -32,8 +33,9 @@ class Interval(NamedTuple):
 
 
 def mean(values: Values) -> Interval:
-    """Returns the mean with the BCa bootstrap's interval (Efron 1987)."""
-    return Interval(_of(values, fmean), *bootstrap(_mean, values, method="BCa", vectorized=True))
+    """Returns the mean with Student's interval; without one for fewer than three values."""
+    ends = student(values) if len(values) >= _LEAST_FOR_MEAN else (math.nan, math.nan)
+    return Interval(_of(values, fmean), *ends)
 
 
 def median(values: Values) -> Interval:
@@ -85,16 +87,18 @@ def _percentile(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     return np.asarray(found.low), np.asarray(found.high)
 
 
-def student(values: Values) -> tuple[float, float]:
+def student(values: Values, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Returns the ends of Student's interval of the mean, valid for few runs if they are nearly normal."""
     if not _usable(values):
         return math.nan, math.nan
     if min(values) == max(values):
         return float(values[0]), float(values[0])
-    from scipy.stats import sem, t  # the import takes a second
+    from scipy.special import stdtrit
 
-    low, high = t.interval(CONFIDENCE, len(values) - 1, loc=fmean(values), scale=sem(values))
-    return float(low), float(high)
+    middle = fmean(values)
+    error = stdev(values, middle) / math.sqrt(len(values))
+    half = float(stdtrit(len(values) - 1, (1 + confidence) / 2)) * error
+    return middle - half, middle + half
 
 
 def share(hits: int, of: int) -> Interval:
@@ -161,9 +165,3 @@ def _usable(values: Values) -> bool:
 
 def _of(values: Values, statistic: Callable[[Values], float]) -> float:
     return float(statistic(values)) if len(values) else math.nan
-
-
-def _mean(values: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-    import numpy as np
-
-    return np.asarray(np.mean(values, axis=axis))

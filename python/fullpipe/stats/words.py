@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.stats.compare import LEVEL, adjusted
+from fullpipe.stats.compare import corrected, pairs_needed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullpipe.stats.compare import Comparison
     from fullpipe.stats.quantity import Quantity
+
+
+LARGE = 1.05
+"""The least ratio, or its inverse, of a difference with an arrow."""
 
 
 class Compared(NamedTuple):
@@ -30,46 +34,88 @@ class Sentence(NamedTuple):
 
     text: str
     better: int
-    """1 when A is better, -1 when it is worse, otherwise 0."""
+    """1 when A is better by a large difference, -1 when it is worse, otherwise 0."""
     p: float
     """The corrected p-value."""
     about: Compared
 
 
-def sentences(compared: Sequence[Compared]) -> list[Sentence]:
-    """Returns a sentence for each significant difference, in their order.
+def family(compared: Sequence[Compared]) -> list[Compared]:
+    """Returns the comparisons of one report, corrected for their number: the argument of the functions below."""
+    after = corrected([each.comparison for each in compared])
+    return [each._replace(comparison=mine) for each, mine in zip(compared, after, strict=True)]
 
-    A difference is significant if p is at most 0.05 after Benjamini's and Hochberg's correction over
-    all comparisons, and the 95 % interval of the difference excludes zero. If delay and goodput both
-    differ, they share a sentence.
+
+def sentences(compared: Sequence[Compared]) -> list[Sentence]:
+    """Returns a sentence for each significant difference of a family, in their order.
+
+    If delay and goodput both differ, they share a sentence.
     """
     found: list[Sentence] = []
-    for each, p in zip(compared, adjusted([one.comparison.p for one in compared]), strict=True):
-        difference = each.comparison.difference
-        if p <= LEVEL and (difference.low > 0 or difference.high < 0):
-            better = each.quantity.better * (1 if difference.value > 0 else -1)
-            found.append(Sentence(_whole(each), better, p, each))
+    for each in compared:
+        if each.comparison.significant:
+            better = way(each) if is_large(each) else 0
+            found.append(Sentence(_whole(each), better, each.comparison.p, each))
     return _joined(found)
 
 
+def way(each: Compared) -> int:
+    """Returns 1 when A is better, -1 when it is worse, and 0 for a quantity that is neither."""
+    return each.quantity.better * (1 if each.comparison.difference.value > 0 else -1)
+
+
+def is_large(each: Compared) -> bool:
+    """Returns whether a difference is worth an arrow: 5 %, one percentage point of a share, or 0.05 of an index."""
+    match _kind(each):
+        case "amount":
+            amount = abs(each.comparison.difference.value) * each.quantity.scale
+            return amount >= {"%": 1.0, "": 0.05}.get(each.quantity.unit, 0.0)
+        case _:
+            ratio = each.comparison.ratio.value
+            return not 1 / LARGE < ratio < LARGE
+
+
+def none_significant(compared: Sequence[Compared]) -> str:
+    """Returns the sentence for a family without a significant difference, with the seeds that the likeliest needs."""
+    tested = [each for each in compared if each.comparison.p == each.comparison.p]
+    if not tested:
+        return "There is no difference: the contenders' numbers are equal for every seed."
+    least = min(tested, key=lambda each: each.comparison.p)
+    words = f"No difference is significant. The likeliest: {_whole(least)}; "
+    needed = pairs_needed(least.comparison, len(tested))
+    if needed is None:
+        return f"{words}not even 10,000 seeds would show a difference of this size"
+    return f"{words}if it is real, about {needed:,} seeds show it"
+
+
 def _joined(found: Sequence[Sentence]) -> list[Sentence]:
-    """Joins the sentence about goodput with the first about a delay, for the same two at the same point."""
+    """Joins the sentence about goodput with the first about a delay, for the same two at the same point.
+
+    The larger of the two differences leads; the other one is its price.
+    """
     prices = {_place(each): each for each in found if each.about.quantity.column == "goodput_bps"}
     joined: list[Sentence] = []
     taken = set()
     for each in found:
-        price = prices.get(_place(each))
-        if price is not None and _is_delay(each) and _place(each) not in taken:
+        goodput = prices.get(_place(each))
+        if goodput is not None and _is_delay(each) and _place(each) not in taken:
             taken.add(_place(each))
-            text = f"{each.text}, at {_more(price.about)} {_interval(price.about)}"
-            joined.append(each._replace(text=text, p=max(each.p, price.p)))
+            first, second = sorted((each, goodput), key=_size, reverse=True)
+            text = f"{first.text}, at {_more(second.about)} {_interval(second.about)}"
+            joined.append(first._replace(text=text, p=max(first.p, second.p)))
         else:
             joined.append(each)
     return [
         each
         for each in joined
-        if not (_place(each) in taken and each.about.quantity.column == "goodput_bps")
+        if not (_place(each) in taken and each.text == prices[_place(each)].text)
     ]
+
+
+def _size(sentence: Sentence) -> float:
+    """Returns the size of a difference: that of the logarithm of the ratio, so that half is as large as double."""
+    ratio = sentence.about.comparison.ratio.value
+    return abs(math.log(ratio)) if 0 < ratio < math.inf else math.inf
 
 
 def _place(sentence: Sentence) -> tuple[str, str, str]:
@@ -103,13 +149,15 @@ def _whole(each: Compared) -> str:
 def _more(each: Compared) -> str:
     """Returns the difference as a price: "2 % less goodput"."""
     words, up = each.quantity.words, each.comparison.difference.value > 0
+    ways = ("more", "less") if each.quantity.column == "goodput_bps" else ("higher", "lower")
+    way = ways[0 if up else 1]
     match _kind(each):
         case "percent":
-            return f"{_percent(each)} {'more' if up else 'less'} {words}"
+            return f"{_percent(each)} {way} {words}"
         case "times":
             return f"{digits(each.comparison.ratio.value)} times the {words}"
         case _:
-            return f"{_amount(each)} {'more' if up else 'less'} {words}"
+            return f"{_amount(each)} {way} {words}"
 
 
 def _kind(each: Compared) -> str:
@@ -121,7 +169,15 @@ def _kind(each: Compared) -> str:
 
 
 def _percent(each: Compared) -> str:
-    return f"{digits(abs(each.comparison.ratio.value - 1) * 100)} %"
+    return f"{percent_digits(abs(each.comparison.ratio.value - 1) * 100)} %"
+
+
+def percent_digits(value: float) -> str:
+    """Formats a percentage as :func:`digits`, but with the digits that distinguish it from 100."""
+    if not 99 <= value < 100:
+        return digits(value)
+    rest = digits(100 - value)
+    return f"{100 - float(rest):.{len(rest.partition('.')[2])}f}"
 
 
 def _way(up: bool) -> str:
@@ -151,7 +207,8 @@ def _interval(each: Compared) -> str:
                 sign * end * each.quantity.scale for end in comparison.difference[1:]
             )
             unit = _unit(each)
-    return f"(95 % CI {digits(low)} to {digits(high)}{unit})"
+    shown = percent_digits if unit == " %" else digits
+    return f"(95 % CI {shown(low)} to {shown(high)}{unit})"
 
 
 def digits(value: float) -> str:

@@ -103,12 +103,13 @@ def difference(over: str, first: Sequence[float], second: Sequence[float]) -> Es
 
 def paired_ratio(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
     """Returns the mean of the first divided by that of the second, with the interval of pairs with the same seed."""
-    from fullpipe.stats import paired
+    value = fmean(first) / fmean(second) if fmean(second) else math.nan
+    low, high = bootstrap(_ratio_of_means, first, second, method="BCa", paired=True)
+    return Estimate(value, low=low, high=high)
 
-    if len(first) < 2:
-        return Estimate(first[0] / second[0] if second[0] else math.nan)
-    found = paired(dict(enumerate(first)), dict(enumerate(second))).ratio
-    return Estimate(found.value, low=found.low, high=found.high)
+
+def _ratio_of_means(first: Values, second: Values) -> float:
+    return fmean(first) / fmean(second)
 
 
 def wins(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:

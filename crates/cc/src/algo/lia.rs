@@ -190,10 +190,17 @@ impl Lia {
     }
 }
 
+impl Lia {
+    #[cold] // once; the dispatch of `on_sent` stays small
+    fn enter(&mut self, conn: &Conn) {
+        self.coupled(conn, |_| {});
+    }
+}
+
 impl Controller for Lia {
     fn on_sent(&mut self, cx: &mut Context<'_>, _: &Snapshot) -> bool {
         if self.standing == Standing::New {
-            self.coupled(cx.conn, |_| {});
+            self.enter(cx.conn);
         }
         false
     }

@@ -17,7 +17,6 @@ use fullpipe_cc::{
     Shared, Snapshot, Transition,
 };
 use fullpipe_units::{Bytes, Time};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -29,6 +28,8 @@ pub(crate) use told::{
 };
 use told::{PyAck, PyConfig, PyConn, PyContext, PyDecision, PyLost, PyRecovery, PySnapshot};
 use words::known;
+
+use crate::error::refused_class;
 
 fn build(config: &Config, shared: &mut Shared) -> AnyController {
     AnyController::User(Box::new(carried(|py| {
@@ -70,6 +71,7 @@ pub(crate) fn is_raised(payload: &(dyn Any + Send)) -> bool {
 /// An instance of a user's class.
 #[derive(Debug)]
 struct PyController {
+    algorithm: &'static str,
     object: Py<PyAny>,
     /// Context of every call: the same objects each time.
     cx: Py<PyContext>,
@@ -84,6 +86,8 @@ struct PyController {
     has_timer: bool,
     has_end: bool,
     decision: fullpipe_cc::Decision,
+    /// Number of values that `observe` returns.
+    fields: usize,
     /// Number of states and reasons that this object was the first to use.
     new_words: usize,
 }
@@ -115,11 +119,16 @@ impl PyController {
             params: params.unbind(),
             group: group.clone_ref(py),
         };
+        let fields = match class.bind(py).getattr_opt("fields")? {
+            Some(fields) => fields.len()?,
+            None => 0,
+        };
         let object = class.call1(py, (told,))?;
         let has = |name: &str| object.bind(py).hasattr(name);
         let conn = Py::new(py, PyConn::default())?;
         let cx = Py::new(py, PyContext::new(conn.clone_ref(py)))?;
         let mut controller = PyController {
+            algorithm: config.algorithm,
             cx,
             conn,
             has_sent: has("on_sent")?,
@@ -131,6 +140,7 @@ impl PyController {
             has_timer: has("on_timer")?,
             has_end: has("on_end")?,
             decision: fullpipe_cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
+            fields,
             new_words: 0,
             object,
         };
@@ -170,19 +180,45 @@ impl PyController {
         let decision = self
             .object
             .call_method0(py, pyo3::intern!(py, "decision"))?;
-        self.decision = decision.bind(py).cast::<PyDecision>()?.get().0;
+        let Ok(decision) = decision.bind(py).cast::<PyDecision>() else {
+            let problem = format!("decision() returned {decision}");
+            return Err(self.broken(py, &problem, "return a fullpipe.Decision"));
+        };
+        self.decision = decision.get().0;
         Ok(())
     }
-}
 
-/// The timer of an algorithm fired at `now`, and its decision still has that time or an earlier one.
-fn not_later(at: Time, now: Time) -> PyErr {
-    PyValueError::new_err(format!(
-        "wake_at = {}: on_timer was called at {}, so the timer would fire forever; let on_timer set \
-         a later time, or None",
-        at.as_secs_f64(),
-        now.as_secs_f64()
-    ))
+    /// Returns the values of the trace fields.
+    fn values(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        let observe = pyo3::intern!(py, "observe");
+        if self.fields == 0 && self.object.bind(py).getattr_opt(observe)?.is_none() {
+            return Ok(Vec::new());
+        }
+        let found = self.object.call_method0(py, observe)?;
+        let values = found.extract::<Vec<f64>>(py).unwrap_or_default();
+        if values.len() == self.fields && (self.fields > 0 || found.bind(py).is_empty()?) {
+            return Ok(values);
+        }
+        let fix = format!(
+            "return a list of {} numbers, one for each of `fields`",
+            self.fields
+        );
+        Err(self.broken(py, &format!("observe() returned {found}"), &fix))
+    }
+
+    /// The timer fired at `now`, and the decision still has the time `at`, which is not later.
+    fn not_later(&self, py: Python<'_>, at: Time, now: Time) -> PyErr {
+        let (at, now) = (at.as_secs_f64(), now.as_secs_f64());
+        let problem = format!(
+            "wake_at = {at}: on_timer was called at {now}, so the timer would fire forever"
+        );
+        self.broken(py, &problem, "let on_timer set a later time, or None")
+    }
+
+    /// The class breaks the contract of controllers.
+    fn broken(&self, py: Python<'_>, problem: &str, fix: &str) -> PyErr {
+        refused_class(py, self.algorithm, problem, fix)
+    }
 }
 
 macro_rules! method {
@@ -268,7 +304,7 @@ impl Controller for PyController {
             });
         }
         if let Some(at) = self.decision.wake_at.filter(|at| *at <= cx.now) {
-            carried(|_| Err(not_later(at, cx.now)))
+            carried(|py| Err(self.not_later(py, at, cx.now)))
         }
     }
 
@@ -283,16 +319,6 @@ impl Controller for PyController {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        carried(|py| {
-            let Ok(Some(observe)) = self
-                .object
-                .bind(py)
-                .getattr_opt(pyo3::intern!(py, "observe"))
-            else {
-                return Ok(());
-            };
-            row.extend(observe.call0()?.extract::<Vec<f64>>()?);
-            Ok(())
-        });
+        row.extend(carried(|py| self.values(py)));
     }
 }

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Finding, Number, Section, Table
 from fullpipe.report.values import shown, titled
-from fullpipe.stats import adjusted, is_shown, paired, sentences
-from fullpipe.stats.compare import LEVEL, least_pairs
-from fullpipe.stats.words import Compared, digits
+from fullpipe.stats import family, is_shown, paired, sentences
+from fullpipe.stats.compare import LEAST_PAIRS
+from fullpipe.stats.words import Compared, digits, is_large, none_significant, percent_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _MOST_SENTENCES = 12
 
 
 def compared(groups: Sequence[Group], metrics: Sequence[Quantity]) -> list[Compared]:
-    """Compares contenders with the same setting, metric by metric.
+    """Compares contenders with the same setting, metric by metric, corrected for the number of comparisons.
 
     Compared are the same flow in different runs, and different flows of the same runs.
     """
@@ -34,11 +34,11 @@ def compared(groups: Sequence[Group], metrics: Sequence[Quantity]) -> list[Compa
     for one, other in _pairs(groups):
         for quantity in wanted:
             a, b = other.values.get(quantity.column, {}), one.values.get(quantity.column, {})
-            if len(a.keys() & b.keys()) >= least_pairs():
+            if len(a.keys() & b.keys()) >= LEAST_PAIRS:
                 found.append(
                     Compared(other.contender, one.contender, quantity, paired(a, b), one.place)
                 )
-    return found
+    return family(found)
 
 
 def _pairs(groups: Sequence[Group]) -> Iterator[tuple[Group, Group]]:
@@ -65,22 +65,21 @@ def findings(comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
     With many settings, a sentence summarizes a metric over all of them.
     """
     if not comparisons:
-        least = least_pairs()
         return (
             [],
-            f"No comparison: it needs two contenders and {least} seeds that both ran with.",
+            f"No comparison: it needs two contenders and {LEAST_PAIRS} seeds that both ran with.",
         )
     told = sentences(comparisons)
     note = (
-        f"{len(comparisons):,} comparisons, paired by seed. Listed are the differences that are significant at 5 % by "
-        "Wilcoxon's signed-rank test with Benjamini–Hochberg correction, and whose bootstrap interval excludes zero. "
-        "The intervals are not corrected."
+        f"{len(comparisons):,} comparisons, paired by seed. Listed are the differences that are significant at 5 % "
+        "by the paired t-test. P-values and intervals are corrected for the number of comparisons "
+        "(Benjamini–Hochberg, Benjamini–Yekutieli)."
     )
     if len({each.where for each in comparisons}) == 1 or len(told) <= _MOST_SENTENCES:
         found = [Finding(each.text, each.better) for each in told]
     else:
         found = _summed(comparisons)
-    return found or [Finding("No difference is significant.")], note
+    return found or [Finding(none_significant(comparisons))], note
 
 
 def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
@@ -88,13 +87,6 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
     bundles: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
     for each in comparisons:
         bundles[each.a, each.b, each.quantity.column].append(each)
-    # The correction is over all comparisons, as in the table, so that the two agree.
-    p = {
-        id(each): p
-        for each, p in zip(
-            comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True
-        )
-    }
     found = []
     for (a, b, _), bundle in bundles.items():
         quantity = bundle[0].quantity
@@ -103,13 +95,14 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
             those = [
                 one
                 for one in bundle
-                if _significant(one, p[id(one)]) and one.comparison.difference.value * sign > 0
+                if one.comparison.significant and one.comparison.difference.value * sign > 0
             ]
             if those:
                 of = "" if ways else f" of {len(bundle)} settings"
                 ways.append((len(those), sign, f"{word} at {len(those)}{of}{_by(those)}"))
         if ways:
-            better = quantity.better * ways[0][1] if len(ways) == 1 else 0
+            large = any(is_large(one) for one in bundle if one.comparison.significant)
+            better = quantity.better * ways[0][1] if len(ways) == 1 and large else 0
             words = "; ".join(text for _, _, text in ways)
             found.append(Finding(f"{a} vs. {b}: {quantity.words} {words}.", better))
     return found
@@ -124,12 +117,9 @@ def _by(those: Sequence[Compared]) -> str:
         return f", by {digits(median(amounts))} {unit}".rstrip() + (
             " (median)" if len(those) > 1 else ""
         )
-    return f", by {digits(median(changes))} %" + (" (median)" if len(those) > 1 else "")
-
-
-def _significant(each: Compared, p: float) -> bool:
-    difference = each.comparison.difference
-    return p <= LEVEL and (difference.low > 0 or difference.high < 0)
+    ratio = median(one.comparison.ratio.value for one in those)
+    size = f"to {digits(ratio)} times" if ratio >= 2 else f"by {percent_digits(median(changes))} %"
+    return f", {size}" + (" (median)" if len(those) > 1 else "")
 
 
 def section(comparisons: Sequence[Compared]) -> Section | None:
@@ -138,9 +128,7 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
         return None
     rows: list[tuple[Cell, ...]] = []
     somewhere = any(each.where for each in comparisons)
-    for each, p in zip(
-        comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True
-    ):
+    for each in comparisons:
         it, quantity = each.comparison, each.quantity
         rows.append(
             (
@@ -161,8 +149,8 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
                 )
                 if it.ratio.value == it.ratio.value
                 else Number(None, "–"),
-                Number(p, f"{p:.2g}"),
-                ("yes" if _significant(each, p) else "no"),
+                Number(it.p, f"{it.p:.2g}") if it.p == it.p else Number(None, "–"),
+                ("yes" if it.significant else "no"),
             )
         )
     columns = (

@@ -10,9 +10,8 @@ import polars as pl
 
 from fullpipe.report.downsample import downsampled
 from fullpipe.report.model import Line, Lines, Recorded, Section, Timeline
-from fullpipe.report.values import shown
 from fullpipe.results import read_parquet
-from fullpipe.stats import convergence, jain_over_time, quantity, rates_per_window
+from fullpipe.stats import fairness, jain_over_time, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from fullpipe.report.model import Values
     from fullpipe.results.model import Results, Series
+    from fullpipe.stats import Fairness
 
 _MOST_RUNS = 60
 _MOST_FLOWS = 7
@@ -29,6 +29,8 @@ _BYTES_A_POINT = 11  # two 32-bit floats in base64
 _MOST_POINTS = 2000
 _LEAST_POINTS = 150
 _BINS = 300
+_MOST_SPELLS = 3
+_NEVER = "At no time within 25 % of equal shares for five seconds."
 
 
 def section(results: Results) -> Section | None:
@@ -162,14 +164,29 @@ def _jain(flows: list[pl.DataFrame], end_s: float) -> tuple[Values, Values, str]
     progress = [_progress(rows) for rows in flows]
     start_s = max(float(time[0]) if len(time) else 0.0 for time, _ in progress)
     ends, rates = rates_per_window(progress, start_s, end_s)
-    came = convergence(progress, end_s)
-    jain = quantity("jain")
-    assert jain is not None
-    if came.time_s == came.time_s:
-        note = f"Converged {came.time_s:g} s after the last start; mean index since then {shown(jain, came.jain)}."
-    else:
-        note = "Never converged: the flows were not within 25 % of equal shares for five consecutive seconds."
-    return ends - WINDOW_S / 2, jain_over_time(rates), note
+    return ends - WINDOW_S / 2, jain_over_time(rates), _in_words(fairness(progress, end_s))
+
+
+def _in_words(found: Fairness) -> str:
+    """Returns when the shares were equal, and how unequal they were at last."""
+    to_the_end = found.end_s
+    spells = [
+        f"from {begin:.3g} s to {'the end' if end >= to_the_end else f'{end:.3g} s'}"
+        for begin, end in found.spells
+    ]
+    if len(spells) > _MOST_SPELLS:
+        spells = [*spells[:_MOST_SPELLS], f"{len(spells) - _MOST_SPELLS} more times"]
+    when = f"Within 25 % of equal shares {_listed(spells)}." if spells else _NEVER
+    if found.spells and found.spells[-1][1] >= to_the_end:
+        return when
+    least, most = found.last
+    if not least > 0:
+        return f"{when} In the last five seconds a flow had nothing." if least == 0 else when
+    return f"{when} In the last five seconds 1 : {most / least:.2g}."
+
+
+def _listed(parts: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _progress(rows: pl.DataFrame) -> tuple[Values, Values]:

@@ -109,6 +109,7 @@ impl<S: States> Core<S> {
 
     /// Initializes the pacing rate from the first RTT: the handshake's, if the transport measures
     /// it.
+    #[cold] // once; the dispatch of `on_sent` stays small
     fn take_first_rtt(&mut self, cx: &Context<'_>, gain: f64) {
         let rtt = Some(cx.conn.srtt);
         self.pacing

@@ -249,6 +249,7 @@ impl Copa {
     }
 
     /// §2.1: paces at twice the window per RTTstanding, which limits bursts.
+    #[inline(never)] // the dispatch of `on_sent` stays small
     fn pace(&mut self, conn: &Conn) {
         let rtt = self.rtts.map_or(conn.srtt, |rtts| rtts.standing);
         if rtt > Span::ZERO {

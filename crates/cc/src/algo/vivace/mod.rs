@@ -203,6 +203,7 @@ impl Vivace {
 }
 
 impl Controller for Vivace {
+    #[inline(never)] // the dispatch for other algorithms stays small
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         if self.rate == 0.0 {
             // pcc_sender.cpp: the initial window per round trip.

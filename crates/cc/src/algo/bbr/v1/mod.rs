@@ -263,6 +263,18 @@ impl Bbr1 {
     }
 }
 
+impl Bbr1 {
+    #[cold] // rare; the dispatch of `on_sent` stays small
+    fn restart_from_idle(&mut self, cx: &mut Context<'_>) {
+        match self.core.state {
+            // The path's bandwidth is enough: a higher rate would only overrun a buffer.
+            State::ProbeBw => self.set_pacing_rate(cx, 1.0),
+            State::ProbeRtt => self.check_probe_rtt_done(cx),
+            State::Startup | State::Drain => {}
+        }
+    }
+}
+
 impl Controller for Bbr1 {
     /// `bbr_init` with the first packet, and `bbr_cwnd_event` with CA_EVENT_TX_START.
     #[inline]
@@ -271,12 +283,7 @@ impl Controller for Bbr1 {
         if !self.core.restarts_from_idle(cx, packet) {
             return first;
         }
-        match self.core.state {
-            // The path's bandwidth is enough: a higher rate would only overrun a buffer.
-            State::ProbeBw => self.set_pacing_rate(cx, 1.0),
-            State::ProbeRtt => self.check_probe_rtt_done(cx),
-            State::Startup | State::Drain => {}
-        }
+        self.restart_from_idle(cx);
         true
     }
 

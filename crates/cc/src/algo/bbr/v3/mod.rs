@@ -213,6 +213,18 @@ impl Bbr {
     }
 }
 
+impl Bbr {
+    #[cold] // rare; the dispatch of `on_sent` stays small
+    fn restart_from_idle(&mut self, cx: &mut Context<'_>) {
+        if self.core.state.is_probe_bw() {
+            // The path's bandwidth is enough: a higher rate would only overrun a buffer.
+            self.set_pacing_rate(cx, 1.0);
+        } else if self.core.state == State::ProbeRtt {
+            self.check_probe_rtt_done(cx);
+        }
+    }
+}
+
 impl Controller for Bbr {
     /// HandleRestartFromIdle (§5.4.1), `bbr_cwnd_event`.
     #[inline]
@@ -221,12 +233,7 @@ impl Controller for Bbr {
         if !self.core.restarts_from_idle(cx, packet) {
             return first;
         }
-        if self.core.state.is_probe_bw() {
-            // The path's bandwidth is enough: a higher rate would only overrun a buffer.
-            self.set_pacing_rate(cx, 1.0);
-        } else if self.core.state == State::ProbeRtt {
-            self.check_probe_rtt_done(cx);
-        }
+        self.restart_from_idle(cx);
         true
     }
 

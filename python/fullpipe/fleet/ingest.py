@@ -16,6 +16,7 @@ import polars as pl
 from fullpipe import _core
 from fullpipe.fleet import store
 from fullpipe.fleet.commits import Commits
+from fullpipe.results import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -204,7 +205,7 @@ class Ingest:
             number = file.name.split("-")[1]
             name = str(file.relative_to(self.directory))
             if number == "open" or name not in progress.written:
-                file.unlink()
+                disk.remove(file)
             else:
                 kept.append(name)
         return kept

@@ -201,6 +201,8 @@ class Ingest:
     def _remove(self, stream: Stream, progress: Progress) -> list[str]:
         """Removes files of a host that are not part of a commit, and those of open connections; returns the others."""
         kept = []
+        for file in self.directory.glob(f"*/arm=*/day=*/.{stream.key}-*"):
+            disk.remove(file)  # of a killed process
         for file in self.directory.glob(f"*/arm=*/day=*/{stream.key}-*.parquet"):
             number = file.name.split("-")[1]
             name = str(file.relative_to(self.directory))

@@ -8,7 +8,8 @@ in this order, and a caller may rely on it: what it wrote first is there if what
 of `os` and `time` here, and fails on a schedule.
 """
 
-# ruff: noqa: PTH102, PTH104, PTH105, PTH106, PTH108, PTH118  (tests take the place of `os` here)
+# ruff: noqa: PTH102, PTH104, PTH105, PTH106, PTH108, PTH118
+# (The tests take the place of `os` here.)
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ schedule. A rename is one change, also between two directories. The model does n
 has confirmed.
 """
 
+# ruff: noqa: PTH102, PTH104  (each call of `os` has its place here)
+
 from __future__ import annotations
 
 import errno
@@ -202,6 +204,7 @@ class FaultyOs:
                 path.mkdir()
             else:
                 path.write_bytes(content)
+                os.utime(path, (0, 0))
 
     def _ours(self, name: str) -> bool:
         return name == str(self.root) or name.startswith(f"{self.root}/")
@@ -223,10 +226,11 @@ class FaultyOs:
             kind = "EIO"
         if kind:
             self.happened.append(f"{kind} at {len(self.operations) - 1}: {self.operations[-1]}")
-        if kind == "EIO":
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        if kind == "ENOSPC" or (self._full and what in MAKES):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        number = errno.EIO if kind == "EIO" else errno.ENOSPC
+        if kind in ("EIO", "ENOSPC") or (self._full and what in MAKES):
+            raise OSError(
+                number, os.strerror(number), *([] if what in ("write", "fsync") else [name])
+            )
         return kind
 
     def _done(self) -> None:

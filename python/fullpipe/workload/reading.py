@@ -49,10 +49,18 @@ def extracted(sources: Sequence[Path], out: Path, **options: object) -> Extracte
 
     bar = _Bar(sources)
     try:
-        with stoppable(lambda: bar.at), bar:
+        with stoppable(lambda: bar.at, lambda: _kept(out)), bar:
             return run(sources, out, **options, progress=bar)  # type: ignore[arg-type]
     except FlowsError as error:
         fail(error)
+
+
+def _kept(out: Path) -> str:
+    from fullpipe.workload.extract import unfinished
+
+    if not unfinished(out).is_dir():
+        return "nothing kept"
+    return f"finished files are kept in {unfinished(out)}; the same command resumes there"
 
 
 def warn(done: Extracted) -> None:

@@ -128,7 +128,7 @@ def _directory(directory: Path) -> object:
     return {
         str(file.relative_to(directory)): file.read_bytes()
         for file in sorted(directory.rglob("*"))
-        if file.is_file() and file.name not in ("report.html", sums.SUMS, ".lock")
+        if file.is_file() and file.name not in ("report.html", sums.SUMS) and file.name[0] != "."
     }
 
 
@@ -241,16 +241,16 @@ def sampling(root: Path, sampler: Sampler, count: int) -> None:
 
 def sampled(root: Path) -> list[int]:
     """Returns the numbers of the samples in the agent's files, in the order of the files' names."""
-    text = b""
+    lines: list[bytes] = []
     for file in sorted((root / "out").glob("*.ss.gz")):
-        stream = zlib.decompressobj(wbits=31)
+        stream, text = zlib.decompressobj(wbits=31), b""
         for byte in file.read_bytes():  # up to where it is cut
             try:
                 text += stream.decompress(bytes([byte]))
             except zlib.error:
                 break
-    lines = text.decode().splitlines()
-    return [int(line.split()[1]) for line in lines if line.startswith("sample ")]
+        lines += text.split(b"\n")[:-1]
+    return [int(line.split()[1]) for line in lines if line.startswith(b"sample ")]
 
 
 def inputs(root: Path) -> None:

@@ -1,12 +1,12 @@
 """Every command that keeps results, on a disk that fails: the same command then has the same results.
 
-A schedule has a fault, and up to two errors before it. A command runs on the disk of `faulty_disk.py` until it ends, fails or is cut off.
-Then it runs again on a whole disk, from what was left. Hypothesis draws the schedules from a fixed seed, and shrinks
-one that fails: fewest faults, earliest operations.
+A schedule has a fault, and up to two errors before it. A command runs on the disk of `faulty_disk.py` until it ends,
+fails or is cut off. Then it runs again on a whole disk, from what was left. Hypothesis draws the schedules from a fixed
+seed, and shrinks one that fails: fewest faults, earliest operations.
 
     FULLPIPE_FAULTS=1000 FULLPIPE_FAULTS_SEED=7 pytest -n 0 -rP tests/python/test_faults.py
 
-draws a thousand schedules for each command from another seed, and prints a line about each command.
+draws a thousand schedules for each command and kind of fault from another seed, and prints a line about each command.
 """
 
 from __future__ import annotations
@@ -157,8 +157,9 @@ def test_after_any_faults_the_same_command_has_the_same_results(
         note(f"again: {again}")
         assert again.code == code or (subject.once and again.code == 2 and EXISTS in again.said)
         assert subject.kept(place / "out") == expected
-        assert not {each.name for each in place.rglob(".*")} - HIDDEN
-        assert again.code != code or not (place / "out.unfinished").exists()
+        if again.code == code:
+            assert not {each.name for each in place.rglob(".*")} - HIDDEN
+            assert not (place / "out.unfinished").exists()
         seen.update(["schedules", *(each.partition(" ")[0] for each in system.happened)])
 
     drawn(holds, schedules(operations, kinds))

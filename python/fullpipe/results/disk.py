@@ -79,7 +79,10 @@ class NewFile(_Base):
 
         Raises:
             OSError: When it can't be written.
+            ValueError: When it is closed, since its number may be that of another file now.
         """
+        if self.closed:
+            raise ValueError("write to a closed file")
         left = memoryview(data).cast("B")
         size = len(left)
         try:
@@ -102,8 +105,9 @@ class NewFile(_Base):
 
     def close(self) -> None:
         """Closes the file."""
-        if not self.closed and self._handle >= 0:
-            os.close(self._handle)
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
         super().close()
 
     def __enter__(self) -> Self:

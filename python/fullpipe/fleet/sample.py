@@ -190,7 +190,7 @@ class Files:
         self._from = now
         if time.monotonic() - self._synced >= _SYNC_S:
             for kept in self._files:
-                kept.sync()
+                kept.sync(name=True)
             self._synced = time.monotonic()
 
     def _later(self, now: float) -> float:

@@ -94,14 +94,16 @@ class NewFile(_Base):
             raise
         return size
 
-    def sync(self) -> None:
-        """Makes the contents durable.
+    def sync(self, *, name: bool = False) -> None:
+        """Makes the contents durable, and on demand also the file's name, unless it is to be renamed.
 
         Raises:
             OSError: When they could not be written.
         """
         with _naming(self._path):
             os.fsync(self._handle)
+        if name:
+            _sync(self._path.parent)
 
     def close(self) -> None:
         """Closes the file."""
@@ -192,7 +194,7 @@ class Lines:
         """
         self._file = NewFile(file, flags=os.O_APPEND)
         self._synced = float("-inf")
-        _sync(file.parent)
+        self._file.sync(name=True)
 
     def add(self, line: str) -> None:
         """Adds a line.

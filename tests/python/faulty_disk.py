@@ -309,9 +309,11 @@ class FaultyOs:
             elif node.data == node.kept:
                 found[place + name] = node.data
             else:
-                half = node.data[: len(node.data) // 2]
-                zeros = bytes(len(node.data))
-                found[place + name] = (node.kept, node.data, half, zeros)[self._drawn(4)]
+                # What was confirmed and is still there stays: only what was added is in doubt.
+                sure = node.kept if node.data.startswith(node.kept) else b""
+                added = node.data[len(sure) :]
+                maybe = (b"", added, added[: len(added) // 2], bytes(len(added)))
+                found[place + name] = sure + maybe[self._drawn(4)]
 
     def _drawn(self, of: int) -> int:
         self._bits, digit = divmod(self._bits, of)

@@ -309,7 +309,7 @@ class FaultyOs:
             elif node.data == node.kept:
                 found[place + name] = node.data
             else:
-                # What was confirmed and is still there stays: only what was added is in doubt.
+                # Confirmed data that is still there stays: only added data is in doubt.
                 sure = node.kept if node.data.startswith(node.kept) else b""
                 added = node.data[len(sure) :]
                 maybe = (b"", added, added[: len(added) // 2], bytes(len(added)))

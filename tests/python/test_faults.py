@@ -1,7 +1,7 @@
 """Every command that keeps results, on a disk that fails: the same command then has the same results.
 
 A schedule has a fault, and up to two errors before it. A command runs on the disk of `faulty_disk.py` until it ends,
-fails or is cut off. Then it runs again on a whole disk, from what was left. Hypothesis draws the schedules from a fixed
+fails or is cut off. Then it runs again on a whole disk, from that state. Hypothesis draws the schedules from a fixed
 seed, and shrinks one that fails: fewest faults, earliest operations.
 
     FULLPIPE_FAULTS=1000 FULLPIPE_FAULTS_SEED=7 pytest -n 0 -rP tests/python/test_faults.py

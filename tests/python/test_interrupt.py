@@ -1,6 +1,6 @@
-"""Every command answers Ctrl-C: exit code 130, what is kept, and soon.
+"""Every command answers Ctrl-C: exit code 130, and soon.
 
-The commands come from the program, so that a new one can't be forgotten. Those that end by themselves before they have
+The commands come from the program, so that a new one can't be forgotten. Those that end alone before they have
 used a second and a half of processor time are exempt; that they do is part of the test. Figures: run it with `-rP`.
 """
 
@@ -158,7 +158,7 @@ def test_ctrl_c_ends_a_command(name: str, inputs: Path, tmp_path: Path) -> None:
             if not _begun(process):
                 took = time.monotonic() - began
                 assert took < AT_ONCE_S
-                print(f"{name}: ends by itself, {took:.1f} s, exit code {process.wait()}")
+                print(f"{name}: ends alone, {took:.1f} s, exit code {process.wait()}")
                 return
             sent = time.monotonic()
             process.send_signal(signal.SIGINT)

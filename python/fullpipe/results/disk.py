@@ -2,7 +2,7 @@
 
 A file that was written, but not synchronized, may be empty, cut or full of zeros after a loss of power; a name that
 was made, changed or deleted, but whose directory was not synchronized, may be as before. So `put` and `place` do both,
-in this order, and a caller may rely on it: what it wrote first is there if what it wrote later is.
+in this order, and a caller may rely on it: the earlier of two files is there if the later one is.
 
 `tests/python/test_disk.py` fails if another module writes files itself. `tests/python/faulty_disk.py` takes the place
 of `os` and `time` here, and fails on a schedule.
@@ -47,7 +47,7 @@ def now() -> float:
 if TYPE_CHECKING:
 
     class _Base(RawIOBase, BinaryIO):
-        """What functions accept that write into a file."""
+        """The type that functions accept which write into a file."""
 else:
     _Base = RawIOBase
 
@@ -184,7 +184,7 @@ def create(file: Path, data: str, mode: int) -> None:
 
 
 class Lines:
-    """A file to which lines are added, at most a second of which is lost with the power."""
+    """A file to which lines are added, whose last second may be lost with the power."""
 
     def __init__(self, file: Path) -> None:
         """Opens or makes the file.
@@ -302,9 +302,9 @@ def remove_folder(folder: Path) -> None:
 
 @contextmanager
 def hidden(final: Path, *, folder: bool) -> Iterator[Path]:
-    """Makes an empty file or directory next to `final`, to be filled and placed; what is left is deleted in the end.
+    """Makes an empty file or directory next to `final`, to be filled and placed; deletes it in the end.
 
-    Those of killed processes are deleted, too: nobody has locked them.
+    Those of killed processes are deleted, too: they are not locked.
 
     Raises:
         OSError: When it can't be made.

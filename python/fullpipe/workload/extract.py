@@ -178,7 +178,7 @@ def _read(
     heard: Callable[[Sequence[Path], int], Iterator[pl.DataFrame | dict[str, Any]]],
     so_far: Checkpoint,
 ) -> dict[str, Any]:
-    """Reads what is not finished, group by group; returns the report of all."""
+    """Reads unfinished groups of files; returns the report of all."""
     folder, before = so_far.folder(_FLOWS), 0
     report: dict[str, Any] = {"files": []}
     for number, files in enumerate(groups):

@@ -61,7 +61,8 @@ def is_whole(file: Path) -> bool:
 def is_whole_directory(directory: Path) -> bool:
     """Returns whether a directory that appeared at once is there, and all of its files are as they were written."""
     try:
-        return all(is_whole(directory / name) for name in _sums(directory)) and directory.is_dir()
+        names = _sums(directory)
+        return bool(names) and all(is_whole(directory / name) for name in names)
     except DamagedError:
         return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -86,6 +87,7 @@ def extract(
         Checkpoint(
             Path(out), _work(files, {**options, "columns": columns}), f"--out {out}"
         ) as so_far,
+        _useful(so_far),
         fresh_file(out, called=f"--out {out}") as aside,
         _Hashes(files) as hashes,
     ):
@@ -151,6 +153,16 @@ def _kind(file: Path) -> str:
         ) from error
     except OSError:
         return "capture"  # the file's reader reports the error, and continues
+
+
+@contextmanager
+def _useful(so_far: Checkpoint) -> Iterator[None]:
+    """Discards all parts if a file is refused, since only another one helps."""
+    try:
+        yield
+    except FlowsError:
+        so_far.discard()
+        raise
 
 
 def unfinished(out: Path) -> Path:

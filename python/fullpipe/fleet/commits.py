@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fullpipe.fleet.sources import Stream
 
 FORMAT = 2
+_FIRST = {".progress", ".ingest.json"}
+"""Names that a process may have made when it was killed before the first description."""
 
 
 class ReadFile(TypedDict):
@@ -210,9 +212,8 @@ class Commits:
 
     def _refuse_taken(self) -> None:
         there = self._directory
-        # A process that was killed may have made no more than the folder of commits.
         if there.exists() and (
-            not there.is_dir() or any(each != self._folder for each in there.iterdir())
+            not there.is_dir() or any(each.name not in _FIRST for each in there.iterdir())
         ):
             raise FileExistsError(f"{there} exists and is not a fleet directory; name a new one")
 

@@ -74,7 +74,10 @@ pub(crate) fn run(
 }
 
 /// Advances a simulation for about ten milliseconds; returns true when it is over.
-#[expect(clippy::disallowed_methods, reason = "the pauses do not change the run")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the pauses do not change the run"
+)]
 fn advance(simulation: &mut Simulation) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < SLICE {

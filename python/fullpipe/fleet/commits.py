@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from fullpipe._core import __version__
 from fullpipe.errors import DamagedError, refusal
 from fullpipe.fleet import store
+from fullpipe.results import disk
 from fullpipe.results.kept import read_sealed
 from fullpipe.results.sums import write_json
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from fullpipe.fleet.sources import Stream
 
 FORMAT = 2
+_FIRST = {".progress", ".ingest.json"}
+"""Names that a process may have made when it was killed before the first description."""
 
 
 class ReadFile(TypedDict):
@@ -130,7 +133,7 @@ class Commits:
         self.repaired: list[str] = []
         commits = self._read()
         self._others = self._opened([*commits.values()])
-        self._folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(self._folder)
         self.progress = {stream.key: self._begun(stream, commits) for stream in streams}
         self.describe(complete=False)
 
@@ -209,7 +212,9 @@ class Commits:
 
     def _refuse_taken(self) -> None:
         there = self._directory
-        if there.exists() and (not there.is_dir() or any(there.iterdir())):
+        if there.exists() and (
+            not there.is_dir() or any(each.name not in _FIRST for each in there.iterdir())
+        ):
             raise FileExistsError(f"{there} exists and is not a fleet directory; name a new one")
 
     def _refuse_other(self, options: OptionsAbout) -> None:

@@ -18,7 +18,7 @@ from fullpipe.batch.pool import cores
 from fullpipe.batch.repeated import Repeated, repeat
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
-from fullpipe.results import fresh_file
+from fullpipe.results import disk, fresh_file
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells as read_cells
@@ -94,7 +94,7 @@ def validate(
             )
         outcomes = outcomes_of(known, chosen, seeds, runner)
         if page is not None:
-            page.write_text("\n".join(_page(outcomes, both)), encoding="utf-8")
+            disk.write(page, "\n".join(_page(outcomes, both)))
     with printing():
         if as_json:
             print(json.dumps(records(each for outcome in outcomes for each in outcome.judged)))

@@ -11,7 +11,7 @@ from fullpipe.fleet.compare.analysis import Analysis
 from fullpipe.fleet.compare.count import count
 from fullpipe.fleet.compare.estimate import Estimates
 from fullpipe.fleet.compare.plan import TABLES, draw_up
-from fullpipe.results import fresh_directory
+from fullpipe.results import disk, fresh_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,11 @@ def compare(options: CompareOptions, *, out: Path | None, form: Form, as_json: b
         FileExistsError: When `out` exists.
         OSError: When something can't be read or written.
     """
+    with stoppable(lambda: "while estimating"):
+        _compare(options, form, out, as_json)
+
+
+def _compare(options: CompareOptions, form: Form, out: Path | None, as_json: bool) -> None:
     if out is None:
         _tell(_analyzed(options), as_json, None)
         return
@@ -37,9 +42,7 @@ def compare(options: CompareOptions, *, out: Path | None, form: Form, as_json: b
         from fullpipe.report.write import make, name_of
 
         analysis = _analyzed(options)
-        (aside / "compare.json").write_text(
-            json.dumps(analysis.record(), indent=1, allow_nan=False), encoding="utf-8"
-        )
+        disk.write(aside / "compare.json", json.dumps(analysis.record(), indent=1, allow_nan=False))
         make(page(analysis), form, aside / name_of(form))
     _tell(analysis, as_json, out / name_of(form))
 

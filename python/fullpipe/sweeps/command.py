@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
-from fullpipe.batch.pool import NoRayError
+from fullpipe.batch.cluster import ClusterError
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.progress import Counter
@@ -64,8 +64,8 @@ def sweep(
                 runners=runners,
             )
             runs, packets = execution.run(spec)
-    except NoRayError as error:
-        fail(error)
+    except ClusterError as error:
+        fail(f"{error.problem}; {kept_in(directory)}\n  fix: {error.fix}")
     wall_s = time.perf_counter() - start
     done = Sweep(directory)
     holds, said = verdict(until, done) if until else (True, [])

@@ -9,7 +9,7 @@ import polars as pl
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
-from fullpipe.batch.pool import NoRayError
+from fullpipe.batch.cluster import ClusterError
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.fleet import store as tables
@@ -44,8 +44,8 @@ def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | Non
                 engine=engine,
                 threads=threads,
             )
-    except NoRayError as error:
-        fail(error)
+    except ClusterError as error:
+        fail(f"{error.problem}; {kept_in(out)}\n  fix: {error.fix}")
     seconds = time.perf_counter() - start
     console = terminal.console()
     console.print(f"{spec.plan.title}: {spec.paths:,} paths\n", markup=False)

@@ -1,7 +1,7 @@
 """Executes a plan on the workers of a Ray cluster.
 
-A task is a range of runs. Ray repeats it if its worker or its node is lost. If the head node is lost, Ray would wait for
-a minute and then end this process, so a thread watches the head, and the execution ends with an error before.
+A task is a range of runs. Ray repeats it if its worker or its node is lost. If the head node is lost, Ray would wait
+for a minute and then end this process, so a thread watches the head, and the execution ends with an error before.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.batch.pool import Shard, Step
 from fullpipe.batch.shipped import pack
 from fullpipe.batch.spec import build
+from fullpipe.batch.worker import Refused
 from fullpipe.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from fullpipe.batch.pool import Planned, Ranges
-    from fullpipe.batch.worker import Done, Refused
+    from fullpipe.batch.worker import Done
 
 _LOOK_UP_S = 0.1
 _TASKS_PER_S = 100
@@ -243,6 +244,7 @@ def _result(ray: Any, reference: Any) -> Done:  # noqa: ANN401
         cause = error.cause
         if not isinstance(cause, ModuleNotFoundError):
             if isinstance(cause, Exception) and not isinstance(cause, ray.exceptions.RayError):
+                cause.add_note(error.traceback_str)
                 raise cause from None  # as on threads
             raise ClusterError(f"a task failed: {_first_line(error)}", _SAME) from error
         if cause.name == "fullpipe":
@@ -253,7 +255,7 @@ def _result(ray: Any, reference: Any) -> Done:  # noqa: ANN401
         raise ClusterError(f"a worker has no module {cause.name}", fix) from None
     except ray.exceptions.RayError as error:
         raise ClusterError(f"Ray failed: {_first_line(error)}", _AGAIN) from error
-    if hasattr(made, "problem"):
+    if isinstance(made, Refused):
         raise ClusterError(f"the worker on {made.host} {made.problem}", made.fix)
     return made
 

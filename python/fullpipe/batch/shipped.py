@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import tomllib
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Unpickle = Callable[[bytes], Any]
 
 S = TypeVar("S", bound="Planned")
-_FILE = "file "
+_FILE = re.compile(r"\bfile\s+(\S.*)", re.DOTALL)
 _SOURCE = "source"
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -104,14 +105,15 @@ class Unpacked(Generic[S]):
 
 
 def _named(spec: Planned) -> Iterator[str]:
-    """Yields the names of files in a specification: `"file losses.txt"`, and sources of workloads."""
+    """Yields the possible names of files in a specification: `"list file losses.txt"`, and sources of workloads."""
     for key, text in (*_words(tomllib.loads(spec.text)), *spec.settings):
         for part in (text, *text.split(",")):
             word = part.strip(" \t\"'")
-            if word.startswith(_FILE):
-                yield word.removeprefix(_FILE).strip()
-            elif key.rpartition(".")[2] == _SOURCE and word:
+            if key.rpartition(".")[2] == _SOURCE and word:
                 yield word
+            elif found := _FILE.search(word):
+                words = found[1].split(" ")  # the name may have spaces, or options may follow it
+                yield from (" ".join(words[:end]).strip() for end in range(len(words), 0, -1))
 
 
 def _words(value: object, key: str = "") -> Iterator[tuple[str, str]]:

@@ -61,8 +61,8 @@ class Execution:
         """Executes the missing runs; returns their number, and the packets that they moved.
 
         Raises:
-            The errors of :func:`fullpipe.sweep`; NoRayError when Ray is requested and not
-            installed.
+            The errors of :func:`fullpipe.sweep`; ClusterError when the Ray cluster can't execute
+            the runs.
         """
         runs = packets = 0
         for step in self.until.steps(spec, self.directory) if self.until else [spec]:

@@ -32,7 +32,7 @@ def execute(
 
     Raises:
         ScenarioError: When the population is invalid.
-        NoRayError: When Ray is requested and not installed.
+        ClusterError: When the Ray cluster can't execute the runs.
         FileExistsError: When the directory holds something else.
         OSError: When the directory can't be written.
     """

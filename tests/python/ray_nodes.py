@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _START_S = 120
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+"""Environment of nodes and drivers, so that the token of a user is neither read nor made."""
 RAY = Path(sys.executable).with_name("ray")
 
 
@@ -50,7 +52,7 @@ class Node:
         command += ["--object-store-memory=100000000", "--disable-usage-stats"]
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**os.environ, **(env or {})}, cwd="/"
+                command, stdout=log, stderr=log, env={**os.environ, **TOKEN, **(env or {})}, cwd="/"
             )
 
     def ready(self) -> Node:

@@ -24,6 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def kept_in(directory: Path) -> str:
-    """Returns the message of an interrupted command about its finished runs."""
-    return f"finished runs are kept in {directory}; the same command resumes there"
+def kept_in(place: str | Path) -> str:
+    """Returns the message of an interrupted command about its finished runs, in a directory or at a URL."""
+    return f"finished runs are kept in {place}; the same command resumes there"

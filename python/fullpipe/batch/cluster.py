@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from fullpipe.batch.worker import Done
 
 _LOOK_UP_S = 0.1
-_TASKS_PER_S = 100
-"""Tasks that finish in a second on a large cluster: each costs this process a millisecond or two, and a file."""
+_TASKS_PER_S = 25
+"""Tasks that finish in a second on a large cluster: each costs this process about ten milliseconds, and a file."""
 _PROBE_S = 1.0
 _LOST_S = 15.0
 """Time without an answer of the head node after which it counts as lost. Ray ends this process after 60 s."""
@@ -79,7 +79,8 @@ def _connected(ray: Any) -> Iterator[_Watch]:  # noqa: ANN401  (an optional modu
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
             raise ClusterError(
                 f"no connection to the Ray cluster: {_first_line(error)}",
-                "start Ray on this machine, too: ray start --address=HEAD:6379 --num-cpus=0",
+                "start Ray on this machine, too: ray start --address=HEAD:6379 --num-cpus=0; for a cluster with"
+                " a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN",
             ) from error
     watch = _Watch(ray)
     try:
@@ -145,7 +146,7 @@ class _Watch:
         if self.lost:
             raise ClusterError(
                 f"the Ray cluster is lost: its head node {self._address} has not answered for {_LOST_S:.0f} s",
-                "start the cluster again; the same command continues, also with --engine local",
+                _AGAIN,
             )
         if self.cores:
             self._idle_since = time.monotonic()
@@ -155,11 +156,27 @@ class _Watch:
                 "start a node with cores: ray start --address=HEAD:6379",
             )
 
+    @contextmanager
+    def calls(self) -> Iterator[None]:
+        """Around a call of Ray: without a node on this machine, its connections break.
+
+        Raises:
+            ClusterError: When the call fails.
+        """
+        errors = self._ray.exceptions
+        try:
+            yield
+        except errors.RayTaskError:
+            raise
+        except (errors.RayError, OSError) as error:
+            self.lost = True
+            raise ClusterError(f"the Ray cluster is lost: {_first_line(error)}", _AGAIN) from error
+
     def _probe(self) -> None:
         while not self._end.wait(_PROBE_S):
             if _answers(self._address):
                 self._answered = time.monotonic()
-            self.lost = time.monotonic() - self._answered > _LOST_S
+            self.lost = self.lost or time.monotonic() - self._answered > _LOST_S
 
     def _count(self) -> None:
         while not self._end.wait(_PROBE_S):
@@ -201,20 +218,23 @@ def _tasks(
                 first, end = left.pop()
                 length_s = max(shard_s, watch.cores / _TASKS_PER_S)
                 some = min(end - first, math.ceil(length_s * runs / seconds) if seconds else 1)
-                pending.append(task.remote(shipped, build(), first, first + some))
+                with watch.calls():
+                    pending.append(task.remote(shipped, build(), first, first + some))
                 if first + some < end:
                     left.append((first + some, end))
-            done, pending = ray.wait(pending, num_returns=len(pending), timeout=_LOOK_UP_S)
+            with watch.calls():
+                done, pending = ray.wait(pending, num_returns=len(pending), timeout=_LOOK_UP_S)
             yield Step(runs, packets)
             for each in done:
-                made = _result(ray, each)
+                made = _result(ray, watch, each)
                 runs, packets = runs + made.end - made.first, packets + made.packets
                 seconds += made.seconds
                 yield Step(runs, packets, Shard(made.first, made.end, made.rows))
     finally:
         if not watch.lost:
-            for each in pending:
-                ray.cancel(each, force=True)
+            with suppress(ray.exceptions.RayError, OSError):
+                for each in pending:
+                    ray.cancel(each, force=True)
 
 
 def _remote() -> Any:  # noqa: ANN401  (for Ray)
@@ -231,7 +251,7 @@ def _remote() -> Any:  # noqa: ANN401  (for Ray)
     return fullpipe_task
 
 
-def _result(ray: Any, reference: Any) -> Done:  # noqa: ANN401
+def _result(ray: Any, watch: _Watch, reference: Any) -> Done:  # noqa: ANN401
     """Returns the runs of a task.
 
     Raises:
@@ -239,7 +259,8 @@ def _result(ray: Any, reference: Any) -> Done:  # noqa: ANN401
         Exception: The exception of a user's algorithm.
     """
     try:
-        made: Done | Refused = ray.get(reference)
+        with watch.calls():
+            made: Done | Refused = ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         cause = error.cause
         if not isinstance(cause, ModuleNotFoundError):
@@ -253,14 +274,12 @@ def _result(ray: Any, reference: Any) -> Done:  # noqa: ANN401
             raise ClusterError("a worker has another version of fullpipe", _SAME) from None
         fix = "install it on every node, or put it next to the algorithm's module, which sends it"
         raise ClusterError(f"a worker has no module {cause.name}", fix) from None
-    except ray.exceptions.RayError as error:
-        raise ClusterError(f"Ray failed: {_first_line(error)}", _AGAIN) from error
     if isinstance(made, Refused):
         raise ClusterError(f"the worker on {made.host} {made.problem}", made.fix)
     return made
 
 
-_AGAIN = "see ray status and the logs of Ray on the node; the same command continues"
+_AGAIN = "start the cluster again; the same command continues, also with --engine local"
 _SAME = "install the same build of fullpipe on every node"
 
 

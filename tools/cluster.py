@@ -98,6 +98,7 @@ def tasks(place: Path, ending: ExitStack, runs: int) -> None:
     import ray
 
     ray.init(log_to_driver=False)
+    resources: Any = ray.cluster_resources
     empty = ray.remote(num_cpus=0.01)(lambda: None)
     ray.get([empty.remote() for _ in range(100)])
     began, number = time.perf_counter(), 2000
@@ -105,7 +106,7 @@ def tasks(place: Path, ending: ExitStack, runs: int) -> None:
     print(f"empty task: {1e3 * (time.perf_counter() - began) / number:.2f} ms", flush=True)
     began = time.perf_counter()
     for _ in range(100):
-        ray.cluster_resources()
+        resources()
     print(
         f"ray.cluster_resources(): {1e3 * (time.perf_counter() - began) / 100:.2f} ms", flush=True
     )
@@ -167,7 +168,8 @@ def deaths(place: Path, ending: ExitStack, runs: int) -> None:
     with subprocess.Popen(asked, cwd=place, env=env, stderr=subprocess.PIPE, text=True) as running:
         ending.callback(running.kill)
         wait(lambda: finished() > runs // 10, 600)
-        wait(lambda: [os.kill(each, signal.SIGKILL) for each in others[0].workers()[:1]])
+        wait(others[0].workers)
+        os.kill(others[0].workers()[0], signal.SIGKILL)
         print(
             f"{time.perf_counter() - began:.1f} s: a worker is killed, {finished():,} runs",
             flush=True,

@@ -94,7 +94,7 @@ class S3:
         return subprocess.run(
             [sys.executable, "-m", "fullpipe", *arguments],
             cwd=self.home,
-            env={**self.env, **more},
+            env={key: value for key, value in {**self.env, **more}.items() if value},
             capture_output=True,
             text=True,
             timeout=100,
@@ -133,7 +133,7 @@ def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
 
 
 URL = "s3://results/some/sweep"
-SWEEP = ["sweep", "short.toml", "--repeat=600", "--trace=off", "--threads=1"]
+SWEEP = ["sweep", "short.toml", "--repeat=1500", "--trace=off", "--threads=1"]
 
 
 def test_a_killed_sweep_goes_on_from_the_store_and_no_partial_object_is_ever_seen(
@@ -163,13 +163,13 @@ def test_a_killed_sweep_goes_on_from_the_store_and_no_partial_object_is_ever_see
     resumed = s3.fullpipe(*SWEEP, f"--out={URL}", XDG_CACHE_HOME=str(tmp_path / "another"))
     assert resumed.returncode == 0, resumed.stderr
     assert f"kept in {URL}" in resumed.stdout
-    assert {s3.get(name) for name in s3.shards()} >= {*kept.values()}
+    assert {*s3.shards()} >= kept.keys() - {first, last}
     assert not [name for name in s3.names() if "/." in name], "the lease is gone"
 
     here = s3.fullpipe(*SWEEP, "--out=here")
     assert here.returncode == 0, here.stderr
     in_store, local = package.Sweep(URL), package.Sweep(tmp_path / "here")
-    assert in_store.frame()["seed"].n_unique() == 600
+    assert in_store.frame()["seed"].n_unique() == 1500
     assert_frame_equal(in_store.frame(), local.frame())
     assert in_store.replay(0, 3) == f"fullpipe run {URL} --point 0 --seed 3"
     assert s3.fullpipe("report", URL, "--out=page.html").returncode == 0

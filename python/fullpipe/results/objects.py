@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 SCHEMES = ("s3://", "gs://", "az://")
 _LEASE = ".writer"
-_RENEW_S = 10.0
-_STALE_S = 40.0
+_RENEW_S = 5.0
+_STALE_S = 30.0
 """A lease that has not changed for so long is that of a process that was killed."""
 _PUSH_S = 1.0
 _AT_A_TIME = 16
@@ -144,7 +144,8 @@ class _Store:
                 f"{url}: a URL needs obstore, which is an extra\n"
                 "  fix: in a clone of fullpipe, run pip install '.[cloud]'"
             ) from None
-        self.url, self._obstore = url.rstrip("/"), obstore
+        self.url = url.rstrip("/")
+        self._obstore: Any = obstore
         patience: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
         with self._words():
             self._store: Any = from_url(self.url, retry_config=patience)
@@ -158,7 +159,7 @@ class _Store:
         with self._words():
             try:
                 whole = {} if mode == "overwrite" else {"use_multipart": False}
-                done = self._obstore.put(self._store, name, content, mode=mode, **whole)  # type: ignore[arg-type,call-overload]
+                done = self._obstore.put(self._store, name, content, mode=mode, **whole)
             except (
                 self._obstore.exceptions.AlreadyExistsError,
                 self._obstore.exceptions.PreconditionError,
@@ -268,7 +269,7 @@ class _Lease:
         deadline = time.monotonic() + _STALE_S
         owner, version = self._store.get(_LEASE)
         while not _is_dead(owner.decode(errors="replace")) and time.monotonic() < deadline:
-            time.sleep(2)
+            time.sleep(1)
             try:
                 now = self._store.get(_LEASE)[1]
             except FileNotFoundError:

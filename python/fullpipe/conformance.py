@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import time
 from collections import Counter
 from contextlib import nullcontext
@@ -20,7 +19,7 @@ from fullpipe.batch.spec import build
 from fullpipe.controllers import given, is_imported, sources
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
-from fullpipe.results import fresh_directory, suited_interval
+from fullpipe.results import disk, fresh_directory, suited_interval
 from fullpipe.results.sums import in_name, is_whole_directory
 from fullpipe.run import load, run
 from fullpipe.verdicts.estimate import Estimate
@@ -281,6 +280,6 @@ def _save_run(scene: Scene, directory: Path) -> None:
     """Runs a scene and writes it in the format of `fullpipe run --out`, unless it is there already."""
     place = directory / scene["name"]
     if not is_whole_directory(place):
-        shutil.rmtree(place, ignore_errors=True)
+        disk.remove_folder(place)
         scenario = load(scene["scenario"])
         run(scenario, trace=suited_interval(scenario)).save(place)

@@ -18,7 +18,7 @@ from fullpipe._core import __version__
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
 from fullpipe.report.html import asset, document
-from fullpipe.results import suited_interval
+from fullpipe.results import disk, suited_interval
 from fullpipe.results.rows import rows_of
 from fullpipe.results.words import first_comment
 from fullpipe.run import load, run
@@ -81,8 +81,8 @@ class Entry(NamedTuple):
 
 def write(scenarios: Path, out: Path) -> None:
     """Runs every scenario of a directory and writes the page."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page(entries(scenarios)), encoding="utf-8")
+    disk.make_folder(out.parent)
+    disk.put(out, page(entries(scenarios)))
 
 
 def entries(scenarios: Path) -> list[Entry]:

@@ -160,7 +160,12 @@ class Run(RunData):
 
         figure = picture(self)
         if path is not None:
-            figure.savefig(path)
+            from fullpipe.results import disk
+
+            file = Path(path)
+            named = file if file.suffix else file.with_suffix(".png")
+            with disk.replacing(named) as out:
+                figure.savefig(out, format=named.suffix[1:])
         return figure
 
     def save(self, directory: str | os.PathLike[str]) -> Path:

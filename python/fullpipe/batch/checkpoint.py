@@ -8,15 +8,13 @@ directory is deleted when `DIR` is complete.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from contextlib import ExitStack
-from typing import IO, TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from fullpipe.batch import kept_in
 from fullpipe.batch.store import alone
 from fullpipe.errors import DamagedError
-from fullpipe.results import parents
+from fullpipe.results import disk, parents
 from fullpipe.results.kept import read_lines, read_sealed
 from fullpipe.results.sums import in_name, write_json
 
@@ -74,7 +72,7 @@ class Checkpoint:
         self._known: dict[Key, dict[str, Any]] = {}
         self._runs = self._lines = 0
         self._inside = ExitStack()
-        self._file: IO[str]
+        self._file: disk.Lines
 
     @property
     def kept(self) -> str:
@@ -90,14 +88,13 @@ class Checkpoint:
     def add(self, key: Key, record: Mapping[str, object]) -> None:
         """Writes the record of a finished run."""
         line = json.dumps({"key": key, **record})
-        self._file.write(f"{self._sum(line)} {line}\n")
-        self._file.flush()
+        self._file.add(f"{self._sum(line)} {line}")
         self._runs += 1
 
     def folder(self, name: str) -> Path:
         """Returns a folder for finished files, which appear there complete."""
         folder = self._directory / name
-        folder.mkdir(exist_ok=True)
+        disk.make_folder(folder)
         return folder
 
     def move(self, name: str, to: Path) -> None:
@@ -105,7 +102,7 @@ class Checkpoint:
 
         They are links, where the file system has them: the folder is whole until the final directory is.
         """
-        shutil.copytree(self.folder(name), to, copy_function=_link, dirs_exist_ok=True)
+        disk.link_folder(self.folder(name), to)
 
     def _sum(self, line: str) -> str:
         return in_name(f"{json.dumps(self._about)}\n{line}".encode())
@@ -120,12 +117,12 @@ class Checkpoint:
     def __enter__(self) -> Checkpoint:
         with ExitStack() as inside:
             inside.enter_context(parents(self._directory.resolve()))
-            self._directory.mkdir(exist_ok=True)
+            disk.make_folder(self._directory)
             inside.enter_context(alone(self._directory))
             self._load(self._directory / _RUNS)
             self._refuse_another()
             write_json(self._directory / _ABOUT, {"format": _FORMAT, "study": self._about})
-            self._file = inside.enter_context((self._directory / _RUNS).open("a", encoding="utf-8"))
+            self._file = inside.enter_context(disk.Lines(self._directory / _RUNS))
             self._inside = inside.pop_all()
         return self
 
@@ -136,7 +133,7 @@ class Checkpoint:
         trace: TracebackType | None,
     ) -> None:
         if kind is None or not self._has_parts():
-            shutil.rmtree(self._directory, ignore_errors=True)
+            disk.remove_folder(self._directory)
         self._inside.__exit__(kind, error, trace)
 
     def _refuse_another(self) -> None:
@@ -161,18 +158,11 @@ class Checkpoint:
         lines, torn = read_lines(runs)
         self._lines = len(lines)
         if torn:  # a process was killed while writing
-            with runs.open("a", encoding="utf-8") as file:
-                file.write("\n")
+            with disk.Lines(runs) as file:
+                file.add("")
         for each in lines:
             digest, _, line = each.partition(" ")
             if digest == self._sum(line):
                 record: dict[str, Any] = json.loads(line)
                 self._known[tuple(record.pop("key"))] = record
         self._runs = len(self._known)
-
-
-def _link(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:  # not on this file system
-        shutil.copy2(source, target)

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fullpipe._core import __version__
 from fullpipe.batch.spec import build
 from fullpipe.errors import DamagedError
-from fullpipe.results import fresh_directory, sums
+from fullpipe.results import disk, fresh_directory, sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
 
 class Store(ABC):
@@ -95,11 +94,11 @@ class Store(ABC):
         if not damaged and (self.directory / sums.SUMS).exists():
             return
         self.repaired += [f"{file}: damaged; it was made again" for file in damaged]
-        with TemporaryDirectory(dir=self.directory, prefix=".") as folder:
-            self._make(Path(folder))
-            sums.write_sums(Path(folder))
+        with disk.scratch(self.directory / ".repair") as folder:
+            self._make(folder)
+            sums.write_sums(folder)
             for name in (*self.FILES, sums.SUMS):
-                (Path(folder) / name).replace(self.directory / name)
+                disk.place(folder / name, self.directory / name)
 
     @abstractmethod
     def _make(self, aside: Path) -> None:

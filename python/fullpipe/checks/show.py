@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 from rich.text import Text
 
+from fullpipe.results import disk
 from fullpipe.runners import option
 from fullpipe.verdicts.show import line
 from fullpipe.view.table import NONE, digits, rate_unit
@@ -141,9 +142,7 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
                 )
                 failure.text = f"{reason(each)}\n{shlex.join(checked.replay(each.failed[0]))}"
     ET.indent(root)
-    path.write_text(
-        ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n", encoding="utf-8"
-    )
+    disk.put(path, ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
 
 
 def _number(value: float) -> float | None:

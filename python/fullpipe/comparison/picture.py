@@ -11,7 +11,7 @@ from fullpipe.comparison.plan import PARTS
 from fullpipe.report import values
 from fullpipe.report.colors import COLORS, DASHES
 from fullpipe.report.svg import outline
-from fullpipe.results import read_parquet
+from fullpipe.results import disk, read_parquet
 from fullpipe.stats import ellipse
 from fullpipe.view.table import rate_unit
 
@@ -77,7 +77,8 @@ def draw(kept: Results, file: Path) -> None:
         panel.spines[["top", "right"]].set_visible(False)
         panel.title.set_fontsize(10)
     figure.suptitle(kept.title, fontsize=11, weight="bold")
-    figure.savefig(file, dpi=130)
+    with disk.replacing(file) as out:
+        figure.savefig(out, format="png", dpi=130)
 
 
 def _most(groups: Sequence[Group], place: str, metric: str) -> float:

@@ -6,13 +6,12 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.results import about as abouts
-from fullpipe.results import fresh_directory, sums
+from fullpipe.results import disk, fresh_directory, sums
 from fullpipe.results.kept import read_json
 
 if TYPE_CHECKING:
@@ -137,16 +136,16 @@ def open_directory(directory: Path, comparison: Comparison, command: str, called
     about = {"version": __version__, "command": command, "algorithms": list(comparison.algorithms)}
 
     def write(place: Path) -> None:
-        (place / FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        disk.write(place / FILE, json.dumps(about, indent=1) + "\n")
 
     file, sum_file = directory / FILE, directory / sums.SUMS
     if any((directory / part / abouts.SWEEP).exists() for part in PARTS):
         if not sum_file.exists() or not sums.is_whole(file):  # its parts have all that matters
-            with TemporaryDirectory(dir=directory, prefix=".") as folder:
-                write(Path(folder))
-                sums.write_sums(Path(folder))
+            with disk.scratch(directory / ".repair") as folder:
+                write(folder)
+                sums.write_sums(folder)
                 for each in (file, sum_file):
-                    (Path(folder) / each.name).replace(each)
+                    disk.place(folder / each.name, each)
     elif file.exists():
         read_json(file, abouts.ComparisonAbout)
     else:

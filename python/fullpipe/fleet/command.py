@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import sys
 import time
@@ -16,6 +15,7 @@ from fullpipe.fleet.ingest import Ingest, Options
 from fullpipe.fleet.show import facts, show, warn
 from fullpipe.fleet.sources import streams
 from fullpipe.progress import reading
+from fullpipe.results import disk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,9 +103,7 @@ def _key(file: Path) -> bytes:
         OSError: When the file can't be read or created.
     """
     if not file.exists():
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as made:
-            made.write(secrets.token_hex(_KEY_BYTES) + "\n")
+        disk.create(file, secrets.token_hex(_KEY_BYTES) + "\n", 0o600)
         print(
             f"created the key {file}: anyone who has it can recover the addresses", file=sys.stderr
         )

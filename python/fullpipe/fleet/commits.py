@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from fullpipe._core import __version__
 from fullpipe.errors import DamagedError, refusal
 from fullpipe.fleet import store
+from fullpipe.results import disk
 from fullpipe.results.kept import read_sealed
 from fullpipe.results.sums import write_json
 
@@ -130,7 +131,7 @@ class Commits:
         self.repaired: list[str] = []
         commits = self._read()
         self._others = self._opened([*commits.values()])
-        self._folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(self._folder)
         self.progress = {stream.key: self._begun(stream, commits) for stream in streams}
         self.describe(complete=False)
 

@@ -16,6 +16,7 @@ import polars as pl
 from fullpipe import _core
 from fullpipe.fleet import store
 from fullpipe.fleet.commits import Commits
+from fullpipe.results import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -200,11 +201,13 @@ class Ingest:
     def _remove(self, stream: Stream, progress: Progress) -> list[str]:
         """Removes files of a host that are not part of a commit, and those of open connections; returns the others."""
         kept = []
+        for file in self.directory.glob(f"*/arm=*/day=*/.{stream.key}-*"):
+            disk.remove(file)  # of a killed process
         for file in self.directory.glob(f"*/arm=*/day=*/{stream.key}-*.parquet"):
             number = file.name.split("-")[1]
             name = str(file.relative_to(self.directory))
             if number == "open" or name not in progress.written:
-                file.unlink()
+                disk.remove(file)
             else:
                 kept.append(name)
         return kept

@@ -6,6 +6,7 @@ import gzip
 import ipaddress
 import sys
 import time
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.errors import refusal, stoppable
+from fullpipe.results import disk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 # samples is longer than requested.
 MOST_CPU = 0.05
 _COUNTERS = ("/proc/net/snmp", "/proc/net/netstat", "/proc/stat")
+_KINDS = ("ss", "snmp")
+_STAMP = "%Y%m%dT%H%M%SZ"
+_SYNC_S = 60.0
+"""Seconds of samples that a loss of power may cost."""
 _COUNTED = (b"Tcp:", b"TcpExt:", b"cpu ")
 
 
@@ -101,10 +107,10 @@ def sample(
         OSError: When something can't be written, or the kernel refuses.
     """
     sampler = chosen.sampler()
-    out.mkdir(parents=True, exist_ok=True)
+    disk.make_folder(out)
     # A process that was killed left these files; they can be read up to the point where they end.
     for leftover in out.glob("*.part"):
-        leftover.rename(leftover.with_suffix(""))
+        disk.place(leftover, leftover.with_suffix(""))
     samples, slow = 0, False
     spent_s = cost_s = 0.0
     begun = last = time.monotonic()
@@ -118,7 +124,7 @@ def sample(
                 due = max(interval_s, cost_s / MOST_CPU)
                 time.sleep(max(0.0, last + due - time.monotonic()))
             last, before = time.monotonic(), time.process_time()
-            now = time.time()
+            now = disk.now()
             text, sockets, interrupted = sampler.list()
             head = f"@{now:.6f}\n" + (
                 "# the kernel's table changed meanwhile\n" if interrupted else ""
@@ -160,32 +166,53 @@ class Files:
     def __init__(self, out: Path, rotate_s: float, keep: int | None) -> None:
         self._out, self._rotate_s, self._keep = out, rotate_s, keep
         self._open: list[gzip.GzipFile] = []
+        self._files: list[disk.NewFile] = []
         self._paths: list[Path] = []
-        self._until = 0.0
+        self._from = self._until = 0.0
+        self._synced = 0.0
 
     def write(self, now: float, *texts: bytes) -> None:
         """Adds a sample to the file of sockets and to the file of counters."""
-        if now >= self._until:
+        if not self._from <= now < self._until:  # the clock may also have gone back
             self._close()
             # All hosts rotate their files at the same times.
-            self._until = (now // self._rotate_s + 1) * self._rotate_s
-            stamp = f"{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}"
-            self._paths = [self._out / f"{stamp}.{kind}.gz.part" for kind in ("ss", "snmp")]
+            self._from, self._until = now, (now // self._rotate_s + 1) * self._rotate_s
+            stamp = f"{datetime.fromtimestamp(self._later(now), UTC):{_STAMP}}"
+            self._paths = [self._out / f"{stamp}.{kind}.gz.part" for kind in _KINDS]
+            self._files = [disk.NewFile(path) for path in self._paths]
             # Level 1 is four times as fast as the default level; files are a fifth larger.
-            self._open = [gzip.GzipFile(path, "wb", compresslevel=1) for path in self._paths]
+            self._open = [
+                gzip.GzipFile("", "wb", compresslevel=1, fileobj=file) for file in self._files
+            ]
         for file, text in zip(self._open, texts, strict=True):
             file.write(text)
             file.flush()  # a killed process loses no sample
+        self._from = now
+        if time.monotonic() - self._synced >= _SYNC_S:
+            for kept in self._files:
+                kept.sync()
+            self._synced = time.monotonic()
+
+    def _later(self, now: float) -> float:
+        """Returns the time for the names of new files: after those that are there, so that names keep their order."""
+        there = [file.name.partition(".")[0] for file in self._out.glob("*Z.*")]
+        times = []
+        for stamp in there:
+            with suppress(ValueError):
+                times.append(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp())
+        return max([now, *(each + 1 for each in times)])
 
     def _close(self) -> None:
-        for file, path in zip(self._open, self._paths, strict=True):
-            file.close()
-            path.rename(path.with_suffix(""))
-        self._open, self._paths = [], []
+        with ExitStack() as closing:
+            for file, kept, path in zip(self._open, self._files, self._paths, strict=True):
+                closing.callback(disk.place, path, path.with_suffix(""))
+                closing.callback(kept.close)
+                closing.callback(file.close)
+            self._open, self._files, self._paths = [], [], []
         if self._keep is not None:
-            for kind in ("ss", "snmp"):
+            for kind in _KINDS:
                 for old in sorted(self._out.glob(f"*Z.{kind}.gz"))[: -self._keep]:
-                    old.unlink()
+                    disk.remove(old)
 
     def __enter__(self) -> Files:
         return self

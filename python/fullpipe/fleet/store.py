@@ -9,7 +9,7 @@ import polars as pl
 
 from fullpipe.fleet.derive import conform, types
 from fullpipe.fleet.schema import DAY_OF
-from fullpipe.results import scan_parquet, write_shard
+from fullpipe.results import disk, scan_parquet, write_shard
 from fullpipe.results.kept import shards
 from fullpipe.results.sums import is_shard, is_whole, stem
 
@@ -51,7 +51,7 @@ def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[s
         "arm", "_day", as_dict=True, include_key=True
     ).items():
         folder = directory / table / f"arm={arm}" / f"day={of_day}"
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
         written = write_shard(rows.drop("_day"), folder, part)
         files.append(str(written.relative_to(directory)))
     return files
@@ -61,7 +61,7 @@ def remove(directory: Path, table: str, part: str) -> None:
     """Removes the files of a part of a table, if there are any."""
     for file in files_of(directory, table):
         if is_shard(file) and stem(file) == part:
-            file.unlink()
+            disk.remove(file)
 
 
 def files_of(directory: Path, table: str) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core, terminal
 from fullpipe.errors import fail, stoppable
-from fullpipe.results import fresh_directory
+from fullpipe.results import disk, fresh_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,8 +67,8 @@ def link(
             ),
         )
         if aside:
-            (aside / "link.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-            (aside / "resolved.toml").write_text(scenario.to_toml(), encoding="utf-8")
+            disk.write(aside / "link.json", json.dumps(report, indent=1) + "\n")
+            disk.write(aside / "resolved.toml", scenario.to_toml())
     _show(report, out)
     return int(report["exit_code"])
 

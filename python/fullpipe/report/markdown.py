@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Code, Number, Table, Text
 from fullpipe.report.static import write_pictures
+from fullpipe.results import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +23,7 @@ def write_markdown(report: Report, directory: Path) -> None:
         OSError: When a file can't be written.
     """
     pictures = write_pictures(report, directory, "svg")
-    (directory / "report.md").write_text(
-        "\n".join(_lines(report, pictures)) + "\n", encoding="utf-8"
-    )
+    disk.write(directory / "report.md", "\n".join(_lines(report, pictures)) + "\n")
 
 
 def _lines(report: Report, pictures: list[tuple[str, str]]) -> Iterator[str]:

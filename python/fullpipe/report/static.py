@@ -16,6 +16,7 @@ from fullpipe.report import hexagons
 from fullpipe.report.colors import COLORS, DASHES, heat
 from fullpipe.report.model import Clouds, Density, Heat, Lines, Table, Timeline
 from fullpipe.report.svg import outline
+from fullpipe.results import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ def write_pictures(report: Report, directory: Path, ending: str) -> list[tuple[s
     Raises:
         OSError: When a file can't be written.
     """
-    directory.mkdir()
+    disk.make_folder(directory)
     written = []
     with mpl.rc_context({**_STYLE, "svg.hashsalt": "fullpipe"}):
         for number, (section, name, figure) in enumerate(pictures(report), 1):
@@ -55,7 +56,8 @@ def write_pictures(report: Report, directory: Path, ending: str) -> list[tuple[s
                 f"{number:02}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:60]}.{ending}"
             )
             metadata = {"Date": None} if ending == "svg" else {}
-            figure.savefig(directory / file, dpi=200, metadata=metadata)
+            with disk.NewFile(directory / file) as out:
+                figure.savefig(out, format=ending, dpi=200, metadata=metadata)
             written.append((section, file))
     return written
 
@@ -68,7 +70,8 @@ def write_pdf(report: Report, file: Path) -> None:
     """
     with (
         mpl.rc_context(_STYLE),
-        PdfPages(file, metadata={"Title": report.title, "CreationDate": None}) as pages,
+        disk.NewFile(file) as out,
+        PdfPages(out, metadata={"Title": report.title, "CreationDate": None}) as pages,
     ):
         for page in _text_pages(report):
             pages.savefig(page)

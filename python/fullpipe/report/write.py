@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fullpipe.results import parents
+from fullpipe.results import disk, parents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,19 +73,12 @@ def make(report: Report, form: Form, target: Path) -> Path:
     Raises:
         OSError: When a file can't be written.
     """
-    aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
-    with parents(aside):
-        try:
-            _write(report, form, aside)
-            if target.is_dir():
-                shutil.rmtree(target)
-            aside.rename(target)
-        except BaseException:
-            if aside.is_dir():
-                shutil.rmtree(aside, ignore_errors=True)
-            else:
-                aside.unlink(missing_ok=True)
-            raise
+    folder = form not in (Form.HTML, Form.PDF)
+    with parents(target), disk.hidden(target, folder=folder) as aside:
+        _write(report, form, aside)
+        if target.is_dir():
+            disk.remove_folder(target)
+        disk.place(aside, target)
     return target
 
 
@@ -96,7 +87,7 @@ def _write(report: Report, form: Form, target: Path) -> None:
         case Form.HTML:
             from fullpipe.report.html import page
 
-            target.write_text(page(report), encoding="utf-8")
+            disk.write(target, page(report))
         case Form.PDF:
             from fullpipe.report.static import write_pdf
 

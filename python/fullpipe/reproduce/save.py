@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from fullpipe.reproduce import show, show_claims
 from fullpipe.reproduce.measures.link import lost
 from fullpipe.reproduce.pictures import BRIEF
-from fullpipe.results import plain_path, write_parquet
+from fullpipe.results import disk, write_parquet
 from fullpipe.runners import is_simulator
 from fullpipe.verdicts.judged import records, write_table
 from fullpipe.verdicts.show import sums
@@ -35,17 +34,15 @@ def save(published: Published, study: StudyOutcome, directory: Path) -> None:
     Raises:
         OSError: When a file can't be written.
     """
-    shutil.copyfile(published.file, directory / "published.toml")
+    disk.copy(published.file, directory / "published.toml")
     write_table(directory, _markdown(published, study), records(study.judged))
-    (directory / "scenarios").mkdir()
+    disk.make_folder(directory / "scenarios")
     for point in (*study.samples, *(outcome.case.point for outcome in study.outcomes)):
-        (directory / "scenarios" / f"{_file(point.name)}.toml").write_text(
-            point.setup.written(), encoding="utf-8"
-        )
+        disk.write(directory / "scenarios" / f"{_file(point.name)}.toml", point.setup.written())
     runs = frame(study)
     write_parquet(runs, directory / "runs.parquet")
-    runs.write_csv(plain_path(directory / "runs.csv"))
-    numbers(study).write_csv(plain_path(directory / "numbers.csv"))
+    disk.write(directory / "runs.csv", runs.write_csv())
+    disk.write(directory / "numbers.csv", numbers(study).write_csv())
 
 
 def drawings(
@@ -86,10 +83,10 @@ def draw(name: str, call: Callable[[Path], object], directory: Path) -> None:
     """
     final = directory / name
     if not final.exists():
-        final.parent.mkdir(exist_ok=True)
-        aside = final.with_name(f".{final.name}")
-        call(aside)
-        aside.rename(final)
+        disk.make_folder(final.parent)
+        with disk.hidden(final, folder=False) as aside:
+            call(aside)
+            disk.place(aside, final)
 
 
 def _pictures(
@@ -104,17 +101,21 @@ def _pictures(
 def _overview(published: Published, study: StudyOutcome, file: Path) -> None:
     from fullpipe.reproduce.pictures.overview import overview
 
-    overview(published, study.outcomes).savefig(file)
+    with disk.NewFile(file) as out:
+        overview(published, study.outcomes).savefig(out, format="png")
 
 
 def _case(setup: Setup, file: Path) -> None:
-    setup.run(trace="ack").plot(file)
+    figure = setup.run(trace="ack").plot()
+    with disk.NewFile(file) as out:
+        figure.savefig(out, format="png")
 
 
 def _picture(picture: Picture, study: StudyOutcome, runner: Runner, file: Path) -> None:
     from fullpipe.reproduce.pictures.draw import draw
 
-    draw(picture, study.samples, runner).savefig(file)
+    with disk.NewFile(file) as out:
+        draw(picture, study.samples, runner).savefig(out, format="png")
 
 
 def save_variants(rows: Sequence[tuple[str, StudyOutcome]], directory: Path) -> None:
@@ -126,7 +127,7 @@ def save_variants(rows: Sequence[tuple[str, StudyOutcome]], directory: Path) -> 
     cells = [
         {"variant": name, **record} for name, study in rows for record in records(study.judged)
     ]
-    (directory / "variants.json").write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
+    disk.write(directory / "variants.json", json.dumps(cells, indent=1) + "\n")
 
 
 def _markdown(published: Published, study: StudyOutcome) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import errno
-import os
-import shutil
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe.results import sums
-from fullpipe.results.kept import plain_path
+from fullpipe.results import disk, sums
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection, Iterator
 
     import polars as pl
@@ -49,17 +47,11 @@ def fresh_directory(
             f"{called} exists already; name a new directory, results are never overwritten"
         )
     final = target.resolve()
-    aside = final.with_name(f".{final.name}.{os.urandom(4).hex()}")
     try:
-        with parents(aside):
-            try:
-                aside.mkdir()
-                yield aside
-                sums.write_sums(aside, changing)
-                _appear(aside, final, called)
-            except BaseException:
-                shutil.rmtree(aside, ignore_errors=True)
-                raise
+        with parents(final), disk.hidden(final, folder=True) as aside:
+            yield aside
+            sums.write_sums(aside, changing)
+            _appear(aside, final, called)
     except FileExistsError:
         raise
     except OSError as error:
@@ -70,7 +62,7 @@ def fresh_directory(
 
 def _appear(aside: Path, final: Path, called: str) -> None:
     try:
-        aside.rename(final)
+        disk.place(aside, final)
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
@@ -86,9 +78,7 @@ def parents(path: Path) -> Iterator[None]:
     made: list[Path] = []
     try:
         for parent in reversed([each for each in path.parents if not each.exists()]):
-            with suppress(FileExistsError):  # another process has created the directory
-                parent.mkdir()
-                made.append(parent)
+            made += [parent] if disk.make_folder(parent) else []
         yield
     except BaseException:
         for parent in reversed(made):
@@ -115,17 +105,10 @@ def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Itera
         raise FileExistsError(
             f"{called} exists already; name a new file, results are never overwritten"
         )
-    aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
-        with parents(aside):
-            try:
-                aside.touch()
-                yield aside
-                aside.rename(target)
-            except BaseException:
-                with suppress(OSError):
-                    aside.unlink(missing_ok=True)
-                raise
+        with parents(target), disk.hidden(target, folder=False) as aside:
+            yield aside
+            disk.place(aside, target)
     except OSError as error:
         raise OSError(f"{called} can't be written: {error.strerror or error}") from error
 
@@ -136,12 +119,8 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     Raises:
         OSError: When it can't be written.
     """
-    from polars.exceptions import ComputeError
-
-    try:
-        frame.write_parquet(plain_path(path))
-    except ComputeError as error:  # polars raises ComputeError for a full disk
-        raise OSError(str(error).rpartition("IO error: ")[2]) from error
+    with disk.NewFile(path) as file:
+        frame.write_parquet(file)
 
 
 def write_shard(frame: pl.DataFrame, folder: Path, stem: str) -> Path:
@@ -155,10 +134,6 @@ def write_shard(frame: pl.DataFrame, folder: Path, stem: str) -> Path:
     """
     content = BytesIO()
     frame.write_parquet(content)
-    aside = folder / f".{stem}.{os.urandom(4).hex()}"
-    try:
-        aside.write_bytes(content.getbuffer())
-        return aside.replace(folder / f"{stem}-{sums.in_name(content.getbuffer())}.parquet")
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+    file = folder / f"{stem}-{sums.in_name(content.getbuffer())}.parquet"
+    disk.put(file, content.getbuffer())
+    return file

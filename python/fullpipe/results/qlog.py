@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +19,7 @@ import polars as pl
 from fullpipe._core import __version__
 from fullpipe.errors import UserError
 from fullpipe.metrics import Metrics
+from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, fresh_file
 from fullpipe.results.kept import read_json, read_parquet, read_text
 from fullpipe.results.sums import is_there
@@ -170,7 +172,7 @@ def write_into(file: Path, source: QlogRun, form: Form, flow: str | None = None)
     """
     flows = _wanted(source, flow)
     header = {"qlog_version": "0.3", "qlog_format": form.upper(), **_about(source)}
-    with file.open("w", encoding="utf-8", newline="\n") as out:
+    with TextIOWrapper(disk.NewFile(file), encoding="utf-8", newline="\n") as out:
         if form == "json":
             out.write(f'{json.dumps(header)[:-1]}, "traces": [')
             for number, each in enumerate(flows):

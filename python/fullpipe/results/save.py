@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, write_parquet
 
 if TYPE_CHECKING:
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
 
 def save_run(run: RunData, directory: Path) -> None:
     """Writes a run into an existing directory."""
-    (directory / "scenario.toml").write_text(run.scenario.source, encoding="utf-8")
-    (directory / "resolved.toml").write_text(run.scenario.to_toml(), encoding="utf-8")
-    (directory / "metrics.json").write_text(
-        json.dumps(run.metrics, indent=2) + "\n", encoding="utf-8"
-    )
+    disk.write(directory / "scenario.toml", run.scenario.source)
+    disk.write(directory / "resolved.toml", run.scenario.to_toml())
+    disk.write(directory / "metrics.json", json.dumps(run.metrics, indent=2) + "\n")
     if run.has_trace:
         write_parquet(run.trace("flows"), directory / "trace.parquet")
         write_parquet(run.trace("links"), directory / "links.parquet")
@@ -32,16 +31,17 @@ def save_run(run: RunData, directory: Path) -> None:
                 write_parquet(run.trace(table), directory / f"{table}.parquet")
         from fullpipe.view.plot import picture
 
-        picture(run).savefig(directory / "picture.png")
+        with disk.NewFile(directory / "picture.png") as file:
+            picture(run).savefig(file, format="png")
 
 
 def save_runs(runs: Sequence[RunData], directory: Path) -> None:
     """Writes runs of one scenario on several runners into an existing directory."""
     for run in runs:
-        (directory / run.runner).mkdir()
+        disk.make_folder(directory / run.runner)
         save_run(run, directory / run.runner)
     about = {"runners": [run.runner for run in runs]}
-    (directory / RUNNERS).write_text(json.dumps(about) + "\n", encoding="utf-8")
+    disk.write(directory / RUNNERS, json.dumps(about) + "\n")
 
 
 def suited_interval(scenario: Scenario) -> str:

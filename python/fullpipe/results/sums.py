@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import DamagedError
+from fullpipe.results import disk
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -116,7 +117,7 @@ def write_sums(directory: Path, but: Collection[str] = ()) -> None:
             with file.open("rb") as content:
                 lines.append(f"{hashlib.file_digest(content, 'sha256').hexdigest()}  {name}\n")
         if lines and SUMS not in names:
-            (place / SUMS).write_text("".join(lines), encoding="utf-8")
+            disk.write(place / SUMS, "".join(lines))
 
 
 def _state(file: Path) -> tuple[int, int, int]:
@@ -153,10 +154,8 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     Raises:
         OSError: When it can't be written.
     """
-    aside = path.with_name(f".{path.name}")
     text = json.dumps({**value, _ENTRY: _of_json(value)}, indent=1, ensure_ascii=False)
-    aside.write_text(f"{text}\n", encoding="utf-8")
-    os.replace(aside, path)  # noqa: PTH105  (also where it exists, on every system)
+    disk.put(path, f"{text}\n")
 
 
 def without_checksum(file: Path, value: dict[str, Any]) -> dict[str, Any]:

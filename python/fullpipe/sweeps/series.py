@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fullpipe.batch.executor import on_threads
-from fullpipe.results import suited_interval, write_shard
+from fullpipe.results import disk, suited_interval, write_shard
 from fullpipe.results.sweep import series_files, series_folder
 from fullpipe.run import load, run
 from fullpipe.runners import SIMULATOR
@@ -60,6 +60,6 @@ def save(run: Run, directory: Path, point: int) -> None:
         OSError: When it can't be written.
     """
     folder = series_folder(directory, run.runner)
-    folder.mkdir(exist_ok=True, parents=True)
+    disk.make_folder(folder)
     for table, named in _TABLES.items():
         write_shard(run.trace(table), folder, f"{point}-{run.seed}{named}")

@@ -17,7 +17,7 @@ from fullpipe import _core
 from fullpipe.batch.store import Store, gaps, header
 from fullpipe.frame import table
 from fullpipe.results import about as abouts
-from fullpipe.results import sums, write_parquet, write_shard
+from fullpipe.results import disk, sums, write_parquet, write_shard
 from fullpipe.results.sweep import ShardFile, series_files, shard_files, shard_stem
 from fullpipe.runners import SIMULATOR
 
@@ -69,9 +69,9 @@ class SweepStore(Store):
         """
         with super().alone():
             runs = self.directory / "runs"
-            runs.mkdir(exist_ok=True)
+            disk.make_folder(runs)
             for leftover in runs.glob(".*"):  # left by a killed process
-                leftover.unlink()
+                disk.remove(leftover)
             recorded = [
                 file
                 for runner in self.runners
@@ -80,7 +80,7 @@ class SweepStore(Store):
             for file in (*(shard.file for shard in self._shards()), *recorded):
                 if not sums.is_whole(file):
                     self.repaired.append(f"{file}: damaged; its runs are made again")
-                    file.unlink()
+                    disk.remove(file)
             yield
 
     def missing(self, runner: str = SIMULATOR) -> list[tuple[int, int]]:
@@ -116,8 +116,8 @@ class SweepStore(Store):
         )
 
     def _make(self, aside: Path) -> None:
-        (aside / "runs").mkdir()
-        (aside / "scenario.toml").write_text(self.spec.text, encoding="utf-8")
+        disk.make_folder(aside / "runs")
+        disk.write(aside / "scenario.toml", self.spec.text)
         scenarios = pl.Series("scenario", self.spec.scenarios(), dtype=pl.String)
         write_parquet(_points(self.spec).with_columns(scenarios), aside / "points.parquet")
 

@@ -18,6 +18,7 @@ from fullpipe.batch.pool import cores
 from fullpipe.batch.repeated import Repeated, repeat
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
+from fullpipe.results import disk
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells as read_cells
@@ -89,7 +90,7 @@ def validate(
     outcomes = outcomes_of(known, chosen, seeds, runner)
     both = show.sides(runner)
     if out is not None:
-        out.write_text("\n".join(_page(outcomes, both)), encoding="utf-8")
+        disk.put(out, "\n".join(_page(outcomes, both)))
     with printing():
         if as_json:
             print(json.dumps(records(each for outcome in outcomes for each in outcome.judged)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypedDict
 
+from fullpipe.results import disk
 from fullpipe.results.kept import read_json
 from fullpipe.validate.cells import FILE
 from fullpipe.verdicts.reader import PublishedError
@@ -81,7 +82,7 @@ def write(results: Results, order: Sequence[Cell], file: Path = RESULTS) -> None
         repeats = ",\n   ".join(json.dumps(each) for each in cell["repeats"])
         blocks.append(f'  {json.dumps(name)}: {about}, "repeats": [\n   {repeats}]}}')
     text = f'{head[:-2]},\n "cells": {{\n' + ",\n".join(blocks) + "\n }\n}\n"
-    file.write_text(text, encoding="utf-8")
+    disk.put(file, text)
 
 
 def of(results: Results, cell: Cell) -> CellNumbers:

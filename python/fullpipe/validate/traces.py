@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fullpipe.errors import stoppable
 from fullpipe.progress import counting
 from fullpipe.report import write_report
-from fullpipe.results import fresh_directory, save_runs
+from fullpipe.results import disk, fresh_directory, save_runs
 from fullpipe.run import Run
 from fullpipe.runners import SIMULATOR, chosen
 
@@ -47,6 +47,6 @@ def save_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[
             for each in runners:
                 done.append(Run(scenario, each.execute(scenario, cell.setup.trace, None)))
                 bar.advance(running)
-            (aside / cell.name).mkdir()
+            disk.make_folder(aside / cell.name)
             save_runs(done, aside / cell.name)
     return [write_report(directory / cell.name) for cell in cells]

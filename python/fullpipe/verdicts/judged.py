@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
+from fullpipe.results import disk
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
@@ -150,8 +152,8 @@ def write_table(directory: Path, markdown: str, records: Sequence[Mapping[str, o
     Raises:
         OSError: When they can't be written.
     """
-    (directory / "table.md").write_text(markdown, encoding="utf-8")
-    (directory / "table.json").write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    disk.write(directory / "table.md", markdown)
+    disk.write(directory / "table.json", json.dumps(records, indent=1) + "\n")
 
 
 def finite(value: float) -> float | None:

@@ -237,14 +237,10 @@ def _counted(rows: pl.LazyFrame) -> dict[str, Any]:
 
 
 def _write(rows: pl.LazyFrame, to: Path, about: dict[str, Any]) -> None:
-    from polars.exceptions import ComputeError
+    from fullpipe.results import disk
 
-    from fullpipe.results import plain_path
-
-    try:
-        rows.sink_parquet(plain_path(to), metadata={KEY: json.dumps(about)}, row_group_size=_ROWS)
-    except ComputeError as error:  # polars reports a full disk this way
-        raise OSError(str(error).rpartition("IO error: ")[2]) from error
+    with disk.NewFile(to) as file:
+        rows.sink_parquet(file, metadata={KEY: json.dumps(about)}, row_group_size=_ROWS)
 
 
 def _warnings(about: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from fullpipe.report.colors import COLORS
-from fullpipe.results import fresh_file
+from fullpipe.results import disk, fresh_file
 from fullpipe.view.table import rate_unit
 from fullpipe.workload.describe import decades
 from fullpipe.workload.show import size, time, whole
@@ -32,13 +32,8 @@ def save(described: Described, file: Path) -> None:
         FileExistsError: When `file` exists.
         OSError: When the file can't be written.
     """
-    with fresh_file(file, called=f"--plot {file}") as aside:
-        named = aside.with_name(aside.name + file.suffix)
-        try:
-            _drawn(described).savefig(named)
-            named.replace(aside)
-        finally:
-            named.unlink(missing_ok=True)
+    with fresh_file(file, called=f"--plot {file}") as aside, disk.NewFile(aside) as out:
+        _drawn(described).savefig(out, format=file.suffix.removeprefix(".") or "png")
 
 
 def _drawn(described: Described) -> Figure:

@@ -11,7 +11,7 @@ from fullpipe.fleet.compare.analysis import Analysis
 from fullpipe.fleet.compare.count import count
 from fullpipe.fleet.compare.estimate import Estimates
 from fullpipe.fleet.compare.plan import TABLES, draw_up
-from fullpipe.results import fresh_directory
+from fullpipe.results import disk, fresh_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,9 +37,7 @@ def compare(options: CompareOptions, *, out: Path | None, form: Form, as_json: b
         from fullpipe.report.write import make, name_of
 
         analysis = _analyzed(options)
-        (aside / "compare.json").write_text(
-            json.dumps(analysis.record(), indent=1, allow_nan=False), encoding="utf-8"
-        )
+        disk.write(aside / "compare.json", json.dumps(analysis.record(), indent=1, allow_nan=False))
         make(page(analysis), form, aside / name_of(form))
     _tell(analysis, as_json, out / name_of(form))
 

@@ -20,7 +20,7 @@ from fullpipe.errors import DamagedError
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.spec import FORMAT, PopulationSpec
 from fullpipe.frame import table
-from fullpipe.results import scan_parquet, sums, write_shard
+from fullpipe.results import disk, scan_parquet, sums, write_shard
 from fullpipe.results.kept import read_sealed, read_text, shards
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class PopulationStore(Store):
         Deletes damaged shards, and files of no shard.
         """
         for folder in ("shards", "paths"):
-            (self.directory / folder).mkdir(exist_ok=True)
+            disk.make_folder(self.directory / folder)
         known = set()
         for name, written in self._shards().items():
             if tables.are_whole(self.directory, written["files"]):
@@ -103,11 +103,11 @@ class PopulationStore(Store):
                 self.repaired.append(
                     f"{self._marker(name)}: a file of it is damaged; it is made again"
                 )
-                self._marker(name).unlink()
+                disk.remove(self._marker(name))
         for file in (*self.directory.glob("*/arm=*/day=*/*"), *self.directory.glob("paths/*")):
             ours = _PART.match(file.name) and str(file.relative_to(self.directory)) not in known
             if ours:
-                file.unlink()
+                disk.remove(file)
         return gaps(self._ranges(), self.spec.paths)
 
     def add(self, shard: Shard) -> None:
@@ -116,7 +116,7 @@ class PopulationStore(Store):
         Raises:
             OSError: When a file can't be written.
         """
-        self._marker(_COUNTED).unlink(missing_ok=True)
+        disk.remove(self._marker(_COUNTED))
         part = f"{shard.first:07}-{shard.end:07}"
         drawn = table(self.spec.plan.paths(shard.first, shard.end))
         paths = write_shard(drawn, self.directory / "paths", part)
@@ -184,8 +184,8 @@ class PopulationStore(Store):
 
     def _make(self, aside: Path) -> None:
         for folder in ("shards", "paths"):
-            (aside / folder).mkdir()
-        (aside / "population.toml").write_text(self.spec.text, encoding="utf-8")
+            disk.make_folder(aside / folder)
+        disk.write(aside / "population.toml", self.spec.text)
 
     def _description(self) -> dict[str, Any]:
         spec = self.spec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.errors import stoppable
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import published, show, study
-from fullpipe.results import fresh_directory
+from fullpipe.results import disk, fresh_directory
 from fullpipe.verdicts.judged import Verdict, records, write_table
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def reproduce(
     ):
         done = study.run(asked, so_far.folder(FLEETS), counter)
         so_far.move(FLEETS, aside / FLEETS)
-        shutil.copyfile(file, aside / "published.toml")
+        disk.copy(file, aside / "published.toml")
         write_table(aside, show.markdown(asked, done), records(done.claims))
         _draw(asked, done, aside)
     met = not any(each.verdict is Verdict.MISSED for each in done.claims)
@@ -81,6 +80,9 @@ def reproduce(
 def _draw(asked: published.FleetStudy, done: study.FleetOutcome, directory: Path) -> None:
     from fullpipe.reproduce.fleet import pictures
 
-    pictures.overview(asked, done, asked.drawn).savefig(directory / "overview.png")
+    figures = {"overview": pictures.overview(asked, done, asked.drawn)}
     if done.assumptions:
-        pictures.assumptions(asked, done).savefig(directory / "assumptions.png")
+        figures["assumptions"] = pictures.assumptions(asked, done)
+    for name, figure in figures.items():
+        with disk.NewFile(directory / f"{name}.png") as file:
+            figure.savefig(file, format="png")

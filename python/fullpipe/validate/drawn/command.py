@@ -15,6 +15,7 @@ from fullpipe.batch.executor import on_threads
 from fullpipe.batch.pool import cores
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
+from fullpipe.results import disk
 from fullpipe.runners import runner, uml
 from fullpipe.validate.drawn import acks as windows
 from fullpipe.validate.drawn.draw import Drawn, draw, draw_for_acks
@@ -108,7 +109,7 @@ def validate_random(
         seeds=seeds,
         out=out,
     )
-    (out / PAGE).write_text("\n".join(page(outcome)), encoding="utf-8")
+    disk.put(out / PAGE, "\n".join(page(outcome)))
     with printing():
         if as_json:
             print(json.dumps(as_dict(outcome)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from fullpipe.batch.store import alone
 from fullpipe.errors import DamagedError
-from fullpipe.results import fresh_directory, write_shard
+from fullpipe.results import disk, fresh_directory, write_shard
 from fullpipe.results.kept import read_lines, read_parquet, read_sealed, shards
 from fullpipe.results.sums import in_name, stem, write_json
 
@@ -47,8 +47,8 @@ class Store:
         called = f"--out {directory}"
         if not (directory / _ABOUT).exists():
             with fresh_directory(directory, called) as aside:
-                (aside / _SCENARIOS).mkdir()
-                (aside / _ACKS).mkdir()
+                disk.make_folder(aside / _SCENARIOS)
+                disk.make_folder(aside / _ACKS)
                 write_json(aside / _ABOUT, {"format": _FORMAT, "kernel": dict(kernel)})
         there = read_sealed(directory / _ABOUT, _About, _FORMAT)["kernel"]
         if there != dict(kernel):
@@ -71,7 +71,7 @@ class Store:
     def file(self, drawn: Drawn) -> Path:
         """Writes the file of a scenario, and returns it."""
         file = self.directory / _SCENARIOS / f"{drawn.name}.toml"
-        file.write_text(drawn.text(), encoding="utf-8")
+        disk.put(file, drawn.text())
         return file
 
     def linux(self, drawn: Drawn) -> list[list[FlowNumbers]] | None:
@@ -83,8 +83,8 @@ class Store:
         row = {"scenario": drawn.name, "fingerprint": drawn.fingerprint, "repeats": repeats}
         line = json.dumps(row)
         begin = "\n" if self._torn else ""
-        with (self.directory / _LINUX).open("a", encoding="utf-8") as file:
-            file.write(f"{begin}{in_name(line.encode())} {line}\n")
+        with disk.Lines(self.directory / _LINUX) as file:
+            file.add(f"{begin}{in_name(line.encode())} {line}")
         self._torn = False
         self._known[drawn.fingerprint] = repeats
 
@@ -95,7 +95,7 @@ class Store:
                 try:
                     return read_parquet(shard)
                 except DamagedError:
-                    shard.unlink()
+                    disk.remove(shard)
         return None
 
     def add_acks(self, drawn: Drawn, rows: pl.DataFrame) -> None:

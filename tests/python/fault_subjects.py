@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe import _core, conformance
 from fullpipe.batch import executor
-from fullpipe.fleet import ingest, store
+from fullpipe.fleet import ingest, sample, store
 from fullpipe.fleet.population import execute as population
 from fullpipe.fleet.population import store as population_store
-from fullpipe.results import kept, read_parquet, sums
+from fullpipe.results import disk, kept, read_parquet, sums
 from fullpipe.results.load import load
 from fullpipe.sweeps import execute as sweeps
 from test_published import GOOD
@@ -75,9 +77,7 @@ def _whole(directory: Path) -> None:
         if file.is_file() and not any(
             part.startswith(".") for part in file.relative_to(directory).parts
         ):
-            if file.name != sums.SUMS and (
-                sums.is_shard(file) or file.name in sums._sums(file.parent)
-            ):
+            if file.name != sums.SUMS and (sums.is_shard(file) or file.name in sums._sums(file.parent)):
                 sums.check(file)
 
 
@@ -85,8 +85,7 @@ def _rows_of(directory: Path) -> object:
     _whole(directory)
     results = load(directory)
     series = {
-        (each.point.number, each.seed): read_parquet(each.links).write_csv()
-        for each in results.series
+        (each.point.number, each.seed): read_parquet(each.links).write_csv() for each in results.series
     }
     return results.rows.sort("point", "seed", "flow_index").write_csv(), series
 
@@ -96,9 +95,7 @@ def _tables(directory: Path, *names: str) -> object:
     tables = {}
     for name in names:
         rows = store.scan(directory, name).collect()
-        tables[name] = (
-            rows.sort(rows.columns[:6], nulls_last=True).write_csv() if rows.height else ""
-        )
+        tables[name] = rows.sort(rows.columns[:6], nulls_last=True).write_csv() if rows.height else ""
     return tables
 
 
@@ -109,11 +106,7 @@ def _population(directory: Path) -> object:
 
 def _by_pair(directory: Path) -> object:
     _whole(directory)
-    of = {
-        "connections": ("arm", "pair"),
-        "requests": ("arm", "pair"),
-        "counters": ("arm", "host", "time"),
-    }
+    of = {"connections": ("arm", "pair"), "requests": ("arm", "pair"), "counters": ("arm", "host", "time")}
     return {
         name: store.scan(directory, name).sort(*by).collect().write_csv() for name, by in of.items()
     }
@@ -148,64 +141,31 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "compare": Subject(
         lambda root: [
-            *(
-                "compare",
-                "cubic",
-                "newreno",
-                "--rate",
-                "10mbit",
-                "--rtt",
-                "2ms",
-                "--out",
-                f"{root}/out",
-            ),
+            *("compare", "cubic", "newreno", "--rate", "10mbit", "--rtt", "2ms", "--out", f"{root}/out"),
             *("--set", "duration=20ms", "--set", "measure_from=0s", "--repeat", "1"),
         ],
         lambda out: [_rows_of(out / part) for part in ("alone", "together")],
     ),
     "reproduce": Subject(
-        lambda root: ["reproduce", f"{root}/inputs/study.toml", "--out", f"{root}/out"],
-        _directory,
-        once=True,
+        lambda root: ["reproduce", f"{root}/inputs/study.toml", "--out", f"{root}/out"], _directory, once=True
     ),
     "conformance": Subject(
         lambda root: ["conformance", "bbr3", "--out", f"{root}/out"], _directory, once=True
     ),
     "fleet simulate": Subject(
         lambda root: [
-            *(
-                "fleet",
-                "simulate",
-                "--paths",
-                "3",
-                "--cc",
-                "cubic,bbr1",
-                "--out",
-                f"{root}/out",
-                "--threads",
-                "1",
-            ),
+            *("fleet", "simulate", "--paths", "3", "--cc", "cubic,bbr1", "--out", f"{root}/out", "--threads", "1"),
         ],
         _population,
     ),
     "fleet ingest": Subject(
         lambda root: [
-            *(
-                "fleet",
-                "ingest",
-                "--arm",
-                f"cubic={root}/inputs/{{host}}/*.ss",
-                "--samples",
-                "-o",
-                f"{root}/out",
-            ),
+            *("fleet", "ingest", "--arm", f"cubic={root}/inputs/{{host}}/*.ss", "--samples", "-o", f"{root}/out"),
         ],
         _ingested,
     ),
     "workload extract": Subject(
-        lambda root: ["workload", "extract", f"{root}/inputs/a.csv", "-o", f"{root}/out"],
-        _flows,
-        once=True,
+        lambda root: ["workload", "extract", f"{root}/inputs/a.csv", "-o", f"{root}/out"], _flows, once=True
     ),
 }
 
@@ -220,9 +180,7 @@ def inputs(root: Path) -> None:
     for host in "xy":
         (folder / host).mkdir()
         for day in range(2):
-            samples = (
-                SS.format(at=1576576800 + 86400 * day + s, port=1, acked=100 + s) for s in (0, 10)
-            )
+            samples = (SS.format(at=1576576800 + 86400 * day + s, port=1, acked=100 + s) for s in (0, 10))
             (folder / host / f"{day}.ss").write_text("".join(samples))
 
 

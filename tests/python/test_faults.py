@@ -11,13 +11,14 @@ draws a thousand schedules for each command from another seed, and prints a line
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, seed, settings

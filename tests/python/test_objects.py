@@ -133,15 +133,17 @@ def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
 
 
 URL = "s3://results/some/sweep"
-SWEEP = ["sweep", "short.toml", "--repeat=1500", "--trace=off", "--threads=1"]
+SWEEP = ["sweep", "short.toml", "--trace=off"]
 
 
 def test_a_killed_sweep_goes_on_from_the_store_and_no_partial_object_is_ever_seen(
     s3: S3, tmp_path: Path
 ) -> None:
-    with s3.begun(*SWEEP, f"--out={URL}") as killed:
+    with s3.begun(*SWEEP, "--repeat=1000000", "--threads=1", f"--out={URL}") as killed:
         wait(lambda: len(s3.shards()) > 1)
-        second = s3.fullpipe(*SWEEP, f"--out={URL}", XDG_CACHE_HOME=str(tmp_path / "another"))
+        second = s3.fullpipe(
+            *SWEEP, "--repeat=9", f"--out={URL}", XDG_CACHE_HOME=str(tmp_path / "another")
+        )
         for name in s3.shards():  # whole, though the sweep runs
             found = SHARD.fullmatch(name)
             assert found, name
@@ -152,6 +154,7 @@ def test_a_killed_sweep_goes_on_from_the_store_and_no_partial_object_is_ever_see
     assert second.returncode == 2
     assert second.stderr.startswith(f"error: {URL}: another process is adding to it")
     kept = {name: s3.get(name) for name in s3.shards()}
+    repeat = max(int(name.rpartition("/")[2].split("-")[1]) for name in kept) + 100
 
     # An object is damaged, and another one is cut off. On another machine, whose cache is empty, the sweep continues.
     first, last = min(kept), max(kept)
@@ -160,16 +163,18 @@ def test_a_killed_sweep_goes_on_from_the_store_and_no_partial_object_is_ever_see
     again = s3.fullpipe("report", URL, "--out=early.html")
     assert again.returncode == 2
     assert "damaged: its checksum is another\n  fix: run the command" in again.stderr
-    resumed = s3.fullpipe(*SWEEP, f"--out={URL}", XDG_CACHE_HOME=str(tmp_path / "another"))
+    resumed = s3.fullpipe(
+        *SWEEP, f"--repeat={repeat}", f"--out={URL}", XDG_CACHE_HOME=str(tmp_path / "another")
+    )
     assert resumed.returncode == 0, resumed.stderr
     assert f"kept in {URL}" in resumed.stdout
     assert {*s3.shards()} >= kept.keys() - {first, last}
     assert not [name for name in s3.names() if "/." in name], "the lease is gone"
 
-    here = s3.fullpipe(*SWEEP, "--out=here")
+    here = s3.fullpipe(*SWEEP, f"--repeat={repeat}", "--out=here")
     assert here.returncode == 0, here.stderr
     in_store, local = package.Sweep(URL), package.Sweep(tmp_path / "here")
-    assert in_store.frame()["seed"].n_unique() == 1500
+    assert in_store.frame()["seed"].n_unique() == repeat
     assert_frame_equal(in_store.frame(), local.frame())
     assert in_store.replay(0, 3) == f"fullpipe run {URL} --point 0 --seed 3"
     assert s3.fullpipe("report", URL, "--out=page.html").returncode == 0

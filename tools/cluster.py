@@ -120,7 +120,7 @@ def _loop(ray: Any, place: Path, runs: int) -> None:
     from fullpipe.sweeps.store import SweepStore
 
     text = (place / "short.toml").read_text()
-    for size in (1, 10, 100, 1000):
+    for size in (1, 10, 100, 1000, 10_000):
         count = min(500, runs // size)
         spec = SweepSpec(
             text, "short.toml", given=[("path.buffer", "1bdp,2bdp")], repeat=size * count

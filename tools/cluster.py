@@ -153,7 +153,7 @@ def _loop(ray: Any, place: Path, runs: int) -> None:
 
 
 def deaths(place: Path, ending: ExitStack, runs: int) -> None:
-    """A worker, a node and the head are killed in mid-run; a new cluster continues."""
+    """A worker, a node and the head are killed during the sweep; a new cluster continues."""
     head = start(place, ending, 51)
     others = [start(place, ending, number, head.address) for number in (52, 53)]
     shards = place / "kept" / "runs"

@@ -31,12 +31,12 @@ class Node:
     def __init__(
         self, folder: Path, number: int, address: str = "", env: Mapping[str, str] | None = None
     ) -> None:
-        """Starts a head node, or another one of the cluster at `address`.
+        """Starts the head node of a cluster, or another node of the cluster at `address`.
 
         Args:
             folder: A folder for logs; the temporary folder of Ray has a short name of its own.
             number: The number of the node on this machine, which makes its IP address.
-            address: The cluster's address; empty for a head node.
+            address: The cluster's address; empty for the head node.
             env: Environment variables besides those of this process.
         """
         self.address = address or f"127.0.0.{number}:{_free_port()}"

@@ -150,12 +150,12 @@ def test_a_worker_a_node_and_the_head_are_killed_and_no_row_is_lost(
 
     # It continues on threads, with few more runs than there are, and the rows are those of one machine.
     repeat = finished() // 3 + 50
-    for folder, each in ((far, repeat), (near, common)):
-        subprocess.run([*asked, f"--repeat={each}"], cwd=folder, check=True, capture_output=True)
-    rows, others = (package.Sweep(folder / "kept").frame() for folder in (far, near))
+    for folder, seeds in ((far, repeat), (near, common)):
+        subprocess.run([*asked, f"--repeat={seeds}"], cwd=folder, check=True, capture_output=True)
+    rows, alone = (package.Sweep(folder / "kept").frame() for folder in (far, near))
     assert len(rows) == rows.select("point", "seed").n_unique() == 3 * repeat
-    assert len(others) == 3 * common
-    assert_frame_equal(rows.filter(pl.col("seed") <= common), others)
+    assert len(alone) == 3 * common
+    assert_frame_equal(rows.filter(pl.col("seed") <= common), alone)
 
 
 def test_files_and_modules_that_only_the_driver_has_are_sent(

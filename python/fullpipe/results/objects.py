@@ -69,7 +69,7 @@ class Mirror:
 
     def __init__(self, store: _Store, lease: _Lease) -> None:
         self._store, self._lease = store, lease
-        # Not the one for reading, since a reader of this machine would delete what is not pushed yet.
+        # Not the one for reading, since a reader of this machine would delete files that are not pushed yet.
         self.directory = _copy_of(store.url) / "write"
         _fetch(store, self.directory)
         self._pushed = {name: _state(file) for name, file in _files(self.directory)}

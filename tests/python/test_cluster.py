@@ -251,6 +251,5 @@ def test_an_address_without_a_cluster_is_an_error(tmp_path: Path) -> None:
         )
         assert (done.returncode, done.stderr.splitlines()[0]) == (
             2,
-            f"error: RAY_ADDRESS={address}: {problem}; finished runs are kept in kept; "
-            "the same command resumes there",
+            f"error: RAY_ADDRESS={address}: {problem}",
         )

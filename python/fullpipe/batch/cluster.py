@@ -53,6 +53,10 @@ class ClusterError(UserError):
         self.problem, self.fix = problem, fix
 
 
+class NoClusterError(ClusterError):
+    """There is no cluster; no run has begun."""
+
+
 def on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:
     """Executes ranges of runs on the cluster of the program or of RAY_ADDRESS, or on a new one on this machine.
 
@@ -64,7 +68,7 @@ def on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, Non
     try:
         import ray
     except ImportError:
-        raise ClusterError("--engine ray needs Ray, which is an extra", _INSTALL) from None
+        raise NoClusterError("--engine ray needs Ray, which is an extra", _INSTALL) from None
     with _connected(ray) as watch:
         yield from _tasks(ray, watch, spec, ranges, shard_s)
 
@@ -77,7 +81,7 @@ def _connected(ray: Any) -> Iterator[_Watch]:  # noqa: ANN401  (an optional modu
         try:
             ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-            raise ClusterError(
+            raise NoClusterError(
                 f"no connection to the Ray cluster: {_first_line(error)}",
                 "start Ray on this machine, too: ray start --address=HEAD:6379 --num-cpus=0; for a cluster with"
                 " a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN",
@@ -94,12 +98,12 @@ def _connected(ray: Any) -> Iterator[_Watch]:  # noqa: ANN401  (an optional modu
 def _refuse_address(address: str) -> None:
     """Tests whether the head node answers, since Ray would try for minutes."""
     if address.startswith("ray://"):
-        raise ClusterError(
+        raise NoClusterError(
             f"RAY_ADDRESS={address}: Ray Client does not carry sweeps",
             "make this machine a node, with ray start --address=HEAD:6379 --num-cpus=0, and set RAY_ADDRESS=HEAD:6379",
         )
     if ":" in address and not _answers(address):
-        raise ClusterError(
+        raise NoClusterError(
             f"RAY_ADDRESS={address}: no Ray cluster answers there",
             "start it with ray start --head --port=6379, or correct the address",
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
-from fullpipe.batch.cluster import ClusterError
+from fullpipe.batch.cluster import ClusterError, NoClusterError
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.progress import Counter
@@ -69,6 +69,8 @@ def sweep(
                 push=push,
             )
             runs, packets = execution.run(spec)
+    except NoClusterError:
+        raise
     except ClusterError as error:
         fail(f"{error.problem}; {kept_in(place)}\n  fix: {error.fix}")
     wall_s = time.perf_counter() - start

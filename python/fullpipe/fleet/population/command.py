@@ -9,7 +9,7 @@ import polars as pl
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
-from fullpipe.batch.cluster import ClusterError
+from fullpipe.batch.cluster import ClusterError, NoClusterError
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.fleet import store as tables
@@ -50,6 +50,8 @@ def simulate(spec: PopulationSpec, out: str, *, engine: str, threads: int | None
                 threads=threads,
                 push=push,
             )
+    except NoClusterError:
+        raise
     except ClusterError as error:
         fail(f"{error.problem}; {kept_in(out)}\n  fix: {error.fix}")
     seconds = time.perf_counter() - start

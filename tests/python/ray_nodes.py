@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -75,6 +76,7 @@ class Node:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
+        shutil.rmtree(self._ray, ignore_errors=True)
 
 
 def wait(until: Callable[[], object], seconds: float = 60) -> None:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -225,7 +224,7 @@ class _Lease:
 
     def __init__(self, store: _Store) -> None:
         self._store = store
-        self._name = f"{socket.gethostname()} {os.getpid()} {os.urandom(8).hex()}"
+        self._name = f"{_machine() or '?'} {os.getpid()}"
         self._version, self._renewed, self._lost = "", 0.0, False
         self._end = threading.Event()
 
@@ -237,7 +236,8 @@ class _Lease:
         """
         if self._lost or time.monotonic() - self._renewed > _STALE_S - _RENEW_S:
             raise BlockingIOError(
-                f"{self._store.url}: another process has begun to add to it, while this one could not reach it"
+                f"{self._store.url}: this process could not reach it in time, and another one may add to it now\n"
+                "  fix: run the same command again"
             )
 
     def __enter__(self) -> _Lease:
@@ -296,9 +296,9 @@ class _Lease:
 
 def _is_dead(owner: str) -> bool:
     """Returns whether the process of a lease was one of this machine, and has ended."""
-    host, _, rest = owner.partition(" ")
+    machine, _, rest = owner.partition(" ")
     pid = rest.partition(" ")[0]
-    if host != socket.gethostname() or not pid.isdigit():
+    if machine != _machine() or not pid.isdigit():
         return False
     try:
         os.kill(int(pid), 0)
@@ -307,6 +307,15 @@ def _is_dead(owner: str) -> bool:
     except OSError:
         return False
     return False
+
+
+def _machine() -> str:
+    """Returns the name of this start of the machine and of its process numbers; empty if they have none."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
+        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115  (not a path)
+    except OSError:  # not Linux
+        return ""
 
 
 def _copy_of(url: str) -> Path:

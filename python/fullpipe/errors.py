@@ -6,6 +6,7 @@ ends, since programs that import fullpipe as a library do not need it.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -74,7 +75,20 @@ def user_errors() -> Iterator[None]:
     except (ScenarioError, UserError, FileExistsError) as error:
         fail(error)
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)
+        if not (error.filename and error.strerror):
+            fail(error)
+        fix = of_disk(error)
+        fail(f"{error.filename}: {error.strerror}" + (f"\n  fix: {fix}" if fix else ""))
+
+
+def of_disk(error: OSError) -> str:
+    """Returns the fix if the disk is the reason of an error; empty otherwise."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return "make room on the disk, then run the same command again"
+        case errno.EIO:
+            return "check the disk, then run the same command again"
+    return ""
 
 
 @contextmanager

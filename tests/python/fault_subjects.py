@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe import _core, conformance
@@ -17,12 +15,15 @@ from fullpipe.batch import executor
 from fullpipe.fleet import ingest, sample, store
 from fullpipe.fleet.population import execute as population
 from fullpipe.fleet.population import store as population_store
-from fullpipe.results import disk, kept, read_parquet, sums
+from fullpipe.results import kept, read_parquet, sums
 from fullpipe.results.load import load
 from fullpipe.sweeps import execute as sweeps
 from test_published import GOOD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     import pytest
 
 SCENARIO = """\
@@ -42,6 +43,10 @@ SS = (
 )
 
 
+CHANGING = {"sweep.json", "simulate.json", "ingest.json", "picture.png", "report.html"}
+"""Files with a checksum inside, or that can be made again at any time."""
+
+
 class Subject(NamedTuple):
     """A command.
 
@@ -49,7 +54,6 @@ class Subject(NamedTuple):
         arguments: Its arguments, in the directory that the faults concern; inputs are in `inputs` there.
         kept: Reads its results; called only if `out` exists.
         once: Whether it refuses existing results.
-        again: Arguments of the next call, if they are others.
     """
 
     arguments: Callable[[Path], list[str]]
@@ -74,18 +78,19 @@ def _sweep(*more: str) -> Callable[[Path], list[str]]:
 def _whole(directory: Path) -> None:
     """Checks every checksum of a directory."""
     for file in directory.rglob("*"):
-        if file.is_file() and not any(
-            part.startswith(".") for part in file.relative_to(directory).parts
-        ):
-            if file.name != sums.SUMS and (sums.is_shard(file) or file.name in sums._sums(file.parent)):
-                sums.check(file)
+        inside = str(file.relative_to(directory.parent))
+        if file.is_file() and "/." not in inside and file.name != sums.SUMS:
+            checked = sums.check(file) if file.name not in CHANGING else True
+            assert checked or "shards/" in inside, file
 
 
 def _rows_of(directory: Path) -> object:
     _whole(directory)
     results = load(directory)
     series = {
-        (each.point.number, each.seed): read_parquet(each.links).write_csv() for each in results.series
+        (each.point.number, each.seed): read_parquet(each.links).write_csv()
+        for each in results.series
+        if each.links
     }
     return results.rows.sort("point", "seed", "flow_index").write_csv(), series
 
@@ -95,7 +100,9 @@ def _tables(directory: Path, *names: str) -> object:
     tables = {}
     for name in names:
         rows = store.scan(directory, name).collect()
-        tables[name] = rows.sort(rows.columns[:6], nulls_last=True).write_csv() if rows.height else ""
+        tables[name] = (
+            rows.sort(rows.columns[:6], nulls_last=True).write_csv() if rows.height else ""
+        )
     return tables
 
 
@@ -106,7 +113,11 @@ def _population(directory: Path) -> object:
 
 def _by_pair(directory: Path) -> object:
     _whole(directory)
-    of = {"connections": ("arm", "pair"), "requests": ("arm", "pair"), "counters": ("arm", "host", "time")}
+    of = {
+        "connections": ("arm", "pair"),
+        "requests": ("arm", "pair"),
+        "counters": ("arm", "host", "time"),
+    }
     return {
         name: store.scan(directory, name).sort(*by).collect().write_csv() for name, by in of.items()
     }
@@ -117,7 +128,7 @@ def _directory(directory: Path) -> object:
     return {
         str(file.relative_to(directory)): file.read_bytes()
         for file in sorted(directory.rglob("*"))
-        if file.is_file() and file.name not in ("report.html", sums.SUMS, ".lock")
+        if file.is_file() and file.name not in ("report.html", sums.SUMS) and file.name[0] != "."
     }
 
 
@@ -141,33 +152,105 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "compare": Subject(
         lambda root: [
-            *("compare", "cubic", "newreno", "--rate", "10mbit", "--rtt", "2ms", "--out", f"{root}/out"),
+            *(
+                "compare",
+                "cubic",
+                "newreno",
+                "--rate",
+                "10mbit",
+                "--rtt",
+                "2ms",
+                "--out",
+                f"{root}/out",
+            ),
             *("--set", "duration=20ms", "--set", "measure_from=0s", "--repeat", "1"),
         ],
         lambda out: [_rows_of(out / part) for part in ("alone", "together")],
     ),
     "reproduce": Subject(
-        lambda root: ["reproduce", f"{root}/inputs/study.toml", "--out", f"{root}/out"], _directory, once=True
+        lambda root: ["reproduce", f"{root}/inputs/study.toml", "--out", f"{root}/out"],
+        _directory,
+        once=True,
     ),
     "conformance": Subject(
         lambda root: ["conformance", "bbr3", "--out", f"{root}/out"], _directory, once=True
     ),
     "fleet simulate": Subject(
         lambda root: [
-            *("fleet", "simulate", "--paths", "3", "--cc", "cubic,bbr1", "--out", f"{root}/out", "--threads", "1"),
+            *(
+                "fleet",
+                "simulate",
+                "--paths",
+                "3",
+                "--cc",
+                "cubic,bbr1",
+                "--out",
+                f"{root}/out",
+                "--threads",
+                "1",
+            ),
         ],
         _population,
     ),
     "fleet ingest": Subject(
         lambda root: [
-            *("fleet", "ingest", "--arm", f"cubic={root}/inputs/{{host}}/*.ss", "--samples", "-o", f"{root}/out"),
+            *(
+                "fleet",
+                "ingest",
+                "--arm",
+                f"cubic={root}/inputs/{{host}}/*.ss",
+                "--samples",
+                "-o",
+                f"{root}/out",
+            ),
         ],
         _ingested,
     ),
     "workload extract": Subject(
-        lambda root: ["workload", "extract", f"{root}/inputs/a.csv", "-o", f"{root}/out"], _flows, once=True
+        lambda root: [
+            "workload",
+            "extract",
+            f"{root}/inputs/a.csv",
+            f"{root}/inputs/b.csv",
+            "-o",
+            f"{root}/out",
+        ],
+        _flows,
+        once=True,
     ),
 }
+
+
+class Sampler:
+    """In place of the kernel's table: samples with numbers."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def list(self) -> tuple[bytes, int, bool]:
+        """Returns a sample."""
+        self.asked += 1
+        return f"sample {self.asked}\n".encode(), 1, False
+
+
+def sampling(root: Path, sampler: Sampler, count: int) -> None:
+    """Runs the agent with files of three seconds."""
+    chosen = SimpleNamespace(sampler=lambda: sampler)
+    sample.sample(root / "out", chosen, interval_s=1, rotate_s=3, keep=None, count=count)  # type: ignore[arg-type]
+
+
+def sampled(root: Path) -> list[int]:
+    """Returns the numbers of the samples in the agent's files, in the order of the files' names."""
+    lines: list[bytes] = []
+    for file in sorted((root / "out").glob("*.ss.gz")):
+        stream, text = zlib.decompressobj(wbits=31), b""
+        for byte in file.read_bytes():  # up to where it is cut
+            try:
+                text += stream.decompress(bytes([byte]))
+            except zlib.error:
+                break
+        lines += text.split(b"\n")[:-1]
+    return [int(line.split()[1]) for line in lines if line.startswith(b"sample ")]
 
 
 def inputs(root: Path) -> None:
@@ -176,12 +259,17 @@ def inputs(root: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "small.toml").write_text(SCENARIO)
     (folder / "study.toml").write_text(GOOD.replace('"2s"', '"50ms"'))
-    (folder / "a.csv").write_text("start,bytes\n1,2\n2,3\n")
+    for name in "ab":
+        (folder / f"{name}.csv").write_text("start,bytes\n1,2\n2,3\n")
     for host in "xy":
         (folder / host).mkdir()
         for day in range(2):
-            samples = (SS.format(at=1576576800 + 86400 * day + s, port=1, acked=100 + s) for s in (0, 10))
+            samples = (
+                SS.format(at=1576576800 + 86400 * day + s, port=1, acked=100 + s) for s in (0, 10)
+            )
             (folder / host / f"{day}.ss").write_text("".join(samples))
+    for file in folder.rglob("*.*"):
+        os.utime(file, (0, 0))  # as after a loss of power
 
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +285,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "os", SimpleNamespace(cpu_count=lambda: 1))
     monkeypatch.setattr(Figure, "savefig", _drawing)
     monkeypatch.setattr("fullpipe.view.plot.picture", lambda _: Figure())
+    monkeypatch.setattr(sample, "_SYNC_S", 0.0)
+    monkeypatch.setattr(sample, "_counters", lambda _: b"")
+    monkeypatch.setattr("fullpipe.fleet.sample.time.sleep", lambda _: None)
     sections = _core.conformance_cases()[:2]
     monkeypatch.setattr(conformance, "_core", _Core(sections))
 

@@ -7,6 +7,8 @@ schedule. A rename is one change, also between two directories. The model does n
 has confirmed.
 """
 
+# ruff: noqa: PTH102, PTH104  (each call of `os` has its place here)
+
 from __future__ import annotations
 
 import errno
@@ -202,6 +204,7 @@ class FaultyOs:
                 path.mkdir()
             else:
                 path.write_bytes(content)
+                os.utime(path, (0, 0))
 
     def _ours(self, name: str) -> bool:
         return name == str(self.root) or name.startswith(f"{self.root}/")
@@ -223,10 +226,11 @@ class FaultyOs:
             kind = "EIO"
         if kind:
             self.happened.append(f"{kind} at {len(self.operations) - 1}: {self.operations[-1]}")
-        if kind == "EIO":
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        if kind == "ENOSPC" or (self._full and what in MAKES):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        number = errno.EIO if kind == "EIO" else errno.ENOSPC
+        if kind in ("EIO", "ENOSPC") or (self._full and what in MAKES):
+            raise OSError(
+                number, os.strerror(number), *([] if what in ("write", "fsync") else [name])
+            )
         return kind
 
     def _done(self) -> None:
@@ -305,9 +309,11 @@ class FaultyOs:
             elif node.data == node.kept:
                 found[place + name] = node.data
             else:
-                half = node.data[: len(node.data) // 2]
-                zeros = bytes(len(node.data))
-                found[place + name] = (node.kept, node.data, half, zeros)[self._drawn(4)]
+                # What was confirmed and is still there stays: only what was added is in doubt.
+                sure = node.kept if node.data.startswith(node.kept) else b""
+                added = node.data[len(sure) :]
+                maybe = (b"", added, added[: len(added) // 2], bytes(len(added)))
+                found[place + name] = sure + maybe[self._drawn(4)]
 
     def _drawn(self, of: int) -> int:
         self._bits, digit = divmod(self._bits, of)

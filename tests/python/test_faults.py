@@ -1,12 +1,12 @@
 """Every command that keeps results, on a disk that fails: the same command then has the same results.
 
-A schedule has up to three faults. A command runs on the disk of `faulty_disk.py` until it ends, fails or is cut off.
-Then it runs again on a whole disk, from what was left. Hypothesis draws the schedules from a fixed seed, and shrinks
-one that fails: fewest faults, earliest operations.
+A schedule has a fault, and up to two errors before it. A command runs on the disk of `faulty_disk.py` until it ends,
+fails or is cut off. Then it runs again on a whole disk, from what was left. Hypothesis draws the schedules from a fixed
+seed, and shrinks one that fails: fewest faults, earliest operations.
 
     FULLPIPE_FAULTS=1000 FULLPIPE_FAULTS_SEED=7 pytest -n 0 -rP tests/python/test_faults.py
 
-draws a thousand schedules for each command from another seed, and prints a line about each command.
+draws a thousand schedules for each command and kind of fault from another seed, and prints a line about each command.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import time
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fault_subjects import SUBJECTS, Subject, inputs, small
+from fault_subjects import SUBJECTS, Sampler, Subject, inputs, sampled, sampling, small
 from faulty_disk import KINDS, Fault, FaultyOs, FaultyTime, OffError, Schedule
 from fullpipe.commands import app
 from fullpipe.results import disk, sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-SCHEDULES = int(os.environ.get("FULLPIPE_FAULTS", "25"))
+SCHEDULES = int(os.environ.get("FULLPIPE_FAULTS", "10"))
 SEED = int(os.environ.get("FULLPIPE_FAULTS_SEED", "1"))
-MOST = 3
+ERRORS = tuple(kind for kind in KINDS if kind not in ("kill", "power"))
 EXISTS = "exists already"
 HIDDEN = {".lock", ".progress"}
 """Hidden names that a directory may have."""
@@ -63,12 +63,19 @@ def place() -> Iterator[Path]:
         yield Path(folder).resolve() / "root"
 
 
-def called(subject: Subject, root: Path, system: FaultyOs, clock: FaultyTime) -> Ended:
-    """Runs a command on a disk, as a new process would."""
+@contextlib.contextmanager
+def on(system: FaultyOs, clock: FaultyTime) -> Iterator[None]:
+    """Lets the block run on a disk, as a new process would."""
     sums._found_whole.clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(disk, "os", system)
         patch.setattr(disk, "time", clock)
+        yield
+
+
+def called(subject: Subject, root: Path, system: FaultyOs, clock: FaultyTime) -> Ended:
+    """Runs a command on a disk."""
+    with on(system, clock):
         try:
             done = CliRunner().invoke(app, subject.arguments(root))
         except OffError:
@@ -95,23 +102,23 @@ def undisturbed(subject: Subject, root: Path) -> tuple[int, object, int]:
     return done.code, subject.kept(root / "out"), len(system.operations)
 
 
-def schedules(operations: int) -> st.SearchStrategy[Schedule]:
-    """Draws faults of a command with a number of operations."""
-    fault = st.builds(Fault, st.integers(0, operations + 3), st.sampled_from(KINDS))
-    faults = st.lists(fault, min_size=1, max_size=MOST, unique_by=lambda each: each.at)
-    return st.builds(Schedule, faults.map(tuple), st.integers(0, 2**40))
+def schedules(operations: int, kinds: Sequence[str], jumps: int = 0) -> st.SearchStrategy[Schedule]:
+    """Draws faults of a command with a number of operations: one of some kinds, and up to two errors before it."""
+    at = st.integers(0, operations - 1)
+    errors = st.lists(st.builds(Fault, at, st.sampled_from(ERRORS)), max_size=2)
+    last = st.builds(Fault, at, st.sampled_from(kinds))
+    back = st.tuples(st.integers(0, jumps), st.floats(0, 1e8))
+    return st.builds(
+        Schedule,
+        st.builds(lambda some, one: (*some, one), errors, last),
+        st.integers(0, 2**40),
+        st.lists(back, max_size=2).map(tuple) if jumps else st.just(()),
+    )
 
 
-@pytest.mark.usefixtures("_small")
-@pytest.mark.parametrize("name", SUBJECTS)
-def test_after_any_faults_the_same_command_has_the_same_results(name: str, place: Path) -> None:
-    subject = SUBJECTS[name]
-    code, expected, operations = undisturbed(subject, place)
-    seen: Counter[str] = Counter()
-    began = time.monotonic()
-
-    @seed(SEED)
-    @settings(
+def drawn(test: Callable[[Schedule], None], strategy: st.SearchStrategy[Schedule]) -> None:
+    """Tests all drawn schedules."""
+    fixed = settings(
         max_examples=SCHEDULES,
         deadline=None,
         database=None,
@@ -119,17 +126,26 @@ def test_after_any_faults_the_same_command_has_the_same_results(name: str, place
         phases=(Phase.generate, Phase.shrink),
         print_blob=False,
     )
-    @given(schedules(operations))
+    seed(SEED)(fixed(given(strategy)(test)))()
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("kinds", [ERRORS, ("kill",), ("power",)], ids=["error", "kill", "power"])
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_after_any_faults_the_same_command_has_the_same_results(
+    name: str, kinds: Sequence[str], place: Path
+) -> None:
+    subject = SUBJECTS[name]
+    code, expected, operations = undisturbed(subject, place)
+    seen: Counter[str] = Counter()
+    began = time.monotonic()
+
     def holds(schedule: Schedule) -> None:
         fresh(place)
         system = FaultyOs(place, schedule)
         first = called(subject, place, system, FaultyTime(schedule))
-        for each in system.happened:
+        for each in (*system.happened, f"first: {first}"):
             note(each)
-            seen[each.partition(" ")[0]] += 1
-        note(f"first: {first}")
-        seen["schedules"] += 1
-        seen["ended early"] += first.code is None
         if first.code is None:
             system.restore()
         elif first.code == code:
@@ -141,11 +157,37 @@ def test_after_any_faults_the_same_command_has_the_same_results(name: str, place
         note(f"again: {again}")
         assert again.code == code or (subject.once and again.code == 2 and EXISTS in again.said)
         assert subject.kept(place / "out") == expected
-        left = {each.name for each in place.rglob(".*")} - HIDDEN
-        assert not left
-        seen["resumed"] += again.code == code
         if again.code == code:
+            assert not {each.name for each in place.rglob(".*")} - HIDDEN
             assert not (place / "out.unfinished").exists()
+        seen.update(["schedules", *(each.partition(" ")[0] for each in system.happened)])
 
-    holds()
+    drawn(holds, schedules(operations, kinds))
     print(f"{name}: {operations} operations, {dict(seen)}, {time.monotonic() - began:.0f} s")
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("kinds", [ERRORS, ("kill",), ("power",)], ids=["error", "kill", "power"])
+def test_the_agent_loses_no_sample_that_it_has_written(kinds: Sequence[str], place: Path) -> None:
+    seen: Counter[str] = Counter()
+
+    def holds(schedule: Schedule) -> None:
+        fresh(place)
+        sampler, system = Sampler(), FaultyOs(place, schedule)
+        with contextlib.suppress(OSError, OffError), on(system, FaultyTime(schedule)):
+            sampling(place, sampler, 8)
+        if system.after is not None:
+            system.restore()
+        whole = sampler.asked - bool(system.happened)
+        with on(FaultyOs(place, Schedule(())), FaultyTime(Schedule(()))):
+            sampling(place, sampler, 4)
+        for each in (*system.happened, f"{whole} samples", sampled(place)):
+            note(str(each))
+        found = sampled(place)
+        assert found == sorted(set(found))
+        assert {*range(1, whole + 1), *range(sampler.asked - 3, sampler.asked + 1)} <= {*found}
+        assert not list(place.rglob("*.part"))
+        seen.update(["schedules", *(each.partition(" ")[0] for each in system.happened)])
+
+    drawn(holds, schedules(45, kinds, jumps=8))
+    print(f"fleet sample: {dict(seen)}")

@@ -306,7 +306,8 @@ def test_what_was_begun_otherwise_is_not_mixed(
         refused = fullpipe(*call[len(command) :], *changed)
         assert refused.returncode == 2
         assert (
-            f"--out kept: kept.unfinished has runs of a different study: {said}" in refused.stderr
+            f"--out kept: kept.unfinished has finished parts of different work: {said}"
+            in refused.stderr
         )
     small.write_text(small.read_text().replace("published = 0.5", "published = 0.6"))
     refused = fullpipe(*call[len(command) :])

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use fullpipe_sim::Simulation;
 use fullpipe_trace::Trace;
@@ -19,8 +20,11 @@ use crate::error::{refused, refused_trace};
 use crate::scenario_file::Scenario;
 use crate::table;
 
-/// Number of events between two checks of Python's signals: about ten milliseconds.
-const SLICE: u64 = 200_000;
+/// Time between two checks of Python's signals.
+const SLICE: Duration = Duration::from_millis(10);
+
+/// Number of events between two looks at the clock: few, since a Python controller may be slow.
+const EVENTS: u64 = 200;
 
 /// A finished run: its metrics, and its trace if one was recorded.
 #[pyclass(frozen, module = "fullpipe._core")]
@@ -50,7 +54,7 @@ pub(crate) fn run(
     let made = py.detach(|| guarded(|| Simulation::new(scenario, registry, level)))?;
     let mut simulation = made.map_err(|error| refused(py, &error))?;
     let duration = scenario.duration.as_secs_f64();
-    while !py.detach(|| guarded(|| simulation.advance(SLICE)))? {
+    while !py.detach(|| guarded(|| advance(&mut simulation)))? {
         py.check_signals()?;
         if let Some(progress) = progress {
             progress.call1((
@@ -67,6 +71,18 @@ pub(crate) fn run(
     };
     let (run, trace_hash) = py.detach(|| guarded(finish))?;
     RunResult::of(py, &run.summary, run.trace, trace_hash)
+}
+
+/// Advances a simulation for about ten milliseconds; returns true when it is over.
+#[expect(clippy::disallowed_methods, reason = "the pauses do not change the run")]
+fn advance(simulation: &mut Simulation) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < SLICE {
+        if simulation.advance(EVENTS) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Reads the results that a runner in another process wrote to a file. Its trace has a fingerprint

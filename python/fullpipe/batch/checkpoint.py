@@ -148,15 +148,15 @@ class Checkpoint:
             for name, now in self._about.items()
             if there.get(name) != now
         ]
-        if other:
+        if other and (self._lines or self._has_parts()):
             raise FileExistsError(
-                f"{self._called}: {self._directory} has runs of a different study: {'; '.join(other)}\n"
-                f"  fix: name a new directory, or remove that one"
+                f"{self._called}: {self._directory} has finished parts of different work: {'; '.join(other)}\n"
+                f"  fix: name another output, or remove that directory"
             )
 
     def _load(self, runs: Path) -> None:
         lines, torn = read_lines(runs)
-        self._lines = len(lines)
+        self._lines = sum(map(bool, lines))
         if torn:  # a process was killed while writing
             with disk.Lines(runs) as file:
                 file.add("")

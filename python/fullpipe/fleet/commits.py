@@ -210,7 +210,10 @@ class Commits:
 
     def _refuse_taken(self) -> None:
         there = self._directory
-        if there.exists() and (not there.is_dir() or any(there.iterdir())):
+        # A process that was killed may have made no more than the folder of commits.
+        if there.exists() and (
+            not there.is_dir() or any(each != self._folder for each in there.iterdir())
+        ):
             raise FileExistsError(f"{there} exists and is not a fleet directory; name a new one")
 
     def _refuse_other(self, options: OptionsAbout) -> None:

@@ -178,8 +178,8 @@ class Files:
             # All hosts rotate their files at the same times.
             self._from, self._until = now, (now // self._rotate_s + 1) * self._rotate_s
             stamp = f"{datetime.fromtimestamp(self._later(now), UTC):{_STAMP}}"
-            self._paths = [self._out / f"{stamp}.{kind}.gz.part" for kind in _KINDS]
-            self._files = [disk.NewFile(path) for path in self._paths]
+            paths = [self._out / f"{stamp}.{kind}.gz.part" for kind in _KINDS]
+            self._files, self._paths = [disk.NewFile(path) for path in paths], paths
             # Level 1 is four times as fast as the default level; files are a fifth larger.
             self._open = [
                 gzip.GzipFile("", "wb", compresslevel=1, fileobj=file) for file in self._files
@@ -190,7 +190,7 @@ class Files:
         self._from = now
         if time.monotonic() - self._synced >= _SYNC_S:
             for kept in self._files:
-                kept.sync()
+                kept.sync(name=True)
             self._synced = time.monotonic()
 
     def _later(self, now: float) -> float:
@@ -204,9 +204,10 @@ class Files:
 
     def _close(self) -> None:
         with ExitStack() as closing:
-            for file, kept, path in zip(self._open, self._files, self._paths, strict=True):
+            # In the reverse order. After an error there may be fewer open files.
+            for path in self._paths:
                 closing.callback(disk.place, path, path.with_suffix(""))
-                closing.callback(kept.close)
+            for file in (*self._files, *self._open):
                 closing.callback(file.close)
             self._open, self._files, self._paths = [], [], []
         if self._keep is not None:

@@ -79,7 +79,10 @@ class NewFile(_Base):
 
         Raises:
             OSError: When it can't be written.
+            ValueError: When it is closed, since its number may be that of another file now.
         """
+        if self.closed:
+            raise ValueError("write to a closed file")
         left = memoryview(data).cast("B")
         size = len(left)
         try:
@@ -91,19 +94,22 @@ class NewFile(_Base):
             raise
         return size
 
-    def sync(self) -> None:
-        """Makes the contents durable.
+    def sync(self, *, name: bool = False) -> None:
+        """Makes the contents durable, and on demand also the file's name, unless it is to be renamed.
 
         Raises:
             OSError: When they could not be written.
         """
         with _naming(self._path):
             os.fsync(self._handle)
+        if name:
+            _sync(self._path.parent)
 
     def close(self) -> None:
         """Closes the file."""
-        if not self.closed and self._handle >= 0:
-            os.close(self._handle)
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
         super().close()
 
     def __enter__(self) -> Self:
@@ -188,7 +194,7 @@ class Lines:
         """
         self._file = NewFile(file, flags=os.O_APPEND)
         self._synced = float("-inf")
-        _sync(file.parent)
+        self._file.sync(name=True)
 
     def add(self, line: str) -> None:
         """Adds a line.

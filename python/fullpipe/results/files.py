@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe.errors import of_disk
 from fullpipe.results import disk, sums
 
 if TYPE_CHECKING:
@@ -55,8 +56,11 @@ def fresh_directory(
     except FileExistsError:
         raise
     except OSError as error:
+        if error.errno is None:  # of a part, which has its own words
+            raise
         raise OSError(
-            f"{called} can't be written: {error.strerror or error}; name a writable directory"
+            f"{called} can't be written: {error.strerror or error}\n"
+            f"  fix: {of_disk(error) or 'name a writable directory'}"
         ) from error
 
 
@@ -110,7 +114,12 @@ def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Itera
             yield aside
             disk.place(aside, target)
     except OSError as error:
-        raise OSError(f"{called} can't be written: {error.strerror or error}") from error
+        if error.errno is None:  # of a part, which has its own words
+            raise
+        raise OSError(
+            f"{called} can't be written: {error.strerror or error}\n"
+            f"  fix: {of_disk(error) or 'name a file in a writable directory'}"
+        ) from error
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

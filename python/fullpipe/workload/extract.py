@@ -6,9 +6,11 @@ import hashlib
 import json
 import threading
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullpipe._core import __version__
+from fullpipe.batch.checkpoint import Checkpoint, directory
+from fullpipe.results.sums import is_whole
 from fullpipe.workload.flows import KEY, FlowsError
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+_FLOWS = "flows"
 _ROWS = 1 << 17
 _PIECE = 1 << 20
 
@@ -44,6 +47,8 @@ def extract(
 ) -> Extracted:
     """Extracts the flows of captures, or of logs, into a Parquet file.
 
+    The flows of a finished log, or of all captures, are kept in `OUT.unfinished` until the file is complete.
+
     Args:
         sources: Captures in order of time, where flows may span several of them; or logs, or CSV files.
         out: The output file, which must not exist yet.
@@ -66,25 +71,28 @@ def extract(
     files = [Path(source) for source in sources]
     kind = _one_kind(files, columns)
     options = {"idle_s": idle_s, "pause_s": pause_s, "udp": udp, "addresses": addresses}
+    told = progress or (lambda *_: None)
+
+    def heard(some: Sequence[Path], before: int) -> Iterator[pl.DataFrame | dict[str, Any]]:
+        def tell(read: int, *numbers: int) -> None:
+            told(before + read, *numbers)
+
+        if kind == "capture":
+            return captures.frames(some, **options, progress=tell)  # type: ignore[arg-type]
+        named = columns or {}
+        return logs.frames(kind, some, udp=udp, addresses=addresses, columns=named, progress=tell)
+
     with (
+        Checkpoint(
+            Path(out), _work(files, {**options, "columns": columns}), f"--out {out}"
+        ) as so_far,
         fresh_file(out, called=f"--out {out}") as aside,
-        TemporaryDirectory(dir=aside.parent, prefix=".flows.") as folder,
         _Hashes(files) as hashes,
     ):
-        told = progress or (lambda *_: None)
-        if kind == "capture":
-            heard = captures.frames(files, **options, progress=told)  # type: ignore[arg-type]
-        else:
-            heard = logs.frames(
-                kind,
-                files,
-                udp=udp,
-                addresses=addresses,
-                columns=columns or {},
-                progress=told,
-            )
-        report = _written(heard, Path(folder))
-        parts = shards(Path(folder))
+        # A flow may span captures, so that they are one piece of work.
+        groups = [files] if kind == "capture" else [[file] for file in files]
+        report = _read(groups, heard, so_far)
+        parts = shards(so_far.folder(_FLOWS))
         rows = scan_parquet(parts) if parts else None
         _refuse(report)
         if rows is None:
@@ -145,14 +153,64 @@ def _kind(file: Path) -> str:
         return "capture"  # the file's reader reports the error, and continues
 
 
-def _written(heard: Iterator[pl.DataFrame | dict[str, Any]], folder: Path) -> dict[str, Any]:
-    """Writes frames into a folder, and returns the report that follows them."""
-    from fullpipe.results import write_shard
+def unfinished(out: Path) -> Path:
+    """Returns the directory that keeps the flows of finished files."""
+    return directory(out)
 
-    for number, frame in enumerate(heard):
-        if isinstance(frame, dict):
-            return frame
-        write_shard(frame, folder, f"{number:06}")
+
+def _work(files: Sequence[Path], options: Mapping[str, object]) -> dict[str, str]:
+    """Returns all that the flows depend on, by names for messages."""
+    from fullpipe.batch.spec import build
+
+    of = [file.stat() if file.exists() else None for file in files]
+    return {
+        "fullpipe": f"{__version__}, {build()}",
+        "the input": ", ".join(
+            f"{file} ({now.st_size} bytes, {now.st_mtime_ns})" if now else str(file)
+            for file, now in zip(files, of, strict=True)
+        ),
+        "the options": json.dumps(options),
+    }
+
+
+def _read(
+    groups: Sequence[Sequence[Path]],
+    heard: Callable[[Sequence[Path], int], Iterator[pl.DataFrame | dict[str, Any]]],
+    so_far: Checkpoint,
+) -> dict[str, Any]:
+    """Reads what is not finished, group by group; returns the report of all."""
+    folder, before = so_far.folder(_FLOWS), 0
+    report: dict[str, Any] = {"files": []}
+    for number, files in enumerate(groups):
+        done = so_far.get((number,))
+        if done is None or not all(is_whole(folder / name) for name in done["written"]):
+            done = _written(heard(files, before), folder, f"{number:04}")
+            so_far.add((number,), done)
+        before += sum(file.stat().st_size for file in files if file.exists())
+        report = {**report, **done["report"], "files": [*report["files"], *done["report"]["files"]]}
+    return report
+
+
+def _written(
+    heard: Iterator[pl.DataFrame | dict[str, Any]], folder: Path, stem: str
+) -> dict[str, Any]:
+    """Writes the frames of a group into a folder; returns their names, and the report that follows them."""
+    from fullpipe.results import disk, write_shard
+
+    def forget() -> None:
+        for file in (*folder.glob(f"{stem}-*"), *folder.glob(f".{stem}-*")):
+            disk.remove(file)
+
+    forget()  # of a killed process
+    written: list[str] = []
+    try:
+        for number, frame in enumerate(heard):
+            if isinstance(frame, dict):
+                return {"written": written, "report": frame}
+            written.append(write_shard(frame, folder, f"{stem}-{number:06}").name)
+    except BaseException:
+        forget()
+        raise
     raise AssertionError("the report comes last")
 
 

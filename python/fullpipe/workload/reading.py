@@ -16,7 +16,7 @@ from fullpipe.terminal import console
 from fullpipe.workload.flows import FlowsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.progress import Progress
 
@@ -33,13 +33,15 @@ def flows_of(source: Path) -> Iterator[tuple[Path, Extracted | None]]:
             yield source, None
         else:
             with TemporaryDirectory(prefix="fullpipe-") as folder:
-                done = extracted([source], Path(folder) / "flows.parquet")
+                done = extracted([source], Path(folder) / "flows.parquet", lambda: "nothing kept")
                 yield done.out, done
     except FlowsError as error:
         fail(error)
 
 
-def extracted(sources: Sequence[Path], out: Path, **options: object) -> Extracted:
+def extracted(
+    sources: Sequence[Path], out: Path, kept: Callable[[], str], **options: object
+) -> Extracted:
     """Extracts the flows of captures and logs.
 
     Raises:
@@ -49,10 +51,19 @@ def extracted(sources: Sequence[Path], out: Path, **options: object) -> Extracte
 
     bar = _Bar(sources)
     try:
-        with stoppable(lambda: bar.at), bar:
+        with stoppable(lambda: bar.at, kept), bar:
             return run(sources, out, **options, progress=bar)  # type: ignore[arg-type]
     except FlowsError as error:
         fail(error)
+
+
+def kept_of(out: Path) -> str:
+    """Returns the message about finished files of an interrupted extraction."""
+    from fullpipe.workload.extract import unfinished
+
+    if not unfinished(out).is_dir():
+        return "nothing kept"
+    return f"finished files are kept in {unfinished(out)}; the same command resumes there"
 
 
 def warn(done: Extracted) -> None:

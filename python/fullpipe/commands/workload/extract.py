@@ -64,7 +64,7 @@ def command(
         fullpipe workload extract tuesday.csv --columns start=ts,bytes=size \
             --out tuesday.parquet
     """
-    from fullpipe.workload.reading import extracted, warn
+    from fullpipe.workload.reading import extracted, kept_of, warn
     from fullpipe.workload.show import show_extracted
 
     named = {}
@@ -80,6 +80,7 @@ def command(
         done = extracted(
             captures,
             out,
+            lambda: kept_of(out),
             idle_s=_span(idle),
             pause_s=_span(pause),
             udp=udp,

@@ -1,0 +1,172 @@
+"""Every command answers Ctrl-C: exit code 130, what is kept, and soon.
+
+The commands come from the program, so that a new one can't be forgotten. Those that end by themselves before they have
+used a second and a half of processor time are exempt; that they do is part of the test. Figures: run it with `-rP`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import fullpipe as package
+from conftest import SCENARIO
+from fleet_made import write_fleet
+from fullpipe.commands import app
+from test_published import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WITHIN_S = 5.0
+"""For a busy machine; `docs/evidence/faults.md` has the measured times."""
+AT_ONCE_S = 20.0
+WAITING_S = 8.0
+"""Time after which a command that mostly waits is past its start-up."""
+BEGUN_S = 1.5
+"""Processor time after which a command is past its start-up."""
+SLOW = """\
+import time
+import fullpipe
+
+class Slow:
+    def __init__(self, config):
+        self.cwnd = config.initial_cwnd
+    def on_ack(self, cx, ack):
+        time.sleep(0.005)
+    def decision(self):
+        return fullpipe.Decision(self.cwnd, None)
+"""
+LONG = SCENARIO.replace('"2s"', '"100000s"')
+EXPECT = LONG.replace("seed = 7", 'seed = 7\nexpect = ["link.bottleneck.utilization >= 1%"]')
+ARGUMENTS = {
+    "run": ["long.toml"],
+    "compare": ["cubic", "bbr3", "--set", "duration=100000s"],
+    "sweep": ["long.toml", "--set", "path.rate=5mbit,10mbit", "--out", "out"],
+    "sweep ": ["long.toml", "--set", "flow.0.cc=slow:Slow", "--threads", "2", "--out", "out"],
+    "check": ["expect.toml"],
+    "reproduce": ["study.toml"],
+    "conformance": ["bbr3", "--out", "out"],
+    "link": ["--rate", "10mbit", "--", "sleep", "100"],
+    "validate": ["--seeds", "1000"],
+    "report": ["saved", "--out", "report.html"],
+    "qlog": ["saved", "saved.qlog"],
+    "list": ["algorithms"],
+    "explain": ["cubic"],
+    "doctor": [],
+    "schema": [],
+    "fleet sample": ["--interval", "20ms", "--out", "out"],
+    "fleet ingest": ["--arm", "cubic=hosts/{host}/*.ss.gz", "--samples", "--out", "out"],
+    "fleet compare": ["fleet"],
+    "fleet simulate": ["--paths", "1000000", "--out", "out"],
+    "fleet path": ["simulated", "0", "--arm", "cubic"],
+    "workload extract": ["flows.csv.gz", "--out", "flows.parquet"],
+    "workload describe": ["flows.csv.gz"],
+    "workload fit": ["flows.csv.gz"],
+}
+
+
+def commands(group: Any = None, names: tuple[str, ...] = ()) -> Iterator[str]:  # noqa: ANN401  (of click)
+    """Yields the names of all commands."""
+    group = typer.main.get_command(app) if group is None else group
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*names, name))
+        else:
+            yield " ".join((*names, name))
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Scenarios, logs and results that all commands can use."""
+    place = tmp_path_factory.mktemp("inputs")
+    (place / "long.toml").write_text(LONG)
+    (place / "expect.toml").write_text(EXPECT)
+    (place / "study.toml").write_text(GOOD.replace('"2s"', '"1000000s"'))
+    (place / "slow.py").write_text(SLOW)
+    package.run(package.load(SCENARIO), trace="1ms").save(place / "saved")
+    simulate = [
+        "fleet",
+        "simulate",
+        "--paths",
+        "2",
+        "--cc",
+        "cubic",
+        "-o",
+        str(place / "simulated"),
+    ]
+    assert CliRunner().invoke(app, simulate).exit_code == 0
+    write_fleet(place / "fleet", {"cubic": {}, "bbr": {}}, rows=20_000)
+    sample = (
+        "@1576576800\nESTAB 0 0 10.0.0.1:443 192.0.2.7:1\n\t cubic rto:204 rtt:20/1 mss:1000 cwnd:10 bytes_sent:110 "
+        "bytes_retrans:10 bytes_acked:100 segs_out:9 busy:500ms rwnd_limited:50ms(10.0%)\n"
+    )
+    (place / "hosts" / "x").mkdir(parents=True)
+    (place / "hosts" / "x" / "a.ss.gz").write_bytes(gzip.compress(sample.encode() * 4000) * 1000)
+    rows = gzip.compress(b"1,2\n" * 100_000)
+    (place / "flows.csv.gz").write_bytes(gzip.compress(b"start,bytes\n") + rows * 1000)
+    return place
+
+
+def _cpu_s(process: int) -> float:
+    words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _begun(process: subprocess.Popen[str]) -> bool:
+    """Waits until a command is at work; returns False if it has ended."""
+    deadline = time.monotonic() + WAITING_S
+    while process.poll() is None:
+        try:
+            if _cpu_s(process.pid) >= BEGUN_S or time.monotonic() > deadline:
+                return True
+        except FileNotFoundError:
+            break
+        time.sleep(0.02)
+    return False
+
+
+def test_every_command_has_its_arguments() -> None:
+    assert set(commands()) == {name.strip() for name in ARGUMENTS}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("name", ARGUMENTS)  # with a space: with a slow controller
+def test_ctrl_c_ends_a_command(name: str, inputs: Path, tmp_path: Path) -> None:
+    for each in inputs.iterdir():
+        (tmp_path / each.name).symlink_to(each)
+    began = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-m", "fullpipe", *name.split(), *ARGUMENTS[name]],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        try:
+            if not _begun(process):
+                took = time.monotonic() - began
+                assert took < AT_ONCE_S
+                print(f"{name}: ends by itself, {took:.1f} s, exit code {process.wait()}")
+                return
+            sent = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+            took = time.monotonic() - sent
+        finally:
+            process.kill()
+    print(f"{name}: {took:.2f} s; {said.strip()}")
+    assert process.returncode == 130
+    assert took < WITHIN_S
+    assert "interrupted" in said or name == "link"  # which prints its report

@@ -30,10 +30,10 @@ def compare(options: CompareOptions, *, out: Path | None, form: Form, as_json: b
         OSError: When something can't be read or written.
     """
     with stoppable(lambda: "while estimating"):
-        _compare(options, out, as_json)
+        _compare(options, form, out, as_json)
 
 
-def _compare(options: CompareOptions, out: Path | None, as_json: bool) -> None:
+def _compare(options: CompareOptions, form: Form, out: Path | None, as_json: bool) -> None:
     if out is None:
         _tell(_analyzed(options), as_json, None)
         return

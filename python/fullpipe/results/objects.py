@@ -198,7 +198,6 @@ class _Store:
             reasons = (
                 ("NoSuchBucket", "no such bucket", "make it, or correct the URL"),
                 ("latest/api/token", "no credentials", _CREDENTIALS),
-                ("metadata.google", "no credentials", _CREDENTIALS),
                 ("Unauthenticated", "the credentials are refused", _CREDENTIALS),
                 ("403 Forbidden", "no permission", _CREDENTIALS),
                 ("401 Unauthorized", "the credentials are refused", _CREDENTIALS),

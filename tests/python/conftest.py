@@ -43,6 +43,8 @@ EXTRAS = {
     "nginx": ("nginx", "make nginx"),
     "Ray": ("Ray is", "make setup-all"),
     "DuckDB": ("DuckDB", "make setup-all"),
+    "obstore": ("obstore is", "make setup-all"),
+    "moto": ("moto is", "make setup-all"),
 }
 ALLOWED = [
     line.partition("|")[0].strip()

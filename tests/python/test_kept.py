@@ -48,6 +48,8 @@ READS = {
 OTHERS = {
     "results/sums.py": "the checksums, for the door",
     "batch/checkpoint.py": "lines of the door's read_lines, each with its checksum",
+    "batch/shipped.py": "the user's files, to send them, and the text of a scenario",
+    "results/objects.py": "a copy of an object store, whose files the door reads later",
     "batch/spec.py": "the program's own extension, for its fingerprint",
     "commands/doctor.py": "the installation",
     "doctor.py": "the machine's configuration",

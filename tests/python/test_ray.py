@@ -62,7 +62,7 @@ def busy_workers() -> list[int]:
             title = (process / "cmdline").read_bytes()
         except OSError:  # the process has ended
             continue
-        if title.startswith(b"ray::_task"):
+        if title.startswith(b"ray::fullpipe_task"):
             found.append(int(process.name))
     return found
 

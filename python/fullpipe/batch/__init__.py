@@ -3,7 +3,8 @@
 `spec.py` defines a sweep (`SweepSpec`) and its identity. There are two ways to execute runs:
 
 - `pool.py` hands ranges of run numbers to the core's threads or to Ray, and yields shards of rows.
-  The simulator uses it.
+  The simulator uses it. `cluster.py` is the side of Ray that starts tasks, `worker.py` the other one;
+  `shipped.py` sends files and modules.
 - `executor.py` calls any job, serially or on threads. `other_runners.py` makes shards with it,
   `repeated.py` reduces each run of a scenario and its seeds. `executor.blocks` orders both:
   repetition by repetition, shuffled within each on a machine's clock.
@@ -24,6 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def kept_in(directory: Path) -> str:
-    """Returns the message of an interrupted command about its finished runs."""
-    return f"finished runs are kept in {directory}; the same command resumes there"
+def kept_in(place: str | Path) -> str:
+    """Returns the message of an interrupted command about its finished runs, in a directory or at a URL."""
+    return f"finished runs are kept in {place}; the same command resumes there"

@@ -70,13 +70,17 @@ class SweepSpec:
         Raises:
             ScenarioError: When there is no such class.
         """
-        settings = [
+        return given(named(self.text, self.settings), self.controllers)
+
+    @property
+    def settings(self) -> Pairs:
+        """All keys and values besides the text."""
+        return [
             *self.fixed,
             *self.given,
             *(pair for point in self.points or () for pair in point),
+            *((key, value) for key, values in self.axes for value in values),
         ]
-        settings += [(key, value) for key, values in self.axes for value in values]
-        return given(named(self.text, settings), self.controllers)
 
     @cached_property
     def identity(self) -> str:

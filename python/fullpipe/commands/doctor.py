@@ -112,6 +112,7 @@ def _extras() -> Iterator[tuple[str, str]]:
     from fullpipe.runners import uml
 
     yield "extra Ray", "found" if find_spec("ray") else "not installed"
+    yield "extra obstore", "found" if find_spec("obstore") else "not installed"
     yield "extra DuckDB", "found" if find_spec("duckdb") else "not installed"
     browser = next(filter(which, ("chromium", "chromium-browser", "google-chrome")), None)
     yield "extra Chromium", f"found, {browser}" if browser else "not installed"

@@ -7,6 +7,8 @@ from pathlib import Path
 import typer
 from typer.models import OptionInfo
 
+from fullpipe.results.objects import SCHEMES, is_url
+
 ON = (
     "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
 )
@@ -40,7 +42,16 @@ def new_directory(text: str) -> Path:
     """Parses the name of a directory."""
     if not text.strip():
         raise typer.BadParameter("name a directory that is new or empty")
+    if "://" in text:
+        raise typer.BadParameter("name a directory; only sweep and fleet simulate write to a URL")
     return Path(text)
+
+
+def new_place(text: str) -> str:
+    """Parses the name of a directory, or the URL of an object store."""
+    if not is_url(text) and "://" in text:
+        raise typer.BadParameter(f"write a directory, or a URL with one of {', '.join(SCHEMES)}")
+    return text if is_url(text) else str(new_directory(text))
 
 
 def setting(text: str) -> tuple[str, str]:

@@ -11,10 +11,10 @@ from fullpipe.report import Form, write_report
 
 def command(
     directories: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            metavar="DIR",
-            help="Directory that run, sweep, compare or reproduce wrote, or a fleet directory.",
+            metavar="DIR|URL",
+            help="Directory or URL that run, sweep, compare or reproduce wrote, or a fleet directory.",
         ),
     ],
     form: Annotated[
@@ -43,11 +43,16 @@ def command(
     """
     from fullpipe.fleet.report import build, is_fleet
     from fullpipe.results.kept import computing
+    from fullpipe.results.objects import is_url, local
 
     if len(directories) > 1:
         fix = "make one report per directory; to compare arms of a fleet, use one `fleet ingest` with an --arm for each"
         fail(f"{len(directories)} directories, but a report covers one\n  fix: {fix}")
-    (directory,) = directories
+    (place,) = directories
+    with user_errors():
+        directory = local(place)
+    if is_url(place) and out is None:
+        fail(f"{place}: a report is a file of this machine\n  fix: name it: --out report.html")
     with user_errors(), computing(directory):
         made = write_report(directory, form, out, build if is_fleet(directory) else None)
     typer.echo(f"{made}")

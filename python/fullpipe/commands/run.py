@@ -15,6 +15,7 @@ from fullpipe.commands.options import ON, SETTING, new_directory, no_such_file, 
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar
 from fullpipe.results import fresh_directory, fresh_file, save_run, save_runs, suited_interval
+from fullpipe.results.objects import local
 from fullpipe.run import Run, load
 from fullpipe.runners import Runner, chosen
 
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
 def command(
     scenario: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="SCENARIO",
             help="Scenario as a TOML file (`fullpipe explain scenario` lists its keys), or with --point the "
-            "directory of a sweep.",
+            "directory or URL of a sweep.",
         ),
     ],
     point: Annotated[
@@ -108,7 +109,7 @@ def command(
     with user_errors():
         runners = chosen(on)
         simulated = all(runner.name == "sim" for runner in runners)
-        loaded = _loaded(scenario, point, seed, settings, simulated)
+        loaded = _loaded(local(scenario), point, seed, settings, simulated)
         _run(loaded, runners, trace=trace, out=out, qlog=qlog, as_json=as_json)
 
 

@@ -11,7 +11,7 @@ from fullpipe.commands.options import (
     ON,
     THREADS,
     Engine,
-    new_directory,
+    new_place,
     no_such_file,
     seed_option,
     setting,
@@ -93,11 +93,12 @@ def command(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="DIR",
-            parser=new_directory,
-            help="Directory for the data set (default: a name in results/). An interrupted sweep resumes there.",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="Directory or s3://BUCKET/PREFIX for the data set (default: a name in results/). An interrupted "
+            "sweep resumes there.",
         ),
     ] = None,
     engine: Annotated[

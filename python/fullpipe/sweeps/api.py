@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.batch.spec import SweepSpec
+from fullpipe.results import objects
 from fullpipe.run import read, toml_value
 from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.sweeps.dataset import Sweep
@@ -57,7 +58,8 @@ def sweep(
         sample: The number of points to draw at random, instead of every combination.
         seed: The seed of the first run of each point, and of the drawn points; further runs use the next numbers.
         set: Keys with one value, for every point.
-        out: The directory; None for one in `results/`, named after scenario and points.
+        out: The directory, or the URL of an object store, `"s3://bucket/prefix"`; None for a directory in `results/`,
+            named after scenario and points.
         trace: Records the first seed of each point over time: `"10ms"`, `"ack"`, or `"off"`; None for a suitable
             interval with up to 12 points, and no trace with more.
         engine: `"local"`, or `"ray"`.
@@ -75,6 +77,8 @@ def sweep(
         RuleError: When `until` is not a rule, or the runs do not have its metric.
         FileExistsError: When `out` has other contents.
         OSError: When the scenario can't be read or `out` can't be written.
+        ClusterError: When the Ray cluster can't execute the runs; finished runs are kept.
+        ObjectsError: When the object store can't be read or written.
         KeyboardInterrupt: On Ctrl-C; finished runs are kept, and the same call resumes.
     """
     from fullpipe.progress import Counter
@@ -101,10 +105,8 @@ def sweep(
         controllers=controllers or {},
     )
     rule = asked(until, spec, max_repeat) if until is not None else None
-    directory = (
-        Path(out) if out is not None else usual_directory(rule.first(spec) if rule else spec)
-    )
-    with Counter(silent=True) as counter:
+    place = out if out is not None else usual_directory(rule.first(spec) if rule else spec)
+    with Counter(silent=True) as counter, objects.writable(place) as (directory, push):
         Execution(
             directory,
             counter,
@@ -114,8 +116,9 @@ def sweep(
             threads=threads,
             until=rule,
             runners=runners,
+            push=push,
         ).run(spec)
-    return Sweep(directory)
+    return Sweep(directory, called=str(place))
 
 
 def usual_directory(spec: SweepSpec) -> Path:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
-from fullpipe.batch.pool import NoRayError
+from fullpipe.batch.cluster import ClusterError, NoClusterError
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.progress import Counter
+from fullpipe.results import objects
 from fullpipe.sweeps.api import usual_directory
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.execute import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.runners import Runner
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def sweep(
     spec: SweepSpec,
     *,
-    out: Path | None,
+    out: str | None,
     trace: str | None,
     engine: str,
     threads: int | None,
@@ -48,10 +48,14 @@ def sweep(
     from fullpipe.sweeps.until import verdict
 
     start = time.perf_counter()
-    directory = out or usual_directory(until.first(spec) if until else spec)
+    place = out or usual_directory(until.first(spec) if until else spec)
     counter = Counter()
     try:
-        with stoppable(lambda: counter.at, kept_in(directory)), counter:
+        with (
+            stoppable(lambda: counter.at, kept_in(place)),
+            counter,
+            objects.writable(place) as (directory, push),
+        ):
             execution = Execution(
                 directory,
                 counter,
@@ -62,12 +66,15 @@ def sweep(
                 threads=threads,
                 until=until,
                 runners=runners,
+                push=push,
             )
             runs, packets = execution.run(spec)
-    except NoRayError as error:
-        fail(error)
+    except NoClusterError:
+        raise
+    except ClusterError as error:
+        fail(f"{error.problem}; {kept_in(place)}\n  fix: {error.fix}")
     wall_s = time.perf_counter() - start
-    done = Sweep(directory)
+    done = Sweep(directory, called=str(place))
     holds, said = verdict(until, done) if until else (True, [])
     if as_json:
         print(records(done))

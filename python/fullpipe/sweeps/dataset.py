@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.results import about as abouts
-from fullpipe.results import read_parquet, scan_parquet
+from fullpipe.results import objects, read_parquet, scan_parquet
 from fullpipe.results.sweep import series_files, series_folder, shard_files
 from fullpipe.run import parse
 from fullpipe.runners import SIMULATOR, option
@@ -15,6 +14,7 @@ from fullpipe.runners import SIMULATOR, option
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+    from pathlib import Path
 
     import polars as pl
 
@@ -27,27 +27,36 @@ class Sweep:
     """The data set of a sweep.
 
     Attributes:
-        directory: Its path.
+        directory: Its path; for a URL that of a copy.
+        called: Its name: the path, or the URL.
         about: The contents of `sweep.json`: `axes`, `mode`, `seeds`, `points`, `runs`,
             `added_jitter`, `version` and more.
     """
 
     directory: Path
+    called: str
     about: abouts.SweepAbout
 
-    def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """Opens the directory of a sweep.
+    def __init__(self, directory: str | os.PathLike[str], *, called: str | None = None) -> None:
+        """Opens the directory of a sweep, or the URL of an object store, whose contents are copied first.
+
+        Args:
+            directory: The directory or URL.
+            called: Its name in outputs; None for `directory` itself.
 
         Raises:
             OSError: When it is not the directory of a sweep, or can't be read.
+            ObjectsError: When the object store can't be read.
             DamagedError: When its `sweep.json` is damaged, or of another version of fullpipe.
         """
-        self.directory = Path(directory)
+        self.directory, self.called = objects.local(directory), called or str(directory)
         self.about = abouts.sweep(self.directory)
         self._points: pl.DataFrame | None = None
 
     def __repr__(self) -> str:
-        return f"<Sweep in {self.directory}: {self.about['points']} points, {len(self.seeds)} seeds each>"
+        return (
+            f"<Sweep in {self.called}: {self.about['points']} points, {len(self.seeds)} seeds each>"
+        )
 
     @property
     def axes(self) -> dict[str, list[str]]:
@@ -111,7 +120,7 @@ class Sweep:
         """
         self._check(point)
         where = ["--point", f"{point}", "--seed", f"{seed}"]
-        return shlex.join(["fullpipe", "run", str(self.directory), *option(on), *where])
+        return shlex.join(["fullpipe", "run", self.called, *option(on), *where])
 
     def scenario(self, point: int) -> str:
         """Returns the complete scenario of a point as TOML, with the first seed.

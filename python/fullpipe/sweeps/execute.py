@@ -16,7 +16,7 @@ from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from fullpipe import _core
@@ -45,6 +45,7 @@ class Execution:
         threads: The number of runs at a time; None for one per core.
         until: A rule; repetitions are added, batch by batch, until it holds.
         runners: The runners.
+        push: Called several times a second, after changes of the directory.
     """
 
     directory: Path
@@ -56,13 +57,14 @@ class Execution:
     threads: int | None = None
     until: Until | None = None
     runners: Sequence[Runner] = (RUNNER,)
+    push: Callable[[], object] = lambda: None
 
     def run(self, spec: SweepSpec) -> tuple[int, int]:
         """Executes the missing runs; returns their number, and the packets that they moved.
 
         Raises:
-            The errors of :func:`fullpipe.sweep`; NoRayError when Ray is requested and not
-            installed.
+            The errors of :func:`fullpipe.sweep`; ClusterError when the Ray cluster can't execute
+            the runs.
         """
         runs = packets = 0
         for step in self.until.steps(spec, self.directory) if self.until else [spec]:
@@ -144,6 +146,7 @@ class Execution:
 
     def _show(self, step: Step) -> None:
         self.counter.show(step.runs, step.packets, step.left_s)
+        self.push()
 
     def _add(self, store: SweepStore, shard: Shard) -> None:
         from fullpipe.sweeps.series import save

@@ -97,7 +97,7 @@ def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float)
     ]
     if added:
         yield f"jitter added so that repetitions differ: {', '.join(added)}"
-    yield f"kept in {sweep.directory}"
+    yield f"kept in {sweep.called}"
 
 
 def warnings(sweep: Sweep) -> Iterator[str]:

@@ -12,9 +12,10 @@ from fullpipe.report import Form
 
 def command(
     directory: Annotated[
-        Path,
+        str,
         typer.Argument(
-            metavar="DIR", help="Fleet directory, from `fullpipe fleet ingest` or `simulate`."
+            metavar="DIR|URL",
+            help="Fleet directory, from `fullpipe fleet ingest` or `simulate`, or its URL.",
         ),
     ],
     min_bytes: Annotated[
@@ -81,10 +82,13 @@ def command(
     from fullpipe.fleet.compare.command import compare
     from fullpipe.fleet.compare.options import read
     from fullpipe.results.kept import computing
+    from fullpipe.results.objects import local
 
-    with user_errors(), computing(directory):
+    with user_errors():
+        place = local(directory)
+    with user_errors(), computing(place):
         options = read(
-            directory,
+            place,
             min_bytes=min_bytes,
             by=by,
             against=against,

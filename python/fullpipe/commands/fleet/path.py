@@ -1,6 +1,5 @@
 """`fullpipe fleet path`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,8 +9,11 @@ from fullpipe.errors import fail, user_errors
 
 def command(
     directory: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="Fleet directory that `fullpipe fleet simulate` made."),
+        str,
+        typer.Argument(
+            metavar="DIR|URL",
+            help="Fleet directory that `fullpipe fleet simulate` made, or its URL.",
+        ),
     ],
     number: Annotated[
         int,
@@ -31,10 +33,11 @@ def command(
         fullpipe run path.toml
     """
     from fullpipe.fleet.population.store import opened
+    from fullpipe.results.objects import local
 
     with user_errors():
         try:
-            spec = opened(directory)
+            spec = opened(local(directory))
         except FileNotFoundError as error:
             fail(error)
         if arm is not None and arm not in spec.arms:

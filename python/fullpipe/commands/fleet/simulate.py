@@ -1,23 +1,22 @@
 """`fullpipe fleet simulate`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import ENGINE, Engine, new_directory, seed_option, setting
+from fullpipe.commands.options import ENGINE, Engine, new_place, seed_option, setting
 from fullpipe.errors import fail, user_errors
 
 
 def command(
     out: Annotated[
-        Path,
+        str,
         typer.Option(
             "--out",
             "-o",
-            metavar="DIR",
-            parser=new_directory,
-            help="Fleet directory to make. An interrupted command resumes there.",
+            metavar="DIR|URL",
+            parser=new_place,
+            help="Fleet directory or s3://BUCKET/PREFIX to make. An interrupted command resumes there.",
         ),
     ],
     paths: Annotated[

@@ -9,12 +9,13 @@ import polars as pl
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
-from fullpipe.batch.pool import NoRayError
+from fullpipe.batch.cluster import ClusterError, NoClusterError
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.execute import execute
 from fullpipe.progress import Counter
+from fullpipe.results import objects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from fullpipe.fleet.population.spec import PopulationSpec
 
 
-def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | None) -> None:
+def simulate(spec: PopulationSpec, out: str, *, engine: str, threads: int | None) -> None:
     """Runs the missing paths, and prints a summary of all paths.
 
     Raises:
@@ -34,22 +35,29 @@ def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | Non
     start = time.perf_counter()
     counter = Counter(of="paths")
     try:
-        with stoppable(lambda: counter.at, kept_in(out)), counter:
+        with (
+            stoppable(lambda: counter.at, kept_in(out)),
+            counter,
+            objects.writable(out) as (directory, push),
+        ):
             done, packets = execute(
                 spec,
-                out,
+                directory,
                 counter,
                 command=command_line(),
                 called=f"--out {out}",
                 engine=engine,
                 threads=threads,
+                push=push,
             )
-    except NoRayError as error:
-        fail(error)
+    except NoClusterError:
+        raise
+    except ClusterError as error:
+        fail(f"{error.problem}; {kept_in(out)}\n  fix: {error.fix}")
     seconds = time.perf_counter() - start
     console = terminal.console()
     console.print(f"{spec.plan.title}: {spec.paths:,} paths\n", markup=False)
-    console.print(_table(summary(out), spec.arms))
+    console.print(_table(summary(directory), spec.arms))
     console.print(
         f"{done * len(spec.arms):,} downloads, {packets:,} packets in {seconds:.1f} s",
         markup=False,

@@ -8,8 +8,10 @@ from fullpipe.batch.pool import drain, pooled
 from fullpipe.fleet.population.store import PopulationStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from fullpipe.batch.pool import Step
     from fullpipe.fleet.population.spec import PopulationSpec
     from fullpipe.progress import Counter
 
@@ -27,12 +29,15 @@ def execute(
     called: str | None = None,
     engine: str = "local",
     threads: int | None = None,
+    push: Callable[[], object] = lambda: None,
 ) -> tuple[int, int]:
     """Runs the paths missing in a directory; returns the numbers of paths run and packets moved.
 
+    Calls `push` several times a second, after changes of the directory.
+
     Raises:
         ScenarioError: When the population is invalid.
-        NoRayError: When Ray is requested and not installed.
+        ClusterError: When the Ray cluster can't execute the runs.
         FileExistsError: When the directory holds something else.
         OSError: When the directory can't be written.
     """
@@ -46,8 +51,11 @@ def execute(
             left = sum(end - first for first, end in missing)
             counter.begin(spec.paths, spec.paths - left, "paths")
             steps = pooled(spec, missing, SHARD_S, engine=engine, threads=threads)
-            done, packets = drain(
-                steps, lambda step: counter.show(step.runs, step.packets), store.add
-            )
+
+            def show(step: Step) -> None:
+                counter.show(step.runs, step.packets)
+                push()
+
+            done, packets = drain(steps, show, store.add)
         store.finish()
     return done, packets

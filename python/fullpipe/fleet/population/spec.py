@@ -16,6 +16,8 @@ from fullpipe.run import read
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fullpipe.controllers import Given
+
 FORMAT = 2
 """Version of `simulate.json`, raised when the meaning of the files changes."""
 
@@ -55,6 +57,16 @@ class PopulationSpec:
             seed=self.seed,
             changes=self.changes,
         )
+
+    @property
+    def settings(self) -> Sequence[tuple[str, str]]:
+        """All keys and values besides the text."""
+        return self.changes
+
+    @property
+    def classes(self) -> Given:
+        """No class: the algorithms of a population are built in."""
+        return []
 
     @cached_property
     def identity(self) -> str:

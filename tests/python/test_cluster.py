@@ -1,0 +1,255 @@
+"""A cluster of three nodes on this machine: a worker, a node and the head node are killed, and no row is lost.
+
+`make setup-all` installs Ray. `tools/cluster.py` does the same with 100,000 runs, and measures.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import fullpipe as package
+from ray_nodes import TOKEN, Node, wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest.importorskip("ray", reason="Ray is not installed; `make setup-all` installs it")
+
+MINE = '''\
+"""An algorithm of a user, which needs another module of the same folder."""
+
+from fullpipe import Decision
+from window import packets
+
+
+class Mine:
+    def __init__(self, config):
+        self.mss = config.smss
+
+    def on_ack(self, ack, conn):
+        pass
+
+    def decision(self):
+        return Decision(cwnd=packets() * self.mss)
+'''
+SCENARIO = """\
+# Short runs
+duration = "5s"
+[path]
+rate = "50mbit"
+rtt = "20ms"
+buffer = "1bdp"
+[[flow]]
+cc = "cubic"
+"""
+WITH_FILES = """\
+# Files and a module that only the driver has
+duration = "2s"
+[path]
+rate = "20mbit"
+rtt = "20ms"
+buffer = "1bdp"
+loss = "list file losses.txt"
+[[flow]]
+cc = "mine:Mine"
+[[workload]]
+name = "seen"
+source = "../flows.csv"
+cc = "cubic"
+"""
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[ExitStack]:
+    with ExitStack() as ending:
+        yield ending
+
+
+def start(
+    nodes: ExitStack,
+    folder: Path,
+    number: int,
+    address: str = "",
+    env: dict[str, str] | None = None,
+) -> Node:
+    node = Node(folder, number, address, env)
+    nodes.callback(node.kill)
+    return node
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "fullpipe", "sweep", *map(str, arguments)]
+
+
+def elsewhere(node: Node) -> dict[str, str]:
+    """Returns the environment of a driver."""
+    return {**os.environ, **TOKEN, "RAY_ADDRESS": node.address}
+
+
+def test_a_worker_a_node_and_the_head_are_killed_and_no_row_is_lost(
+    tmp_path: Path, nodes: ExitStack
+) -> None:
+    head = start(nodes, tmp_path, 11).ready()
+    others = [start(nodes, tmp_path, number, head.address) for number in (12, 13)]
+    for each in others:
+        each.ready()
+    cluster = [head, *others]
+    far, near = tmp_path / "driver", tmp_path / "here"
+    for folder in (far, near):
+        folder.mkdir()
+    scenario = tmp_path / "short.toml"
+    scenario.write_text(SCENARIO)
+    asked = command(scenario, "--trace=off", "--set=path.buffer=0.5bdp,1bdp,4bdp", "--out=kept")
+    shards = far / "kept" / "runs"
+
+    def finished() -> int:
+        return max(
+            (int(file.name.split("-")[1]) for file in shards.glob("[!.]*.parquet")), default=0
+        )
+
+    # A worker and a node: the sweep continues without them.
+    with subprocess.Popen(
+        [*asked, "--repeat=1000000", "--engine=ray"],
+        cwd=far,
+        env=elsewhere(head),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as sweep:
+        nodes.callback(sweep.kill)
+        wait(lambda: finished() and cluster[1].workers())
+        os.kill(cluster[1].workers()[0], signal.SIGKILL)
+        wait(lambda: cluster[2].workers())
+        cluster[2].kill()
+        before = finished()
+        wait(lambda: finished() > before)
+
+        # The head: the command ends with an error.
+        common = finished() // 3 + 20
+        cluster[0].kill()
+        killed = time.monotonic()
+        _, said = sweep.communicate(timeout=50)
+    assert sweep.returncode == 2, said
+    assert time.monotonic() - killed < 45, "Ray itself gives up after 60 s"
+    assert "error: the Ray cluster is lost: " in said
+    assert "finished runs are kept in kept; the same command resumes there\n  fix: " in said
+    assert "Traceback" not in said
+    cluster[1].kill()
+
+    # It continues on threads, with few more runs than there are, and the rows are those of one machine.
+    repeat = finished() // 3 + 50
+    for folder, seeds in ((far, repeat), (near, common)):
+        subprocess.run([*asked, f"--repeat={seeds}"], cwd=folder, check=True, capture_output=True)
+    rows, alone = (package.Sweep(folder / "kept").frame() for folder in (far, near))
+    assert len(rows) == rows.select("point", "seed").n_unique() == 3 * repeat
+    assert len(alone) == 3 * common
+    assert_frame_equal(rows.filter(pl.col("seed") <= common), alone)
+
+
+def test_files_and_modules_that_only_the_driver_has_are_sent(
+    tmp_path: Path, nodes: ExitStack
+) -> None:
+    head = start(nodes, tmp_path, 21)
+    home = tmp_path / "home"
+    (home / "scenarios").mkdir(parents=True)
+    (home / "scenarios" / "mine.toml").write_text(WITH_FILES)
+    (home / "scenarios" / "losses.txt").write_text("3\n70\n71\n")
+    flows = "".join(f"{n * 0.05},{(n % 7 + 1) * 5000}\n" for n in range(30))
+    (home / "flows.csv").write_text(f"start,bytes\n{flows}")
+    (home / "mine.py").write_text(MINE)
+    (home / "window.py").write_text("def packets():\n    return 20\n")
+    # A name by which only the driver finds its folder.
+    folder = os.open(home, os.O_RDONLY)
+    nodes.callback(os.close, folder)
+    own = f"/proc/self/fd/{folder}"
+    head.ready()
+
+    for engine in ("ray", "local"):
+        env = {**elsewhere(head), "PYTHONPATH": f"{own}:{os.environ.get('PYTHONPATH', '')}"}
+        scenario = f"{own}/scenarios/mine.toml"
+        options = ["--repeat=20", "--trace=off", f"--engine={engine}", f"--out={engine}"]
+        done = subprocess.run(
+            command(scenario, *options),
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            pass_fds=[folder],
+        )
+        assert done.returncode == 0, done.stderr
+    rows, others = (package.Sweep(tmp_path / engine).frame() for engine in ("ray", "local"))
+    assert rows["seed"].n_unique() == 20
+    assert_frame_equal(rows, others)
+
+
+def test_a_worker_that_can_not_run_the_sweep_is_named(tmp_path: Path, nodes: ExitStack) -> None:
+    scenario = tmp_path / "short.toml"
+    scenario.write_text(SCENARIO)
+    without = tmp_path / "without" / "fullpipe"
+    without.mkdir(parents=True)
+    (without / "__init__.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'fullpipe'\", name='fullpipe')\n"
+    )
+    other = tmp_path / "other" / "fullpipe"
+    shutil.copytree(Path(package.__file__).parent, other)
+    with next(other.glob("_core*.so")).open("ab") as core:
+        core.write(b"another build")
+    clusters = [
+        start(nodes, tmp_path, number, env={"PYTHONPATH": str(where.parent)})
+        for number, where in ((31, without), (32, other))
+    ]
+    for node, problem, fix in zip(
+        clusters,
+        ("a worker has no fullpipe", "of fullpipe, but the command has"),
+        (
+            "on every node, in a clone of fullpipe",
+            "install the same build of fullpipe on every node",
+        ),
+        strict=True,
+    ):
+        node.ready()
+        done = subprocess.run(
+            command(scenario, "--repeat=4", "--trace=off", "--engine=ray", "--out=kept"),
+            cwd=tmp_path,
+            env=elsewhere(node),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith("error: "), done.stderr
+        assert problem in done.stderr and fix in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_an_address_without_a_cluster_is_an_error(tmp_path: Path) -> None:
+    scenario = tmp_path / "short.toml"
+    scenario.write_text(SCENARIO)
+    for address, problem in (
+        ("127.0.0.1:1", "no Ray cluster answers there"),
+        ("ray://127.0.0.1:1", "Ray Client does not carry sweeps"),
+    ):
+        done = subprocess.run(
+            command(scenario, "--engine=ray", "--trace=off", "--out=kept"),
+            cwd=tmp_path,
+            env={**os.environ, "RAY_ADDRESS": address},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (done.returncode, done.stderr.splitlines()[0]) == (
+            2,
+            f"error: RAY_ADDRESS={address}: {problem}",
+        )

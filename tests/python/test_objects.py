@@ -1,0 +1,224 @@
+"""Results in an object store: a local S3 server has whole objects only, whenever it is asked.
+
+`make setup-all` installs obstore and the server, moto.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from polars.testing import assert_frame_equal
+
+import fullpipe as package
+from ray_nodes import wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+obstore = pytest.importorskip(
+    "obstore", reason="obstore is not installed; `make setup-all` installs it"
+)
+pytest.importorskip("moto", reason="moto is not installed; `make setup-all` installs it")
+
+SCENARIO = """\
+# Short runs
+duration = "5s"
+[path]
+rate = "50mbit"
+rtt = "20ms"
+buffer = "1bdp"
+[[flow]]
+cc = "cubic"
+"""
+SHARD = re.compile(r".*-([0-9a-f]{16})\.parquet")
+SERVER = """
+import sys, threading
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+threading.Event().wait()
+"""
+
+
+class S3:
+    """A server with the bucket `results`."""
+
+    def __init__(self, address: str, home: Path) -> None:
+        self.address, self.home = address, home
+        self.env = {
+            **os.environ,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": address,
+            "AWS_ALLOW_HTTP": "true",
+            "XDG_CACHE_HOME": str(home / "cache"),
+        }
+        asked = urllib.request.Request(f"{address}/results", method="PUT")
+        with urllib.request.urlopen(asked, timeout=20):
+            pass
+        self._store = obstore.store.S3Store(
+            "results",
+            endpoint=address,
+            access_key_id="test",
+            secret_access_key="test",
+            region="us-east-1",
+            client_options={"allow_http": True},
+        )
+
+    def get(self, name: str) -> bytes:
+        return bytes(obstore.get(self._store, name).bytes())
+
+    def put(self, name: str, content: bytes) -> None:
+        obstore.put(self._store, name, content)
+
+    def names(self) -> list[str]:
+        return [each["path"] for some in obstore.list(self._store) for each in some]
+
+    def shards(self) -> list[str]:
+        return [name for name in self.names() if "/runs/" in name]
+
+    def fullpipe(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "fullpipe", *arguments],
+            cwd=self.home,
+            env={key: value for key, value in {**self.env, **more}.items() if value},
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+
+    @contextmanager
+    def begun(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        with subprocess.Popen(
+            [sys.executable, "-m", "fullpipe", *arguments],
+            cwd=self.home,
+            env=self.env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+@pytest.fixture
+def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        assert server.stdout
+        try:
+            made = S3(f"http://127.0.0.1:{int(server.stdout.readline())}", tmp_path)
+            for name, value in made.env.items():
+                monkeypatch.setenv(name, value)
+            yield made
+        finally:
+            server.kill()
+
+
+URL = "s3://results/some/sweep"
+SWEEP = ["sweep", "short.toml", "--trace=off"]
+
+
+def test_a_killed_sweep_goes_on_from_the_store_and_no_partial_object_is_ever_seen(
+    s3: S3, tmp_path: Path
+) -> None:
+    with s3.begun(*SWEEP, "--repeat=1000000", "--threads=1", f"--out={URL}") as killed:
+        wait(lambda: len(s3.shards()) > 1)
+        second = s3.fullpipe(
+            *SWEEP, "--repeat=9", f"--out={URL}", XDG_CACHE_HOME=str(tmp_path / "another")
+        )
+        for name in s3.shards():  # whole, though the sweep runs
+            found = SHARD.fullmatch(name)
+            assert found, name
+            content = s3.get(name)
+            assert hashlib.sha256(content).hexdigest().startswith(found[1])
+        assert killed.poll() is None
+        killed.send_signal(signal.SIGKILL)
+    assert second.returncode == 2
+    assert second.stderr.startswith(f"error: {URL}: another process is adding to it")
+    kept = {name: s3.get(name) for name in s3.shards()}
+    repeat = max(int(name.rpartition("/")[2].split("-")[1]) for name in kept) + 100
+
+    # An object is damaged, and another one is cut off. On another machine, whose cache is empty, the sweep continues.
+    first, last = min(kept), max(kept)
+    s3.put(first, b"damaged")
+    s3.put(last, kept[last][:100])
+    again = s3.fullpipe("report", URL, "--out=early.html")
+    assert again.returncode == 2
+    assert "damaged: its checksum is another\n  fix: run the command" in again.stderr
+    resumed = s3.fullpipe(
+        *SWEEP, f"--repeat={repeat}", f"--out={URL}", XDG_CACHE_HOME=str(tmp_path / "another")
+    )
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"kept in {URL}" in resumed.stdout
+    assert {*s3.shards()} >= kept.keys() - {first, last}
+    assert not [name for name in s3.names() if "/." in name], "the lease is gone"
+
+    here = s3.fullpipe(*SWEEP, f"--repeat={repeat}", "--out=here")
+    assert here.returncode == 0, here.stderr
+    in_store, local = package.Sweep(URL), package.Sweep(tmp_path / "here")
+    assert in_store.frame()["seed"].n_unique() == repeat
+    assert_frame_equal(in_store.frame(), local.frame())
+    assert in_store.replay(0, 3) == f"fullpipe run {URL} --point 0 --seed 3"
+    assert s3.fullpipe("report", URL, "--out=page.html").returncode == 0
+    replayed = s3.fullpipe("run", URL, "--point=0", "--seed=3", "--json")
+    assert replayed.returncode == 0, replayed.stderr
+
+
+def test_a_fleet_in_a_store_is_the_same_as_in_a_directory(s3: S3) -> None:
+    asked = ["fleet", "simulate", "--cc=cubic,bbr1"]
+    url = "s3://results/fleet"
+    for paths, out in (("40", url), ("80", url), ("80", "here")):
+        done = s3.fullpipe(*asked, f"--paths={paths}", f"--out={out}")
+        assert done.returncode == 0, done.stderr
+    compared = [s3.fullpipe("fleet", "compare", place, "--json") for place in (url, "here")]
+    assert [each.returncode for each in compared] == [0, 0], compared[0].stderr
+    mine, other = (each.stdout for each in compared)
+    assert len(mine) > 1000
+    assert re.sub(r'"directory": "[^"]*"', "", mine) == re.sub(r'"directory": "[^"]*"', "", other)
+    path = s3.fullpipe("fleet", "path", url, "3")
+    assert path.returncode == 0
+    assert "[path]" in path.stdout
+
+
+def test_what_the_store_refuses_is_an_error_with_a_fix(s3: S3) -> None:
+    for out, more, said in (
+        ("s3://absent/x", {}, "s3://absent/x: no such bucket\n  fix: "),
+        (
+            URL,
+            {
+                "AWS_ACCESS_KEY_ID": "",
+                "AWS_SECRET_ACCESS_KEY": "",
+                "AWS_METADATA_ENDPOINT": "http://127.0.0.1:1",
+            },
+            f"{URL}: no credentials\n  fix: set AWS_ACCESS_KEY_ID",
+        ),
+        (URL, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, f"{URL}: "),
+    ):
+        done = s3.fullpipe(*SWEEP, f"--out={out}", **more)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith(f"error: {said}"), done.stderr
+        assert "Traceback" not in done.stderr
+    for asked in (["report", URL, "--out=x.html"], ["fleet", "compare", URL]):
+        done = s3.fullpipe(*asked)
+        assert (done.returncode, done.stderr) == (
+            2,
+            f"error: {URL}: no objects there\n  fix: name the URL given to --out\n",
+        )

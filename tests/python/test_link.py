@@ -9,21 +9,18 @@ import struct
 import subprocess
 import sys
 import time
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from links import LINK
 
-    Link = Callable[..., subprocess.CompletedProcess[str]]
+if TYPE_CHECKING:
+    from links import Link
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a link needs Linux")
 
-LINK = [sys.executable, "-m", "fullpipe", "link"]
-FAR = "100.64.0.1"
 
 SERVER = """
 import socket
@@ -49,26 +46,6 @@ ended = time.monotonic()
 assert got == amount, (got, amount)
 print(connected - before, (got - first[1]) * 8 / (ended - first[0]))
 """
-
-
-@cache
-def _not_allowed() -> str | None:
-    done = subprocess.run([*LINK, "--", "true"], capture_output=True, text=True)
-    return None if done.returncode == 0 else done.stderr
-
-
-@pytest.fixture
-def link() -> Link:
-    """Calls the command; the tests that use it are skipped where namespaces are not allowed."""
-    if said := _not_allowed():
-        if not ("does not allow" in said or "/dev/net/tun" in said):
-            pytest.fail(said)
-        pytest.skip(said)
-
-    def call(*args: str, **more: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*LINK, *args], capture_output=True, text=True, timeout=60, **more)  # type: ignore[call-overload,no-any-return]
-
-    return call
 
 
 @pytest.fixture

@@ -56,10 +56,12 @@ class Linked:
     Attributes:
         who: The words that make a command this user's.
         folder: A directory that this user may write, for programs' files.
+        python: An interpreter that this user may execute.
     """
 
     who: list[str]
     folder: Path
+    python: str = sys.executable
 
     @property
     def is_root(self) -> bool:
@@ -95,8 +97,15 @@ def linked(who: str) -> Iterator[Linked]:
             yield Linked([], folder)
             return
         os.chown(folder, USER, USER)
-        can_read = [*AS_USER, sys.executable, "-c", "import fullpipe"]
-        if subprocess.run(can_read, capture_output=True, cwd="/").returncode != 0:
+        imports = [*AS_USER, sys.executable, "-c", "import fullpipe"]
+        # The tests' own interpreter may lie where only root may execute it.
+        each = 'for each; do test -x "$each" && echo "$each"; done'
+        runs = [*AS_USER, "sh", "-c", each, "sh", sys.executable, "/usr/bin/python3"]
+        imported, found = (
+            subprocess.run(command, capture_output=True, text=True, cwd="/")
+            for command in (imports, runs)
+        )
+        if imported.returncode != 0 or not found.stdout:
             pytest.skip("nobody can't read the tests' Python")
         with_tun = ["unshare", "--mount", "sh", "-c", WITH_TUN, "sh"]
-        yield Linked([*with_tun, *AS_USER], folder)
+        yield Linked([*with_tun, *AS_USER], folder, found.stdout.split()[0])

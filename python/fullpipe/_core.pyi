@@ -674,6 +674,7 @@ def link(
     *,
     upload: bool = False,
     uplink: bool = False,
+    unconfined: bool = False,
     live: bool = False,
     captures: str | PathLike[str] | None = None,
 ) -> LinkRun:
@@ -685,6 +686,8 @@ def link(
         far: Programs that run at the far end until the first program ends.
         upload: The program sends the scenario's data instead of receiving them.
         uplink: Gives access to the outside, through a proxy at the far end.
+        unconfined: Lets the programs use the machine's devices, shared memory, set-user-ID programs
+            and all system calls.
         live: Report the progress every second.
         captures: A directory for captures of both ends.
 

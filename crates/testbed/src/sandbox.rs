@@ -27,7 +27,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe2};
 use serde_json::{Value, json};
 
-use crate::{SandboxError, privileges, read_only};
+use crate::{SandboxError, confine, privileges};
 
 /// A running sandbox. Dropping it ends all of its processes.
 #[derive(Debug)]
@@ -44,6 +44,7 @@ pub struct Sandbox {
 pub struct Inside {
     voice: Arc<Mutex<File>>,
     lifeline: Arc<OwnedFd>,
+    owns_the_machine: bool,
 }
 
 impl Sandbox {
@@ -79,6 +80,7 @@ impl Sandbox {
                 let inside = Inside {
                     voice: Arc::new(Mutex::new(File::from(voice))),
                     lifeline: Arc::new(lifeline_inside),
+                    owns_the_machine: privileges::owns_the_machine(),
                 };
                 // A panic must end here, and not continue as a second caller.
                 let keep = AssertUnwindSafe(|| keep(caller, &inside, body));
@@ -138,6 +140,11 @@ impl Inside {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         // The call fails only if the caller has ended, and then this process ends soon.
         let _ = voice.write_all(line.as_bytes());
+    }
+
+    /// Returns whether the processes inside own root's files, regardless of their capabilities.
+    pub(crate) fn owns_the_machine(&self) -> bool {
+        self.owns_the_machine
     }
 
     /// Waits until the caller requests the end of the sandbox, or has ended.
@@ -201,7 +208,6 @@ fn keep(
         // SAFETY: ignoring installs no handler.
         let _ = unsafe { signal(number, SigHandler::SigIgn) };
     }
-    let owns_the_machine = privileges::owns_the_machine();
     if let Err(trouble) = separate() {
         inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
         return 1;
@@ -223,7 +229,7 @@ fn keep(
             while waitpid(child, None) == Err(Errno::EINTR) {}
             0
         }
-        Ok(ForkResult::Child) => first_process(inside, owns_the_machine, body),
+        Ok(ForkResult::Child) => first_process(inside, body),
         Err(error) => {
             let trouble = cant(error);
             inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
@@ -235,7 +241,6 @@ fn keep(
 /// Runs the first process in the sandbox.
 fn first_process(
     inside: &Inside,
-    owns_the_machine: bool,
     body: impl FnOnce(&Inside) -> Result<Value, SandboxError>,
 ) -> i32 {
     let bound = prctl::set_pdeathsig(Signal::SIGKILL);
@@ -247,8 +252,8 @@ fn first_process(
         return 1;
     }
     let mounted = own_proc();
-    let protected = if owns_the_machine {
-        mounted.and_then(|()| read_only::protect())
+    let protected = if inside.owns_the_machine {
+        mounted.and_then(|()| confine::protect())
     } else {
         Ok(())
     };

@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 
 use self::seen::{Seen, Taps, Way};
 use crate::clock::{self, Clock};
-use crate::forward::{Forwarder, Side, Timeliness};
 use crate::confine::Confinement;
+use crate::forward::{Forwarder, Side, Timeliness};
 use crate::uplink::{self, Uplink};
 use crate::{Bed, Capture, End, Inside, Sandbox, SandboxError, capacity, privileges};
 

@@ -103,13 +103,17 @@ const FAMILIES: [libc::c_int; 5] = [
 const TYPING: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
 
 /// Returns the filters of a program, for a thread to apply one after the other.
-pub(super) fn filters(root: bool) -> Result<[Option<BpfProgram>; 2], SandboxError> {
+pub(super) fn filters(root: bool) -> Result<Vec<BpfProgram>, SandboxError> {
     available().map_err(|error| {
-        sandbox::refused("the system calls of a program to be filtered (seccomp)", error)
+        sandbox::refused(
+            "the system calls of a program to be filtered (seccomp)",
+            error,
+        )
     })?;
     let build = || {
-        let missing = root.then(missing).transpose()?;
-        Ok([Some(refused(root)?), missing])
+        let mut filters = vec![refused(root)?, other_families()?];
+        filters.extend(root.then(missing).transpose()?);
+        Ok(filters)
     };
     build().map_err(|error: seccompiler::BackendError| {
         SandboxError::new(
@@ -136,7 +140,6 @@ fn available() -> nix::Result<()> {
 /// Refuses calls, as the kernel refuses those that need a capability.
 fn refused(root: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: Rules = OUTSIDE.iter().map(|call| (*call, Vec::new())).collect();
-    rules.insert(libc::SYS_socket, vec![other_family()?]);
     let typing = TYPING.iter().map(|code| one(1, SeccompCmpOp::Eq, *code));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
     if root {
@@ -146,14 +149,28 @@ fn refused(root: bool) -> Result<BpfProgram, seccompiler::BackendError> {
         let new = |flag: &libc::c_int| one(0, SeccompCmpOp::MaskedEq(*flag as u64), *flag as u64);
         let with: Result<_, _> = NEW.iter().filter(in_clone).map(new).collect();
         rules.insert(libc::SYS_clone, with?);
-        rules.insert(libc::SYS_unshare, NEW.iter().map(new).collect::<Result<_, _>>()?);
+        rules.insert(
+            libc::SYS_unshare,
+            NEW.iter().map(new).collect::<Result<_, _>>()?,
+        );
     }
     program(rules, Errno::EPERM)
 }
 
-/// Hides calls whose arguments a filter can't read, so that programs use an older one.
+/// Hides a call whose arguments a filter can't read, so that programs use the older one.
 fn missing() -> Result<BpfProgram, seccompiler::BackendError> {
     program([(libc::SYS_clone3, Vec::new())].into(), Errno::ENOSYS)
+}
+
+/// Hides families of sockets. Programs such as tcpdump look for those that the kernel has.
+fn other_families() -> Result<BpfProgram, seccompiler::BackendError> {
+    let not =
+        |family: &libc::c_int| SeccompCondition::new(0, Dword, SeccompCmpOp::Ne, *family as u64);
+    let other = SeccompRule::new(FAMILIES.iter().map(not).collect::<Result<_, _>>()?)?;
+    program(
+        [(libc::SYS_socket, vec![other])].into(),
+        Errno::EAFNOSUPPORT,
+    )
 }
 
 fn program(rules: Rules, error: Errno) -> Result<BpfProgram, seccompiler::BackendError> {
@@ -173,13 +190,6 @@ fn one(
 ) -> Result<SeccompRule, seccompiler::BackendError> {
     // The kernel uses 32 bits of each of these arguments, whatever the others are.
     SeccompRule::new(vec![SeccompCondition::new(argument, Dword, is, value)?])
-}
-
-fn other_family() -> Result<SeccompRule, seccompiler::BackendError> {
-    let not = |family: &libc::c_int| {
-        SeccompCondition::new(0, Dword, SeccompCmpOp::Ne, *family as u64)
-    };
-    SeccompRule::new(FAMILIES.iter().map(not).collect::<Result<_, _>>()?)
 }
 
 /// Refuses calls by x32's numbers, of which the library does not know that they are the same calls.

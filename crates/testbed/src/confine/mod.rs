@@ -24,7 +24,7 @@ use crate::{SandboxError, privileges, sandbox};
 /// Confinement of programs, for the processes of a sandbox.
 #[derive(Debug)]
 pub(crate) struct Confinement {
-    filters: [Option<BpfProgram>; 2],
+    filters: Vec<BpfProgram>,
 }
 
 /// What a mount of an interface of the kernel permits.
@@ -59,7 +59,6 @@ impl Confinement {
     pub(crate) fn filter(&self) -> std::io::Result<()> {
         self.filters
             .iter()
-            .flatten()
             .try_for_each(|filter| seccompiler::apply_filter(filter))
             .map_err(|_| std::io::Error::last_os_error())
     }

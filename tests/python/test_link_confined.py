@@ -1,6 +1,6 @@
 """What a program behind `fullpipe link` may not do: each promise of SECURITY.md, tried as root and as a user.
 
-The probes open the machine's files, but write none, and make calls with arguments that change nothing if they are allowed.
+The probes open the machine's files, but write none. Calls have arguments that change nothing even if they are allowed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ NUMBERS = {
 
 
 PROBES: dict[str, str] = {}
-"""Scripts, each in a process of its own; all run behind one link, which takes a second to start. A script sets `found`."""
+"""Scripts that set `found`, each in a process of its own. All run behind one link, which takes a second to start."""
 
 ALL = """
 import traceback
@@ -128,15 +128,17 @@ class Seen:
     found: dict[str, Any]
     inherited: int
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
         return self.found[name]
 
 
-def probed(linked: Linked, scripts: dict[str, str], *options: str, **more: Any) -> dict[str, Any]:
+def probed(
+    linked: Linked, scripts: dict[str, str], *options: str, pass_fds: tuple[int, ...] = ()
+) -> dict[str, Any]:
     """Runs probes behind a link; returns what each found."""
     (linked.folder / "probes.json").write_text(json.dumps(scripts))
     text = f"{PRELUDE}\nN = {NUMBERS}\n{ALL}"
-    done = linked.link(*options, "--", linked.python, "-c", text, **more)
+    done = linked.link(*options, "--", linked.python, "-c", text, pass_fds=pass_fds)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -237,8 +239,8 @@ def test_it_reaches_no_network_but_the_path(seen: Seen) -> None:
 
 PROBES["families"] = """
 SOCKET = 41 if platform.machine() == "x86_64" else 198
-others = {call(SOCKET, family, kind, 0) for family in range(50) for kind in (1, 2, 3, 5) if family not in (1, 2, 10, 16, 17)}
-found["others"] = sorted(map(str, others))
+others = set(range(50)) - {1, 2, 10, 16, 17}
+found["others"] = sorted({str(call(SOCKET, family, kind, 0)) for family in others for kind in (1, 2, 3, 5)})
 found["high bits"] = call(SOCKET, 40 | 1 << 32, socket.SOCK_STREAM, 0)
 found["ring"] = [call(N[name], -1, 0, 0, 0, 0, 0) for name in ("io_uring_setup", "io_uring_enter", "io_uring_register")]
 """
@@ -282,7 +284,7 @@ while folders:
         mode = entry.stat(follow_symlinks=False).st_mode
         if (stat.S_ISBLK(mode) or stat.S_ISCHR(mode)) and not opened(entry.path, os.O_RDONLY):
             found["more"].append(entry.path)
-        if stat.S_ISDIR(mode) and entry.path.count("/") < 4:
+        if stat.S_ISDIR(mode) and entry.path.count("/") < 2:
             folders.append(entry.path)
 """
 

@@ -502,6 +502,23 @@ def test_it_gets_no_folder_that_the_caller_has_open(seen: Seen) -> None:
     assert len(found) <= 3 + 1 + 2, "standard streams, the file, and two of the probe"
 
 
+HERE = """
+import os
+for file in ("hostname", "core_pattern", "mm/ksm/run", "uevent_helper", "net/tun", "kmsg", "vda"):
+    try:
+        os.close(os.open(file, os.O_WRONLY))
+        print(file)
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("folder", ["/proc/sys/kernel", "/sys/kernel", "/dev"])
+def test_it_reaches_no_mount_outside_from_where_it_starts(linked: Linked, folder: str) -> None:
+    done = linked.link("--", linked.python, "-c", HERE, cwd=folder)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
 PROBES["status"] = 'found["text"] = open("/proc/self/status").read()'
 
 

@@ -340,7 +340,18 @@ fn own_proc() -> Result<(), SandboxError> {
         .map_err(|error| refused("private mounts (MS_PRIVATE)", error))?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>);
+    return_to_here();
     Ok(())
+}
+
+/// Changes to the current directory by its name: it may be in a mount that a new one covers.
+pub(crate) fn return_to_here() {
+    let Ok(here) = std::env::current_dir() else {
+        return; // It has been removed, so it has no name.
+    };
+    if std::env::set_current_dir(here).is_err() {
+        let _ = std::env::set_current_dir("/");
+    }
 }
 
 pub(crate) fn cant(error: Errno) -> SandboxError {

@@ -89,6 +89,7 @@ fn prepare(root: bool) -> Result<Confinement, SandboxError> {
         }
         _ => {}
     }
+    sandbox::return_to_here();
     keep_folders().map_err(sandbox::cant)?;
     let filters = calls::filters(root)?;
     Ok(Confinement { filters })

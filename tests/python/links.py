@@ -107,6 +107,6 @@ def linked(who: str) -> Iterator[Linked]:
             for command in (imports, runs)
         )
         if imported.returncode != 0 or not found.stdout:
-            pytest.skip("nobody can't read the tests' Python")
+            pytest.skip("a user can't read the tests' Python")
         with_tun = ["unshare", "--mount", "sh", "-c", WITH_TUN, "sh"]
         yield Linked([*with_tun, *AS_USER], folder, found.stdout.split()[0])

@@ -1,4 +1,4 @@
-"""What a program behind `fullpipe link` may not do: each promise of SECURITY.md, tried as root and as a user.
+"""Each promise of SECURITY.md about a program behind `fullpipe link`, tried as root and as a user.
 
 The probes open the machine's files, but write none. Calls have arguments that change nothing even if they are allowed.
 """
@@ -122,7 +122,7 @@ print(json.dumps(results))
 
 @dataclass(frozen=True)
 class Seen:
-    """What the probes found behind a link, and the state of the machine beside it."""
+    """Findings of the probes behind a link."""
 
     linked: Linked
     found: dict[str, Any]
@@ -399,7 +399,7 @@ def unshared(flag):
         os._exit(call(N["unshare"], flag) == 0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 found["unshared"] = [name for name, flag in FLAGS.items() if unshared(flag)]
-# With CLONE_FS, which the kernel refuses beside these: no process is made.
+# With CLONE_FS, which the kernel refuses with these: no process is made.
 found["clone"] = [call(N["clone"], FLAGS[name] | 0x200, 0, 0, 0, 0) for name in ("user", "mnt")]
 found["clone3"] = call(N["clone3"], 0, 0)
 own = [os.open("/proc/self/ns/" + name, 0) for name in ("net", "user", "mnt")]

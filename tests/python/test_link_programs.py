@@ -28,7 +28,7 @@ def test_ping(linked: Linked) -> None:
 
 def test_ping_as_another_user_behind_roots_link(linked: Linked) -> None:
     if not linked.is_root:
-        return  # who is not root can't become somebody else
+        return  # only root can become another user
     done = linked.link(*PATH, "--", *AS_USER, "ping", "-c", "3", "-i", "0.2", FAR)
     assert " 3 received" in done.stdout, done.stdout + done.stderr
 

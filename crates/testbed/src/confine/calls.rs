@@ -192,8 +192,8 @@ fn one(
     SeccompRule::new(vec![SeccompCondition::new(argument, Dword, is, value)?])
 }
 
-/// Refuses calls by x32's numbers, of which the library does not know that they are the same calls.
-/// Kernels without x32 answer in this way, too.
+/// Refuses calls by x32's numbers. They are the same calls, but the library does not know them. Kernels
+/// without x32 answer in this way, too.
 fn without_x32(mut program: BpfProgram) -> BpfProgram {
     /// Length of the library's check of the architecture, which comes first.
     const CHECKED: usize = 3;

@@ -1,4 +1,4 @@
-//! What a program behind a path may do to the machine besides its network.
+//! Limits of a program behind a path, besides its network.
 //!
 //! The first process prepares the mounts that all programs share. Each program enters the rest on
 //! its own, just before it is executed: the forwarder is not confined, and so not slowed down.
@@ -27,7 +27,7 @@ pub(crate) struct Confinement {
     filters: Vec<BpfProgram>,
 }
 
-/// What a mount of an interface of the kernel permits.
+/// Flags of a mounted interface of the kernel.
 const INTERFACE: MsFlags = MsFlags::MS_RDONLY
     .union(MsFlags::MS_NOSUID)
     .union(MsFlags::MS_NODEV)
@@ -95,7 +95,7 @@ fn prepare(root: bool) -> Result<Confinement, SandboxError> {
     Ok(Confinement { filters })
 }
 
-/// Mounts /sys for this thread's network namespace, and control groups as seen from this one.
+/// Mounts /sys for this thread's network namespace, and the control groups below this process's.
 fn own_sys() -> nix::Result<()> {
     mount(
         Some("sysfs"),

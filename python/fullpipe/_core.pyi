@@ -39,6 +39,7 @@ __all__ = [
     "capture",
     "capture_head",
     "check_kernel",
+    "confinement_refused",
     "conformance_case",
     "conformance_cases",
     "fleet_begin",
@@ -693,6 +694,16 @@ def link(
 
     Raises:
         ScenarioError: When the scenario requires control over the endpoints.
+        OSError: When a process can't be started.
+    """
+
+def confinement_refused() -> tuple[str, str] | None:
+    """Tests whether the programs of `fullpipe link` can be confined here. Linux only.
+
+    Returns:
+        The problem and its fix; None if they can be confined.
+
+    Raises:
         OSError: When a process can't be started.
     """
 

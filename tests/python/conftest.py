@@ -43,6 +43,7 @@ EXTRAS = {
     "Chromium": ("chromium", "make browser"),
     "nginx": ("nginx", "make nginx"),
     "Ray": ("Ray is", "make setup-all"),
+    "a tool": ("is not installed: `make apt`", "make apt"),
     "DuckDB": ("DuckDB", "make setup-all"),
 }
 ALLOWED = [

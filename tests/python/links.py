@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,13 @@ def needed() -> None:
         if not ("does not allow" in said or "/dev/net/tun" in said):
             pytest.fail(said)
         pytest.skip(said)
+
+
+def tool(name: str) -> str:
+    """Returns the name of a program; skips the test if it is not installed."""
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed: `make apt` installs it")
+    return name
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import platform
+import re
 import socket
 import sys
 import tempfile
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a link needs Linux")
+
+ROOT = Path(__file__).parents[2]
 
 PRELUDE = """
 import ctypes, errno, json, mmap, os, platform, socket, sys
@@ -144,7 +147,7 @@ def probed(
     return found
 
 
-KEY = 0x0F011919
+KEY = 0x0F000000 | os.getpid()
 SHARED = {"shmget": (KEY, 100), "semget": (KEY, 1), "msgget": (KEY,)}
 """Shared memory, semaphores and queues of the machine: the arguments of the calls that open them."""
 
@@ -155,12 +158,14 @@ def shared_by_the_machine() -> Iterator[Path]:
     libc = ctypes.CDLL(None, use_errno=True)
     made = {name: getattr(libc, name)(*args, 0o1666) for name, args in SHARED.items()}
     assert min(made.values()) >= 0
-    with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
-        Path(file.name).chmod(0o666)
-        yield Path(file.name)
-    libc.shmctl(made["shmget"], 0, None)
-    libc.semctl(made["semget"], 0, 0)
-    libc.msgctl(made["msgget"], 0, None)
+    try:
+        with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+            Path(file.name).chmod(0o666)
+            yield Path(file.name)
+    finally:
+        libc.shmctl(made["shmget"], 0, None)
+        libc.semctl(made["semget"], 0, 0)
+        libc.msgctl(made["msgget"], 0, None)
 
 
 @pytest.fixture(scope="module", params=["root", "user"])
@@ -605,3 +610,14 @@ def test_a_machine_that_does_not_allow_the_confinement_is_refused(linked: Linked
     assert "error: this machine does not allow namespaces for names, shared memory" in done.stderr
     assert "or do without the confinement: --unconfined" in done.stderr
     assert linked.link("--unconfined", "--", "echo", "it ran", within=within).stdout == "it ran\n"
+
+
+def test_every_row_of_the_promises_has_its_test_and_every_test_its_row() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|.*\| `(test_\w+\.py)::(test_\w+)` \|$", text, re.MULTILINE)
+    assert len(rows) == len(set(rows)) > 20
+    tests = {name: (ROOT / "tests/python" / name).read_text(encoding="utf-8") for name, _ in rows}
+    assert [row for row in rows if f"def {row[1]}(" not in tests[row[0]]] == []
+    ours = re.findall(r"^def (test_\w+)\(\w*: Seen", Path(__file__).read_text(), re.MULTILINE)
+    ours += re.findall(r"^def (test_it_\w+)\(", Path(__file__).read_text(), re.MULTILINE)
+    assert set(ours) <= {name for _, name in rows}

@@ -14,7 +14,7 @@ import pytest
 
 from browser import chromium
 from fullpipe.runners import _uml_boot, uml
-from links import AS_USER, FAR, LINK, Linked
+from links import AS_USER, FAR, LINK, Linked, tool
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a link needs Linux")
 
@@ -22,19 +22,19 @@ PATH = ("--rate=50mbit", "--rtt=20ms")
 
 
 def test_ping(linked: Linked) -> None:
-    done = linked.link(*PATH, "--", "ping", "-c", "3", "-i", "0.2", FAR)
+    done = linked.link(*PATH, "--", tool("ping"), "-c", "3", "-i", "0.2", FAR)
     assert " 3 received" in done.stdout, done.stdout + done.stderr
 
 
 def test_ping_as_another_user_behind_roots_link(linked: Linked) -> None:
     if not linked.is_root:
         return  # only root can become another user
-    done = linked.link(*PATH, "--", *AS_USER, "ping", "-c", "3", "-i", "0.2", FAR)
+    done = linked.link(*PATH, "--", *AS_USER, tool("ping"), "-c", "3", "-i", "0.2", FAR)
     assert " 3 received" in done.stdout, done.stdout + done.stderr
 
 
 def test_iperf3(linked: Linked) -> None:
-    client = ["iperf3", "--client", FAR, "--bytes", "300K", "--reverse", "--json"]
+    client = [tool("iperf3"), "--client", FAR, "--bytes", "300K", "--reverse", "--json"]
     done = linked.link(*PATH, "--server", "iperf3 --server --one-off", "--", *client)
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["end"]["sum_received"]["bytes"] >= 300_000
@@ -43,7 +43,7 @@ def test_iperf3(linked: Linked) -> None:
 def test_tcpdump(linked: Linked) -> None:
     if not linked.is_root:
         return  # captures need CAP_NET_RAW, which only root's programs have
-    script = f"tcpdump -c 4 -n icmp & sleep 1; ping -c 2 -i 0.2 {FAR} > ping.txt; wait $!"
+    script = f"{tool('tcpdump')} -c 4 -n icmp & sleep 1; {tool('ping')} -c 2 -i 0.2 {FAR} > ping.txt; wait $!"
     done = linked.link(*PATH, "--", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("ICMP echo re") == 4, done.stdout + done.stderr
@@ -69,7 +69,7 @@ def test_curl_through_the_uplink(linked: Linked) -> None:
     host = ("unshare", "--net", *(() if os.geteuid() == 0 else ("--map-root-user",)))
     host += (sys.executable, "-c", OUTSIDE)
     url = "http://192.0.2.1/"
-    done = linked.link(*PATH, "--uplink", "--", "curl", "-s", url, within=host)
+    done = linked.link(*PATH, "--uplink", "--", tool("curl"), "-s", url, within=host)
     assert (done.returncode, done.stdout) == (0, "from outside"), done.stderr
 
 

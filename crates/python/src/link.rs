@@ -59,6 +59,15 @@ pub(crate) fn namespaces_refused() -> Option<(String, String)> {
         .map(|trouble| (trouble.problem, trouble.fix))
 }
 
+/// Tests whether the programs of a link can be confined here. Returns the problem and its fix if not.
+#[pyfunction]
+pub(crate) fn confinement_refused() -> Option<(String, String)> {
+    // The GIL stays held, as above.
+    fullpipe_testbed::confinable()
+        .err()
+        .map(|trouble| (trouble.problem, trouble.fix))
+}
+
 #[pymethods]
 impl LinkRun {
     /// Returns the next message, one JSON object; empty if a signal arrived first, None at the end.

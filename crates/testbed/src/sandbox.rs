@@ -27,7 +27,8 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe2};
 use serde_json::{Value, json};
 
-use crate::{SandboxError, confine, privileges};
+use crate::confine::{self, Confinement};
+use crate::{SandboxError, privileges};
 
 /// A running sandbox. Dropping it ends all of its processes.
 #[derive(Debug)]
@@ -159,10 +160,22 @@ impl Inside {
 /// # Errors
 /// When they can't; the error names the refused step, and a way to allow it.
 pub fn allowed() -> Result<(), SandboxError> {
-    let mut sandbox = Sandbox::start(|_| {
+    tried(|_| unshare(CloneFlags::CLONE_NEWNET).map_err(no_netns))
+}
+
+/// Tests whether the programs of a link can be confined here.
+///
+/// # Errors
+/// When they can't; the error names the refused step, and a way to allow it.
+pub fn confinable() -> Result<(), SandboxError> {
+    tried(|inside| {
         unshare(CloneFlags::CLONE_NEWNET).map_err(no_netns)?;
-        Ok(Value::Null)
-    })?;
+        Confinement::prepare(inside.owns_the_machine()).map(drop)
+    })
+}
+
+fn tried(step: impl FnOnce(&Inside) -> Result<(), SandboxError>) -> Result<(), SandboxError> {
+    let mut sandbox = Sandbox::start(|inside| step(inside).map(|()| Value::Null))?;
     loop {
         let said = match sandbox.hear() {
             Err(Errno::EINTR) => continue,
@@ -301,10 +314,13 @@ const BARRIERS: [(&str, &str, &str); 3] = [
     ("user.max_user_namespaces", "0", "10000"),
 ];
 /// Settings that, at zero, keep every user from creating namespaces.
-const LIMITS: [&str; 3] = [
+const LIMITS: [&str; 6] = [
     "user.max_pid_namespaces",
     "user.max_mnt_namespaces",
     "user.max_net_namespaces",
+    "user.max_uts_namespaces",
+    "user.max_ipc_namespaces",
+    "user.max_cgroup_namespaces",
 ];
 
 /// Creates an error about a step that this machine does not allow, with a way to allow it.

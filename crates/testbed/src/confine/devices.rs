@@ -1,9 +1,10 @@
 //! A /dev of its own: devices that every program may use, new terminals, and shared memory.
 
+use std::ffi::{CStr, CString};
 use std::fs::{DirBuilder, File};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -27,72 +28,54 @@ const TTY_GROUP: u32 = 5;
 
 /// Replaces /dev, and disables device files in all other places.
 pub(super) fn minimal() -> nix::Result<()> {
-    let mut nodes = Vec::new();
-    for name in NODES {
-        nodes.push((name, path_only(&format!("/dev/{name}"))?));
-    }
-    let terminal = std::fs::read_link("/proc/self/fd/0");
-    if let Some(terminal) = terminal.ok().filter(|path| path.starts_with("/dev/pts")) {
-        nodes.push((CONSOLE, path_only(&terminal.to_string_lossy())?));
-    }
-    let common = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
-    mount(
-        Some("tmpfs"),
-        "/dev",
-        Some("tmpfs"),
-        common,
-        Some("mode=0755,size=1m"),
-    )?;
-    let private = if privileges::is_root() {
-        format!(",gid={TTY_GROUP}")
-    } else {
-        String::new()
-    };
-    let terminals = format!("newinstance,ptmxmode=0666,mode=0620{private}");
+    let nodes = nodes();
+    let (data, memory) = (MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, MsFlags::MS_NOSUID);
+    file_system("tmpfs", "/dev", data, "mode=0755,size=1m")?;
     folder("/dev/pts")?;
-    mount(
-        Some("devpts"),
-        "/dev/pts",
-        Some("devpts"),
-        common,
-        Some(&*terminals),
-    )?;
+    let group = match privileges::is_root() {
+        true => format!(",gid={TTY_GROUP}"),
+        false => String::new(),
+    };
+    let terminals = format!("newinstance,ptmxmode=0666,mode=0620{group}");
+    file_system("devpts", "/dev/pts", data, &terminals)?;
     folder("/dev/shm")?;
     // Programs execute code there, such as user-mode Linux.
-    let memory = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(
-        Some("tmpfs"),
-        "/dev/shm",
-        Some("tmpfs"),
-        memory,
-        Some("mode=1777"),
-    )?;
+    file_system("tmpfs", "/dev/shm", memory, "mode=1777")?;
     for (name, to) in LINKS {
         symlink(to, format!("/dev/{name}")).map_err(errno)?;
     }
-    set(libc::AT_FDCWD, c"/", libc::AT_RECURSIVE, NODEV, 0)?;
+    set(c"/", libc::AT_RECURSIVE, NODEV, 0)?;
     for (name, node) in nodes {
         let place = format!("/dev/{name}");
         File::create(&place).map_err(errno)?;
         let source = PathBuf::from(format!("/proc/self/fd/{}", node.as_raw_fd()));
-        mount(
-            Some(&source),
-            &*place,
-            None::<&str>,
-            MsFlags::MS_BIND,
-            None::<&str>,
-        )?;
+        let none = None::<&str>;
+        mount(Some(&source), &*place, none, MsFlags::MS_BIND, none)?;
         enable(&place)?;
     }
     enable("/dev/pts")
 }
 
-fn path_only(file: &str) -> nix::Result<File> {
-    File::options()
-        .read(true)
-        .custom_flags(OFlag::O_PATH.bits())
-        .open(file)
-        .map_err(errno)
+/// Opens the devices to keep, and the terminal of this process. A container may not have all.
+fn nodes() -> Vec<(&'static str, File)> {
+    let terminal = std::fs::read_link("/proc/self/fd/0").ok();
+    let terminal = terminal.filter(|path| path.starts_with("/dev/pts"));
+    NODES
+        .into_iter()
+        .map(|name| (name, PathBuf::from(format!("/dev/{name}"))))
+        .chain(terminal.map(|path| (CONSOLE, path)))
+        .filter_map(|(name, path)| Some((name, path_only(&path)?)))
+        .collect()
+}
+
+fn file_system(kind: &str, place: &str, flags: MsFlags, options: &str) -> nix::Result<()> {
+    mount(Some(kind), place, Some(kind), flags, Some(options))
+}
+
+fn path_only(file: &Path) -> Option<File> {
+    let mut options = File::options();
+    options.read(true).custom_flags(OFlag::O_PATH.bits());
+    options.open(file).ok()
 }
 
 fn folder(path: &str) -> nix::Result<()> {
@@ -105,8 +88,8 @@ fn errno(error: std::io::Error) -> Errno {
 
 /// Lets device files of this mount be opened.
 fn enable(place: &str) -> nix::Result<()> {
-    let place = std::ffi::CString::new(place).map_err(|_| Errno::EINVAL)?;
-    set(libc::AT_FDCWD, &place, 0, 0, NODEV)
+    let place = CString::new(place).map_err(|_| Errno::EINVAL)?;
+    set(&place, 0, 0, NODEV)
 }
 
 /// MOUNT_ATTR_NODEV of mount_setattr(2), which libc does not have.
@@ -122,7 +105,7 @@ struct MountAttributes {
 }
 
 /// Changes attributes of mounts.
-fn set(at: RawFd, place: &std::ffi::CStr, flags: i32, set: u64, clear: u64) -> nix::Result<()> {
+fn set(place: &CStr, flags: i32, set: u64, clear: u64) -> nix::Result<()> {
     let attributes = MountAttributes {
         set,
         clear,
@@ -134,7 +117,7 @@ fn set(at: RawFd, place: &std::ffi::CStr, flags: i32, set: u64, clear: u64) -> n
     Errno::result(unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            at,
+            libc::AT_FDCWD,
             place.as_ptr(),
             flags,
             &raw const attributes,

@@ -97,23 +97,13 @@ fn prepare(root: bool) -> Result<Confinement, SandboxError> {
 
 /// Mounts /sys for this thread's network namespace, and the control groups below this process's.
 fn own_sys() -> nix::Result<()> {
-    mount(
-        Some("sysfs"),
-        "/sys",
-        Some("sysfs"),
-        INTERFACE,
-        None::<&str>,
-    )?;
+    let (devices, groups) = ("sysfs", "cgroup2");
+    let none = None::<&str>;
+    mount(Some(devices), "/sys", Some(devices), INTERFACE, none)?;
     // The place exists only if the kernel has control groups. Programs look there for the limits of
     // their memory.
-    let groups = "/sys/fs/cgroup";
-    let _ = mount(
-        Some("cgroup2"),
-        groups,
-        Some("cgroup2"),
-        INTERFACE,
-        None::<&str>,
-    );
+    let place = "/sys/fs/cgroup";
+    let _ = mount(Some(groups), place, Some(groups), INTERFACE, none);
     Ok(())
 }
 

@@ -99,8 +99,9 @@ const FAMILIES: [libc::c_int; 5] = [
     libc::AF_PACKET,
 ];
 
-/// Input of the terminal, as if typed: the caller's shell would execute it.
-const TYPING: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
+/// Input of the terminal, as if typed: the caller's shell would execute it. TIOCSTI and TIOCLINUX,
+/// whose type in libc depends on the platform.
+const TYPING: [u64; 2] = [0x5412, 0x541c];
 
 /// Returns the filters of a program, for a thread to apply one after the other.
 pub(super) fn filters(root: bool) -> Result<Vec<BpfProgram>, SandboxError> {

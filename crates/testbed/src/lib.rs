@@ -10,8 +10,8 @@
 //! drives `crates/emulator` by a clock. A packet's arrival is the time at which it was read. All
 //! due times follow from arrivals alone, so a test can judge a real run by virtual time. A [`Tap`]
 //! sees each packet; `link.rs` counts and captures packets with it (`pcapng.rs`). [`check_pace`]
-//! measures the CPU cost of a packet on this machine before anything runs. A link's programs, but
-//! not the forwarder, are confined in what they may do to the machine (`confine/`).
+//! measures the CPU cost of a packet on this machine before anything runs. `confine/` keeps
+//! a link's programs from changing the machine; it does not apply to the forwarder.
 //!
 //! Between fork and the end of a child only code of this crate runs, not the caller's.
 //!

@@ -38,14 +38,14 @@ def run(*args: str, **more: object) -> subprocess.CompletedProcess[str]:
 
 
 @cache
-def _refused() -> str | None:
-    done = subprocess.run([*LINK, "--", "true"], capture_output=True, text=True)
+def _refused(*who: str) -> str | None:
+    done = subprocess.run([*who, *LINK, "--", "true"], capture_output=True, text=True, cwd="/")
     return None if done.returncode == 0 else done.stderr
 
 
-def needed() -> None:
-    """Skips a test where namespaces are not allowed."""
-    if said := _refused():
+def needed(*who: str) -> None:
+    """Skips a test where namespaces are not allowed, to the user that a command's words `who` make."""
+    if said := _refused(*who):
         if not ("does not allow" in said or "/dev/net/tun" in said):
             pytest.fail(said)
         pytest.skip(said)
@@ -116,5 +116,6 @@ def linked(who: str) -> Iterator[Linked]:
         )
         if imported.returncode != 0 or not found.stdout:
             pytest.skip("a user can't read the tests' Python")
-        with_tun = ["unshare", "--mount", "sh", "-c", WITH_TUN, "sh"]
-        yield Linked([*with_tun, *AS_USER], folder, found.stdout.split()[0])
+        user = ["unshare", "--mount", "sh", "-c", WITH_TUN, "sh", *AS_USER]
+        needed(*user)
+        yield Linked(user, folder, found.stdout.split()[0])

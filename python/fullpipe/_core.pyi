@@ -39,6 +39,7 @@ __all__ = [
     "capture",
     "capture_head",
     "check_kernel",
+    "confinement_refused",
     "conformance_case",
     "conformance_cases",
     "fleet_begin",
@@ -674,6 +675,7 @@ def link(
     *,
     upload: bool = False,
     uplink: bool = False,
+    unconfined: bool = False,
     live: bool = False,
     captures: str | PathLike[str] | None = None,
 ) -> LinkRun:
@@ -685,11 +687,23 @@ def link(
         far: Programs that run at the far end until the first program ends.
         upload: The program sends the scenario's data instead of receiving them.
         uplink: Gives access to the outside, through a proxy at the far end.
+        unconfined: Lets the programs use the machine's devices, shared memory, set-user-ID programs
+            and all system calls.
         live: Report the progress every second.
         captures: A directory for captures of both ends.
 
     Raises:
         ScenarioError: When the scenario requires control over the endpoints.
+        OSError: When a process can't be started.
+    """
+
+def confinement_refused() -> tuple[str, str] | None:
+    """Tests whether the programs of `fullpipe link` can be confined here. Linux only.
+
+    Returns:
+        The problem and its fix; None if they can be confined.
+
+    Raises:
         OSError: When a process can't be started.
     """
 

@@ -80,6 +80,7 @@ def machine() -> list[Finding]:
         Finding("kernel", "ok", platform.release()),
         *_algorithms(),
         _namespaces(),
+        *_confinement(),
         _tun(),
         _processors(),
         _clock(),
@@ -134,6 +135,17 @@ def _namespaces() -> Finding:
         problem, fix = refused
         return Finding("namespaces", "missing", problem, fix)
     return Finding("namespaces", "ok", "this user may make network namespaces")
+
+
+def _confinement() -> Iterator[Finding]:
+    """Confines a process as `fullpipe link` does its programs, where it can have namespaces."""
+    if _core.namespaces_refused():
+        return
+    if refused := _core.confinement_refused():
+        problem, fix = refused
+        yield Finding("confinement", "missing", problem, fix)
+    else:
+        yield Finding("confinement", "ok", "programs of `fullpipe link` can be confined")
 
 
 def _tun() -> Finding:

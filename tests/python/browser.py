@@ -10,13 +10,15 @@ import pytest
 WEB = Path(__file__).parents[2] / "web"
 
 
+def chromium() -> str | None:
+    """Returns the path of Chromium, if it is installed."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
 def browser() -> str:
     """Returns the path of Chromium, or skips the test with the missing part as the reason."""
-    found = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
+    found = chromium()
     missing = [
         name
         for name, there in (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pytest
 
+import links
 import served
 from fake_runners import write_own_runners
 
@@ -42,6 +43,7 @@ EXTRAS = {
     "Chromium": ("chromium", "make browser"),
     "nginx": ("nginx", "make nginx"),
     "Ray": ("Ray is", "make setup-all"),
+    "a tool": ("is not installed: `make apt`", "make apt"),
     "DuckDB": ("DuckDB", "make setup-all"),
     "obstore": ("obstore is", "make setup-all"),
     "moto": ("moto is", "make setup-all"),
@@ -176,3 +178,18 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path
     sys.modules.pop("own_runners", None)
+
+
+@pytest.fixture
+def link() -> links.Link:
+    """Calls `fullpipe link`; the tests that use it are skipped where namespaces are not allowed."""
+    links.needed()
+    return links.run
+
+
+@pytest.fixture(params=["root", "user"])
+def linked(request: pytest.FixtureRequest) -> Iterator[links.Linked]:
+    """`fullpipe link` as root, and as a user without rights."""
+    links.needed()
+    with links.linked(request.param) as found:
+        yield found

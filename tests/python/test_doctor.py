@@ -152,8 +152,17 @@ def test_who_has_the_capabilities_needs_no_user_namespace_but_a_network_one() ->
     assert told["fix"] == "as root, allow it: sysctl user.max_net_namespaces=10000"
 
 
-def _said_by_one_without(limit: str, *how: str) -> dict[str, str]:
-    """Returns doctor's finding about namespaces, as root of the test's own user namespace with a limit set."""
+def test_who_may_not_confine_a_links_program_is_told_who_may_allow_it() -> None:
+    limit = "echo 0 > /proc/sys/user/max_ipc_namespaces"
+    told = _said_by_one_without(limit, about="confinement")
+    assert told["state"] == "missing"
+    assert "does not allow namespaces for names, shared memory and control groups" in told["found"]
+    fix = "as root, allow it: sysctl user.max_ipc_namespaces=10000"
+    assert told["fix"] == f"{fix}; or do without the confinement: --unconfined"
+
+
+def _said_by_one_without(limit: str, *how: str, about: str = "namespaces") -> dict[str, str]:
+    """Returns a finding of doctor's, as root of the test's own user namespace with a limit set."""
     own = ["unshare", "--user", "--map-root-user"]
     if subprocess.run([*own, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("no user namespace of the test's own")
@@ -171,7 +180,7 @@ def _said_by_one_without(limit: str, *how: str) -> dict[str, str]:
     ]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (found,) = (each for each in json.loads(done.stdout)["machine"] if each["what"] == "namespaces")
+    (found,) = (each for each in json.loads(done.stdout)["machine"] if each["what"] == about)
     return found  # type: ignore[no-any-return]
 
 

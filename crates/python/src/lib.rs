@@ -49,7 +49,7 @@ mod _core {
     use crate::fleet::{FleetReader, fleet_begin, fleet_variables};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::link::{LinkRun, link, namespaces_refused};
+    use crate::link::{LinkRun, confinement_refused, link, namespaces_refused};
     #[pymodule_export]
     use crate::population::{PopulationPlan, populations};
     #[pymodule_export]

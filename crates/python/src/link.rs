@@ -20,7 +20,7 @@ pub(crate) struct LinkRun {
 
 /// Starts `command` behind a scenario's path, in its own namespaces.
 #[pyfunction]
-#[pyo3(signature = (scenario, command, far, *, upload=false, uplink=false, live=false, captures=None))]
+#[pyo3(signature = (scenario, command, far, *, upload=false, uplink=false, unconfined=false, live=false, captures=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub(crate) fn link(
     py: Python<'_>,
@@ -29,6 +29,7 @@ pub(crate) fn link(
     far: Vec<Vec<OsString>>,
     upload: bool,
     uplink: bool,
+    unconfined: bool,
     live: bool,
     captures: Option<PathBuf>,
 ) -> PyResult<LinkRun> {
@@ -39,6 +40,7 @@ pub(crate) fn link(
         far,
         upload,
         uplink,
+        unconfined,
         live,
         captures,
     };
@@ -53,6 +55,15 @@ pub(crate) fn link(
 pub(crate) fn namespaces_refused() -> Option<(String, String)> {
     // The GIL stays held, as above.
     fullpipe_testbed::allowed()
+        .err()
+        .map(|trouble| (trouble.problem, trouble.fix))
+}
+
+/// Tests whether the programs of a link can be confined here. Returns the problem and its fix if not.
+#[pyfunction]
+pub(crate) fn confinement_refused() -> Option<(String, String)> {
+    // The GIL stays held, as above.
+    fullpipe_testbed::confinable()
         .err()
         .map(|trouble| (trouble.problem, trouble.fix))
 }

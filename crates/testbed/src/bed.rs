@@ -18,6 +18,7 @@ use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::signal::{SigHandler, Signal, signal};
 
+use crate::confine::Confinement;
 use crate::{SandboxError, device, privileges, sandbox};
 
 /// Two ends, without a connection between them.
@@ -68,13 +69,7 @@ impl End {
             .map_err(|error| {
                 sandbox::refused("to set up a TUN device (SIOCSIFADDR and the like)", error)
             })?;
-        // This sysctl lets ping run without a capability. If it can't be written, ping needs
-        // CAP_NET_RAW.
-        let group = nix::unistd::getgid();
-        let _ = std::fs::write(
-            "/proc/sys/net/ipv4/ping_group_range",
-            format!("{group} {group}"),
-        );
+        allow_ping();
         let open = |file: &str| {
             File::open(format!("/proc/thread-self/{file}")).map_err(|error| {
                 SandboxError::new(format!("/proc/thread-self/{file}: {error}"), "mount /proc")
@@ -102,10 +97,23 @@ impl End {
     /// Returns a program to be run in the namespace, without capabilities and with default signal
     /// handlers.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        self.confined(program, None)
+    }
+
+    /// Returns a program as [`command`](End::command) does, which is also confined.
+    pub(crate) fn confined(
+        &self,
+        program: impl AsRef<OsStr>,
+        confinement: Option<&Arc<Confinement>>,
+    ) -> Command {
         let netns = Arc::clone(&self.netns);
+        let confinement = confinement.cloned();
         let mut command = Command::new(program);
         let before = move || {
             setns(netns.as_fd(), CloneFlags::CLONE_NEWNET)?;
+            if let Some(confinement) = &confinement {
+                confinement.enter()?;
+            }
             privileges::limit()?;
             for number in
                 Signal::iterator().filter(|it| !matches!(it, Signal::SIGKILL | Signal::SIGSTOP))
@@ -113,7 +121,9 @@ impl End {
                 // SAFETY: the default action installs no handler.
                 unsafe { signal(number, SigHandler::SigDfl) }?;
             }
-            Ok(())
+            confinement
+                .as_ref()
+                .map_or(Ok(()), |confinement| confinement.filter())
         };
         // SAFETY: between fork and exec the closure only makes system calls.
         unsafe { command.pre_exec(before) };
@@ -155,6 +165,19 @@ impl End {
         }
         false
     }
+}
+
+/// Lets ping run without a capability and without set-user-ID. If the setting can't be written, it
+/// needs CAP_NET_RAW.
+fn allow_ping() {
+    let group = nix::unistd::getgid().as_raw();
+    // A user namespace may have no other groups than the user's.
+    let ranges = [(0, i32::MAX as u32), (group, group)];
+    let allow = |(first, last)| {
+        let range = format!("{first} {last}");
+        std::fs::write("/proc/sys/net/ipv4/ping_group_range", range).is_ok()
+    };
+    let _ = ranges.into_iter().any(allow);
 }
 
 /// Returns whether a table of the kernel contains a listening socket (0A), or a UDP socket without

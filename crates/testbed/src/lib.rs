@@ -10,7 +10,8 @@
 //! drives `crates/emulator` by a clock. A packet's arrival is the time at which it was read. All
 //! due times follow from arrivals alone, so a test can judge a real run by virtual time. A [`Tap`]
 //! sees each packet; `link.rs` counts and captures packets with it (`pcapng.rs`). [`check_pace`]
-//! measures the CPU cost of a packet on this machine before anything runs.
+//! measures the CPU cost of a packet on this machine before anything runs. `confine/` keeps
+//! a link's programs from changing the machine; it does not apply to the forwarder.
 //!
 //! Between fork and the end of a child only code of this crate runs, not the caller's.
 //!
@@ -39,6 +40,7 @@ mod bed;
 mod between;
 mod capacity;
 mod clock;
+mod confine;
 mod cpu;
 mod device;
 mod error;
@@ -50,7 +52,6 @@ mod packet;
 mod pcapng;
 mod ports;
 mod privileges;
-mod read_only;
 pub mod reconstruct;
 mod sandbox;
 pub mod uml;
@@ -65,4 +66,4 @@ pub use forward::{Forwarder, Frame, Route, Side, TRUSTED, Tap, Timeliness};
 pub use link::{Link, start};
 pub use packet::{Header, set_ecn};
 pub use pcapng::Capture;
-pub use sandbox::{Inside, Sandbox, allowed};
+pub use sandbox::{Inside, Sandbox, allowed, confinable};

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 
 use self::seen::{Seen, Taps, Way};
 use crate::clock::{self, Clock};
+use crate::confine::Confinement;
 use crate::forward::{Forwarder, Side, Timeliness};
 use crate::uplink::{self, Uplink};
 use crate::{Bed, Capture, End, Inside, Sandbox, SandboxError, capacity, privileges};
@@ -40,6 +41,9 @@ pub struct Link {
     pub upload: bool,
     /// Whether the command can reach the outside, through a proxy at the far end.
     pub uplink: bool,
+    /// Whether the command and the programs at the far end may use the machine's devices, shared
+    /// memory, set-user-ID programs and all system calls.
+    pub unconfined: bool,
     /// Whether to report progress once a second.
     pub live: bool,
     /// Directory for captures, `near.pcapng` and `far.pcapng`.
@@ -99,16 +103,23 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
     if let Err(error) = capacity::check(scenario, most) {
         return Ok(json!({ "refused": error.to_string() }));
     }
-    serve(&mut bed, &link.far)?;
+    // The files may be in a folder that the confinement replaces, such as /dev/shm.
+    let captures = link.captures.as_deref().map(captures).transpose()?;
+    let confinement = match link.unconfined {
+        true => None,
+        false => Some(Arc::new(Confinement::prepare(inside.owns_the_machine())?)),
+    };
+    let confinement = confinement.as_ref();
+    serve(&mut bed, &link.far, confinement)?;
     if let Some(uplink) = uplink {
         uplink.open(door(&bed)?);
     }
     let clock = Clock::start();
-    let captures = link.captures.as_deref().map(captures).transpose()?;
     let proxy = link
         .uplink
         .then(|| format!("socks5h://{}:{}", bed.far.address, uplink::PORT));
-    let command = spawn(&bed.near, &link.command, proxy.as_deref(), Stdio::inherit)?;
+    let near = (&bed.near, confinement);
+    let command = spawn(near, &link.command, proxy.as_deref(), Stdio::inherit)?;
     let seen = Arc::new(Mutex::new(Seen::new(scenario, link.upload)));
     let stop = AtomicBool::new(false);
     let tap = Taps {
@@ -159,10 +170,14 @@ fn exit_code(status: ExitStatus) -> i32 {
 }
 
 /// Starts the programs at the far end, and waits until they listen.
-fn serve(bed: &mut Bed, programs: &[Vec<OsString>]) -> Result<(), SandboxError> {
+fn serve(
+    bed: &mut Bed,
+    programs: &[Vec<OsString>],
+    confinement: Option<&Arc<Confinement>>,
+) -> Result<(), SandboxError> {
     let mut servers = Vec::new();
     for program in programs {
-        servers.push(spawn(&bed.far, program, None, Stdio::null)?);
+        servers.push(spawn((&bed.far, confinement), program, None, Stdio::null)?);
     }
     if !servers.is_empty() {
         wait_for(&mut bed.far, &mut servers, programs)?;
@@ -213,7 +228,7 @@ fn door(bed: &Bed) -> Result<TcpListener, SandboxError> {
 }
 
 fn spawn(
-    end: &End,
+    (end, confinement): (&End, Option<&Arc<Confinement>>),
     program: &[OsString],
     proxy: Option<&str>,
     stdio: fn() -> Stdio,
@@ -222,7 +237,7 @@ fn spawn(
     let proxies = ["ALL_PROXY", "all_proxy"]
         .into_iter()
         .filter_map(|name| Some((name, proxy?)));
-    end.command(name)
+    end.confined(name, confinement)
         .args(arguments)
         .stdin(stdio())
         .stdout(stdio())

@@ -27,7 +27,8 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe2};
 use serde_json::{Value, json};
 
-use crate::{SandboxError, privileges, read_only};
+use crate::confine::{self, Confinement};
+use crate::{SandboxError, privileges};
 
 /// A running sandbox. Dropping it ends all of its processes.
 #[derive(Debug)]
@@ -44,6 +45,7 @@ pub struct Sandbox {
 pub struct Inside {
     voice: Arc<Mutex<File>>,
     lifeline: Arc<OwnedFd>,
+    owns_the_machine: bool,
 }
 
 impl Sandbox {
@@ -79,6 +81,7 @@ impl Sandbox {
                 let inside = Inside {
                     voice: Arc::new(Mutex::new(File::from(voice))),
                     lifeline: Arc::new(lifeline_inside),
+                    owns_the_machine: privileges::owns_the_machine(),
                 };
                 // A panic must end here, and not continue as a second caller.
                 let keep = AssertUnwindSafe(|| keep(caller, &inside, body));
@@ -140,6 +143,11 @@ impl Inside {
         let _ = voice.write_all(line.as_bytes());
     }
 
+    /// Returns whether the processes inside own root's files, regardless of their capabilities.
+    pub(crate) fn owns_the_machine(&self) -> bool {
+        self.owns_the_machine
+    }
+
     /// Waits until the caller requests the end of the sandbox, or has ended.
     pub fn wait_for_stop(&self) {
         let mut fds = [PollFd::new(self.lifeline.as_fd(), PollFlags::POLLIN)];
@@ -152,10 +160,22 @@ impl Inside {
 /// # Errors
 /// When they can't; the error names the refused step, and a way to allow it.
 pub fn allowed() -> Result<(), SandboxError> {
-    let mut sandbox = Sandbox::start(|_| {
+    tried(|_| unshare(CloneFlags::CLONE_NEWNET).map_err(no_netns))
+}
+
+/// Tests whether the programs of a link can be confined here.
+///
+/// # Errors
+/// When they can't; the error names the refused step, and a way to allow it.
+pub fn confinable() -> Result<(), SandboxError> {
+    tried(|inside| {
         unshare(CloneFlags::CLONE_NEWNET).map_err(no_netns)?;
-        Ok(Value::Null)
-    })?;
+        Confinement::prepare(inside.owns_the_machine()).map(drop)
+    })
+}
+
+fn tried(step: impl FnOnce(&Inside) -> Result<(), SandboxError>) -> Result<(), SandboxError> {
+    let mut sandbox = Sandbox::start(|inside| step(inside).map(|()| Value::Null))?;
     loop {
         let said = match sandbox.hear() {
             Err(Errno::EINTR) => continue,
@@ -201,7 +221,6 @@ fn keep(
         // SAFETY: ignoring installs no handler.
         let _ = unsafe { signal(number, SigHandler::SigIgn) };
     }
-    let owns_the_machine = privileges::owns_the_machine();
     if let Err(trouble) = separate() {
         inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
         return 1;
@@ -223,7 +242,7 @@ fn keep(
             while waitpid(child, None) == Err(Errno::EINTR) {}
             0
         }
-        Ok(ForkResult::Child) => first_process(inside, owns_the_machine, body),
+        Ok(ForkResult::Child) => first_process(inside, body),
         Err(error) => {
             let trouble = cant(error);
             inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
@@ -235,7 +254,6 @@ fn keep(
 /// Runs the first process in the sandbox.
 fn first_process(
     inside: &Inside,
-    owns_the_machine: bool,
     body: impl FnOnce(&Inside) -> Result<Value, SandboxError>,
 ) -> i32 {
     let bound = prctl::set_pdeathsig(Signal::SIGKILL);
@@ -247,8 +265,8 @@ fn first_process(
         return 1;
     }
     let mounted = own_proc();
-    let protected = if owns_the_machine {
-        mounted.and_then(|()| read_only::protect())
+    let protected = if inside.owns_the_machine {
+        mounted.and_then(|()| confine::protect())
     } else {
         Ok(())
     };
@@ -296,10 +314,13 @@ const BARRIERS: [(&str, &str, &str); 3] = [
     ("user.max_user_namespaces", "0", "10000"),
 ];
 /// Settings that, at zero, keep every user from creating namespaces.
-const LIMITS: [&str; 3] = [
+const LIMITS: [&str; 6] = [
     "user.max_pid_namespaces",
     "user.max_mnt_namespaces",
     "user.max_net_namespaces",
+    "user.max_uts_namespaces",
+    "user.max_ipc_namespaces",
+    "user.max_cgroup_namespaces",
 ];
 
 /// Creates an error about a step that this machine does not allow, with a way to allow it.
@@ -335,7 +356,18 @@ fn own_proc() -> Result<(), SandboxError> {
         .map_err(|error| refused("private mounts (MS_PRIVATE)", error))?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>);
+    return_to_here();
     Ok(())
+}
+
+/// Changes to the current directory by its name: it may be in a mount that a new one covers.
+pub(crate) fn return_to_here() {
+    let Ok(here) = std::env::current_dir() else {
+        return; // It has been removed, so it has no name.
+    };
+    if std::env::set_current_dir(here).is_err() {
+        let _ = std::env::set_current_dir("/");
+    }
 }
 
 pub(crate) fn cant(error: Errno) -> SandboxError {

@@ -87,6 +87,13 @@ def command(
             help="Give COMMAND access to the Internet, through a proxy that programs find in ALL_PROXY.",
         ),
     ] = False,
+    unconfined: Annotated[
+        bool,
+        typer.Option(
+            "--unconfined",
+            help="Let COMMAND use this machine's devices, shared memory, set-user-ID programs and all system calls.",
+        ),
+    ] = False,
     live: Annotated[
         bool, typer.Option("--live", help="Print rate, queue and drops every second.")
     ] = False,
@@ -132,7 +139,14 @@ def command(
                 file=scenario,
             )
             code = link(
-                of_path, command or [], programs, upload=upload, uplink=uplink, live=live, out=out
+                of_path,
+                command or [],
+                programs,
+                upload=upload,
+                uplink=uplink,
+                unconfined=unconfined,
+                live=live,
+                out=out,
             )
     except OptionError as error:
         fail(error)

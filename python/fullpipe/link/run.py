@@ -27,6 +27,7 @@ def link(
     *,
     upload: bool,
     uplink: bool,
+    unconfined: bool,
     live: bool,
     out: Path | None,
 ) -> int:
@@ -39,6 +40,8 @@ def link(
         upload: Whether the program's sent data take the scenario's data path; otherwise its
             received data do.
         uplink: Whether programs can reach the Internet, through a proxy at the far end.
+        unconfined: Whether programs can use the machine's devices, shared memory, set-user-ID
+            programs and all system calls.
         live: Whether to print a line each second.
         out: A new directory for the report, the scenario and captures.
 
@@ -63,7 +66,14 @@ def link(
         report = _run(
             live,
             lambda: _core.link(
-                scenario, program, programs, upload=upload, uplink=uplink, live=live, captures=aside
+                scenario,
+                program,
+                programs,
+                upload=upload,
+                uplink=uplink,
+                unconfined=unconfined,
+                live=live,
+                captures=aside,
             ),
         )
         if aside:

@@ -90,9 +90,7 @@ def _text(page: str) -> str:
 
 def _without_tested_rows(page: str) -> str:
     """A page without the rows of tables that name their own test, in the last cell."""
-    return re.sub(
-        r"^\|.*\| `test_\w+\.py::test_\w+` \|\n", "", _text(page), flags=re.MULTILINE
-    )
+    return re.sub(r"^\|.*\| `test_\w+\.py::test_\w+` \|\n", "", _text(page), flags=re.MULTILINE)
 
 
 @cache
@@ -129,7 +127,9 @@ def test_a_sentence_that_promises_is_listed(page: str) -> None:
 
 
 def test_each_sentence_of_the_table_of_promises_is_listed() -> None:
-    section = _without_tested_rows("SECURITY.md").partition("## Promises\n")[2].partition("\n## ")[0]
+    section = (
+        _without_tested_rows("SECURITY.md").partition("## Promises\n")[2].partition("\n## ")[0]
+    )
     rows = [line for line in section.splitlines() if line.startswith("|")]
     assert len(rows) > 3
     unlisted = [

@@ -1,0 +1,25 @@
+//! The text of a scenario: what is accepted is written and read as the same, and an error names
+//! its file and a fix.
+
+#![no_main]
+
+use fullpipe_scenario::Scenario;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    // No parser but TOML's sees what it refuses, and a file is not part of the input.
+    match Scenario::parse(text, "fuzzed.toml") {
+        Ok(scenario) => {
+            let written = scenario.to_toml();
+            let again = Scenario::parse(&written, "written.toml")
+                .unwrap_or_else(|error| panic!("{error}\n{written}"));
+            assert_eq!(again, scenario, "{written}");
+            assert_eq!(again.to_toml(), written, "a written text is written the same again");
+        }
+        Err(error) => {
+            assert_eq!(error.file(), "fuzzed.toml");
+            assert!(!error.problem().is_empty() && !error.fix().is_empty(), "{error}");
+            assert_eq!(error.to_string().matches('\n').count(), 1, "two lines: {error}");
+        }
+    }
+});

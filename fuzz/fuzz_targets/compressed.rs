@@ -115,7 +115,10 @@ fuzz_target!(|case: Case<'_>| {
     if whole {
         let (all, complete) = found.expect("it begins as it should");
         assert!(complete && all == plain, "it comes out as it went in");
-    } else if let (true, Some(Damage::Cut(_)), Some((all, _))) = (layered, &case.damage, found) {
+    } else if let (true, Some(Damage::Cut(_)), Some((all, _)), 4..) =
+        (layered, &case.damage, found, bytes.len())
+    {
+        // Shorter ones do not show that they are compressed.
         assert!(plain.starts_with(&all), "what is before a cut comes out");
     }
     check_lines(&bytes, case.separator, whole.then_some(&plain[..]));

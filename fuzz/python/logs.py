@@ -63,4 +63,5 @@ def sound(frame: pl.DataFrame) -> None:
     assert wrong.is_empty(), wrong.to_dicts()
 
 
-fuzz(check)
+if __name__ == "__main__":
+    fuzz(check)

@@ -7,7 +7,7 @@ import math
 import atheris
 
 with atheris.instrument_imports(include=["fullpipe"]):
-    from fullpipe.results import qlog
+    from fullpipe.results import kept, qlog
 
 import json
 from dataclasses import replace
@@ -16,6 +16,7 @@ import polars as pl
 from _common import folder, fuzz
 
 import fullpipe
+from fullpipe.errors import UserError
 
 SCENARIO = """\
 # A title
@@ -25,9 +26,9 @@ rate = "10mbit"
 rtt = "20ms"
 buffer = "5packets"
 [[flow]]
-cc = "cubic"
+cc = "newreno"
 [[flow]]
-cc = "bbr1"
+cc = "newreno"
 """
 FILE = folder() / "it.qlog"
 RUN = qlog.of_run(fullpipe.run(SCENARIO, trace="20ms"))
@@ -39,8 +40,8 @@ NUMBERS = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e300, -1e300, 5e-324, 2.0*
 def changed(drawn: atheris.FuzzedDataProvider) -> qlog.QlogRun:
     """Returns the run with other texts, and other values in its rows."""
     flows, transitions = RUN.flows, RUN.transitions
-    rows = drawn.ConsumeIntInRange(0, 3)
-    flows = flows.head([1, 3, flows.height, flows.height][rows])
+    flows = flows.head(drawn.PickValueInList([1, 3, flows.height]))
+    made = {}
     for _ in range(drawn.ConsumeIntInRange(0, 3)):
         name = drawn.PickValueInList(COLUMNS)
         kind, at = flows.schema[name], drawn.ConsumeIntInRange(0, flows.height - 1)
@@ -53,8 +54,8 @@ def changed(drawn: atheris.FuzzedDataProvider) -> qlog.QlogRun:
             continue
         value = None if drawn.ConsumeBool() and drawn.ConsumeBool() else value
         place = pl.int_range(pl.len()) == at
-        made = pl.when(place).then(pl.lit(value, dtype=kind)).otherwise(pl.col(name))
-        flows = flows.with_columns(made.alias(name))
+        made[name] = pl.when(place).then(pl.lit(value, dtype=kind)).otherwise(pl.col(name))
+    flows = flows.with_columns(**made)
     if drawn.ConsumeBool():
         transitions = transitions.head(drawn.ConsumeIntInRange(0, transitions.height))
     metrics = {**RUN.metrics, "seed": drawn.ConsumeInt(8)}
@@ -75,8 +76,10 @@ def check(data: bytes) -> None:
     flow = drawn.PickValueInList([None, *NAMES])
     source = changed(drawn)
     try:
-        qlog.write_into(FILE, source, form, flow)
-    except qlog.QlogError:
+        with kept.computing(FILE):  # as the command does: a value may be of no run
+            qlog.write_into(FILE, source, form, flow)
+    except UserError as error:
+        assert "\n  fix: " in str(error) or isinstance(error, qlog.QlogError), error
         return
     text = FILE.read_text(encoding="utf-8")
     if form == "json":
@@ -93,4 +96,5 @@ def check(data: bytes) -> None:
     assert count <= 2 * source.flows.height + source.transitions.height + len(NAMES)
 
 
-fuzz(check)
+if __name__ == "__main__":
+    fuzz(check)

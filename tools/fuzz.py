@@ -47,11 +47,13 @@ _DEFAULT = (4096, 1000)
 _OPTIONS = {
     "compressed": (16384, 1000),
     "contract": (2048, 1000),
+    "directories": (300, 200),
     "emulator": (2048, 200),
-    "directories": (4096, 200),
-    "logs": (2048, 200),
-    "qlog": (2048, 200),
+    "logs": (2048, 1000),
+    "qlog": (300, 200),
+    "replay": (2048, 1000),
 }
+_STRUCTURED = ("contract", "directories", "emulator", "qlog", "replay")
 
 
 class Record(TypedDict):
@@ -99,6 +101,8 @@ def one_run(name: str, file: Path, seconds: int) -> Record:
         "-timeout=10",
         "-rss_limit_mb=2048",
         "-print_final_stats=1",
+        # Long sequences from the start, where nothing but the fuzzer makes them.
+        *(["-len_control=0"] if name in _STRUCTURED else []),
     ]
     before = set(artifacts.iterdir())
     with log.open("w", encoding="utf-8", errors="replace") as out:

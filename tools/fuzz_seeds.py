@@ -75,8 +75,8 @@ def _captures() -> Iterator[bytes]:
 
 
 def _flows() -> Iterator[bytes]:
-    for lines in (_CAPTURES / "conn.log").read_bytes().splitlines(keepends=True)[:12], :
-        yield b"\0" + b"".join(lines)
+    lines = (_CAPTURES / "conn.log").read_bytes().splitlines(keepends=True)
+    yield b"\0" + b"".join(lines[:12])
     yield b"\0" + b'{"ts":1379288667.5,"id.orig_h":"10.0.0.1","proto":"tcp","duration":1.5,"orig_bytes":1,"resp_bytes":2}\n'
     for text in ("start,bytes\n1,2\n2.5,30\n", "start;bytes\n1,5;2\n", "start\tbytes\n2020-06-10 14:00:00\t7\n"):
         yield b"\0" + text.encode()

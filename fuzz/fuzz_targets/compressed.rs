@@ -103,9 +103,20 @@ fuzz_target!(|case: Case<'_>| {
         std::mem::discriminant(&layer) == std::mem::discriminant(&kind.unwrap_or(layer))
     };
     // Members of one layer follow each other in a file.
-    let parts: Vec<_> = case.parts.iter().filter(|(layer, _)| same(*layer)).take(8).collect();
-    let mut bytes: Vec<u8> = parts.iter().flat_map(|(layer, part)| packed(*layer, part)).collect();
-    let plain: Vec<u8> = parts.iter().flat_map(|(_, part)| part.iter().copied()).collect();
+    let parts: Vec<_> = case
+        .parts
+        .iter()
+        .filter(|(layer, _)| same(*layer))
+        .take(8)
+        .collect();
+    let mut bytes: Vec<u8> = parts
+        .iter()
+        .flat_map(|(layer, part)| packed(*layer, part))
+        .collect();
+    let plain: Vec<u8> = parts
+        .iter()
+        .flat_map(|(_, part)| part.iter().copied())
+        .collect();
     let layered = !matches!(kind, None | Some(Layer::None));
     if let Some(damage) = &case.damage {
         damaged(&mut bytes, damage);

@@ -49,7 +49,12 @@ impl<'a> Arbitrary<'a> for Case {
             let flow = if groups { from.arbitrary()? } else { 0 };
             steps.push((flow, step(from)?));
         }
-        Ok(Case { variant, kind, groups, steps })
+        Ok(Case {
+            variant,
+            kind,
+            groups,
+            steps,
+        })
     }
 }
 
@@ -65,23 +70,37 @@ fn step(from: &mut Unstructured<'_>) -> Result<Step> {
         9..=14 => {
             let flags: u8 = from.arbitrary()?;
             Step::Ack(Arrival {
-                skips: if flags & 1 == 0 { 0 } else { from.int_in_range(1..=4)? },
+                skips: if flags & 1 == 0 {
+                    0
+                } else {
+                    from.int_in_range(1..=4)?
+                },
                 loses: flags & 2 == 0,
                 acks: from.int_in_range(1..=39)?,
-                marked: if flags & 12 == 12 { from.int_in_range(1..=39)? } else { 0 },
+                marked: if flags & 12 == 12 {
+                    from.int_in_range(1..=39)?
+                } else {
+                    0
+                },
                 spurious: flags & 48 == 48,
                 repaired: flags & 192 == 192,
                 persistent: flags & 160 == 160,
             })
         }
-        15 => Step::Timeout { keeps: from.int_in_range(0..=3)? },
+        15 => Step::Timeout {
+            keeps: from.int_in_range(0..=3)?,
+        },
         16 => Step::AppLimited(from.arbitrary()?),
         17 => Step::Timer,
         18 => Step::Mtu(Bytes::new(*from.choose(&sizes)?)),
         _ => Step::Path(match from.int_in_range(0..=2)? {
             0 => PathChange::EcnFailed,
-            1 => PathChange::Seed { bdp: Bytes::new(from.int_in_range(1..=10_000_000)?) },
-            _ => PathChange::Threshold { ssthresh: Bytes::new(from.int_in_range(1_000..=10_000_000)?) },
+            1 => PathChange::Seed {
+                bdp: Bytes::new(from.int_in_range(1..=10_000_000)?),
+            },
+            _ => PathChange::Threshold {
+                ssthresh: Bytes::new(from.int_in_range(1_000..=10_000_000)?),
+            },
         }),
     })
 }
@@ -89,7 +108,12 @@ fn step(from: &mut Unstructured<'_>) -> Result<Step> {
 fn one(case: &Case, descriptor: &'static Descriptor, config: &Config) {
     let kinds = kinds(descriptor);
     let steps: Vec<Step> = case.steps.iter().map(|(_, step)| step.clone()).collect();
-    let found = hold(kinds[usize::from(case.kind) % kinds.len()], descriptor, config, &steps);
+    let found = hold(
+        kinds[usize::from(case.kind) % kinds.len()],
+        descriptor,
+        config,
+        &steps,
+    );
     let fresh = &mut (descriptor.build)(config, &mut Shared::default());
     assert_eq!(replay(fresh, &mut rng(), &found.events), found.decisions);
 }
@@ -112,7 +136,10 @@ fn groups(case: &Case, descriptor: &'static Descriptor, config: &Config) {
             flow.play(step);
         }
     }
-    flows.iter_mut().filter(|flow| !flow.ended).for_each(Transport::drain);
+    flows
+        .iter_mut()
+        .filter(|flow| !flow.ended)
+        .for_each(Transport::drain);
 }
 
 fuzz_target!(|case: Case| {

@@ -15,7 +15,10 @@ fuzz_target!(|input: (u16, &[u8])| {
     for column in &found.tables[0].1.columns {
         // Neither a counter's increase nor the time between two readings is negative.
         if let Values::Numbers(values) = &column.values {
-            assert!(values.iter().all(|value| value.is_nan() || *value >= 0.0), "{column:?}");
+            assert!(
+                values.iter().all(|value| value.is_nan() || *value >= 0.0),
+                "{column:?}"
+            );
         }
     }
     let found = read(text, cut.into(), || histogram::Reader::new(false));

@@ -4,7 +4,10 @@
 #![no_main]
 
 #[path = "../../crates/testbed/src/packet.rs"]
-#[allow(dead_code, reason = "the forwarder's parser of packets; ports matter only to the forwarder")]
+#[allow(
+    dead_code,
+    reason = "the forwarder's parser of packets; ports matter only to the forwarder"
+)]
 mod packet;
 
 use arbitrary::{Arbitrary, Unstructured};
@@ -90,10 +93,19 @@ fn scenario(case: &Case) -> Option<Scenario> {
     };
     let buffer = match queue.as_str() {
         "\"bfifo\"" => pick(&["1500B", "20kB", "1MB"], case.buffer),
-        _ => pick(&["1packets", "9packets", "1000packets", "1bdp"], case.buffer),
+        _ => pick(
+            &["1packets", "9packets", "1000packets", "1bdp"],
+            case.buffer,
+        ),
     };
     let mut path = vec![
-        ("rate", format!("\"{}\"", pick(&["1mbit", "100kbit", "100mbit", "10gbit"], case.rate))),
+        (
+            "rate",
+            format!(
+                "\"{}\"",
+                pick(&["1mbit", "100kbit", "100mbit", "10gbit"], case.rate)
+            ),
+        ),
         ("rtt", "\"20ms\"".to_owned()),
         ("buffer", format!("\"{buffer}\"")),
         ("queue", queue),
@@ -105,7 +117,10 @@ fn scenario(case: &Case) -> Option<Scenario> {
             let key = impairment.keys[usize::from(case.buffer) % impairment.keys.len()];
             path.retain(|(other, _)| *other != key);
             // Rare events would not occur in so few packets.
-            let value = impairment.example.replace("0.1%", "30%").replace("every 100", "every 7");
+            let value = impairment
+                .example
+                .replace("0.1%", "30%")
+                .replace("every 100", "every 7");
             path.push((key, format!("\"{value}\"")));
         }
     }
@@ -118,7 +133,10 @@ fn scenario(case: &Case) -> Option<Scenario> {
     }
     if let Some((rate, at)) = case.change {
         let rate = pick(&["100kbit", "5mbit"], rate);
-        text += &format!("[[path.change]]\nat = \"{}ms\"\nrate = \"{rate}\"\n", u32::from(at) + 1);
+        text += &format!(
+            "[[path.change]]\nat = \"{}ms\"\nrate = \"{rate}\"\n",
+            u32::from(at) + 1
+        );
     }
     if case.second {
         text += "[[link]]\nname = \"second\"\nrate = \"2mbit\"\nbuffer = \"20packets\"\ndelay = \"3ms\"\n";
@@ -128,7 +146,9 @@ fn scenario(case: &Case) -> Option<Scenario> {
         text += "route = [\"bottleneck\", \"second\"]\n";
     }
     // Not every combination is a scenario.
-    Scenario::parse(&text, "fuzzed.toml").ok().filter(|scenario| check(scenario).is_ok())
+    Scenario::parse(&text, "fuzzed.toml")
+        .ok()
+        .filter(|scenario| check(scenario).is_ok())
 }
 
 /// Checks each packet's end.
@@ -147,7 +167,11 @@ struct Ends {
 impl Ends {
     fn end(&mut self, at: Time, packet: &EmulatedPacket<usize>) {
         let (entered, size, ends) = &mut self.entered[packet.payload];
-        assert!(at >= *entered, "packet {} ends before it entered", packet.payload);
+        assert!(
+            at >= *entered,
+            "packet {} ends before it entered",
+            packet.payload
+        );
         assert_eq!(packet.size, Bytes::new(*size as u64));
         *ends += 1;
         self.ends += 1;
@@ -155,24 +179,51 @@ impl Ends {
 }
 
 impl Observer<usize> for Ends {
-    fn dropped(&mut self, at: Time, _: Option<usize>, _: DropCause, packet: &EmulatedPacket<usize>) {
-        assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
+    fn dropped(
+        &mut self,
+        at: Time,
+        _: Option<usize>,
+        _: DropCause,
+        packet: &EmulatedPacket<usize>,
+    ) {
+        assert!(
+            at >= self.now,
+            "time goes back from {:?} to {at:?}",
+            self.now
+        );
         self.now = at;
         self.end(at, packet);
     }
 
     fn passed(&mut self, transit: &LinkTransit, packet: &EmulatedPacket<usize>) {
-        assert!(transit.arrived <= transit.start && transit.start <= transit.end, "{transit:?}");
-        assert!(!transit.marked || packet.ecn == EcnCodepoint::Ce, "{transit:?}");
+        assert!(
+            transit.arrived <= transit.start && transit.start <= transit.end,
+            "{transit:?}"
+        );
+        assert!(
+            !transit.marked || packet.ecn == EcnCodepoint::Ce,
+            "{transit:?}"
+        );
     }
 
     fn delivered(&mut self, at: Time, waited: Span, packet: EmulatedPacket<usize>) {
-        assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
+        assert!(
+            at >= self.now,
+            "time goes back from {:?} to {at:?}",
+            self.now
+        );
         self.now = at;
         self.end(at, &packet);
-        assert!(waited <= at.since(self.entered[packet.payload].0), "it waited longer than it took");
+        assert!(
+            waited <= at.since(self.entered[packet.payload].0),
+            "it waited longer than it took"
+        );
         let newest = &mut self.newest[packet.direction as usize];
-        assert!(!self.in_order || packet.payload >= *newest, "{} after {newest}", packet.payload);
+        assert!(
+            !self.in_order || packet.payload >= *newest,
+            "{} after {newest}",
+            packet.payload
+        );
         *newest = packet.payload.max(*newest);
         let (direction, frame) = &mut self.frames[packet.payload];
         assert_eq!(*direction, packet.direction);
@@ -181,10 +232,21 @@ impl Observer<usize> for Ends {
         let marked = packet.ecn == EcnCodepoint::Ce && before.ecn != EcnCodepoint::NotEct;
         let stripped = self.strips && packet.ecn == EcnCodepoint::NotEct;
         // A copy may be marked after the original.
-        assert!(kept || marked || stripped, "{:?} became {:?}", before.ecn, packet.ecn);
+        assert!(
+            kept || marked || stripped,
+            "{:?} became {:?}",
+            before.ecn,
+            packet.ecn
+        );
         let mut written = frame.clone();
         set_ecn(&mut written, packet.ecn);
-        assert_eq!(Header::read(&written), Some(Header { ecn: packet.ecn, ..before }));
+        assert_eq!(
+            Header::read(&written),
+            Some(Header {
+                ecn: packet.ecn,
+                ..before
+            })
+        );
     }
 }
 
@@ -193,7 +255,8 @@ fuzz_target!(|case: Case| {
         return;
     };
     let text = scenario.to_toml();
-    let fifo = text.matches("queue = \"pfifo\"").count() + text.matches("queue = \"bfifo\"").count();
+    let fifo =
+        text.matches("queue = \"pfifo\"").count() + text.matches("queue = \"bfifo\"").count();
     let mut ends = Ends {
         entered: Vec::new(),
         frames: Vec::new(),
@@ -224,7 +287,10 @@ fuzz_target!(|case: Case| {
         };
         ends.frames.push((direction, frame));
         path.arrive(now, packet, &mut ends);
-        assert!(path.next_at().is_none_or(|at| at > now), "an event that is due was left");
+        assert!(
+            path.next_at().is_none_or(|at| at > now),
+            "an event that is due was left"
+        );
         let here = path.in_flight() + ends.ends;
         assert!(here == ends.entered.len() + copies || here == ends.entered.len() + copies + 1);
         copies = here - ends.entered.len();
@@ -236,12 +302,24 @@ fuzz_target!(|case: Case| {
     }
     for events in 0.. {
         let Some(at) = path.next_at() else { break };
-        assert!(events < EVENTS, "it does not come to rest; {} in transit", path.in_flight());
+        assert!(
+            events < EVENTS,
+            "it does not come to rest; {} in transit",
+            path.in_flight()
+        );
         path.advance(at, &mut ends);
     }
-    assert_eq!(path.in_flight(), 0, "nothing is left in transit without an event");
+    assert_eq!(
+        path.in_flight(),
+        0,
+        "nothing is left in transit without an event"
+    );
     assert_eq!(ends.ends, ends.entered.len() + copies);
-    assert!(ends.entered.iter().all(|(_, _, ends)| (1..=2).contains(ends)));
+    assert!(
+        ends.entered
+            .iter()
+            .all(|(_, _, ends)| (1..=2).contains(ends))
+    );
     assert!(copies == 0 || text.contains("duplicate"), "{copies} copies");
     for summary in path.summaries(Time::ZERO + scenario.duration) {
         assert!(!format!("{summary:?}").contains("inf"), "{summary:?}");

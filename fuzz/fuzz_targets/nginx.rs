@@ -22,7 +22,10 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
         Some(format) => (*format, text),
         // The format is the first line.
         None => {
-            let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+            let end = text
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .unwrap_or(text.len());
             let (format, log) = text.split_at(end);
             (std::str::from_utf8(format).unwrap_or_default(), log)
         }
@@ -43,7 +46,8 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
         assert!(times.iter().all(|time| *time != i64::MIN));
     }
     if let Some(Values::Texts(kept)) = found.tables[0].1.get("kept") {
-        let object = |text: &String| text.is_empty() || text.starts_with('{') && text.ends_with('}');
+        let object =
+            |text: &String| text.is_empty() || text.starts_with('{') && text.ends_with('}');
         assert!(kept.iter().all(object));
     }
 });

@@ -26,7 +26,11 @@ struct Case {
 fn flows(case: &Case) -> Option<Flows> {
     let mut at = 0_u64;
     let starts = case.gaps.iter().map(|gap| {
-        at = if case.unsorted { *gap } else { at.saturating_add(*gap) };
+        at = if case.unsorted {
+            *gap
+        } else {
+            at.saturating_add(*gap)
+        };
         Time::from_nanos(at)
     });
     let starts: Vec<Time> = starts.collect();
@@ -39,10 +43,17 @@ fn flows(case: &Case) -> Option<Flows> {
             let mut offset = 0;
             let (mut sum, begin) = (0, chunks.len());
             for (gap, size) in case.chunks.get(row).into_iter().flatten() {
-                offset = if chunks.len() == begin { 0 } else { offset + u64::from(*gap) };
+                offset = if chunks.len() == begin {
+                    0
+                } else {
+                    offset + u64::from(*gap)
+                };
                 sum += u64::from(*size);
                 let bytes = Bytes::new((*size).into());
-                chunks.push(Chunk { offset: Span::from_nanos(offset), bytes });
+                chunks.push(Chunk {
+                    offset: Span::from_nanos(offset),
+                    bytes,
+                });
             }
             if sum > 0 {
                 bytes[row] = Bytes::new(sum);
@@ -67,7 +78,8 @@ fuzz_target!(|case: Case| {
     let until = Span::from_nanos(case.until);
     for model in [Model::Replay, Model::Collapsed, Model::Synthetic] {
         let source = ArrivalSource::new(&model, Some(Input::Flows(Arc::clone(&flows))));
-        let source = source.unwrap_or_else(|refusal| panic!("{model:?} refuses flows: {refusal:?}"));
+        let source =
+            source.unwrap_or_else(|refusal| panic!("{model:?} refuses flows: {refusal:?}"));
         let source = match case.load {
             0 => source,
             load => match source.at_load(f64::from(load) / 100.0, Rate::from_bps(10_000_000)) {
@@ -79,7 +91,10 @@ fuzz_target!(|case: Case| {
         let mut arrivals = source.arrivals(case.seed, "web", until);
         let (mut count, mut last, mut total) = (0, Time::ZERO, 0.0);
         while let Some(arrival) = arrivals.next() {
-            assert!(arrival.at >= last && arrival.at <= Time::ZERO + until, "{arrival:?}");
+            assert!(
+                arrival.at >= last && arrival.at <= Time::ZERO + until,
+                "{arrival:?}"
+            );
             assert!(arrival.bytes > Bytes::ZERO);
             let chunks = arrivals.chunks(arrival.chunks);
             let sum: Bytes = chunks.iter().map(|chunk| chunk.bytes).sum();

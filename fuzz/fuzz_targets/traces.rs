@@ -13,7 +13,11 @@ use libfuzzer_sys::fuzz_target;
 /// In memory, where the system has such a directory: each input is a file.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = PathBuf::from("/dev/shm");
-    let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    let base = if memory.is_dir() {
+        memory
+    } else {
+        std::env::temp_dir()
+    };
     let folder = base.join(format!("fullpipe-fuzz-traces-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the input");
     folder
@@ -59,7 +63,11 @@ fuzz_target!(|input: (u8, &[u8])| {
         Err(error) => {
             assert_eq!(error.file(), file);
             assert!(!error.fix().is_empty(), "{error}");
-            assert_eq!(error.to_string().matches('\n').count(), 1, "two lines: {error}");
+            assert_eq!(
+                error.to_string().matches('\n').count(),
+                1,
+                "two lines: {error}"
+            );
         }
     }
 });

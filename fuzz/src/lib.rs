@@ -42,11 +42,23 @@ pub fn read<P: Parse>(text: &[u8], cut: usize, new: impl Fn() -> P) -> Found {
     let whole = once(&[text]);
     let (front, back) = text.split_at(cut % (text.len() + 1));
     let pieces = once(&[front, back]);
-    assert_eq!(format!("{whole:?}"), format!("{pieces:?}"), "the pieces matter");
-    whole.tables.iter().chain(&whole.open).for_each(|(_, columns)| sound(columns));
+    assert_eq!(
+        format!("{whole:?}"),
+        format!("{pieces:?}"),
+        "the pieces matter"
+    );
+    whole
+        .tables
+        .iter()
+        .chain(&whole.open)
+        .for_each(|(_, columns)| sound(columns));
     let mut reader = new();
     assert!(reader.resume(&whole.state), "{}", whole.state);
-    assert_eq!(reader.state(), whole.state, "the state comes back as it was");
+    assert_eq!(
+        reader.state(),
+        whole.state,
+        "the state comes back as it was"
+    );
     assert_eq!(format!("{:?}", reader.open()), format!("{:?}", whole.open));
     whole
 }
@@ -59,7 +71,8 @@ fn sound(columns: &Columns) {
             Values::Times(values) | Values::Keys(values) => values.len(),
             Values::Texts(values) => values.len(),
             Values::Labels(codes, labels) => {
-                let known = |code: &u32| *code == Values::NO_LABEL || (*code as usize) < labels.len();
+                let known =
+                    |code: &u32| *code == Values::NO_LABEL || (*code as usize) < labels.len();
                 assert!(codes.iter().all(known), "{}", column.name);
                 codes.len()
             }
@@ -74,9 +87,18 @@ fn sound(columns: &Columns) {
 ///
 /// If one is not.
 pub fn finite(found: &Found, but: &[&str]) {
-    for column in found.tables.iter().chain(&found.open).flat_map(|(_, table)| &table.columns) {
+    for column in found
+        .tables
+        .iter()
+        .chain(&found.open)
+        .flat_map(|(_, table)| &table.columns)
+    {
         if let (Values::Numbers(values), false) = (&column.values, but.contains(&column.name)) {
-            assert!(values.iter().all(|value| !value.is_infinite()), "{}", column.name);
+            assert!(
+                values.iter().all(|value| !value.is_infinite()),
+                "{}",
+                column.name
+            );
         }
     }
 }

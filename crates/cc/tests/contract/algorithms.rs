@@ -51,7 +51,12 @@ pub(crate) fn variants() -> Vec<(&'static Descriptor, Config)> {
     all
 }
 
-pub(crate) fn hold(kind: Kind, descriptor: &'static Descriptor, config: &Config, steps: &[Step]) -> Transport {
+pub(crate) fn hold(
+    kind: Kind,
+    descriptor: &'static Descriptor,
+    config: &Config,
+    steps: &[Step],
+) -> Transport {
     let mut transport = Transport::new(kind, descriptor, config, &mut Shared::default());
     for step in steps {
         transport.play(step);

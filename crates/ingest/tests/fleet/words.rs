@@ -22,7 +22,12 @@ fn damaged_words_leave_the_others_as_they_are() {
     let new = || Reader::new(Options::default());
     let mut reader = new();
     reader.begin_file(1_576_576_800_000_000);
-    for (port, word) in [(1, &b"x\xff"[..]), (2, b"x\xfe"), (3, b"bbr"), (4, b"cubic")] {
+    for (port, word) in [
+        (1, &b"x\xff"[..]),
+        (2, b"x\xfe"),
+        (3, b"bbr"),
+        (4, b"cubic"),
+    ] {
         reader.feed(format!("ESTAB 0 0 10.0.0.1:443 192.0.2.1:{port}\n\t ").as_bytes());
         reader.feed(&[word, b" rtt:1/1 mss:1448 cwnd:10\n"].concat());
     }

@@ -12,8 +12,8 @@ from the inputs in `fuzz/corpus`, and from seeds: files of the repository that t
 `target/fuzz/seeds`. It prints a line per target. The exit code is 1 if there is a finding, an input on which the target
 fails, in `fuzz/artifacts`.
 
-`minimize` writes the smallest set of inputs that reaches the same code to `fuzz/corpus`, which is under version control.
-`table` prints the sums of all runs, as in docs/evidence/fuzzing.md.
+`minimize` writes the smallest set of inputs that reaches the same code to `fuzz/corpus`, a directory of the
+repository. `table` prints the sums of all runs, as in docs/evidence/fuzzing.md.
 """
 
 from __future__ import annotations

@@ -51,7 +51,9 @@ def _after(prefixes: Iterable[bytes], texts: Iterable[str]) -> Iterator[bytes]:
 def _ss() -> Iterator[bytes]:
     tests = ("ingest/tests/fleet/ss.rs", "ingest/tests/fleet/listings.rs")
     for text in _texts(*tests):
-        socket = "" if text.startswith(("ESTAB", "0 ")) else "ESTAB 0 0 10.0.0.1:443 192.0.2.1:1\n\t"
+        socket = (
+            "" if text.startswith(("ESTAB", "0 ")) else "ESTAB 0 0 10.0.0.1:443 192.0.2.1:1\n\t"
+        )
         yield b"\0\0" + f"@1576576800\n{socket}{text}\n@1576576810\n{socket}{text}\n".encode()
 
 
@@ -62,8 +64,16 @@ def _logs() -> Iterator[str]:
 
 
 def _traces() -> Iterator[bytes]:
-    texts = ("1\n3\n3\n10\n", "0s, 20mbit\n5s 50mbit\n", "0s 23ms\n15s, 31ms\n")
-    texts += ("0s 23ms\n60s 31ms\n", "0ms,60\n2ms,30\n5ms,0\n", "10\n11\n# lost\n57\n", "100 0.5\n2000 1\n")
+    # In the order of the kinds in fuzz/fuzz_targets/traces.rs.
+    texts = (
+        "1\n3\n3\n10\n",
+        "0s, 20mbit\n5s 50mbit\n",
+        "0s 23ms\n15s, 31ms\n",
+        "0s 23ms\n60s 31ms\n",
+        "0ms,60\n2ms,30\n5ms,0\n",
+        "10\n11\n# lost\n57\n",
+        "100 0.5\n2000 1\n",
+    )
     for kind, text in enumerate(texts):
         yield bytes([kind]) + text.encode()
 
@@ -77,8 +87,15 @@ def _captures() -> Iterator[bytes]:
 def _flows() -> Iterator[bytes]:
     lines = (_CAPTURES / "conn.log").read_bytes().splitlines(keepends=True)
     yield b"\0" + b"".join(lines[:12])
-    yield b"\0" + b'{"ts":1379288667.5,"id.orig_h":"10.0.0.1","proto":"tcp","duration":1.5,"orig_bytes":1,"resp_bytes":2}\n'
-    for text in ("start,bytes\n1,2\n2.5,30\n", "start;bytes\n1,5;2\n", "start\tbytes\n2020-06-10 14:00:00\t7\n"):
+    yield (
+        b"\0"
+        + b'{"ts":1379288667.5,"id.orig_h":"10.0.0.1","proto":"tcp","duration":1.5,"orig_bytes":1,"resp_bytes":2}\n'
+    )
+    for text in (
+        "start,bytes\n1,2\n2.5,30\n",
+        "start;bytes\n1,5;2\n",
+        "start\tbytes\n2020-06-10 14:00:00\t7\n",
+    ):
         yield b"\0" + text.encode()
 
 

@@ -38,7 +38,15 @@ PLACE = folder()
 COMMANDS = {
     "run": ("run", "{file}", "--trace", "20ms"),
     "sweep": ("sweep", "{file}", "--set", "path.rtt=20ms,30ms"),
-    "compare": ("compare", "newreno", "dctcp", "--set", "duration=0.2s", "--set", "measure_from=0s"),
+    "compare": (
+        "compare",
+        "newreno",
+        "dctcp",
+        "--set",
+        "duration=0.2s",
+        "--set",
+        "measure_from=0s",
+    ),
 }
 
 
@@ -66,7 +74,13 @@ VALUES: list[Any] = [None, True, -1, 0, 1 << 70, 1.5, "", "x", [], [None], {}, {
 def places(value: object) -> list[tuple[Any, Any]]:
     """Returns each entry of a JSON value, as its container and its key."""
     found: list[tuple[Any, Any]] = []
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, each in inner:
         found += [(value, key), *places(each)]
     return found
@@ -150,7 +164,9 @@ def read(name: str) -> None:
             with kept.computing(directory):  # as the command does
                 qlog.write_into(PLACE / "it.qlog", qlog.of_saved(directory), "json")
     except (UserError, OSError) as error:
-        assert isinstance(error, OSError) or "fix: " in str(error) or isinstance(error, qlog.QlogError), error
+        assert (
+            isinstance(error, OSError) or "fix: " in str(error) or isinstance(error, qlog.QlogError)
+        ), error
 
 
 def check(data: bytes) -> None:
@@ -166,7 +182,6 @@ def check(data: bytes) -> None:
         if damaged:
             damaged.unlink()
         shutil.copyfile(before, file)
-
 
 
 if __name__ == "__main__":

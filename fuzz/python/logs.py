@@ -58,7 +58,10 @@ def sound(frame: pl.DataFrame) -> None:
         | (pl.col("start").is_null() != (pl.col("bytes").fill_null(0) == 0))
         | (pl.col("last") < pl.col("first"))
         | (pl.col("start") < pl.col("first"))
-        | (pl.col("chunks").list.eval(pl.element().struct.field("bytes")).list.sum() != pl.col("bytes"))
+        | (
+            pl.col("chunks").list.eval(pl.element().struct.field("bytes")).list.sum()
+            != pl.col("bytes")
+        )
     )
     assert wrong.is_empty(), wrong.to_dicts()
 

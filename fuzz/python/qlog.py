@@ -86,7 +86,7 @@ def check(data: bytes) -> None:
         whole = strict(text)
         parts = [trace["events"] for trace in whole["traces"]]
     else:
-        header, *events = [strict(part) for part in text.split("\x1e")[1:]]
+        _header, *events = [strict(part) for part in text.split("\x1e")[1:]]
         parts = [events]
     for events in parts:
         times = [event["time"] for event in events]

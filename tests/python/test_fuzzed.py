@@ -31,6 +31,8 @@ _OBJECT = '{"ts": 1379288667.5, "proto": "tcp", "orig_bytes": 10, "resp_bytes": 
         (_ZEEK + "\n" + _WHOLE, 1),
         (_ZEEK.replace("\tproto", "\tts\tproto") + "1\t1379288667.5\ttcp\t10\t20\n", 0),
         (_ZEEK.replace("#unset_field\t-", "#unset_field") + _WHOLE, 0),
+        # The only line of flows has no end, and begins nearly like a comment.
+        (_ZEEK.replace("\tts", "\tuid\tts") + "C#\t1379288667.5\ttcp\t10\t20", 0),
         # Numbers that neither polars nor a float can hold.
         ('{"ts": 1' + "3" * 90 + ', "proto": "tcp", "orig_bytes": 1}\n' + _OBJECT, 1),
         ('{"ts": 1.5, "duration": 1' + "0" * 400 + "}\n" + _OBJECT, 1),
@@ -50,7 +52,7 @@ def test_an_unreadable_line_of_zeek_is_counted(
 @pytest.mark.parametrize("separator", ["", "\\x", "\\xZZ", "\\N{x}", "\\x41", "ab", "\\xe9", "#"])
 def test_a_separator_that_zeek_does_not_write_is_an_error(tmp_path: Path, separator: str) -> None:
     (tmp_path / "conn.log").write_text(f"#separator {separator}\n#fields\tts\n1\n")
-    with pytest.raises(FlowsError, match="conn.log: .*\n  fix: "):
+    with pytest.raises(FlowsError, match=r"conn.log: .*\n  fix: "):
         workload.extract([tmp_path / "conn.log"], tmp_path / "flows.parquet")
 
 
@@ -58,6 +60,12 @@ def test_columns_that_differ_only_in_spaces_stay_apart(tmp_path: Path) -> None:
     (tmp_path / "flows.csv").write_text("start, note,note ,bytes \n1,2,3,4\n")
     workload.extract([tmp_path / "flows.csv"], tmp_path / "flows.parquet")
     assert workload.read(tmp_path / "flows.parquet")["bytes"].to_list() == [4]
+
+
+def test_the_last_line_may_have_no_end(tmp_path: Path) -> None:
+    (tmp_path / "flows.csv").write_text("note,start,bytes\na#b,1,2")
+    workload.extract([tmp_path / "flows.csv"], tmp_path / "flows.parquet")
+    assert workload.read(tmp_path / "flows.parquet")["bytes"].to_list() == [2]
 
 
 def test_qlog_has_no_numbers_that_json_has_not(tmp_path: Path) -> None:

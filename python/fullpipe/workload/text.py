@@ -52,7 +52,8 @@ class Source:
                 return
             text, first, self.too_long = piece
             self.read = reader.position
-            yield text, first
+            # Of a single line without an end, polars takes a # behind the first byte for a comment.
+            yield text if text.endswith(b"\n") else text + b"\n", first
 
     @property
     def damage(self) -> str | None:

@@ -162,7 +162,12 @@ def _header(source: Source) -> tuple[str, list[str], str]:
     said = head[0].partition(" ")[2]
     code = _CODE.fullmatch(said)
     separator = chr(int(code[1], 16)) if code else said or "\t"
-    if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in "#\n\r":
+    if (
+        len(separator) != 1
+        or not separator.isascii()
+        or separator.isalnum()
+        or separator in "#\n\r"
+    ):
         raise FlowsError(
             f"{source.path}: #separator {said!a} is not one character, as Zeek writes it\n"
             "  fix: name a log that is as Zeek wrote it"

@@ -1,5 +1,5 @@
-//! Layers of gzip and zstd: content comes out as it went in; of damaged content, what is before the
-//! damage; and lines are numbered as in the text.
+//! Layers of gzip and zstd: content comes out as it went in, or up to a cut; lines are numbered as in
+//! the text.
 
 #![no_main]
 
@@ -130,7 +130,10 @@ fuzz_target!(|case: Case<'_>| {
         (layered, &case.damage, found, bytes.len())
     {
         // Shorter ones do not show that they are compressed.
-        assert!(plain.starts_with(&all), "what is before a cut comes out");
+        assert!(
+            plain.starts_with(&all),
+            "the content before a cut comes out"
+        );
     }
     check_lines(&bytes, case.separator, whole.then_some(&plain[..]));
 });

@@ -22,7 +22,7 @@ use packet::{Header, set_ecn};
 
 /// Longer sequences would cost speed, and find little more.
 const MOST: usize = 400;
-/// More events than so many packets can cause, on two links.
+/// More events than [`MOST`] packets cause on two links.
 const EVENTS: u32 = 100_000;
 
 #[derive(Arbitrary, Debug)]
@@ -304,7 +304,7 @@ fuzz_target!(|case: Case| {
         let Some(at) = path.next_at() else { break };
         assert!(
             events < EVENTS,
-            "it does not come to rest; {} in transit",
+            "there is no end of events; {} packets in transit",
             path.in_flight()
         );
         path.advance(at, &mut ends);

@@ -1,5 +1,5 @@
-//! Recorded flows as a source of arrivals: what is accepted arrives in order, in each of the models,
-//! and has all its bytes.
+//! Recorded flows as a source of arrivals: accepted flows arrive in order, with all their bytes, in
+//! each of the models.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! The text of a scenario: what is accepted is written and read as the same, and an error names
-//! its file and a fix.
+//! The text of a scenario: an accepted text is written and read as the same, and an error names its
+//! file and a fix.
 
 #![no_main]
 
@@ -7,7 +7,6 @@ use fullpipe_scenario::Scenario;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    // No parser but TOML's sees what it refuses, and a file is not part of the input.
     match Scenario::parse(text, "fuzzed.toml") {
         Ok(scenario) => {
             let written = scenario.to_toml();

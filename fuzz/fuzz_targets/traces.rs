@@ -1,5 +1,5 @@
 //! Files that a scenario names: mahimahi traces, schedules of rates, delay traces, histograms of
-//! jitter, lists of losses, and distributions of flow sizes. What is accepted is written into the
+//! jitter, lists of losses, and distributions of flow sizes. An accepted file is written into the
 //! scenario's text and read as the same.
 
 #![no_main]

@@ -2,7 +2,7 @@
 
 use fullpipe_ingest::fleet::{Bad, Columns, Parse, Values};
 
-/// What a reader of a host's text has found.
+/// Results of a reader of a host's text.
 #[derive(Debug)]
 pub struct Found {
     pub tables: Vec<(&'static str, Columns)>,

@@ -52,7 +52,7 @@ class Source:
                 return
             text, first, self.too_long = piece
             self.read = reader.position
-            # Of a single line without an end, polars takes a # behind the first byte for a comment.
+            # Polars takes a single line without an end for a comment if its second byte is a #.
             yield text if text.endswith(b"\n") else text + b"\n", first
 
     @property

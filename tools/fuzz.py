@@ -36,11 +36,11 @@ ROOT = Path(__file__).parents[1]
 FUZZ = ROOT / "fuzz"
 WORK = ROOT / "target/fuzz"
 RECORD = WORK / "record.json"
-BUILT = WORK / "x86_64-unknown-linux-gnu/release"
 _STATUS = re.compile(r"^#(\d+)\t.*?\bcov: (\d+)")
 _DONE = re.compile(r"^stat::number_of_executed_units: +(\d+)|^Done (\d+) (?:runs )?in ")
 _LONGEST = 20_000  # bytes of the largest input in fuzz/corpus
-_MOST = 120_000  # bytes of a target in fuzz/corpus
+_FILES = 120  # inputs of a target in fuzz/corpus
+_MOST = 100_000  # bytes of them
 
 # Bytes of the longest input, and executions per second of the processor below which the line says "slow".
 _DEFAULT = (4096, 1000)
@@ -72,7 +72,14 @@ def targets() -> dict[str, Path]:
 
 
 def program(file: Path) -> list[str]:
-    return [sys.executable, str(file)] if file.suffix == ".py" else [str(BUILT / file.stem)]
+    if file.suffix == ".py":
+        return [sys.executable, str(file)]
+    built = next(
+        WORK.glob(f"*-*/release/{file.stem}"), None
+    )  # the first part is the machine's kind
+    if built is None:
+        sys.exit(f"error: {file.stem} is not built\n  fix: run make fuzz")
+    return [str(built)]
 
 
 def corpora(name: str) -> list[Path]:
@@ -136,12 +143,12 @@ def numbers(log: str) -> tuple[int, int]:
     return executions, edges
 
 
-_HEAD = ("target", "executions", "per CPU s", "edges", "inputs", "findings")
+_HEAD = ("target", "CPU s", "executions", "per CPU s", "edges", "inputs", "findings")
 
 
 def row(name: str, of: Record) -> tuple[str, ...]:
     rate = of["executions"] / max(of["seconds"], 1)
-    counts = (of["executions"], rate, of["edges"], of["inputs"], of["findings"])
+    counts = (of["seconds"], of["executions"], rate, of["edges"], of["inputs"], of["findings"])
     return (name, *(f"{count:,.0f}" for count in counts))
 
 
@@ -186,23 +193,34 @@ def run(names: list[str], seconds: int, jobs: int) -> int:
 
 
 def minimize(names: list[str]) -> None:
-    """Rewrites `fuzz/corpus`: first the smallest inputs, up to a size in total."""
+    """Rewrites `fuzz/corpus`: a minimal set of inputs, and of a large one only a part."""
     for name in names:
-        kept = FUZZ / "corpus" / name
-        merged = WORK / "merged" / name
+        kept, merged = FUZZ / "corpus" / name, WORK / "merged" / name
         shutil.rmtree(merged, ignore_errors=True)
         merged.mkdir(parents=True)
-        called = [*program(targets()[name]), "-set_cover_merge=1", str(merged)]
-        called += [f"-max_len={_LONGEST}", "-timeout=10", *map(str, corpora(name))]
-        subprocess.run(called, check=True, env=environment(), capture_output=True, cwd=ROOT)
+        merge(name, merged)
         shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir(parents=True)
+        # By their names, which are hashes: an arbitrary choice.
+        inputs = sorted(merged.iterdir(), key=lambda file: file.name)
         total = 0
-        for file in sorted(merged.iterdir(), key=lambda file: (file.stat().st_size, file.name)):
+        for file in inputs[:_FILES]:
             total += file.stat().st_size
             if total <= _MOST:
-                shutil.copy(file, kept / file.name)
-        print(f"{name}: {len(list(kept.iterdir()))} of {len(list(merged.iterdir()))} inputs")
+                shutil.copyfile(file, kept / file.name)
+        print(f"{name}: {len(list(kept.iterdir()))} of {len(inputs)} inputs")
+
+
+def merge(name: str, to: Path) -> None:
+    file = targets()[name]
+    if file.suffix == ".py":
+        # libFuzzer starts itself anew to merge, which it can't under an interpreter.
+        for found in (each for each in corpora(name)[0].iterdir() if each.stat().st_size):
+            shutil.copyfile(found, to / found.name)
+        return
+    called = [*program(file), "-set_cover_merge=1", str(to), *map(str, corpora(name))]
+    called += [f"-max_len={_LONGEST}", "-timeout=10"]
+    subprocess.run(called, check=True, env=environment(), capture_output=True, cwd=ROOT)
 
 
 def table() -> None:

@@ -116,11 +116,12 @@ fn scenario(case: &Case) -> Option<Scenario> {
         if let Some(impairment) = IMPAIRMENTS.get(place) {
             let key = impairment.keys[usize::from(case.buffer) % impairment.keys.len()];
             path.retain(|(other, _)| *other != key);
-            // Rare events would not occur in so few packets.
-            let value = impairment
-                .example
-                .replace("0.1%", "30%")
-                .replace("every 100", "every 7");
+            // Rare events would not occur in a short sequence.
+            let value = match impairment.example {
+                "0.1%" | "1%" => "30%",
+                "every 100" => "every 7",
+                example => example,
+            };
             path.push((key, format!("\"{value}\"")));
         }
     }

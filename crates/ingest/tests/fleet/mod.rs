@@ -4,4 +4,4 @@ mod listings;
 mod logs;
 mod sampler;
 mod ss;
-mod words;
+mod state;

@@ -1,7 +1,7 @@
-//! Words of samples that are not UTF-8.
+//! The state with which another reader continues.
 
 use fullpipe_ingest::fleet::ss::{Options, Reader};
-use fullpipe_ingest::fleet::{Parse, Values};
+use fullpipe_ingest::fleet::{Parse, Values, counters};
 
 /// Returns the algorithms of the open connections.
 fn algorithms(reader: &Reader) -> Vec<String> {
@@ -39,4 +39,19 @@ fn damaged_words_leave_the_others_as_they_are() {
     assert!(next.resume(&reader.state()));
     assert_eq!(algorithms(&next), before);
     assert_eq!(next.state(), reader.state());
+}
+
+/// Sixteen digits of a float in decimal are not always read back as the same float.
+#[test]
+fn counters_keep_all_bits() {
+    for more in 0..200 {
+        let mut reader = counters::Reader::new(false);
+        reader.begin_file(1_576_576_800_000_000);
+        let ticks = 790_681_483_458_117_633_u64 + 997 * more;
+        reader.feed(format!("cpu {ticks} 0 0 120200 1\n").as_bytes());
+        reader.end_file();
+        let mut next = counters::Reader::new(false);
+        assert!(next.resume(&reader.state()));
+        assert_eq!(next.state(), reader.state());
+    }
 }

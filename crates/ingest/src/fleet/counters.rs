@@ -237,8 +237,8 @@ impl Reader {
             .zip(before.values)
             .map(|(now, before)| Some((*now)? - before?))
             .collect();
-        // After a restart, a host counts from zero.
-        if increases.iter().flatten().any(|increase| *increase < 0.0) {
+        // After a restart, a host counts from zero. A clock that was set back measures no interval.
+        if now.time < before.time || increases.iter().flatten().any(|increase| *increase < 0.0) {
             self.resets += 1;
             return;
         }

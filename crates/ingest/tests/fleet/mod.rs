@@ -1,5 +1,6 @@
 //! Text of hosts, from the lines to the columns.
 
+mod clock;
 mod listings;
 mod logs;
 mod sampler;

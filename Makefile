@@ -19,7 +19,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-web bench-smoke same-bits clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-fuzz lint-web bench-smoke fuzz same-bits clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -135,6 +135,10 @@ lint-quic: ## run rustfmt and clippy on real QUIC
 	cd crates/quic && cargo fmt --check
 	cargo clippy $(QUIC) --all-targets -- --deny warnings
 
+lint-fuzz: ## run rustfmt and clippy on the fuzz targets
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo clippy $(FUZZ) --all-targets -- --deny warnings
+
 lint-prose: setup-dev ## check spelling, and patterns that make a text hard to read
 	$(BIN)/typos
 	$(BIN)/python tools/prose.py lint
@@ -151,6 +155,20 @@ same-bits: setup ## compare the trace hashes of all scenarios: debug, release, W
 	  (apt-get update -qq && apt-get install -qq --no-install-recommends qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 	rustup target add wasm32-unknown-unknown aarch64-unknown-linux-gnu
 	$(BIN)/python tools/same_bits.py
+
+# cargo-fuzz builds with stable Rust if that accepts the options of nightly Rust. Python's targets have no build.
+CARGO_FUZZ_VERSION := 0.13.2
+FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint --locked
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
+
+fuzz: target/tools/bin/cargo-fuzz $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previous run
+	$(ALONE) $(UV) sync --locked --inexact --no-dev --group fuzz
+	$(ALONE) RUSTC_BOOTSTRAP=1 target/tools/bin/cargo-fuzz fuzz build --sanitizer none --target-dir target/fuzz
+	$(BIN)/python tools/fuzz.py run --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+target/tools/bin/cargo-fuzz:
+	$(ALONE) cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root target/tools --locked --quiet
 
 clean: ## remove everything built or installed here
 	rm -rf target .venv python/fullpipe/*.so web/node_modules

@@ -25,7 +25,8 @@ pub struct EmulatedPacket<P> {
     /// Key by which flow queues know the packet's flow; stands for the hash of its addresses and
     /// ports.
     pub key: u32,
-    /// Bytes on the wire, from the IP header on.
+    /// Bytes on the wire, from the IP header on: at most those of the largest packet that the scenario
+    /// allows, since a shaper never lets a packet pass that exceeds its burst.
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: EcnCodepoint,

@@ -1,6 +1,7 @@
 //! Content of a file: plain, gzip or zstd, as detected by content, not by name. A separate thread
 //! reads and decompresses it.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -15,10 +16,16 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// Pieces of a file's content, and perhaps an error that ends them.
 #[derive(Debug)]
 pub struct Input {
-    /// An empty piece is the end.
-    pieces: Receiver<io::Result<Vec<u8>>>,
+    pieces: Pieces,
     ended: bool,
     read: Arc<AtomicU64>,
+}
+
+enum Pieces {
+    /// Made by a thread; an empty piece is the end.
+    Received(Receiver<io::Result<Vec<u8>>>),
+    /// Made by the caller's thread. The second value is the end after the piece before.
+    Read(Box<dyn Read + Send>, Option<io::Result<()>>),
 }
 
 /// Small enough that memory is reused; larger pieces would be requested from the system page by
@@ -47,7 +54,7 @@ impl Input {
             inner: File::open(path)?,
             read: Arc::clone(&read),
         })?;
-        let (to, pieces) = sync_channel(AHEAD);
+        let (to, received) = sync_channel(AHEAD);
         std::thread::Builder::new()
             .name("file".into())
             .spawn(move || {
@@ -67,7 +74,26 @@ impl Input {
                 }
             })?;
         Ok(Input {
-            pieces,
+            pieces: Pieces::Received(received),
+            ended: false,
+            read,
+        })
+    }
+
+    /// Takes content that is not a file, such as bytes in memory. The caller's thread reads and
+    /// decompresses it.
+    ///
+    /// # Errors
+    ///
+    /// When its beginning can't be read.
+    pub fn of(content: impl Read + Send + 'static) -> io::Result<Input> {
+        let read = Arc::default();
+        let content = decompressed(Counted {
+            inner: content,
+            read: Arc::clone(&read),
+        })?;
+        Ok(Input {
+            pieces: Pieces::Read(content, None),
             ended: false,
             read,
         })
@@ -83,11 +109,7 @@ impl Input {
         if self.ended {
             return Ok(None);
         }
-        // The sending thread always sends one of the two ends, unless a decoder panics.
-        let piece = self
-            .pieces
-            .recv()
-            .unwrap_or_else(|_| Err(io::Error::other("the decoder has failed")));
+        let piece = self.pieces.next();
         self.ended = !piece.as_ref().is_ok_and(|piece| !piece.is_empty());
         piece.map(|piece| Some(piece).filter(|piece| !piece.is_empty()))
     }
@@ -97,6 +119,38 @@ impl Input {
     #[must_use]
     pub fn position(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
+    }
+}
+
+impl Pieces {
+    /// Returns the next piece; an empty one is the end.
+    fn next(&mut self) -> io::Result<Vec<u8>> {
+        match self {
+            // The sending thread always sends one of the two ends, unless a decoder panics.
+            Pieces::Received(pieces) => pieces
+                .recv()
+                .unwrap_or_else(|_| Err(io::Error::other("the decoder has failed"))),
+            Pieces::Read(_, Some(end)) => std::mem::replace(end, Ok(())).map(|()| Vec::new()),
+            Pieces::Read(content, end) => {
+                let mut piece = vec![0; PIECE];
+                let (filled, ended) = fill(content, &mut piece);
+                piece.truncate(filled);
+                match ended {
+                    Some(Err(error)) if filled == 0 => return Err(error),
+                    ended => *end = ended,
+                }
+                Ok(piece)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Pieces {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Pieces::Received(_) => "Received",
+            Pieces::Read(..) => "Read",
+        })
     }
 }
 
@@ -134,7 +188,7 @@ fn fill(content: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Result
     (filled, None)
 }
 
-fn decompressed(file: Counted) -> io::Result<Box<dyn Read + Send>> {
+fn decompressed(file: Counted<impl Read + Send + 'static>) -> io::Result<Box<dyn Read + Send>> {
     let mut file = BufReader::with_capacity(PIECE, file);
     let magic = file.fill_buf()?;
     if magic.starts_with(b"\x1f\x8b") {
@@ -224,13 +278,13 @@ fn damaged(error: FrameDecoderError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// Counts the bytes read from a file.
-struct Counted {
-    inner: File,
+/// Counts the bytes read before decompression.
+struct Counted<R> {
+    inner: R,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let bytes = self.inner.read(to)?;
         self.read.fetch_add(bytes as u64, Ordering::Relaxed);

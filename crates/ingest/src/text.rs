@@ -46,15 +46,21 @@ impl Text {
     ///
     /// When it can't be read.
     pub fn open(path: &Path, separator: Option<u8>) -> io::Result<Text> {
-        Ok(Text {
-            input: Input::open(path)?,
+        Ok(Text::of(Input::open(path)?, separator))
+    }
+
+    /// Takes the text of an input; see [`Text::open`].
+    #[must_use]
+    pub fn of(input: Input, separator: Option<u8>) -> Text {
+        Text {
+            input,
             quotes: separator.map(Quotes::new),
             rest: Vec::new(),
             cut: false,
             line: 1,
             ended: false,
             failed: None,
-        })
+        }
     }
 
     /// Returns the next lines, about 8 MB of them; `None` at the end.

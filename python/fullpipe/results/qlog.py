@@ -261,6 +261,9 @@ def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
     """Adds the bytes sent since the flow's previous row, and a packet number that counts rows with such bytes."""
     # Bytes sent have arrived, are in flight, or were declared lost.
     sent = pl.sum_horizontal("delivered", "lost", "inflight").cum_max().over("flow")
+    # JSON has no NaN and no infinity. A trace of ours has none, but a file may be another's.
+    numbers = pl.selectors.float()
+    rows = rows.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
     rows = rows.with_columns(sent.diff().over("flow").fill_null(sent).alias("length"))
     return rows.with_columns(number=(pl.col("length") > 0).cum_sum().over("flow") - 1)
 

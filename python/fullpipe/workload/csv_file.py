@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv as rfc4180
+from collections import Counter
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,10 @@ def _rows(
                 ) from error
         reason = str(error).splitlines()[0]
         raise FlowsError(f"{path}: {reason}\n  fix: save it as CSV in UTF-8") from error
-    return rows.rename({name: name.strip() for name in rows.columns})
+    # Only where that leaves the names different.
+    stripped = {name: name.strip() for name in rows.columns}
+    often = Counter(stripped.values())
+    return rows.rename({name: to for name, to in stripped.items() if often[to] == 1})
 
 
 def _records(text: bytes, first: int, separator: str) -> Iterator[tuple[int, list[str]]]:

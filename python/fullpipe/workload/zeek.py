@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ _ZEEK = {
 # An additional column: whether the line is complete.
 _WHOLE = "whole"
 _NEEDED = ("ts", "orig_bytes", "resp_bytes")
+# A separator in the first line: Zeek writes the code of its character.
+_CODE = re.compile(r"\\x([0-9a-fA-F]{2})")
 
 
 def flows(source: Source, *, udp: bool, addresses: bool, as_json: bool) -> Iterator[pl.DataFrame]:
@@ -123,38 +126,60 @@ def _zeek_columns(first: pl.Expr) -> dict[str, pl.Expr]:
 
 
 def _text_rows(source: Source) -> Iterator[pl.DataFrame]:
-    head = _core.capture_head(source.path, HEAD).decode("utf-8", "replace").splitlines()
-    separator = (
-        head[0].split(" ", 1)[1].encode().decode("unicode_escape") if " " in head[0] else "\t"
-    )
-    told = {line.split(separator, 1)[0]: line for line in head if line.startswith("#")}
-    if "#fields" not in told:
-        raise FlowsError(
-            f"{source.path}: a Zeek log without a #fields line\n  fix: name a complete conn.log"
-        )
-    fields = told["#fields"].split(separator)[1:]
-    unset = told.get("#unset_field", f"{separator}-").split(separator)[1]
+    separator, fields, unset = _header(source)
+    # The columns have numbers, since names may occur twice. A line of these in front gives each
+    # piece all its columns, even if its first line is truncated.
+    numbers = [str(number) for number in range(len(fields))]
+    first = f"{separator.join(numbers)}\n".encode()
+    places = {name: number for number, name in zip(numbers, fields, strict=True) if name in _ZEEK}
     for text, _ in source.pieces():
         rows = pl.read_csv(
-            BytesIO(text),
+            BytesIO(first + text),
             separator=separator,
-            has_header=False,
-            schema=dict.fromkeys(fields, pl.String),
+            schema=dict.fromkeys(numbers, pl.String),
             comment_prefix="#",
             quote_char=None,
             truncate_ragged_lines=True,
             encoding="utf8-lossy",
-            raise_if_empty=False,
         )
         # Zeek leaves no field empty: a line without its last field is truncated.
         yield rows.select(
-            pl.col(fields[-1]).is_not_null().alias(_WHOLE),
+            pl.col(numbers[-1]).is_not_null().alias(_WHOLE),
             *(
-                pl.when(pl.col(name) != unset).then(pl.col(name)).alias(name)
-                for name in fields
-                if name in _ZEEK
+                pl.when(pl.col(number) != unset).then(pl.col(number)).alias(name)
+                for name, number in places.items()
             ),
         )
+
+
+def _header(source: Source) -> tuple[str, list[str], str]:
+    """Returns the separator of fields, the names of the fields, and the text of an absent value.
+
+    Raises:
+        FlowsError: When the log does not begin with them.
+    """
+    head = _core.capture_head(source.path, HEAD).decode("utf-8", "replace").splitlines()
+    said = head[0].partition(" ")[2]
+    code = _CODE.fullmatch(said)
+    separator = chr(int(code[1], 16)) if code else said or "\t"
+    if (
+        len(separator) != 1
+        or not separator.isascii()
+        or separator.isalnum()
+        or separator in "#\n\r"
+    ):
+        raise FlowsError(
+            f"{source.path}: #separator {said!a} is not one character, as Zeek writes it\n"
+            "  fix: name a log that is as Zeek wrote it"
+        )
+    told = {line.split(separator, 1)[0]: line for line in head if line.startswith("#")}
+    fields = told.get("#fields", "").split(separator)[1:]
+    if not fields:
+        raise FlowsError(
+            f"{source.path}: a Zeek log without a #fields line\n  fix: name a complete conn.log"
+        )
+    unset = told.get("#unset_field", "").partition(separator)[2] or "-"
+    return separator, fields, unset
 
 
 def _json_rows(source: Source) -> Iterator[pl.DataFrame]:
@@ -191,10 +216,13 @@ def _typed(
             continue
         if types[name] == pl.String:
             fits = isinstance(each, str)
+        elif isinstance(each, bool):
+            fits = False
         elif types[name] == pl.Float64:
-            fits = isinstance(each, int | float) and not isinstance(each, bool)
+            # Polars refuses whole numbers beyond 128 bits, and Python converts none beyond 1.8e308.
+            fits = isinstance(each, float) or (isinstance(each, int) and abs(each) < 1 << 127)
         else:
-            fits = isinstance(each, int) and not isinstance(each, bool) and abs(each) < 1 << 63
+            fits = isinstance(each, int) and abs(each) < 1 << 63
         if not fits:
             return None
     return found

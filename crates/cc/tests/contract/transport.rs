@@ -142,6 +142,11 @@ impl Transport {
             decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO),
             "{decision:?} after {event:?}"
         );
+        let timer = matches!(event.call, Call::Timer);
+        assert!(
+            !timer || decision.wake_at.is_none_or(|at| at > self.now),
+            "virtual time would not go on: {decision:?} after {event:?}"
+        );
         let mut row = Vec::new();
         self.cc.observe(&mut row);
         assert_eq!(row.len(), self.descriptor.fields.len());

@@ -30,5 +30,5 @@ mod tracker;
 
 pub use columns::{ABSENT, Columns};
 pub use report::{FileReport, Report};
-pub use run::{Heard, Progress, Running};
+pub use run::{Heard, Progress, Running, read};
 pub use tracker::Options;

@@ -1,9 +1,10 @@
 //! An extraction, on a separate thread.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -72,15 +73,9 @@ impl Running {
     pub fn start(files: Vec<PathBuf>, options: Options) -> Running {
         let shared = Arc::new(Shared::default());
         let (to, heard) = sync_channel(2);
-        let mut work = Work {
-            shared: Arc::clone(&shared),
-            to,
-            udp: options.udp,
-            tracker: Tracker::new(options),
-            fragments: Fragments::default(),
-            stretch: Vec::with_capacity(STRETCH),
-            report: Report::default(),
-        };
+        let mut work = Work::new(Arc::clone(&shared), options, move |flows| {
+            to.send(flows).is_ok()
+        });
         let thread = std::thread::Builder::new().name("capture".into());
         let thread = thread
             .spawn(move || work.all(&files))
@@ -142,9 +137,22 @@ impl Drop for Running {
     }
 }
 
-struct Work {
+/// Reads one capture to its end, on the caller's thread; `name` is its name in the report.
+#[must_use]
+pub fn read(name: &str, content: Input, options: Options) -> (Vec<Columns>, Report) {
+    let mut flows = Vec::new();
+    let report = Work::new(Arc::default(), options, |columns| {
+        flows.push(columns);
+        true
+    })
+    .one(name, content);
+    (flows, report)
+}
+
+struct Work<G> {
     shared: Arc<Shared>,
-    to: SyncSender<Columns>,
+    /// Takes ended flows; returns whether to continue.
+    give: G,
     udp: bool,
     tracker: Tracker,
     fragments: Fragments,
@@ -152,16 +160,42 @@ struct Work {
     report: Report,
 }
 
-impl Work {
+impl<G: FnMut(Columns) -> bool> Work<G> {
+    fn new(shared: Arc<Shared>, options: Options, give: G) -> Work<G> {
+        Work {
+            shared,
+            give,
+            udp: options.udp,
+            tracker: Tracker::new(options),
+            fragments: Fragments::default(),
+            stretch: Vec::with_capacity(STRETCH),
+            report: Report::default(),
+        }
+    }
+
     fn all(&mut self, files: &[PathBuf]) -> Report {
         for path in files {
             if !self.goes_on() {
                 break;
             }
-            let file = self.file(path);
-            self.report.packets += file.packets;
-            self.report.files.push(file);
+            let input = Input::counting(path, Arc::clone(&self.shared.read));
+            self.file(&path.display().to_string(), input);
         }
+        self.finish()
+    }
+
+    fn one(mut self, name: &str, content: Input) -> Report {
+        self.file(name, Ok(content));
+        self.finish()
+    }
+
+    fn file(&mut self, name: &str, input: io::Result<Input>) {
+        let file = self.content(name, input);
+        self.report.packets += file.packets;
+        self.report.files.push(file);
+    }
+
+    fn finish(&mut self) -> Report {
         self.track();
         self.tracker.end();
         self.hand_over(1);
@@ -169,12 +203,12 @@ impl Work {
         std::mem::take(&mut self.report)
     }
 
-    fn file(&mut self, path: &Path) -> FileReport {
+    fn content(&mut self, name: &str, input: io::Result<Input>) -> FileReport {
         let mut file = FileReport {
-            path: path.display().to_string(),
+            path: name.to_owned(),
             ..FileReport::default()
         };
-        let mut window = match Input::counting(path, Arc::clone(&self.shared.read)) {
+        let mut window = match input {
             Ok(source) => InputBuffer::new(source),
             Err(error) => {
                 return FileReport {
@@ -291,7 +325,7 @@ impl Work {
             .flows
             .store(self.report.flows, Ordering::Relaxed);
         let columns = std::mem::replace(done, Columns::new(addresses));
-        self.to.send(columns).is_ok()
+        (self.give)(columns)
     }
 }
 

@@ -1,8 +1,6 @@
 //! Counters of a whole host, read repeatedly: `/proc/net/snmp`, `/proc/net/netstat`, `/proc/stat`,
 //! `netstat -s`, `nstat -a`.
 
-use serde::{Deserialize, Serialize};
-
 use crate::fleet::parse::{BadLines, LineReader, Lines, Parse};
 use crate::fleet::{Columns, Values, number, time};
 
@@ -74,11 +72,14 @@ const COLUMNS: usize = COUNTERS.len() + CPU.len();
 const TICKS: f64 = 100.0;
 
 /// Counters of one reading; `None` for those that it lacks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Reading {
     time: i64,
     values: [Option<f64>; COLUMNS],
 }
+
+/// A reading as it is stored: floats as their bits.
+type KeptReading = (i64, [Option<u64>; COLUMNS]);
 
 /// Reads the series of one host.
 #[derive(Debug, Default)]
@@ -236,8 +237,8 @@ impl Reader {
             .zip(before.values)
             .map(|(now, before)| Some((*now)? - before?))
             .collect();
-        // After a restart, a host counts from zero.
-        if increases.iter().flatten().any(|increase| *increase < 0.0) {
+        // After a restart, a host counts from zero. A clock that was set back measures no interval.
+        if now.time < before.time || increases.iter().flatten().any(|increase| *increase < 0.0) {
             self.resets += 1;
             return;
         }
@@ -329,15 +330,23 @@ impl Parse for Reader {
 
     fn state(&self) -> String {
         let counts = [self.lines.bytes, self.readings, self.resets, self.bad.count];
-        serde_json::to_string(&(counts, &self.before)).expect("numbers can always be written")
+        let bits = |value: Option<f64>| value.map(f64::to_bits);
+        let before: Option<KeptReading> = self
+            .before
+            .as_ref()
+            .map(|reading| (reading.time, reading.values.map(bits)));
+        serde_json::to_string(&(counts, before)).expect("numbers can always be written")
     }
 
     fn resume(&mut self, state: &str) -> bool {
-        let Ok((counts, before)) = serde_json::from_str(state) else {
+        let Ok((counts, before)) = serde_json::from_str::<(_, Option<KeptReading>)>(state) else {
             return false;
         };
         [self.lines.bytes, self.readings, self.resets, self.bad.count] = counts;
-        self.before = before;
+        self.before = before.map(|(time, bits)| Reading {
+            time,
+            values: bits.map(|value| value.map(f64::from_bits)),
+        });
         true
     }
 }

@@ -9,7 +9,7 @@ pub(super) const KINDS: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     words: Vec<String>,
-    numbers: BTreeMap<Box<[u8]>, u32>,
+    numbers: BTreeMap<Box<str>, u32>,
     /// Last word of each kind, which is usually also the next one.
     last: [u32; KINDS],
 }
@@ -24,13 +24,15 @@ impl Names {
         {
             return self.last[kind];
         }
-        self.last[kind] = if let Some(number) = self.numbers.get(word) {
+        // Damaged words may have the same text: the number belongs to the text, which is kept.
+        let text = String::from_utf8_lossy(word);
+        self.last[kind] = if let Some(number) = self.numbers.get(&*text) {
             *number
         } else {
             let number = u32::try_from(self.words.len())
                 .expect("memory ends before four thousand million words");
-            self.words.push(String::from_utf8_lossy(word).into_owned());
-            self.numbers.insert(word.into(), number);
+            self.numbers.insert((&*text).into(), number);
+            self.words.push(text.into_owned());
             number
         };
         self.last[kind]

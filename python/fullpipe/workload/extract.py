@@ -234,8 +234,11 @@ def _refuse(report: dict[str, Any]) -> None:
 
 
 def _none(files: Sequence[Path], what: str, about: dict[str, Any]) -> str:
+    damage = _damage(about["sources"])
     fix = "use --udp to form flows of UDP datagrams, too" if what else "name another file"
-    return f"{', '.join(map(str, files))}: no flows{what} found{_damage(about['sources'])}\n  fix: {fix}"
+    if damage:
+        fix = "correct the file, or name another one"
+    return f"{', '.join(map(str, files))}: no flows{what} found{damage}\n  fix: {fix}"
 
 
 def _no_flow(files: Sequence[Path], report: dict[str, Any], udp: bool) -> str:

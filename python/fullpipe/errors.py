@@ -111,8 +111,11 @@ def stoppable(
 
 
 def heed_signals() -> None:
-    """Lets SIGTERM and SIGHUP end the command cleanly, and SIGPIPE silently."""
-    for name in ("SIGTERM", "SIGHUP"):
+    """Lets SIGINT, SIGTERM and SIGHUP end the command cleanly, and SIGPIPE silently.
+
+    Python's own handler of SIGINT raises KeyboardInterrupt, which click answers with exit code 1.
+    """
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # not every system has each signal
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
@@ -147,6 +150,10 @@ def tracebacks() -> Iterator[None]:
     """Fails with the traceback of any other exception, which begins in the user's own code if that raised it."""
     try:
         yield
+    except Stopped:
+        with suppress(OSError):
+            print("interrupted", file=sys.stderr)
+        raise
     except Exception as error:
         import traceback
 

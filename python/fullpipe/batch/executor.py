@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import threading
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
 
     from fullpipe.runners import Progress
 
@@ -57,22 +57,60 @@ def on_threads(
         The exception of the first job that fails, after the results that are available then.
     """
     ended = threading.Event()
+    numbers = iter(range(len(jobs)))  # in CPython each thread gets another one
+    results: SimpleQueue[tuple[int, T | None, BaseException | None]] = SimpleQueue()
 
     def progress(_at_s: float, _duration_s: float, _events: int) -> None:
         if ended.is_set():
             raise KeyboardInterrupt
 
-    executor = ThreadPoolExecutor(max_workers=threads)
+    def work() -> None:
+        for number in numbers:
+            if ended.is_set():
+                return
+            try:
+                results.put((number, jobs[number](progress), None))
+            except BaseException as error:  # for the caller's thread
+                results.put((number, None, error))
+
+    # Not an executor of the standard library: a signal during its `wait`, which locks all futures, leaves some of them
+    # locked, and then its threads never end.
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(jobs)))]
     try:
-        numbers = {executor.submit(job, progress): number for number, job in enumerate(jobs)}
-        pending: set[Future[T]] = set(numbers)
-        while pending:
-            # With a timeout: polars' signal handler restarts system calls, so that Ctrl-C does not
-            # end a wait.
-            done, pending = wait(pending, timeout=_LOOK_UP_S, return_when=FIRST_COMPLETED)
-            for each in sorted(done, key=lambda job: (job.exception() is not None, numbers[job])):
-                yield numbers.pop(each), each.result()  # no reference to the result remains
+        for each in workers:
+            each.start()
+        for _ in jobs:
+            number, made, error = _next(results, tick)
+            if error is not None:
+                yield from _others(results)
+                raise error
+            yield number, cast("T", made)
+            del made  # no reference to the result remains
             tick()
     finally:
         ended.set()
-        executor.shutdown(cancel_futures=True)
+        for each in workers:
+            if each.ident is not None:  # started
+                each.join()
+
+
+def _next(
+    results: SimpleQueue[tuple[int, T | None, BaseException | None]], tick: Callable[[], object]
+) -> tuple[int, T | None, BaseException | None]:
+    while True:
+        with suppress(Empty):
+            # With a timeout: polars' signal handler restarts system calls, so that Ctrl-C does not
+            # end a wait.
+            return results.get(timeout=_LOOK_UP_S)
+        tick()
+
+
+def _others(
+    results: SimpleQueue[tuple[int, T | None, BaseException | None]],
+) -> Iterator[tuple[int, T]]:
+    """Yields the results that are there."""
+    with suppress(Empty):
+        while True:
+            number, made, error = results.get_nowait()
+            if error is None:
+                yield number, cast("T", made)

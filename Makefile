@@ -160,12 +160,13 @@ same-bits: setup ## compare the trace hashes of all scenarios: debug, release, W
 CARGO_FUZZ_VERSION := 0.13.2
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint --locked
 FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 0
 FUZZ_TARGETS ?=
 
 fuzz: target/tools/bin/cargo-fuzz $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previous run
 	$(ALONE) $(UV) sync --locked --inexact --no-dev --group fuzz
 	$(ALONE) RUSTC_BOOTSTRAP=1 target/tools/bin/cargo-fuzz fuzz build --sanitizer none --target-dir target/fuzz
-	$(BIN)/python tools/fuzz.py run --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	$(BIN)/python tools/fuzz.py run --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
 target/tools/bin/cargo-fuzz:
 	$(ALONE) cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root target/tools --locked --quiet

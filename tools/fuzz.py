@@ -94,7 +94,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "POLARS_MAX_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def one_run(name: str, file: Path, seconds: int) -> Record:
+def one_run(name: str, file: Path, seconds: int, seed: int) -> Record:
     """Runs a target, and returns its numbers."""
     artifacts = FUZZ / "artifacts" / name
     artifacts.mkdir(parents=True, exist_ok=True)
@@ -103,6 +103,7 @@ def one_run(name: str, file: Path, seconds: int) -> Record:
     longest, _ = _OPTIONS.get(name, _DEFAULT)
     options = [
         f"-max_total_time={seconds}",
+        f"-seed={seed}",
         f"-max_len={longest}",
         f"-artifact_prefix={artifacts}/",
         "-timeout=10",
@@ -174,13 +175,13 @@ def records() -> dict[str, Record]:
     return found
 
 
-def run(names: list[str], seconds: int, jobs: int) -> int:
+def run(names: list[str], seconds: int, jobs: int, seed: int) -> int:
     all_targets = targets()
     fuzz_seeds.write(WORK / "seeds")
     print(line(_HEAD), flush=True)
 
     def each(name: str) -> int:
-        found = one_run(name, all_targets[name], seconds)
+        found = one_run(name, all_targets[name], seconds, seed)
         record(name, found)
         slow = found["executions"] / max(found["seconds"], 1) < _OPTIONS.get(name, _DEFAULT)[1]
         print(line(row(name, found)) + ("  slow" if slow else ""), flush=True)
@@ -238,12 +239,15 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the mutations; 0 for another in each run"
+    )
     chosen = parser.parse_intermixed_args()
     if unknown := set(chosen.targets) - set(targets()):
         parser.error(f"no target {min(unknown)}; there are {', '.join(targets())}")
     names = chosen.targets or list(targets())
     if chosen.what == "run":
-        return run(names, chosen.seconds, chosen.jobs)
+        return run(names, chosen.seconds, chosen.jobs, chosen.seed)
     if chosen.what == "minimize":
         minimize(names)
     else:

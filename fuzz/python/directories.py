@@ -10,6 +10,7 @@ import atheris
 with atheris.instrument_imports(include=["fullpipe.results"]):
     from fullpipe.results import form, kept, load, qlog, single, study, sums, sweep  # noqa: F401
 
+import copy
 import json
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,7 @@ def json_of(content: bytes, drawn: atheris.FuzzedDataProvider) -> bytes:
             case 2:
                 container[key] = drawn.ConsumeInt(9)
             case _:
-                container[key] = drawn.PickValueInList(VALUES)
+                container[key] = copy.deepcopy(drawn.PickValueInList(VALUES))
         if not places(value):
             break
     if "checksum" in value:

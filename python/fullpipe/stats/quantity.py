@@ -44,19 +44,11 @@ _SHOWN_IN = {
 }
 """Unit and scale by dimension; metrics of other dimensions are plain numbers."""
 
-_OF_SEVERAL = {
-    "min_max": ("least over most goodput", "", 1.0, 1),
-    "convergence_s": ("convergence time", "s", 1.0, -1),
-}
-"""Columns that `stats.fairness` computes from several flows; they are not metrics of a run."""
-
 
 @functools.cache
 def _quantities() -> Mapping[tuple[bool, str], Quantity]:
     """Returns the quantities by whether they belong to a link, and by column."""
-    found: dict[tuple[bool, str], Quantity] = {
-        (False, column): Quantity(column, *rest) for column, rest in _OF_SEVERAL.items()
-    }
+    found: dict[tuple[bool, str], Quantity] = {}
     for metric in _core.metrics():
         for column, statistic in _columns(metric):
             unit, scale = _SHOWN_IN.get(metric["dimension"], ("", 1.0))

@@ -19,7 +19,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-fuzz lint-web bench-smoke fuzz same-bits clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-fuzz lint-web bench-smoke fuzz same-bits screenshots clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -116,10 +116,13 @@ web/node_modules/.ready: web/package-lock.json
 	npm install --prefix web --no-save --silent --no-audit --no-fund
 	@touch $@
 
-# The package contains uPlot as published on npm (package-lock.json has its hash). Change its version in web/package.json.
-vendor: web/node_modules/.ready
-	cp web/node_modules/uplot/dist/uPlot.iife.min.js web/node_modules/uplot/dist/uPlot.min.css python/fullpipe/report/assets/
+# The bundle is in the repository, so that an installation needs no Node. Versions: web/package.json.
+page: web/node_modules/.ready ## build the script of reports' pages from web/src
+	npm run --prefix web --silent build
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
+
+screenshots: setup-dev browser ## make the pictures of report pages in docs/images
+	$(BIN)/python tools/screenshots.py
 
 lint: setup-dev lint-prose lint-web ## run rustfmt, clippy, rustdoc, ruff and mypy; check type stubs, spelling and prose
 	cargo fmt --all --check
@@ -144,7 +147,7 @@ lint-prose: setup-dev ## check spelling, and patterns that make a text hard to r
 	$(BIN)/python tools/prose.py lint
 
 lint-web:
-	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings && node web/workflows.mjs; \
+	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings && npm run --prefix web --silent check && node web/workflows.mjs; \
 	else echo "web: not linted; run make browser to install the linter"; fi
 
 bench-smoke: ## check that the benchmarks run, not their speed

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -168,8 +167,7 @@ def deaths(place: Path, ending: ExitStack, runs: int) -> None:
     with subprocess.Popen(asked, cwd=place, env=env, stderr=subprocess.PIPE, text=True) as running:
         ending.callback(running.kill)
         wait(lambda: finished() > runs // 10, 600)
-        wait(others[0].workers)
-        os.kill(others[0].workers()[0], signal.SIGKILL)
+        wait(others[0].kill_worker)
         print(
             f"{time.perf_counter() - began:.1f} s: a worker is killed, {finished():,} runs",
             flush=True,

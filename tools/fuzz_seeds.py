@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import shutil
 from pathlib import Path
@@ -99,6 +100,51 @@ def _flows() -> Iterator[bytes]:
         yield b"\0" + text.encode()
 
 
+def _measured() -> Iterator[bytes]:
+    """Yields the smallest file of each kind that `trace import` reads."""
+    stream = {"socket": 5, "end": 1, "bytes": 1000, "bits_per_second": 8e3, "retransmits": 1}
+    stream |= {"snd_cwnd": 14_480, "rtt": 40_000}
+    side = {"bits_per_second": 8e3, "packets": 10, "lost_packets": 1}
+    ends = {"streams": [{"sender": side, "udp": side}], "sender_tcp_congestion": "cubic"}
+    yield _json({"start": {}, "intervals": [{"streams": [stream]}] * 2, "end": ends})
+    names = ("Ping (ms) ICMP", "TCP upload::1", "TCP upload::1::tcp_cwnd", "HTTP latency")
+    results = {name: [8.0, None, 9.0] for name in names}
+    about = {"TCP upload::1": {"UNITS": "Mbits/s", "MEAN_VALUE": 8.0}}
+    about["HTTP latency"] = {"UNITS": "ms"}
+    yield _json({"x_values": [0, 0.2, 0.4], "results": results, "metadata": {"SERIES_META": about}})
+    socket = (
+        "ESTAB 0 0 10.0.0.1:443 [2001:db8::1]:4\n\tcubic wscale:7,7 rtt:40.5/0.2 mss:1448 cwnd:10 "
+        "ssthresh:20 bytes_acked:{} retrans:0/3 pacing_rate 1.5Mbps minrtt:40\n"
+    )
+    yield "".join(f"1700000{at}.5\n{socket.format(at)}" for at in (100, 101)).encode()
+    header = {"packet_type": "1RTT", "packet_number": 0}
+    ack = {"frame_type": "ack", "acked_ranges": [[0, 5]]}
+    metrics = {"congestion_window": 14_000, "latest_rtt": 40, "pacing_rate": 1e6, "ssthresh": 9}
+    events = [
+        ("transport:packet_sent", {"header": header, "raw": {"length": 1200}}),
+        ("quic:packet_received", {"header": header, "frames": [ack]}),
+        ("recovery:metrics_updated", metrics),
+        ("recovery:packet_lost", {"header": header}),
+        ("recovery:congestion_state_updated", {"new": "recovery"}),
+        ("recovery:parameters_set", {"congestion_control": "cubic"}),
+    ]
+    named = [{"time": at, "name": name, "data": data} for at, (name, data) in enumerate(events)]
+    yield _json({"qlog_version": "0.3", "traces": [{"events": named}]})
+    delta = {"trace": {"common_fields": {"time_format": "relative_to_previous_event"}}}
+    records = ({"qlog_format": "JSON-SEQ", **delta}, *named)
+    yield b"".join(b"\x1e" + _json(record) + b"\n" for record in records)
+    fields = ["relative_time", "path_id", "category", "event", "data"]
+    old = [[str(at), at, *name.split(":"), data] for at, (name, data) in enumerate(events)]
+    units = {"time_units": "us"}
+    trace = {"event_fields": fields, "configuration": units, "events": old}
+    yield _json({"qlog_version": "draft-00", "traces": [trace]})
+    yield from _captures()
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
 _SEEDS = {
     "scenario": _scenarios,
     "traces": _traces,
@@ -107,4 +153,5 @@ _SEEDS = {
     "nginx": lambda: _after((b"\0\0\0", b"\1\0\0", b"\2\0\0", b"\7\0\0"), _logs()),
     "counters": lambda: _after((b"\0\0",), _texts("ingest/tests/fleet/logs.rs")),
     "logs": _flows,
+    "foreign": _measured,
 }

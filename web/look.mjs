@@ -23,6 +23,8 @@ async function open(options) {
 
 const page = await open({ colorScheme: "light" });
 said.title = await page.title();
+await page.locator(".panel canvas").first().waitFor();
+await page.waitForTimeout(500);
 said.charts = await page.locator(".u-wrap canvas").count();
 await page.screenshot({ path: join(out, "light.png"), fullPage: true });
 
@@ -30,7 +32,11 @@ await page.screenshot({ path: join(out, "light.png"), fullPage: true });
 const head = page.locator("#s0 .sortable th", { hasText: "Goodput" }).first();
 const column = await head.evaluate((cell) => cell.cellIndex);
 const values = () =>
-  page.locator("#s0 .sortable tbody tr").evaluateAll((rows, at) => rows.map((row) => row.cells[at].dataset.v), column);
+  page
+    .locator("#s0 .sortable")
+    .first()
+    .locator("tbody tr")
+    .evaluateAll((rows, at) => rows.map((row) => row.cells[at].dataset.v), column);
 said.unsorted = await values();
 await head.locator("button").click();
 said.ascending = [await head.getAttribute("aria-sort"), await values()];
@@ -38,10 +44,18 @@ await head.locator("button").focus();
 await page.keyboard.press("Enter");
 said.descending = [await head.getAttribute("aria-sort"), await values()];
 
-// A chart zooms by dragging, by keyboard, and back by a button; the run's other charts follow.
-const chart = page.locator(".timeline .chart > div").first();
-const other = page.locator(".timeline .chart > div").nth(1);
+// Contenders are laid over each other at first; from here on, one run.
+said.together = await page.locator(".timeline .command").allTextContents();
+await page.locator(".runs summary").click();
+await page.locator(".picker button").first().click();
+await page.locator(".runs summary").click();
+await page.waitForTimeout(250);
+
+// A chart zooms by dragging, by wheel and keyboard, and back by a button; the run's other charts follow.
+const chart = page.locator(".panel .plot").first();
+const other = page.locator(".panel .plot").nth(1);
 const shown = (place) => place.getAttribute("aria-description");
+said.panels = await page.locator(".panel:visible").evaluateAll((all) => all.map((each) => each.dataset.panel));
 said.whole = await shown(chart);
 await chart.scrollIntoViewIfNeeded();
 const box = await chart.locator(".u-over").boundingBox();
@@ -49,26 +63,94 @@ await page.mouse.move(box.x + box.width * 0.25, box.y + box.height / 2);
 await page.mouse.down();
 await page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2, { steps: 5 });
 await page.mouse.up();
+const settled = () => page.waitForTimeout(250);
+await settled();
 said.dragged = [await shown(chart), await shown(other)];
 await page.screenshot({ path: join(out, "zoomed.png") });
 await page.getByRole("button", { name: "Reset zoom" }).click();
+await settled();
 said.reset = [await shown(chart), await shown(other)];
 await chart.focus();
-await page.keyboard.press("+");
-said.plus = await shown(chart);
-await page.keyboard.press("ArrowRight");
-said.right = await shown(chart);
+for (const [name, key] of [
+  ["plus", "+"],
+  ["right", "ArrowRight"],
+  ["zero", "0"],
+]) {
+  await page.keyboard.press(key);
+  await settled();
+  said[name] = await shown(chart);
+}
+await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+await chart.focus();
+await page.mouse.wheel(0, -400);
+await settled();
+said.wheel = await shown(chart);
 await page.keyboard.press("0");
-said.zero = await shown(chart);
+await settled();
 
-// The selector shows another run of the timeline.
-const runs = page.locator(".timeline select");
-said.runs = await runs.locator("option").count();
-const command = page.locator(".timeline .command");
-said.commands = [await command.textContent()];
-await runs.selectOption({ index: said.runs - 1 });
-said.commands.push(await command.textContent());
-said.chartsAfter = await page.locator(".u-wrap canvas").count();
+// The values of all charts at the time under the pointer.
+await page.mouse.move(box.x + box.width / 2, box.y + box.height / 3);
+await page.mouse.move(box.x + box.width / 2 + 3, box.y + box.height / 3);
+said.values = await page.locator(".panel:visible .values").allTextContents();
+await page.screenshot({ path: join(out, "values.png") });
+await page.mouse.move(5, 5);
+
+// A flow is hidden everywhere.
+const legends = () => page.locator(".panel:visible .values").allTextContents();
+const before = await legends();
+const toggle = page.locator(".flows button").first();
+said.flow = await toggle.getAttribute("data-flow");
+await toggle.click();
+await settled();
+said.toggled = [before, await legends(), await toggle.getAttribute("aria-pressed")];
+await toggle.click();
+await settled();
+
+// Any column can be shown, and any panel.
+await page.locator(".choices summary").click();
+said.columns = await page
+  .locator(".choices .options")
+  .nth(1)
+  .locator("input")
+  .evaluateAll((all) => all.map((each) => each.name));
+await page.locator('.choices input[name="pacing"]').check();
+await page.locator('.choices input[name="srtt"]').check();
+await page.locator('.choices input[name="rate-rate"]').check();
+await settled();
+said.added = await page.locator(".panel:visible").evaluateAll((all) => all.map((each) => each.dataset.panel));
+await page.locator(".choices summary").click();
+
+// Each chart is saved as a picture and as numbers.
+said.saved = {};
+for (const kind of ["PNG", "SVG", "CSV"]) {
+  for (const key of ["cwnd", "states", "rate-rtt"]) {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator(`[data-panel="${key}"] .exports button`, { hasText: kind }).click(),
+    ]);
+    const file = join(out, `${key}.${kind.toLowerCase()}`);
+    await download.saveAs(file);
+    said.saved[`${key}.${kind.toLowerCase()}`] = download.suggestedFilename();
+  }
+}
+
+// Runs are laid over each other.
+await page.locator(".runs summary").click();
+const runs = page.locator(".picker input");
+said.runs = await runs.count();
+const commands = () => page.locator(".timeline .command").allTextContents();
+said.commands = [await commands()];
+await runs.nth(said.runs - 1).check();
+await settled();
+said.commands.push(await commands());
+said.overlaid = await page.locator('[data-panel="rate"] .values').textContent();
+await page.screenshot({ path: join(out, "overlaid.png"), fullPage: true });
+await page
+  .locator(".picker button")
+  .nth(said.runs - 1)
+  .click();
+await settled();
+said.commands.push(await commands());
 
 // Tab first reaches the skip link.
 await page.reload();
@@ -87,9 +169,12 @@ writeFileSync(
 );
 const dark = await open({ colorScheme: "dark" });
 said.darkPaper = await dark.evaluate(() => getComputedStyle(document.body).backgroundColor);
+await dark.waitForTimeout(500);
 await dark.screenshot({ path: join(out, "dark.png"), fullPage: true });
 const narrow = await open({ viewport: { width: 400, height: 800 } });
 said.overflow = await narrow.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-await narrow.screenshot({ path: join(out, "narrow.png") });
+await narrow.waitForTimeout(500);
+said.injected = await narrow.locator("img, b.injected").count();
+await narrow.screenshot({ path: join(out, "narrow.png"), fullPage: true });
 await browser.close();
 console.log(JSON.stringify(said));

@@ -8,6 +8,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     match Scenario::parse(text, "fuzzed.toml") {
+        // Writing and reading a million flows takes ten seconds.
+        Ok(scenario) if scenario.flows.len() > 10_000 => {}
         Ok(scenario) => {
             let written = scenario.to_toml();
             let mut again = Scenario::parse(&written, "written.toml")

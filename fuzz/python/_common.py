@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import atheris
 
@@ -23,7 +23,26 @@ def folder() -> Path:
     return made
 
 
-def fuzz(check: Callable[[bytes], None]) -> None:
-    """Calls libFuzzer with the command's options."""
-    atheris.Setup(sys.argv, check)
+VALUES: list[Any] = [None, True, -1, 0, 1 << 70, 1.5, "", "x", [], [None], {}, {"a": 1}, 1e999]
+"""Values for any place in a JSON value."""
+
+
+def places(value: object) -> list[tuple[Any, Any]]:
+    """Returns each entry of a JSON value, as its container and its key."""
+    found: list[tuple[Any, Any]] = []
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    for key, each in inner:
+        found += [(value, key), *places(each)]
+    return found
+
+
+def fuzz(check: Callable[[bytes], None], **options: object) -> None:
+    """Calls libFuzzer with the command's options, and with those of `atheris.Setup`."""
+    atheris.Setup(sys.argv, check, **options)
     atheris.Fuzz()

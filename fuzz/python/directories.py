@@ -13,10 +13,10 @@ with atheris.instrument_imports(include=["fullpipe.results"]):
 import copy
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
-from _common import folder, fuzz
+from _common import VALUES, folder, fuzz, places
 from typer.testing import CliRunner
 
 from fullpipe.commands import app
@@ -69,22 +69,6 @@ def make() -> dict[str, list[Path]]:
 
 
 FILES = make()
-VALUES: list[Any] = [None, True, -1, 0, 1 << 70, 1.5, "", "x", [], [None], {}, {"a": 1}, 1e999]
-
-
-def places(value: object) -> list[tuple[Any, Any]]:
-    """Returns each entry of a JSON value, as its container and its key."""
-    found: list[tuple[Any, Any]] = []
-    inner = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, each in inner:
-        found += [(value, key), *places(each)]
-    return found
 
 
 def json_of(content: bytes, drawn: atheris.FuzzedDataProvider) -> bytes:

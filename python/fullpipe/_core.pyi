@@ -46,6 +46,7 @@ __all__ = [
     "fleet_variables",
     "handed_over",
     "impairments",
+    "levels",
     "link",
     "measured",
     "memory_needed",
@@ -60,6 +61,7 @@ __all__ = [
     "run_kernel",
     "scenario_keys",
     "schema",
+    "trace_columns",
     "uml_topology",
 ]
 
@@ -229,6 +231,15 @@ class Metric(TypedDict):
     better: int
     shown: list[tuple[str, str]]
     definition: str
+
+@type_check_only
+class TraceColumn(TypedDict):
+    """A column of a table of a trace, with its unit in :meth:`fullpipe.Run.trace`; empty for words and counts."""
+
+    table: str
+    name: str
+    unit: str
+    meaning: str
 
 @type_check_only
 class Condition(TypedDict):
@@ -856,6 +867,18 @@ class PopulationPlan:
             shard_s: Duration of a shard in seconds.
         """
 
+def levels(values: NDArray[np.float64]) -> list[NDArray[np.uint32]]:
+    """Returns levels of detail of a line, with the GIL released.
+
+    Args:
+        values: The values in order of time, contiguous, of the shape (points,).
+
+    Returns:
+        Indices of the points of each level, from the finest to the coarsest, which has at most 2048.
+        The finest level omits values that are not finite, and those in the middle of equal values.
+        Each further level keeps the minimum and the maximum of every eight points.
+    """
+
 def populations() -> list[tuple[str, str]]:
     """Returns (name, text) of the populations included in the program."""
 
@@ -1132,6 +1155,9 @@ def scenario_keys() -> list[Key]:
 def schema() -> str:
     """Returns the JSON schema of a scenario, as text."""
 
+def trace_columns() -> list[TraceColumn]:
+    """Returns the columns of a trace's tables, in the order of `docs/reference/metrics.md`."""
+
 def conformance_cases() -> list[str]:
     """Returns the numbers of the BBR draft's test cases: A.1 to A.22."""
 
@@ -1195,7 +1221,10 @@ def check_kernel(scenario: Scenario) -> None:
     """
 
 def run_kernel(
-    scenario: Scenario, trace: str, progress: Callable[[float, float, int], object] | None = None
+    scenario: Scenario,
+    trace: str,
+    progress: Callable[[float, float, int], object] | None = None,
+    interval_of: Callable[[str, float, float, tuple[int, int, int]], object] | None = None,
 ) -> RunResult:
     """Runs a scenario on this machine's TCP, in real time.
 
@@ -1203,6 +1232,9 @@ def run_kernel(
         scenario: The scenario to run.
         trace: `off`, or the interval between two rows; `ack` means 1 ms.
         progress: Called about ten times a second with the seconds completed, the total seconds, and 0.
+        interval_of: Called about once a second for each flow, but for arriving ones, with its name, the interval's
+            ends in seconds, and within it the bytes acknowledged, the packets sent again, and the congestion window in
+            bytes at its end.
 
     Raises:
         ScenarioError: When the scenario has a key that a kernel does not support, or exceeds the rate

@@ -10,11 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fullpipe import _core
+from fullpipe import _core, origin
+from fullpipe.results.words import first_comment
+from fullpipe.stats.quantity import known_names, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import TypeAlias
+    from typing import TypeAlias, TypedDict
 
     from rich.console import RenderableType
 
@@ -33,12 +35,41 @@ if TYPE_CHECKING:
 
     Entry: TypeAlias = Algorithm | Queue | Impairment | Profile
 
+    class Listed(TypedDict):
+        """A metric or a scenario in a list."""
+
+        name: str
+        purpose: str
+
+    Named: TypeAlias = Entry | Listed
+
 
 class UnknownNameError(LookupError):
     """The name is not that of an algorithm, a queue, an impairment, a profile or a key."""
 
 
-def names(entries: Iterable[Entry], width: int | None = None) -> str:
+def metrics() -> list[Listed]:
+    """Returns the metrics that views can show, by their short names."""
+    found: list[Listed] = []
+    for name, column in known_names().items():
+        known = quantity(column) or quantity(f"link.bottleneck.{column}")
+        if known is not None:
+            words = known.words.removesuffix(" at bottleneck")
+            of = "" if known.column == column else "of each link: "
+            unit = f", {known.unit}" if known.unit and not words.endswith(known.unit) else ""
+            found.append({"name": name, "purpose": f"{of}{words}{unit}"})
+    return found
+
+
+def scenarios() -> list[Listed]:
+    """Returns the scenarios of the package, with the first comment line of each."""
+    return [
+        {"name": file.stem, "purpose": first_comment(file.read_text(encoding="utf-8"))[0]}
+        for file in origin.packaged()
+    ]
+
+
+def names(entries: Iterable[Named], width: int | None = None) -> str:
     """Returns a line per entry: its name and its purpose; with a `width`, wrapped to `width` characters."""
     listed = list(entries)
     indent = max(len(entry["name"]) for entry in listed) + 2

@@ -76,7 +76,7 @@ def conformance(
         Whether no condition was missed.
 
     Raises:
-        RefusedError: When there is no such algorithm or parameter.
+        RefusedError: When there is no such algorithm or parameter, or no case applies to the algorithm.
         FileExistsError: When `out` holds something already.
         OSError: When `out` can't be written.
     """
@@ -99,6 +99,8 @@ def conformance(
         # Without drawings, all cases take about a second.
         simulating = bar.track(sections, description="simulating")
         cases.extend(_run(section, algorithm, params, seed) for section in simulating)
+        if all(case["verdict"] == "skipped" for case in cases):
+            raise RefusedError(_no_bbr(algorithm))
         if aside and so_far:
             scenes = [scene for case in cases for scene in case["scenes"]]
             for scene in bar.track(scenes, description="drawing"):
@@ -120,6 +122,16 @@ def conformance(
                     soft_wrap=True,
                 )
     return not any(case["verdict"] == "missed" for case in cases)
+
+
+def _no_bbr(algorithm: str) -> str:
+    versions = [
+        name for each in _core.algorithms() if (name := str(each["name"])).startswith("bbr")
+    ]
+    return (
+        f"{algorithm} is no version of BBR: it has none of the states and fields that the cases judge\n"
+        f"  fix: use one of {', '.join(versions)}, or a controller with BBR's states"
+    )
 
 
 def _checkpoint(algorithm: str, params: Mapping[str, str], seed: int, out: Path) -> Checkpoint:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 from contextlib import contextmanager, suppress
@@ -18,6 +19,10 @@ from fullpipe._core import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+called: dict[str, str] = {}
+"""Words of an error, and those with which the user gave them: an option for a `--set`."""
 
 
 class UserError(ValueError):
@@ -54,6 +59,31 @@ def refusal(
     return error
 
 
+class Exit:
+    """The way in which the command ends."""
+
+    at_once = False
+    """Whether it leaves out the clean-up of libraries: Ray's may abort the process after its cluster is lost."""
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Ends the process with the exit code of the block, at once if :class:`Exit` says so.
+
+    After the work, Ctrl-C changes nothing any more: Python gives SIGINT back to the system before
+    it unloads its modules, and the system would kill the process.
+    """
+    try:
+        yield
+    except SystemExit as end:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if Exit.at_once:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else 2 if end.code else 0)
+        raise
+
+
 class Stopped(SystemExit):
     """A signal ended the command. No `except Exception` catches it, and every context cleans up."""
 
@@ -64,7 +94,11 @@ def fail(problem: object) -> NoReturn:
     """Prints the problem and ends the command."""
     import typer
 
-    print(f"error: {problem}", file=sys.stderr)
+    text = str(problem)
+    for words, name in called.items():
+        text = re.sub(rf"^\w+ with {re.escape(words)}(, point [^:]*)?:", f"{name}:", text)
+        text = text.replace(words, name)
+    print(f"error: {text}", file=sys.stderr)
     raise typer.Exit(2)
 
 

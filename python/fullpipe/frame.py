@@ -43,8 +43,11 @@ def _series(
     if unit == "ns":
         return pl.Series(name, column / 1e9)  # a float holds 100 days to the nanosecond
     if names is not None:
-        return _enum(name, pl.Series(column), names)
+        indices = pl.Series(column).replace(np.iinfo(np.uint32).max, None)
+        return _enum(name, indices, names)
     series = pl.Series(name, column)
+    if column.dtype == np.uint64 and (none := np.iinfo(np.uint64).max) in column:
+        return series.replace(none, None)  # the window of a flow without one
     if column.dtype == np.float32 and np.isnan(column).any():
         return series.fill_nan(None)
     return series

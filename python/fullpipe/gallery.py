@@ -251,7 +251,7 @@ Every algorithm, queue, impairment and profile is in at least one of them.</p></
 {_index(entries)}</details></section>
 {body}</main>
 <footer><p>Made by fullpipe {__version__}. Same scenario, seed and version: same picture.</p></footer>""",
-        asset("report.css") + asset("gallery.css"),
+        asset("page.css") + asset("gallery.css"),
     )
 
 

@@ -14,6 +14,15 @@ class Distribution(TypedDict):
     max: float | None
 
 
+UNTOLD = frozenset(
+    {
+        *("goodput_bps", "sent", "retransmits", "loss_fraction", "drops", "marks", "ack_drops"),
+        *("responses", "frames", "lost_frames", "packets", "events"),
+    }
+)
+"""Numbers of a run and its flows that measurements of other programs can lack: None stands for them."""
+
+
 class SlowdownMetrics(TypedDict):
     """Slowdowns of `count` flows: completion time divided by the completion time alone on the path."""
 

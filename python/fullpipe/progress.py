@@ -72,6 +72,42 @@ class Bar:
         return bar
 
 
+class Intervals(Bar):
+    """Shows the progress of a run in real time, and on a terminal a line per second and flow, as iperf3 does."""
+
+    MOST = 8
+    """The largest number of flows with lines: more would hide each other."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self._names: set[str] = set()
+
+    def interval_of(
+        self, name: str, from_s: float, to_s: float, counts: tuple[int, int, int]
+    ) -> None:
+        """Prints the line of a flow.
+
+        Args:
+            name: Its name.
+            from_s: Start of the interval.
+            to_s: Its end.
+            counts: Bytes acknowledged, packets sent again, congestion window in bytes.
+        """
+        if not sys.stderr.isatty() or len(self._names | {name}) > self.MOST:
+            return
+        out = self._bar.console if self._bar else console(stderr=True)
+        if not self._names:
+            out.print(f"{'interval':>15} {'bitrate':>13} {'re-sent':>8} {'cwnd':>10}  flow")
+        self._names.add(name)
+        acked, again, cwnd = counts
+        rate = f"{8e-6 * acked / max(to_s - from_s, 1e-9):,.2f} Mbit/s"
+        out.print(
+            f"{from_s:>6.2f}-{to_s:<6.2f} s {rate:>13} {again:>8,} {cwnd / 1e3:>7,.0f} kB  {name}",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
 class Counter:
     """Shows the progress of a sweep, or of other counted work, on standard error.
 

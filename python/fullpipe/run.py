@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fullpipe import _core
 from fullpipe.controllers import given, named
+from fullpipe.origin import read
 from fullpipe.run_data import RunData
 from fullpipe.runners import runner
 
@@ -36,12 +37,12 @@ def run(
     """Runs a scenario, in virtual time by default.
 
     Args:
-        scenario: The path of a TOML file, its text (any string with a line break), or a scenario
-            from :func:`load`. For the latter, give `seed`, `set`, `controllers` and `overrides` to
-            :func:`load`.
+        scenario: The path of a TOML file, its text (any string with a line break), the name of a
+            scenario in the package (`fullpipe list scenarios`), or a scenario from :func:`load`. For
+            the latter, give `seed`, `set`, `controllers` and `overrides` to :func:`load`.
         seed: The seed of everything random; None for the scenario's.
         trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like
-            `"10ms"`.
+            `"10ms"`; `"10ms packets 2s..4s"` also records each packet of this time.
         set: Values that override keys of the scenario: `{"path.rate": "20mbit",
             "flow.0.params.beta": 0.8}`. `fullpipe explain scenario` lists the keys.
         progress: Called with (seconds done, seconds in all, events done) during the run.
@@ -118,23 +119,6 @@ def parse(
         settings.append(("seed", toml_value(seed)))
     classes = given(named(text, settings), controllers)
     return _core.Scenario.parse(text, file, settings, controllers=classes)
-
-
-def read(scenario: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns the text of a scenario and the name that errors use for it.
-
-    Raises:
-        OSError: When the file can't be read.
-    """
-    if isinstance(scenario, str) and "\n" in scenario:
-        return scenario, "<text>"
-    path = Path(scenario)
-    try:
-        return path.read_text(encoding="utf-8"), str(path)
-    except UnicodeDecodeError as error:
-        raise OSError(
-            f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})"
-        ) from error
 
 
 def toml_value(value: Setting) -> str:

@@ -92,8 +92,10 @@ class RunData:
 
         Args:
             table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as
-                `<algorithm>.<field>`), `"links"` (queue, sojourn, drops, marks), or
-                `"transitions"` (each change of state, with its reason). With flows that send
+                `<algorithm>.<field>`), `"links"` (queue, sojourn, drops, marks, rate),
+                `"queues"` (the part of each flow or workload in the queue of each link, its drops
+                and marks), `"packets"` and `"acks"` (a row for each packet and ACK, if they were
+                recorded), or `"transitions"` (each change of state, with its reason). With flows that send
                 requests also `"responses"` (start, end and bytes of each response). With workloads
                 also `"workloads"` (number of active flows) and `"transfers"` (one row per arrival:
                 its start, bytes, RTT, completion time, and completion time alone on the path).
@@ -105,7 +107,7 @@ class RunData:
             from fullpipe.frame import frame
 
             recorded = self._result.table(self._check(table))
-            self._frames[table] = frame(recorded, self._result.units(table), self._names())
+            self._frames[table] = frame(recorded, self._result.units(table), self._names(table))
         return self._frames[table]
 
     def columns(self, table: str = "flows") -> dict[str, Numbers | Labels]:
@@ -146,10 +148,11 @@ class RunData:
             raise ValueError(f"no table {table!r}; there are {', '.join(self._result.tables)}")
         return table
 
-    def _names(self) -> dict[str, list[str]]:
-        """Returns the names behind the indices in a trace's columns."""
+    def _names(self, table: str) -> dict[str, list[str]]:
+        """Returns the names behind the indices in a table's columns."""
         named: dict[str, Sequence[Mapping[str, object]]] = {
-            "flow": self.flows,
+            # in a queue wait packets of flows and of workloads
+            "flow": [*self.flows, *self.workloads] if table == "queues" else self.flows,
             "workload": self.workloads,
             "link": self.links,
         }

@@ -88,9 +88,9 @@ def _rows_of(directory: Path) -> object:
     _whole(directory)
     results = load(directory)
     series = {
-        (each.point.number, each.seed): read_parquet(each.links).write_csv()
+        (each.point.number, each.seed, table): read_parquet(file).write_csv()
         for each in results.series
-        if each.links
+        for table, file in each.files.items()
     }
     return results.rows.sort("point", "seed", "flow_index").write_csv(), series
 

@@ -70,6 +70,14 @@ class Node:
         """Returns the processes of the node that run a task."""
         return [pid for pid in _tree(self._process.pid) if _title(pid).startswith("ray::fullpipe")]
 
+    def kill_worker(self) -> bool:
+        """Kills a process that runs a task. Returns False if no task runs at the moment."""
+        for pid in self.workers():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                return True
+        return False
+
     def kill(self) -> None:
         """Ends all processes of the node, as a loss of power does."""
         for pid in _tree(self._process.pid):

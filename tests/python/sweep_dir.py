@@ -12,7 +12,7 @@ from fullpipe.results import write_shard
 from fullpipe.results.about import SWEEP_FORMAT
 from fullpipe.results.rows import rows_of
 from fullpipe.results.sums import write_json
-from fullpipe.results.sweep import shard_stem
+from fullpipe.results.sweep import series_name, shard_stem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +37,9 @@ def write_sweep(
             run = fullpipe.run(scenario, seed=seed, set=settings, trace=traced)
             rows += [{**row, **settings} for row in rows_of(run.metrics, point).rows(named=True)]
             if run.has_trace:
-                write_shard(run.trace("flows"), directory / "series", f"{point}-{seed}")
-                write_shard(run.trace("links"), directory / "series", f"{point}-{seed}.links")
+                for table in run.tables:
+                    name = series_name(f"{point}-{seed}", table)
+                    write_shard(run.trace(table), directory / "series", name)
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return write_rows(directory, frame, axes, scenario, seeds)
 

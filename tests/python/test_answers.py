@@ -30,7 +30,7 @@ app = "request exp 20kB think 50ms"
 
 def test_each_answer_has_a_row_that_its_metrics_are_made_of(tmp_path: Path) -> None:
     run = package.run(SCENARIO, trace="100ms")
-    assert run.tables == ["flows", "links", "transitions", "responses"]
+    assert run.tables == ["flows", "links", "transitions", "queues", "responses"]
     assert run.units("responses") == {"start": "s", "end": "s", "flow": "", "bytes": "B"}
     rows = run.trace("responses").with_columns(took=pl.col("end") - pl.col("start"))
     flow = run.flows[0]

@@ -24,13 +24,13 @@ ROOT = Path(fullpipe.__file__).parent
 # for types and inside functions. Those of one line do not import each other.
 LAYERS = (
     {"_core"},  # Rust
-    {"errors", "frame", "metrics", "terminal"},
-    {"controllers", "memory", "progress"},
+    {"errors", "frame", "metrics", "origin", "terminal"},
+    {"controllers", "memory", "progress", "skeleton"},
     {"runners"},
     {"run_data", "hostfit"},
     {"view"},
     {"results", "stats"},
-    {"report", "run", "verdicts"},
+    {"report", "run", "verdicts", "foreign"},
     {"batch", "link", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},

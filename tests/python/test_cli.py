@@ -171,7 +171,7 @@ def test_an_unwritable_directory_is_seen_before_the_run(fullpipe: Fullpipe, tmp_
         (["run", "nothing.toml"], "error: nothing.toml: no such file\n  fix: name a TOML file"),
         (["run", "shor.toml"], "did you mean short.toml?"),
         (["run", "short"], "did you mean short.toml?"),
-        (["run", "."], "Is a directory"),
+        (["run", "."], ".: a directory\n  fix: name a scenario in it, as ./NAME.toml"),
         (["run", "short.toml", "--set", "path.rate=0mbit"], "path.rate"),
         (["run", "short.toml", "--set", "path.rate=20"], "--set path.rate=20"),
         (["run", "short.toml", "--set", "path.rates=20mbit"], "did you mean path.rate?"),
@@ -397,7 +397,7 @@ def test_a_profile_of_the_command_line_is_the_path(
     assert json.loads(again.stdout)["trace_hash"] == json.loads(by_set.stdout)["trace_hash"]
     wrong = fullpipe("run", scenario.name, "--profile", "wlan")
     assert wrong.returncode == 2
-    assert "path.profile" in wrong.stderr
+    assert "with --profile " in wrong.stderr
     assert '"wifi"' in wrong.stderr
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -129,8 +128,7 @@ def test_a_worker_a_node_and_the_head_are_killed_and_no_row_is_lost(
         text=True,
     ) as sweep:
         nodes.callback(sweep.kill)
-        wait(lambda: finished() and cluster[1].workers())
-        os.kill(cluster[1].workers()[0], signal.SIGKILL)
+        wait(lambda: finished() and cluster[1].kill_worker())
         wait(lambda: cluster[2].workers())
         cluster[2].kill()
         before = finished()

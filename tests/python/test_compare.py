@@ -146,7 +146,7 @@ def test_a_transfer_of_one_sample_has_no_line_and_the_picture_is_drawn(tmp_path:
     rows = {"time": [1.0, 0.6, 1.0], "flow": ["a", "b", "b"], "delivered": [10, 10, 20]}
     pl.DataFrame(rows).write_parquet(flows)
     panel = Figure().subplots()
-    _rates(panel, Series(Point(0, "", {}, (1,), ""), 1, flows, None), ["a", "b"], 1e6)
+    _rates(panel, Series(Point(0, "", {}, (1,), ""), 1, {"flows": flows}), {}, 1e6)
     assert len(panel.lines) == 1
 
 

@@ -134,6 +134,11 @@ def test_the_table_is_for_a_terminal_and_ends_in_words(fullpipe: Fullpipe, fleet
     )
     assert any(line.startswith("fine sample ratio: ") for line in lines)
     assert "Benjamini–Hochberg" in done.stdout
+    decisions = done.stdout.partition("\nDecision: ")[2]
+    assert decisions.count("Decision: ") == 1
+    last = " ".join(decisions.split())
+    assert "weigh them: bbr1 is better: " in last
+    assert "worse: " in last
     other = fullpipe("fleet", "compare", str(fleet), "--against", "bbr1").stdout
     assert "bbr2 vs. bbr1" in other
     assert "bbr2 vs. cubic" not in other
@@ -563,7 +568,7 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
         (("empty",), "empty: the directory has no rows\n  fix: name a directory that"),
         (
             ("f", "compared"),
-            "2 directories, but a report covers one\n  fix: make one report per directory",
+            "f: a fleet directory, which has no runs to put side by side\n  fix: make its report alone",
         ),
         (
             ("compared",),

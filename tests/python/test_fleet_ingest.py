@@ -554,6 +554,18 @@ def test_a_log_may_say_its_host_itself(hosts: Path) -> None:
     assert requests["arm"].to_list() == ["cubic", "bbr", "unassigned"]
 
 
+def test_an_arm_without_a_connection_is_named(hosts: Path) -> None:
+    for file in (hosts / "bbr").rglob("*.ss"):
+        file.write_text("")
+    result = fleet(*ARMS, "-o", "out")
+    assert result.exit_code == 0
+    assert "arm bbr has no connection in 4 files\n" in result.output
+    assert "arm cubic has no" not in result.output
+    compared = CliRunner().invoke(app, ["fleet", "compare", "out", "--min-bytes", "0"])
+    assert compared.exit_code == 2
+    assert "only one arm with data, cubic: the files of bbr have no connection" in compared.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -561,6 +573,10 @@ def test_a_log_may_say_its_host_itself(hosts: Path) -> None:
         (
             ["--arm", "a=none/*.ss"],
             "--arm a=none/*.ss: no file matches\n  fix: quote the pattern",
+        ),
+        (
+            ["--arm", "a=cubic/x/*.gz"],
+            "no file matches\n  fix: cubic/x has day-0.ss, day-1.ss: change *.gz",
         ),
         (["--arm", "a=cubic/x"], "this is a folder\n  fix: name its files, like cubic/x/*"),
         (["--arm", "a={host}/{host}/*"], "{host} occurs twice"),

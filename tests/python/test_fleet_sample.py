@@ -49,6 +49,7 @@ def test_what_is_sampled_can_be_ingested(connection: int) -> None:
     )
     assert result.exit_code == 0, result.output
     assert "3 samples in samples" in result.stderr
+    assert "fullpipe fleet ingest --arm 'ARM=samples/*.ss.gz'" in result.stderr
     assert sorted(path.name.split(".", 1)[1] for path in Path("samples").iterdir()) == [
         "snmp.gz",
         "ss.gz",

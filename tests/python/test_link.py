@@ -74,6 +74,16 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     assert report["timeliness"]["overflown"] == 0
     assert "Mbit/s" in done.stderr
     assert "lateness p50" in done.stderr
+    # The series that a report shows are of the same packets.
+    (flow,) = json.loads((kept / "metrics.json").read_text())["flows"]
+    assert flow["name"].startswith("TCP 100.64.0.1:")
+    assert flow["goodput_bps"] == pytest.approx(goodput, rel=0.25)
+    assert flow["rtt_s"]["min"] >= 0.040
+    assert flow["retransmits"] >= report["down"]["dropped"]
+    shown = subprocess.run(
+        [sys.executable, "-m", "fullpipe", "report", kept], capture_output=True, text=True
+    )
+    assert shown.returncode == 0, shown.stderr
     # Packets of both ends: those sent at one end, minus those dropped, arrive at the other end.
     near, far = (_packets(kept / f"{end}.pcapng") for end in ("near", "far"))
     through = sum(report[way]["packets"] for way in ("down", "up"))

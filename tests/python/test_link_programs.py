@@ -26,6 +26,15 @@ def test_ping(linked: Linked) -> None:
     assert " 3 received" in done.stdout, done.stdout + done.stderr
 
 
+def test_a_report_of_a_link_without_flows_says_so(linked: Linked) -> None:
+    kept = str(linked.folder / "kept")
+    assert linked.link(*PATH, "--out", kept, "--", "true").returncode == 0
+    command = [sys.executable, "-m", "fullpipe", "report", kept]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "kept: no flow: nothing was sent over the path\n  fix: " in done.stderr
+
+
 def test_ping_as_another_user_behind_roots_link(linked: Linked) -> None:
     if not linked.is_root:
         return  # only root can become another user

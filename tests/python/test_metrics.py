@@ -1,4 +1,4 @@
-"""Types, pages and columns of metrics agree with their declarations in crates/trace/src/metrics.rs.
+"""Types, pages and columns of metrics and traces agree with the declarations in crates/trace/src.
 
 FULLPIPE_BLESS=1 writes the types and the tables of the page.
 """
@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import fullpipe
 from fullpipe import _core, stats
+from fullpipe.results.model import TABLES
 
 ROOT = Path(__file__).parents[2]
 TYPES = ROOT / "python/fullpipe/metrics.py"
@@ -91,6 +93,34 @@ def test_the_page_follows() -> None:
         assert found, f"docs/reference/metrics.md has no table of {of}"
         text = text[: found.start(1)] + table + text[found.end(1) :]
     blessed(PAGE, text)
+
+
+def test_the_tables_of_the_trace_follow() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for of in TABLES:
+        rows = [
+            f"| `{column['name']}` | {column['unit']} | {column['meaning']} |"
+            for column in _core.trace_columns()
+            if column["table"] == of
+        ]
+        table = "| Column | Unit | Meaning |\n|---|---|---|\n" + "\n".join(rows)
+        paragraph = rf"\n`{of}`[^\n]*(?:\n[^\n]+)*:\n\n"
+        found = re.search(rf"{paragraph}(\| Column \|.*?)\n\n", text, re.DOTALL)
+        assert found, f"docs/reference/metrics.md has no table {of}"
+        text = text[: found.start(1)] + table + text[found.end(1) :]
+    blessed(PAGE, text)
+
+
+def test_a_trace_has_the_declared_columns() -> None:
+    run = fullpipe.run(ROOT / "scenarios/transfer.toml", trace="100ms")
+    for table in run.tables:
+        declared = {
+            column["name"]: column["unit"]
+            for column in _core.trace_columns()
+            if column["table"] == table
+        }
+        own = {name: unit for name, unit in run.units(table).items() if "." not in name}
+        assert own == declared
 
 
 @pytest.mark.parametrize("view", ["report", "spread", "maps", "differences", "compare", "sweep"])

@@ -232,7 +232,7 @@ def test_what_can_not_be_written_is_refused(lossy: Run, tmp_path: Path) -> None:
         lossy.qlog(tmp_path / "run.txt")
     with pytest.raises(QlogError, match=r"no flow 'bbr2'; there are cubic, bbr1, none"):
         lossy.qlog(tmp_path / "run.qlog", flow="bbr2")
-    with pytest.raises(QlogError, match="the trace has no rows of none"):
+    with pytest.raises(QlogError, match="the trace has no rows for qlog of none"):
         lossy.qlog(tmp_path / "run.qlog", flow="none")
     with pytest.raises(ValueError, match='no trace was recorded; run with trace="10ms"'):
         run(SHORT).qlog(tmp_path / "run.qlog")

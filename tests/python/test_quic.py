@@ -144,9 +144,9 @@ def test_one_file_on_simulator_kernel_and_quic_gives_one_report(
     )
     assert done.returncode == 0, done.stderr
     page = (out / "report.html").read_text()
-    assert "cubic, sim" in page
-    assert "cubic, kernel" in page
-    assert "cubic, quic" in page
+    for name in metrics:
+        assert f'"label":"{name}, seed 1"' in page
+    assert '"first":[0,1,2]' in page, "runs of one scenario are laid over each other"
 
 
 @built

@@ -165,16 +165,23 @@ def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None
         section for section in report.sections if section.title == "Over time"
     ).blocks
     assert isinstance(timeline, Timeline)
-    (recorded,) = timeline.runs
-    assert [line.label for line in recorded.panels[1].lines] == [
-        "cubic, sim",
-        "cubic, other",
-        "bbr1, sim",
-        "bbr1, other",
-    ]
-    assert [line.label for line in recorded.panels[3].lines] == [
-        "bottleneck, sim",
-        "bottleneck, other",
-    ]
+    assert [run.label for run in timeline.runs] == [*("sim, seed 7", "other, seed 7")]
+    assert timeline.first == (0, 1), "runs of one scenario are laid over each other"
+    for run in timeline.runs:
+        names = [each.name for each in run.read()]
+        in_queue = ["cubic", "bbr1"]
+        assert names == ["cubic", "bbr1", "bottleneck", *in_queue, "all flows"]
     again = fullpipe("report", "kept")
     assert again.returncode == 0, again.stderr
+
+
+def test_runs_without_a_title_are_named_by_their_runners(fullpipe: Fullpipe, fake: Path) -> None:
+    untitled = "\n".join(line for line in SCENARIO.splitlines() if not line.startswith("#"))
+    (fake / "mine.toml").write_text(untitled, encoding="utf-8")
+    made = fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--out", "kept")
+    assert made.returncode == 0, made.stderr
+    shown = fullpipe("report", "kept")
+    assert shown.returncode == 0, shown.stderr
+    page = (fake / "kept" / "report.html").read_text(encoding="utf-8")
+    for name in ("sim", "other"):
+        assert f'"label":"{name}, seed 7"' in page

@@ -11,6 +11,8 @@ import pytest
 from fullpipe.metrics import decade_text
 from fullpipe.report.build import build
 from fullpipe.report.model import Lines, Number, Table, Timeline
+from fullpipe.report.panels.declared import PANELS
+from fullpipe.report.panels.tracks import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,9 +86,14 @@ def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(
     assert table.rows[-1][2] == Number(
         slowdown["all"]["flows"]["count"], f"{slowdown['all']['flows']['count']:,}"
     )
-    # No flow lasts for the whole run, so only the queue is drawn; charts without lines are left out.
+    # No flow lasts for the whole run; panels without lines are left out.
     (over_time,) = (block for block in sections["Over time"].blocks if isinstance(block, Timeline))
-    assert [panel.title for panel in over_time.runs[0].panels] == ["Queue"]
+    sources = over_time.runs[0].read()
+    assert [panel.key for panel in PANELS if rows_of(panel, sources)] == [
+        "queue",
+        "share",
+        "active",
+    ]
 
 
 def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(

@@ -343,7 +343,9 @@ def test_few_points_are_recorded_over_time(base: Path, tmp_path: Path) -> None:
     assert flows.columns == traced.trace().columns
     assert set(links["link"]) == {"bottleneck"}
     assert {file.name.rpartition("-")[0] for file in (tmp_path / "out/series").iterdir()} == {
-        *("0-1", "0-1.links", "1-1", "1-1.links")
+        f"{run}{table}"
+        for run in ("0-1", "1-1")
+        for table in ("", ".links", ".queues", ".transitions")
     }
     quiet = package.sweep(
         base, {"path.rtt": ["10ms", "20ms"]}, repeat=2, trace="off", out=tmp_path / "quiet"

@@ -178,8 +178,12 @@ def test_the_table_and_the_report_tell_runners_apart(fullpipe: Fullpipe, fake: P
         section for section in report.sections if section.title == "Over time"
     ).blocks
     assert isinstance(timeline, Timeline)
-    assert [run.label for run in timeline.runs] == ["buffer 1bdp, seed 7", "buffer 8bdp, seed 7"]
-    assert len(timeline.runs[0].panels[0].lines) == 4
+    assert [run.label for run in timeline.runs] == [
+        f"buffer {buffer} on {runner}, seed 7"
+        for runner in ("sim", "other")
+        for buffer in ("1bdp", "8bdp")
+    ]
+    assert timeline.first == (0, 2), "the same place on each runner"
 
 
 def test_algorithms_are_compared_on_each_runner(fullpipe: Fullpipe, fake: Path) -> None:

@@ -232,7 +232,7 @@ def test_traces_of_a_cell_are_one_page_with_both(tmp_path: Path) -> None:
     assert page == tmp_path / "traces" / "reno-10m-20ms-2bdp-5s" / "report.html"
     for runner in ("sim", "uml"):
         assert (page.parent / runner / "trace.parquet").exists()
-        assert f"reno, {runner}" in page.read_text(encoding="utf-8")
+        assert f'"label":"{runner}, seed 1"' in page.read_text(encoding="utf-8")
     assert str(page.parent) in page.read_text(encoding="utf-8"), (
         "commands that replay it name the directory as it is"
     )

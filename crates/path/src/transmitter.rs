@@ -15,6 +15,9 @@ pub enum Transmitter {
     Radio(Box<Radio>),
 }
 
+/// Shortest time over which the rate of a trace is a mean.
+const TRACE_WINDOW: Span = Span::from_millis(100);
+
 /// Times that define the weight of a packet in time-weighted metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
@@ -122,6 +125,21 @@ impl Transmitter {
             .windows(2)
             .map(|edges| self.mean_rate(edges[0], edges[1]))
             .collect()
+    }
+
+    /// Returns the mean rate before each of `times`: since the time before it, the first since zero;
+    /// of a trace over 100 ms if that is longer, since packets make it coarse.
+    pub fn rates_until(mut self, times: &[Time]) -> Vec<Rate> {
+        let mut before = Time::ZERO;
+        let mut rate = |at: Time| {
+            let from = match self {
+                Transmitter::Trace(_) => before.min(at - TRACE_WINDOW),
+                _ => before,
+            };
+            before = at;
+            self.mean_rate(from, at)
+        };
+        times.iter().map(|at| rate(*at)).collect()
     }
 
     fn mean_rate(&mut self, from: Time, to: Time) -> Rate {

@@ -36,7 +36,7 @@ pub(crate) fn refused(py: Python<'_>, error: &fullpipe_scenario::Error) -> PyErr
 
 /// Returns a [`ScenarioError`] about `trace`, which is not a key of the scenario.
 pub(crate) fn refused_trace(py: Python<'_>, value: &str, problem: &str) -> PyErr {
-    let fix = "give \"off\", \"ack\" for a row at every ACK, or an interval like \"10ms\"";
+    let fix = "give \"off\", \"ack\" for a row at every ACK, an interval like \"10ms\", or also packets: \"10ms packets 2s..4s\"";
     let text = format!("trace = {value:?}: {problem}\n  fix: {fix}");
     raise(
         py,

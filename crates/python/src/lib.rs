@@ -10,6 +10,7 @@ mod controller;
 mod error;
 mod fleet;
 mod flows;
+mod levels;
 #[cfg(target_os = "linux")]
 mod link;
 mod population;
@@ -32,7 +33,7 @@ mod _core {
     use crate::capture::{CaptureRun, capture, capture_head};
     #[pymodule_export]
     use crate::catalogue::{
-        algorithms, impairments, metrics, profiles, queues, scenario_keys, schema,
+        algorithms, impairments, metrics, profiles, queues, scenario_keys, schema, trace_columns,
     };
     #[pymodule_export]
     use crate::conformance::{conformance_case, conformance_cases};
@@ -47,6 +48,8 @@ mod _core {
     use crate::fleet::FleetSampler;
     #[pymodule_export]
     use crate::fleet::{FleetReader, fleet_begin, fleet_variables};
+    #[pymodule_export]
+    use crate::levels::levels;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::link::{LinkRun, confinement_refused, link, namespaces_refused};

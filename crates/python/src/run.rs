@@ -10,7 +10,7 @@ use fullpipe_sim::Simulation;
 use fullpipe_trace::Trace;
 use fullpipe_trace::TraceLevel;
 use fullpipe_trace::handover::{self, Received};
-use fullpipe_units::Span;
+use fullpipe_units::{Span, Time};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -45,7 +45,7 @@ pub(crate) fn run(
     trace: &str,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
-    let level = level(trace).map_err(|problem| refused_trace(py, trace, problem))?;
+    let (level, window) = traced(trace).map_err(|problem| refused_trace(py, trace, problem))?;
     let Scenario {
         inner: scenario,
         registry,
@@ -53,6 +53,9 @@ pub(crate) fn run(
     } = scenario.get();
     let made = py.detach(|| guarded(|| Simulation::new(scenario, registry, level)))?;
     let mut simulation = made.map_err(|error| refused(py, &error))?;
+    if let Some((from, to)) = window {
+        simulation.log_packets(from, to);
+    }
     let duration = scenario.duration.as_secs_f64();
     while !py.detach(|| guarded(|| advance(&mut simulation)))? {
         py.check_signals()?;
@@ -105,7 +108,7 @@ pub(crate) fn memory_needed(
     scenario: &Bound<'_, Scenario>,
     trace: &str,
 ) -> PyResult<u64> {
-    let level = level(trace).map_err(|problem| refused_trace(py, trace, problem))?;
+    let (level, _) = traced(trace).map_err(|problem| refused_trace(py, trace, problem))?;
     Ok(fullpipe_sim::memory_needed(&scenario.get().inner, level).get())
 }
 
@@ -177,6 +180,42 @@ impl RunResult {
             .find(|(known, ..)| *known == name)
             .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
+}
+
+/// The times from and until which packets are recorded.
+type Window = (Time, Time);
+
+/// Parses a trace: `off`, `ack`, or the interval between two rows, the latter two also followed by
+/// `packets` and a window of time, which may be left out; otherwise returns the problem.
+fn traced(text: &str) -> Result<(TraceLevel, Option<Window>), &'static str> {
+    let Some((first, window)) = text.split_once("packets") else {
+        return Ok((level(text)?, None));
+    };
+    let level = match first.trim() {
+        "" => TraceLevel::Every(Span::from_millis(10)),
+        "off" => return Err("packets need a trace"),
+        first => level(first)?,
+    };
+    let window = match window.trim() {
+        "" => (Time::ZERO, Time::MAX),
+        window => {
+            let (from, to) = window
+                .split_once("..")
+                .ok_or("the window of packets has no ..")?;
+            let time = |text: &str| -> Result<Time, &'static str> {
+                let span: Span = text
+                    .trim()
+                    .parse()
+                    .map_err(|_| "the window of packets is not two times")?;
+                Ok(Time::ZERO + span)
+            };
+            (time(from)?, time(to)?)
+        }
+    };
+    if window.0 >= window.1 {
+        return Err("the window of packets ends before it begins");
+    }
+    Ok((level, Some(window)))
 }
 
 /// Parses `off`, `ack`, or the interval between two rows; otherwise returns the problem.

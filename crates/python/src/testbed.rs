@@ -97,12 +97,13 @@ pub(crate) fn check_kernel(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> Py
 /// Runs a scenario on this machine's TCP, in real time; Ctrl-C raises KeyboardInterrupt and removes
 /// everything that the run created.
 #[pyfunction]
-#[pyo3(signature = (scenario, trace, progress=None))]
+#[pyo3(signature = (scenario, trace, progress=None, interval_of=None))]
 pub(crate) fn run_kernel(
     py: Python<'_>,
     scenario: &Bound<'_, Scenario>,
     trace: &str,
     progress: Option<&Bound<'_, PyAny>>,
+    interval_of: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let (scenario, interval) = (&scenario.get().inner, interval(trace)?);
     // The GIL stays held: the forked child must not inherit data that another thread is changing.
@@ -124,6 +125,12 @@ pub(crate) fn run_kernel(
         py.check_signals()?;
         if let (Some(done), Some(progress)) = (said["progress_s"].as_f64(), progress) {
             progress.call1((done, duration, 0))?;
+        }
+        if let Some(interval_of) = interval_of {
+            for of in run.intervals()? {
+                let counts = (of.bytes, of.retransmits, of.cwnd);
+                interval_of.call1((of.name, of.from_s, of.to_s, counts))?;
+            }
         }
         if let Some(trouble) = said.get("trouble") {
             let word = |key: &str| trouble[key].as_str().unwrap_or_default();

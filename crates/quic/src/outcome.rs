@@ -6,7 +6,7 @@ use std::iter::Peekable;
 
 use fullpipe_cc::Descriptor;
 use fullpipe_scenario::Scenario;
-use fullpipe_setup::set_max_min_shares;
+use fullpipe_setup::{link_rates, set_max_min_shares};
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{
     FlowCounters, FlowMeter, FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, Trace,
@@ -90,7 +90,7 @@ pub(crate) fn run(
         packets,
         events: rest.events,
     };
-    let trace = (level != TraceLevel::Off).then(|| trace(&traces, rest.link_rows));
+    let trace = (level != TraceLevel::Off).then(|| trace(&traces, rest.link_rows, scenario));
     Run { summary, trace }
 }
 
@@ -111,7 +111,11 @@ fn measured(flow: Finished, end: Time) -> (FlowMeter, Vec<Span>, TraceBuffer) {
 }
 
 /// Returns the trace of all flows, with the links' rows.
-fn trace(flows: &[(&'static Descriptor, TraceBuffer)], links: Vec<LinkRow>) -> Trace {
+fn trace(
+    flows: &[(&'static Descriptor, TraceBuffer)],
+    links: Vec<LinkRow>,
+    scenario: &Scenario,
+) -> Trace {
     let mut recorder = Recorder::new(&LIMITS);
     let groups = declare(&mut recorder, flows);
     // Each buffer is in order of time. Merge them without a copy, since they may use half of the
@@ -141,6 +145,7 @@ fn trace(flows: &[(&'static Descriptor, TraceBuffer)], links: Vec<LinkRow>) -> T
         .into_iter()
         .for_each(|row| recorder.transition(row));
     links.into_iter().for_each(|row| recorder.link(row));
+    recorder.link_rates(link_rates(scenario, recorder.link_rows()));
     recorder.finish()
 }
 

@@ -12,5 +12,5 @@ mod servers;
 pub use algorithms::{Algorithms, PROVIDES, Runner, choose, controller, media_source, resolved};
 pub use is_random::is_random;
 pub use max_min::set_max_min_shares;
-pub use rates::rate_over_time;
+pub use rates::{link_rates, rate_over_time};
 pub use servers::Servers;

@@ -1,4 +1,5 @@
 use fullpipe_scenario::Scenario;
+use fullpipe_trace::LinkRow;
 use fullpipe_units::{Rate, Time};
 
 use crate::elements;
@@ -37,4 +38,26 @@ pub fn rate_over_time(scenario: &Scenario, bins: u64) -> Vec<(Time, Rate)> {
         .zip(rates)
         .map(|(at, rate)| (*at, rate.min(shaped(*at))))
         .collect()
+}
+
+/// Returns the rate of the link in each of its rows, in bit/s: the mean since its previous row, or
+/// with a trace of opportunities over the last 100 ms if that is longer. A slower shaper limits it.
+pub fn link_rates(scenario: &Scenario, rows: &[LinkRow]) -> Vec<f32> {
+    let mut rates = vec![f32::NAN; rows.len()];
+    for index in 0..scenario.links().count() {
+        let places: Vec<usize> = (0..rows.len())
+            .filter(|place| rows[*place].link as usize == index)
+            .collect();
+        let times: Vec<Time> = places.iter().map(|place| rows[*place].time).collect();
+        let mut shapers = elements::shapers(scenario, index);
+        for ((place, at), rate) in places
+            .iter()
+            .zip(&times)
+            .zip(elements::transmitter(scenario, index).rates_until(&times))
+        {
+            let shaped = shapers.at(*at).map_or(Rate::MAX, |shaper| shaper.rate);
+            rates[*place] = rate.min(shaped).as_f64() as f32;
+        }
+    }
+    rates
 }

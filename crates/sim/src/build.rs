@@ -38,7 +38,7 @@ pub(crate) fn simulation(
     level: TraceLevel,
 ) -> Result<Simulation, Error> {
     let window = MeasuredTime::of_run(scenario.measure_from, scenario.duration);
-    let mut network = network(scenario, window);
+    let mut network = network(scenario, window, level);
     let mut builder = FlowBuilder {
         scenario,
         registry,
@@ -79,7 +79,7 @@ pub(crate) fn simulation(
 }
 
 /// Returns the links, with an empty event queue.
-fn network(scenario: &Scenario, window: MeasuredTime) -> Network {
+fn network(scenario: &Scenario, window: MeasuredTime, level: TraceLevel) -> Network {
     let arriving = if scenario.workloads.is_empty() {
         0
     } else {
@@ -88,12 +88,13 @@ fn network(scenario: &Scenario, window: MeasuredTime) -> Network {
     let links = scenario
         .links()
         .enumerate()
-        .map(|(index, link)| network_link(scenario, index, link, window))
+        .map(|(index, link)| network_link(scenario, index, link, window, level))
         .collect();
     Network {
         event_queue: EventQueue::new(scenario.flows.len() + arriving),
         links,
         events: 0,
+        packets: None,
     }
 }
 
@@ -161,6 +162,9 @@ impl FlowBuilder<'_> {
         let mut path = flow_path(self.scenario, spec, index, start);
         if spec.is_datagram() {
             path.datagrams = Some(Box::new(datagram::receiver(spec)));
+        }
+        if spec.is_unresponsive() && self.observer.records() {
+            path.received = Some(Box::default());
         }
         let key = FlowKey::new(index, index as usize);
         Ok(Flow {

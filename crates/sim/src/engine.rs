@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use fullpipe_network::DropCause;
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_setup::set_max_min_shares;
 use fullpipe_tcp::LIMITS;
-use fullpipe_trace::{FlowSummary, MeasuredTime, Run, Summary, TraceLevel, jain};
+use fullpipe_trace::{
+    AckRow, FlowSummary, MeasuredTime, PacketRow, Run, Summary, TraceLevel, jain,
+};
 use fullpipe_units::Time;
 
 use crate::arrivals::Workloads;
@@ -14,6 +17,7 @@ use crate::build;
 use crate::event_queue::{Event, EventKind, FlowKey};
 use crate::flow::{Flow, Network};
 use crate::observe::Measurement;
+use crate::packet_log::{MOST_ROWS, PacketLog};
 use crate::prefetch::prefetch;
 use crate::step::Step;
 use crate::waiting::Load;
@@ -40,6 +44,19 @@ impl Simulation {
         level: TraceLevel,
     ) -> Result<Simulation, Error> {
         build::simulation(scenario, registry, level)
+    }
+
+    /// Records each packet that flows send from `from` until before `to`, and the ACKs of that time.
+    /// Needs a trace, and takes effect from now on.
+    pub fn log_packets(&mut self, from: Time, to: Time) {
+        let smss = self.scenario.flows.iter().map(|flow| flow.mss).collect();
+        self.network.packets = Some(Box::new(PacketLog::new(from, to, smss)));
+        for link in &mut self.network.links {
+            link.log_drops();
+        }
+        for flow in &mut self.flows {
+            (flow.logged, flow.watched) = (true, true);
+        }
     }
 
     /// Takes no shortcuts from now on: every packet and ACK goes through the event queue. This is
@@ -227,6 +244,7 @@ impl Simulation {
 
     /// Returns the results of the run, or of its part so far if it is not over.
     pub fn finish(mut self) -> Run {
+        let logged = self.logged_packets();
         let (mut flows, mut rates) = (Vec::with_capacity(self.flows.len()), Vec::new());
         for (flow, spec) in self.flows.iter_mut().zip(&self.scenario.flows) {
             for link in &self.network.links {
@@ -260,9 +278,14 @@ impl Simulation {
                 .map(|link| link.counters(account))
                 .collect()
         };
-        let (workloads, warnings, transfers) =
+        let (workloads, mut warnings, transfers) =
             self.workloads
                 .finish(&self.scenario, &mut self.flows, tally);
+        if logged.as_ref().is_some_and(|(.., full)| *full) {
+            warnings.push(format!(
+                "packets: only the first {MOST_ROWS} of the window were recorded"
+            ));
+        }
         let summary = Summary {
             version: env!("CARGO_PKG_VERSION"),
             runner: "sim".to_owned(),
@@ -281,7 +304,20 @@ impl Simulation {
         let transfers = (!self.scenario.workloads.is_empty()).then_some(transfers);
         Run {
             summary,
-            trace: self.observer.finish(&mut self.flows, transfers),
+            trace: self
+                .observer
+                .finish(&mut self.flows, transfers, logged, &self.scenario),
         }
+    }
+
+    /// Returns the rows of packets and ACKs, with whether there were more, if packets are logged.
+    fn logged_packets(&mut self) -> Option<(Vec<PacketRow>, Vec<AckRow>, bool)> {
+        let mut log = self.network.packets.take()?;
+        for (number, link) in self.network.links.iter_mut().enumerate() {
+            for (flow, packet) in link.take_dropped() {
+                log.ends(flow, &packet, number, DropCause::Queue);
+            }
+        }
+        Some(log.finish())
     }
 }

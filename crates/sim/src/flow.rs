@@ -14,6 +14,7 @@ use crate::forward_path::ForwardPath;
 use crate::host::SendingHost;
 use crate::lazy_timer::LazyTimer;
 use crate::link::NetworkLink;
+use crate::packet_log::PacketLog;
 use crate::prefetch::{prefetch, prefetch_at};
 
 /// The sending end of a flow.
@@ -61,6 +62,8 @@ pub(crate) struct Flow {
     pub(crate) finished: bool,
     /// Whether its ACKs are watched, for the trace or for the end of an arrived flow.
     pub(crate) watched: bool,
+    /// Whether its packets are logged, for the trace.
+    pub(crate) logged: bool,
     /// Arrival index, for a flow of a workload.
     pub(crate) arrived: Option<Arrived>,
     /// Time at which the connection closed.
@@ -106,6 +109,8 @@ pub(crate) struct Network {
     pub(crate) event_queue: EventQueue,
     pub(crate) links: Vec<NetworkLink>,
     pub(crate) events: u64,
+    /// The log of packets, if the trace has one.
+    pub(crate) packets: Option<Box<PacketLog>>,
 }
 
 impl AnySender {
@@ -163,6 +168,7 @@ impl Flow {
             last: AckOutcome::default(),
             finished: false,
             watched: false,
+            logged: false,
             arrived: None,
             closed: None,
             settled: false,
@@ -178,7 +184,7 @@ impl Flow {
     /// Returns the sender and its surroundings, all mutable.
     #[inline]
     pub(crate) fn parts(&mut self) -> Parts<'_> {
-        let at_once = matches!(self.source, AnySender::Tcp(_));
+        let is_tcp = matches!(self.source, AnySender::Tcp(_));
         Parts {
             source: &mut self.source,
             transitions: &mut self.transitions,
@@ -189,7 +195,8 @@ impl Flow {
                 receiver: &mut self.receiver,
                 meter: &mut self.meter,
                 total: &mut self.total,
-                at_once,
+                is_plain: is_tcp && !self.logged,
+                is_tcp,
             },
         }
     }

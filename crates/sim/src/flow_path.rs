@@ -13,6 +13,7 @@ use crate::flow::PacketInTransit;
 use crate::host::ReceivingHost;
 use crate::in_flight::InFlight;
 use crate::lazy_timer::LazyTimer;
+use crate::received::Received;
 use crate::reverse::ReverseHop;
 
 /// One item per hop; that of a dumbbell's single hop is stored inline in the flow.
@@ -49,6 +50,8 @@ pub(crate) struct FlowPath {
     pub(crate) host: Option<Box<ReceivingHost>>,
     /// The receiver of a datagram flow.
     pub(crate) datagrams: Option<Box<DatagramReceiver>>,
+    /// The bytes of unresponsive traffic that have arrived, if there is a trace.
+    pub(crate) received: Option<Box<Received>>,
     /// Account in which links with AQM queues count its packets.
     pub(crate) account: u32,
     /// Whether the flow has ended, so that packets still in flight are ignored.

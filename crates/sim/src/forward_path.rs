@@ -1,6 +1,6 @@
 //! The path of a data packet from its sender to its receiver.
 
-use fullpipe_network::{Admission, Departure, Outcome, PacketKind};
+use fullpipe_network::{Admission, Departure, DropCause, Outcome, PacketKind};
 use fullpipe_tcp::{Ack, Answer, Block, Receiver, Segment};
 use fullpipe_trace::{FlowMeter, Response};
 use fullpipe_units::{Bytes, Span, Time};
@@ -19,8 +19,10 @@ pub(crate) struct ForwardPath<'a> {
     pub(crate) receiver: &'a mut Receiver,
     pub(crate) meter: &'a mut FlowMeter,
     pub(crate) total: &'a mut Option<fullpipe_units::Bytes>,
+    /// Whether the receiver is a TCP receiver without processing time, and packets are not logged.
+    pub(crate) is_plain: bool,
     /// Whether the receiver is a TCP receiver without processing time.
-    pub(crate) at_once: bool,
+    pub(crate) is_tcp: bool,
 }
 
 impl ForwardPath<'_> {
@@ -87,7 +89,11 @@ impl ForwardPath<'_> {
                 }
             }
             let size = packet.segment.wire_size();
-            let Ok(Departure { waited, at: path }) = link.arrive(now, size, kind) else {
+            let outcome = link.arrive(now, self.path.account, size, kind);
+            if link.is_recorded() {
+                self.log_at_link(network, hop, now, &packet, outcome.err());
+            }
+            let Ok(Departure { waited, at: path }) = outcome else {
                 return self.dropped(now, kind);
             };
             packet.waited += waited;
@@ -130,10 +136,32 @@ impl ForwardPath<'_> {
             }
             Outcome::Lost => {
                 link.lose(now, kind);
+                self.log_at_link(network, hop, now, &packet, Some(DropCause::Loss));
                 self.dropped(now, kind);
             }
         }
         outcome == Outcome::Lost
+    }
+
+    /// Notes the arrival of a packet at the link of hop `hop`, and its drop, if packets are logged.
+    #[inline]
+    fn log_at_link(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        packet: &PacketInTransit,
+        dropped: Option<DropCause>,
+    ) {
+        let Some(log) = &mut network.packets else {
+            return;
+        };
+        if hop == 0 {
+            log.enters(now, self.path.account, packet);
+        }
+        if let Some(cause) = dropped {
+            log.ends(self.path.account, packet, self.path.route[hop], cause);
+        }
     }
 
     /// Counts the drop of a packet or an ACK of the flow. AQM queues count their drops themselves.
@@ -150,6 +178,8 @@ impl ForwardPath<'_> {
     fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: PacketInTransit) {
         let link = self.path.route[hop];
         let admission = network.links[link].offer(now, self.path.account, self.key, hop, packet);
+        let policed = (admission == Admission::Policed).then_some(DropCause::Policer);
+        self.log_at_link(network, hop, now, &packet, policed);
         self.admitted(network, link, now, packet.kind(), admission);
     }
 
@@ -260,9 +290,15 @@ impl ForwardPath<'_> {
     #[inline]
     fn receive(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         network.events += 1;
-        if !self.at_once {
+        if !self.is_plain {
             return self.receive_otherwise(network, at, packet);
         }
+        self.read(network, at, packet);
+    }
+
+    /// Lets a TCP receiver without processing time read a packet.
+    #[inline]
+    fn read(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         let key = self.key;
         self.take(at, &packet, |path, meter, at, ack, blocks| {
             path.acknowledge(network, meter, key, at, ack, blocks)
@@ -325,16 +361,21 @@ impl ForwardPath<'_> {
         if self.path.gone {
             return;
         }
+        if let Some(log) = &mut network.packets {
+            log.arrives(at, self.path.account, &packet);
+        }
         if self.path.host.is_some() {
             self.wait(network, at, packet);
         } else if self.path.datagrams.is_some() {
             self.receive_datagram(network, at, packet);
+        } else if self.is_tcp {
+            self.read(network, at, packet);
         } else {
-            self.meter.on_delivered(
-                at,
-                packet.waited,
-                Bytes::new(u64::from(packet.segment.size)),
-            );
+            let size = Bytes::new(u64::from(packet.segment.size));
+            self.meter.on_delivered(at, packet.waited, size);
+            if let Some(received) = &mut self.path.received {
+                received.on_packet(at, size);
+            }
         }
     }
 

@@ -4,11 +4,12 @@ use fullpipe_network::{Admission, Counted, Departure, DropCause, MeteredLink, Pa
 use fullpipe_path::{AnyLink, EcnCodepoint, Packet};
 use fullpipe_scenario::EcnField;
 use fullpipe_tcp::ACK_SIZE;
-use fullpipe_trace::{FlowCounters, LinkRow, LinkSummary, MeasuredTime, PerFlowCounters};
+use fullpipe_trace::{FlowCounters, LinkRow, LinkSummary, MeasuredTime, PerFlowCounters, QueueRow};
 use fullpipe_units::{Bytes, Span, Time};
 
 use crate::event_queue::FlowKey;
 use crate::flow::PacketInTransit;
+use crate::shares::Shares;
 use crate::waiting::{HopOfSlot, Load, Waiting, WaitingAck};
 
 /// A link, with the simulator's state of the packets in its queue.
@@ -24,6 +25,8 @@ pub(crate) struct NetworkLink {
     /// With an AQM queue: the waiting ACKs, and the counters of each flow.
     acks: Slab<WaitingAck>,
     flows: Option<PerFlowCounters>,
+    /// The part of each flow in the queue, if there is a trace.
+    shares: Option<Box<Shares>>,
 }
 
 /// A packet sent by an AQM queue, with the time at which it is at the far end of hop `hop`.
@@ -59,13 +62,40 @@ impl NetworkLink {
             each_packet: strips || managed,
             acks: Slab::default(),
             flows: managed.then(|| PerFlowCounters::new(window, accounts)),
+            shares: None,
         }
+    }
+
+    /// Counts the parts of this number of flows and workloads from now on.
+    pub(crate) fn record_shares(&mut self, accounts: usize) {
+        self.shares = Some(Box::new(Shares::new(accounts)));
     }
 
     /// Returns whether packets must be [stripped](NetworkLink::strip), or it has an AQM queue.
     #[inline]
     pub(crate) fn handles_each_packet(&self) -> bool {
         self.each_packet
+    }
+
+    /// Returns whether it counts the parts of flows.
+    #[inline]
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.shares.is_some()
+    }
+
+    /// Keeps the packets that an AQM queue drops, from now on.
+    pub(crate) fn log_drops(&mut self) {
+        if let Some(shares) = &mut self.shares {
+            shares.dropped = Some(Vec::new());
+        }
+    }
+
+    /// Takes the packets that the AQM queue has dropped, with their accounts.
+    pub(crate) fn take_dropped(&mut self) -> Vec<(u32, PacketInTransit)> {
+        let shares = self.shares.as_mut();
+        shares
+            .and_then(|shares| shares.dropped.take())
+            .unwrap_or_default()
     }
 
     /// Clears the packet's ECN field, if the link does that.
@@ -87,10 +117,30 @@ impl NetworkLink {
     pub(crate) fn arrive(
         &mut self,
         now: Time,
+        account: u32,
         size: Bytes,
         kind: PacketKind,
     ) -> Result<Departure, DropCause> {
+        if self.is_recorded() {
+            return self.arrive_recorded(now, account, size, kind);
+        }
         self.link.arrive(now, size, kind)
+    }
+
+    /// Separate, since an outcome that goes through memory costs a percent of a run.
+    #[inline(never)]
+    fn arrive_recorded(
+        &mut self,
+        now: Time,
+        account: u32,
+        size: Bytes,
+        kind: PacketKind,
+    ) -> Result<Departure, DropCause> {
+        let outcome = self.link.arrive(now, size, kind);
+        if let Some(shares) = &mut self.shares {
+            shares.on_arrival(now, account, size, kind, outcome);
+        }
+        outcome
     }
 
     /// Offers a packet of a flow, on hop `hop` of its route, to the AQM queue.
@@ -109,7 +159,11 @@ impl NetworkLink {
             hop: HopOfSlot::new(key, hop),
         };
         let (size, ecn) = (packet.segment.wire_size(), ecn(&packet));
-        self.admit(Packet::new(key.number(), size, ecn, now, waiting))
+        let packet = Packet::new(key.number(), size, ecn, now, waiting);
+        match self.shares {
+            None => self.admit(packet),
+            Some(_) => self.admit_recorded(packet),
+        }
     }
 
     /// Offers an ACK to the AQM queue; returns its index in the slab, and the outcome. ACKs are not
@@ -124,7 +178,10 @@ impl NetworkLink {
             hop,
         };
         let packet = Packet::new(flow, ACK_SIZE, EcnCodepoint::NotEct, now, waiting);
-        let admission = self.admit(packet);
+        let admission = match self.shares {
+            None => self.admit(packet),
+            Some(_) => self.admit_recorded(packet),
+        };
         if admission == Admission::Policed {
             self.acks.take(place);
         }
@@ -134,23 +191,57 @@ impl NetworkLink {
     #[inline(always)] // like its callee; instantiated for packets and for ACKs
     fn admit(&mut self, packet: Packet<Waiting>) -> Admission {
         let NetworkLink {
-            link, acks, flows, ..
+            link,
+            acks,
+            flows,
+            shares,
+            ..
         } = self;
         let now = packet.arrived;
         link.offer(packet, &mut |waiting| {
-            count_drop(now, &waiting, acks, flows)
+            count_drop(now, &waiting, acks, flows, shares)
         })
+    }
+
+    /// Counts the parts of a packet that is offered, and that of its drop by the policer.
+    #[inline(never)] // few runs record a trace
+    fn admit_recorded(&mut self, packet: Packet<Waiting>) -> Admission {
+        let Waiting { load, account, .. } = packet.payload;
+        if let Some(shares) = &mut self.shares {
+            shares.enter(account, packet.size);
+        }
+        let admission = self.admit(packet);
+        if let Some(shares) = self
+            .shares
+            .as_mut()
+            .filter(|_| admission == Admission::Policed)
+        {
+            shares.leave(account, load.size());
+            shares.on_drop(account, load.kind());
+        }
+        admission
     }
 
     /// Lets a link with an AQM queue send, and returns the packet or ACK sent.
     #[inline]
     pub(crate) fn send(&mut self, now: Time) -> Option<Sent> {
         let NetworkLink {
-            link, acks, flows, ..
+            link,
+            acks,
+            flows,
+            shares,
+            ..
         } = self;
-        let mut dropped = |waiting: Waiting| count_drop(now, &waiting, acks, flows);
+        let mut dropped = |waiting: Waiting| count_drop(now, &waiting, acks, flows, shares);
         let (mut packet, Departure { waited, at }) = link.send(now, &mut dropped)?;
         let Waiting { load, account, hop } = &mut packet.payload;
+        if let Some(shares) = shares {
+            shares.on_departure(
+                *account,
+                packet.size,
+                packet.marked && load.kind() == PacketKind::Data,
+            );
+        }
         if let Load::Data(data) = load {
             data.waited += waited;
             if packet.marked {
@@ -241,6 +332,18 @@ impl NetworkLink {
             marks,
         }
     }
+
+    /// Returns the rows of each flow's part in the queue.
+    pub(crate) fn observe_shares(
+        &mut self,
+        now: Time,
+        index: u32,
+    ) -> impl Iterator<Item = QueueRow> + '_ {
+        let shares = self.shares.as_mut();
+        shares
+            .into_iter()
+            .flat_map(move |shares| shares.rows(now, index))
+    }
 }
 
 /// Counts a packet that the queue dropped, and frees the place of an ACK.
@@ -250,7 +353,11 @@ fn count_drop(
     waiting: &Waiting,
     acks: &mut Slab<WaitingAck>,
     flows: &mut Option<PerFlowCounters>,
+    shares: &mut Option<Box<Shares>>,
 ) {
+    if let Some(shares) = shares {
+        shares.on_dropped(waiting);
+    }
     if let Load::Ack { place, .. } = waiting.load {
         acks.take(place);
     }

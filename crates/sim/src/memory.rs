@@ -26,7 +26,11 @@ const UNDER_WAY: u64 = 10_000;
 /// since columns double, too.
 const PER_ROW: u64 = 2 * (69 + 3 * 30);
 /// Bytes per row of a link or a workload, which becomes columns at the end.
-const PER_LINK_ROW: u64 = 2 * 56 + 48;
+const PER_LINK_ROW: u64 = 2 * 56 + 52;
+/// Bytes per row of a flow in the queue of a link, which becomes columns, too.
+const PER_QUEUE_ROW: u64 = 2 * 40 + 40;
+/// Bytes per packet in a queue of known departures whose flows are recorded.
+const PER_SHARE: u64 = 2 * 24;
 
 /// Returns an upper estimate of the memory that a run of `scenario` holds at once.
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
@@ -48,7 +52,12 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         rtt + late,
         flows,
     ));
-    Bytes::new(PER_SEGMENT + per_queued(scenario)) * segments
+    let recorded = if level == TraceLevel::Off {
+        0
+    } else {
+        PER_SHARE
+    };
+    Bytes::new(PER_SEGMENT + per_queued(scenario) + recorded) * segments
         + Bytes::new(PER_FLOW) * flows
         + Bytes::new(PER_ARRIVAL) * arrivals
         + trace(scenario, &links, level)
@@ -155,14 +164,21 @@ fn trace(scenario: &Scenario, links: &[Largest], level: TraceLevel) -> Bytes {
             let carried = links.iter().map(|link| link.carried.as_f64()).sum::<f64>()
                 / 8.0
                 / smallest_mss(scenario).as_f64();
-            (
-                (carried * scenario.duration.as_secs_f64()).min(acks(scenario)),
-                samples(LINK_INTERVAL),
-            )
+            let sampled = samples(LINK_INTERVAL);
+            let unresponsive = scenario.flows.iter().filter(|flow| flow.is_unresponsive());
+            let most = (carried * scenario.duration.as_secs_f64()).min(acks(scenario));
+            (most + sampled * unresponsive.count() as f64, sampled)
         }
     };
     let others = sampled * (links.len() + scenario.workloads.len()) as f64;
-    Bytes::from_f64(rows * PER_ROW as f64 + others * PER_LINK_ROW as f64)
+    let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
+    let crossed = |flow: &Flow| flow.route.len() + flow.reverse_route.len();
+    let queues: usize = scenario.flows.iter().chain(workloads).map(crossed).sum();
+    Bytes::from_f64(
+        rows * PER_ROW as f64
+            + others * PER_LINK_ROW as f64
+            + sampled * queues as f64 * PER_QUEUE_ROW as f64,
+    )
 }
 
 /// Returns the largest number of ACKs that have a row, if every flow is a transfer that ends: one

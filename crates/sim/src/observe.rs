@@ -1,13 +1,16 @@
 //! Rows of the trace, and their times.
 
 use fullpipe_cc::{Conn, Controller};
+use fullpipe_scenario::Scenario;
+use fullpipe_setup::link_rates;
 use fullpipe_tcp::{LIMITS, Limit};
-use fullpipe_trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
+use fullpipe_trace::{AckRow, ActiveRow, FlowRow, NO_GROUP, PacketRow, Recorder, Trace, Transfer};
 use fullpipe_units::{Bytes, Span, Time};
 
 use crate::arrivals::Workloads;
 use crate::event_queue::{EventKind, FlowKey};
 use crate::flow::{AnySender, Flow, Network};
+use crate::received::Received;
 use fullpipe_trace::TraceLevel;
 
 /// Interval at which links are sampled when flows are recorded at every ACK.
@@ -64,8 +67,10 @@ impl Measurement {
         workloads: &Workloads,
         network: &mut Network,
     ) {
-        if !self.every_ack() {
-            for flow in flows {
+        let every_ack = self.every_ack();
+        for flow in flows {
+            // No ACK of unresponsive traffic arrives.
+            if !every_ack || flow.path.received.is_some() {
                 self.flow(now, flow);
             }
         }
@@ -79,6 +84,8 @@ impl Measurement {
             }
             for (index, link) in network.links.iter_mut().enumerate() {
                 recorder.link(link.observe(now, index as u32));
+                link.observe_shares(now, index as u32)
+                    .for_each(|row| recorder.queue(row));
             }
         }
         if let Some(interval) = self.interval() {
@@ -126,6 +133,9 @@ impl Measurement {
                 sender.controller().observe(values)
             });
         }
+        if let Some(received) = &mut flow.path.received {
+            return recorder.flow(unresponsive(flow.key, now, received), NO_GROUP, |_| ());
+        }
         let Some(sender) = flow.source.tcp() else {
             return;
         };
@@ -150,10 +160,16 @@ impl Measurement {
         self,
         flows: &mut [Flow],
         transfers: Option<Vec<Transfer>>,
+        logged: Option<(Vec<PacketRow>, Vec<AckRow>, bool)>,
+        scenario: &Scenario,
     ) -> Option<Trace> {
         let mut recorder = self.recorder?;
+        recorder.link_rates(link_rates(scenario, recorder.link_rows()));
         if let Some(transfers) = transfers {
             recorder.transfers(transfers);
+        }
+        if let Some((packets, acks, _)) = logged {
+            recorder.packets(packets, acks);
         }
         let mut transitions: Vec<_> = flows
             .iter_mut()
@@ -172,5 +188,26 @@ impl Measurement {
             recorder.responses(rows);
         }
         Some(recorder.finish())
+    }
+}
+
+/// Returns the row of unresponsive traffic, which has no window and gets no ACKs.
+fn unresponsive(key: FlowKey, now: Time, received: &mut Received) -> FlowRow {
+    let delivered = received.until(now);
+    FlowRow {
+        time: now,
+        flow: key.number(),
+        cwnd: Bytes::MAX,
+        inflight: Bytes::MAX,
+        ssthresh: Bytes::MAX,
+        pacing_rate: None,
+        delivery_rate: None,
+        rtt: None,
+        srtt: Span::MAX,
+        min_rtt: Span::MAX,
+        delivered,
+        acked: Bytes::MAX,
+        lost: Bytes::MAX,
+        limited_by: Limit::Application as u8,
     }
 }

@@ -142,7 +142,7 @@ impl ForwardPath<'_> {
             self.path.reverse_route[hop].last = LastAck::Queued(place);
             return self.admitted(network, index, now, kind, admission);
         }
-        match link.arrive(now, ACK_SIZE, kind) {
+        match link.arrive(now, self.path.account, ACK_SIZE, kind) {
             Err(_) => self.dropped(now, kind),
             Ok(Departure { waited, at }) => {
                 self.path.reverse_route[hop].last = LastAck::Until(now + waited);

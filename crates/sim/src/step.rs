@@ -125,6 +125,7 @@ impl Step<'_> {
         }
         self.transmit(flow, now);
         if flow.watched {
+            self.log_ack(flow, now, ack, blocks);
             self.watch(flow, now);
         }
     }
@@ -144,9 +145,19 @@ impl Step<'_> {
     #[inline(never)] // as above
     pub(crate) fn watch(&mut self, flow: &mut Flow, now: Time) {
         if flow.arrived.is_none() {
-            self.observer.flow(now, flow);
+            if self.observer.every_ack() {
+                self.observer.flow(now, flow);
+            }
         } else if flow.source.tcp().is_some_and(|sender| sender.is_done()) {
             flow.close(now);
+        }
+    }
+
+    /// Notes an ACK, if packets are logged.
+    #[cold]
+    fn log_ack(&mut self, flow: &Flow, now: Time, ack: &Ack, blocks: &[Block]) {
+        if let Some(log) = &mut self.network.packets {
+            log.acked(now, flow.path.account, ack, blocks);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Packets and ACKs that wait in an AQM queue.
 
 use fullpipe_network::{Counted, PacketKind};
-use fullpipe_tcp::{Ack, AckKind, Block, MAX_BLOCKS};
+use fullpipe_tcp::{ACK_SIZE, Ack, AckKind, Block, MAX_BLOCKS};
+use fullpipe_units::Bytes;
 
 use crate::event_queue::FlowKey;
 use crate::flow::PacketInTransit;
@@ -56,12 +57,28 @@ impl HopOfSlot {
     }
 }
 
-impl Counted for Waiting {
-    fn kind(&self) -> PacketKind {
-        match &self.load {
+impl Load {
+    /// Returns the kind of packet for the counters.
+    #[inline]
+    pub(crate) fn kind(&self) -> PacketKind {
+        match self {
             Load::Data(packet) => packet.kind(),
             Load::Ack { kind, .. } => *kind,
         }
+    }
+
+    /// Returns its size on the link.
+    pub(crate) fn size(&self) -> Bytes {
+        match self {
+            Load::Data(packet) => packet.segment.wire_size(),
+            Load::Ack { .. } => ACK_SIZE,
+        }
+    }
+}
+
+impl Counted for Waiting {
+    fn kind(&self) -> PacketKind {
+        self.load.kind()
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Codes, Column, Data, Summary, Table, Trace};
+use crate::{COLUMNS, Codes, Column, Data, Summary, Table, Trace};
 
 /// The results that the other process wrote.
 #[derive(Clone, Debug)]
@@ -16,16 +16,6 @@ pub struct Received {
     /// The trace, if there is one.
     pub trace: Option<Trace>,
 }
-
-/// Names of all tables that a trace can have.
-const TABLES: [&str; 6] = [
-    "flows",
-    "links",
-    "transitions",
-    "responses",
-    "workloads",
-    "transfers",
-];
 
 /// The first line, as JSON: the summary, and the tables' names and columns.
 #[derive(Debug, Deserialize, Serialize)]
@@ -150,7 +140,8 @@ pub fn read(from: &mut impl BufRead) -> io::Result<Received> {
 }
 
 fn table(head: TableHead, from: &mut impl Read) -> io::Result<Table> {
-    let name = TABLES.into_iter().find(|name| *name == head.name);
+    let mut tables = COLUMNS.iter().map(|column| column.table);
+    let name = tables.find(|name| *name == head.name);
     let name = name.ok_or_else(|| {
         io::Error::new(
             ErrorKind::InvalidData,

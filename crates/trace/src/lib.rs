@@ -4,10 +4,12 @@
 //! `docs/reference/metrics.md` lists each metric's formula.
 
 mod codes;
+mod columns;
 mod distribution;
 mod frames;
 pub mod handover;
 mod histogram;
+mod levels;
 mod link_meter;
 mod meter;
 mod metric;
@@ -22,13 +24,15 @@ mod tables;
 mod workload;
 
 pub use codes::Codes;
+pub use columns::{COLUMNS, DeclaredColumn};
 pub use distribution::Distribution;
 pub use histogram::{Histogram, Sampler};
+pub use levels::levels;
 pub use link_meter::LinkMeter;
 pub use meter::{FlowCounters, FlowMeter, MeasuredTime, PerFlowCounters, Response};
 pub use metrics::{FlowSummary, LinkSummary, Summary, WorkloadSummary};
-pub use recorder::Recorder;
-pub use rows::{ActiveRow, FlowRow, LinkRow, TransitionRow};
+pub use recorder::{NO_GROUP, Recorder};
+pub use rows::{AckRow, ActiveRow, FlowRow, LinkRow, PacketRow, QueueRow, TransitionRow};
 pub use run::{Run, TraceLevel};
 pub use summary::jain;
 pub use table::{Column, Data, Table, Trace};

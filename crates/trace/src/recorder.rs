@@ -2,10 +2,10 @@
 
 use fullpipe_units::{Bytes, Rate, Span};
 
-use crate::tables::{self, column, owned};
+use crate::tables::{self, owned};
 use crate::{
-    ActiveRow, Codes, Column, Data, FlowRow, LinkRow, Response, Table, Trace, Transfer,
-    TransitionRow,
+    AckRow, ActiveRow, Codes, Column, Data, FlowRow, LinkRow, PacketRow, QueueRow, Response, Table,
+    Trace, Transfer, TransitionRow,
 };
 
 /// A column for a field of one algorithm.
@@ -31,8 +31,8 @@ struct Buffered {
     values: [usize; 2],
 }
 
-/// Marks a row without a second algorithm.
-const NO_GROUP: usize = usize::MAX;
+/// Marks a row without an algorithm, or without a second one.
+pub const NO_GROUP: usize = usize::MAX;
 
 /// Collects the rows of a run's trace.
 #[derive(Debug, Default)]
@@ -56,12 +56,16 @@ pub struct Recorder {
     held: Vec<Buffered>,
     held_values: Vec<f64>,
     links: Vec<LinkRow>,
+    /// The rate of the link in each of `links`, if it is known.
+    rates: Vec<f32>,
+    queues: Vec<QueueRow>,
     transitions: Vec<TransitionRow>,
     /// `None` if no flow has an application that sends requests.
     responses: Option<Vec<(u32, Response)>>,
     /// Rows of workloads; empty if there is no workload.
     active: Vec<ActiveRow>,
     transfers: Option<Vec<Transfer>>,
+    packets: Option<(Vec<PacketRow>, Vec<AckRow>)>,
 }
 
 impl Recorder {
@@ -159,6 +163,26 @@ impl Recorder {
         self.links.push(row);
     }
 
+    /// Returns the rows of links.
+    pub fn link_rows(&self) -> &[LinkRow] {
+        &self.links
+    }
+
+    /// Sets the rate of the link in each of its rows, in bit/s.
+    pub fn link_rates(&mut self, rates: Vec<f32>) {
+        self.rates = rates;
+    }
+
+    /// Adds the row of a flow's part in a queue.
+    pub fn queue(&mut self, row: QueueRow) {
+        self.queues.push(row);
+    }
+
+    /// Sets the rows of packets and of ACKs.
+    pub fn packets(&mut self, packets: Vec<PacketRow>, acks: Vec<AckRow>) {
+        self.packets = Some((packets, acks));
+    }
+
     /// Adds a transition.
     pub fn transition(&mut self, row: TransitionRow) {
         self.transitions.push(row);
@@ -182,7 +206,9 @@ impl Recorder {
     /// Returns the trace, without copying the flows' columns.
     pub fn finish(mut self) -> Trace {
         self.settle();
-        let links = tables::links(&self.links);
+        let packets = self.packets.take();
+        let links = tables::links(&self.links, std::mem::take(&mut self.rates));
+        let queues = (!self.queues.is_empty()).then(|| tables::queues(&self.queues));
         let transitions = tables::transitions(&self.transitions);
         let responses = self.responses.take().map(|rows| tables::responses(&rows));
         let workloads = self
@@ -190,8 +216,12 @@ impl Recorder {
             .take()
             .map(|rows| [tables::active(&self.active), tables::transfers(&rows)]);
         let mut tables = vec![self.flows(), links, transitions];
+        tables.extend(queues);
         tables.extend(responses);
         tables.extend(workloads.into_iter().flatten());
+        if let Some((packets, acks)) = &packets {
+            tables.extend([tables::packets(packets), tables::acks(acks)]);
+        }
         Trace { tables }
     }
 
@@ -200,24 +230,25 @@ impl Recorder {
             codes: Codes::U8(self.limited_by),
             labels: owned(&self.limits),
         };
-        let mut columns = vec![
-            column("time", "ns", Data::U64(self.time)),
-            column("flow", "", Data::U32(self.flow)),
-            column("cwnd", "B", Data::U64(self.cwnd)),
-            column("inflight", "B", Data::U64(self.inflight)),
-            column("ssthresh", "B", Data::F32(self.ssthresh)),
-            column("pacing_rate", "bit/s", Data::F32(self.pacing_rate)),
-            column("delivery_rate", "bit/s", Data::F32(self.delivery_rate)),
-            column("rtt", "s", Data::F32(self.rtt)),
-            column("srtt", "s", Data::F32(self.srtt)),
-            column("min_rtt", "s", Data::F32(self.min_rtt)),
-            column("delivered", "B", Data::U64(self.delivered)),
-            column("acked", "B", Data::U64(self.acked)),
-            column("lost", "B", Data::U64(self.lost)),
-            column("limited_by", "", limited_by),
+        let columns = [
+            ("time", Data::U64(self.time)),
+            ("flow", Data::U32(self.flow)),
+            ("cwnd", Data::U64(self.cwnd)),
+            ("inflight", Data::U64(self.inflight)),
+            ("ssthresh", Data::F32(self.ssthresh)),
+            ("pacing_rate", Data::F32(self.pacing_rate)),
+            ("delivery_rate", Data::F32(self.delivery_rate)),
+            ("rtt", Data::F32(self.rtt)),
+            ("srtt", Data::F32(self.srtt)),
+            ("min_rtt", Data::F32(self.min_rtt)),
+            ("delivered", Data::U64(self.delivered)),
+            ("acked", Data::U64(self.acked)),
+            ("lost", Data::U64(self.lost)),
+            ("limited_by", limited_by),
         ];
         let own = self.groups.into_iter().flatten();
-        columns.extend(own.map(|(name, unit, field)| Column {
+        let mut table = tables::table("flows", columns);
+        table.columns.extend(own.map(|(name, unit, field)| Column {
             name,
             unit: unit.into(),
             data: match field {
@@ -228,10 +259,7 @@ impl Recorder {
                 },
             },
         }));
-        Table {
-            name: "flows",
-            columns,
-        }
+        table
     }
 }
 

@@ -56,6 +56,61 @@ pub struct LinkRow {
     pub marks: u64,
 }
 
+/// A sample of the part of a flow, or of all flows of a workload, in the queue of a link.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueRow {
+    /// Time of the sample.
+    pub time: Time,
+    /// Index of the link.
+    pub link: u32,
+    /// Index of the flow; workloads follow the flows.
+    pub flow: u32,
+    /// Number of its bytes in the queue, data and ACKs.
+    pub queue_bytes: Bytes,
+    /// Data packets of it dropped so far.
+    pub drops: u64,
+    /// Packets of it marked so far.
+    pub marks: u64,
+}
+
+/// A data packet, from the sender to its fate.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketRow {
+    /// Time at which it left the sender.
+    pub time: Time,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Position of its first byte in the stream, as if all segments were full.
+    pub sequence: Bytes,
+    /// Size of its payload.
+    pub bytes: Bytes,
+    /// `new` or `retransmission`.
+    pub kind: &'static str,
+    /// `arrived`, `marked` (it arrived with a CE mark), `dropped`, `policed`, `lost`, or `under way`.
+    pub fate: &'static str,
+    /// Index of the link at which it was dropped, policed or lost.
+    pub link: Option<u32>,
+    /// Time until it reached the first link: its access link, and random delays of sending.
+    pub access: Span,
+    /// Waiting time in the queues of links, if it arrived.
+    pub queue: Option<Span>,
+    /// Rest of its one-way delay: transmission, propagation and jitter.
+    pub path: Option<Span>,
+}
+
+/// An ACK that arrived at the sender, with one of its SACK blocks, if it has any.
+#[derive(Clone, Copy, Debug)]
+pub struct AckRow {
+    /// Time of its arrival.
+    pub time: Time,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Cumulative acknowledgment.
+    pub acked: Bytes,
+    /// First byte of the SACK block, and the one behind its last.
+    pub sack: Option<(Bytes, Bytes)>,
+}
+
 /// A sample of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveRow {

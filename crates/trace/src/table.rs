@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use crate::Codes;
+use crate::columns::in_fingerprint;
 
 /// The trace of a run.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// `flows`, `links` and `transitions`; also `responses` if flows have applications that send
-    /// requests, and `workloads` and `transfers` if the scenario has workloads.
+    /// `flows`, `links` and `transitions`; also `queues` if the runner knows whose packets wait,
+    /// `responses` if flows have applications that send requests, and `workloads` and `transfers`
+    /// if the scenario has workloads.
     pub tables: Vec<Table>,
 }
 
@@ -87,12 +89,13 @@ pub enum Data {
 }
 
 impl Trace {
-    /// Returns a fingerprint of every value: runs with the same scenario, seed and version have the
-    /// same fingerprint.
+    /// Returns a fingerprint of every value, except those of `queues` and of `links.rate`: runs with
+    /// the same scenario, seed and version have the same fingerprint.
     pub fn hash(&self) -> u64 {
         let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
         for table in &self.tables {
-            for column in &table.columns {
+            let columns = table.columns.iter();
+            for column in columns.filter(|column| in_fingerprint(table.name, &column.name)) {
                 column
                     .name
                     .bytes()

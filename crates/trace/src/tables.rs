@@ -2,15 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use fullpipe_units::Span;
+use fullpipe_units::{Bytes, Span};
 
-use crate::{ActiveRow, Codes, Column, Data, LinkRow, Response, Table, Transfer, TransitionRow};
+use crate::columns::declared;
+use crate::{
+    AckRow, ActiveRow, Codes, Column, Data, LinkRow, PacketRow, QueueRow, Response, Table,
+    Transfer, TransitionRow,
+};
 
-pub(crate) fn column(name: &str, unit: &'static str, data: Data) -> Column {
-    Column {
-        name: name.to_owned(),
-        unit: unit.into(),
+/// Makes a table of declared columns, given by their names.
+pub(crate) fn table(
+    name: &'static str,
+    columns: impl IntoIterator<Item = (&'static str, Data)>,
+) -> Table {
+    let column = |(column, data)| Column {
+        name: str::to_owned(column),
+        unit: declared(name, column).recorded_unit().into(),
         data,
+    };
+    Table {
+        name,
+        columns: columns.into_iter().map(column).collect(),
     }
 }
 
@@ -50,59 +62,96 @@ fn words<R>(rows: &[R], of: impl Fn(&R) -> &'static str) -> Data {
     }
 }
 
-pub(crate) fn links(rows: &[LinkRow]) -> Table {
-    let columns = vec![
-        column("time", "ns", u64s(rows, |row| row.time.as_nanos())),
-        column("link", "", u32s(rows, |row| row.link)),
-        column("queue_packets", "", u64s(rows, |row| row.queue_packets)),
-        column("queue_bytes", "B", u64s(rows, |row| row.queue_bytes.get())),
-        column("sojourn", "s", seconds(rows, |row| row.sojourn)),
-        column("drops", "", u64s(rows, |row| row.drops)),
-        column("marks", "", u64s(rows, |row| row.marks)),
+pub(crate) fn links(rows: &[LinkRow], rates: Vec<f32>) -> Table {
+    let mut columns = vec![
+        ("time", u64s(rows, |row| row.time.as_nanos())),
+        ("link", u32s(rows, |row| row.link)),
+        ("queue_packets", u64s(rows, |row| row.queue_packets)),
+        ("queue_bytes", u64s(rows, |row| row.queue_bytes.get())),
+        ("sojourn", seconds(rows, |row| row.sojourn)),
+        ("drops", u64s(rows, |row| row.drops)),
+        ("marks", u64s(rows, |row| row.marks)),
     ];
-    Table {
-        name: "links",
-        columns,
+    if rates.len() == rows.len() {
+        columns.push(("rate", Data::F32(rates)));
     }
+    table("links", columns)
+}
+
+pub(crate) fn queues(rows: &[QueueRow]) -> Table {
+    let columns = [
+        ("time", u64s(rows, |row| row.time.as_nanos())),
+        ("link", u32s(rows, |row| row.link)),
+        ("flow", u32s(rows, |row| row.flow)),
+        ("queue_bytes", u64s(rows, |row| row.queue_bytes.get())),
+        ("drops", u64s(rows, |row| row.drops)),
+        ("marks", u64s(rows, |row| row.marks)),
+    ];
+    table("queues", columns)
+}
+
+pub(crate) fn packets(rows: &[PacketRow]) -> Table {
+    let known = |of: fn(&PacketRow) -> Option<Span>| {
+        let seconds = |row| of(row).map_or(f32::NAN, |it| it.as_secs_f64() as f32);
+        Data::F32(rows.iter().map(seconds).collect())
+    };
+    let columns = [
+        ("time", u64s(rows, |row| row.time.as_nanos())),
+        ("flow", u32s(rows, |row| row.flow)),
+        ("sequence", u64s(rows, |row| row.sequence.get())),
+        ("bytes", u64s(rows, |row| row.bytes.get())),
+        ("kind", words(rows, |row| row.kind)),
+        ("fate", words(rows, |row| row.fate)),
+        ("link", u32s(rows, |row| row.link.unwrap_or(u32::MAX))),
+        ("access", known(|row| Some(row.access))),
+        ("queue", known(|row| row.queue)),
+        ("path", known(|row| row.path)),
+    ];
+    table("packets", columns)
+}
+
+pub(crate) fn acks(rows: &[AckRow]) -> Table {
+    let sack = |of: fn((Bytes, Bytes)) -> Bytes| {
+        u64s(rows, |row| row.sack.map_or(u64::MAX, |sack| of(sack).get()))
+    };
+    let columns = [
+        ("time", u64s(rows, |row| row.time.as_nanos())),
+        ("flow", u32s(rows, |row| row.flow)),
+        ("acked", u64s(rows, |row| row.acked.get())),
+        ("sack_start", sack(|(start, _)| start)),
+        ("sack_end", sack(|(_, end)| end)),
+    ];
+    table("acks", columns)
 }
 
 pub(crate) fn transitions(rows: &[TransitionRow]) -> Table {
-    let columns = vec![
-        column("time", "ns", u64s(rows, |row| row.time.as_nanos())),
-        column("flow", "", u32s(rows, |row| row.flow)),
-        column("from", "", words(rows, |row| row.from)),
-        column("to", "", words(rows, |row| row.to)),
-        column("reason", "", words(rows, |row| row.reason)),
+    let columns = [
+        ("time", u64s(rows, |row| row.time.as_nanos())),
+        ("flow", u32s(rows, |row| row.flow)),
+        ("from", words(rows, |row| row.from)),
+        ("to", words(rows, |row| row.to)),
+        ("reason", words(rows, |row| row.reason)),
     ];
-    Table {
-        name: "transitions",
-        columns,
-    }
+    table("transitions", columns)
 }
 
 pub(crate) fn responses(rows: &[(u32, Response)]) -> Table {
-    let columns = vec![
-        column("start", "ns", u64s(rows, |(_, row)| row.start.as_nanos())),
-        column("end", "ns", u64s(rows, |(_, row)| row.end.as_nanos())),
-        column("flow", "", u32s(rows, |(flow, _)| *flow)),
-        column("bytes", "B", u64s(rows, |(_, row)| row.bytes.get())),
+    let columns = [
+        ("start", u64s(rows, |(_, row)| row.start.as_nanos())),
+        ("end", u64s(rows, |(_, row)| row.end.as_nanos())),
+        ("flow", u32s(rows, |(flow, _)| *flow)),
+        ("bytes", u64s(rows, |(_, row)| row.bytes.get())),
     ];
-    Table {
-        name: "responses",
-        columns,
-    }
+    table("responses", columns)
 }
 
 pub(crate) fn active(rows: &[ActiveRow]) -> Table {
-    let columns = vec![
-        column("time", "ns", u64s(rows, |row| row.time.as_nanos())),
-        column("workload", "", u32s(rows, |row| row.workload)),
-        column("active", "", u64s(rows, |row| row.active)),
+    let columns = [
+        ("time", u64s(rows, |row| row.time.as_nanos())),
+        ("workload", u32s(rows, |row| row.workload)),
+        ("active", u64s(rows, |row| row.active)),
     ];
-    Table {
-        name: "workloads",
-        columns,
-    }
+    table("workloads", columns)
 }
 
 pub(crate) fn transfers(rows: &[Transfer]) -> Table {
@@ -111,20 +160,16 @@ pub(crate) fn transfers(rows: &[Transfer]) -> Table {
         row.completion
             .map_or(f32::NAN, |it| it.as_secs_f64() as f32)
     };
-    let columns = vec![
-        column("start", "ns", u64s(rows, |row| row.start.as_nanos())),
-        column("workload", "", u32s(rows, |row| row.workload)),
-        column("bytes", "B", u64s(rows, |row| row.bytes.get())),
-        column("rtt", "s", seconds(rows, |row| row.rtt)),
-        column("alone", "s", seconds(rows, |row| row.alone)),
-        column(
+    let columns = [
+        ("start", u64s(rows, |row| row.start.as_nanos())),
+        ("workload", u32s(rows, |row| row.workload)),
+        ("bytes", u64s(rows, |row| row.bytes.get())),
+        ("rtt", seconds(rows, |row| row.rtt)),
+        ("alone", seconds(rows, |row| row.alone)),
+        (
             "completion",
-            "s",
             Data::F32(rows.iter().map(completion).collect()),
         ),
     ];
-    Table {
-        name: "transfers",
-        columns,
-    }
+    table("transfers", columns)
 }

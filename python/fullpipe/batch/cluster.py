@@ -20,7 +20,7 @@ from fullpipe.batch.pool import Shard, Step
 from fullpipe.batch.shipped import pack
 from fullpipe.batch.spec import build
 from fullpipe.batch.worker import Refused
-from fullpipe.errors import UserError
+from fullpipe.errors import Exit, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -114,6 +114,7 @@ def _shut_down(ray: Any, *, patient: bool) -> None:  # noqa: ANN401
     if patient:
         ray.shutdown()
         return
+    Exit.at_once = True
     thread = threading.Thread(target=ray.shutdown, daemon=True)
     thread.start()
     thread.join(_SHUT_DOWN_S)

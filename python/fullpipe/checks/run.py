@@ -13,7 +13,8 @@ from fullpipe.batch.pool import cores, drain, pooled
 from fullpipe.batch.spec import SweepSpec, refuse_too_large
 from fullpipe.checks.judge import judged
 from fullpipe.frame import table
-from fullpipe.run import parse, read
+from fullpipe.origin import read
+from fullpipe.run import parse
 from fullpipe.runners import is_simulator, option
 
 if TYPE_CHECKING:

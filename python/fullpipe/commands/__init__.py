@@ -10,15 +10,15 @@ import typer
 
 from fullpipe._core import __version__
 from fullpipe.commands.listing import Group, add, unwrapped
-from fullpipe.errors import heed_signals, printing, tracebacks
+from fullpipe.errors import ending, heed_signals, printing, tracebacks
 from fullpipe.terminal import open_streams
 
 COMMANDS = {
     "Experiments": ("run", "compare", "sweep", "check", "reproduce", "conformance"),
     "Real programs and kernels": ("link", "validate"),
     "Results": ("report", "qlog"),
-    "Reference and setup": ("list", "explain", "doctor", "schema"),
-    "Fleets and workloads": ("fleet", "workload"),  # typer lists groups last
+    "Reference and setup": ("new", "list", "explain", "doctor", "schema"),
+    "Fleets and workloads": ("fleet", "workload", "trace"),  # typer lists groups last
 }
 """The modules of this package by the heading of `--help`, in its order."""
 
@@ -56,7 +56,7 @@ def main() -> None:
     """
     open_streams()
     heed_signals()
-    with tracebacks(), printing():
+    with ending(), tracebacks(), printing():
         app()
 
 

@@ -10,8 +10,10 @@ from fullpipe.commands.options import (
     FIRST_SEED,
     MORE_SETTINGS,
     ON,
-    PROFILE,
+    SHOW,
+    known_metrics,
     new_directory,
+    path_options,
     seed_option,
     setting,
 )
@@ -19,45 +21,17 @@ from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
+@path_options()
 def command(
     algorithms: Annotated[
         list[str],
         typer.Argument(
-            metavar="ALGORITHM",
-            help="Two or more names from `fullpipe list algorithms`, or Python classes, like my.module:Mine.",
+            metavar="ALGORITHM|DIR",
+            help="Two or more names from `fullpipe list algorithms`, or Python classes, like my.module:Mine; or "
+            "directories of results to compare instead of new runs.",
         ),
     ],
-    rate: Annotated[
-        str | None,
-        typer.Option(metavar="RATE", help="Link capacity of the bottleneck (default: 100mbit)."),
-    ] = None,
-    rtt: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Round-trip time without queueing (default: 50ms)."),
-    ] = None,
-    buffer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Buffer of the bottleneck, like 8bdp or 100packets (default: 1bdp).",
-        ),
-    ] = None,
-    queue: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Queue of the bottleneck, from `fullpipe list queues` (default: pfifo).",
-        ),
-    ] = None,
-    profile: Annotated[str | None, typer.Option(metavar="NAME", help=PROFILE)] = None,
-    duration: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Length of each run, whose first 10 s are not measured (default: 60s; with --bytes a limit "
-            "of 600s).",
-        ),
-    ] = None,
+    path: list[tuple[str, str]],
     size: Annotated[
         str | None,
         typer.Option(
@@ -92,37 +66,48 @@ def command(
         ),
     ] = None,
     on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
+    show: Annotated[str | None, typer.Option(metavar="METRIC,METRIC", help=SHOW)] = None,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Compare algorithms on one path, alone and together.
+    """Compare algorithms on one path, or kept results.
 
-    Runs each algorithm alone, then one flow of each at the same time. Prints a table with 95 %
-    intervals, and a sentence for every significant difference. With --on quic and without a path
-    the flows use this machine's loopback.
+    Runs each algorithm alone, then all together, one flow of each. Prints a table with 95 %
+    intervals, and sentences on the largest significant differences. With --on quic and without a
+    path the flows use this machine's loopback. Of directories that run, sweep or compare wrote, it
+    compares what differs between their scenarios, and runs nothing.
 
     Examples:
         fullpipe compare cubic bbr3
         fullpipe compare cubic bbr1 bbr3 --rate 20mbit --rtt 80ms --buffer 8bdp
         fullpipe compare cubic bbr3 --profile lte --repeat 30
+        fullpipe compare results/lte results/lte-fq
     """
     from fullpipe.comparison.command import compare
     from fullpipe.comparison.plan import TooFewError, plan
+    from fullpipe.comparison.stored import are_stored, compare_stored
 
-    given = {
-        "path.profile": profile,
-        "duration": duration,
-        "path.rate": rate,
-        "path.rtt": rtt,
-        "path.buffer": buffer,
-    }
-    given |= {"path.queue": queue}
-    settings = [(key, value) for key, value in given.items() if value is not None]
+    settings = list(path)
     try:
         with user_errors():
+            asked = known_metrics(show)
             settings += [setting(text) for text in set_ or []]
+            if are_stored(algorithms):
+                options = {"--out": out, "--bytes": size, "--seed": seed, **dict(settings)}
+                _refuse([key for key, value in options.items() if value is not None])
+                compare_stored(algorithms, asked, as_json=as_json)
+                return
             runners = chosen(on)
             loopback = [runner.name for runner in runners] == ["quic"]
             planned = plan(algorithms, settings, repeat, seed, size=size, loopback=loopback)
-            compare(planned, out=out, runners=runners, as_json=as_json)
+            compare(planned, out=out, runners=runners, as_json=as_json, asked=asked)
     except TooFewError as error:
         fail(error)
+
+
+def _refuse(given: list[str]) -> None:
+    """Refuses options of new runs for directories."""
+    if given:
+        option = f"--{given[0].removeprefix('path.').removeprefix('--')}"
+        fail(
+            f"{option} belongs to new runs, and kept results have theirs\n  fix: leave it out, or name algorithms"
+        )

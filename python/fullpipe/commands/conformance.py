@@ -44,8 +44,8 @@ def command(
     """Run the 22 test cases of the BBR draft on an algorithm.
 
     The cases are those of draft-ietf-ccwg-bbr-06, Appendix A, as simulated scenarios with numeric
-    conditions. Conditions on states or fields that the algorithm does not have are skipped. Exit
-    code 1 when a condition is missed.
+    conditions. Conditions on states or fields that the algorithm does not have are skipped; an
+    algorithm that has none of them is refused. Exit code 1 when a condition is missed.
 
     Examples:
         fullpipe conformance bbr3

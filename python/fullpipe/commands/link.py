@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.commands.options import MORE_SETTINGS, PROFILE, new_directory, setting
+from fullpipe.commands.options import MORE_SETTINGS, new_directory, path_options, setting
 from fullpipe.errors import fail, user_errors
 
 
+@path_options(where="in each direction", without=("duration",))
 def command(
     command: Annotated[
         list[str] | None,
@@ -17,10 +18,8 @@ def command(
             help="Program to run behind the path, with its arguments (default: a shell).",
         ),
     ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(metavar="RATE", help="Link capacity in both directions (default: 100mbit)."),
-    ] = None,
+    *,
+    path: list[tuple[str, str]],
     up: Annotated[
         str | None,
         typer.Option(
@@ -28,32 +27,6 @@ def command(
             help="Link capacity for the data that COMMAND sends (default: as --rate).",
         ),
     ] = None,
-    rtt: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Round-trip time without queueing (default: 50ms)."),
-    ] = None,
-    buffer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Buffer in each direction, like 2bdp or 100packets (default: 1bdp).",
-        ),
-    ] = None,
-    queue: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Queue in each direction, from `fullpipe list queues` (default: pfifo).",
-        ),
-    ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOSS",
-            help="Random loss, like 1%, or a pattern from `fullpipe list impairments` (default: none).",
-        ),
-    ] = None,
-    profile: Annotated[str | None, typer.Option(metavar="NAME", help=PROFILE)] = None,
     scenario: Annotated[
         Path | None,
         typer.Option(
@@ -95,7 +68,10 @@ def command(
         ),
     ] = False,
     live: Annotated[
-        bool, typer.Option("--live", help="Print rate, queue and drops every second.")
+        bool,
+        typer.Option(
+            "--live", help="Print rate, queue and drops every second, on a terminal with bars."
+        ),
     ] = False,
     out: Annotated[
         Path | None,
@@ -119,10 +95,10 @@ def command(
     """
     import shlex
 
-    from fullpipe.link.path import OptionError, path
+    from fullpipe.link.path import OptionError
+    from fullpipe.link.path import path as scenario_of_path
     from fullpipe.link.run import link
 
-    given = {"rate": rate, "rtt": rtt, "buffer": buffer, "queue": queue, "loss": loss}
     try:
         programs = [shlex.split(text) for text in server or []]
     except ValueError as error:
@@ -131,12 +107,8 @@ def command(
         fail("--server: the program is missing\n  fix: name one, like 'iperf3 -s'")
     try:
         with user_errors():
-            of_path = path(
-                {key: value for key, value in given.items() if value is not None},
-                dict(setting(text) for text in set_ or []),
-                up=up,
-                profile=profile,
-                file=scenario,
+            of_path = scenario_of_path(
+                dict(path), dict(setting(text) for text in set_ or []), up=up, file=scenario
             )
             code = link(
                 of_path,

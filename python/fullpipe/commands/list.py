@@ -12,7 +12,7 @@ from fullpipe import _core
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fullpipe.catalogue import Entry
+    from fullpipe.catalogue import Named
 
 
 class Kind(StrEnum):
@@ -22,29 +22,37 @@ class Kind(StrEnum):
     QUEUES = "queues"
     IMPAIRMENTS = "impairments"
     PROFILES = "profiles"
+    METRICS = "metrics"
+    SCENARIOS = "scenarios"
 
 
 def command(
     kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Kind of the names to list.")],
 ) -> None:
-    """List algorithms, queues, impairments or profiles.
+    """List names: algorithms, profiles, scenarios, ….
 
     Prints one line per entry: its name, as scenarios and options take it, and its purpose. A
-    profile is a named network path, an impairment a pattern of loss, delay or rate.
+    profile is a named network path, an impairment a pattern of loss, delay or rate. The names of
+    metrics are those of --show; scenarios are those of the package, which run, sweep and check take
+    by name.
 
     Examples:
         fullpipe list algorithms
         fullpipe list profiles
+        fullpipe list metrics
+        fullpipe list scenarios
     """
-    from fullpipe.catalogue import names
+    from fullpipe.catalogue import metrics, names, scenarios
 
     width = (
         get_terminal_size().columns if os.isatty(1) else None
     )  # one line per entry, for other programs
-    listed: dict[Kind, Callable[[], Sequence[Entry]]] = {
+    listed: dict[Kind, Callable[[], Sequence[Named]]] = {
         Kind.ALGORITHMS: _core.algorithms,
         Kind.QUEUES: _core.queues,
         Kind.IMPAIRMENTS: _core.impairments,
         Kind.PROFILES: _core.profiles,
+        Kind.METRICS: metrics,
+        Kind.SCENARIOS: scenarios,
     }
     typer.echo(names(listed[kind](), width))

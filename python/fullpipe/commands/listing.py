@@ -70,13 +70,15 @@ def add(app: typer.Typer, package: str, headings: Mapping[str, Sequence[str]]) -
         headings: Names of modules by the heading that `--help` lists them under.
     """
     for heading, names in headings.items():
-        for name in names:
+        for name in names:  # `import_` is the command `import`
             command = import_module(f"{package}.{name}").command
             if isinstance(command, typer.Typer):
                 app.add_typer(command, name=name, rich_help_panel=heading)
             else:
                 text = unwrapped(getdoc(command) or "")
-                app.command(name, cls=Command, help=text, rich_help_panel=heading)(command)
+                app.command(name.rstrip("_"), cls=Command, help=text, rich_help_panel=heading)(
+                    command
+                )
 
 
 def unwrapped(text: str) -> str:

@@ -1,12 +1,19 @@
 """Options that several commands share: their help texts and their parsers."""
 
+import functools
+import inspect
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import typer
 from typer.models import OptionInfo
 
+from fullpipe import _core, origin
+from fullpipe.controllers import is_imported
+from fullpipe.errors import called, fail
 from fullpipe.results.objects import SCHEMES, is_url
 
 ON = (
@@ -17,12 +24,133 @@ ON_ONE = (
     "does not support are skipped."
 )
 SETTING = "Override a scenario key, like path.rate=20mbit; repeatable."
-MORE_SETTINGS = "Set any other scenario key, like path.loss=1%; repeatable."
-PROFILE = "Named path, like lte; `fullpipe list profiles` lists them."
+MORE_SETTINGS = "Set any other scenario key, like path.jitter=5ms; repeatable."
 ENGINE = "Where runs execute: local threads, or a Ray cluster (at RAY_ADDRESS, or a new one on this machine)."
 THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
+SHOW = "Metrics to show, by name, instead of the usual ones; `fullpipe list metrics` lists them."
 AS_JSON = "Print one JSON object, and nothing else."
+
+
+class PathOption(NamedTuple):
+    """An option that sets a key of the scenario."""
+
+    name: str
+    key: str
+    metavar: str
+    help: str
+    usual: str
+    """The value without the option, where the command has no scenario."""
+
+
+PATH_OPTIONS = (
+    PathOption("rate", "path.rate", "RATE", "Link capacity", origin.PATH["rate"]),
+    PathOption("rtt", "path.rtt", "TIME", "Round-trip time without queueing", origin.PATH["rtt"]),
+    PathOption(
+        "buffer",
+        "path.buffer",
+        "SIZE",
+        "Buffer, like 8bdp or 100packets",
+        origin.PATH["buffer"],
+    ),
+    PathOption(
+        "queue",
+        "path.queue",
+        "NAME",
+        "Queue, from `fullpipe list queues`",
+        "pfifo",
+    ),
+    PathOption(
+        "loss",
+        "path.loss",
+        "LOSS",
+        "Random loss, like 1%, or a pattern from `fullpipe list impairments`",
+        "none",
+    ),
+    PathOption(
+        "profile",
+        "path.profile",
+        "NAME",
+        "Named path, like lte, from `fullpipe list profiles`",
+        "none",
+    ),
+    PathOption(
+        "duration",
+        "duration",
+        "TIME",
+        "Length of each run, with a warm-up that is not measured: 10 s, or a sixth of a short run",
+        origin.TIMES["duration"],
+    ),
+)
+"""The options of the path, in the order of `--help`; commands take all, or those that they name."""
+
+
+def path_options(
+    *,
+    instead: str = "",
+    lists: bool = False,
+    where: str = "of the bottleneck",
+    without: Collection[str] = (),
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the options of the path; its argument `path` gets the settings, as (key, value).
+
+    Args:
+        instead: Origin of values that no option sets, besides the usual ones; like "the scenario's".
+        where: The place of the link's rate, buffer and queue.
+        lists: Whether values may be lists, as of a sweep.
+        without: The names of options that the command does not have.
+    """
+    options = [each for each in PATH_OPTIONS if each.name not in without]
+
+    def described(option: PathOption) -> inspect.Parameter:
+        usual = f"{instead}, or {option.usual}" if instead else option.usual
+        made = typer.Option(
+            f"--{option.name}",
+            metavar=f"{option.metavar},…" if lists else option.metavar,
+            help=f"{_placed(option, where)} (default: {usual}).",
+        )
+        return inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[str | None, made],
+        )
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        parameters = []
+        for each in signature.parameters.values():
+            if each.name == "path":
+                parameters += [described(option) for option in options]
+            else:
+                parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+        @functools.wraps(command)
+        def with_path(**given: object) -> None:
+            settings = []
+            for option in options:
+                if (value := given.pop(option.name)) is not None:
+                    text = str(value)
+                    if "," in text and not lists:
+                        fail(
+                            f"--{option.name} {text}: several values are a sweep\n"
+                            f"  fix: give one value, or use fullpipe sweep … --{option.name} {text}"
+                        )
+                    settings.append((option.key, text))
+                    called[f"--set {option.key}={text}"] = f"--{option.name} {text}"
+            command(**given, path=settings)
+
+        with_path.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        with_path.__annotations__ = {each.name: each.annotation for each in parameters}
+        return with_path
+
+    return decorate
+
+
+def _placed(option: PathOption, where: str) -> str:
+    name, comma, rest = option.help.partition(",")
+    of_link = option.name in ("rate", "buffer", "queue")
+    return f"{name} {where}{comma}{rest}" if of_link else option.help
 
 
 class Engine(StrEnum):
@@ -64,6 +192,21 @@ def setting(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+def known_metrics(show: str | None) -> list[str]:
+    """Parses the metrics of --show, which must be known; whether the runs have them shows later.
+
+    Raises:
+        MetricError: When a metric is unknown.
+    """
+    from fullpipe.stats.quantity import refuse_unknown
+
+    names = [name.strip() for name in (show or "").split(",") if name.strip()]
+    if show is not None and not names:
+        raise typer.BadParameter("name a metric, like goodput", param_hint="--show")
+    refuse_unknown(names)
+    return names
+
+
 def seconds(text: str, option: str) -> float:
     """Parses a time like 10s."""
     from fullpipe import _core
@@ -74,19 +217,52 @@ def seconds(text: str, option: str) -> float:
     return found[0]
 
 
+def _split(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Returns names, which may have commas between them, and those that are not of algorithms."""
+    split = [part for name in names for part in name.split(",") if part]
+    known = {*(str(each["name"]) for each in _core.algorithms()), "none"}
+    return split, [name for name in split if name not in known and not is_imported(name)]
+
+
+def algorithms_of(names: Sequence[str]) -> list[str]:
+    """Returns the algorithms that names give; fails if one is unknown."""
+    split, others = _split(names)
+    if others:
+        near = get_close_matches(others[0], [str(each["name"]) for each in _core.algorithms()], n=1)
+        fix = f"did you mean {near[0]}?" if near else "`fullpipe list algorithms` has the names"
+        if others[0].endswith(".toml"):
+            fix = "name it alone; --cc sets the algorithm of its first flow"
+        fail(f"{others[0]}: not an algorithm\n  fix: {fix}")
+    return split
+
+
+def scenario_of(names: Sequence[str]) -> tuple[str, str]:
+    """Returns the text of the scenario that names give, and the name that errors use for it."""
+    if not names:
+        fail(
+            "name a scenario or algorithms\n  fix: fullpipe run cubic bbr3 --rate 20mbit; "
+            "`fullpipe list algorithms` and `fullpipe list scenarios` have the names"
+        )
+    if len(names) > 1 or not _split(names)[1]:
+        return origin.of_algorithms(algorithms_of(names)), origin.ALGORITHMS
+    try:
+        return origin.read(names[0])
+    except (FileNotFoundError, IsADirectoryError):
+        fail(no_such_file(Path(names[0])))
+
+
 def no_such_file(path: Path) -> str:
     """Returns the error for a scenario that does not exist, with the most similar name that does."""
-    there = [
-        str(file)
-        for directory in (path.parent, Path("scenarios"))
-        for file in sorted(directory.glob("*.toml"))
-    ]
-    near = get_close_matches(str(path), there, n=1) or [
-        file for file in there if Path(file).stem == path.stem
-    ]
+    if path.is_dir():
+        return f"{path}: a directory\n  fix: name a scenario in it, as {path}/NAME.toml"
+    there = [str(file) for file in sorted(path.parent.glob("*.toml"))]
+    packaged = [file.stem for file in origin.packaged()]
+    name = path.name.removesuffix(".toml")
+    near = get_close_matches(str(path), there, n=1) or get_close_matches(name, packaged, n=1)
     fix = (
         f"did you mean {near[0]}?"
         if near
-        else "name a TOML file; `fullpipe explain scenario` lists its keys"
+        else "name a TOML file, a scenario from `fullpipe list scenarios`, or algorithms from "
+        "`fullpipe list algorithms`"
     )
     return f"{path}: no such file\n  fix: {fix}"

@@ -1,12 +1,28 @@
 """`fullpipe report`."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
+from fullpipe.commands.options import SHOW, known_metrics
 from fullpipe.errors import fail, user_errors
-from fullpipe.report import Form, write_report
+from fullpipe.report import Form, SlideForm, write_panel, write_report
+from fullpipe.report.panels.declared import PANELS
+
+_Kind = TypeVar("_Kind", Form, SlideForm)
+
+
+class _Format(StrEnum):
+    """All forms of a report and of one panel."""
+
+    HTML = Form.HTML
+    MD = Form.MD
+    PDF = Form.PDF
+    PNG = Form.PNG
+    SVG = Form.SVG
+    CSV = SlideForm.CSV
 
 
 def command(
@@ -14,23 +30,36 @@ def command(
         list[str],
         typer.Argument(
             metavar="DIR|URL",
-            help="Directory or URL that run, sweep, compare or reproduce wrote, or a fleet directory.",
+            help="Directory or URL that run, sweep, compare, link or reproduce wrote, or a fleet directory. The "
+            "results of several are put side by side.",
         ),
     ],
     form: Annotated[
-        Form,
+        _Format | None,
         typer.Option(
             "--format",
-            help="Format: one HTML page with interactive charts, Markdown, PDF, or pictures alone.",
+            help="Format (default: html): one HTML page with interactive charts, Markdown, PDF, or pictures alone; "
+            "with --panel svg (default), png, pdf or csv.",
         ),
-    ] = Form.HTML,
+    ] = None,
+    panel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="Write one panel over time instead, in the format 16:9 for slides: "
+            f"{', '.join(each.key for each in PANELS)}, or a column of the trace, like srtt. It has the runs that "
+            "the page shows at first.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File to write (default: report.html, for other formats alike, in DIR).",
+            help="File to write (default: report.html, for other formats alike, in DIR; for several, "
+            "report-NAME-NAME.html in the current directory).",
         ),
     ] = None,
+    show: Annotated[str | None, typer.Option(metavar="METRIC,METRIC", help=SHOW)] = None,
 ) -> None:
     """Make a report of results: summary, tables and charts.
 
@@ -39,20 +68,46 @@ def command(
 
     Examples:
         fullpipe report results/first
+        fullpipe report results/lte results/lte-fq
+        fullpipe report results/mine --show goodput,response.p95
         fullpipe report results/first --format pdf --out first.pdf
+        fullpipe report results/first --panel cwnd --format png
     """
     from fullpipe.fleet.report import build, is_fleet
     from fullpipe.results.kept import computing
     from fullpipe.results.objects import is_url, local
 
-    if len(directories) > 1:
-        fix = "make one report per directory; to compare arms of a fleet, use one `fleet ingest` with an --arm for each"
-        fail(f"{len(directories)} directories, but a report covers one\n  fix: {fix}")
-    (place,) = directories
+    if len(directories) == 1 and is_url(directories[0]) and out is None:
+        fail(
+            f"{directories[0]}: a report is a file of this machine\n  fix: name it: --out report.html"
+        )
     with user_errors():
-        directory = local(place)
-    if is_url(place) and out is None:
-        fail(f"{place}: a report is a file of this machine\n  fix: name it: --out report.html")
-    with user_errors(), computing(directory):
-        made = write_report(directory, form, out, build if is_fleet(directory) else None)
+        places = [local(each) for each in directories]
+        fleets = [each for each in places if is_fleet(each)]
+        if fleets and len(places) > 1:
+            fix = "make its report alone; to compare arms of a fleet, use one `fleet ingest` with an --arm for each"
+            fail(
+                f"{fleets[0]}: a fleet directory, which has no runs to put side by side\n  fix: {fix}"
+            )
+        if panel is not None and (fleets or show is not None):
+            problem = (
+                f"{fleets[0]}: a fleet directory, which has no runs over time"
+                if fleets
+                else "--show: metrics, and a panel has none"
+            )
+            fail(f"{problem}\n  fix: leave out {'--panel' if fleets else '--show'}")
+        with computing(places[0]):
+            if panel is not None:
+                made = write_panel(places, panel, _of(SlideForm, form or _Format.SVG), out)
+            else:
+                chosen, shown = _of(Form, form or _Format.HTML), known_metrics(show)
+                made = write_report(places, chosen, out, build if fleets else None, shown)
     typer.echo(f"{made}")
+
+
+def _of(kind: type[_Kind], form: _Format) -> _Kind:
+    if form not in list(kind):
+        whole = kind is Form
+        fix = f"{'add --panel KEY' if whole else 'leave out --panel'}, or write one of {', '.join(kind)}"
+        fail(f"--format {form}: not for {'a whole report' if whole else 'one panel'}\n  fix: {fix}")
+    return kind(form)

@@ -9,29 +9,42 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullpipe import terminal
+from fullpipe import origin, terminal
 from fullpipe._core import Scenario
-from fullpipe.commands.options import ON, SETTING, new_directory, no_such_file, seed_option, setting
+from fullpipe.commands.options import (
+    ON,
+    SETTING,
+    new_directory,
+    path_options,
+    scenario_of,
+    seed_option,
+    setting,
+)
 from fullpipe.errors import fail, printing, stoppable, user_errors
-from fullpipe.progress import Bar
+from fullpipe.progress import Bar, Intervals
 from fullpipe.results import fresh_directory, fresh_file, save_run, save_runs, suited_interval
 from fullpipe.results.objects import local
-from fullpipe.run import Run, load
+from fullpipe.run import Run, parse
 from fullpipe.runners import Runner, chosen
 
 if TYPE_CHECKING:
     from fullpipe.results.qlog import Form
 
 
+@path_options(instead="the scenario's")
 def command(
     scenario: Annotated[
-        str,
+        list[str] | None,
         typer.Argument(
-            metavar="SCENARIO",
-            help="Scenario as a TOML file (`fullpipe explain scenario` lists its keys), or with --point the "
-            "directory or URL of a sweep.",
+            metavar="SCENARIO|ALGORITHM...",
+            help="Scenario: a TOML file (`fullpipe explain scenario` lists its keys), - for standard input, a name "
+            "from `fullpipe list scenarios`, or with --point the directory or URL of a sweep. Or algorithms from "
+            "`fullpipe list algorithms`, or Python classes, like my.module:Mine: a flow of each on one path.",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    *,
+    path: list[tuple[str, str]],
     point: Annotated[
         int | None,
         typer.Option(
@@ -55,18 +68,12 @@ def command(
             "like my.module:Mine.",
         ),
     ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Named path that replaces the scenario's path, like lte; `fullpipe list profiles` lists them.",
-        ),
-    ] = None,
     trace: Annotated[
         str | None,
         typer.Option(
-            metavar="off|10ms|ack",
-            help="Interval between trace samples, or ack for a sample at each ACK. On by default with --out or --qlog.",
+            metavar="off|10ms|ack|packets",
+            help="Interval between trace samples, or ack for a sample at each ACK. '10ms packets 2s..4s' also "
+            "records each packet of this time. On by default with --out or --qlog.",
         ),
     ] = None,
     on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
@@ -92,52 +99,54 @@ def command(
 ) -> None:
     """Run one scenario and print its metrics.
 
-    The simulator runs it, unless --on names another runner. The tables show goodput, RTT,
-    queueing delay, retransmissions and the limiting factor of each flow, and the utilization,
-    drops and marks of each link.
+    Without a scenario it runs a flow of each ALGORITHM on one path. The simulator runs it, unless
+    --on names another runner. The tables show goodput, RTT, queueing delay, retransmissions and the
+    limiting factor of each flow, and the utilization, drops and marks of each link.
 
     Examples:
-        fullpipe run scenarios/cubic-deep-buffer.toml --set path.rate=20mbit
-        fullpipe run scenarios/cubic-vs-bbr1.toml --out results/first
+        fullpipe run cubic bbr3 --rate 20mbit --rtt 40ms --queue fq_codel --duration 30s
+        fullpipe run cubic-vs-bbr1 --out results/first
+        fullpipe run scenarios/cubic-deep-buffer.toml --rate 20mbit
         fullpipe run scenarios/cubic-vs-bbr1.toml --on sim,kernel
     """
-    settings = dict(setting(text) for text in set_ or [])
-    if profile is not None:
-        settings["path.profile"] = profile
-    if cc is not None:
+    settings = dict(path) | dict(setting(text) for text in set_ or [])
+    if cc is not None and scenario:
         settings["flow.0.cc"] = cc
     with user_errors():
         runners = chosen(on)
         simulated = all(runner.name == "sim" for runner in runners)
-        loaded = _loaded(local(scenario), point, seed, settings, simulated)
+        named = scenario or ([cc] if cc else [])
+        place = local(named[0]) if len(named) == 1 else Path()
+        if point is not None or (place / "sweep.json").exists():
+            loaded = _of_sweep(place, point, seed, settings, simulated)
+        else:
+            text, file = scenario_of(named)
+            shorter = origin.warm_up(text, [*settings.items()])
+            fitted = dict([*settings.items(), *([shorter] if shorter else [])])
+            loaded = parse(text, file, seed=seed, set=fitted)
         _run(loaded, runners, trace=trace, out=out, qlog=qlog, as_json=as_json)
 
 
-def _loaded(
-    scenario: Path, point: int | None, seed: int | None, settings: dict[str, str], simulated: bool
+def _of_sweep(
+    directory: Path, point: int | None, seed: int | None, settings: dict[str, str], simulated: bool
 ) -> Scenario:
-    """Loads the scenario of a file or of a point of a sweep; a real sender goes without the sweep's `send_jitter`."""
-    if (scenario / "sweep.json").exists():
-        from fullpipe.sweeps.dataset import Sweep
+    """Loads the scenario of a point; a real sender goes without the sweep's `send_jitter`."""
+    from fullpipe.sweeps.dataset import Sweep
 
-        if point is None:
-            fail(f"{scenario} holds a sweep\n  fix: choose one of its points, like --point 0")
-        try:
-            sweep = Sweep(scenario)
-            added = (
-                {}
-                if simulated or "send_jitter" not in sweep.about["added_jitter"]
-                else {"send_jitter": "0s"}
-            )
-            return sweep.load(point, seed=seed, set={**added, **settings})
-        except IndexError as error:
-            fail(error)
-    if point is not None:
-        fail(f"--point {point} needs the directory of a sweep, and {scenario} is not one")
+    if not (directory / "sweep.json").exists():
+        fail(f"--point {point} needs the directory of a sweep, and {directory} is not one")
+    if point is None:
+        fail(f"{directory} holds a sweep\n  fix: choose one of its points, like --point 0")
     try:
-        return load(scenario, seed=seed, set=settings)
-    except FileNotFoundError:
-        fail(no_such_file(scenario))
+        sweep = Sweep(directory)
+        added = (
+            {}
+            if simulated or "send_jitter" not in sweep.about["added_jitter"]
+            else {"send_jitter": "0s"}
+        )
+        return sweep.load(point, seed=seed, set={**added, **settings})
+    except IndexError as error:
+        fail(error)
 
 
 def _run(
@@ -169,7 +178,8 @@ def _run(
     ):
         for runner in runners:
             start = time.perf_counter()
-            bar = Bar("simulating" if runner.name == "sim" else f"running on {runner.name}")
+            what = "simulating" if runner.name == "sim" else f"running on {runner.name}"
+            bar = Intervals(what) if runner.real_time and not as_json else Bar(what)
             with bar:
                 done.append(Run(scenario, runner.execute(scenario, level, bar)))
             walls_s.append(time.perf_counter() - start)

@@ -1,18 +1,21 @@
 """`fullpipe sweep`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fullpipe import origin
 from fullpipe.commands.options import (
     ENGINE,
     FIRST_SEED,
     ON,
+    SHOW,
     THREADS,
     Engine,
+    known_metrics,
     new_place,
-    no_such_file,
+    path_options,
+    scenario_of,
     seed_option,
     setting,
 )
@@ -20,14 +23,18 @@ from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
+@path_options(instead="the scenario's", lists=True)
 def command(
     scenario: Annotated[
-        Path,
+        list[str],
         typer.Argument(
-            metavar="SCENARIO",
-            help="Scenario as a TOML file; its table [sweep] may define what varies.",
+            metavar="SCENARIO|ALGORITHM...",
+            help="Scenario: a TOML file, whose table [sweep] may define what varies, - for standard input, or a "
+            "name from `fullpipe list scenarios`. Or algorithms: a flow of each on one path.",
         ),
     ],
+    *,
+    path: list[tuple[str, str]],
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -107,6 +114,7 @@ def command(
     ] = Engine.LOCAL,
     threads: Annotated[int | None, typer.Option(min=1, metavar="N", help=THREADS)] = None,
     on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
+    show: Annotated[str | None, typer.Option(metavar="METRIC,METRIC", help=SHOW)] = None,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -121,14 +129,15 @@ def command(
     interrupted sweep: finished runs are not repeated.
 
     Examples:
-        fullpipe sweep scenarios/ten-cubic.toml --set path.buffer=1bdp,8bdp --repeat 30
+        fullpipe sweep cubic bbr3 --buffer 0.5bdp,1bdp,4bdp --repeat 10
+        fullpipe sweep scenarios/ten-cubic.toml --set flow.0.count=2,10 --repeat 30
         fullpipe sweep scenarios/cubic-vs-bbr1.toml --set path.rate=10mbit,100mbit \
             --set path.rtt=10ms,100ms --zip path.rate,path.rtt
         fullpipe sweep scenarios/lossy.toml --set path.rtt='1ms..1s log' --sample 200
+        fullpipe sweep scenarios/request-response.toml --set path.queue=pfifo,fq_codel --show response.p95
         fullpipe sweep scenarios/ten-cubic.toml --until 'ci(goodput) < 2%' --repeat 10
     """
     from fullpipe.batch.spec import SweepSpec
-    from fullpipe.run import read
     from fullpipe.sweeps.command import sweep
 
     if max_repeat is not None and until is None:
@@ -139,14 +148,14 @@ def command(
     from fullpipe.sweeps.until import asked
 
     with user_errors():
-        try:
-            text, file = read(scenario)
-        except FileNotFoundError:
-            fail(no_such_file(scenario))
+        asked_metrics = known_metrics(show)
+        text, file = scenario_of(scenario)
+        settings = [*path, *(setting(each) for each in set_ or [])]
+        shorter = origin.warm_up(text, settings)
         spec = SweepSpec(
             text,
             file,
-            given=[setting(text) for text in set_ or []],
+            given=[*settings, *([shorter] if shorter else [])],
             together=[key.strip() for key in (zip_ or "").split(",") if key.strip()],
             sample=sample,
             repeat=repeat,
@@ -163,6 +172,7 @@ def command(
                 until=rule,
                 runners=chosen(on),
                 as_json=as_json,
+                asked=asked_metrics,
             )
         except RuleError as error:
             fail(f"--until: {error}")

@@ -22,17 +22,24 @@ if TYPE_CHECKING:
 
 
 def compare(
-    comparison: Comparison, *, out: Path | None, runners: Sequence[Runner], as_json: bool
+    comparison: Comparison,
+    *,
+    out: Path | None,
+    runners: Sequence[Runner],
+    as_json: bool,
+    asked: Sequence[str] = (),
 ) -> None:
     """Executes the missing runs, and prints all results.
 
     Raises:
+        MetricError: When a metric of `asked` is unknown, or no run has a value of it.
         ScenarioError: When a run would need more memory than is free.
         OSError: When the directory can't be written.
     """
     from fullpipe.comparison.picture import draw
     from fullpipe.comparison.show import facts, records, show
     from fullpipe.results.load import load
+    from fullpipe.view.path import path_line
 
     start = time.perf_counter()
     directory = out or comparison.usual_directory
@@ -52,9 +59,9 @@ def compare(
     wall_s = time.perf_counter() - start
     with printing():
         if as_json:
-            print(records(kept))
+            print(records(kept, asked))
             return
         console = terminal.console()
-        show(kept, comparison.specs[0][1], console)
+        show(kept, path_line(next(comparison.specs[0][1].scenarios())), console, asked)
         for line in facts(kept, comparison.specs[0][1], runs, packets, wall_s):
             console.print(line, markup=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,10 +10,10 @@ from matplotlib.figure import Figure
 
 from fullpipe.comparison.plan import PARTS
 from fullpipe.report import values
-from fullpipe.report.colors import COLORS, DASHES
 from fullpipe.report.svg import outline
 from fullpipe.results import disk, read_parquet
-from fullpipe.stats import ellipse
+from fullpipe.stats import ellipse, mean
+from fullpipe.view.colors import Style, styles
 from fullpipe.view.table import rate_unit
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from fullpipe.report.values import Group
     from fullpipe.results.model import Results, Series
+    from fullpipe.stats import Interval
 
 _MARKERS = ("o", "s", "D", "^", "v", "x", "+")
 _PARTS = 60
@@ -35,7 +37,9 @@ def draw(kept: Results, file: Path) -> None:
         OSError: When the file can't be written.
     """
     groups = values.groups(kept)
-    contenders = list(dict.fromkeys(group.named for group in groups))
+    contenders = {group.named: group.algorithm for group in groups}
+    looks = dict(zip(contenders, styles(list(contenders.values())), strict=True))
+    markers = dict(zip(contenders, cycle(_MARKERS), strict=False))
     unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
     figure = Figure(figsize=(9, 6), layout="constrained")
     panels = figure.subplot_mosaic([["alone", "together"], ["time", "time"]], height_ratios=(3, 2))
@@ -46,17 +50,12 @@ def draw(kept: Results, file: Path) -> None:
     for place in PARTS:
         for group in groups:
             if group.settings["case"] == place:
-                _cloud(panels[place], group, delay, contenders.index(group.named), scale)
+                _cloud(panels[place], group, delay, looks[group.named], markers[group.named], scale)
         panels[place].set(title=place, xlabel=f"p95 {called}, ms", ylabel=f"goodput, {unit}")
         panels[place].set_ylim(0, 1.1 * _most(groups, place, "goodput_bps") / scale)
-        # The same scale in both panels.
-        panels[place].set_xlim(0, 1.1e3 * max(_most(groups, part, delay) for part in PARTS))
-    figure.legend(
-        *panels["together"].get_legend_handles_labels(),
-        loc="outside right upper",
-        frameon=False,
-        fontsize=9,
-    )
+        # The same scale in both panels, and less delay to the right, as in a report.
+        panels[place].set_xlim(1.1e3 * max(_most(groups, part, delay) for part in PARTS), 0)
+        panels[place].legend(loc="lower left", frameon=False, fontsize=9)
     recorded = [
         series
         for series in kept.series
@@ -64,7 +63,7 @@ def draw(kept: Results, file: Path) -> None:
     ]
     if recorded:
         for series in (each for each in recorded if each.seed == recorded[0].seed):
-            _rates(panels["time"], series, contenders, scale)
+            _rates(panels["time"], series, looks, scale)
         panels["time"].set(
             title=f"together over time, seed {recorded[0].seed}",
             xlabel="time, s",
@@ -88,21 +87,40 @@ def _most(groups: Sequence[Group], place: str, metric: str) -> float:
     return max(values, default=0.0) or 1e-3
 
 
-def _cloud(panel: Axes, group: Group, delay: str, number: int, scale: float) -> None:
+def _cloud(panel: Axes, group: Group, delay: str, look: Style, marker: str, scale: float) -> None:
     delays = group.values.get(delay, {})
     rates = group.values["goodput_bps"]
     seeds = sorted(delays.keys() & rates.keys())
+    if not seeds:
+        return
     x, y = [delays[seed] * 1e3 for seed in seeds], [rates[seed] / scale for seed in seeds]
-    color = COLORS[number % len(COLORS)]
-    panel.plot(x, y, _MARKERS[number % len(_MARKERS)], color=color, markersize=4, label=group.named)
+    color = look.color
+    across, up = mean(x), mean(y)
+    panel.errorbar(
+        [across.value],
+        [up.value],
+        xerr=_half(across),
+        yerr=_half(up),
+        fmt=marker,
+        color=color,
+        markersize=5,
+        capsize=2,
+        elinewidth=1,
+        label=group.named,
+    )
     if len(seeds) >= 3 and (found := ellipse(x, y)):
-        across, up = zip(*outline(found), strict=True)
-        panel.fill(across, up, facecolor=color, alpha=0.15)
+        edge_x, edge_y = zip(*outline(found), strict=True)
+        panel.fill(edge_x, edge_y, facecolor=color, alpha=0.15)
 
 
-def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> None:
+def _half(found: Interval) -> float | None:
+    """Returns half of an interval, for a bar; None without one."""
+    return None if found.low != found.low else (found.high - found.low) / 2
+
+
+def _rates(panel: Axes, series: Series, looks: dict[str, Style], scale: float) -> None:
     """Draws each flow's rate, averaged over sixtieths of the run."""
-    trace = read_parquet(series.flows).select("time", "flow", "delivered")
+    trace = read_parquet(series.files["flows"]).select("time", "flow", "delivered")
     end = trace["time"].max()
     width = (end if isinstance(end, float) else 0.0) / _PARTS or 1.0
     for (flow,), rows in trace.group_by("flow", maintain_order=True):
@@ -110,9 +128,7 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
             (pl.col("time") / width).floor().alias("part"), maintain_order=True
         ).agg(pl.col("delivered").last())
         name = f"{flow}, {series.point.runner}" if series.point.runner else str(flow)
-        number = contenders.index(name) if name in contenders else len(contenders)
-        dash = DASHES[number % len(DASHES)]
-        style = (0, tuple(each / 2 for each in dash)) if dash else "-"
+        look = looks.get(name) or styles([name])[0]
         parts = parts.filter((pl.col("part") + 1) * width <= end)  # the last part may be very short
         if parts.is_empty():  # a transfer shorter than a part, as over a loopback
             continue
@@ -122,8 +138,8 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
         panel.plot(
             (parts["part"] + 0.5) * width,
             rate,
-            color=COLORS[number % len(COLORS)],
-            linestyle=style,
+            color=look.color,
+            linestyle=look.line,
             linewidth=1.3,
         )
     panel.set_xlim(left=0)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
 from fullpipe.batch.spec import SweepSpec
+from fullpipe.errors import DamagedError
+from fullpipe.origin import PATH, TIMES, warm_up, written
 from fullpipe.results import about as abouts
 from fullpipe.results import disk, fresh_directory, sums
 from fullpipe.results.kept import read_json
@@ -22,12 +26,11 @@ if TYPE_CHECKING:
     Texts = Mapping[str, str]
 
 FILE = "compare.json"
+_MOST_LETTERS = 60
 PARTS = ("alone", "together")
 """The directories of the two data sets."""
-TIMES = {"duration": "60s", "measure_from": "10s"}
 TRANSFERS = {"duration": "600s", "measure_from": "0s"}
 """Times for transfers: they may end before this duration."""
-PATH = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
 LOOPBACK = {"kind": "loopback"}
 SOCKET = "3MB"
 """The receive window on a machine's own loopback: the room in a socket buffer of 4 MB, Linux' default."""
@@ -44,6 +47,8 @@ class Comparison:
     algorithms: Sequence[str]
     alone: SweepSpec
     together: SweepSpec
+    also: Sequence[str] = ()
+    """The settings in words, for the directory's name."""
 
     @property
     def specs(self) -> tuple[tuple[str, SweepSpec], ...]:
@@ -52,11 +57,28 @@ class Comparison:
 
     @property
     def usual_directory(self) -> Path:
-        """The directory of a comparison without `--out`: the same one for the same comparison."""
+        """The directory of a comparison without `--out`: the same one for the same comparison.
+
+        Its name has the algorithms and the settings: `compare-cubic-bbr3-20mbit-40ms`. If another
+        comparison has that name, as one of another build, a hash follows.
+        """
+        words = re.sub(r"[^A-Za-z0-9._]+", "-", "-".join([*self.algorithms, *self.also])).strip(
+            "-."
+        )
+        named = Path("results") / f"compare-{words}"
+        if len(words) <= _MOST_LETTERS and self._is_in(named):
+            return named
         identity = hashlib.sha256(
             "".join(spec.identity for _, spec in self.specs).encode()
         ).hexdigest()
-        return Path("results") / f"compare-{identity[:8]}"
+        return Path("results") / f"compare-{words[:_MOST_LETTERS].rstrip('-.')}-{identity[:8]}"
+
+    def _is_in(self, directory: Path) -> bool:
+        """Returns whether a directory has this comparison, or no runs."""
+        for part, spec in self.specs:
+            with suppress(FileNotFoundError, DamagedError):
+                return abouts.sweep(directory / part)["identity"] == spec.identity
+        return True
 
 
 def plan(
@@ -94,35 +116,35 @@ def plan(
     loopback = loopback and not any(key.startswith(("path.", "link.")) for key, _ in settings)
     times, path = TRANSFERS if size else TIMES, LOOPBACK if loopback else PATH
     each = {**({"bytes": size} if size else {}), **({"receive_window": SOCKET} if loopback else {})}
-    alone = _text(
-        f"{title}, each alone", times, path, [{"name": "flow", "cc": algorithms[0], **each}]
+    alone = written(
+        f"{title}, each alone", [{"name": "flow", "cc": algorithms[0], **each}], times, path
     )
-    together = _text(
-        f"{title} together", times, path, [{"cc": name, **each} for name in algorithms]
+    together = written(
+        f"{title} together", [{"cc": name, **each} for name in algorithms], times, path
     )
+    shorter = warm_up(alone, settings)
+    fixed = [*settings, *([shorter] if shorter else [])]
     made = Comparison(
         algorithms,
         SweepSpec(
             alone,
             "compare",
-            settings,
+            fixed,
             axes=[("flow.0.cc", list(algorithms))],
             repeat=repeat,
             seed=seed,
         ),
-        SweepSpec(together, "compare", settings, repeat=repeat, seed=seed, points=[[]]),
+        SweepSpec(together, "compare", fixed, repeat=repeat, seed=seed, points=[[]]),
+        [
+            *(value for _, value in settings),
+            *([size] if size else []),
+            *(["loopback"] if loopback else []),
+            *([f"seed{seed}"] if seed not in (None, 1) else []),
+        ],
     )
     for _, spec in made.specs:
         spec.plan  # noqa: B018  (made here, to be refused here)
     return made
-
-
-def _text(title: str, times: Texts, path: Texts, flows: Sequence[Texts]) -> str:
-    def lines(head: str, keys: Texts) -> str:
-        return "\n".join([head, *(f'{key} = "{value}"' for key, value in keys.items())])
-
-    tables = [lines("[[flow]]", flow) for flow in flows]
-    return "\n\n".join([lines(f"# {title}", times), lines("[path]", path), *tables]) + "\n"
 
 
 def open_directory(directory: Path, comparison: Comparison, command: str, called: str) -> None:

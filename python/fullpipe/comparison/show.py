@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -11,10 +10,11 @@ from rich.text import Text
 
 from fullpipe.report import values
 from fullpipe.report.panels import differences
-from fullpipe.stats import is_shown, mean, sentences
+from fullpipe.report.terminal import WIDE, Line, columns, print_table
+from fullpipe.stats import mean, sentences
 from fullpipe.stats.compare import LEAST_PAIRS
-from fullpipe.stats.words import none_significant
-from fullpipe.view.table import NONE, digits, make_table, number_columns, rate_unit
+from fullpipe.stats.words import by_size, none_significant
+from fullpipe.view.table import Trimmed, digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,84 +22,100 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.batch.spec import SweepSpec
-    from fullpipe.report.values import Group
+    from fullpipe.report.values import Group, Measures
     from fullpipe.results.model import Results
-    from fullpipe.stats import Interval
+    from fullpipe.stats import Interval, Quantity
     from fullpipe.stats.words import Compared
 
-_WIDE = 110
-_COLUMNS = (
-    # Header, column, scale, whether only wide tables show its interval (for the last no table does),
-    # whether only wide tables show the column.
-    ("queue ms\np95", "queue_delay_s.p95", 1e3, False, False),
-    ("RTT ms\nmean", "rtt_s.mean", 1e3, True, True),
-    ("done\ns", "completion_s", 1, True, False),
-    ("re-sent\n%", "loss_fraction", 100, True, False),
-    ("utilization\n%", "link.bottleneck.utilization", 100, True, True),
-)
+_MOST_SENTENCES = 5
+_UNKNOWN = (None, None, None)
 _STYLES = {1: "green", 0: "", -1: "red"}
 
 
-def show(kept: Results, spec: SweepSpec, console: Console) -> None:
-    """Prints the table and the sentences."""
-    groups = values.groups(kept)
+def show(kept: Results, about: str, console: Console, asked: Sequence[str] = ()) -> None:
+    """Prints the table and the sentences.
+
+    Args:
+        kept: The results.
+        about: A line about the path; empty without one.
+        console: The console.
+        asked: The metrics to show, by name; empty for those that suit the scenario.
+
+    Raises:
+        MetricError: When a metric is unknown, or the runs have no value of it.
+    """
+    measures = values.measures(kept, asked)
+    groups = values.groups(kept, [each.column for each in measures.every])
     seeds = len({seed for point in kept.points.values() for seed in point.seeds})
     console.print(Text(kept.title, style="bold"), soft_wrap=True)
-    console.print(Text(_path(spec)), soft_wrap=True)
-    unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
-    wide = console.width >= _WIDE
-    table = make_table("")
-    table.add_column("", vertical="bottom", no_wrap=True)
-    # RTTs replace queueing delays if these are unknown, as on a loopback.
-    queues = any(group.of("queue_delay_s.p95") for group in groups)
-    columns = [
-        (heading, column, scale, brief and not (wide and column != _COLUMNS[-1][1]))
-        for heading, column, scale, brief, spare in _COLUMNS
-        if any(group.of(column) for group in groups)
-        and (wide or not spare or (column == "rtt_s.mean" and not queues))
-    ]
-    number_columns(table, f"goodput\n{unit}", *(heading for heading, *_ in columns))
-    place = None
-    for group in groups:
-        if place not in (None, group.place):
-            table.add_section()
-        cells = [_shown(group, "goodput_bps", 1 / scale)]
-        cells += [_shown(group, column, factor, brief) for _, column, factor, brief in columns]
-        table.add_row(
-            Text(group.place if group.place != place else ""), Text(group.contender), *cells
+    if about:
+        console.print(Text(about), soft_wrap=True)
+    shown = columns(
+        _quantities(groups, measures, console.width),
+        [value for group in groups for value in group.of("goodput_bps")],
+    )
+    lines = [
+        Line(
+            [group.place, group.contender],
+            [each.cell(*(_interval(group, each.quantity.column) or _UNKNOWN)) for each in shown],
         )
-        place = group.place
+        for group in groups
+    ]
     console.print("")
-    console.print(table)
+    printed = print_table(console, ["", ""], shown, lines, keep=bool(asked), sections=True)
     fairness = {
         group.runner: f"{_digits(each, 1)}{f' on {group.runner}' if group.runner else ''}"
         for group in groups
         for each in [_interval(group, "jain")]
-        if group.settings["case"] == "together" and each
+        if group.settings.get("case") == "together" and each
     }
     if fairness:
         console.print(
             f"Jain's index of the goodputs together: {', '.join(fairness.values())}", markup=False
         )
-    console.print(_method(seeds), style="dim", markup=False)
+    console.print(_method(groups, printed.spreads), style="dim", markup=False)
     console.print("")
-    _say(groups, kept, seeds, console)
+    _say(groups, measures, kept, seeds, console)
     console.print("")
 
 
-def _say(groups: Sequence[Group], kept: Results, seeds: int, console: Console) -> None:
-    """Prints a sentence for each significant difference."""
-    comparisons = _compared(groups, kept)
+def _quantities(groups: Sequence[Group], measures: Measures, width: int) -> list[Quantity]:
+    """Returns the metrics of the table; RTTs replace queueing delays if these are unknown, as on a loopback."""
+    if measures.asked:
+        return measures.every
+    queues = any(group.of("queue_delay_s.p95") for group in groups)
+    also: tuple[str, ...] = () if width < WIDE and queues else ("rtt_s.mean",)
+    also += () if width < WIDE else ("link.bottleneck.utilization",)
+    return [
+        each for each in measures.every if each in measures.at("compare") or each.column in also
+    ]
+
+
+def _say(
+    groups: Sequence[Group], measures: Measures, kept: Results, seeds: int, console: Console
+) -> None:
+    """Prints the sentences on significant differences, the largest five."""
+    comparisons = [
+        each for each in _compared(groups, measures, kept) if differences.is_tested(each)
+    ]
     if not comparisons:
         few = f"{'one run' if seeds == 1 else f'{seeds} runs'} of each"
-        console.print(
-            f"{few} can't show significant differences: use --repeat {LEAST_PAIRS} or more, 30 is better"
+        fix = (
+            f"use --repeat {LEAST_PAIRS} or more, 30 is better"
+            if not kept.axes
+            else "compare sweeps with --repeat 10"
         )
+        console.print(f"{few} can't show significant differences: {fix}")
         return
     lines = Table.grid(padding=(0, 1))
-    for sentence in sentences(comparisons):
+    told = by_size(sentences(comparisons))
+    for sentence in told[:_MOST_SENTENCES]:
         lines.add_row("–", Text(sentence.text, style=_STYLES[sentence.better]))
-    console.print(lines if lines.rows else none_significant(comparisons), markup=False)
+    console.print(Trimmed(lines) if told else none_significant(comparisons), markup=False)
+    if len(told) > _MOST_SENTENCES:
+        rest = len(told) - _MOST_SENTENCES
+        many = "differences are" if rest > 1 else "difference is"
+        console.print(f"{rest} smaller {many} in the report", markup=False)
     console.print(
         f"{len(comparisons)} comparisons, paired by seed (t-test, Benjamini-Hochberg correction)",
         style="dim",
@@ -107,10 +123,8 @@ def _say(groups: Sequence[Group], kept: Results, seeds: int, console: Console) -
     )
 
 
-def _compared(groups: Sequence[Group], kept: Results) -> list[Compared]:
-    return differences.compared(
-        groups, [each for each in values.metrics(kept) if is_shown(each.column, "compare")]
-    )
+def _compared(groups: Sequence[Group], measures: Measures, kept: Results) -> list[Compared]:
+    return differences.compared(kept, groups, measures.at("compare"))
 
 
 def facts(kept: Results, spec: SweepSpec, runs: int, packets: int, wall_s: float) -> Iterator[str]:
@@ -126,62 +140,48 @@ def facts(kept: Results, spec: SweepSpec, runs: int, packets: int, wall_s: float
     yield f"kept in {kept.directory}, with picture.png; for a report: fullpipe report {kept.directory}"
 
 
-def records(kept: Results) -> str:
-    """Returns a JSON object: means with 95 % intervals in SI units, and the sentences."""
-    groups, metrics = values.groups(kept), values.metrics(kept)
+def records(kept: Results, asked: Sequence[str] = ()) -> str:
+    """Returns a JSON object: means with 95 % intervals in SI units, and the sentences.
+
+    Raises:
+        MetricError: When a metric is unknown, or the runs have no value of it.
+    """
+    measures = values.measures(kept, asked)
+    groups = values.groups(kept, [each.column for each in measures.every])
     rows = [
         {
             "where": group.place,
             "algorithm": group.contender,
-            "runs": len(group.of("goodput_bps")),
+            "runs": max((len(group.of(metric.column)) for metric in measures.every), default=0),
             **{
                 metric.column: {
                     "mean": each.value,
                     "low": _number(each.low),
                     "high": _number(each.high),
                 }
-                for metric in metrics
+                for metric in measures.every
                 if (each := _interval(group, metric.column))
             },
         }
         for group in groups
     ]
-    told = [sentence.text for sentence in sentences(_compared(groups, kept))]
+    comparisons = filter(differences.is_tested, _compared(groups, measures, kept))
+    told = [sentence.text for sentence in by_size(sentences(list(comparisons)))]
     return json.dumps({"rows": rows, "sentences": told})
 
 
-def _path(spec: SweepSpec) -> str:
-    """Returns the main properties of the path."""
-    written = tomllib.loads(next(spec.scenarios()))
-    path, size = written["path"], written["flow"][0].get("bytes")
-    times = (
-        f"{size} each, for {written['duration']} at most"
-        if size
-        else f"{written['duration']}, measured from"
-    )
-    times = times if size else f"{times} {written['measure_from']} on"
-    if path.get("kind") == "loopback":
-        return f"this machine's loopback; {times}"
-    queue = path["queue"] if isinstance(path["queue"], str) else path["queue"]["kind"]
-    return f"{path['rate']}, RTT {path['rtt']}, {queue} with {path['buffer']}; {times}"
-
-
-def _method(seeds: int) -> str:
-    if seeds == 1:
+def _method(groups: Sequence[Group], intervals: bool) -> str:
+    counts = {len(each) for group in groups for each in group.values.values() if each}
+    if counts <= {1}:
         return "of one run: no intervals"
-    return f"means of {seeds} seeds [95 % interval]"
+    least, most = min(counts), max(counts)
+    shown = " [95 % interval]" if intervals else ""
+    return f"means of {most if least == most else f'{least} to {most}'} seeds{shown}"
 
 
 def _interval(group: Group, column: str) -> Interval | None:
     known = group.of(column)
     return mean(known) if known else None
-
-
-def _shown(group: Group, column: str, scale: float, brief: bool = False) -> str:
-    interval = _interval(group, column)
-    if interval is None:
-        return NONE
-    return digits(interval.value * scale) if brief else _digits(interval, scale)
 
 
 def _digits(interval: Interval, scale: float) -> str:

@@ -262,3 +262,16 @@ def _source(commit: _Commit) -> Source:
         "counts": commit["counts"],
         "bad_lines": commit["bad"],
     }
+
+
+def arms_given(directory: Path) -> set[str]:
+    """Returns the arms that `fleet ingest` was given files of; empty for a fleet that was made otherwise.
+
+    Raises:
+        DamagedError: When `ingest.json` is damaged.
+    """
+    try:
+        about = read_sealed(directory / "ingest.json", _About, FORMAT)
+    except FileNotFoundError:
+        return set()
+    return {source["arm"] for source in about["sources"] if source["arm"]}

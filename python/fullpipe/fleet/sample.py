@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import ipaddress
+import shlex
 import sys
 import time
 from contextlib import ExitStack, suppress
@@ -145,6 +146,12 @@ def sample(
         f"{samples:,} samples in {out}, {spent_s:.2f} s of processor time, {share:.2%} of a core",
         file=sys.stderr,
     )
+    if samples:
+        print(
+            f"to read them: fullpipe fleet ingest --arm {shlex.quote(f'ARM={out}/*.ss.gz')} "
+            f"--snmp {shlex.quote(f'ARM={out}/*.snmp.gz')} --out fleet",
+            file=sys.stderr,
+        )
 
 
 def _counters(now: float) -> bytes:

@@ -95,6 +95,14 @@ def warn(summary: Sequence[Source], variables: Sequence[str] | None, console: Co
         count = sum(source["counts"].get(key, 0) for source in summary if source["kind"] == kind)
         if count:
             say(f"{count:,} {what}")
+    arms: dict[str, list[Source]] = {}
+    for source in summary:
+        if source["kind"] == "ss":
+            arms.setdefault(source["arm"], []).append(source)
+    for arm, sources in arms.items():
+        if not any(source["counts"].get("connections") for source in sources):
+            files = sum(len(source["files"]) for source in sources)
+            say(f"arm {arm} has no connection in {files:,} file{'s' if files > 1 else ''}")
     logs = [source for source in summary if source["kind"] == "nginx"]
     if unread := [
         source

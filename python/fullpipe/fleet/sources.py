@@ -20,6 +20,7 @@ Kind = Literal["ss", "nginx", "snmp", "hist"]
 OPTION: dict[Kind, str] = {"ss": "--arm", "nginx": "--nginx", "snmp": "--snmp", "hist": "--hist"}
 _ARM = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", re.DOTALL)
 _HOST = "{host}"
+_MOST_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,23 @@ def _files(kind: Kind, value: str) -> tuple[str, list[tuple[str, Path]]]:
             )
         raise refusal(
             what,
-            "quote the pattern; * matches any part of a name, ** any folders",
+            _there(root, parts)
+            or "quote the pattern; * matches any part of a name, ** any folders",
             place=f"{option} {value}",
         )
     return arm, [(_host(pattern, file), file) for file in matches]
+
+
+def _there(root: Path, parts: Sequence[str]) -> str:
+    """Returns what the folder of a pattern without a match has; empty without such a folder."""
+    *above, last = parts
+    folders = [each for each in root.glob(str(Path(*above))) if each.is_dir()] if above else [root]
+    files = sorted(file for folder in folders for file in folder.iterdir() if file.is_file())
+    if not files:
+        return ""
+    names = ", ".join(file.name for file in files[:_MOST_SHOWN])
+    more = f" and {len(files) - _MOST_SHOWN} more" if len(files) > _MOST_SHOWN else ""
+    return f"{files[0].parent} has {names}{more}: change {last}"
 
 
 def _host(pattern: str, file: Path) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe._core import Scenario
+from fullpipe.origin import PATH
 from fullpipe.run import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-DEFAULTS = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
-"""The same defaults as in `fullpipe compare`."""
 _UP = ("rate", "buffer", "queue", "loss")
 """Keys that each link has; the RTT is a key of the path."""
 _FLOW = '[[flow]]\ncc = "cubic"\n'
@@ -27,16 +26,14 @@ def path(
     settings: Mapping[str, str],
     *,
     up: str | None,
-    profile: str | None,
     file: Path | None,
 ) -> Scenario:
     """Returns the scenario; all packets take the path of its first flow.
 
     Args:
-        given: The options of the path, by their keys: rate, rtt, buffer, queue, loss.
+        given: The options of the path, by their keys, like `path.rate`.
         settings: Keys with values that override these.
         up: The rate of the upstream direction, if it differs.
-        profile: The name of a path.
         file: The file of a scenario.
 
     Raises:
@@ -44,7 +41,8 @@ def path(
         ScenarioError: When a value is refused.
         OSError: When the file can't be read.
     """
-    of_path = {f"path.{key}": value for key, value in given.items()}
+    of_path = {key: value for key, value in given.items() if key != "path.profile"}
+    profile = given.get("path.profile")
     if profile is not None:
         of_path = {"path.profile": profile, **of_path}
     if up is not None and (profile is not None or file is not None):
@@ -62,8 +60,9 @@ def path(
         return Scenario.parse(text, "link", list({**of_path, **settings}.items()))
     # A queue that is named has its own default limit.
     both = {
-        key: value for key, value in DEFAULTS.items() if key != "buffer" or "queue" not in given
-    } | dict(given)
+        key: value for key, value in PATH.items() if key != "buffer" or "path.queue" not in given
+    }
+    both |= {key.removeprefix("path."): value for key, value in of_path.items()}
     ways = {f"path.{key}": value for key, value in both.items()}
     ways |= {f"link.0.{key}": value for key, value in both.items() if key in _UP}
     if up is not None:

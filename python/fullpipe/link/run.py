@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ def link(
         uplink: Whether programs can reach the Internet, through a proxy at the far end.
         unconfined: Whether programs can use the machine's devices, shared memory, set-user-ID
             programs and all system calls.
-        live: Whether to print a line each second.
+        live: Whether to print a line each second, on a terminal with bars.
         out: A new directory for the report, the scenario and captures.
 
     Returns:
@@ -63,8 +64,10 @@ def link(
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
         program = list(command) or [os.environ.get("SHELL", "/bin/sh")]
         programs = [list(one) for one in far]
-        report = _run(
-            live,
+        heard: list[dict[str, Any]] = []
+        report, began = _run(
+            _live_lines("up" if upload else "down") if live else lambda _: None,
+            heard,
             lambda: _core.link(
                 scenario,
                 program,
@@ -72,19 +75,31 @@ def link(
                 upload=upload,
                 uplink=uplink,
                 unconfined=unconfined,
-                live=live,
+                live=live or out is not None,  # its lines are also the links' series
                 captures=aside,
             ),
         )
         if aside:
             disk.write(aside / "link.json", json.dumps(report, indent=1) + "\n")
             disk.write(aside / "resolved.toml", scenario.to_toml())
+            from fullpipe.link.series import keep
+
+            keep(aside, report, heard, scenario, program, began)
     _show(report, out)
     return int(report["exit_code"])
 
 
-def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
+def _run(
+    live: Callable[[dict[str, Any]], None],
+    each: list[dict[str, Any]],
+    begin: Callable[[], _core.LinkRun],
+) -> tuple[dict[str, Any], float | None]:
+    """Runs it; calls `live` each second with its numbers, and adds them to `each`.
+
+    Returns the report, and the time at which it began.
+    """
     interrupts = 0
+    began: float | None = None
     in_front = _in_foreground()
 
     def interrupted(_number: int, _frame: object) -> None:
@@ -100,7 +115,6 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
     run = begin()
     try:
         with stoppable(lambda: "while the command ran", "it was ended and left nothing behind"):
-            header = live
             while (heard := run.hear()) is not None:
                 # The terminal's Ctrl-C also reaches the command. The command handles the first
                 # Ctrl-C; the second one ends the command.
@@ -109,7 +123,9 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
                     run.stop()
                 said = json.loads(heard or "{}")
                 if "live" in said:
-                    header = _print_live(said["live"], header)
+                    began = began or time.time() - said["live"]["at_s"]
+                    each.append(said["live"])
+                    live(said["live"])
                 if "trouble" in said:
                     refused = f"{said['trouble']['problem']}\n  fix: {said['trouble']['fix']}"
                 if "refused" in said.get("done", {}):
@@ -127,16 +143,32 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
         )
     if stopped and report["exit_code"] == 128 + signal.SIGTERM:  # as Ctrl-C ends every command
         report["exit_code"] = 128 + signal.SIGINT
-    return report
+    return report, began
 
 
-def _print_live(now: dict[str, Any], header: bool) -> bool:
+def _live_lines(way: str) -> Callable[[dict[str, Any]], None]:
+    """Returns a function that prints a second's numbers, on a terminal with bars for the direction `way`."""
+    from fullpipe.link.chart import LEAST_WIDTH, Chart
     from fullpipe.link.show import LIVE_HEADER, live
 
-    if header:
-        print(LIVE_HEADER, file=sys.stderr)
-    print(live(now), file=sys.stderr, flush=True)
-    return False
+    console = terminal.console(stderr=True)
+    utf8 = console.encoding.lower().replace("-", "") == "utf8"
+    if sys.stderr.isatty() and console.width >= LEAST_WIDTH and utf8:
+        chart = Chart(way, console.width - 1)
+
+        def draw(now: dict[str, Any]) -> None:
+            for line in chart.lines(now):
+                console.print(line, soft_wrap=True)
+
+        return draw
+    header = [LIVE_HEADER]
+
+    def say(now: dict[str, Any]) -> None:
+        while header:
+            print(header.pop(), file=sys.stderr)
+        print(live(now), file=sys.stderr, flush=True)
+
+    return say
 
 
 def _show(report: dict[str, Any], out: Path | None) -> None:
@@ -148,7 +180,9 @@ def _show(report: dict[str, Any], out: Path | None) -> None:
     show(report, console)
     if out:
         console.print(
-            f"kept in {out}: near.pcapng, far.pcapng, link.json", markup=False, soft_wrap=True
+            f"kept in {out}: near.pcapng, far.pcapng, link.json, metrics and trace",
+            markup=False,
+            soft_wrap=True,
         )
 
 

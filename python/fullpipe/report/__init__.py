@@ -11,6 +11,6 @@ the same numbers.
 nothing of it.
 """
 
-from fullpipe.report.write import Form, write_report
+from fullpipe.report.write import Form, SlideForm, write_panel, write_report
 
-__all__ = ["Form", "write_report"]
+__all__ = ["Form", "SlideForm", "write_panel", "write_report"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.report import values
 from fullpipe.report.model import Report
 from fullpipe.report.panels import (
+    curves,
     differences,
     maps,
     numbers,
@@ -15,33 +17,44 @@ from fullpipe.report.panels import (
     slowdowns,
     spread,
     time,
+    why,
 )
-from fullpipe.results.load import load
+from fullpipe.results.beside import beside
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
 
-def build(directory: Path) -> Report:
+def build(directory: Path | Sequence[Path], show: Sequence[str] = ()) -> Report:
     """Reads results and computes everything that a report shows.
 
+    Args:
+        directory: The directory, or several, whose results are put side by side.
+        show: The metrics to show, by name or short name, instead of the usual ones.
+
     Raises:
-        NoResultsError: When the directory has no results.
+        NoResultsError: When a directory has no results, or several can't be put side by side.
+        MetricError: When a metric is unknown, or the runs have no value of it.
         OSError: When the results can't be read.
     """
-    results = load(directory)
-    groups, metrics = values.groups(results), values.metrics(results)
-    comparisons = differences.compared(groups, metrics)
-    findings, note = differences.findings(comparisons)
+    results = beside([directory] if isinstance(directory, Path) else directory)
+    measures = values.measures(results, show)
+    groups = values.groups(results, [each.column for each in measures.every])
+    comparisons = differences.compared(results, groups, measures.at("differences"))
+    # Only a single run has its metrics here, and one run has no differences beyond chance.
+    findings, note = (
+        why.findings(results) if results.metrics else differences.findings(results, comparisons)
+    )
     sections = [
         replays.published(results),
-        runners.section(groups, metrics, values.run_metrics(results)),
-        numbers.section(groups, metrics),
+        runners.section(groups, measures.every),
+        numbers.section(groups, measures.every),
         slowdowns.section(results),
+        curves.section(results, groups, measures),
         differences.section(comparisons),
-        maps.section(results, groups, metrics),
+        maps.section(results, groups, measures),
         time.section(results),
-        spread.section(groups, metrics),
+        spread.section(groups, measures),
         replays.section(results),
     ]
     return Report(

@@ -1,15 +1,35 @@
-"""Colors that are distinct for every kind of color vision, and dashes for gray print."""
+"""The colors of a report: those of the algorithms, and that of a value in a map."""
 
 from __future__ import annotations
 
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Colors of Okabe and Ito, without yellow, which is too pale. https://jfly.uni-koeln.de/color/"""
+from typing import TYPE_CHECKING
 
-ON_DARK = ("#4DA6E0", "#FF8A3D", "#2CC79B", "#E39AC4", "#9AD4F5", "#F2B632", "#F5F5F5")
-"""The same hues, light enough for a dark page."""
+from fullpipe.view.colors import COLORS, DASHES, ON_DARK, Look, color_of, looks, shaded
 
-DASHES = ((), (8, 4), (2, 3), (10, 3, 2, 3), (14, 4), (5, 2), (3, 6))
-"""Dash pattern of each line: lengths of dashes and gaps."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fullpipe.report.model import Line
+
+__all__ = [
+    "COLORS",
+    "DASHES",
+    "ON_DARK",
+    "Look",
+    "color_of",
+    "heat",
+    "looks",
+    "own_looks",
+    "shaded",
+]
+
+
+def own_looks(lines: Sequence[Line]) -> list[Look]:
+    """Returns the look of each line of a chart: the colors of their algorithms, or else one color for each line."""
+    if all(line.algorithm for line in lines):
+        return looks([line.algorithm for line in lines])
+    styles = [number if line.style is None else line.style for number, line in enumerate(lines)]
+    return [Look(style % len(COLORS), style % len(DASHES)) for style in styles]
 
 
 def heat(share: float) -> tuple[str, str]:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from html import escape
 from importlib.resources import files
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fullpipe._core import __version__
-from fullpipe.report import hexagons, svg
-from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat
+from fullpipe.report import hexagons, page_data, svg
+from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat, own_looks
 from fullpipe.report.model import Code, Density, Heat, Lines, Number, Table, Text, Timeline
+from fullpipe.report.page_timeline import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from fullpipe.report.colors import Look
     from fullpipe.report.model import Block, Cell, Finding, Line, Report, Section, Values
 
 _MARKS = {1: ("better", "▲"), -1: ("worse", "▼"), 0: ("", "•")}
@@ -26,11 +27,33 @@ _FEW_ROWS = 40
 _FEW_FINDINGS = 12
 
 
+class _Data:
+    """The data of the page's charts, as they are met."""
+
+    def __init__(self) -> None:
+        self.charts: list[page_data.Chart] = []
+        self.timelines: list[page_data.Timeline] = []
+        self.packed = page_data.Packed()
+
+    def text(self) -> str:
+        """Returns it as JSON; "</script>" would end a script even inside a string."""
+        data: page_data.Data = {
+            "format": "fullpipe-report",
+            "version": page_data.VERSION,
+            "colors": list(COLORS),
+            "onDark": list(ON_DARK),
+            "dashes": [list(each) for each in DASHES],
+            "charts": self.charts,
+            "timelines": self.timelines,
+        }
+        return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
 def page(report: Report) -> str:
     """Returns the whole page."""
-    charts: list[dict[str, Any]] = []
+    data = _Data()
     body = "".join(
-        _section(number, section, charts) for number, section in enumerate(report.sections)
+        _section(number, section, data) for number, section in enumerate(report.sections)
     )
     links = "".join(
         f'<a href="#s{number}">{escape(each.title)}</a>'
@@ -39,23 +62,24 @@ def page(report: Report) -> str:
     facts = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts
     )
-    data = json.dumps({"charts": charts, "colors": COLORS, "onDark": ON_DARK, "dashes": DASHES})
-    data = data.replace("</", "<\\/")  # "</script>" ends a script even inside a string
+    summary = ""
+    if report.findings or report.findings_note:
+        summary = f'<section id="summary"><h2>Summary</h2>{_findings(report)}</section>\n'
+    skip = ("summary", "To the summary") if summary else ("main", "To the results")
     return document(
         report.title,
-        f"""<a class="skip" href="#summary">To the summary</a>
+        f"""<a class="skip" href="#{skip[0]}">{skip[1]}</a>
 <header><h1>{escape(report.title)}</h1>{f"<p>{escape(report.about)}</p>" if report.about else ""}
 <dl class="facts">{facts}</dl></header>
-<nav aria-label="Sections"><a href="#summary">Summary</a>{links}</nav>
-<main>
-<section id="summary"><h2>Summary</h2>{_findings(report)}</section>
-{body}</main>
+<nav aria-label="Sections">{summary and '<a href="#summary">Summary</a>'}{links}</nav>
+<main id="main">
+{summary}{body}</main>
 <footer><p>Made by fullpipe {__version__}. Charts: uPlot, MIT, © Leon Sorokin.</p></footer>
-<script type="application/json" id="data">{data}</script>
-<script>/*! uPlot 1.6.32, MIT License, (c) 2022 Leon Sorokin */
-{asset("uPlot.iife.min.js")}</script>
-<script type="module">{asset("report.js")}</script>""",
-        asset("uPlot.min.css") + asset("report.css") + _colors(),
+<script type="application/json" id="data">{data.text()}</script>
+<script type="text/plain" id="points">{"".join(data.packed.parts)}</script>
+<script>{asset("page.js")}</script>
+<script type="text/plain" id="late">{"".join(data.packed.late)}</script>""",
+        asset("page.css") + _colors(),
     )
 
 
@@ -115,37 +139,37 @@ def _list(findings: Sequence[Finding]) -> str:
     return f'<ul class="findings">{items}</ul>'
 
 
-def _section(number: int, section: Section, charts: list[dict[str, Any]]) -> str:
+def _section(number: int, section: Section, data: _Data) -> str:
     note = f'<p class="note">{escape(section.note)}</p>' if section.note else ""
-    blocks = "".join(_blocks(section.blocks, charts))
+    blocks = "".join(_blocks(section.blocks, data))
     title = f"<h2>{escape(section.title)}</h2>"
     return f'<section id="s{number}">{title}{note}<div class="blocks">{blocks}</div></section>\n'
 
 
-def _blocks(blocks: list[Block], charts: list[dict[str, Any]]) -> Iterator[str]:
+def _blocks(blocks: list[Block], data: _Data) -> Iterator[str]:
     for row, together in groupby(
         blocks, key=lambda block: block.row if isinstance(block, Heat) else None
     ):
         if row is None:
-            yield from _each(together, charts)
+            yield from _each(together, data)
         else:
-            yield f'<div class="wide maps">{"".join(_each(together, charts))}</div>'
+            yield f'<div class="wide maps">{"".join(_each(together, data))}</div>'
 
 
-def _each(blocks: Iterable[Block], charts: list[dict[str, Any]]) -> Iterator[str]:
+def _each(blocks: Iterable[Block], data: _Data) -> Iterator[str]:
     for block in blocks:
         match block:
             case Table():
                 yield _table(block)
             case Lines():
-                yield _figure(block, charts)
+                yield _figure(block, data)
             case Heat():
                 yield _heat(block)
             case Density():
                 note = f'<p class="note">{escape(block.note)}</p>' if block.note else ""
                 yield f"<figure><figcaption>{escape(block.title)}</figcaption>{hexagons.density(block)}{note}</figure>"
             case Timeline():
-                yield _timeline(block, charts)
+                yield _timeline(block, data)
             case Text():
                 yield (
                     f'<details class="wide"><summary>{escape(block.title)}</summary>'
@@ -157,10 +181,12 @@ def _each(blocks: Iterable[Block], charts: list[dict[str, Any]]) -> Iterator[str
 
 
 def _table(table: Table) -> str:
-    heads = "".join(
-        f'<th scope="col" aria-sort="none"><button type="button">{escape(name[0].upper() + name[1:])}</button></th>'
-        for name in table.columns
-    )
+    heads = ""
+    for name in table.columns:
+        head = name if name in table.names else _headed(name)
+        heads += (
+            f'<th scope="col" aria-sort="none"><button type="button">{escape(head)}</button></th>'
+        )
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
     whole = (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}">'
@@ -171,7 +197,12 @@ def _table(table: Table) -> str:
     if len(table.rows) <= _FEW_ROWS:
         return f'<div class="wide">{whole}</div>'
     summary = f"<summary>{escape(table.title)}: {len(table.rows):,} rows</summary>"
-    return f'<details class="wide" open>{summary}{whole}</details>'
+    return f'<details class="wide">{summary}{whole}</details>'
+
+
+def _headed(name: str) -> str:
+    """Returns a name as a column's header."""
+    return "RTT" if name == "rtt" else name[0].upper() + name[1:]
 
 
 def _cell(cell: Cell) -> str:
@@ -180,7 +211,9 @@ def _cell(cell: Cell) -> str:
             value = (
                 "" if cell.value is None or cell.value != cell.value else repr(float(cell.value))
             )
-            return f'<td class="n" data-v="{value}">{escape(cell.text)}</td>'
+            text, bracket, interval = cell.text.partition(" [")
+            more = f"<small>{escape(bracket.strip() + interval)}</small>" if bracket else ""
+            return f'<td class="n" data-v="{value}">{escape(text)}{more}</td>'
         case Code():
             return f"<td><code>{escape(cell.text)}</code></td>"
         case _:
@@ -209,9 +242,9 @@ def _heat(block: Heat) -> str:
     )
 
 
-def _figure(block: Lines, charts: list[dict[str, Any]]) -> str:
-    number = len(charts)
-    charts.append(_chart(block))
+def _figure(block: Lines, data: _Data) -> str:
+    number = len(data.charts)
+    data.charts.append(_chart(block))
     note = f'<p class="note">{escape(block.note)}</p>' if block.note else ""
     return (
         f"<figure><figcaption>{escape(block.title)}</figcaption>"
@@ -219,50 +252,42 @@ def _figure(block: Lines, charts: list[dict[str, Any]]) -> str:
     )
 
 
-def _timeline(block: Timeline, charts: list[dict[str, Any]]) -> str:
-    options, first = "", len(charts)
-    panels = max(len(run.panels) for run in block.runs)
-    for number, run in enumerate(block.runs):
-        options += f'<option value="{number}">{escape(run.label)}</option>'
-    charts.append({"runs": [_run(run.command, run.panels) for run in block.runs]})
-    places = '<div class="chart"></div>' * panels
+def _timeline(block: Timeline, data: _Data) -> str:
+    number = len(data.timelines)
+    data.timelines.append(timeline(block, data.packed))
     return (
-        f'<div class="wide timeline" data-chart="{first}"><p><label>Run <select>{options}</select></label> '
-        '<button type="button" class="reset">Reset zoom</button></p>'
-        '<p class="note">Drag to zoom, double-click to reset. Keys on a focused chart: + − zoom, ← → move, 0 resets. '
-        "All charts of the run zoom together.</p>"
-        f'<p><code class="command"></code></p>{places}</div>'
+        f'<div class="wide timeline" data-timeline="{number}">'
+        '<noscript><p class="note">Charts over time need JavaScript.</p></noscript></div>'
     )
 
 
-def _run(command: str, panels: list[Lines]) -> dict[str, Any]:
-    return {"command": command, "panels": [_chart(panel) for panel in panels]}
-
-
-def _chart(block: Lines) -> dict[str, Any]:
+def _chart(block: Lines) -> page_data.Chart:
     return {
         "title": block.title,
         "x": block.x,
         "y": block.y,
-        "note": block.note,
         "stepped": block.stepped,
         "logX": block.log_x,
         "logY": block.log_y,
-        "lines": [_line(line, number) for number, line in enumerate(block.lines)],
+        "lines": [_line(*each) for each in zip(block.lines, own_looks(block.lines), strict=True)],
     }
 
 
-def _line(line: Line, number: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _line(line: Line, look: Look) -> page_data.Line:
+    return {
         "label": line.label,
-        "style": number if line.style is None else line.style,
+        "color": look.color,
+        "dash": look.dash,
+        "shade": look.dash if line.algorithm else 0,
+        "x": _numbers(line.x),
+        "y": _numbers(line.y),
+        "low": _numbers(line.low),
+        "high": _numbers(line.high),
     }
-    for name, values in (("x", line.x), ("v", line.y), ("low", line.low), ("high", line.high)):
-        if values is not None:
-            found[name] = _packed(values)
-    return found
 
 
-def _packed(values: Values) -> str:
-    """Encodes values as little-endian 32-bit floats in base64."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")
+def _numbers(values: Values | None) -> list[float | None]:
+    """Returns values with six digits; null where they are not finite."""
+    if values is None:
+        return []
+    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values]

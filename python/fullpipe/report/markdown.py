@@ -31,9 +31,10 @@ def _lines(report: Report, pictures: list[tuple[str, str]]) -> Iterator[str]:
     if report.about:
         yield f"{_plain(report.about)}\n"
     yield from (f"- {_plain(name)}: {_plain(text)}" for name, text in report.facts)
-    yield "\n## Summary\n"
-    yield from (f"- {_plain(finding.text)}" for finding in report.findings)
-    yield f"\n{_plain(report.findings_note)}"
+    if report.findings or report.findings_note:
+        yield "\n## Summary\n"
+        yield from (f"- {_plain(finding.text)}" for finding in report.findings)
+        yield f"\n{_plain(report.findings_note)}"
     for section in report.sections:
         yield f"\n## {_plain(section.title)}\n"
         if section.note:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -40,6 +42,8 @@ class Table:
     columns: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
     note: str = ""
+    names: tuple[str, ...] = ()
+    """Columns whose header is a name, which keeps its first letter."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Line:
     high: Values | None = None
     style: int | None = None
     """Index of color and dash, if not the line's index: a flow keeps its look in all charts."""
+    algorithm: str = ""
+    """The algorithm whose color the line has, if all lines of the chart have one."""
     pale: bool = False
 
 
@@ -98,6 +104,7 @@ class Cloud:
     x: list[float]
     y: list[float]
     ellipse: Ellipse | None
+    algorithm: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,19 +140,110 @@ class Density:
 
 
 @dataclass(frozen=True)
+class Column:
+    """Title of a column of a trace, its unit for display, and the factor to it from that of the trace."""
+
+    title: str
+    unit: str
+    factor: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A column of all sources of a kind, in a panel."""
+
+    of: Literal["flow", "link", "queue", "workload", "run"]
+    column: str
+    style: Literal[
+        "", "pale", "dashed", "dotted", "reference", "points", "small", "again", "gone"
+    ] = ""
+    """Look; the last four are points: of packets, small ones, of retransmissions, of drops."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A chart over time of every recorded run, or of one quantity over another."""
+
+    key: str
+    """Its name in options and files."""
+    title: str
+    unit: str
+    curves: tuple[Curve, ...] = ()
+    view: Literal["lines", "stack", "spans", "phase"] = "lines"
+    """Form: lines over time, stacked areas, bars from start to end, or the second curve over the first."""
+    stays: str = ""
+    """The words drawn as a row of colored bars for each flow, such as its states."""
+    behind: str = ""
+    """The words drawn as colors behind the lines."""
+    ticks: tuple[str, ...] = ()
+    """Columns of counts whose increases are drawn as ticks."""
+    first: bool = True
+    """Whether the page shows it at first."""
+
+
+@dataclass(frozen=True)
+class Track:
+    """A column of a flow or link over time, in its unit for display; both of the shape (points,), NaN for unknown."""
+
+    time: Values
+    values: Values
+
+
+@dataclass(frozen=True)
+class Stay:
+    """Time in a state, or with the same limit, in seconds."""
+
+    word: str
+    since: float
+    till: float
+
+
+@dataclass(frozen=True)
+class Span:
+    """A request or a transfer from start to end, in seconds."""
+
+    start: float
+    end: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A flow, a link, a flow's part of a queue, a workload, or the run as a whole."""
+
+    name: str
+    kind: Literal["flow", "link", "queue", "workload", "run"]
+    algorithm: str = ""
+    tracks: dict[str, Track] = field(default_factory=dict)
+    """Values by column. `delivered` counts bits: its increase in a second is a rate."""
+    stays: dict[str, list[Stay]] = field(default_factory=dict)
+    spans: list[Span] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Recorded:
     """One run over time."""
 
     label: str
     command: str
-    panels: list[Lines]
+    end_s: float
+    """The end of the time axis."""
+    read: Callable[[], list[Source]]
+    """Reads its flows and links; called by each form when it draws the run."""
+    measure_from_s: float = 0.0
+    changes: tuple[tuple[float, str], ...] = ()
+    """Times and descriptions of the changes of the path."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """A sentence below a panel, by the panel's key."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Runs over time; a page shows one at a time, with a selector."""
+    """Runs over time; a page lays those that are selected over each other."""
 
     runs: list[Recorded]
+    first: tuple[int, ...] = (0,)
+    """Indices of the runs selected at first."""
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 
 from fullpipe.report import hexagons
-from fullpipe.report.colors import COLORS, DASHES, heat
+from fullpipe.report.colors import COLORS, DASHES, heat, own_looks, shaded
 from fullpipe.report.model import Clouds, Density, Heat, Lines, Table, Timeline
+from fullpipe.report.static_time import in_lines, over_time
 from fullpipe.report.svg import outline
 from fullpipe.results import disk
+from fullpipe.view.colors import styles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,14 +26,17 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from fullpipe.report.model import Cell, Recorded, Report
+    from fullpipe.report.model import Cell, Report
 
 _STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8.5,
     "legend.fontsize": 7.5,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3,
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
+    "text.parse_math": False,  # a dollar sign in a name is no formula
 }
 _MARKERS = ("o", "s", "D", "^", "v", "x", "+")
 _WIDTH = 6.3
@@ -114,7 +119,7 @@ def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
                         yield section.title, block.title, figure
                     case Timeline():
                         for run in block.runs[:_MOST_TIMELINES]:
-                            yield section.title, f"over time {run.label}", _timeline(run)
+                            yield section.title, f"over time {run.label}", over_time(run)
                     case _:
                         pass
 
@@ -125,14 +130,13 @@ def _figure(rows: int, height: float) -> tuple[Figure, list[Axes]]:
 
 
 def _lines(panel: Axes, block: Lines) -> None:
-    for number, line in enumerate(block.lines):
-        style = number if line.style is None else line.style
+    for line, own in zip(block.lines, own_looks(block.lines), strict=True):
         look: dict[str, Any] = {
-            "color": COLORS[style % len(COLORS)],
+            "color": shaded(own) if line.algorithm else COLORS[own.color],
             "linewidth": 1.1,
-            "label": line.label,
+            "label": in_lines(line.label),
         }
-        if dash := DASHES[style % len(DASHES)]:
+        if dash := DASHES[own.dash]:
             look["linestyle"] = (0, tuple(each / 2 for each in dash))
         if block.stepped:
             look["drawstyle"] = "steps-post"
@@ -152,15 +156,16 @@ def _lines(panel: Axes, block: Lines) -> None:
 
 
 def _clouds(panel: Axes, block: Clouds) -> None:
-    for number, cloud in enumerate(block.clouds):
-        color = COLORS[number % len(COLORS)]
+    own = styles([each.algorithm or each.label for each in block.clouds])
+    for number, (cloud, style) in enumerate(zip(block.clouds, own, strict=True)):
+        color = style.color
         panel.plot(
             cloud.x,
             cloud.y,
             _MARKERS[number % len(_MARKERS)],
             color=color,
             markersize=3.5,
-            label=cloud.label,
+            label=in_lines(cloud.label),
         )
         if cloud.ellipse:
             x, y = zip(*outline(cloud.ellipse), strict=True)
@@ -190,8 +195,8 @@ def _maps(blocks: Sequence[Heat]) -> Figure:
                     else ("–", "#000")
                 )
                 panel.text(column, row, text, ha="center", va="center", color=ink, fontsize=7)
-        panel.set_xticks(range(len(block.columns)), block.columns)
-        panel.set_yticks(range(len(block.rows)), block.rows)
+        panel.set_xticks(range(len(block.columns)), [in_lines(each) for each in block.columns])
+        panel.set_yticks(range(len(block.rows)), [in_lines(each) for each in block.rows])
         panel.set_title(
             block.title + (f", {block.unit}" if block.unit else ""),
             loc="left",
@@ -203,16 +208,6 @@ def _maps(blocks: Sequence[Heat]) -> Figure:
         panel.tick_params(length=0)
     for panel in panels[len(blocks) :]:
         panel.set_axis_off()
-    return figure
-
-
-def _timeline(run: Recorded) -> Figure:
-    figure, panels = _figure(len(run.panels), 1.35 * len(run.panels) + 0.3)
-    for panel, block in zip(panels, run.panels, strict=True):
-        _lines(panel, block)
-        if panel is not panels[-1]:
-            panel.set_xlabel("")
-    figure.suptitle(run.label, x=0.01, ha="left", fontsize=8.5, weight="bold")
     return figure
 
 

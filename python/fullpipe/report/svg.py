@@ -6,11 +6,12 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from fullpipe.report.colors import COLORS, DASHES
+from fullpipe.report.colors import DASHES, looks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fullpipe.report.colors import Look
     from fullpipe.report.model import Clouds
     from fullpipe.stats import Ellipse
 
@@ -46,13 +47,13 @@ def clouds(block: Clouds) -> str:
             f'<line x1="{_LEFT}" x2="{_LEFT + width}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
         )
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
-    for number, cloud in enumerate(block.clouds):
-        color = _color(number)
+    for number, (cloud, look) in enumerate(zip(block.clouds, _looks(block), strict=True)):
+        color = _color(look)
         if cloud.ellipse:
             corners = " ".join(
                 f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in outline(cloud.ellipse))
             )
-            dash = ",".join(map(str, DASHES[number % len(DASHES)]))
+            dash = ",".join(map(str, DASHES[look.dash]))
             style = f'stroke="{color}" fill="{color}" fill-opacity="0.12"'
             style += f' stroke-width="1.8" stroke-dasharray="{dash}"'
             parts.append(f'<polygon points="{corners}" {style}/>')
@@ -78,9 +79,9 @@ def clouds(block: Clouds) -> str:
 
 def _legend(block: Clouds) -> str:
     return "".join(
-        f'<li><svg width="16" height="16" aria-hidden="true">{_mark(8, 8, number, _color(number))}</svg>'
+        f'<li><svg width="16" height="16" aria-hidden="true">{_mark(8, 8, number, _color(look))}</svg>'
         f"{escape(cloud.label)}</li>"
-        for number, cloud in enumerate(block.clouds)
+        for number, (cloud, look) in enumerate(zip(block.clouds, _looks(block), strict=True))
     )
 
 
@@ -97,8 +98,19 @@ def outline(ellipse: Ellipse, steps: int = 72) -> list[tuple[float, float]]:
     return points
 
 
-def _color(number: int) -> str:
-    return f"var(--c{number % len(COLORS)})"
+def _looks(block: Clouds) -> list[Look]:
+    return looks([each.algorithm or each.label for each in block.clouds])
+
+
+def _color(look: Look) -> str:
+    own = f"var(--c{look.color})"
+    match look.dash % 3:
+        case 1:
+            return f"color-mix(in srgb,{own} 55%,white)"
+        case 2:
+            return f"color-mix(in srgb,{own} 60%,black)"
+        case _:
+            return own
 
 
 def _widened(values: Sequence[float]) -> tuple[float, float]:

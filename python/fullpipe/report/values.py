@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-import tomllib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from fullpipe.results.model import RUNNER
+from fullpipe.results.model import RESULTS, RUNNER
+from fullpipe.results.overlay import factors
+from fullpipe.results.scenario import Tables
 from fullpipe.results.words import short
-from fullpipe.stats import columns_shown, quantity
+from fullpipe.stats import columns_asked, columns_shown, is_shown, quantity
+from fullpipe.stats.quantity import rank
+from fullpipe.view.table import flow_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +38,12 @@ class Group:
         role: Identity of the contender within a run: its `[[flow]]` table, flow index or algorithm.
         values: Values by metric and seed.
         runner: Name of the runner if there are several; `place` includes it.
+        algorithm: Name of the contender's algorithm; for several algorithms, that of the first flow.
+        kind: Kind of its application, such as `bulk` or `request`; empty if unknown.
+        varied: Setting of all keys that vary, those of algorithms included.
+        words: Setting of the keys among the other ones whose values are compared, as text.
+        scene: Setting of the keys that are numbers, as text.
+        only: Whether the results have no other contender, so that labels can leave it out.
     """
 
     contender: str
@@ -44,27 +53,69 @@ class Group:
     role: object
     values: dict[str, dict[int, float]]
     runner: str = ""
+    kind: str = ""
+    varied: dict[str, str] = field(default_factory=dict)
+    words: str = ""
+    scene: str = ""
+    algorithm: str = ""
+    only: bool = False
 
     @property
     def named(self) -> str:
         """Name of the contender, with the runner if there are several."""
         return f"{self.contender}, {self.runner}" if self.runner else self.contender
 
+    @property
+    def label(self) -> str:
+        """Name of the contender, with the compared values and the runner."""
+        if self.only and self.words:
+            return self.words
+        return ", ".join(filter(None, (self.contender, self.words)))
+
+    def label_of(self, column: str, *, swept: bool) -> str:
+        """Returns the label of a line of a metric: that of a run leaves the flow out, unless algorithms are swept."""
+        return self.words if is_of_run(column) and self.words and not swept else self.label
+
     def of(self, metric: str) -> list[float]:
         """Returns the values of all seeds, in order of seed."""
         return [value for _, value in sorted(self.values.get(metric, {}).items())]
 
 
-def metrics(results: Results) -> list[Quantity]:
-    """Returns the metrics for which there is any value: those of flows, then those of whole runs."""
+class Measures(NamedTuple):
+    """The metrics of a report, the most informative ones first."""
+
+    every: list[Quantity]
+    asked: bool
+    """Whether a user has chosen them; then each view shows all."""
+
+    def at(self, view: str) -> list[Quantity]:
+        """Returns those that a view shows."""
+        return [each for each in self.every if self.asked or is_shown(each.column, view)]
+
+
+def measures(results: Results, asked: Sequence[str] = ()) -> Measures:
+    """Returns the metrics for which there is any value: those of flows, then those of whole runs.
+
+    Args:
+        results: The results.
+        asked: The names of those to take instead of the usual ones.
+
+    Raises:
+        MetricError: When a name is unknown, or the runs have no value of it.
+    """
+    if asked:
+        there = [name for name in results.rows.columns if _known(results.rows, name)]
+        columns = columns_asked(asked, there)
+        return Measures([found for found in map(quantity, columns) if found], True)
     columns = [name for name in columns_shown("report") if _known(results.rows, name)]
-    columns += run_metrics(results)
-    return [found for found in map(quantity, columns) if found is not None]
+    columns = list(dict.fromkeys(columns + run_metrics(results)))
+    found = [each for each in map(quantity, columns) if each is not None]
+    return Measures(sorted(found, key=lambda each: rank(each.column)), False)
 
 
 def run_metrics(results: Results) -> list[str]:
     """Returns the columns that belong to a run, not to a flow."""
-    several = results.rows["flow_index"].max() != 0
+    several = results.rows["flow_index"].max() != 0 and _alike(results)
     links = dict.fromkeys(
         name.split(".")[1] for name in results.rows.columns if name.startswith("link.")
     )
@@ -80,6 +131,20 @@ def run_metrics(results: Results) -> list[str]:
     return shown
 
 
+def _alike(results: Results) -> bool:
+    """Returns whether all flows have the same kind of application, so that equal shares would be fair."""
+    tables = Tables()
+    return all(
+        len({kind for _, kind in tables.of(point) if kind != "unresponsive"}) <= 1
+        for point in results.points.values()
+    )
+
+
+def is_of_run(column: str) -> bool:
+    """Returns whether a column belongs to a run, not to a flow: each of its flows has the same value."""
+    return column.startswith("link.") or column in ("jain", "packets")
+
+
 def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
     """Groups runs by contender and setting, in the order of points and flows.
 
@@ -91,9 +156,9 @@ def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
         results: The results.
         columns: Columns to take; empty for all metrics.
     """
-    columns = columns or [each.column for each in metrics(results)]
-    whole = run_metrics(results)
-    rows, by = _told_apart(results)
+    columns = columns or [each.column for each in measures(results).every]
+    tables = Tables()
+    rows, by = _told_apart(results, tables)
     table = (
         rows.group_by("point", by, "seed", maintain_order=True)
         .agg(
@@ -106,83 +171,95 @@ def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
     )
     kinds = dict(table.group_by("point").agg(pl.col(by).n_unique()).iter_rows())
     # Metrics of the run are reported for one contender only: the varied algorithm, or the first flow.
-    owner = next(iter(_set_by(results).values()), 0) if by == "table" else None
+    owner = next(iter(_set_by(results, tables).values()), 0) if by == "table" else None
+    about = _Naming(results, tables, by)
     found: dict[tuple[int, object], Group] = {}
     for row in table.iter_rows(named=True):
         key = (row["point"], row[by])
         if key not in found:
-            found[key] = _group(results, row, by, kinds[row["point"]] == 1, columns)
+            found[key] = about.group(row, kinds[row["point"]] == 1, columns)
         for column in columns:
             value = row[column]
-            owns = column not in whole or (row["first"] == 0 if owner is None else row[by] == owner)
+            whole = is_of_run(column)
+            owns = not whole or (row["first"] == 0 if owner is None else row[by] == owner)
             if owns and value is not None and math.isfinite(value):
                 found[key].values[column][row["seed"]] = value
-    return list(found.values())
+    only = len({group.contender for group in found.values()}) == 1
+    return [replace(group, only=only) for group in found.values()]
 
 
-def _told_apart(results: Results) -> tuple[pl.DataFrame, str]:
+def _told_apart(results: Results, tables: Tables) -> tuple[pl.DataFrame, str]:
     """Returns the rows, and the column that identifies contenders: `table`, `flow_index` or `cc`."""
-    if _set_by(results):
+    if _set_by(results, tables):
         numbers = {
             (number, index): table
             for number, point in results.points.items()
-            for index, table in enumerate(_tables(results, point.settings))
+            for index, (table, _) in enumerate(tables.of(point))
         }
         pairs = zip(results.rows["point"], results.rows["flow_index"], strict=True)
-        tables = [numbers.get(pair, pair[1]) for pair in pairs]
-        return results.rows.with_columns(table=pl.Series(tables, dtype=pl.Int64)), "table"
+        found = [numbers.get(pair, pair[1]) for pair in pairs]
+        return results.rows.with_columns(table=pl.Series(found, dtype=pl.Int64)), "table"
     most = results.rows["flow_index"].max()
     return results.rows, "cc" if isinstance(most, int) and most >= _MOST_FLOWS else "flow_index"
 
 
-def _tables(results: Results, settings: Mapping[str, str]) -> list[int]:
-    """Returns the table index of each row of a run: `[[flow]]`s repeated `count` times, then `[[workload]]`s."""
-    scenario = _scenario(results)
-    counts = [
-        int(settings.get(f"flow.{number}.count", flow.get("count", 1)))
-        for number, flow in enumerate(scenario.get("flow", []))
-    ]
-    counts += [1 for _ in scenario.get("workload", [])]
-    return [number for number, count in enumerate(counts) for _ in range(count)]
-
-
-def _set_by(results: Results) -> dict[str, int]:
+def _set_by(results: Results, tables: Tables) -> dict[str, int]:
     """Maps each swept key that sets an algorithm to the index of its table."""
-    before = {"flow": 0, "workload": len(_scenario(results).get("flow", []))}
-    return {axis.key: before[axis.cc_of[0]] + axis.cc_of[1] for axis in results.axes if axis.cc_of}
+    keys = {axis.key: axis.cc_of for axis in results.axes if axis.cc_of}
+    if not keys:
+        return {}
+    first = tables.of(next(iter(results.points.values())))
+    before = len({table for table, kind in first if kind != "workload"})
+    return {key: number + (before if of == "workload" else 0) for key, (of, number) in keys.items()}
 
 
-def _scenario(results: Results) -> dict[str, Any]:
-    return tomllib.loads(next(iter(results.scenarios.values()), ""))
+class _Naming:
+    """The names of groups, from the settings of their points."""
+
+    def __init__(self, results: Results, tables: Tables, by: str) -> None:
+        self._results, self._tables, self._by = results, tables, by
+        self._set_by = _set_by(results, tables)
+        _, numbers = factors(results.axes, results.points)
+        self._numbers = {key for factor in numbers for key in factor}
+
+    def group(self, row: Mapping[str, Any], alone: bool, columns: Sequence[str]) -> Group:
+        """Returns an empty group for a row of a point and a contender."""
+        point = self._results.points[row["point"]]
+        ccs = {table: point.settings[key] for key, table in self._set_by.items()}
+        others = {key: value for key, value in point.settings.items() if key not in self._set_by}
+        tables = self._tables.of(point)
+        return Group(
+            _contender(row, self._by, alone, ccs),
+            placed(others),
+            others,
+            row["point"],
+            row[self._by],
+            {column: {} for column in columns},
+            point.runner,
+            tables[row["first"]][1] if row["first"] < len(tables) else "",
+            dict(point.settings),
+            placed({key: others[key] for key in others if key not in self._numbers}),
+            placed({key: others[key] for key in others if key in self._numbers}),
+            algorithm=row["cc"],
+        )
 
 
-def _group(
-    results: Results, row: Mapping[str, Any], by: str, alone: bool, columns: Sequence[str]
-) -> Group:
-    point, tables = results.points[row["point"]], _set_by(results)
-    ccs = {table: point.settings[key] for key, table in tables.items()}
-    others = {key: value for key, value in point.settings.items() if key not in tables}
-    place = ", ".join(
-        value if key in ("case", RUNNER) else f"{short(key)} {value}"
-        for key, value in others.items()
-    )
-    return Group(
-        _contender(row, by, alone, ccs),
-        place,
-        others,
-        row["point"],
-        row[by],
-        {column: {} for column in columns},
-        point.runner,
+def placed(settings: Mapping[str, str]) -> str:
+    """Returns settings in words: "queue fq_codel, buffer 4bdp"."""
+    return ", ".join(
+        value if key in ("case", RUNNER, RESULTS) else f"{short(key)} {value}"
+        for key, value in settings.items()
     )
 
 
 def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[int, str]) -> str:
     cc, flow, count = row["cc"], row["flow"], row["count"]
+    if cc == "unknown" and by != "cc":
+        return str(flow)  # of a measurement
     several = f"{count} × {cc}" if count > 1 else cc
     if by == "cc" or alone:
         return several
-    full = several if count > 1 else flow if flow.startswith(cc) else f"{flow} ({cc})"
+    full = several if count > 1 else flow_name(flow, cc)
     if not ccs:
         return full
     if len(ccs) == 1:

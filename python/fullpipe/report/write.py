@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.results import disk, parents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from fullpipe.report.model import Report
+
+
+_MOST_NAMES = 4
 
 
 class Form(StrEnum):
@@ -21,45 +24,112 @@ class Form(StrEnum):
     MD = "md"
     PDF = "pdf"
     PNG = "png"
+    SVG = "svg"
+
+
+class SlideForm(StrEnum):
+    """Form of one panel."""
+
+    SVG = "svg"
+    PNG = "png"
+    PDF = "pdf"
+    CSV = "csv"
 
 
 def write_report(
-    directory: Path,
+    directory: Path | Sequence[Path],
     form: Form = Form.HTML,
     out: Path | None = None,
     build: Callable[[Path], Report] | None = None,
+    show: Sequence[str] = (),
 ) -> Path:
     """Makes a report of saved results.
 
-    A page or PDF is one file. Markdown and PNG make a directory of figures, for Markdown with
+    A page or PDF is one file. Markdown, PNG and SVG make a directory of figures, for Markdown with
     `report.md`. A report can be made again at any time, so an existing one in `directory` is replaced;
     an existing `out` is not.
 
     Args:
-        directory: Results saved by `run`, `sweep` or `reproduce`, or other data that `build` can read.
+        directory: Results saved by `run`, `sweep` or `reproduce`, or other data that `build` can read; or several
+            directories, whose results are put side by side.
         form: Form of the report.
-        out: Output file or directory; None for `report.html`, `report.pdf`, `report-md/` or
-            `report-png/` in `directory`.
+        out: Output file or directory; None for `report.html`, `report.pdf`, `report-md/`,
+            `report-png/` or `report-svg/` in `directory`. That of several directories is in the current one, with
+            their names: `report-A-B.html`.
         build: Builds the report of the directory; None for :func:`fullpipe.report.build.build`.
+        show: The metrics to show, by name or short name, instead of the usual ones.
 
     Returns:
         The file or directory.
 
     Raises:
-        NoResultsError: When there are no results.
+        NoResultsError: When there are no results, or several can't be put side by side.
+        MetricError: When `show` has an unknown metric.
         FileExistsError: When `out` exists.
         OSError: When a file can't be written.
     """
-    target = out or directory / name_of(form)
-    if out is not None and out.exists():
-        raise FileExistsError(f"--out {out} already exists; name a new file or directory")
-    return make((build or _of_results)(directory), form, target)
+    directories = [directory] if isinstance(directory, Path) else list(directory)
+    target = target_of(directories, name_of(form), out)
+    return make(build(directories[0]) if build else _of_results(directories, show), form, target)
 
 
-def _of_results(directory: Path) -> Report:
+def write_panel(
+    directory: Path | Sequence[Path],
+    key: str,
+    form: SlideForm = SlideForm.SVG,
+    out: Path | None = None,
+) -> Path:
+    """Writes one panel of the runs that a page shows at first, several ones over each other.
+
+    Args:
+        directory: Kept results with a run over time, or several directories, whose runs are put side by side.
+        key: The panel's key, like `cwnd`, or a column of the trace that no panel shows, like `srtt`.
+        form: A picture of 10.7 × 6 inches (16:9), or the numbers as CSV.
+        out: Output file; None for `report-KEY.svg` (or another ending) in `directory`. That of several
+            directories is in the current one, with their names: `report-KEY-A-B.svg`.
+
+    Returns:
+        The file. An existing one in `directory` is replaced.
+
+    Raises:
+        NoResultsError: When there are no results, or no run was recorded over time.
+        PanelError: When there is no such panel, or the runs have no data of it.
+        FileExistsError: When `out` exists.
+        OSError: When a file can't be read or written.
+    """
+    from fullpipe.report.slide import write
+
+    return write([directory] if isinstance(directory, Path) else list(directory), key, form, out)
+
+
+def _of_results(directories: Sequence[Path], show: Sequence[str]) -> Report:
     from fullpipe.report.build import build
 
-    return build(directory)
+    return build(directories, show)
+
+
+def target_of(directories: Sequence[Path], name: str, out: Path | None) -> Path:
+    """Returns the file or directory to write: `out`, or one with a usual name.
+
+    Raises:
+        FileExistsError: When `out` exists.
+    """
+    if out is None:
+        return usual_target(directories, name)
+    if out.exists():
+        raise FileExistsError(f"--out {out} already exists; name a new file or directory")
+    return out
+
+
+def usual_target(directories: Sequence[Path], name: str) -> Path:
+    """Returns the file or directory with this name in a directory, or for several ones in the current one."""
+    if len(directories) == 1:
+        return directories[0] / name
+    names = [each.resolve().name for each in directories]
+    if len(names) > _MOST_NAMES:
+        names[_MOST_NAMES:] = [f"and-{len(names) - _MOST_NAMES}-more"]
+    ending = Path(name).suffix
+    return Path(f"{name.removesuffix(ending)}-{'-'.join(names)}{ending}")
 
 
 def name_of(form: Form) -> str:
@@ -73,9 +143,19 @@ def make(report: Report, form: Form, target: Path) -> Path:
     Raises:
         OSError: When a file can't be written.
     """
-    folder = form not in (Form.HTML, Form.PDF)
+    return replace(
+        target, lambda aside: _write(report, form, aside), folder=form not in (Form.HTML, Form.PDF)
+    )
+
+
+def replace(target: Path, write: Callable[[Path], None], *, folder: bool = False) -> Path:
+    """Writes a file or directory atomically; replaces an existing one.
+
+    Raises:
+        OSError: When a file can't be written.
+    """
     with parents(target), disk.hidden(target, folder=folder) as aside:
-        _write(report, form, aside)
+        write(aside)
         if target.is_dir():
             disk.remove_folder(target)
         disk.place(aside, target)
@@ -92,10 +172,10 @@ def _write(report: Report, form: Form, target: Path) -> None:
             from fullpipe.report.static import write_pdf
 
             write_pdf(report, target)
-        case Form.PNG:
+        case Form.PNG | Form.SVG:
             from fullpipe.report.static import write_pictures
 
-            write_pictures(report, target, "png")
+            write_pictures(report, target, form)
         case Form.MD:
             from fullpipe.report.markdown import write_markdown
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.tables import Case
 
 DIRECTORY = Path("published")
+PACKAGED = Path(__file__).parents[1] / DIRECTORY
+"""The tables in the package."""
 
 _KEYS = (
     *(
@@ -127,26 +129,23 @@ def find(name: str, runner: str = SIMULATOR) -> Path:
     """Finds the file of a study by name; `name` may also be a path.
 
     On a runner, NAME refers to the study NAME-RUNNER if there is one. The search covers `published/`
-    in the working directory, then that of this module's source tree.
+    in the working directory, then the package.
 
     Raises:
         PublishedError: When there is no such study.
     """
     if name.endswith(".toml"):
         return Path(name)
-    places = dict.fromkeys((DIRECTORY, Path(__file__).resolve().parents[3] / DIRECTORY))
+    places = dict.fromkeys((DIRECTORY, PACKAGED))
     found = {
         _name_of(file): file for place in reversed(places) for file in sorted(place.glob("*.toml"))
     }
     for each in (f"{name}-{runner}", name):
         if each in found:
             return found[each]
-    known = (
-        f"the tables are {', '.join(sorted(found))}"
-        if found
-        else f"there is no {DIRECTORY}/ here; name the path of a file"
+    raise PublishedError(
+        f"no published table is called {name!r}: the tables are {', '.join(sorted(found))}"
     )
-    raise PublishedError(f"no published table is called {name!r}: {known}")
 
 
 def is_of_a_fleet(file: Path) -> bool:

@@ -94,3 +94,10 @@ def sweep(directory: Path) -> SweepAbout:
         OSError: When it can't be read.
     """
     return read_sealed(directory / SWEEP, SweepAbout, SWEEP_FORMAT)
+
+
+class Measured(TypedDict):
+    """`measured.json`: a run that no runner made, but `link` or `trace import`."""
+
+    command: str
+    """The command that makes it again."""

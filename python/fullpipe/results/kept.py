@@ -11,10 +11,11 @@ import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fullpipe._core import ScenarioError, __version__
 from fullpipe.errors import DamagedError, UserError
+from fullpipe.metrics import UNTOLD, Metrics
 from fullpipe.results import form, sums
 
 if TYPE_CHECKING:
@@ -54,6 +55,26 @@ def read_json(file: Path, of: type[T]) -> T:
     _refuse(file, form.mismatch(value, of))
     found: T = value
     return found
+
+
+def read_measured(file: Path) -> Metrics:
+    """Reads the metrics of measurements of other programs, in which those of `UNTOLD` can be None.
+
+    Raises:
+        DamagedError: When it is damaged, or its contents have another type.
+        OSError: When it can't be read.
+    """
+
+    def told(of: object) -> object:
+        if not isinstance(of, dict):
+            return of
+        return {key: 0 if each is None and key in UNTOLD else each for key, each in of.items()}
+
+    value = read_json(file, dict[str, Any])
+    flows = value.get("flows")
+    filled = {"flows": [told(each) for each in flows]} if isinstance(flows, list) else {}
+    _refuse(file, form.mismatch(told({**value, **filled}), Metrics))
+    return cast("Metrics", value)
 
 
 def read_sealed(file: Path, of: type[T], version: int) -> T:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fullpipe import _core
 from fullpipe.errors import UserError
 
 if TYPE_CHECKING:
@@ -14,9 +16,21 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from fullpipe.metrics import Metrics
 
 RUNNER = "runner"
 """The setting of a point with its runner; the other settings are keys of scenarios."""
+
+RESULTS = "results"
+"""The setting of a point with the name of its directory, for results side by side that no key tells apart."""
+
+TABLES = tuple(dict.fromkeys(column["table"] for column in _core.trace_columns()))
+"""The tables that a trace may have. A directory keeps each as a file of its name, that of flows as `trace.parquet`."""
+
+
+def table_file(directory: Path, table: str) -> Path:
+    """Returns the file of a run's table in the directory that `run --out` wrote."""
+    return directory / f"{'trace' if table == 'flows' else table}.parquet"
 
 
 class NoResultsError(UserError):
@@ -29,6 +43,8 @@ class Axis:
 
     key: str
     values: tuple[str, ...]
+    compared: bool = False
+    """Whether its values are compared even if they are numbers: those of results side by side."""
 
     @property
     def cc_of(self) -> tuple[str, int] | None:
@@ -40,6 +56,34 @@ class Axis:
     def is_cc(self) -> bool:
         """Whether it sets the algorithm of a flow or a workload."""
         return self.cc_of is not None
+
+    @cached_property
+    def numbers(self) -> tuple[float, ...] | None:
+        """The values as numbers in one unit; None if they are words, or of several units."""
+        found = [_core.quantity(value) for value in self.values]
+        known = [each for each in found if each is not None]
+        if len(known) < len(found) or len({unit for _, unit in known}) != 1:
+            return None
+        return tuple(number for number, _ in known)
+
+    @property
+    def unit(self) -> str:
+        """The unit of the values as written, like `bdp` of `4bdp`, if all have the same one; else empty."""
+        found = [re.fullmatch(r"[+-]?[\d.]+([a-zA-Z%]*)", value) for value in self.values]
+        units = {each[1] if each else "" for each in found}
+        return units.pop() if len(units) == 1 else ""
+
+    @property
+    def positions(self) -> dict[str, float]:
+        """The numbers of the values, by value: in the unit in which they are written, else in SI units."""
+        if self.unit:
+            return {value: float(value.removesuffix(self.unit)) for value in self.values}
+        return dict(zip(self.values, self.numbers or (), strict=True))
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it varies a quantity. The values of any other axis are compared with each other."""
+        return not self.compared and self.numbers is not None
 
 
 @dataclass(frozen=True)
@@ -54,6 +98,10 @@ class Point:
     """The command that replays its first seed."""
     runner: str = ""
     """Its runner, if there are several; then it is also one of the settings, and not in the label."""
+    scenario: str = ""
+    """The complete scenario as TOML, with the first seed; empty if it was not kept."""
+    source: str = ""
+    """The scenario as written, whose tables the keys of a sweep name; empty if its keys are of `scenario`."""
 
     @property
     def place(self) -> tuple[tuple[str, str], ...]:
@@ -63,12 +111,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """The files of a run's trace."""
+    """The files of a run's trace, by the names of its tables; there is always one of `flows`."""
 
     point: Point
     seed: int
-    flows: Path
-    links: Path | None
+    files: Mapping[str, Path]
 
 
 @dataclass(frozen=True)
@@ -86,7 +133,10 @@ class Results:
         points: Each combination of their values, by its number.
         series: The traces that were saved.
         scenarios: The texts of the scenarios, by name.
+        metrics: The metrics of a single run by its point, one for each runner; empty for a sweep.
         published: The cells and claims of a reproduced study, as `table.json` has them.
+        overlay: Groups of points, by number, whose runs belong over each other in charts over time;
+            a page begins with the first group.
     """
 
     directory: Path
@@ -98,7 +148,9 @@ class Results:
     points: dict[int, Point] = field(default_factory=dict)
     series: list[Series] = field(default_factory=list)
     scenarios: dict[str, str] = field(default_factory=dict)
+    metrics: dict[int, Metrics] = field(default_factory=dict)
     published: list[dict[str, Any]] = field(default_factory=list)
+    overlay: list[list[int]] = field(default_factory=list)
 
     @property
     def runs(self) -> int:

@@ -192,7 +192,11 @@ def write_into(file: Path, source: QlogRun, form: Form, flow: str | None = None)
 
 
 def _wanted(source: QlogRun, flow: str | None) -> list[FlowMetrics]:
-    """Returns the flows to write: without rows a flow would have a trace without events, which qvis can't open."""
+    """Returns the flows to write.
+
+    Without rows a flow would have a trace without events, which qvis can't open. Unresponsive traffic has rows with
+    delivered bytes, but no window, RTT or loss that qlog could have.
+    """
     names = [each["name"] for each in source.metrics["flows"]]
     if flow is not None and flow not in names:
         raise QlogError(f"no flow {flow!r}; there are {', '.join(names)}")
@@ -200,11 +204,11 @@ def _wanted(source: QlogRun, flow: str | None) -> list[FlowMetrics]:
     flows = [
         each
         for each in source.metrics["flows"]
-        if each["name"] in traced and flow in (None, each["name"])
+        if each["name"] in traced and flow in (None, each["name"]) and each["cc"] != "none"
     ]
     if not flows:
         raise QlogError(
-            f"the trace has no rows of {flow or 'any flow'}, so that the qlog would be empty"
+            f"the trace has no rows for qlog of {flow or 'any flow'}, so that the qlog would be empty"
         )
     return flows
 

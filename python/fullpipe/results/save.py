@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, write_parquet
+from fullpipe.results.model import TABLES, table_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +24,9 @@ def save_run(run: RunData, directory: Path) -> None:
     disk.write(directory / "resolved.toml", run.scenario.to_toml())
     disk.write(directory / "metrics.json", json.dumps(run.metrics, indent=2) + "\n")
     if run.has_trace:
-        write_parquet(run.trace("flows"), directory / "trace.parquet")
-        write_parquet(run.trace("links"), directory / "links.parquet")
-        write_parquet(run.trace("transitions"), directory / "transitions.parquet")
-        for table in ("responses", "workloads", "transfers"):
+        for table in TABLES:
             if table in run.tables:
-                write_parquet(run.trace(table), directory / f"{table}.parquet")
+                write_parquet(run.trace(table), table_file(directory, table))
         from fullpipe.view.plot import picture
 
         with disk.NewFile(directory / "picture.png") as file:

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.metrics import Metrics
-from fullpipe.results.about import RunnersAbout
+from fullpipe.results.about import Measured, RunnersAbout
 from fullpipe.results.files import RUNNERS
-from fullpipe.results.kept import read_json, read_text
-from fullpipe.results.model import RUNNER, Point, Results, Series
+from fullpipe.results.kept import read_json, read_measured, read_text
+from fullpipe.results.model import (
+    RUNNER,
+    TABLES,
+    NoResultsError,
+    Point,
+    Results,
+    Series,
+    table_file,
+)
 from fullpipe.results.rows import rows_of
 from fullpipe.results.sums import is_there
 from fullpipe.results.words import replay, titled
@@ -21,15 +29,27 @@ if TYPE_CHECKING:
 
 
 def load_run(directory: Path) -> Results:
-    """Loads what `run` saves: one point."""
-    metrics = read_json(directory / "metrics.json", Metrics)
+    """Loads what `run` saves, or `link` or `trace import`: one point."""
+    file, measured = directory / "metrics.json", directory / "measured.json"
+    metrics = read_measured(file) if is_there(measured) else read_json(file, Metrics)
     text = read_text(directory / "scenario.toml")
     resolved = directory / "resolved.toml"
     title, about = titled(text, str(directory))
     rows = rows_of(metrics)
+    if rows.is_empty():
+        raise NoResultsError(
+            f"{directory}: no flow: nothing was sent over the path\n"
+            "  fix: run a program that sends by TCP or UDP to an address behind the link"
+        )
     seed = metrics["seed"]
-    point = Point(0, "the scenario", {}, (seed,), replay(resolved, seed, metrics["runner"]))
-    flows, links = directory / "trace.parquet", directory / "links.parquet"
+    complete = read_text(resolved) if is_there(resolved) else ""
+    command = (
+        read_json(measured, Measured)["command"]
+        if is_there(measured)
+        else replay(resolved, seed, metrics["runner"])
+    )
+    point = Point(0, title, {}, (seed,), command, scenario=complete)
+    files = {table: file for table in TABLES if is_there(file := table_file(directory, table))}
     return Results(
         directory,
         title,
@@ -41,12 +61,11 @@ def load_run(directory: Path) -> Results:
         ],
         rows,
         points={0: point},
-        series=[Series(point, seed, flows, links if is_there(links) else None)]
-        if is_there(flows)
-        else [],
+        series=[Series(point, seed, files)] if "flows" in files else [],
+        metrics={0: metrics},
         scenarios={
             "scenario.toml": text,
-            **({"resolved.toml": read_text(resolved)} if is_there(resolved) else {}),
+            **({"resolved.toml": complete} if complete else {}),
         },
     )
 
@@ -55,8 +74,11 @@ def load_runs(directory: Path) -> Results:
     """Loads what `run` saves of several runners: one scenario, and a point for each runner."""
     runners = read_json(directory / RUNNERS, RunnersAbout)["runners"]
     parts = [load_run(directory / runner) for runner in runners]
+    title, about = titled(parts[0].scenarios["scenario.toml"], str(directory))
     points = {
-        number: replace(part.points[0], number=number, settings={RUNNER: runner}, runner=runner)
+        number: replace(
+            part.points[0], number=number, label=title, settings={RUNNER: runner}, runner=runner
+        )
         for number, (runner, part) in enumerate(zip(runners, parts, strict=True))
     }
     facts = [*parts[0].facts[:2], ("Run on", ", ".join(runners))]
@@ -68,8 +90,8 @@ def load_runs(directory: Path) -> Results:
     ]
     return Results(
         directory,
-        parts[0].title,
-        parts[0].about,
+        title,
+        about,
         facts,
         pl.concat(
             [part.rows.with_columns(point=pl.lit(number)) for number, part in enumerate(parts)],
@@ -81,7 +103,9 @@ def load_runs(directory: Path) -> Results:
             for number, part in enumerate(parts)
             for each in part.series
         ],
+        metrics={number: part.metrics[0] for number, part in enumerate(parts)},
         scenarios=parts[0].scenarios,
+        overlay=[list(points)],
     )
 
 

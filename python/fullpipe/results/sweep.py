@@ -11,8 +11,9 @@ import polars as pl
 
 from fullpipe.results import about as abouts
 from fullpipe.results.kept import read_json, read_parquet, shards
-from fullpipe.results.model import RUNNER, Axis, NoResultsError, Point, Results, Series
-from fullpipe.results.sums import is_shard, stem
+from fullpipe.results.model import RUNNER, TABLES, Axis, NoResultsError, Point, Results, Series
+from fullpipe.results.overlay import overlays
+from fullpipe.results.sums import is_shard, is_there, stem
 from fullpipe.results.words import short, spans, titled
 from fullpipe.runners import SIMULATOR
 
@@ -61,7 +62,7 @@ def load_sweep(directory: Path) -> Results:
     runners = about["runners"]
     rows = _rows(directory, about)
     axes = [Axis(axis["key"], tuple(axis["values"])) for axis in about["axes"]]
-    points = _points(rows, axes, directory, about["points"], runners)
+    points = _points(rows, axes, directory, about, runners)
     title, rest = titled(about["scenario"], about["file"])
     return Results(
         directory,
@@ -73,6 +74,7 @@ def load_sweep(directory: Path) -> Results:
         points,
         _series(directory, points, runners, about["points"]),
         {about["file"]: about["scenario"]},
+        overlay=overlays(axes, points),
     )
 
 
@@ -97,19 +99,26 @@ def _series(
     found = []
     for first, runner in enumerate(runners):
         files = series_files(directory, runner)
-        for name, flows in files.items():
+        for name in files:
             point, _, seed = name.partition("-")
             if point.isdigit() and seed.isdigit() and int(point) + first * count in points:
                 whose = points[int(point) + first * count]
-                links = files.get(f"{name}.links")
-                found.append(Series(whose, int(seed), flows, links))
+                tables = {each: files.get(series_name(name, each)) for each in TABLES}
+                found.append(
+                    Series(whose, int(seed), {each: file for each, file in tables.items() if file})
+                )
     return sorted(found, key=lambda each: (each.point.number, each.seed))
 
 
 def series_files(directory: Path, runner: str) -> dict[str, Path]:
-    """Returns the recorded traces of a runner, by `POINT-SEED`, or `POINT-SEED.links` for those of links."""
+    """Returns the recorded tables of a runner, by the names that :func:`series_name` gives them."""
     folder = series_folder(directory, runner)
     return {stem(file): file for file in shards(folder) if is_shard(file)}
+
+
+def series_name(run: str, table: str) -> str:
+    """Returns the name of a run's table: `POINT-SEED` for flows, else `POINT-SEED.TABLE`."""
+    return run if table == "flows" else f"{run}.{table}"
 
 
 def series_folder(directory: Path, runner: str) -> Path:
@@ -154,9 +163,11 @@ def load_comparison(directory: Path) -> Results:
     about = read_json(file, abouts.ComparisonAbout)
     parts = [(part, load_sweep(directory / part)) for part in ("alone", "together")]
     rows, series = [], []
+    overlay = []
     points: dict[int, Point] = {}
     for part, results in parts:
         first = max(points, default=-1) + 1
+        overlay.append([first + number for number in results.points])
         rows.append(results.rows.with_columns(pl.col("point") + first))
         for number, point in results.points.items():
             cc = point.settings.get("flow.0.cc")
@@ -187,6 +198,7 @@ def load_comparison(directory: Path) -> Results:
         points,
         series,
         {part: text for part, results in parts for text in results.scenarios.values()},
+        overlay=overlay,
     )
 
 
@@ -208,9 +220,15 @@ def _machines(rows: pl.DataFrame) -> Iterator[list[str]]:
 
 
 def _points(
-    rows: pl.DataFrame, axes: list[Axis], directory: Path, count: int, runners: list[str]
+    rows: pl.DataFrame,
+    axes: list[Axis],
+    directory: Path,
+    about: abouts.SweepAbout,
+    runners: list[str],
 ) -> dict[int, Point]:
-    keys = [axis.key for axis in axes]
+    keys, count = [axis.key for axis in axes], about["points"]
+    file = directory / "points.parquet"
+    scenarios = read_parquet(file, ["scenario"])["scenario"] if is_there(file) else None
     points = {}
     for row in (
         rows.group_by("point")
@@ -228,6 +246,13 @@ def _points(
         if one_of:
             settings[RUNNER] = runner
         points[row["point"]] = Point(
-            row["point"], label, settings, tuple(row["seed"]), command, one_of
+            row["point"],
+            label,
+            settings,
+            tuple(row["seed"]),
+            command,
+            one_of,
+            "" if scenarios is None else scenarios[row["point"] % count],
+            about["scenario"],
         )
     return dict(sorted(points.items()))

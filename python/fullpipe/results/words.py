@@ -29,6 +29,11 @@ def replay(file: Path, seed: int, runner: str = "sim") -> str:
     return f"fullpipe run {quote(str(file))}{on} --seed {seed}"
 
 
+def command_of(name: str, arguments: Iterable[str]) -> str:
+    """Returns a command line."""
+    return " ".join(["fullpipe", name, *map(quote, arguments)])
+
+
 def short(key: str) -> str:
     """Shortens a key: `path.buffer` to `buffer`, `flow.0.cc` to `cc`; `flow.1.cc` stays."""
     return key.removeprefix("path.").removeprefix("flow.0.")

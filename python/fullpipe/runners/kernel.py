@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.errors import refusal
+from fullpipe.progress import Intervals
 from fullpipe.runners import Missing
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Kernel:
     ) -> _core.RunResult:
         """Runs the scenario on this machine's clock."""
         try:
-            return _core.run_kernel(scenario, trace, progress)
+            said = progress.interval_of if isinstance(progress, Intervals) else None
+            return _core.run_kernel(scenario, trace, progress, said)
         except _core.MachineError as error:
             raise refusal(f"--on kernel: {error.problem}", error.fix, file=scenario.file) from error
         except (OSError, RuntimeError) as error:

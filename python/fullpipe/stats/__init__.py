@@ -14,7 +14,14 @@ from fullpipe.stats.fairness import (
     rates_per_window,
 )
 from fullpipe.stats.interval import Interval, bootstrap, mean, median, medians, share, student
-from fullpipe.stats.quantity import Quantity, columns_shown, is_shown, quantity
+from fullpipe.stats.quantity import (
+    MetricError,
+    Quantity,
+    columns_asked,
+    columns_shown,
+    is_shown,
+    quantity,
+)
 from fullpipe.stats.sequential import Rule, RuleError, enough, parse_rule
 from fullpipe.stats.words import family, sentences
 
@@ -24,12 +31,14 @@ __all__ = [
     "Ellipse",
     "Fairness",
     "Interval",
+    "MetricError",
     "Quantity",
     "Rule",
     "RuleError",
     "adjusted",
     "bootstrap",
     "cdf",
+    "columns_asked",
     "columns_shown",
     "corrected",
     "ellipse",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
+from fullpipe.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 
 class Quantity(NamedTuple):
@@ -43,6 +45,34 @@ _SHOWN_IN = {
     "share": ("%", 100.0),
 }
 """Unit and scale by dimension; metrics of other dimensions are plain numbers."""
+
+_BY_APPLICATION = {
+    "response_s.p50": ("report", "sweep", "compare"),
+    "response_s.p95": ("report", "spread", "maps", "differences", "sweep", "compare"),
+    "frame_delay_s.p95": ("report", "spread", "maps", "differences", "sweep", "compare"),
+    "completion_s": ("maps", "sweep", "compare"),
+    "slowdown.all.flows.mean": ("maps", "sweep", "compare"),
+}
+"""Columns of what only some flows have (requests, media, transfers, workloads), and the views that show them if the
+runs have a value."""
+
+_FIRST = (
+    "goodput_bps",
+    "response_s.p50",
+    "response_s.p95",
+    "frame_delay_s.p95",
+    "completion_s",
+    "slowdown.all.flows.mean",
+    "queue_delay_s.p95",
+    "loss_fraction",
+    "rtt_s.mean",
+    "jain",
+)
+"""The columns that are most informative, in their order."""
+
+
+class MetricError(UserError):
+    """Nothing has the metric that was asked for; the text has the fix."""
 
 
 @functools.cache
@@ -101,13 +131,16 @@ def columns_shown(view: str, *, links: bool = False) -> tuple[str, ...]:
         (metric for metric in _core.metrics() if metric["of"] in order),
         key=lambda metric: order.index(metric["of"]),
     )
-    return tuple(
+    columns = [
         column
         for metric in metrics
         for at, wanted in metric["shown"]
         for column, statistic in _columns(metric)
         if at == view and wanted == statistic
-    )
+    ]
+    if not links:
+        columns += [column for column, views in _BY_APPLICATION.items() if view in views]
+    return tuple(dict.fromkeys(columns))
 
 
 def is_shown(column: str, view: str) -> bool:
@@ -128,4 +161,67 @@ def short_names() -> Mapping[str, str]:
                 for column, statistic in _columns(metric):
                     bare = re.sub(r"_(bps|s|fraction)$", "", metric["name"])
                     found.setdefault(f"{bare}.{statistic}" if statistic else bare, column)
+    return found
+
+
+def rank(column: str) -> int:
+    """Returns the place of a column in a table: the most informative come first."""
+    return _FIRST.index(column) if column in _FIRST else len(_FIRST)
+
+
+def columns_asked(names: Sequence[str], there: Collection[str]) -> list[str]:
+    """Returns the columns that a user asks for, by name (`rtt_s.p95`) or short name (`goodput`, `utilization`).
+
+    Args:
+        names: The names.
+        there: The columns that have a value. A metric of links stands for that of every link.
+
+    Raises:
+        MetricError: When a name is unknown, or the runs have no value of it.
+    """
+    found: list[str] = []
+    for name in names:
+        column = known_names().get(name, name)
+        those = [
+            each
+            for each in there
+            if each == column or (each.startswith("link.") and each.endswith(f".{column}"))
+        ]
+        if not those:
+            refuse_unknown([name])
+            raise MetricError(
+                f"--show {name}: the runs have no value of this metric\n"
+                "  fix: choose another one; `fullpipe list metrics` lists them"
+            )
+        found += those
+    return list(dict.fromkeys(found))
+
+
+def refuse_unknown(names: Sequence[str]) -> None:
+    """Checks that names are those of metrics, whether or not the runs have a value of them.
+
+    Raises:
+        MetricError: When a name is unknown.
+    """
+    for name in names:
+        if name not in known_names() and quantity(name) is None and name not in _columns_of_all():
+            near = get_close_matches(name, known_names(), n=1, cutoff=0.5)
+            said = f"did you mean {near[0]}? " if near else ""
+            raise MetricError(
+                f"--show {name}: no metric of this name\n  fix: {said}`fullpipe list metrics` lists them"
+            )
+
+
+def _columns_of_all() -> set[str]:
+    return set(known_names().values())
+
+
+@functools.cache
+def known_names() -> Mapping[str, str]:
+    """Returns the columns by short name, those of flows, runs, workloads and links (without the link's name)."""
+    found = dict(short_names())
+    for metric in _core.metrics():
+        bare = re.sub(r"_(bps|s|fraction)$", "", metric["name"])
+        for column, statistic in _columns(metric):
+            found.setdefault(f"{bare}.{statistic}" if statistic else bare, column)
     return found

@@ -27,6 +27,13 @@ class Compared(NamedTuple):
     comparison: Comparison
     where: str = ""
     """The point in words; empty if there is only one."""
+    flow: str = ""
+    """The flow whose numbers they are, if A and B are two values of a key and the runs have several flows."""
+
+    @property
+    def about(self) -> str:
+        """The flow and the point in words."""
+        return ", ".join(filter(None, (self.flow, self.where)))
 
 
 class Sentence(NamedTuple):
@@ -75,6 +82,20 @@ def is_large(each: Compared) -> bool:
             return not 1 / LARGE < ratio < LARGE
 
 
+def by_size(found: Sequence[Sentence]) -> list[Sentence]:
+    """Returns sentences with those on large differences first, each part from the largest to the smallest."""
+    return sorted(found, key=lambda each: (not is_large(each.about), -size(each.about)))
+
+
+def size(each: Compared) -> float:
+    """Returns the size of a difference, for an order: that of the ratio's logarithm, or of a share's difference."""
+    if _kind(each) == "amount":
+        amount = abs(each.comparison.difference.value)
+        return amount if each.quantity.unit in ("", "%") else math.inf
+    ratio = each.comparison.ratio.value
+    return abs(math.log(ratio)) if 0 < ratio < math.inf else math.inf
+
+
 def none_significant(compared: Sequence[Compared]) -> str:
     """Returns the sentence for a family without a significant difference, with the seeds that the likeliest needs."""
     tested = [each for each in compared if each.comparison.p == each.comparison.p]
@@ -119,7 +140,7 @@ def _size(sentence: Sentence) -> float:
 
 
 def _place(sentence: Sentence) -> tuple[str, str, str]:
-    return sentence.about.a, sentence.about.b, sentence.about.where
+    return sentence.about.a, sentence.about.b, sentence.about.about
 
 
 def _is_delay(sentence: Sentence) -> bool:
@@ -128,7 +149,7 @@ def _is_delay(sentence: Sentence) -> bool:
 
 def _whole(each: Compared) -> str:
     where, words, up = (
-        f"{each.where}: " if each.where else "",
+        f"{each.about}: " if each.about else "",
         each.quantity.words,
         each.comparison.difference.value > 0,
     )

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.batch.spec import SweepSpec
+from fullpipe.origin import read
 from fullpipe.results import objects
-from fullpipe.run import read, toml_value
+from fullpipe.run import toml_value
 from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.execute import Execution

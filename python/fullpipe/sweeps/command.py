@@ -36,10 +36,12 @@ def sweep(
     until: Until | None = None,
     runners: Sequence[Runner],
     as_json: bool = False,
+    asked: Sequence[str] = (),
 ) -> bool:
     """Executes the missing runs and prints all results; returns whether the rule holds, True without one.
 
     Raises:
+        MetricError: When a metric of `asked` is unknown, or no run has a value of it.
         ScenarioError: When a point is refused.
         RuleError: When the runs do not have the rule's metric.
         OSError: When the directory can't be written.
@@ -77,12 +79,12 @@ def sweep(
     done = Sweep(directory, called=str(place))
     holds, said = verdict(until, done) if until else (True, [])
     if as_json:
-        print(records(done))
+        print(records(done, asked))
         if not holds:
             print(*said, sep="\n", file=sys.stderr)
         return holds
     console = terminal.console()
-    show(done, console)
+    show(done, console, asked)
     plan = replace(spec, repeat=len(done.seeds)).plan if until else spec.plan
     for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
         console.print(line, markup=False, soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.batch.executor import on_threads
 from fullpipe.results import disk, suited_interval, write_shard
-from fullpipe.results.sweep import series_files, series_folder
+from fullpipe.results.sweep import series_files, series_folder, series_name
 from fullpipe.run import load, run
 from fullpipe.runners import SIMULATOR
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 FEW = 12
 """Largest number of points whose first seed is traced by default."""
-_TABLES = {"links": ".links", "flows": ""}
-"""The recorded tables, with the part of their files' names."""
 
 
 def record(
@@ -43,11 +41,7 @@ def record(
         save(run(scenario, trace=wanted, progress=progress), directory, point)
 
     there = series_files(directory, SIMULATOR)
-    missing = [
-        point
-        for point in range(spec.plan.points)
-        if not {f"{point}-{seed}{each}" for each in _TABLES.values()} <= there.keys()
-    ]
+    missing = [point for point in range(spec.plan.points) if f"{point}-{seed}" not in there]
     with closing(on_threads([partial(one, point) for point in missing], threads)) as done:
         for _ in done:
             tick()
@@ -61,5 +55,6 @@ def save(run: Run, directory: Path, point: int) -> None:
     """
     folder = series_folder(directory, run.runner)
     disk.make_folder(folder)
-    for table, named in _TABLES.items():
-        write_shard(run.trace(table), folder, f"{point}-{run.seed}{named}")
+    # That of flows comes last: a trace is complete when it has one.
+    for table in sorted(run.tables, key="flows".__eq__):
+        write_shard(run.trace(table), folder, series_name(f"{point}-{run.seed}", table))

@@ -7,28 +7,39 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import polars as pl
-from rich.text import Text
 
-from fullpipe.stats import columns_shown
-from fullpipe.view.table import NONE, digits, make_table, narrow, number_columns, rate_unit
+from fullpipe.report.terminal import Line, columns, print_table
+from fullpipe.stats import columns_asked, columns_shown, quantity
+from fullpipe.stats.quantity import rank
+from fullpipe.view.table import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
     from fullpipe._core import SweepPlan
+    from fullpipe.report.terminal import Column
     from fullpipe.sweeps.dataset import Sweep
 
 _MOST_LINES = 60
+_ALWAYS = ("goodput_bps", "queue_delay_s.mean", "retransmits")
 
 
-def summary(sweep: Sweep) -> pl.DataFrame:
-    """Returns a row per point, flow and runner: the varied keys, `runs`, and median and quartiles of shown metrics."""
+def summary(sweep: Sweep, asked: Sequence[str] = ()) -> pl.DataFrame:
+    """Returns a row per point, flow and runner: the varied keys, `runs`, and median and quartiles of shown metrics.
+
+    Args:
+        sweep: The sweep.
+        asked: The metrics to show, by name; empty for those that suit the scenario.
+
+    Raises:
+        MetricError: When a metric is unknown, or no run has a value of it.
+    """
     keys = [key for key in sweep.axes if key in sweep.points.columns]
     statistics = [
-        pl.col(metric).quantile(at, "linear").alias(f"{metric}{name}")
-        for metric in columns_shown("sweep")
+        pl.col(metric).cast(pl.Float64).quantile(at, "linear").alias(f"{metric}{name}")
+        for metric in _shown(sweep, asked)
         for at, name in ((0.5, ""), (0.25, ".p25"), (0.75, ".p75"))
     ]
     grouped = sweep.scan().group_by("point", "flow_index", "flow", "cc", "runner", *keys)
@@ -40,50 +51,73 @@ def summary(sweep: Sweep) -> pl.DataFrame:
     )
 
 
-def records(sweep: Sweep) -> str:
+def _shown(sweep: Sweep, asked: Sequence[str]) -> list[str]:
+    """Returns the columns to show: those asked for, or the usual ones that have a value."""
+    rows = sweep.scan()
+    quantities = [name for name in rows.collect_schema() if quantity(name) is not None]
+    known = rows.select(pl.col(name).is_not_null().any() for name in quantities).collect().row(0)
+    there = [name for name, has in zip(quantities, known, strict=True) if has]
+    if asked:
+        return columns_asked(asked, there)
+    return [name for name in columns_shown("sweep") if name in there or name in _ALWAYS]
+
+
+def records(sweep: Sweep, asked: Sequence[str] = ()) -> str:
     """Returns :func:`summary` as a JSON list."""
-    return json.dumps(summary(sweep).to_dicts())
+    return json.dumps(summary(sweep, asked).to_dicts())
 
 
-def show(sweep: Sweep, console: Console) -> None:
-    """Prints the table: medians over the seeds, with quartiles if there are several seeds."""
-    rows = summary(sweep)
+def show(sweep: Sweep, console: Console, asked: Sequence[str] = ()) -> None:
+    """Prints the table: medians over the seeds, with quartiles if there are several seeds.
+
+    Raises:
+        MetricError: When a metric is unknown, or no run has a value of it.
+    """
+    rows = summary(sweep, asked)
     keys = list(sweep.axes)
     several = len(sweep.seeds) > 1
-    unit, scale = rate_unit(rows["goodput_bps"].drop_nulls())
-    table = make_table(_header(keys[0]) if keys else "flow")
-    for key in keys[1:]:
-        table.add_column(_header(key), vertical="bottom", no_wrap=True)
-    if keys and (rows["flow_index"].max() or rows["flow"].n_unique() > 1):
-        table.add_column("flow", vertical="bottom", no_wrap=True)
-    with_flow = not keys or len(table.columns) > len(keys)
+    with_flow = not keys or rows["flow_index"].max() or rows["flow"].n_unique() > 1
     on_several = len(sweep.runners) > 1
-    if on_several:
-        table.add_column("on", vertical="bottom", no_wrap=True)
-    number_columns(table, f"goodput\n{unit}", "queue\nms", "re-\nsent")
-    for row in rows.head(_MOST_LINES).iter_rows(named=True):
-        table.add_row(
-            *(Text(row[key] or NONE) for key in keys),
-            *([Text(row["flow"])] if with_flow else []),
-            *([Text(row["runner"])] if on_several else []),
-            _spread(row, "goodput_bps", scale, several),
-            _spread(row, "queue_delay_s.mean", 1e-3, several),
-            NONE if row["retransmits"] is None else f"{row['retransmits']:.0f}",
+    shown = _columns(rows, asked)
+    names = [*map(_header, keys), *(["flow"] if with_flow else []), *(["on"] if on_several else [])]
+    lines = [
+        Line(
+            [
+                *(row[key] or NONE for key in keys),
+                *([row["flow"]] if with_flow else []),
+                *([row["runner"]] if on_several else []),
+            ],
+            [
+                each.cell(*(row[f"{each.quantity.column}{part}"] for part in ("", ".p25", ".p75")))
+                for each in shown
+            ],
         )
-    narrowed = narrow(table, console)
+        for row in rows.head(_MOST_LINES).iter_rows(named=True)
+    ]
     title = f"{sweep.about['file']}: {_count(sweep.about['points'], 'point')} × {_count(len(sweep.seeds), 'seed')}"
     console.print(title, style="bold", markup=False)
     console.print("")
-    console.print(table)
+    printed = print_table(console, names, shown, lines, keep=bool(asked))
     if several:
-        console.print("median [quartiles] of the seeds", style="dim", markup=False)
+        quartiles = " [quartiles]" if printed.spreads else ""
+        console.print(f"median{quartiles} of the seeds", style="dim", markup=False)
     if len(rows) > _MOST_LINES:
         console.print(
             f"{len(rows) - _MOST_LINES:,} further lines are left out; see the data set", style="dim"
         )
-    if narrowed:
+    if printed.narrowed:
         console.print("some columns do not fit and are left out; see the data set", style="dim")
     console.print("")
+
+
+def _columns(rows: pl.DataFrame, asked: Sequence[str]) -> list[Column]:
+    """Returns the columns of the table, the most informative first."""
+    there = [found for name in rows.columns if (found := quantity(name)) is not None]
+    if not asked:
+        there = sorted(
+            (each for each in there if each.column != "jain"), key=lambda each: rank(each.column)
+        )
+    return columns(there, rows["goodput_bps"].drop_nulls() if "goodput_bps" in rows.columns else [])
 
 
 def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float) -> Iterator[str]:
@@ -122,15 +156,6 @@ def _header(key: str) -> str:
     """Splits a key into two lines, so that columns stay narrow."""
     table, _, name = key.rpartition(".")
     return f"{table}\n{name}" if table else name
-
-
-def _spread(row: dict[str, float | None], metric: str, scale: float, several: bool) -> str:
-    middle, low, high = (row[f"{metric}{part}"] for part in ("", ".p25", ".p75"))
-    if middle is None or low is None or high is None:
-        return NONE
-    if not several:
-        return digits(middle / scale)
-    return f"{digits(middle / scale)} [{digits(low / scale)}–{digits(high / scale)}]"
 
 
 def _count(number: int, what: str) -> str:

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# Okabe and Ito's colors, which differ for every kind of color vision; without yellow, which is too
-# pale on white. https://jfly.uni-koeln.de/color/
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 GREY = "#666666"
 _POINTS = 800
 # Place of a legend: above its panel, to the right of the title.
@@ -43,7 +40,7 @@ def draw_line(
     label: str = "",
     *,
     pale: bool = False,
-    style: str = "-",
+    style: str | tuple[float, tuple[float, ...]] = "-",
 ) -> None:
     """Draws a line; with many points that of their means, in a band from the least to the greatest."""
     known = np.isfinite(values)

@@ -10,7 +10,8 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe.view import states
-from fullpipe.view.axes import ABOVE, COLORS, GREY, draw_line, dress, numbers
+from fullpipe.view.axes import ABOVE, GREY, draw_line, dress, numbers
+from fullpipe.view.colors import COLORS, styles
 from fullpipe.view.plot_links import BINS, draw_equal_share, draw_link_rate, draw_queue
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ def picture(run: RunData) -> Figure:
         draw_queue(panels.queue, run, until)
     if panels.active is not None:
         _draw_active(panels.active, run, until)
+    if few and (bdp := _bdp(run)):
+        panels.window.axhline(bdp / size.bytes, color=GREY, linestyle=":", linewidth=1, zorder=1)
     _mark_changes(panels.shown(), run)
+    _explain(figure, run, few)
     if band is not None:
         states.draw(band, stays)
     _fit(panels.shown(), until)
@@ -84,13 +88,40 @@ def picture(run: RunData) -> Figure:
     return figure
 
 
+def _bdp(run: RunData) -> float | None:
+    """Returns the BDP of the path in bytes; None if the path changes, or has several links."""
+    scenario = run.scenario
+    if len(run.links) != 1 or scenario.changes or len(scenario.rate_over_time(BINS)) > 1:
+        return None
+    return scenario.rate_bps * scenario.rtt_s / 8 or None
+
+
+def _bdp_told(run: RunData) -> str:
+    return ", BDP of the path (dotted)" if _bdp(run) else ""
+
+
+def _explain(figure: Figure, run: RunData, few: bool) -> None:
+    """Says below the picture what bands and upright lines are."""
+    parts = []
+    if few:
+        parts.append(
+            "Lines are means of neighboring samples; pale bands have their least and greatest values."
+        )
+    if run.scenario.changes:
+        parts.append("Dotted upright lines: changes of the path.")
+    if not parts:
+        return
+    text = " ".join(parts)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", color=GREY)
+
+
 def _workloads_alone(run: RunData) -> Figure:
     """Draws a run of workloads alone: the number of active flows, and the queue."""
     until = run.metrics["duration_s"]
     figure = Figure(figsize=(10, 5.4), dpi=110, layout="constrained")
     active, queue = figure.subplots(2, 1, sharex=True)
     _title(figure, run)
-    dress(queue, "queue", "packets")
+    dress(queue, "queueing delay", "ms")
     _draw_active(active, run, until)
     draw_queue(queue, run, until)
     _mark_changes([active, queue], run)
@@ -102,10 +133,11 @@ def _workloads_alone(run: RunData) -> Figure:
 def _draw_active(panel: Axes, run: RunData, until: float) -> None:
     dress(panel, "active flows", "flows")
     rows = run.trace("workloads").filter(pl.col("time") <= until)
-    for workload, color in zip(run.workloads, COLORS, strict=False):
+    looks = styles([each["cc"] for each in run.workloads])
+    for workload, look in zip(run.workloads, looks, strict=True):
         own = rows.filter(pl.col("workload") == workload["name"])
         label = f"{workload['name']} ({workload['cc']})"
-        draw_line(panel, numbers(own, "time"), numbers(own, "active"), color, label)
+        draw_line(panel, numbers(own, "time"), numbers(own, "active"), look.color, label)
     panel.legend(**ABOVE, ncols=4, fontsize="small")
 
 
@@ -147,12 +179,12 @@ def _dress(figure: Figure, panels: _Panels, run: RunData, few: bool, size: str) 
     _title(figure, run)
     whose = "" if few else ": median, and 10 % to 90 % of the flows"
     titles = {
-        panels.window: ("cwnd, and inflight (pale)" if few else f"cwnd{whose}", size),
+        panels.window: (f"cwnd, inflight (pale){_bdp_told(run)}" if few else f"cwnd{whose}", size),
         panels.rate: (f"delivery rate{whose}", "Mbit/s"),
         panels.rtt: (f"round-trip time{whose}", "ms"),
     }
     if panels.queue is not None:
-        titles[panels.queue] = ("queue", "packets")
+        titles[panels.queue] = ("queueing delay", "ms")
     for panel, (title, unit) in titles.items():
         dress(panel, title, unit)
 
@@ -171,7 +203,9 @@ def _draw_flows(
     size: float,
 ) -> None:
     """Draws each flow in its color."""
-    for flow, color in zip(run.flows, COLORS, strict=False):
+    looks = styles([flow["cc"] for flow in run.flows])
+    for flow, look in zip(run.flows, looks, strict=True):
+        color = look.color
         rows = trace.filter(pl.col("flow") == flow["name"])
         if rows.is_empty():
             continue
@@ -182,10 +216,14 @@ def _draw_flows(
             else f"{flow['name']} ({flow['cc']})"
         )
         draw_line(panels.window, time, numbers(rows, "inflight") / size, color, pale=True)
-        draw_line(panels.window, time, numbers(rows, "cwnd") / size, color)
-        draw_line(panels.rtt, time, numbers(rows, "rtt") * 1e3, color, label)
+        draw_line(panels.window, time, numbers(rows, "cwnd") / size, color, style=look.line)
+        draw_line(panels.rtt, time, numbers(rows, "rtt") * 1e3, color, label, style=look.line)
         panels.rate.plot(
-            (edges[:-1] + edges[1:]) / 2, rates[flow["name"]] / 1e6, color=color, linewidth=1.2
+            (edges[:-1] + edges[1:]) / 2,
+            rates[flow["name"]] / 1e6,
+            color=color,
+            linestyle=look.line,
+            linewidth=1.2,
         )
 
 
@@ -199,7 +237,9 @@ def _draw_algorithms(
 ) -> None:
     """Draws each algorithm in its color."""
     middles = (edges[:-1] + edges[1:]) / 2
-    for cc, color in zip(sorted({flow["cc"] for flow in run.flows}), COLORS, strict=False):
+    algorithms = sorted({flow["cc"] for flow in run.flows})
+    for cc, look in zip(algorithms, styles(algorithms), strict=True):
+        color = look.color
         flows = [flow["name"] for flow in run.flows if flow["cc"] == cc]
         rows = trace.filter(pl.col("flow").is_in(flows))
         _draw_band(

@@ -35,7 +35,7 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
         draw_line(
             panel,
             numbers(own, "time"),
-            numbers(own, "queue_packets"),
+            numbers(own, "sojourn") * 1e3,
             color,
             link["name"],
             style=style,
@@ -65,7 +65,9 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
         else "dropped"
     )
     it = "" if len(run.links) == 1 else " at any link"
-    panel.set_title(f"queue {whose}; ticks: packets {befell}{it}", loc="left", fontsize="medium")
+    panel.set_title(
+        f"queueing delay {whose}; ticks: packets {befell}{it}", loc="left", fontsize="medium"
+    )
 
 
 def draw_link_rate(panel: Axes, run: RunData) -> None:
@@ -84,7 +86,15 @@ def draw_link_rate(panel: Axes, run: RunData) -> None:
                 names.setdefault(rate / 1e6, []).append(name)
         for height in list(names)[1:]:
             panel.axhline(height, color=GREY, linestyle="--", linewidth=1, zorder=1)
-    for height, those in names.items():
+    # Names of rates that are too close to each other share a line of text.
+    apart = 0.08 * max(*names, panel.get_ylim()[1])
+    told: list[tuple[float, list[str]]] = []
+    for height, those in sorted(names.items()):
+        if told and height - told[-1][0] < apart:
+            told[-1] = (height, [*told[-1][1], *those])
+        else:
+            told.append((height, those))
+    for height, those in told:
         _name_rate(panel, ", ".join(those), height)
 
 
@@ -98,6 +108,8 @@ def _name_rate(panel: Axes, name: str, height: float) -> None:
         ha="right",
         color=GREY,
         fontsize="small",
+        bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},
+        zorder=4,
     )
 
 

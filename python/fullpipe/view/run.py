@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe.metrics import decade_text
+from fullpipe.origin import ALGORITHMS, shown
+from fullpipe.view.path import path_line
 from fullpipe.view.table import (
     NONE,
-    digits,
+    Cell,
+    Trimmed,
+    add_rows,
+    flow_name,
     make_table,
-    ms,
     narrow,
     number_columns,
-    percent,
     rate_text,
     rate_unit,
 )
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from fullpipe.run_data import RunData
 
 _MOST_FLOWS = 20
+_LEAST_SHARE = 0.005
+_LEAST_SECOND = 0.1
+_KERNELS = ("kernel", "uml")
 # Short names of limits, for a column.
 _SHORT = {"receive_window": "rwnd", "send_buffer": "sndbuf", "application": "app"}
 
@@ -48,6 +54,11 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float]) ->
             console.print(
                 f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True
             )
+    if any(run.runner in _KERNELS for run in runs):
+        console.print(
+            "limited by: a kernel measures it by its own clocks and samples of its state, unlike the simulator",
+            style="dim",
+        )
     if narrowed:
         console.print("some columns do not fit and are left out; see --json", style="dim")
 
@@ -55,7 +66,11 @@ def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float]) ->
 def show_scenario(scenario: Scenario, console: Console) -> None:
     """Prints the scenario's name, profile and links."""
     title = f": {scenario.title}" if scenario.title else ""
-    console.print(f"{scenario.file}{title}", style="bold", markup=False)
+    if scenario.file == ALGORITHMS:
+        console.print(scenario.title or "", style="bold", markup=False)
+        console.print(path_line(scenario.to_toml()), markup=False)
+        return
+    console.print(f"{shown(scenario.file)}{title}", style="bold", markup=False)
     if scenario.profile:
         name, values = scenario.profile
         given = ", ".join(
@@ -87,9 +102,8 @@ def _tables(runs: Sequence[RunData], console: Console) -> bool:
     narrowed = False
     answered = any(flow["responses"] for run in runs for flow in run.flows)
     media = any(flow["frames"] or flow["lost_frames"] for run in runs for flow in run.flows)
-    flows = [_flows(runs) if each else _algorithms(runs)] if runs[0].flows else []
     for table in (
-        *flows,
+        *([_fitting(runs, console, _flows if each else _algorithms)] if runs[0].flows else []),
         *([_responses(runs)] if answered and each else []),
         *([_frames(runs)] if media and each else []),
         *([_workloads(runs)] if runs[0].workloads else []),
@@ -103,8 +117,20 @@ def _tables(runs: Sequence[RunData], console: Console) -> bool:
     ):
         narrowed |= narrow(table, console)
         console.print("")
-        console.print(table)
+        console.print(Trimmed(table))
     return narrowed
+
+
+def _fitting(
+    runs: Sequence[RunData], console: Console, make: Callable[[Sequence[RunData], int], Table]
+) -> Table:
+    """Returns the table of flows with two limits for each, or with one if two would cost a column."""
+    table = make(runs, 2)
+    return make(runs, 1) if narrow(table, console) else table
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3
 
 
 def _table_of(what: str, runs: Sequence[RunData]) -> Table:
@@ -124,12 +150,13 @@ def _heads(name: str, runs: Sequence[RunData]) -> Iterator[tuple[RunData, list[T
         )
 
 
-def _flows(runs: Sequence[RunData]) -> Table:
+def _flows(runs: Sequence[RunData], limits: int) -> Table:
     """Returns a table with a line per flow and run."""
     flows = [flow for run in runs for flow in run.flows]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
     table = _table_of("flow", runs)
+    rows: list[list[Cell]] = []
     number_columns(
         table,
         f"goodput\n{unit}",
@@ -144,40 +171,40 @@ def _flows(runs: Sequence[RunData]) -> Table:
         number_columns(table, "done\ns")
     _last(table)
     for number, named in enumerate(runs[0].flows):
-        called = (
-            named["name"]
-            if named["name"].startswith(named["cc"])
-            else f"{named['name']} ({named['cc']})"
-        )
+        called = flow_name(named["name"], named["cc"])
         for run, head in _heads(called, runs):
             flow = run.flows[number]
             rtt = flow["rtt_s"]
-            table.add_row(
-                *head,
-                digits(flow["goodput_bps"] / scale),
-                *(
-                    ms(value)
-                    for value in (
-                        rtt["mean"],
-                        rtt["p95"],
-                        rtt["p99"],
-                        flow["queue_delay_s"]["mean"],
-                    )
-                ),
-                f"{flow['retransmits']}",
-                percent(flow["loss_fraction"]),
-                *([digits(flow["completion_s"])] if ended else []),
-                _limit(flow["limited_by"]),
+            rows.append(
+                [
+                    *head,
+                    flow["goodput_bps"] / scale,
+                    *(
+                        _milliseconds(value)
+                        for value in (
+                            rtt["mean"],
+                            rtt["p95"],
+                            rtt["p99"],
+                            flow["queue_delay_s"]["mean"],
+                        )
+                    ),
+                    f"{flow['retransmits']}",
+                    flow["loss_fraction"] * 100,
+                    *([flow["completion_s"]] if ended else []),
+                    _limits(flow["limited_by"], limits),
+                ]
             )
+    add_rows(table, rows)
     return table
 
 
-def _algorithms(runs: Sequence[RunData]) -> Table:
+def _algorithms(runs: Sequence[RunData], limits: int) -> Table:
     """Returns a table with a line per algorithm and run, for many flows; delays are medians of the flows' means."""
     flows = [flow for run in runs for flow in run.flows]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
     table = _table_of("flows", runs)
+    rows: list[list[Cell]] = []
     number_columns(table, f"{unit}\nleast", "\nmedian", "\nmost")
     number_columns(table, "RTT\nms", "queue\nms", "re-\nsent", "loss\n%")
     if ended:
@@ -190,35 +217,41 @@ def _algorithms(runs: Sequence[RunData]) -> Table:
             rates = [flow["goodput_bps"] / scale for flow in those]
             sent = sum(flow["sent"] for flow in those)
             resent = sum(flow["retransmits"] for flow in those)
-            table.add_row(
-                *head,
-                *(digits(value) for value in (min(rates), median(rates), max(rates))),
-                ms(_median(flow["rtt_s"]["mean"] for flow in those)),
-                ms(_median(flow["queue_delay_s"]["mean"] for flow in those)),
-                f"{resent}",
-                percent(resent / sent if sent else 0.0),
-                *(_ends(those) if ended else []),
-                _limit(_mean_shares(those)),
+            rows.append(
+                [
+                    *head,
+                    *(min(rates), median(rates), max(rates)),
+                    _milliseconds(_median(flow["rtt_s"]["mean"] for flow in those)),
+                    _milliseconds(_median(flow["queue_delay_s"]["mean"] for flow in those)),
+                    f"{resent}",
+                    100 * resent / sent if sent else 0.0,
+                    *(_ends(those) if ended else []),
+                    _limits(_mean_shares(those), limits),
+                ]
             )
+    add_rows(table, rows)
     return table
 
 
 def _responses(runs: Sequence[RunData]) -> Table:
     """Returns a table with a line per run and flow that sends requests."""
     table = _table_of("flow", runs)
+    rows: list[list[Cell]] = []
     number_columns(table, "responses", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
     for number, named in enumerate(runs[0].flows):
         if not any(run.flows[number]["responses"] for run in runs):
             continue
         for run, head in _heads(named["name"], runs):
             flow = run.flows[number]
-            table.add_row(*head, f"{flow['responses']}", *_times(flow["response_s"]))
+            rows.append([*head, f"{flow['responses']}", *_times(flow["response_s"])])
+    add_rows(table, rows)
     return table
 
 
 def _frames(runs: Sequence[RunData]) -> Table:
     """Returns a table with a line per run and media source."""
     table = _table_of("flow", runs)
+    rows: list[list[Cell]] = []
     number_columns(table, "frames", "lost", "delay ms\nmean", "\np50", "\np95", "\np99", "\nmax")
     for number, named in enumerate(runs[0].flows):
         those = [run.flows[number] for run in runs]
@@ -227,59 +260,61 @@ def _frames(runs: Sequence[RunData]) -> Table:
         for run, head in _heads(named["name"], runs):
             flow = run.flows[number]
             counts = (f"{flow['frames']}", f"{flow['lost_frames']}")
-            table.add_row(*head, *counts, *_times(flow["frame_delay_s"]))
+            rows.append([*head, *counts, *_times(flow["frame_delay_s"])])
+    add_rows(table, rows)
     return table
 
 
-def _times(times: Distribution) -> list[str]:
+def _times(times: Distribution) -> list[float | None]:
     """Returns mean, median, two percentiles and maximum in milliseconds."""
     values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
-    return [ms(value) for value in values]
+    return [_milliseconds(value) for value in values]
 
 
 def _workloads(runs: Sequence[RunData]) -> Table:
     """Returns a table with a line per workload and run: numbers of flows, completion times, delay and loss."""
     unit, scale = rate_unit(each["goodput_bps"] for run in runs for each in run.workloads)
     table = _table_of("flows", runs)
+    rows: list[list[Cell]] = []
     number_columns(table, f"goodput\n{unit}", "\nstarted", "\nended", "active\nmean", "\nmost")
     number_columns(table, "done ms\np50", "\np95", "\np99", "queue\nms", "loss\n%")
     for number, named in enumerate(runs[0].workloads):
-        called = (
-            named["name"]
-            if named["name"].startswith(named["cc"])
-            else f"{named['name']} ({named['cc']})"
-        )
+        called = flow_name(named["name"], named["cc"])
         for run, head in _heads(called, runs):
             each = run.workloads[number]
             done = each["completion_s"]
-            table.add_row(
-                *head,
-                digits(each["goodput_bps"] / scale),
-                f"{each['arrived']:,}",
-                f"{each['completed']:,}",
-                digits(each["concurrent"]),
-                f"{each['most_concurrent']:,}",
-                *(
-                    ms(value)
-                    for value in (
-                        done["p50"],
-                        done["p95"],
-                        done["p99"],
-                        each["queue_delay_s"]["mean"],
-                    )
-                ),
-                percent(each["loss_fraction"]),
+            rows.append(
+                [
+                    *head,
+                    each["goodput_bps"] / scale,
+                    f"{each['arrived']:,}",
+                    f"{each['completed']:,}",
+                    each["concurrent"],
+                    f"{each['most_concurrent']:,}",
+                    *(
+                        _milliseconds(value)
+                        for value in (
+                            done["p50"],
+                            done["p95"],
+                            done["p99"],
+                            each["queue_delay_s"]["mean"],
+                        )
+                    ),
+                    each["loss_fraction"] * 100,
+                ]
             )
+    add_rows(table, rows)
     return table
 
 
 def _slowdowns(runs: Sequence[RunData]) -> Table:
     """Returns a table of slowdowns, with a line per decade of sizes, workload and run."""
     table = _table_of("slowdown of flows", runs)
+    rows: list[list[Cell]] = []
     number_columns(table, "\nflows", "\nmean", "\np50", "\np95", "\np99", "SRPT\nmean", "PS\nmean")
     for number, named in enumerate(runs[0].workloads):
         if len(runs[0].workloads) > 1:
-            table.add_row(Text(named["name"]))
+            rows.append([Text(named["name"]), *[""] * (len(table.columns) - 1)])
         for least in sorted({each["from_bytes"] for run in runs for each in _decades(run, number)}):
             for run, head in _heads(decade_text(least), runs):
                 decade = next(
@@ -289,11 +324,14 @@ def _slowdowns(runs: Sequence[RunData]) -> Table:
                     servers = (decade["srpt"], decade["ps"])
                     values = [flows["mean"], flows["p50"], flows["p95"], flows["p99"]]
                     known = [*values, *(each["mean"] if each else None for each in servers)]
-                    table.add_row(
-                        *head,
-                        f"{flows['count']:,}",
-                        *(digits(each) if each else NONE for each in known),
+                    rows.append(
+                        [
+                            *head,
+                            f"{flows['count']:,}",
+                            *known,
+                        ]
                     )
+    add_rows(table, rows)
     return table
 
 
@@ -304,6 +342,7 @@ def _decades(run: RunData, number: int) -> list[DecadeMetrics]:
 def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
     """Returns a table with a line per link and run."""
     table = _table_of(f"link, {runs[0].runner}" if len(runs) == 1 < len(every) else "link", runs)
+    rows: list[list[Cell]] = []
     links = [link for run in runs for link in run.links]
     # Columns that are shown only if one of their counts is not 0.
     rare: tuple[tuple[str, Callable[[LinkMetrics], int], bool], ...] = (
@@ -329,13 +368,19 @@ def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
         for run, head in _heads(named["name"], runs):
             link = run.links[number]
             queue = link["queue_delay_s"]
-            table.add_row(
-                *head,
-                f"{link['utilization'] * 100:.1f}",
-                *(ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
-                *(f"{count}" for count in (link["drops"], link["losses"])),
-                *(f"{count(link)}" for _, count in shown),
+            rows.append(
+                [
+                    *head,
+                    f"{link['utilization'] * 100:.1f}",
+                    *(
+                        _milliseconds(value)
+                        for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])
+                    ),
+                    *(f"{count}" for count in (link["drops"], link["losses"])),
+                    *(f"{count(link)}" for _, count in shown),
+                ]
             )
+    add_rows(table, rows)
     return table
 
 
@@ -351,21 +396,24 @@ def _facts(run: RunData, wall_s: float, several: bool) -> str:
 
 
 def _last(table: Table) -> None:
-    table.add_column("limited by", vertical="bottom", no_wrap=True)
+    table.add_column("limited\nby, %", vertical="bottom", no_wrap=True)
 
 
-def _limit(shares: dict[str, float]) -> str:
-    """Returns the most frequent limit, with its share of the time."""
-    if not any(shares.values()):
-        return NONE
-    name = max(shares, key=lambda limit: shares[limit])
-    return f"{_SHORT.get(name, name)} {shares[name] * 100:.0f} %"
+def _limits(shares: dict[str, float], most: int) -> str:
+    """Returns the most frequent limits, with their shares of the time in percent; a second one from 10 % on."""
+    largest = sorted(shares, key=lambda limit: -shares[limit])[:most]
+    known = [
+        f"{_SHORT.get(name, name)} {shares[name] * 100:.0f}"
+        for name in largest
+        if shares[name] >= (_LEAST_SHARE if name == largest[0] else _LEAST_SECOND)
+    ]
+    return ", ".join(known) or NONE
 
 
-def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, str]:
+def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, float | None]:
     """Returns the number of completed transfers, and their median completion time."""
     times = [flow["completion_s"] for flow in flows if flow["completion_s"] is not None]
-    return f"{len(times)}", digits(_median(times))
+    return f"{len(times)}", _median(times)
 
 
 def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:

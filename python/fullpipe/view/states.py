@@ -21,22 +21,30 @@ if TYPE_CHECKING:
 # measuring the empty path black, loss recovery purple.
 _COLORS = {
     "startup": "#009E73",
-    "slow_start": "#009E73",
+    "slow_start": "#66A61E",
     "css": "#8FD4BD",
     "drain": "#0072B2",
     "probe_bw": "#D9D9D9",
-    "congestion_avoidance": "#D9D9D9",
-    "probe_bw_cruise": "#D9D9D9",
+    "congestion_avoidance": "#BDBDBD",
+    "probe_bw_cruise": "#E3DCCB",
     "probe_bw_refill": "#E69F00",
     "probe_bw_up": "#D55E00",
     "probe_bw_down": "#56B4E9",
     "probe_rtt": "#000000",
-    "slowdown": "#000000",
-    "ramp": "#E69F00",
+    "slowdown": "#4D4D4D",
+    "ramp": "#B8860B",
     "recovery": "#CC79A7",
+    # Limits of a flow: the window green, pacing orange, the other side blue, the application grey.
+    "cwnd": "#009E73",
+    "pacing": "#E69F00",
+    "receive_window": "#0072B2",
+    "send_buffer": "#56B4E9",
+    "application": "#D9D9D9",
+    "host": "#8C6D31",
+    "handshake": "#000000",
 }
 # Letters of state names that fit on one line with the title, without handles and gaps.
-_LEGEND_LINE = 110
+_LEGEND_LINE = 85
 _OTHERS = ("#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#969696")
 
 
@@ -93,20 +101,20 @@ def _receivers(seen: pl.DataFrame) -> list[str]:
 def draw(panel: Axes, rows: pl.DataFrame) -> None:
     """Draws :func:`stays`: a line for each flow, a color for each state, with a legend of the states."""
     flows = rows["flow"].unique(maintain_order=True).to_list()
-    colors = _colors(rows["state"].unique(maintain_order=True).to_list())
+    chosen = colors(rows["state"].unique(maintain_order=True).to_list())
     for (flow, state), each in rows.group_by("flow", "state", maintain_order=True):
         bars = each.select("since", pl.col("till") - pl.col("since")).rows()
         line = len(flows) - 1 - flows.index(flow)
-        panel.broken_barh(bars, (line + 0.1, 0.8), color=colors[str(state)], linewidth=0)
+        panel.broken_barh(bars, (line + 0.1, 0.8), color=chosen[str(state)], linewidth=0)
     panel.set_ylim(0, len(flows))
     panel.set_yticks(np.arange(len(flows)) + 0.5, reversed(flows), fontsize="small")
     panel.tick_params(axis="y", length=0)
     panel.legend(
-        handles=[Patch(color=color, label=state) for state, color in colors.items()],
+        handles=[Patch(color=color, label=state) for state, color in chosen.items()],
         loc="lower right",
         bbox_to_anchor=(1.0, 0.96),
-        ncols=-(-len(colors) // (1 if sum(map(len, colors)) <= _LEGEND_LINE else 2)),
-        fontsize="x-small",
+        ncols=-(-len(chosen) // (1 if sum(map(len, chosen)) <= _LEGEND_LINE else 2)),
+        fontsize="small",
         frameon=False,
         handlelength=1.0,
         columnspacing=1.0,
@@ -114,7 +122,7 @@ def draw(panel: Axes, rows: pl.DataFrame) -> None:
     )
 
 
-def _colors(states: Sequence[str]) -> dict[str, str]:
+def colors(states: Sequence[str]) -> dict[str, str]:
     """Returns a color for each state: first the states with a fixed color, in the order of `_COLORS`."""
     known = {state: color for state, color in _COLORS.items() if state in states}
     new = [state for state in states if state not in known]

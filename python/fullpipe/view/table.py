@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rich.box import SIMPLE_HEAD
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 NONE = "–"
 # Greatest width of a column of names, and its least width on narrow terminals, if a word is that
@@ -60,6 +63,96 @@ def number_columns(table: Table, *headers: str) -> None:
     """Adds columns of numbers."""
     for header in headers:
         table.add_column(header, justify="right", vertical="bottom", no_wrap=True, min_width=6)
+
+
+class Spread(NamedTuple):
+    """A number with the ends of its interval or spread, if there is one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+Cell: TypeAlias = "str | Text | float | Spread | None"
+
+
+def add_rows(table: Table, rows: Sequence[Sequence[Cell]], ends: Collection[int] = ()) -> None:
+    """Adds rows; the numbers of a column all have the same number of decimal places.
+
+    Args:
+        table: The table, with its columns.
+        rows: The rows; a number is a float or a spread, and None stands for an unknown one.
+        ends: The indices of the rows at which a section ends.
+    """
+    formed = [_formed(column) for column in zip(*rows, strict=True)]
+    for number, cells in enumerate(zip(*formed, strict=True)):
+        table.add_row(*cells, end_section=number in ends)
+
+
+def _formed(column: Sequence[Cell]) -> list[str | Text]:
+    numbers = [part for cell in column for part in _parts(cell)]
+    places = decimals(numbers)
+
+    def form(cell: Cell) -> str | Text:
+        if cell is None:
+            return NONE
+        if isinstance(cell, (str, Text)):
+            return cell
+        value, low, high = cell if isinstance(cell, Spread) else (cell, None, None)
+        text = fixed(value, places)
+        if low is None or high is None or low == high:
+            return text
+        return f"{text} [{fixed(low, places)}–{fixed(high, places)}]"
+
+    return [form(cell) for cell in column]
+
+
+def _parts(cell: Cell) -> list[float]:
+    if isinstance(cell, Spread):
+        return [part for part in cell if part is not None]
+    return [cell] if isinstance(cell, (float, int)) else []
+
+
+def decimals(values: Iterable[float]) -> int:
+    """Returns the decimal places for a column: three digits of its largest value, and two of its least as fit."""
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if all(size == int(size) for size in sizes):
+        return 0
+    most = max(sizes)
+    usual = 0 if most >= 1000 else 1 if most >= 100 else 2 if most >= 1 else 3
+    least = 1 - math.floor(math.log10(min(sizes)))
+    return max(usual, min(least, 1 if most >= 100 else 2 if most >= 1 else 3))
+
+
+def fixed(value: float, places: int) -> str:
+    """Formats a number with decimal places: `0` for zero itself, `<0.01` for one that would look like zero."""
+    if not value:
+        return "0"
+    text = f"{value:.{places}f}"
+    return text if value <= 0 or float(text) else f"<{10**-places:.{places}f}"
+
+
+class Trimmed:
+    """A table without blanks at the ends of its lines."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yields the lines' segments."""
+        for line in console.render_lines(self._table, options, pad=False):
+            while line and not line[-1].text.strip():
+                line.pop()
+            if line:
+                line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
+            yield from line
+            yield Segment.line()
+
+
+def flow_name(name: str, cc: str) -> str:
+    """Returns the name of a flow with its algorithm: `web (bbr3)`; a flow called after it has the algorithm's name."""
+    bare = cc.rpartition(":")[2]
+    return f"{cc}{name[len(bare) :]}" if name.startswith(bare) else f"{name} ({cc})"
 
 
 def rate_text(bps: float) -> str:

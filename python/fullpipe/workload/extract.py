@@ -226,6 +226,9 @@ def _written(
     raise AssertionError("the report comes last")
 
 
+_UDP = "for flows of UDP datagrams, too: fullpipe workload extract --udp"
+
+
 def _refuse(report: dict[str, Any]) -> None:
     """Raises an error if no source could be read at all."""
     refused = [file for file in report["files"] if file.get("refused")]
@@ -235,7 +238,7 @@ def _refuse(report: dict[str, Any]) -> None:
 
 def _none(files: Sequence[Path], what: str, about: dict[str, Any]) -> str:
     damage = _damage(about["sources"])
-    fix = "use --udp to form flows of UDP datagrams, too" if what else "name another file"
+    fix = _UDP if what else "name another file"
     if damage:
         fix = "correct the file, or name another one"
     return f"{', '.join(map(str, files))}: no flows{what} found{damage}\n  fix: {fix}"
@@ -259,11 +262,7 @@ def _no_flow(files: Sequence[Path], report: dict[str, Any], udp: bool) -> str:
         )
     return (
         f"{named}: none of {report['packets']:,} packets is TCP{'' if not udp else ' or UDP'}{damage}\n"
-        + (
-            "  fix: name another capture"
-            if udp
-            else "  fix: use --udp to form flows of UDP datagrams, too"
-        )
+        + ("  fix: name another capture" if udp else f"  fix: {_UDP}")
     )
 
 

@@ -36,6 +36,14 @@ pub(crate) struct Metric {
 }
 
 #[derive(IntoPyObject)]
+pub(crate) struct TraceColumn {
+    table: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+}
+
+#[derive(IntoPyObject)]
 pub(crate) struct Key {
     key: String,
     kind: String,
@@ -119,6 +127,20 @@ pub(crate) fn metrics() -> Vec<Metric> {
     fullpipe_trace::metrics::TABLES
         .iter()
         .flat_map(|(of, table)| table.iter().map(|metric| Metric::from((*of, metric))))
+        .collect()
+}
+
+/// Returns the columns of a trace's tables, in the order of `docs/reference/metrics.md`.
+#[pyfunction]
+pub(crate) fn trace_columns() -> Vec<TraceColumn> {
+    let columns = fullpipe_trace::COLUMNS.iter();
+    columns
+        .map(|column| TraceColumn {
+            table: column.table,
+            name: column.name,
+            unit: column.unit,
+            meaning: column.says,
+        })
         .collect()
 }
 

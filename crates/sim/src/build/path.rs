@@ -6,7 +6,7 @@ use fullpipe_network::Impairments;
 use fullpipe_path::Serializer;
 use fullpipe_scenario::{Flow, Link, Scenario};
 use fullpipe_setup::elements;
-use fullpipe_trace::MeasuredTime;
+use fullpipe_trace::{MeasuredTime, TraceLevel};
 use fullpipe_units::{Rng, Span, Time};
 
 use super::host::program;
@@ -24,10 +24,15 @@ pub(super) fn network_link(
     index: usize,
     link: &Link,
     window: MeasuredTime,
+    level: TraceLevel,
 ) -> NetworkLink {
     let accounts = scenario.flows.len() + scenario.workloads.len();
     let any = elements::link(scenario, index);
-    NetworkLink::new(link, any, window, scenario.path.rtt, accounts)
+    let mut link = NetworkLink::new(link, any, window, scenario.path.rtt, accounts);
+    if level != TraceLevel::Off {
+        link.record_shares(accounts);
+    }
+    link
 }
 
 /// Returns the path between the ends of a flow, with the account in which its packets count.
@@ -73,6 +78,7 @@ pub(crate) fn flow_path(scenario: &Scenario, spec: &Flow, account: u32, start: T
         delayed_ack: LazyTimer::default(),
         host,
         datagrams: None,
+        received: None,
         account,
         gone: false,
     }

@@ -27,6 +27,9 @@ use super::{AgentError, failed};
 /// Bytes handed to the kernel at a time.
 const CHUNK: usize = 256 << 10;
 
+/// Time between two writes of the recording, in ns, so that others can follow it.
+const FOLLOWED: u64 = 1_000_000_000;
+
 /// Ports that the kernel assigns to the scenario's own flows. They lie above the ports of
 /// workloads, which the plan assigns.
 const OWN_PORTS: &str = "60001 65535";
@@ -135,6 +138,7 @@ impl Run<'_> {
     fn run(&mut self) -> Result<(), AgentError> {
         let (interval, mark) = (self.plan.interval, self.epoch + self.plan.measure_from);
         let mut sample_at = self.epoch + interval;
+        let mut written_at = self.epoch;
         loop {
             let now = sys::now();
             if now >= self.end
@@ -146,6 +150,10 @@ impl Run<'_> {
             }
             if now >= sample_at {
                 self.sample_all(now)?;
+                if now >= written_at + FOLLOWED {
+                    self.writer.flush()?;
+                    written_at = now;
+                }
                 let regular = self.epoch + ((now - self.epoch) / interval + 1) * interval;
                 sample_at = if now < mark && mark < regular {
                     mark

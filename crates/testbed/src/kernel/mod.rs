@@ -6,6 +6,7 @@
 
 mod ends;
 mod log;
+mod running;
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -33,6 +34,8 @@ use crate::{Header, Inside, Sandbox, SandboxError, bed, capacity, facts, privile
 use ends::{Child, Ended};
 use log::Log;
 
+pub use running::Interval;
+
 /// Name of this runner.
 pub const NAME: &str = "kernel";
 
@@ -51,6 +54,7 @@ pub struct Run {
     interval: Option<Span>,
     at_once: u32,
     files: Files,
+    running: Option<running::Running>,
 }
 
 #[derive(Debug)]
@@ -116,12 +120,29 @@ pub fn start(
             interval: traced.then_some(interval),
             at_once,
             files,
+            running: None,
         })
     };
     Ok(begin())
 }
 
 impl Run {
+    /// Returns what each flow that does not arrive did since the last call, as far as the senders
+    /// have written it: they do so once a second.
+    ///
+    /// # Errors
+    /// When the recording can't be read.
+    pub fn intervals(&mut self) -> std::io::Result<Vec<Interval>> {
+        let running = match &mut self.running {
+            Some(running) => running,
+            none => none.insert(running::Running::open(
+                &path(&self.files.send),
+                &self.scenario,
+            )?),
+        };
+        running.intervals()
+    }
+
     /// Returns the results of the run; `done` is its last report, `{"done": …}`.
     ///
     /// # Errors

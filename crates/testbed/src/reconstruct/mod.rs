@@ -27,6 +27,7 @@ use crate::arriving::ExpandedWorkload;
 use crate::ports::Ports;
 use arrivals::ArrivalResults;
 use flow::{Flow, is_paced};
+pub(crate) use info::Info;
 use packet::Packet;
 use recorded::{Taps, complete, that_go};
 use rows::Rows;
@@ -198,7 +199,7 @@ pub fn reconstruct(
     };
     Ok(Measured {
         summary,
-        trace: recorder.map(Rows::finish),
+        trace: recorder.map(|rows| rows.finish(scenario)),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fullpipe_scenario::Scenario;
+use fullpipe_setup::link_rates;
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{ActiveRow, FlowRow, LinkRow, Recorder, Trace, Transfer, TransitionRow};
 use fullpipe_units::{Bytes, Span, Time};
@@ -91,7 +92,7 @@ impl Rows {
         self.recorder.transfers(transfers);
     }
 
-    pub(super) fn finish(mut self) -> Trace {
+    pub(super) fn finish(mut self, scenario: &Scenario) -> Trace {
         self.flows.sort_by_key(|(row, _)| (row.time, row.flow));
         self.transitions();
         for (row, values) in self.flows {
@@ -102,6 +103,8 @@ impl Rows {
         self.links
             .into_iter()
             .for_each(|row| self.recorder.link(row));
+        let rates = link_rates(scenario, self.recorder.link_rows());
+        self.recorder.link_rates(rates);
         if self.asks {
             self.responses
                 .sort_by_key(|(flow, answer)| (answer.end, *flow));

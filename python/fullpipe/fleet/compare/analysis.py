@@ -14,6 +14,7 @@ from fullpipe.fleet.compare.estimate import Estimates
 from fullpipe.fleet.compare.extras import census
 from fullpipe.fleet.compare.plan import draw_up
 from fullpipe.report.model import Finding
+from fullpipe.stats.words import digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +79,35 @@ class Analysis:
             if each.fine is False
         ]
         return found
+
+    def advice(self, arm: str) -> str:
+        """Returns what to do about an arm, compared with the first one; empty without a metric in common."""
+        other = self.plan.arms[0]
+        rows = [each for each in self.compared if (each.a, each.b) == (arm, other)]
+        if not rows:
+            return ""
+        better, worse = _group(rows, "better"), _group(rows, "worse")
+        undecided = [each for each in rows if each.verdict in ("undecided", "unknown")]
+        size = f"{self.plan.options.effect:.0%}".replace("%", " %")
+        if better and worse:
+            text = f"weigh them: {arm} is {better}; {worse}"
+        elif worse:
+            text = f"keep {other}: {arm} is {worse}; nothing is better"
+        elif better:
+            text = f"use {arm}, which is {better}; nothing is worse"
+        elif undecided:
+            text = "not yet"
+        else:
+            text = f"either: no difference of {size} or more"
+        if undecided:
+            text += f"; {len(undecided)} of {len(rows)} metrics undecided"
+            data = [each.data for each in undecided if math.isfinite(each.data) and each.data > 1]
+            if data:
+                text += f": {digits(max(data))} times the data would show {size} in each of them"
+            else:
+                text += ": ingest more hosts or days"
+        flaws = [each.name for each in self.checks if each.fine is False]
+        return f"{text}. But these checks failed: {', '.join(flaws)}" if flaws else text
 
     @cached_property
     def note(self) -> str:

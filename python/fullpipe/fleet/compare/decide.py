@@ -251,13 +251,21 @@ def said(each: Compared, change: Change | None = None) -> str:
     if value >= 2:
         return f"{_times(value)} ×{_range(low, high, _times)}"
     if value <= 0.5:
-        return f"1/{_times(1 / value)}{_range(1 / high if high else math.nan, 1 / low if low else math.nan, _times)}"
+        least, most = (1 / end if end else math.nan for end in (high, low))
+        return _part(1 / value) + _range(least, most, _part_or_times)
     if high > _FAR or low < 1 / _FAR:
-        ends = _range(
-            low, high, lambda end: f"{_times(end)} ×" if end >= 1 else f"1/{_times(1 / end)}"
-        )
+        ends = _range(low, high, lambda end: _part_or_times(1 / end))
         return f"{signed((value - 1) * 100)} %{ends}"
     return f"{signed((value - 1) * 100)} %{_range((low - 1) * 100, (high - 1) * 100, signed)}"
+
+
+def _part(factor: float) -> str:
+    """Formats a decrease to a part: "÷4.1"."""
+    return f"÷{_times(factor)}"
+
+
+def _part_or_times(factor: float) -> str:
+    return _part(factor) if factor > 1 else f"{_times(1 / factor)} ×"
 
 
 def _times(factor: float) -> str:

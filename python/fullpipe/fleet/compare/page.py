@@ -155,7 +155,12 @@ def _decisions(analysis: Analysis) -> list[Block]:
             f"data needed for {plan.options.effect:.0%}",
         )
         tables.append(
-            Table(f"{one} vs. {other}", columns, [_decision(each, standard) for each in rows])
+            Table(
+                f"{one} vs. {other}",
+                columns,
+                [_decision(each, standard) for each in rows],
+                names=(one, other),
+            )
         )
     means: list[tuple[Cell, ...]] = [
         (each.quantity.words, each.means)

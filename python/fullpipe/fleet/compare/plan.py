@@ -11,6 +11,7 @@ import polars as pl
 
 from fullpipe.errors import refusal
 from fullpipe.fleet import store
+from fullpipe.fleet.commits import arms_given
 from fullpipe.fleet.compare.choices import to_choose
 
 if TYPE_CHECKING:
@@ -208,11 +209,18 @@ def _arms(options: CompareOptions, rows: dict[str, pl.DataFrame]) -> tuple[str, 
         )
     if len(kept) < 2:
         others = sorted(set(found["arm"]) - set(kept))
+        empty = sorted(arms_given(options.directory) - set(found["arm"]))
         lost = (
             f"; {', '.join(others)} transferred nothing of at least {options.min_bytes:,} bytes"
             if others
             else ""
         )
+        if empty and not others:
+            raise refusal(
+                f"there is only one arm with data, {kept[0]}: the files of {', '.join(empty)} have no connection",
+                "name other files for it: fleet ingest --arm NAME=FILES",
+                file=where,
+            )
         fix = (
             "lower --min-bytes"
             if others

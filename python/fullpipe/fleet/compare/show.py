@@ -65,6 +65,9 @@ def show(analysis: Analysis, console: Console) -> None:
         console.print(grid)
     console.print("")
     console.print(analysis.note, style="dim", markup=False)
+    for arm in plan.arms[1:]:
+        if advice := analysis.advice(arm):
+            console.print(f"Decision: {advice}.", style="bold", markup=False)
 
 
 def _decision(arm: str, other: str, rows: list[Compared], before: str = " (") -> Table:

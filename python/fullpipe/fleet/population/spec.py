@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.batch.spec import build
-from fullpipe.run import read
+from fullpipe.origin import read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

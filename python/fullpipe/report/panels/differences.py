@@ -4,91 +4,181 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import combinations
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Finding, Number, Section, Table
-from fullpipe.report.values import shown, titled
-from fullpipe.stats import family, is_shown, paired, sentences
+from fullpipe.report.values import is_of_run, placed, shown, titled
+from fullpipe.results.model import Axis
+from fullpipe.results.overlay import factors
+from fullpipe.results.words import short
+from fullpipe.stats import family, paired, sentences
 from fullpipe.stats.compare import LEAST_PAIRS
-from fullpipe.stats.words import Compared, digits, is_large, none_significant, percent_digits
+from fullpipe.stats.words import (
+    Compared,
+    by_size,
+    digits,
+    is_large,
+    none_significant,
+    percent_digits,
+    size,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fullpipe.report.model import Cell
     from fullpipe.report.values import Group
-    from fullpipe.stats import Quantity
+    from fullpipe.results.model import Results
+    from fullpipe.results.overlay import Factor
+    from fullpipe.stats import Comparison, Quantity
 
 _EACH_WITH_EACH = 4
 _MOST_SENTENCES = 12
+_MOST_UNTESTED = 400
 
 
-def compared(groups: Sequence[Group], metrics: Sequence[Quantity]) -> list[Compared]:
-    """Compares contenders with the same setting, metric by metric, corrected for the number of comparisons.
+def compared(
+    results: Results, groups: Sequence[Group], metrics: Sequence[Quantity]
+) -> list[Compared]:
+    """Compares contenders, metric by metric, corrected for the number of comparisons.
 
-    Compared are the same flow in different runs, and different flows of the same runs.
+    Compared are the same flow under two values of a key, with the same setting of all other keys,
+    and two flows of the same runs that have the same kind of application. Without three seeds that
+    both ran with, a comparison has means only, and counts in no correction.
     """
-    wanted = [each for each in metrics if is_shown(each.column, "differences")]
+    several = _several(groups)
     found = []
-    for one, other in _pairs(groups):
-        for quantity in wanted:
+    for one, other, factor in _pairs(results, groups):
+        for quantity in metrics:
             a, b = other.values.get(quantity.column, {}), one.values.get(quantity.column, {})
-            if len(a.keys() & b.keys()) >= LEAST_PAIRS:
-                found.append(
-                    Compared(other.contender, one.contender, quantity, paired(a, b), one.place)
-                )
+            if a and b:
+                (first, second), where = _names(one, other, factor), _place(one, factor)
+                whose = several and factor and not is_of_run(quantity.column)
+                flow = one.contender if whose and not _is_cc(factor) else ""
+                comparison = _compare(a, b)
+                found.append(Compared(second, first, quantity, comparison, where, flow))
     return family(found)
 
 
-def _pairs(groups: Sequence[Group]) -> Iterator[tuple[Group, Group]]:
-    """Yields all pairs of contenders, or with more than four each with the first."""
-    places: dict[str, list[Group]] = defaultdict(list)
-    for group in groups:
-        places[group.place].append(group)
-    for there in places.values():
-        bundles: dict[tuple[str, object], list[Group]] = defaultdict(list)
-        for group in there:
-            bundles["flow", group.role].append(group)
-        for group in there:
-            bundles["run", group.point].append(group)
+def _compare(a: Mapping[int, float], b: Mapping[int, float]) -> Comparison:
+    """Returns the comparison by seed, or with too few seeds in common that of the means."""
+    if len(a.keys() & b.keys()) >= LEAST_PAIRS:
+        return paired(a, b)
+    return paired({0: fmean(a.values())}, {0: fmean(b.values())})
+
+
+def _several(groups: Sequence[Group]) -> bool:
+    """Returns whether a run has several contenders."""
+    return len({group.point for group in groups}) < len(groups)
+
+
+def _pairs(results: Results, groups: Sequence[Group]) -> Iterator[tuple[Group, Group, Factor]]:
+    """Yields all pairs of contenders, or with more than four each with the first, and the factor that differs."""
+    several, _ = factors(results.axes, results.points)
+    for factor in [*several, ()]:
+        bundles: dict[object, list[Group]] = defaultdict(list)
+        for group in groups:
+            others = tuple(item for item in group.varied.items() if item[0] not in factor)
+            bundles[group.role, group.kind, others].append(group)
         for bundle in bundles.values():
-            if len(bundle) <= _EACH_WITH_EACH:
-                yield from combinations(bundle, 2)
-            else:
-                yield from ((bundle[0], each) for each in bundle[1:])
+            for some in _told_apart(bundle, factor):
+                for one, other in _some(some):
+                    yield one, other, factor
+    runs: dict[object, list[Group]] = defaultdict(list)
+    for group in groups:
+        runs[group.point, group.kind].append(group)
+    for bundle in runs.values():
+        for one, other in _some(bundle):
+            yield one, other, ()
 
 
-def findings(comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
-    """Returns sentences on the significant differences, and a note on the method.
+def _told_apart(bundle: list[Group], factor: Factor) -> list[list[Group]]:
+    """Splits groups by contender if the factor does not tell them apart, as those of two comparisons side by side."""
+    if not factor or len({_value(group, factor) for group in bundle}) == len(bundle):
+        return [bundle]
+    found: dict[str, list[Group]] = defaultdict(list)
+    for group in bundle:
+        found[group.contender].append(group)
+    return list(found.values())
+
+
+def _value(group: Group, factor: Factor) -> tuple[str | None, ...]:
+    return tuple(group.varied.get(key) for key in factor)
+
+
+def _some(bundle: Sequence[Group]) -> Iterator[tuple[Group, Group]]:
+    if len(bundle) <= _EACH_WITH_EACH:
+        yield from combinations(bundle, 2)
+    else:
+        yield from ((bundle[0], each) for each in bundle[1:])
+
+
+def _is_cc(factor: Factor) -> bool:
+    """Returns whether the contenders' names have the factor's values: those of one algorithm."""
+    return len(factor) == 1 and Axis(factor[0], ()).is_cc
+
+
+def _names(one: Group, other: Group, factor: Factor) -> tuple[str, str]:
+    if not factor or _is_cc(factor):
+        return one.contender, other.contender
+    first, second = (
+        placed({key: group.varied[key] for key in factor if key in group.varied})
+        for group in (one, other)
+    )
+    return first, second
+
+
+def _place(group: Group, factor: Factor) -> str:
+    return placed({key: value for key, value in group.settings.items() if key not in factor})
+
+
+def is_tested(each: Compared) -> bool:
+    """Returns whether there are enough seeds for a test."""
+    return each.comparison.pairs >= LEAST_PAIRS
+
+
+def findings(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
+    """Returns sentences on the significant differences, the largest first, and a note on the method.
 
     With many settings, a sentence summarizes a metric over all of them.
     """
+    tested = [each for each in comparisons if is_tested(each)]
+    _, numbers = factors(results.axes, results.points)
+    if not comparisons and numbers:
+        keys = " and ".join(short(factor[0]) for factor in numbers)
+        return (
+            [],
+            f"The runs differ in {keys} alone: curves or maps below have each metric over it.",
+        )
     if not comparisons:
         return (
             [],
             f"No comparison: it needs two contenders and {LEAST_PAIRS} seeds that both ran with.",
         )
-    told = sentences(comparisons)
+    if not tested:
+        few = f"Fewer than {LEAST_PAIRS} seeds: the differences below may be chance, and have no intervals."
+        return [], f"{few} A sweep with --repeat 10 shows which are not."
+    told = by_size(sentences(tested))
     note = (
-        f"{len(comparisons):,} comparisons, paired by seed. Listed are the differences that are significant at 5 % "
-        "by the paired t-test. P-values and intervals are corrected for the number of comparisons "
+        f"{len(tested):,} comparisons, paired by seed. Listed are the differences that are significant at 5 % "
+        "by the paired t-test, the largest first. P-values and intervals are corrected for the number of comparisons "
         "(Benjamini–Hochberg, Benjamini–Yekutieli)."
     )
-    if len({each.where for each in comparisons}) == 1 or len(told) <= _MOST_SENTENCES:
+    if len({each.where for each in tested}) == 1 or len(told) <= _MOST_SENTENCES:
         found = [Finding(each.text, each.better) for each in told]
     else:
-        found = _summed(comparisons)
-    return found or [Finding(none_significant(comparisons))], note
+        found = _summed(tested)
+    return found or [Finding(none_significant(tested))], note
 
 
 def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
     """Summarizes for each pair of contenders and metric the number and size of differences."""
-    bundles: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
+    bundles: dict[tuple[str, str, str, str], list[Compared]] = defaultdict(list)
     for each in comparisons:
-        bundles[each.a, each.b, each.quantity.column].append(each)
-    found = []
-    for (a, b, _), bundle in bundles.items():
+        bundles[each.flow, each.a, each.b, each.quantity.column].append(each)
+    found: list[tuple[bool, float, Finding]] = []
+    for (flow, a, b, _), bundle in bundles.items():
         quantity = bundle[0].quantity
         ways: list[tuple[int, int, str]] = []
         for sign, word in ((-1, "lower"), (1, "higher")):
@@ -101,11 +191,15 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
                 of = "" if ways else f" of {len(bundle)} settings"
                 ways.append((len(those), sign, f"{word} at {len(those)}{of}{_by(those)}"))
         if ways:
-            large = any(is_large(one) for one in bundle if one.comparison.significant)
+            significant = [one for one in bundle if one.comparison.significant]
+            large = any(map(is_large, significant))
             better = quantity.better * ways[0][1] if len(ways) == 1 and large else 0
             words = "; ".join(text for _, _, text in ways)
-            found.append(Finding(f"{a} vs. {b}: {quantity.words} {words}.", better))
-    return found
+            whose = f"{flow}: " if flow else ""
+            text = f"{whose}{a} vs. {b}: {quantity.words} {words}."
+            found.append((large, median(map(size, significant)), Finding(text, better)))
+    ordered = sorted(found, key=lambda each: (not each[0], -each[1]))
+    return [finding for _, _, finding in ordered]
 
 
 def _by(those: Sequence[Compared]) -> str:
@@ -124,35 +218,26 @@ def _by(those: Sequence[Compared]) -> str:
 
 def section(comparisons: Sequence[Compared]) -> Section | None:
     """Returns the table of all comparisons, significant or not."""
-    if not comparisons:
+    tested = any(map(is_tested, comparisons))
+    if not comparisons or (not tested and len(comparisons) > _MOST_UNTESTED):
         return None
+    somewhere = any(each.about for each in comparisons)
     rows: list[tuple[Cell, ...]] = []
-    somewhere = any(each.where for each in comparisons)
     for each in comparisons:
         it, quantity = each.comparison, each.quantity
         rows.append(
             (
-                *([each.where] if somewhere else []),
+                *([each.about] if somewhere else []),
                 titled(quantity),
                 each.a,
                 Number(it.a, shown(quantity, it.a)),
                 each.b,
                 Number(it.b, shown(quantity, it.b)),
-                Number(
-                    it.difference.value,
-                    f"{shown(quantity, it.difference.value)} [{shown(quantity, it.difference.low)}, "
-                    f"{shown(quantity, it.difference.high)}]",
-                ),
-                Number(
-                    it.ratio.value,
-                    f"{it.ratio.value:.3g} [{it.ratio.low:.3g}, {it.ratio.high:.3g}]",
-                )
-                if it.ratio.value == it.ratio.value
-                else Number(None, "–"),
-                Number(it.p, f"{it.p:.2g}") if it.p == it.p else Number(None, "–"),
-                ("yes" if it.significant else "no"),
+                _change(each),
+                *([_significance(each)] if tested else []),
             )
         )
+    interval = " [95 %]" if tested else ""
     columns = (
         *(["Setting"] if somewhere else []),
         "Metric",
@@ -160,12 +245,44 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
         "mean A",
         "B",
         "mean B",
-        "A − B [95 %]",
-        "A / B [95 %]",
-        "corrected p",
-        "Significant",
+        f"A against B{interval}",
+        *(["Significant"] if tested else []),
     )
-    note = "Paired by seed. A significant difference may still be too small to matter: consider its size."
-    return Section(
-        "Differences", [Table("Contenders compared, paired by seed", columns, rows)], note
+    note = (
+        "Paired by seed; p is corrected for the number of comparisons. A significant difference may still be too small "
+        "to matter: consider its size."
+        if tested
+        else f"Fewer than {LEAST_PAIRS} seeds in common: differences of means, without intervals."
     )
+    return Section("Differences", [Table("Contenders compared", columns, rows)], note)
+
+
+def _change(each: Compared) -> Number:
+    """Returns the difference in percent of B, from twice on as a factor; of shares and indices in points."""
+    it, quantity = each.comparison, each.quantity
+    ratio = it.ratio
+    if quantity.unit in ("", "%") or ratio.value != ratio.value:
+        unit = " points" if quantity.unit == "%" else f" {quantity.unit}".rstrip()
+        scaled = [value * quantity.scale for value in it.difference]
+        return Number(it.difference.value, f"{_signed(scaled[0])}{unit}{_ends(scaled)}")
+    if ratio.value >= 2:
+        ends = "" if ratio.low != ratio.low else f" [{digits(ratio.low)}, {digits(ratio.high)}]"
+        return Number(ratio.value - 1, f"× {digits(ratio.value)}{ends}")
+    percent = [100 * (value - 1) for value in ratio]
+    return Number(ratio.value - 1, f"{_signed(percent[0])} %{_ends(percent)}")
+
+
+def _ends(values: Sequence[float]) -> str:
+    return f" [{_signed(values[1])}, {_signed(values[2])}]" if values[1] == values[1] else ""
+
+
+def _signed(value: float) -> str:
+    sign = "−" if value < 0 else "+" if value > 0 else ""
+    return f"{sign}{percent_digits(abs(value))}"
+
+
+def _significance(each: Compared) -> Cell:
+    p = each.comparison.p
+    if p != p:
+        return Number(None, "equal" if is_tested(each) else "–")
+    return Number(p, f"{'yes' if each.comparison.significant else 'no'}, p {p:.2g}")

@@ -3,49 +3,53 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fullpipe.report.model import Heat, Section
+from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
-from fullpipe.stats import is_shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullpipe.report.model import Block
-    from fullpipe.report.values import Group
+    from fullpipe.report.values import Group, Measures
     from fullpipe.results.model import Axis, Results
     from fullpipe.stats import Quantity
 
 _MOST_VALUES = 24
+_FEW_VALUES = 4
 _MOST_CONTENDERS = 6
 _LEAST_FILLED = 0.5
 
 
-def section(
-    results: Results, groups: Sequence[Group], metrics: Sequence[Quantity]
-) -> Section | None:
-    """Returns a map per metric and contender over the first two swept keys.
+def section(results: Results, groups: Sequence[Group], measures: Measures) -> Section | None:
+    """Returns a map per metric and contender over the first two swept numbers, or else words.
 
-    If only one key was swept, a map per metric is over this key and the contenders.
+    One number is a curve (`curves.py`). One word with many values makes a map over these and the
+    contenders.
     """
+    compared, numbers = factors(results.axes, results.points)
+    over = numbers if len(numbers) > 1 else [] if numbers else compared
+    known = {axis.key: axis for axis in results.axes}
     axes = [
-        axis for axis in results.axes if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES
+        axis
+        for factor in over
+        for axis in [known[factor[0]]]
+        if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES
     ]
-    wanted = [each for each in metrics if is_shown(each.column, "maps")]
+    wanted = measures.at("maps")
     if len(axes) >= 2:
-        first, second = next(iter(combinations(axes, 2)))
-        blocks = [heat for metric in wanted for heat in _over_two(groups, metric, first, second)]
+        blocks = [heat for metric in wanted for heat in _over_two(groups, metric, *axes[:2])]
         rest = [short(axis.key) for axis in axes[2:]]
         note = (
             f"Mean over the seeds, and over all values of {', '.join(rest)}."
             if rest
             else "Mean over the seeds."
         )
-    elif axes and len({group.named for group in groups}) > 1:
+    elif axes and len(axes[0].values) > _FEW_VALUES and len({each.named for each in groups}) > 1:
         blocks = [heat for metric in wanted for heat in _over_contenders(groups, metric, axes[0])]
         note = "Mean over the seeds."
     else:
@@ -57,7 +61,7 @@ def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Ax
     cells: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         where = group.settings[first.key], group.settings[second.key]
-        cells[group.named][where] += group.of(metric.column)
+        cells[group.label if first.is_number else group.named][where] += group.of(metric.column)
     found = {
         contender: _grid(those, first.values, second.values)
         for contender, those in list(cells.items())[:_MOST_CONTENDERS]

@@ -10,38 +10,49 @@ from fullpipe.report.values import shown, titled
 from fullpipe.results.words import short
 from fullpipe.stats import medians
 
+_MOST_COLUMNS = 8
+_LEAST_METRICS = 3
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.report.model import Cell
+    from fullpipe.report.model import Block, Cell
     from fullpipe.report.values import Group
     from fullpipe.stats import Interval, Quantity
 
 
 def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
-    """Returns the table of results."""
+    """Returns the table of results: that of the most informative metrics, then further ones."""
     keys = list(dict.fromkeys(key for group in groups for key in group.settings))
     samples = [group.of(metric.column) for group in groups for metric in metrics]
     found = iter(medians(samples))
-    rows = [_row(group, keys, metrics, [next(found) for _ in metrics]) for group in groups]
-    runs = {len(group.of(metric.column)) for group in groups for metric in metrics} - {0}
+    cells = [[_cell(metric, next(found)) for metric in metrics] for _ in groups]
+    runs = [max((len(group.of(each.column)) for each in metrics), default=0) for group in groups]
     most = max(runs, default=1)
-    note = "Median over the seeds" + (
+    note = f"Medians over {most} seeds" + (
         " [95 % interval]." if most > 5 else "; there are too few seeds for an interval."
     )
     note = note if most > 1 else "One run each."
-    columns = (*map(short, keys), "contender", "runs", *map(titled, metrics))
-    return Section(
-        "Results", [Table("Medians over the seeds" if most > 1 else "Metrics", columns, rows)], note
-    )
-
-
-def _row(
-    group: Group, keys: Sequence[str], metrics: Sequence[Quantity], found: Sequence[Interval]
-) -> tuple[Cell, ...]:
-    runs = max(len(group.of(metric.column)) for metric in metrics)
-    settings = [_sortable(group.settings.get(key, "–")) for key in keys]
-    return (*settings, group.contender, Number(runs, f"{runs}"), *map(_cell, metrics, found))
+    counted = len(set(runs)) > 1
+    heads = [
+        (
+            *(_sortable(group.settings.get(key, "–")) for key in keys),
+            group.contender,
+            *([Number(count, f"{count}")] if counted else []),
+        )
+        for group, count in zip(groups, runs, strict=True)
+    ]
+    names = (*map(short, keys), "contender", *(["runs"] if counted else []))
+    each = max(_MOST_COLUMNS - len(names), _LEAST_METRICS)
+    tables: list[Block] = []
+    for start in range(0, len(metrics), each):
+        rows: list[tuple[Cell, ...]] = [
+            (*head, *row[start : start + each]) for head, row in zip(heads, cells, strict=True)
+        ]
+        title = "Further metrics" if start else "Medians over the seeds" if most > 1 else "Metrics"
+        columns = (*names, *map(titled, metrics[start : start + each]))
+        tables.append(Table(title, columns, rows))
+    return Section("Results", tables, note)
 
 
 def _sortable(text: str) -> Cell:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Number, Section, Table
-from fullpipe.report.values import shown, titled
+from fullpipe.report.values import is_of_run, shown, titled
 from fullpipe.results.model import RUNNER
 from fullpipe.results.words import short
 from fullpipe.stats import mean
@@ -19,16 +19,8 @@ if TYPE_CHECKING:
     from fullpipe.stats import Interval, Quantity
 
 
-def section(
-    groups: Sequence[Group], metrics: Sequence[Quantity], whole: Sequence[str]
-) -> Section | None:
-    """Returns a table with a row per contender and metric, and a column per runner.
-
-    Args:
-        groups: The runs by contender and setting.
-        metrics: The metrics to show.
-        whole: Columns of metrics that belong to a run, not to a flow.
-    """
+def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | None:
+    """Returns a table with a row per contender and metric, and a column per runner."""
     runners = list(dict.fromkeys(group.runner for group in groups))
     if len(runners) < 2:
         return None
@@ -41,7 +33,7 @@ def section(
         row
         for those in same.values()
         for metric in metrics
-        if (row := _row(those, keys, runners, metric, metric.column in whole)) is not None
+        if (row := _row(those, keys, runners, metric, is_of_run(metric.column))) is not None
     ]
     first = runners[0]
     more = (

@@ -1,173 +1,140 @@
-"""Runs over time, downsampled to keep the page small."""
+"""Runs over time."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING
+import tomllib
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from fullpipe.report.downsample import downsampled
-from fullpipe.report.model import Line, Lines, Recorded, Section, Timeline
+from fullpipe.report.model import Recorded, Section, Source, Timeline, Track
+from fullpipe.report.panels.tracks import MOST_FLOWS, column, longest_queue, sources
 from fullpipe.results import read_parquet
 from fullpipe.stats import fairness, jain_over_time, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fullpipe.report.model import Values
     from fullpipe.results.model import Results, Series
     from fullpipe.stats import Fairness
 
 _MOST_RUNS = 60
-_MOST_FLOWS = 7
-_MOST_LINKS = 3
-_BYTES = 3_000_000
-_BYTES_A_POINT = 11  # two 32-bit floats in base64
-_MOST_POINTS = 2000
-_LEAST_POINTS = 150
-_BINS = 300
+_MOST_TOGETHER = 4
 _MOST_SPELLS = 3
 _NEVER = "At no time within 25 % of equal shares for five seconds."
 
 
 def section(results: Results) -> Section | None:
-    """Returns charts of the saved traces, at most sixty. Lines of several runners share a chart."""
+    """Returns the recorded runs, at most sixty."""
     if not results.series:
         return None
-    together: dict[object, list[Series]] = defaultdict(list)
-    for each in results.series:
-        together[each.point.place if each.point.runner else each.point.number, each.seed].append(
-            each
-        )
-    runs = list(together.values())
-    shown_runs = runs[:_MOST_RUNS]
-    points = int(
-        np.clip(
-            _BYTES / _BYTES_A_POINT / (len(shown_runs) * _lines(results)),
-            _LEAST_POINTS,
-            _MOST_POINTS,
-        )
-    )
-    recorded = [_recorded(each, points) for each in shown_runs]
+    shown = results.series[:_MOST_RUNS]
     left = (
-        f" Only the first {len(shown_runs)} of {len(runs)} recorded runs are shown."
-        if len(runs) > len(shown_runs)
+        f"Only the first {len(shown)} of {len(results.series)} recorded runs are shown."
+        if len(results.series) > len(shown)
         else ""
     )
-    note = f"Downsampled to at most {points:,} points per line by MinMaxLTTB, which keeps minima and maxima.{left}"
-    return Section("Over time", [Timeline(recorded)], note)
+    alike = len({each.point.label for each in shown}) == 1
+    runs = [_recorded(results, each, _label(each, alike)) for each in shown]
+    return Section("Over time", [Timeline(runs, _first(results, shown))], left)
 
 
-def _lines(results: Results) -> int:
-    """Returns the approximate number of lines of a run."""
-    most = results.rows["flow_index"].max()
-    return 3 * min(_MOST_FLOWS, 1 + (most if isinstance(most, int) else 0)) + 2
-
-
-def _recorded(together: list[Series], points: int) -> Recorded:
-    """Draws a run, or the same run on each of several runners."""
-    first = together[0]
-    traces = {each.point.runner: read_parquet(each.flows) for each in together}
-    # in the scenario's order, since the column is an Enum
-    flows = traces[first.point.runner]["flow"].unique().sort().to_list()
-    shown_flows = flows[: max(1, _MOST_FLOWS // len(together))]
-    # Lines to compare are next to each other in the legend.
-    rows = [
-        (f"{flow}, {runner}" if runner else flow, trace.filter(pl.col("flow") == flow))
-        for flow in shown_flows
-        for runner, trace in traces.items()
+def _first(results: Results, shown: list[Series]) -> tuple[int, ...]:
+    """Returns the runs to lay over each other at first: those of several runners, or of compared results."""
+    together = {number for group in getattr(results, "overlay", [])[:1] for number in group}
+    if shown[0].point.runner:
+        together = {each.point.number for each in shown if each.point.place == shown[0].point.place}
+    chosen = [
+        number
+        for number, each in enumerate(shown)
+        if each.point.number in together and each.seed == shown[0].seed
     ]
-    end_s = max(
-        (float(np.max(_column(trace, "time"))) for trace in traces.values() if len(trace)),
-        default=0.0,
-    )
-    panels = [
-        _panel(
-            "Delivery rate", "Mbit/s", [_rate(name, those, end_s) for name, those in rows], points
-        ),
-        _panel(
-            "Round-trip time",
-            "ms",
-            [_line(name, those, "rtt", 1e3) for name, those in rows],
-            points,
-        ),
-        _panel("Window", "kB", [_line(name, those, "cwnd", 1e-3) for name, those in rows], points),
-    ]
-    if queues := list(_queues(together)):
-        panels.append(_panel("Queue", "packets", queues, points))
-    note = (
-        f" (the first {len(shown_flows)} of {len(flows)} flows)"
-        if len(flows) > len(shown_flows)
-        else ""
-    )
-    if len(flows) >= 2:
-        panels.append(_fairness(traces, flows, end_s))
-    command = first.point.command.rsplit(" --seed ", 1)[0] + f" --seed {first.seed}"
-    # A scenario with only a workload has no lines, since no flow lasts for the whole run.
-    drawn = [panel for panel in panels if panel.lines]
-    return Recorded(f"{first.point.label}, seed {first.seed}{note}", command, drawn)
+    return tuple(chosen[:_MOST_TOGETHER]) or (0,)
 
 
-def _queues(together: list[Series]) -> Iterator[Line]:
-    """Yields the queue lengths of the first links."""
-    found = [(each.point.runner, read_parquet(each.links)) for each in together if each.links]
-    names = dict.fromkeys(name for _, links in found for name in links["link"].unique().sort())
-    for name in list(names)[: max(1, _MOST_LINKS // len(together))]:
-        for runner, links in found:
-            those = links.filter(pl.col("link") == name)
-            if len(those):
-                yield _line(f"{name}, {runner}" if runner else name, those, "queue_packets", 1)
+def _label(series: Series, alike: bool) -> str:
+    """Returns a run's label; runs that only runner and seed tell apart do without their point's."""
+    point = series.point
+    if point.runner and alike:
+        return f"{point.runner}, seed {series.seed}"
+    return f"{point.label}{f' on {point.runner}' if point.runner else ''}, seed {series.seed}"
 
 
-def _panel(title: str, unit: str, lines: list[Line], points: int) -> Lines:
-    return Lines(title, "time, s", unit, [_thin(line, points) for line in lines])
-
-
-def _thin(line: Line, points: int) -> Line:
-    x, y = downsampled(line.x, line.y, points)
-    return Line(line.label, x, y)
-
-
-def _line(flow: str, rows: pl.DataFrame, column: str, scale: float) -> Line:
-    return Line(flow, _column(rows, "time"), _column(rows, column) * scale)
-
-
-def _rate(flow: str, rows: pl.DataFrame, end_s: float) -> Line:
-    """Returns the delivery rate in bins of 1/300 of the run, or of two sampling intervals if longer."""
-    time, delivered = _progress(rows)
-    if len(time) < 2 or end_s <= time[0]:
-        return Line(flow, time, np.zeros(len(time)))
-    width = max(end_s / _BINS, 2 * float(np.median(np.diff(time))))
-    ends, rates = rates_per_window([(time, delivered)], float(time[0]), end_s, width)
-    return Line(flow, ends - width / 2, rates[0] * 1e-6)
-
-
-def _fairness(traces: dict[str, pl.DataFrame], flows: list[str], end_s: float) -> Lines:
-    """Draws Jain's index of each second in which all flows were active, with a line per runner."""
-    found = [
-        (runner, *_jain([trace.filter(pl.col("flow") == flow) for flow in flows], end_s))
-        for runner, trace in traces.items()
-    ]
-    return Lines(
-        "Jain's index per second",
-        "time, s",
-        "",
-        [Line(runner or "all flows", x, y) for runner, x, y, _ in found],
-        note=" ".join(f"{runner}: {note}" if runner else note for runner, _, _, note in found),
+def _recorded(results: Results, series: Series, label: str) -> Recorded:
+    flows = read_parquet(series.files["flows"], columns=["time", "flow", "delivered"])
+    names = flows["flow"].unique().sort().to_list()
+    those = pl.col("point") == series.point.number, pl.col("seed") == series.seed
+    algorithms = dict(results.rows.filter(*those).select("flow", "cc").iter_rows())
+    end_s = float(flows["time"].max() or 0.0)  # type: ignore[arg-type]
+    measure_from_s, changes = _of_scenario(results)
+    # as the metric, the index is of flows that react to congestion
+    fair = [name for name in names if algorithms.get(name) != "none"]
+    jain, note = _jain(flows, fair, end_s) if len(fair) >= 2 else (None, "")
+    more = f" (the first {MOST_FLOWS} of {len(names)} flows)" if len(names) > MOST_FLOWS else ""
+    command, seeded, _ = series.point.command.rpartition(" --seed ")
+    command = f"{command} --seed {series.seed}" if seeded else series.point.command
+    return Recorded(
+        f"{label}{more}",
+        command,
+        end_s,
+        partial(_sources, series, algorithms, jain),
+        measure_from_s,
+        changes,
+        {**({"jain": note} if note else {}), **_which_queue(series)},
     )
 
 
-def _jain(flows: list[pl.DataFrame], end_s: float) -> tuple[Values, Values, str]:
-    progress = [_progress(rows) for rows in flows]
+def _which_queue(series: Series) -> dict[str, str]:
+    """Returns the note of the panel of parts in a queue: with several links, the name of that link."""
+    if "queues" not in series.files or "links" not in series.files:
+        return {}
+    links = read_parquet(series.files["links"], columns=["link", "sojourn"])
+    if links["link"].n_unique() < 2:
+        return {}
+    return {"share": f"At {longest_queue(links)}, which has the longest queue on average."}
+
+
+def _sources(series: Series, algorithms: dict[str, str], jain: Source | None) -> list[Source]:
+    return sources(series, algorithms) + ([jain] if jain else [])
+
+
+def _of_scenario(results: Results) -> tuple[float, tuple[tuple[float, str], ...]]:
+    """Returns the start of the measured time, and the changes of the path, if the resolved scenario is known."""
+    scenario = resolved(results)
+    changes = tuple(
+        (seconds(each["at"]), ", ".join(f"{key} {value}" for key, value in each.items() if key != "at"))
+        for each in scenario.get("path", {}).get("change", [])
+    )  # fmt: skip
+    return seconds(scenario.get("measure_from", "0s")), changes
+
+
+def resolved(results: Results) -> dict[str, Any]:
+    """Returns the resolved scenario; empty if it is unknown."""
+    return tomllib.loads(results.scenarios.get("resolved.toml", ""))
+
+
+def seconds(text: str) -> float:
+    """Returns a duration of a resolved scenario in seconds."""
+    units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return float(number) * units[text[len(number) :]]
+
+
+def _jain(flows: pl.DataFrame, names: list[str], end_s: float) -> tuple[Source, str]:
+    """Returns Jain's index of each second in which all flows were active, and the times of equal shares in words."""
+    progress = []
+    for name in names:
+        rows = flows.filter(pl.col("flow") == name)
+        progress.append((rows["time"].to_numpy(), rows["delivered"].cast(pl.Float64).to_numpy()))
     start_s = max(float(time[0]) if len(time) else 0.0 for time, _ in progress)
     ends, rates = rates_per_window(progress, start_s, end_s)
-    return ends - WINDOW_S / 2, jain_over_time(rates), _in_words(fairness(progress, end_s))
+    index = Track(ends - WINDOW_S / 2, jain_over_time(rates) * column("jain").factor)
+    track = {"jain": index} if np.isfinite(index.values).any() else {}
+    return Source("all flows", "run", "", track), in_words(fairness(progress, end_s))
 
 
-def _in_words(found: Fairness) -> str:
+def in_words(found: Fairness) -> str:
     """Returns when the shares were equal, and how unequal they were at last."""
     to_the_end = found.end_s
     spells = [
@@ -175,7 +142,8 @@ def _in_words(found: Fairness) -> str:
         for begin, end in found.spells
     ]
     if len(spells) > _MOST_SPELLS:
-        spells = [*spells[:_MOST_SPELLS], f"{len(spells) - _MOST_SPELLS} more times"]
+        more = len(spells) - _MOST_SPELLS
+        spells = [*spells[:_MOST_SPELLS], f"{more} more time{'s' if more > 1 else ''}"]
     when = f"Within 25 % of equal shares {_listed(spells)}." if spells else _NEVER
     if found.spells and found.spells[-1][1] >= to_the_end:
         return when
@@ -187,13 +155,3 @@ def _in_words(found: Fairness) -> str:
 
 def _listed(parts: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-
-
-def _progress(rows: pl.DataFrame) -> tuple[Values, Values]:
-    return _column(rows, "time"), _column(rows, "delivered")
-
-
-def _column(rows: pl.DataFrame, name: str) -> Values:
-    """Returns a column as floats, with NaN for null and for "unlimited" (2^62 and more)."""
-    values = rows[name].cast(pl.Float64).to_numpy()
-    return np.where(values < 2.0**62, values, np.nan)

@@ -1,0 +1,55 @@
+"""`fullpipe trace import`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fullpipe.commands.options import new_directory
+from fullpipe.errors import user_errors
+
+
+def command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Results of iperf3 --json, a .flent.gz, listings of ss -tin, a packet capture, or a qlog.",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="DIR", parser=new_directory, help="New directory for the run."),
+    ],
+) -> None:
+    """Make a run of measurements of other programs.
+
+    Recognizes each file by its content. `fullpipe report DIR` shows the run, like a run of
+    `fullpipe run --out`. All files begin at 0 s.
+
+    Examples:
+        fullpipe trace import iperf3.json --out results/measured
+        fullpipe trace import sender.pcapng server.qlog --out results/measured
+    """
+    import shlex
+
+    from fullpipe.foreign.kept import save
+    from fullpipe.foreign.kinds import read
+    from fullpipe.results import fresh_directory
+
+    with user_errors():
+        with fresh_directory(out, called=f"--out {out}") as aside:
+            found = [read(file) for file in files]
+            flows = [flow for each in found for flow in each.flows]
+            warnings = [warning for each in found for warning in each.warnings]
+            save(
+                aside,
+                flows,
+                runner=" and ".join(dict.fromkeys(each.kind for each in found)),
+                title=f"Measured: {', '.join(file.name for file in files)}",
+                command=f"fullpipe trace import {shlex.join(map(str, files))} --out {shlex.quote(str(out))}",
+                warnings=warnings,
+            )
+        for warning in warnings:
+            typer.echo(f"warning: {warning}", err=True)
+        typer.echo(f"{len(flows)} flow{'s' if len(flows) > 1 else ''} kept in {out}")

@@ -1,0 +1,225 @@
+"""TCP flows and QUIC connections of captured packets, as series over time.
+
+The times come from one capture. RTTs are the larger of two parts of a round trip: from data to their
+ACK, and from an ACK to the data that echo its timestamp. At the sender the first is the whole RTT,
+at the receiver the second. Those of QUIC are the times between changes of the spin bit.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fullpipe.foreign.flow import LEAST_BYTES, Flow, with_rates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fullpipe.foreign.capture import Segment
+
+    End = tuple[bytes, int]
+
+MOST_FLOWS = 20
+"""The largest number of flows that are kept of a capture: those with the most bytes."""
+_MOST_TRACKED = 200_000
+_SYN = 2
+_LONG, _SHORT = 0xC0, 0x40
+"""The two highest bits of a QUIC packet with a long, and with a short header."""
+_VERSIONS = {1, 0x6B3343CF}
+_DRAFTS = 0xFF0000
+_PORT = 443
+
+
+@dataclass
+class _Way:
+    """One direction of a connection: its data and the other direction's ACKs."""
+
+    source: End
+    target: End
+    tcp: bool
+    step: float
+    began: float
+    first: float | None = None
+    last: float = 0.0
+    bytes: int = 0
+    packets: int = 0
+    again: int = 0
+    edge: int | None = None
+    base: int | None = None
+    acked: int | None = None
+    scale: int = 0
+    window: int | None = None
+    pending: deque[tuple[int, float]] = field(default_factory=deque)
+    stamps: dict[int, float] = field(default_factory=dict)
+    forth: list[tuple[float, float]] = field(default_factory=list)
+    back: list[tuple[float, float]] = field(default_factory=list)
+    spins: list[float] = field(default_factory=list)
+    spin: int | None = None
+    short: int = 0
+    quic: bool = False
+    rows: dict[int, dict[str, float | None]] = field(default_factory=dict)
+
+    def row(self, time: float) -> dict[str, float | None]:
+        return self.rows.setdefault(max(int((time - self.began) / self.step), 0), {})
+
+    def data(self, packet: Segment) -> None:
+        """Counts a packet that carries payload or a SYN of this direction."""
+        self.first = packet.time if self.first is None else self.first
+        self.packets += 1
+        self.bytes += packet.size
+        if not self.tcp:
+            self._datagram(packet)
+            return
+        end = packet.seq + packet.size
+        if self.edge is None:
+            self.base = self.acked = packet.seq
+            self.edge = end
+            new = True
+        else:
+            end = self.edge + _signed(end - self.edge)
+            new = end > self.edge
+        if new:
+            self.edge = end
+            if len(self.pending) < _MOST_TRACKED:
+                self.pending.append((end, packet.time))
+        else:
+            self.again += 1
+            self.pending.clear()  # Karn: what an ACK of these answers is not known
+        if packet.echo is not None and (sent := self.stamps.pop(packet.echo, None)) is not None:
+            self.back.append((packet.time, packet.time - sent))
+        self._note(packet.time)
+
+    def ack(self, packet: Segment) -> None:
+        """Takes a packet of the other direction that acknowledges data of this one."""
+        if packet.stamp is not None and packet.stamp not in self.stamps:
+            if len(self.stamps) > _MOST_TRACKED:
+                self.stamps.clear()
+            self.stamps[packet.stamp] = packet.time
+        self.window = packet.window << (0 if packet.flags & _SYN else self.scale)
+        if self.acked is None or self.edge is None:
+            return
+        number = self.acked + _signed(packet.ack - self.acked)
+        if self.acked < number <= self.edge:
+            self.acked = number
+            self.last = packet.time
+            sent = None
+            while self.pending and self.pending[0][0] <= number:
+                sent = self.pending.popleft()[1]
+            if sent is not None:
+                self.forth.append((packet.time, packet.time - sent))
+        self._note(packet.time)
+
+    def _datagram(self, packet: Segment) -> None:
+        form = packet.head[0] & 0xC0 if packet.head else 0
+        if form == _LONG:
+            version = int.from_bytes(packet.head[1:], "big")
+            self.quic = self.quic or version in _VERSIONS or version >> 8 == _DRAFTS
+        elif form == _SHORT:
+            self.short += 1
+            self._spun(packet.time, packet.head[0] >> 5 & 1)
+        self.last = packet.time
+        self.row(packet.time)["delivered"] = self.bytes
+
+    def _spun(self, time: float, spin: int) -> None:
+        if self.spin is not None and spin != self.spin:
+            edges = self.spins
+            if len(edges) > 1 and time - edges[-1] < (edges[-1] - edges[-2]) / 8:
+                edges.pop()  # a packet out of order looks like two edges (RFC 9312, section 3.8.2)
+            else:
+                edges.append(time)
+        self.spin = spin
+
+    def _note(self, time: float) -> None:
+        if self.edge is None or self.acked is None or self.base is None:
+            return
+        row = self.row(time)
+        row["delivered"] = self.acked - self.base
+        row["inflight"] = self.edge - self.acked
+        row["retransmits"] = self.again
+        row["receive_window"] = self.window
+
+    def is_quic(self) -> bool:
+        """Returns whether a header shows QUIC, or all do not deny it and the port is that of HTTP/3."""
+        ports = (self.source[1], self.target[1])
+        return self.quic or (_PORT in ports and self.short == self.packets)
+
+    def flow(self, *, quic: bool) -> Flow:
+        """Returns the flow of its data; `quic` says whether a datagram of either direction is QUIC's."""
+        rtts = self._rtts() if quic or self.tcp else []
+        for time, rtt in rtts:
+            self.row(time)["rtt"] = rtt
+        rows = [{**row, "time": (at + 1) * self.step} for at, row in sorted(self.rows.items())]
+        kind = "TCP" if self.tcp else "QUIC" if quic else "UDP"
+        name = f"{kind} {_end(self.source)} → {_end(self.target)}"
+        flow = Flow(
+            name, rows=rows, sent=self.packets, retransmits=self.again if self.tcp else None
+        )
+        flow.rtts = [rtt for _, rtt in rtts]
+        delivered = rows[-1].get("delivered") if rows else None
+        if delivered and self.first is not None and self.last > self.first:
+            flow.goodput_bps = 8 * delivered / (self.last - self.first)
+        return with_rates(flow)
+
+    def _rtts(self) -> list[tuple[float, float]]:
+        if not self.tcp:
+            gaps = [(a, b) for a, b in zip(self.spins, self.spins[1:], strict=False) if b >= a]
+            # A bit that changes with every few packets is random, as RFC 9000 lets endpoints set it.
+            return [(b, b - a) for a, b in gaps] if 4 * len(gaps) < self.packets else []
+        found = max(self.forth, self.back, key=_low)
+        return [each for each in found if each[1] >= 0]  # a clock can be set back
+
+
+def connections(
+    packets: Iterable[Segment], *, step: float, began: float | None = None
+) -> list[Flow]:
+    """Returns the largest flows of packets, each direction with data for itself.
+
+    Args:
+        packets: The packets, by time.
+        step: The time between samples, seconds.
+        began: The time of zero; by default that of the first packet.
+    """
+    ways: dict[tuple[End, End, bool], _Way] = {}
+    for packet in packets:
+        began = packet.time if began is None else began
+        key = (packet.source, packet.target, packet.tcp)
+        way = ways.get(key)
+        if way is None:
+            way = ways[key] = _Way(packet.source, packet.target, packet.tcp, step, began)
+        other = ways.get((packet.target, packet.source, packet.tcp))
+        if packet.tcp:
+            if packet.flags & _SYN:
+                if other is None:
+                    other = ways[packet.target, packet.source, True] = _Way(
+                        packet.target, packet.source, True, step, began
+                    )
+                # The window that this end advertises limits the other direction.
+                other.scale = packet.scale or 0
+                way.base = way.acked = way.edge = packet.seq + 1
+            if other is not None:
+                other.ack(packet)
+        if packet.size:
+            way.data(packet)
+    largest = sorted(ways.values(), key=lambda way: -way.bytes)[:MOST_FLOWS]
+    found = []
+    for way in largest:
+        other = ways.get((way.target, way.source, way.tcp))
+        if way.bytes >= LEAST_BYTES:
+            found.append(way.flow(quic=way.is_quic() or (other is not None and other.is_quic())))
+    return found
+
+
+def _signed(difference: int) -> int:
+    return (difference + 2**31) % 2**32 - 2**31
+
+
+def _low(samples: list[tuple[float, float]]) -> float:
+    """Returns the 10th percentile: of many samples the larger part can be waits of the application."""
+    return sorted(rtt for _, rtt in samples)[len(samples) // 10] if samples else -1.0
+
+
+def _end(end: End) -> str:
+    address = ipaddress.ip_address(end[0])
+    return f"[{address}]:{end[1]}" if address.version == 6 else f"{address}:{end[1]}"

@@ -1,0 +1,347 @@
+"""qlog of QUIC stacks, JSON and JSON-SEQ, of the drafts from 00 to 0.4."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.foreign.flow import Flow, ForeignError, number, with_rates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_TIMES = {"smoothed_rtt": "srtt", "latest_rtt": "rtt", "min_rtt": "min_rtt"}
+_OTHERS = {
+    "congestion_window": "cwnd",
+    "cwnd": "cwnd",
+    "bytes_in_flight": "inflight",
+    "ssthresh": "ssthresh",
+    "pacing_rate": "pacing_rate",  # bit/s
+    "delivered": "delivered",  # fullpipe's own
+}
+_METRICS = {
+    "metrics_updated",  # drafts 02 to 0.4
+    "recovery_metrics_updated",  # after 0.4
+    "metric_update",  # drafts 00 and 01
+}
+_PARAMETERS = {"parameters_set", "recovery_parameters_set"}
+_APPLICATION = {"1RTT", "ONERTT", "1-RTT", "APPLICATION_DATA", "UNKNOWN"}
+"""Names of packets with 1-RTT keys, in capitals; "UNKNOWN" comes from converters of other formats."""
+_MOST_PACKETS = 1_000_000
+"""The largest number of packets of a connection that are in flight or lost at a time."""
+_UNITS = (1e3, 1.0, 1e-3)
+"""Factors from an RTT as the file should have it to one in seconds, milliseconds, or microseconds."""
+
+
+@dataclass
+class _Clock:
+    """The time in a trace, which all its flows have in common."""
+
+    unit: float = 1e-3
+    delta: bool = False
+    now: float = 0.0
+    began: float | None = None
+
+    def tick(self, time: float) -> None:
+        if self.delta:
+            self.now += time * self.unit
+            return
+        if self.began is None and time * self.unit > 1e8:  # since 1970
+            self.began = time
+        self.now = max((time - (self.began or 0.0)) * self.unit, 0.0)
+
+
+@dataclass
+class _Trace:
+    """One flow while its events are read."""
+
+    flow: Flow
+    clock: _Clock
+    sent: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Size and time of the packets in flight, and of lost ones, by number."""
+    acked: float = 0.0
+    lost: float = 0.0
+    gap: float | None = None
+    """The time from the largest packet of the last ACK to the ACK, seconds."""
+    votes: list[int] = field(default_factory=lambda: [0] * len(_UNITS))
+    """The number of RTTs that agree with `gap` in each of `_UNITS`."""
+    acks: list[dict[str, float | None]] = field(default_factory=list)
+    """Rows at ACKs, for a file without metrics."""
+
+
+def is_qlog(value: dict[str, Any]) -> bool:
+    """Whether a JSON object, the whole file or its first record, is of qlog."""
+    return any(key in value for key in ("qlog_version", "qlog_format", "file_schema"))
+
+
+def flows(value: dict[str, Any], name: str) -> list[Flow]:
+    """Returns the traces of a JSON file, one flow for each `group_id`.
+
+    Raises:
+        ForeignError: When no trace has metrics or ACKs.
+    """
+    traces = value.get("traces")
+    found: list[Flow] = []
+    for trace in traces if isinstance(traces, list) else []:
+        events = trace.get("events") if isinstance(trace, dict) else None
+        if isinstance(events, list):
+            found += _flows(trace, events)
+    return _checked(found, name)
+
+
+def records(lines: Iterable[str], name: str) -> tuple[list[Flow], int]:
+    """Returns the flows of a JSON-SEQ file, and the number of records that could not be read.
+
+    Raises:
+        ForeignError: When there are no metrics or ACKs.
+    """
+    bad = 0
+    head: dict[str, Any] = {}
+
+    def events() -> Iterator[dict[str, Any]]:
+        nonlocal bad
+        for line in lines:
+            text = line.strip("\x1e \r\n\t")
+            if not text:
+                continue
+            try:
+                record = json.loads(text)
+            except (ValueError, RecursionError):
+                bad += 1
+                continue
+            if isinstance(record, dict) and is_qlog(record):
+                trace = record.get("trace")
+                head.update(trace if isinstance(trace, dict) else {})
+            else:
+                yield record
+
+    return _checked(_flows(head, events()), name), bad
+
+
+def _checked(found: list[Flow], name: str) -> list[Flow]:
+    kept = [flow for flow in found if flow.rows]
+    if not kept:
+        raise ForeignError(
+            f"{name}: a qlog without metrics_updated, and without ACKs of packets it has sent\n"
+            "  fix: let the sender write the events of recovery and transport"
+        )
+    return kept
+
+
+def _flows(about: dict[str, Any], events: Iterable[Any]) -> list[Flow]:
+    """Returns flows of one trace; `about` is filled, by JSON-SEQ, before the first event comes."""
+    of: dict[str, _Trace] = {}
+    clock: _Clock | None = None
+    for event in events:
+        taken = _event(about, event)
+        if taken is None:
+            continue
+        clock = clock or _clock(about)
+        group, time, name, data = taken
+        clock.tick(time)
+        trace = of.get(group)
+        if trace is None:
+            trace = of[group] = _Trace(Flow(group or _name(about)), clock)
+        _take(trace, name, data)
+    return [_ended(trace) for trace in of.values()]
+
+
+def _ended(trace: _Trace) -> Flow:
+    flow = trace.flow
+    votes = trace.votes
+    factor = _UNITS[votes.index(max(votes))] if any(votes) else 1.0
+    if factor != 1.0:
+        # Not as the drafts say, but as the times of the packets show: quinn before 2026-05 wrote seconds.
+        for row in flow.rows:
+            for column in _TIMES.values():
+                if (rtt := row.get(column)) is not None:
+                    row[column] = rtt * factor
+        flow.rtts = [rtt * factor for rtt in flow.rtts]
+    flow.rows = flow.rows or trace.acks
+    return with_rates(flow)
+
+
+def _common(about: dict[str, Any]) -> dict[str, Any]:
+    common = about.get("common_fields")
+    return common if isinstance(common, dict) else {}
+
+
+def _clock(about: dict[str, Any]) -> _Clock:
+    configuration = about.get("configuration")
+    common = _common(about)
+    units = (configuration if isinstance(configuration, dict) else {}).get(
+        "time_units"
+    ) or common.get("time_units")
+    return _Clock(
+        unit=1e-6 if units == "us" else 1e-3,
+        delta=common.get("time_format") in ("delta", "relative_to_previous_event"),
+    )
+
+
+def _name(about: dict[str, Any]) -> str:
+    """Returns a name for flows without `group_id`: the protocol, and which end wrote the file."""
+    name = "TCP" if _common(about).get("protocol_type") in ("TCP", ["TCP"]) else "QUIC"
+    vantage = about.get("vantage_point")
+    end = vantage.get("type") if isinstance(vantage, dict) else None
+    return f"{name} {end.lower()}" if end in ("client", "server", "CLIENT", "SERVER") else name
+
+
+def _event(about: dict[str, Any], event: Any) -> tuple[str, float, str, dict[str, Any]] | None:  # noqa: ANN401
+    """Returns group, time, name without category, and data of an event; None if it has not these."""
+    if isinstance(event, list):  # drafts 00 and 01
+        names = about.get("event_fields")
+        if not isinstance(names, list):
+            return None
+        event = {str(key).lower(): value for key, value in zip(names, event, strict=False)}
+    if not isinstance(event, dict):
+        return None
+    time = _number(event.get("time", event.get("relative_time", event.get("delta_time"))))
+    name = event.get("name", event.get("event", event.get("event_type")))
+    data = event.get("data")
+    if time is None or not isinstance(name, str):
+        return None
+    group, path = event.get("group_id", ""), event.get("path_id")
+    group = group if isinstance(group, str) else ""
+    if path and isinstance(path, int | str):  # picoquic's, of multipath
+        group = f"{group} path {path}".strip()
+    name = name.rpartition(":")[2].lower()
+    return group, time, name, data if isinstance(data, dict) else {}
+
+
+def _take(trace: _Trace, name: str, data: dict[str, Any]) -> None:
+    flow = trace.flow
+    if name in _PARAMETERS:
+        cc = data.get("congestion_control")
+        flow.cc = cc if isinstance(cc, str) else flow.cc
+    elif name in _METRICS:
+        _metrics(trace, data)
+    elif name == "congestion_state_updated":
+        state = data.get("new")
+        if isinstance(state, str):
+            flow.changes.append((trace.clock.now, state))
+    elif name == "packet_sent":
+        flow.sent = (flow.sent or 0) + 1
+        flow.lost = flow.lost or 0
+        if (at := _number_of(data)) is not None and len(trace.sent) < _MOST_PACKETS:
+            trace.sent[at] = (_size(data), trace.clock.now)
+    elif name == "packet_lost":
+        flow.lost = (flow.lost or 0) + 1
+        if (at := _number_of(data)) is not None:
+            trace.lost += trace.sent.get(at, (0.0, 0.0))[0]
+    elif name == "packet_received":
+        _acks(trace, data)
+    elif name == "packets_acked":
+        numbers = data.get("packet_numbers")
+        if str(data.get("packet_number_space", "application_data")) == "application_data":
+            _acked(trace, [(at, at) for at in map(_whole, _list(numbers)) if at is not None])
+
+
+def _metrics(trace: _Trace, data: dict[str, Any]) -> None:
+    flow = trace.flow
+    before = flow.rows[-1] if flow.rows else {}
+    row = {**before, "time": trace.clock.now, "delivery_rate": None}  # qlog has changes alone
+    for key, column in _TIMES.items():
+        if (value := number(data.get(key), trace.clock.unit)) is not None:
+            row[column] = value
+            if column == "rtt" and value:
+                flow.rtts.append(value)
+                _vote(trace, value)
+    for key, column in _OTHERS.items():
+        if (value := number(data.get(key))) is not None:
+            row[column] = value
+    if trace.acked:
+        row["delivered"] = trace.acked
+    if flow.lost is not None:
+        row["lost"], row["lost_packets"] = trace.lost, flow.lost
+    flow.rows.append(row)
+
+
+def _vote(trace: _Trace, rtt: float) -> None:
+    for at, factor in enumerate(_UNITS):
+        if trace.gap and 0.5 < trace.gap / (rtt * factor) < 2:
+            trace.votes[at] += 1
+
+
+def _number(value: object) -> float | None:
+    """Returns a number, also one written as a text, as quiche once did."""
+    if isinstance(value, str) and len(value) < 30:
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return number(value)
+
+
+def _header(data: dict[str, Any]) -> dict[str, Any]:
+    header = data.get("header")
+    return header if isinstance(header, dict) else data
+
+
+def _number_of(data: dict[str, Any]) -> int | None:
+    """Returns the number of a packet of 1-RTT keys; None for others, which are of other spaces."""
+    header = _header(data)
+    kind = header.get("packet_type", data.get("packet_type", data.get("type", "1RTT")))
+    found = _whole(header.get("packet_number", data.get("packet_number")))
+    return found if str(kind).upper() in _APPLICATION else None
+
+
+def _whole(value: object) -> int | None:
+    """Returns a whole number, also one written as a text, as drafts before 02 have it."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        return int(value)
+    return value if isinstance(value, int) and 0 <= value < 1 << 62 else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _size(data: dict[str, Any]) -> float:
+    raw = data.get("raw")
+    of_raw = raw.get("length") if isinstance(raw, dict) else None
+    header = _header(data)
+    return number(of_raw or header.get("packet_size") or data.get("packet_size")) or 0.0
+
+
+def _acks(trace: _Trace, data: dict[str, Any]) -> None:
+    if _number_of(data) is None:
+        return
+    ranges = []
+    for frame in _list(data.get("frames")):
+        for pair in _list(frame.get("acked_ranges") if isinstance(frame, dict) else None):
+            ends = [end for each in _list(pair) if (end := _whole(each)) is not None]
+            if ends:  # one number stands for a range of it alone
+                ranges.append((min(ends), max(ends)))
+    _acked(trace, ranges)
+
+
+def _acked(trace: _Trace, ranges: list[tuple[int, int]]) -> None:
+    """Takes acknowledged ranges of packet numbers, both ends included."""
+    largest = max((last for _, last in ranges), default=-1)
+    rtt, new = None, False
+    for first, last in ranges:
+        # An ACK repeats old ranges; fewer packets are in flight.
+        span = range(first, last + 1)
+        found = (
+            [at for at in trace.sent if at in span]
+            if last - first >= len(trace.sent)
+            else [at for at in span if at in trace.sent]
+        )
+        for at in found:
+            size, sent = trace.sent.pop(at)
+            trace.acked += size
+            new = True
+            # RFC 9002, section 5.1: a sample only if the largest is new; events can be out of order.
+            if at == largest and trace.clock.now >= sent:
+                trace.gap = rtt = trace.clock.now - sent
+    if new:
+        trace.acks.append(
+            {
+                "time": trace.clock.now,
+                "delivered": trace.acked,
+                "rtt": rtt,
+                "lost": trace.lost,
+                "lost_packets": trace.flow.lost,
+            }
+        )

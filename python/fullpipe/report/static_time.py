@@ -1,0 +1,288 @@
+"""Draws panels of recorded runs with matplotlib, for PDF, Markdown, pictures and slides."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from fullpipe.report.colors import COLORS, DASHES
+from fullpipe.report.panels import drawn
+from fullpipe.report.panels.declared import PANELS
+from fullpipe.report.panels.tracks import column, rows_of
+from fullpipe.view.colors import Style, styles
+from fullpipe.view.states import colors as state_colors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from fullpipe.report.model import Panel, Recorded, Stay
+    from fullpipe.report.panels.drawn import Row, Shown
+
+SLIDE = (10.667, 6.0)
+"""Inches; 16:9."""
+_WIDTH = 6.3
+_ROW = 0.17
+_LABEL = 28
+_LINES = 3
+_TITLE = 100
+_PALE = 0.2
+_STYLES: dict[str, dict[str, Any]] = {
+    "": {"linewidth": 1.0},
+    "pale": {"linewidth": 0.6, "alpha": 0.45},
+    "dashed": {"linewidth": 0.6, "linestyle": "--"},
+    "dotted": {"linewidth": 0.8, "linestyle": ":"},
+    "reference": {"linewidth": 0.8, "alpha": 0.5, "drawstyle": "steps-post"},
+    "points": {"linewidth": 0, "marker": ".", "markersize": 3},
+    "small": {"linewidth": 0, "marker": ".", "markersize": 1.5, "alpha": 0.6},
+    "again": {"linewidth": 0, "marker": "^", "markersize": 4, "color": COLORS[3]},
+    "gone": {"linewidth": 0, "marker": "x", "markersize": 5, "color": COLORS[-1]},
+}
+"""Looks of lines; the width is a part of `lines.linewidth`, which is larger on slides."""
+
+
+def over_time(run: Recorded) -> Figure:
+    """Draws the panels that a page shows at first, below each other, without those over another quantity."""
+    runs = drawn.shown([run])
+    panels = [
+        each for each in PANELS if each.first and each.view != "phase" and drawn.has(each, runs)
+    ]
+    heights = [_height(each, runs) for each in panels]
+    figure = Figure(figsize=(_WIDTH, sum(heights) + 0.4), layout="constrained")
+    if panels:
+        axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)
+        for axis, panel in zip(axes[:, 0], panels, strict=True):
+            _draw(axis, panel, runs)
+        axes[-1, 0].set_xlabel("time, s")
+    figure.suptitle(fill(run.label, _TITLE), x=0.01, ha="left", fontsize=8.5, weight="bold")
+    return figure
+
+
+def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:
+    """Draws one panel in the format 16:9, with the runs over each other."""
+    figure = Figure(figsize=SLIDE, layout="constrained")
+    axis = figure.subplots()
+    _draw(axis, panel, runs)
+    if panel.view != "phase":
+        axis.set_xlabel("time, s")
+    return figure
+
+
+def _height(panel: Panel, runs: Sequence[Shown]) -> float:
+    if panel.stays or panel.view == "spans":
+        return _ROW * sum(rows_of(panel, each.sources) for each in runs) + 0.4
+    return 1.35
+
+
+def _styles(runs: Sequence[Shown]) -> dict[str, Style]:
+    """Returns the style of each flow and workload by name."""
+    flows = [each for run in runs for each in run.sources if each.kind in ("flow", "workload")]
+    found = styles([each.algorithm or each.name for each in flows])
+    return {each.name: style for each, style in zip(flows, found, strict=True)}
+
+
+def _draw(axis: Axes, panel: Panel, runs: Sequence[Shown]) -> None:
+    own = _styles(runs)
+    unit = f", {panel.unit}" if panel.unit else ""
+    axis.set_title(panel.title + unit, loc="left")
+    axis.grid(color="#dddddd", linewidth=0.5)
+    axis.spines[["top", "right"]].set_visible(False)
+    if panel.stays:
+        _bars(axis, drawn.bars(panel, runs))
+    elif panel.view == "spans":
+        _spans(axis, runs, own)
+    elif panel.view == "phase":
+        _phase(axis, panel, runs, own)
+        return
+    elif panel.view == "stack":
+        _stack(axis, panel, runs, own)
+    else:
+        _curves(axis, panel, runs, own)
+    for run in (each.run for each in runs if not _is_of_packets(panel)):
+        for time, _ in run.changes:
+            axis.axvline(time, color="#777777", linestyle=":", linewidth=0.8)
+        if run.measure_from_s > 0:
+            axis.axvline(run.measure_from_s, color="#777777", linestyle="--", linewidth=0.8)
+    if not _is_of_packets(panel):
+        axis.set_xlim(0, max(each.run.end_s for each in runs) or 1)
+
+
+def _is_of_packets(panel: Panel) -> bool:
+    """Whether a panel shows the window of time in which packets were recorded, and no more."""
+    return any(curve.style == "points" for curve in panel.curves)
+
+
+def _curves(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
+    words = _behind(axis, panel, runs) if panel.behind else {}
+    for line in drawn.lines(panel, runs):
+        style = own.get(line.source.name, _reference(line.order))
+        look = {"color": style.color, "linestyle": style.line, **_STYLES[line.curve.style]}
+        look["linewidth"] *= rcParams["lines.linewidth"]
+        axis.plot(line.x, line.y, **look, label=in_lines(line.label))
+    if not _is_of_packets(panel):
+        axis.set_ylim(bottom=0)
+    _ticks(axis, panel, runs)
+    patches = [Patch(color=color, alpha=2 * _PALE, label=word) for word, color in words.items()]
+    _legend(axis, [*axis.get_legend_handles_labels()[0], *patches])
+
+
+def _reference(order: int) -> Style:
+    """Returns the style of a link, or of all flows together, of each run."""
+    dash = DASHES[order % len(DASHES)]
+    return Style(COLORS[-1], tuple(length / 2 for length in dash))
+
+
+def _stack(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
+    """Draws areas on top of each other, those of each run from zero."""
+    lines = list(drawn.lines(panel, runs))
+    for order in sorted({each.order for each in lines}):
+        those = [each for each in lines if each.order == order]
+        times = np.unique(np.concatenate([each.x for each in those]))
+        below = np.zeros(len(times))
+        for line in those:
+            style = own.get(line.source.name, _reference(order))
+            above = below + np.interp(times, line.x, line.y)
+            alpha = 0.6 if style.line == "-" else 0.35  # as on the page
+            look: dict[str, Any] = {"facecolor": style.color, "alpha": alpha / (1 + (order > 0))}
+            axis.fill_between(times, below, above, **look, linewidth=0, label=in_lines(line.label))
+            if len(runs) > 1:
+                axis.plot(times, above, color=style.color, linestyle=style.line, linewidth=0.8)
+            below = above
+    axis.set_ylim(bottom=0)
+    _legend(axis)
+
+
+def _ticks(axis: Axes, panel: Panel, runs: Sequence[Shown]) -> None:
+    """Draws an increase of a count as a tick at the upper edge, a row of ticks for each count and run."""
+    row = 0
+    for number, count in enumerate(panel.ticks):
+        for source in (source for each in runs for source in each.sources):
+            if count not in source.tracks:
+                continue
+            track = source.tracks[count]
+            times = track.time[1:][np.diff(track.values) > 0]
+            if not len(times):
+                continue
+            axis.plot(
+                times,
+                np.full(len(times), 0.98 - 0.05 * row),
+                "|",
+                color=COLORS[1 if number == 0 else 5],
+                markersize=1.5 * rcParams["lines.markersize"],
+                transform=axis.get_xaxis_transform(),
+                label=in_lines(f"{source.name}: {column(count).title}"),
+            )
+            row += 1
+
+
+def _behind(axis: Axes, panel: Panel, runs: Sequence[Shown]) -> dict[str, str]:
+    """Draws the words of each flow behind the lines, as a strip of pale colors; returns the color of each word."""
+    rows = [
+        source.stays[panel.behind]
+        for each in runs
+        for source in each.sources
+        if panel.behind in source.stays
+    ]
+    colors = _word_colors(rows)
+    for number, stays in enumerate(rows):
+        low = 1 - (number + 1) / len(rows)
+        for word, color in colors.items():
+            axis.broken_barh(
+                _times(stays, word),
+                (low, 1 / len(rows)),
+                transform=axis.get_xaxis_transform(),
+                color=color,
+                alpha=_PALE,
+                linewidth=0,
+                zorder=0,
+            )
+    return colors
+
+
+def _bars(axis: Axes, rows: Sequence[Row]) -> None:
+    colors = _word_colors([each.stays for each in rows])
+    for number, row in enumerate(rows):
+        for word, color in colors.items():
+            axis.broken_barh(
+                _times(row.stays, word), (len(rows) - number - 0.9, 0.8), color=color, linewidth=0
+            )
+    _lanes(axis, [each.label for each in rows])
+    _legend(axis, [Patch(color=color, label=word) for word, color in colors.items()], 1)
+
+
+def _word_colors(rows: Sequence[Sequence[Stay]]) -> dict[str, str]:
+    return state_colors(list(dict.fromkeys(stay.word for stays in rows for stay in stays)))
+
+
+def _times(stays: Sequence[Stay], word: str) -> list[tuple[float, float]]:
+    return [(each.since, each.till - each.since) for each in stays if each.word == word]
+
+
+def _spans(axis: Axes, runs: Sequence[Shown], own: dict[str, Style]) -> None:
+    rows = [source for each in runs for source in each.sources if source.spans]
+    for number, each in enumerate(rows):
+        bars = [(span.start, span.end - span.start) for span in each.spans]
+        color = own[each.name].color
+        # an edge of the paper's color parts bars without a pause between them
+        axis.broken_barh(
+            bars, (len(rows) - number - 0.9, 0.8), facecolor=color, edgecolor="white", linewidth=0.4
+        )
+    _lanes(axis, [each.name for each in rows])
+
+
+def _lanes(axis: Axes, names: Sequence[str]) -> None:
+    axis.grid(visible=False)
+    axis.set_ylim(0, len(names))
+    axis.set_yticks(np.arange(len(names)) + 0.5, [in_lines(each) for each in reversed(names)])
+    axis.tick_params(axis="y", length=0)
+
+
+def _phase(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
+    named = []
+    for first, second, x, y in drawn.phases(panel, runs):
+        label = f"{second.name} over {first.name}" if drawn.is_pair(panel) else first.name
+        look: dict[str, Any] = {"color": own[first.name].color, "alpha": 0.7}
+        axis.plot(x, y, ".", **look, label=in_lines(label))
+        axis.plot(x, y, color=look["color"], alpha=0.12, linewidth=0.8)
+        named.append((first.name, second.name))
+    axis.set_ylim(bottom=0)
+    if drawn.is_pair(panel) and named:
+        axis.set_xlim(left=0)
+        most = max(axis.get_xlim()[1], axis.get_ylim()[1])
+        axis.plot([0, most], [0, most], "--", color="#777777", linewidth=0.8, label="equal rates")
+        one, other = named[0] if len(named) == 1 else ("the first flow", "the second flow")
+        axis.set_xlabel(f"{one}, {panel.unit}")
+        axis.set_ylabel(f"{other}, {panel.unit}")
+    else:
+        across = column(panel.curves[0].column)
+        axis.set_xlabel(f"{across.title}, {across.unit}")
+    _legend(axis)
+
+
+def _legend(axis: Axes, handles: Sequence[Artist] = (), length: float = 2) -> None:
+    own = handles or axis.get_legend_handles_labels()[0]
+    if len(own) > 1:
+        axis.legend(
+            handles=own,
+            loc="center left",
+            bbox_to_anchor=(1.01, 0.5),
+            frameon=False,
+            handlelength=length,
+            markerscale=2,
+            fontsize="small",
+        )
+
+
+def in_lines(name: str) -> str:
+    """Returns a name of a legend in lines that leave room for the chart; of a long one, begin and end."""
+    if len(name) > _LINES * _LABEL:
+        half = _LINES * _LABEL // 2
+        name = f"{name[:half]}…{name[-half:]}"
+    return fill(name, _LABEL)

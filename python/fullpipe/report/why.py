@@ -1,0 +1,398 @@
+"""Sentences about one run: each is a claim about its metrics or its trace.
+
+They are about the time from `measure_from` to the end, except those on equal rates and on completed transfers.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from fullpipe.report.panels.time import in_words
+from fullpipe.report.why_words import (
+    MOST_NAMES,
+    capitalized,
+    duration,
+    listed,
+    multiple,
+    percentage,
+    percentages,
+    shortened,
+    typical,
+    uneven,
+    whose,
+)
+from fullpipe.stats import fairness
+from fullpipe.stats.words import digits
+from fullpipe.view.table import rate_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics, WorkloadMetrics
+
+MOST = 8
+"""The most sentences about a run."""
+BUSY = 0.9
+"""The utilization below which a sentence gives it."""
+HELD = 0.1
+"""The least share of time of a limit that is named."""
+STRIKING = 0.05
+"""The least share of time of a state that is named."""
+UNEQUAL = 1.25
+"""The least ratio of two goodputs that is given."""
+_MOST_LIMITS = 3
+# Constants that order the sentences that have no ratio: above a queue of one RTT, below one of seven.
+_ANSWERS, _LIMITS = 3.0, 2.0
+
+LIMIT_WORDS = {
+    "cwnd": "its congestion window",
+    "pacing": "pacing",
+    "receive_window": "the receive window",
+    "send_buffer": "its send buffer",
+    "application": "its application",
+    "host": "its host",
+    "handshake": "the handshake",
+    "recovery": "loss recovery",
+}
+# States in which a flow sends less, or more, than in its steady state.
+_STATES = {
+    *("startup", "slow_start", "css", "drain", "probe_rtt", "recovery", "slowdown"),
+    *("probe_bw_down", "probe_bw_up"),
+}
+
+
+class Claim(NamedTuple):
+    """A sentence, and the size of the effect by which sentences are ordered: the logarithm (base 2) of a ratio."""
+
+    text: str
+    size: float
+
+
+class _Some(NamedTuple):
+    """A flow, a workload, or all flows of an algorithm, as the subject of a clause."""
+
+    name: str
+    flows: Sequence[FlowMetrics | WorkloadMetrics]
+
+    def total(self, metric: str) -> int:
+        """Returns the sum of a count; 0 without it, as in measurements of other programs."""
+        counts: list[int | None] = [each[metric] for each in self.flows]  # type: ignore[literal-required]
+        return sum(count or 0 for count in counts)
+
+    def tells(self, metric: str) -> bool:
+        """Returns whether each flow has the metric, which measurements of other programs may lack."""
+        return all(each[metric] is not None for each in self.flows)  # type: ignore[literal-required]
+
+
+def about(
+    metrics: Metrics, tables: Mapping[str, pl.DataFrame], path_rtt_s: float | None = None
+) -> list[str]:
+    """Returns at most eight sentences about a run, the largest effect first.
+
+    Args:
+        metrics: The run's metrics.
+        tables: The tables of its trace that exist, by their names; without any, only the metrics are described.
+        path_rtt_s: The scenario's `path.rtt` in seconds; None if it is unknown.
+    """
+    return [each.text for each in claims(metrics, tables, path_rtt_s)[:MOST]]
+
+
+def claims(
+    metrics: Metrics, tables: Mapping[str, pl.DataFrame], path_rtt_s: float | None
+) -> list[Claim]:
+    """Returns all sentences of :func:`about` with the sizes of their effects, the largest first."""
+    some = _some(metrics)
+    found = [
+        *_held(some),
+        *(_utilization(metrics["links"]) if any(map(_is_bulk, metrics["flows"])) else ()),
+        *_queue(metrics["links"], path_rtt_s),
+        *_filled(metrics, tables, some),
+        *_lost(metrics["links"], some),
+        *_marked(some),
+        *_shares(metrics, tables, some),
+        *_states(metrics, tables),
+        *_answers(some),
+        *_transfers(some),
+        *_arrived(metrics),
+    ]
+    return sorted(found, key=lambda each: -each.size)
+
+
+def window(metrics: Metrics) -> str:
+    """Returns the time that the sentences are about, and how the runner knows the limits."""
+    span = f"From {metrics['measure_from_s']:.4g} s to {metrics['duration_s']:.4g} s, unless other times are given."
+    if metrics["runner"] in ("kernel", "uml"):
+        span += " The limits come from the kernel's clocks and samples, not from each event as in a simulation."
+    return span
+
+
+def _some(metrics: Metrics) -> list[_Some]:
+    """Returns each flow and workload, or if they are many, the flows of each algorithm."""
+    each: list[FlowMetrics | WorkloadMetrics] = [*metrics["flows"], *metrics.get("workloads", [])]
+    if len(each) <= MOST_NAMES:
+        return [_Some(one["name"], [one]) for one in each]
+    names = dict.fromkeys(one["cc"] for one in each)
+    groups = [_Some(cc, [one for one in each if one["cc"] == cc]) for cc in names]
+    return [
+        group._replace(name=f"{len(group.flows)} × {group.name}")
+        if len(group.flows) > 1
+        else group._replace(name=group.flows[0]["name"])
+        for group in groups
+    ]
+
+
+def _held(some: Sequence[_Some]) -> Iterator[Claim]:
+    """Yields the limits of each flow; flows that one and the same limit held share a clause."""
+    held: dict[object, list[tuple[_Some, list[tuple[str, float]]]]] = {}
+    for one in some:
+        limits = _limits(one)
+        if limits:
+            alike = limits[0][0] if len(limits) == 1 else one.name
+            held.setdefault(alike, []).append((one, limits))
+    clauses = []
+    for those in held.values():
+        several = len(those) > 1 or len(those[0][0].flows) > 1
+        parts = []
+        for limit, _ in those[0][1]:
+            shares = [dict(limits)[limit] for _, limits in those]
+            parts.append(f"by {LIMIT_WORDS[limit]} for {percentages(shares)}")
+        text = listed(parts).replace("by its ", "by their ") if several else listed(parts)
+        mean = ", on average," if any(len(one.flows) > 1 for one, _ in those) else ""
+        names = listed([one.name for one, _ in those])
+        clauses.append(f"{names} {'were' if several else 'was'}{mean} held {text} of the time")
+    if clauses:
+        yield Claim(f"{'; '.join(shortened(clauses))}.", _LIMITS)
+
+
+def _limits(one: _Some) -> list[tuple[str, float]]:
+    """Returns the limits that held these flows for a tenth of the time or more, with their mean shares."""
+    those = [
+        each for each in one.flows if each["cc"] != "none" and any(each["limited_by"].values())
+    ]
+    if not those:
+        return []
+    shares = {
+        limit: fmean(each["limited_by"].get(limit, 0.0) for each in those) for limit in LIMIT_WORDS
+    }
+    named = [(limit, share) for limit, share in shares.items() if share >= HELD]
+    return sorted(named, key=lambda each: -each[1])[:_MOST_LIMITS]
+
+
+def _utilization(links: Sequence[LinkMetrics]) -> Iterator[Claim]:
+    if not links:
+        return
+    busiest = max(links, key=lambda link: link["utilization"])
+    if (share := busiest["utilization"]) < BUSY:
+        which = f"The busiest link, {busiest['name']}," if len(links) > 1 else "The link"
+        yield Claim(
+            f"{which} was busy for {percentage(share)} of the time.", -math.log2(max(share, 1e-9))
+        )
+
+
+def _longest(links: Sequence[LinkMetrics]) -> LinkMetrics | None:
+    """Returns the link with the longest queue, on average."""
+    known = [link for link in links if link["queue_delay_s"]["mean"] is not None]
+    return max(known, key=lambda link: link["queue_delay_s"]["mean"] or 0.0, default=None)
+
+
+def _queue(links: Sequence[LinkMetrics], path_rtt_s: float | None) -> Iterator[Claim]:
+    link = _longest(links)
+    if link is None or not (mean := link["queue_delay_s"]["mean"]):
+        return
+    which = f"the queue at {link['name']}" if len(links) > 1 else "the queue"
+    text, size = f"{which} was {duration(mean)} long on average", 0.0
+    if path_rtt_s:
+        size = math.log2(1 + mean / path_rtt_s)
+        text += f", {multiple(mean / path_rtt_s)} the path's RTT of {duration(path_rtt_s)}"
+        within = link["queue_within_1_rtt"]
+        if within is not None and within < 1 - STRIKING:
+            text += f", and longer than that RTT for {percentage(1 - within)} of the time"
+    yield Claim(capitalized(f"{text}."), size)
+
+
+def _filled(
+    metrics: Metrics, tables: Mapping[str, pl.DataFrame], some: Sequence[_Some]
+) -> Iterator[Claim]:
+    """Yields the owners of the bytes in the longest queue."""
+    link = _longest(metrics["links"])
+    if "queues" not in tables or link is None or len(some) < 2:
+        return
+    rows = _measured(tables["queues"], metrics).filter(pl.col("link") == link["name"])
+    by_flow = rows.group_by("flow").agg(pl.col("queue_bytes").cast(pl.Float64).sum())
+    sums = {str(flow): float(size) for flow, size in by_flow.iter_rows()}
+    if (total := sum(sums.values())) > 0:
+        parts = [(one.name, sum(sums.get(each["name"], 0.0) for each in one.flows)) for one in some]
+        where = f" at {link['name']}" if len(metrics["links"]) > 1 else ""
+        yield Claim(f"The bytes in the queue{where}: {whose(parts, total)}.", uneven(parts, total))
+
+
+def _lost(links: Sequence[LinkMetrics], some: Sequence[_Some]) -> Iterator[Claim]:
+    parts = [(one.name, float(one.total("drops"))) for one in some]
+    total, sent = sum(count for _, count in parts), sum(one.total("sent") for one in some)
+    if not sent or not all(one.tells("drops") and one.tells("sent") for one in some):
+        return
+    if not total:
+        yield Claim("No packet was lost.", 0.0)
+        return
+    causes = [
+        (sum(link[cause] for link in links), words)  # type: ignore[literal-required]
+        for cause, words in (
+            ("drops", "dropped by the queue"),
+            ("losses", "lost randomly"),
+            ("policed", "dropped by the policer"),
+        )
+    ]
+    by = [f"{count:,} {words}" for count, words in causes if count]
+    why = ""
+    if sum(count for count, _ in causes) == total:
+        why = f": {listed(by)}" if len(by) > 1 else f", all {by[0].partition(' ')[2]}"
+    text = f"{total:,.0f} packets were lost, {percentage(total / sent)} of those sent{why}."
+    if total == 1:
+        text = text.replace("packets were", "packet was").replace(", all ", ", ")
+    elif len(some) > 1:
+        text += f" Of these, {whose(parts, total)}."
+    yield Claim(text, math.log2(1 + 100 * total / sent))
+
+
+def _marked(some: Sequence[_Some]) -> Iterator[Claim]:
+    parts = [(one.name, float(one.total("marks"))) for one in some]
+    total, sent = sum(count for _, count in parts), sum(one.total("sent") for one in some)
+    if total:
+        owners = f" Of these, {whose(parts, total)}." if len(some) > 1 else ""
+        yield Claim(
+            f"{total:,.0f} packets were marked CE, {percentage(total / sent)} of those sent.{owners}",
+            math.log2(1 + 10 * total / sent),
+        )
+
+
+def _shares(
+    metrics: Metrics, tables: Mapping[str, pl.DataFrame], some: Sequence[_Some]
+) -> Iterator[Claim]:
+    """Goodputs of flows that send as much as they can, and when they were equal."""
+    bulk = [each for each in metrics["flows"] if _is_bulk(each)]
+    if len(bulk) < 2:
+        return
+    rates = [
+        (one.name, fmean(each["goodput_bps"] for each in those))
+        for one in some
+        if (those := [each for each in one.flows if each in bulk])
+    ]
+    if len(rates) < 2:
+        rates = [(each["name"], each["goodput_bps"]) for each in bulk]
+    (low_name, low), (high_name, high) = (
+        choose(rates, key=lambda each: each[1]) for choose in (min, max)
+    )
+    if not high:
+        return
+    ratio = high / low if low else math.inf
+    text = ""
+    if ratio >= UNEQUAL:
+        each = " a flow" if len(bulk) > len(rates) else ""
+        amounts = f"{rate_text(high)} against {rate_text(low)}{each}"
+        text = f"{high_name} had {digits(ratio)} times the goodput of {low_name}: {amounts}."
+        if not low:
+            text = f"{low_name} had no goodput, {high_name} {rate_text(high)}{each}."
+    progress = [
+        (rows["time"].to_numpy(), rows["delivered"].cast(pl.Float64).to_numpy())
+        for rows in (tables["flows"].partition_by("flow") if "flows" in tables else ())
+    ]
+    if len(bulk) == len(metrics["flows"]) == len(progress):
+        found = fairness(progress, max(float(time[-1]) for time, _ in progress))
+        words = in_words(found)
+        if not math.isnan(found.last[0]):  # not shorter than a spell
+            text = f"{text} Rates of the whole run: {words[0].lower()}{words[1:]}".strip()
+    if text:
+        yield Claim(text, math.log2(min(ratio, 1e3)))
+
+
+def _is_bulk(flow: FlowMetrics) -> bool:
+    """Returns whether a flow always has data to send, so that its share can be compared."""
+    other = flow["responses"] or flow["frames"] or flow["lost_frames"]
+    limits = flow["limited_by"]
+    idle = limits.get("application", 0.0) + limits.get("handshake", 0.0)
+    if flow["goodput_bps"] is None:  # a ping among measurements of other programs
+        return False  # type: ignore[unreachable]
+    return not other and flow["cc"] != "none" and flow["completion_s"] is None and idle < HELD
+
+
+def _states(metrics: Metrics, tables: Mapping[str, pl.DataFrame]) -> Iterator[Claim]:
+    """The states besides the steady one that took much of the time."""
+    if "transitions" not in tables or "flows" not in tables:
+        return
+    found = []
+    for flow in metrics["flows"]:
+        if flow["completion_s"] is not None:
+            continue
+        shares = state_shares(flow["name"], metrics, tables)
+        striking = sorted(
+            (share, state)
+            for state, share in shares.items()
+            if state in _STATES and share >= STRIKING
+        )
+        if striking:
+            parts = [f"{percentage(share)} of the time in {state}" for share, state in reversed(striking)]  # fmt: skip
+            found.append((striking[-1][0], f"{flow['name']} spent {listed(parts[:3])}"))
+    if found:
+        most = sorted(found, key=lambda each: -each[0])[:2]
+        text = "; ".join(text for _, text in most)
+        yield Claim(f"{text}.", -math.log2(max(1 - most[0][0], 1e-3)))
+
+
+def state_shares(
+    flow: str, metrics: Metrics, tables: Mapping[str, pl.DataFrame]
+) -> dict[str, float]:
+    """Returns the share of each state in the measured time of a flow; empty if it never changed its state."""
+    changes = tables["transitions"].filter(pl.col("flow") == flow)
+    rows = tables["flows"].filter(pl.col("flow") == flow)
+    if changes.is_empty() or rows.is_empty():
+        return {}
+    begin = max(float(rows["time"][0]), metrics["measure_from_s"])
+    end = float(metrics["duration_s"])
+    words = [str(changes["from"][0]), *map(str, changes["to"])]
+    times = [min(max(time, begin), end) for time in (begin, *changes["time"], end)]
+    shares: dict[str, float] = {}
+    for word, since, till in zip(words, times[:-1], times[1:], strict=True):
+        shares[word] = shares.get(word, 0.0) + (till - since) / max(end - begin, 1e-9)
+    return shares
+
+
+def _answers(some: Sequence[_Some]) -> Iterator[Claim]:
+    clauses = []
+    for flow in (each for one in some for each in one.flows):
+        if flow.get("responses"):
+            clauses.append(f"{flow['name']}'s {flow['responses']:,} responses took {typical(flow['response_s'])}")  # type: ignore[typeddict-item]  # fmt: skip
+        if flow.get("frames"):
+            lost = f" ({flow['lost_frames']:,} lost or late)" if flow["lost_frames"] else ""  # type: ignore[typeddict-item]  # fmt: skip
+            clauses.append(f"{flow['name']}'s {flow['frames']:,} frames took {typical(flow['frame_delay_s'])}{lost}")  # type: ignore[typeddict-item]  # fmt: skip
+    if clauses:
+        yield Claim(f"{'; '.join(shortened(clauses))}.", _ANSWERS)
+
+
+def _transfers(some: Sequence[_Some]) -> Iterator[Claim]:
+    clauses = []
+    for one in some:
+        ends = [each["completion_s"] for each in one.flows if isinstance(each["completion_s"], float)]  # fmt: skip
+        if ends:
+            least, most = digits(min(ends)), digits(max(ends))
+            after = least if least == most else f"{least} to {most}"
+            clauses.append(f"{one.name} completed after {after} s")
+    if clauses:
+        yield Claim(f"{'; '.join(shortened(clauses))}.", _ANSWERS)
+
+
+def _arrived(metrics: Metrics) -> Iterator[Claim]:
+    clauses = [
+        f"{each['completed']:,} flows of {each['name']} completed, after {typical(each['completion_s'])}"
+        for each in metrics.get("workloads", [])
+        if each["completed"]
+    ]
+    if clauses:
+        yield Claim(f"{'; '.join(shortened(clauses))}.", _ANSWERS)
+
+
+def _measured(rows: pl.DataFrame, metrics: Metrics) -> pl.DataFrame:
+    return rows.filter(pl.col("time").is_between(metrics["measure_from_s"], metrics["duration_s"]))

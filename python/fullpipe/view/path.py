@@ -1,0 +1,32 @@
+"""The path of a scenario in a line of words."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+_PROFILE = re.compile(r"^# The path is the profile (\S+)\.$", re.MULTILINE)
+
+
+def path_line(complete: str) -> str:
+    """Returns the main properties of the path, and the measured time.
+
+    Args:
+        complete: The complete scenario, as :meth:`fullpipe._core.Scenario.to_toml` writes it.
+    """
+    written = tomllib.loads(complete)
+    path, size = written["path"], written["flow"][0].get("bytes")
+    if size:
+        times = f"{size} each, for {written['duration']} at most"
+    else:
+        times = f"{written['duration']}, measured from {written['measure_from']} on"
+    if path.get("kind") == "loopback":
+        return f"this machine's loopback; {times}"
+    queue = path["queue"] if isinstance(path["queue"], str) else path["queue"]["kind"]
+    rate = path.get("rate_pattern", path["rate"])
+    rate = rate if isinstance(rate, str) else path["rate"]  # a trace has a table
+    loss = path.get("loss", "0%")
+    lossy = "" if loss == "0%" else f", loss {loss if isinstance(loss, str) else loss['kind']}"
+    profile = _PROFILE.search(complete)
+    name = f"{profile[1]}: " if profile else ""
+    return f"{name}{rate}, RTT {path['rtt']}{lossy}, {queue} with {path['buffer']}; {times}"

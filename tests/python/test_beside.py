@@ -1,0 +1,113 @@
+"""Results side by side, metrics of choice, and axes of words, through the command."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fullpipe as library
+from conftest import SCENARIO
+from fullpipe.report.build import build
+from fullpipe.report.model import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+
+_BOTH = (
+    SCENARIO.replace('cc = "bbr1"', 'name = "web"\ncc = "cubic"\napp = "request 20kB think 50ms"')
+    .replace('cc = "cubic"\n', 'name = "bulk"\ncc = "cubic"\n', 1)
+    .replace('"2s"', '"4s"')
+)
+"""A download and a client."""
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """The directories `a` and `b`: two runs that differ in the queue."""
+    for name, queue in (("a", "pfifo"), ("b", "fq_codel")):
+        library.run(_BOTH, set={"path.queue": queue}, trace="10ms").save(tmp_path / name)
+    return tmp_path
+
+
+def test_two_runs_are_told_apart_by_what_differs(fullpipe: Fullpipe, kept: Path) -> None:
+    done = fullpipe("report", "a", "b", "--format", "md")
+    assert (done.returncode, done.stdout) == (0, "report-md-a-b\n"), done.stderr
+    text = (kept / "report-md-a-b/report.md").read_text(encoding="utf-8")
+    differences = text.partition("## Differences")[2].partition("\n## ")[0]
+    assert re.search(r"\| bulk \(cubic\) \| Goodput, Mbit/s \| queue fq_codel", differences)
+    assert "fullpipe run a/resolved.toml --seed 7" in text
+    assert "fullpipe run b/resolved.toml --seed 7" in text
+
+
+def test_a_client_is_compared_with_itself_alone(kept: Path) -> None:
+    report = build([kept / "a", kept / "b"])
+    (table,) = next(each for each in report.sections if each.title == "Differences").blocks
+    assert isinstance(table, Table)
+    assert {str(row[0]) for row in table.rows} == {"bulk (cubic)", "web (cubic)", ""}
+    pair = [table.columns.index(name) for name in ("A", "B")]
+    assert {tuple(str(row[at]) for at in pair) for row in table.rows} == {
+        ("queue fq_codel", "queue pfifo")
+    }
+
+
+def test_compare_prints_stored_results(fullpipe: Fullpipe, kept: Path) -> None:
+    done = fullpipe("compare", "a", "b")
+    assert done.returncode == 0, done.stderr
+    assert "queue pfifo" in done.stdout
+    assert "queue fq_codel" in done.stdout
+    assert "one run of each can't show significant differences" in " ".join(done.stdout.split())
+    assert "fullpipe report a b" in done.stdout
+    assert sorted(each.name for each in kept.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_can_not_be_put_side_by_side_is_refused(fullpipe: Fullpipe) -> None:
+    for words, problem in (
+        (("report", "a", "a"), "named twice"),
+        (("report", "a", "none"), "none: no such directory"),
+        (("compare", "a", "none"), "none"),
+    ):
+        done = fullpipe(*words)
+        assert done.returncode == 2
+        assert problem in done.stderr
+        assert "  fix: " in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_the_values_of_an_axis_of_words_are_compared_for_each_flow(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "s.toml").write_text(_BOTH, encoding="utf-8")
+    axis = "path.queue=pfifo,fq_codel"
+    done = fullpipe("sweep", "s.toml", "--set", axis, "--repeat", "6", "--out", "swept")
+    assert done.returncode == 0, done.stderr
+    assert "response" in done.stdout, "the scenario has a client"
+    report = build(tmp_path / "swept")
+    texts = [each.text for each in report.findings]
+    assert texts
+    for text in texts:
+        assert "queue fq_codel has" in text or "queue pfifo has" in text, text
+        assert not ("bulk" in text and "web" in text), text
+
+
+def test_the_metrics_of_a_report_and_a_sweep_can_be_chosen(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "s.toml").write_text(_BOTH, encoding="utf-8")
+    axis = ("--set", "path.buffer=1bdp,4bdp", "--repeat", "1")
+    done = fullpipe("sweep", "s.toml", *axis, "--out", "swept", "--show", "jain,goodput")
+    assert done.returncode == 0, done.stderr
+    assert "Jain" in done.stdout or "jain" in done.stdout
+    assert "queue" not in done.stdout.partition("median")[0].replace("path.queue", "")
+    done = fullpipe("report", "swept", "--format", "md", "--show", "response.p95")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "swept/report-md/report.md").read_text(encoding="utf-8")
+    assert "P95 response time" in text
+    assert "Goodput, Mbit/s |" not in text
+    done = fullpipe("report", "swept", "--show", "goodputt")
+    assert done.returncode == 2
+    assert "did you mean goodput" in done.stderr

@@ -1,0 +1,122 @@
+"""Packets of a window of time: their kinds, fates and delays by cause, and the ACKs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+import fullpipe
+from fullpipe.report.build import build
+from fullpipe.report.model import Timeline
+from fullpipe.report.panels.declared import PANELS
+from fullpipe.report.panels.tracks import rows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+
+TWO = """\
+duration = "8s"
+[path]
+rate = "20mbit"
+rtt = "40ms"
+buffer = "1bdp"
+{more}
+[[flow]]
+name = "a"
+cc = "cubic"
+[[flow]]
+name = "b"
+cc = "bbr3"
+start = "1s"
+"""
+PATHS = {
+    "plain": "",
+    "fq_codel": 'queue = "fq_codel"',
+    "policed": 'policer = "12mbit burst 30kB"',
+    "lossy": 'loss = "1%"',
+    "reordered": 'jitter = "2ms"',
+    "shaped": 'shaper = "15mbit burst 20kB"',
+    "marked": 'queue = "step_ecn"',
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_packets_agree_with_the_metrics(path: str) -> None:
+    text = TWO.format(more=PATHS[path])
+    if path == "marked":
+        text = text.replace('cc = "cubic"', 'cc = "cubic"\necn = "ect0"')
+    run = fullpipe.run(text, trace="10ms packets")
+    assert run.trace_hash == fullpipe.run(text, trace="10ms").trace_hash, (
+        "recording changes nothing"
+    )
+    packets = run.trace("packets")
+    for flow in run.flows:
+        mine = packets.filter(flow=flow["name"])
+        again = mine.filter(kind="retransmission")
+        assert (mine.height, again.height) == (flow["sent"], flow["retransmits"])
+        gone = mine.filter(pl.col("fate").cast(pl.String).is_in(["dropped", "policed", "lost"]))
+        assert gone["link"].drop_nulls().unique().to_list() == (
+            ["bottleneck"] if gone.height else []
+        )
+        assert gone.height == flow["drops"]
+        assert mine.filter(fate="marked").height == flow["marks"]
+        # Each first transmission follows the one before it.
+        new = mine.filter(kind="new").sort("sequence")
+        ends = new["sequence"] + new["bytes"]
+        assert (new["sequence"][1:] == ends[:-1]).all()
+        arrived = mine.drop_nulls("queue")
+        assert arrived["queue"].mean() == pytest.approx(flow["queue_delay_s"]["mean"], rel=0.02)
+        parts = arrived.select("access", "queue", "path").to_numpy()
+        assert (parts >= -1e-9).all()
+        assert parts[:, 2].min() >= 0.02, "half of the RTT is propagation"
+
+
+def test_acks_have_their_sack_blocks() -> None:
+    run = fullpipe.run(TWO.format(more='loss = "1%"'), trace="10ms packets")
+    acks = run.trace("acks").filter(flow="a")
+    assert (acks["acked"].diff().drop_nulls() >= 0).all()
+    sacked = acks.drop_nulls("sack_start")
+    assert sacked.height > 10
+    assert (sacked["sack_start"] < sacked["sack_end"]).all()
+    # the final cumulative acknowledgment is the one of the flow's rows
+    assert abs(acks["acked"][-1] - run.trace().filter(flow="a")["acked"][-1]) < 100_000
+
+
+def test_a_window_bounds_what_is_recorded(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(TWO.format(more=""), encoding="utf-8")
+    run = ("run", "two.toml", "--trace", "20ms packets 2s..2.5s", "--out", "kept")
+    done = fullpipe(*run)
+    assert done.returncode == 0, done.stderr
+    for table in ("packets", "acks"):
+        times = pl.read_parquet(tmp_path / "kept" / f"{table}.parquet")["time"]
+        assert 2.0 <= np.min(times.to_numpy()) <= np.max(times.to_numpy()) < 2.5
+    report = build(tmp_path / "kept")
+    (timeline,) = next(each for each in report.sections if each.title == "Over time").blocks
+    assert isinstance(timeline, Timeline)
+    sources = timeline.runs[0].read()
+    shown = {panel.key for panel in PANELS if rows_of(panel, sources)}
+    assert {"packets", "packet-delays"} <= shown
+    slide = fullpipe("report", "kept", "--panel", "packets", "--format", "png")
+    assert slide.returncode == 0, slide.stderr
+
+
+@pytest.mark.parametrize(
+    ("trace", "said"),
+    [
+        ("packets 5s..2s", "the window of packets ends before it begins"),
+        ("packets 5s", "the window of packets has no .."),
+        ("10ms packets 1..2", "the window of packets is not two times"),
+        ("off packets", "packets need a trace"),
+        ("packet", "neither a level nor an interval"),
+    ],
+)
+def test_a_wrong_window_is_refused(fullpipe: Fullpipe, trace: str, said: str) -> None:
+    done = fullpipe("run", "cubic", "--duration", "2s", "--trace", trace)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert '"10ms packets 2s..4s"' in done.stderr

@@ -1,0 +1,346 @@
+"""`fullpipe trace import`: how files of tools and versions differ, each as the smallest sample of its own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from test_trace_import import _capture, _fullpipe, _imported
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _qlog(events: list[Any], **trace: object) -> str:
+    return json.dumps({"qlog_version": "0.3", "traces": [{**trace, "events": events}]})
+
+
+def _sequence(head: dict[str, Any], events: list[Any]) -> str:
+    return "".join(f"\x1e{json.dumps(record)}\n" for record in (head, *events))
+
+
+def _transfer(
+    names: tuple[str, str, str], metrics: dict[str, float], *, at: float = 0.0
+) -> list[dict[str, Any]]:
+    """Returns a packet sent, its ACK 40 ms later, and metrics after it, with times in milliseconds."""
+    header = {"packet_type": "1RTT", "packet_number": 0}
+    ack = {"frame_type": "ack", "acked_ranges": [[0]]}
+    sent, received, updated = names
+    return [
+        {"time": at, "name": sent, "data": {"header": header, "raw": {"length": 1200}}},
+        {"time": at + 40, "name": received, "data": {"header": header, "frames": [ack]}},
+        {"time": at + 40, "name": updated, "data": metrics},
+    ]
+
+
+_NAMES = ("transport:packet_sent", "transport:packet_received", "recovery:metrics_updated")
+_LATER = ("quic:packet_sent", "quic:packet_received", "quic:recovery_metrics_updated")
+_METRICS = {"congestion_window": 14_000, "latest_rtt": 40.0, "smoothed_rtt": 40.0}
+_HEAD = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {}}
+_SEQUENTIAL = {
+    "file_schema": "urn:ietf:params:qlog:file:sequential",
+    "serialization_format": "application/qlog+json-seq",
+    "trace": {"common_fields": {"time_format": "relative_to_epoch"}},
+}
+_UNKNOWN = {"packet_type": "UNKNOWN", "header": {"packet_number": "0", "packet_size": 1200}}
+_ACK = {"frame_type": "ACK", "acked_ranges": [["0", "0"]]}
+_OLD = [
+    ["0", "TRANSPORT", "PACKET_SENT", _UNKNOWN],
+    ["40000", "TRANSPORT", "PACKET_RECEIVED", {**_UNKNOWN, "frames": [_ACK]}],
+    ["40000", "RECOVERY", "METRIC_UPDATE", {"cwnd": 14_000, "latest_rtt": 40_000, "smoothed_rtt": 40_000}],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _sequence(_HEAD, _transfer(_NAMES, _METRICS)),
+        # quiche and others after draft 0.4, and a header of draft 12
+        _sequence(_SEQUENTIAL, _transfer(_LATER, _METRICS, at=1.7e12)),
+        # aioquic: absolute times, "cwnd"
+        _qlog(
+            _transfer(_NAMES, {**_METRICS, "cwnd": 14_000}, at=1.7e12),
+            vantage_point={"type": "server"},
+        ),
+        # quinn before 2026-05: RTTs in seconds
+        _sequence(
+            _HEAD,
+            _transfer(_NAMES, {**_METRICS, "latest_rtt": 0.04, "smoothed_rtt": 0.04}),
+        ),
+        # quictrace's converter, of draft 00: capitals, numbers as texts, microseconds, an empty event
+        _qlog(
+            [*_OLD, []],
+            configuration={"time_units": "us"},
+            event_fields=["relative_time", "CATEGORY", "EVENT_TYPE", "DATA"],
+        ),
+    ],
+    ids=["0.3", "after-0.4", "aioquic", "seconds", "draft-00"],
+)
+def test_qlogs_of_different_versions_say_the_same(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a").write_text(text)
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    assert trace.select("cwnd", "delivered").rows() == [(14_000, 1200)]
+    assert trace["time"].to_list() == pytest.approx([0.04])
+    assert trace["srtt"].to_list() == pytest.approx([0.04])
+    (flow,) = metrics["flows"]
+    assert flow["rtt_s"]["mean"] == pytest.approx(0.04)
+
+
+def test_a_lost_packet_of_qlog_is_lost_and_not_sent_again(tmp_path: Path) -> None:
+    lost = {"time": 60, "name": "recovery:packet_lost", "data": {"header": {"packet_number": 1}}}
+    again = {"packet_type": "1RTT", "packet_number": 1}
+    sent = {"time": 1, "name": _NAMES[0], "data": {"header": again, "raw": {"length": 1000}}}
+    initial = {"type": "initial", "packet_number": 0}
+    handshake = {"time": 61, "name": "recovery:packet_lost", "data": initial}
+    first, *rest = _transfer(_NAMES, _METRICS)
+    last = {"time": 70, "name": _NAMES[2], "data": {"congestion_window": 7_000}}
+    (tmp_path / "a").write_text(_qlog([first, sent, *rest, lost, handshake, last]))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    (flow,) = metrics["flows"]
+    assert (flow["retransmits"], flow["sent"], flow["loss_fraction"]) == (None, 2, 1.0)
+    assert trace["lost"].to_list() == [0, 1000]
+    assert trace["lost_packets"].to_list() == [0, 2]
+    assert trace["retransmits"].is_null().all()
+
+
+def test_times_since_the_previous_event_add_up_over_all_groups(tmp_path: Path) -> None:
+    def event(time: float, group: str) -> dict[str, Any]:
+        return {"time": time, "group_id": group, "name": _NAMES[2], "data": {"cwnd": 10_000}}
+
+    events = [event(0, "a"), event(10, "b"), event(10, "a")]
+    common = {"time_format": "relative_to_previous_event"}
+    (tmp_path / "a").write_text(_qlog(events, common_fields=common))
+    trace, _ = _imported(tmp_path, tmp_path / "a")
+    assert trace.select("time", "flow").rows() == [(0.0, "a"), (0.01, "b"), (0.02, "a")]
+
+
+def test_a_qlog_of_packets_alone_has_the_rates_and_rtts_of_their_acks(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(_qlog(_transfer(_NAMES, {})[:2], vantage_point={"type": "client"}))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    assert trace.select("time", "flow", "delivered").rows() == [(0.04, "QUIC client", 1200)]
+    assert metrics["flows"][0]["rtt_s"]["mean"] == pytest.approx(0.04)
+
+
+def test_an_ack_before_its_packet_gives_no_rtt(tmp_path: Path) -> None:
+    sent, received, _ = _transfer(_NAMES, {})
+    (tmp_path / "a").write_text(_qlog([{**sent, "time": 50}, received]))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    assert trace.select("time", "delivered", "rtt").rows() == [(0.04, 1200, None)]
+    assert metrics["flows"][0]["rtt_s"]["mean"] is None
+
+
+def test_the_paths_of_picoquics_multipath_are_flows(tmp_path: Path) -> None:
+    fields = ["relative_time", "path_id", "category", "event", "data"]
+    events = [[1000 * at, at, "recovery", "metrics_updated", {"cwnd": 10_000}] for at in range(2)]
+    units = {"time_units": "us"}
+    (tmp_path / "a").write_text(_qlog(events, event_fields=fields, configuration=units))
+    trace, _ = _imported(tmp_path, tmp_path / "a")
+    assert trace.select("time", "flow").rows() == [(0.0, "QUIC"), (0.001, "path 1")]
+
+
+def test_pings_of_flent_are_no_flows_and_sums_are_left_out(tmp_path: Path) -> None:
+    results = {
+        "Ping (ms) ICMP": [10.0, 20.0],
+        "Ping (ms) avg": [10.0, 20.0],
+        "HTTP latency": [1.0, 3.0],
+        "TCP upload::1": [8.0, 8.0],
+        "TCP upload::1::tcp_cwnd": [10, 10],
+        "TCP upload::1::tcp_delivery_rate": [99.0, 99.0],
+        "TCP upload sum": [8.0, 8.0],
+        "qdisc_stats_host::dropped": [3, 4],
+    }
+    units = {"TCP upload::1": "Mbits/s", "TCP upload sum": "Mbits/s", "HTTP latency": "ms"}
+    about = {name: {"UNITS": unit, "MEAN_VALUE": 7.5} for name, unit in units.items()}
+    value = {
+        "version": 4,
+        "x_values": [0, 1],
+        "results": results,
+        "metadata": {"SERIES_META": about},
+    }
+    (tmp_path / "a").write_bytes(gzip.compress(json.dumps(value).encode()))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    of = {flow["name"]: flow for flow in metrics["flows"]}
+    assert list(of) == ["TCP upload::1", "Ping (ms) ICMP", "HTTP latency"]
+    assert (of["TCP upload::1"]["goodput_bps"], metrics["jain"]) == (7.5e6, 1)
+    assert trace.filter(flow="TCP upload::1")["cwnd"].to_list() == [14_480, 14_480]
+    ping = of["Ping (ms) ICMP"]
+    assert (ping["cc"], ping["goodput_bps"], ping["rtt_s"]["max"]) == ("ping", None, 0.02)
+    assert (of["HTTP latency"]["responses"], of["HTTP latency"]["response_s"]["max"]) == (2, 0.003)
+
+
+def test_what_a_file_does_not_tell_is_missing_and_not_zero(tmp_path: Path) -> None:
+    value = {"x_values": [0, 1], "results": {"TCP download": [8.0, 8.0]}}
+    (tmp_path / "a").write_text(json.dumps(value))
+    (tmp_path / "b").write_text(_qlog(_transfer(_NAMES, _METRICS)))
+    _, metrics = _imported(tmp_path, tmp_path / "a", tmp_path / "b")
+    flow = metrics["flows"][0]
+    for name in ("sent", "retransmits", "loss_fraction", "drops", "marks", "ack_drops", "frames"):
+        assert flow[name] is None, name
+    page = tmp_path / "page"
+    done = _fullpipe("report", tmp_path / "imported", "--format", "md", "--out", page)
+    assert done.returncode == 0, done.stderr
+    text = (page / "report.md").read_text()
+    (row,) = [line for line in text.splitlines() if line.startswith("| TCP download")]
+    assert [cell.strip() for cell in row.split("|")[2:5]] == ["8.00", "–", "–"]
+    assert "No packet was lost" not in text
+
+
+def test_ss_with_a_filter_on_one_line_and_with_ipv6(tmp_path: Path) -> None:
+    ends = "[2001:db8::1]:5201 [2001:db8::2]:40000"
+    info = "cubic wscale:7,7 rto:240 rtt:40.5/0.2 mss:1448 cwnd:10 bytes_acked:{} data_segs_out:{}"
+    lines = [
+        "Recv-Q Send-Q Local Address:Port Peer Address:Port Process",
+        '0 0 {} users:(("iperf3",pid=1,fd=2)) timer:(on,200ms,0) {}',
+    ]
+    text = "".join(
+        f"@{1_700_000_000 + at}\n{lines[0]}\n{lines[1].format(ends, info.format(125_000 * at, 90 * at))}\n"
+        for at in range(1, 4)
+    )
+    (tmp_path / "a").write_text(text)
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    (flow,) = metrics["flows"]
+    assert flow["name"] == "TCP [2001:db8::1]:5201 → [2001:db8::2]:40000"
+    assert (flow["cc"], flow["goodput_bps"], flow["sent"]) == ("cubic", 1e6, 270)
+    assert trace["time"].to_list() == [0, 1, 2]
+
+
+def test_the_control_connection_among_those_of_ss_is_no_flow(tmp_path: Path) -> None:
+    line = (
+        "ESTAB 0 0 10.0.0.1:{0} 10.0.0.2:5201\n\tcubic rto:200 mss:1448 cwnd:10 bytes_acked:{1}\n"
+    )
+    text = "".join(
+        f"{1_700_000_000 + at}.0\n{line.format(1, 300 + at)}{line.format(2, 125_000 * at)}"
+        for at in range(3)
+    )
+    (tmp_path / "a").write_text(text)
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    assert [flow["name"] for flow in metrics["flows"]] == ["TCP 10.0.0.1:2 → 10.0.0.2:5201"]
+
+
+def _stamped(*, down: bool, seq: int, ack: int, size: int, stamp: int, echo: int) -> bytes:
+    """Returns a TCP segment over IPv6 with timestamps."""
+    ports = (80, 4000) if down else (4000, 80)
+    head = struct.pack(">HHIIBBHHH", *ports, seq, ack, 8 << 4, 16, 1000, 0, 0)
+    options = struct.pack(">BBBBII", 1, 1, 8, 10, stamp, echo)
+    return _ipv6(down=down, protocol=6, payload=head + options + bytes(size))
+
+
+def test_waits_of_the_application_are_not_the_rtt_of_a_capture(tmp_path: Path) -> None:
+    packets = []
+    # At the sender, which has two segments every 100 ms, and sends the second when the first is acknowledged.
+    for at in range(60):
+        sent = at // 2 / 10 + at % 2 * 0.0201
+        edge, now = 1 + 1000 * at, round(1e4 * sent)
+        data = _stamped(down=True, seq=edge, ack=1, size=1000, stamp=now + 1, echo=at)
+        ack = _stamped(down=False, seq=1, ack=edge + 1000, size=0, stamp=at + 1, echo=now + 1)
+        packets += [(sent, data), (sent + 0.02, ack)]
+    (tmp_path / "a").write_bytes(_pcapng(packets))
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    assert metrics["flows"][0]["rtt_s"]["max"] == pytest.approx(0.02, abs=1e-4)
+
+
+def _pcapng(times_and_packets: list[tuple[float, bytes]]) -> bytes:
+    """Returns a capture of big-endian pcapng with Ethernet frames and times in nanoseconds."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        return struct.pack(">II", kind, len(body) + 12) + body + struct.pack(">I", len(body) + 12)
+
+    section = block(0x0A0D0D0A, struct.pack(">IHHq", 0x1A2B3C4D, 1, 0, -1))
+    options = struct.pack(">HHBxxxHH", 9, 1, 9, 0, 0)
+    interface = block(1, struct.pack(">HHI", 1, 0, 0) + options)
+    packets = b""
+    for time, data in times_and_packets:
+        frame = bytes(12) + b"\x81\x00\x00\x05" + b"\x86\xdd" + data
+        stamp = round(time * 1e9)
+        head = struct.pack(">IIIII", 0, stamp >> 32, stamp & 0xFFFFFFFF, len(frame), len(frame))
+        packets += block(6, head + frame)
+    return section + interface + block(5, bytes(12)) + packets
+
+
+def _ipv6(*, down: bool, protocol: int, payload: bytes, extension: bytes = b"") -> bytes:
+    near, far = (bytes.fromhex("20010db8") + bytes(11) + bytes((host,)) for host in (2, 1))
+    inner = extension + payload
+    head = struct.pack(">IHBB", 6 << 28, len(inner), 0 if extension else protocol, 64)
+    return head + (far + near if down else near + far) + inner
+
+
+def _udp(payload: bytes, *, down: bool, port: int = 443) -> bytes:
+    ports = (port, 4000) if down else (4000, port)
+    return struct.pack(">HHHH", *ports, 8 + len(payload), 0) + payload
+
+
+def test_tcp_over_ipv6_in_pcapng_with_vlan_and_an_extension_header(tmp_path: Path) -> None:
+    def tcp(seq: int, size: int) -> bytes:
+        return struct.pack(">HHIIBBHHH", 443, 4000, seq, 1, 5 << 4, 16, 1000, 0, 0) + bytes(size)
+
+    hop = bytes((6, 0, 1, 4, 0, 0, 0, 0))
+    packets = [
+        (at / 10, _ipv6(down=True, protocol=6, payload=tcp(1 + 1000 * at, 1000), extension=hop))
+        for at in range(20)
+    ]
+    (tmp_path / "a").write_bytes(_pcapng(packets))
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    (flow,) = metrics["flows"]
+    assert flow["name"] == "TCP [2001:db8::1]:443 → [2001:db8::2]:4000"
+    assert (flow["sent"], flow["retransmits"]) == (20, 0)
+
+
+def _spinning(first: bytes, *, port: int, reordered: bool) -> list[tuple[float, bytes]]:
+    """Returns 2 s of a datagram every 2 ms whose spin bit changes every 40 ms."""
+    packets = []
+    for at in range(1000):
+        spin = at // 20 % 2
+        if reordered and at % 200 == 101:
+            spin = 1 - spin  # a packet of before the edge comes after it
+        short = bytes((0x40 | spin << 5,)) + bytes(1000)
+        datagram = _udp(first if at == 0 and first else short, down=True, port=port)
+        packets.append((at / 500, _ipv6(down=True, protocol=17, payload=datagram)))
+    return packets
+
+
+@pytest.mark.parametrize("reordered", [False, True])
+def test_quic_over_ipv6_has_the_rtt_of_its_spin_bit(tmp_path: Path, reordered: bool) -> None:
+    initial = bytes((0xC0, 0, 0, 0, 1)) + bytes(1195)
+    (tmp_path / "a").write_bytes(_pcapng(_spinning(initial, port=4433, reordered=reordered)))
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    (flow,) = metrics["flows"]
+    assert flow["name"] == "QUIC [2001:db8::1]:4433 → [2001:db8::2]:4000"
+    assert flow["rtt_s"]["p50"] == pytest.approx(0.04, abs=1e-3)
+    assert flow["rtt_s"]["min"] > 0.025
+    assert flow["goodput_bps"] == pytest.approx(8 * 1000 * 500, rel=0.02)
+    assert flow["retransmits"] is flow["loss_fraction"] is None
+
+
+def test_a_random_spin_bit_gives_no_rtt_and_other_udp_is_not_quic(tmp_path: Path) -> None:
+    packets = []
+    for at in range(200):
+        datagram = _udp(bytes((0x40 | at % 2 << 5,)) + bytes(1000), down=True)
+        packets.append((at / 200, _ipv6(down=True, protocol=17, payload=datagram)))
+    packets += _spinning(b"", port=5201, reordered=False)
+    (tmp_path / "a").write_bytes(_pcapng(packets))
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    of = {flow["name"].split(" →")[0]: flow for flow in metrics["flows"]}
+    assert sorted(of) == ["QUIC [2001:db8::1]:443", "UDP [2001:db8::1]:5201"]
+    assert [flow["rtt_s"]["mean"] for flow in of.values()] == [None, None]
+
+
+def test_udp_of_iperf3_has_its_losses(tmp_path: Path) -> None:
+    stream = {"socket": 5, "end": 1, "bytes": 1_000_000, "bits_per_second": 8e6, "packets": 1000}
+    udp = {"bits_per_second": 8e6, "jitter_ms": 0.1, "lost_packets": 10, "packets": 1000}
+    value = {"start": {}, "intervals": [{"streams": [stream]}], "end": {"streams": [{"udp": udp}]}}
+    (tmp_path / "a").write_text(json.dumps(value))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    (flow,) = metrics["flows"]
+    assert (flow["sent"], flow["retransmits"], flow["loss_fraction"]) == (1000, None, 0.01)
+    assert trace["retransmits"].to_list() == [None]
+
+
+def test_a_capture_without_packets_of_flows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(_capture([(0.0, b"\x60" + bytes(60))]))
+    done = _fullpipe("trace", "import", tmp_path / "a", "--out", tmp_path / "none")
+    assert (done.returncode, "no flow" in done.stderr) == (2, True)

@@ -1,0 +1,251 @@
+// What each kind of panel draws: lines, stacked areas, bars of states, requests, one quantity over another.
+import uPlot from "uplot";
+import type { Panel, Source } from "./format";
+import { type Line, lower, points, rate, valueAt } from "./points";
+import { color, faded, rounded, wordColor } from "./theme";
+import type { Shown, View } from "./view";
+
+const MOST = 4000; // points of a line on the screen
+const BINS = 300; // means of a rate on the screen
+
+/** A line of a legend, its value at some time, and its rows for a file. */
+export interface Drawn {
+  label: string;
+  color: string;
+  dash?: number[];
+  /** A block in the legend instead of a piece of a line. */
+  block?: boolean;
+  line?: Line;
+  valueAt(time: number): string;
+}
+
+/** What a chart draws for a range of time. */
+export interface Content {
+  data: uPlot.AlignedData;
+  series: uPlot.Series[];
+  bands?: uPlot.Band[];
+  height: number;
+  y: { range?: uPlot.Range.Function; axis: Partial<uPlot.Axis>; label: string };
+  x?: { label: string; range: uPlot.Range.MinMax };
+  drawn: Drawn[];
+  /** Drawn before and after the lines. */
+  below?(plot: uPlot): void;
+  above?(plot: uPlot): void;
+  /** Swatches of words: states or limits. */
+  words?: string[];
+  /** The rows of a file, if they are not those of the lines. */
+  rows?(): string[][];
+  mode?: 1 | 2;
+}
+
+const STYLES: Record<string, { alpha: number; width: number; dash?: number[]; points?: number; own?: number }> = {
+  "": { alpha: 1, width: 1.6 },
+  pale: { alpha: 0.45, width: 1 },
+  dashed: { alpha: 0.8, width: 1, dash: [6, 4] },
+  dotted: { alpha: 0.9, width: 1, dash: [2, 3] },
+  reference: { alpha: 0.5, width: 1.2 },
+  // Points of this size, in a color of their own if they do not have the flow's.
+  points: { alpha: 1, width: 0, points: 4 },
+  small: { alpha: 0.6, width: 0, points: 3 },
+  again: { alpha: 1, width: 0, points: 7, own: 3 },
+  gone: { alpha: 1, width: 0, points: 8, own: -1 },
+};
+
+/** Reads a track for a range; of a growing count, its mean increase. */
+export async function track(source: Source, column: string, view: View): Promise<Line | undefined> {
+  const found = source.tracks[column];
+  const finest = found?.levels[0];
+  if (!found || !finest?.length) return undefined;
+  const { min, max } = view.range;
+  const line = await points(found, min, max, column === "delivered" ? 4 * MOST : MOST);
+  if (column !== "delivered") return line;
+  const count = finest.reduce((sum, chunk) => sum + chunk.count, 0);
+  const spacing = ((finest.at(-1)?.last ?? 0) - (finest[0]?.first ?? 0)) / Math.max(count - 1, 1);
+  const width = Math.max((max - min) / BINS, spacing);
+  return rate(line, min - width, max + width, width);
+}
+
+const named = (view: View, shown: Shown, column: string, plain: boolean) =>
+  plain ? shown.label : `${shown.label}: ${view.title(column)}`;
+
+export async function lines(panel: Panel, view: View): Promise<Content> {
+  const drawn: (Drawn & { line: Line })[] = [];
+  const series: uPlot.Series[] = [];
+  // A rate of a link alone has nothing to be compared with.
+  let compared = false;
+  for (const [number, curve] of panel.curves.entries()) {
+    const style = STYLES[curve.style] ?? { alpha: 1, width: 1.6 };
+    for (const shown of view.sources(curve.of)) {
+      const line = await track(shown.source, curve.column, view);
+      if (!line?.x.length) continue;
+      compared ||= curve.style !== "reference";
+      const stroke = faded(style.own === undefined ? shown.color : color(style.own), style.alpha);
+      const label = named(view, shown, curve.column, number === 0);
+      const dashes = style.dash ?? shown.dash;
+      drawn.push({ label, color: stroke, dash: dashes, line, valueAt: (time) => rounded(valueAt(line, time)) });
+      series.push({
+        label,
+        stroke,
+        width: style.width,
+        dash: dashes,
+        points: style.points ? { show: true, size: style.points, width: 0, fill: stroke } : { show: false },
+        ...(style.points ? { paths: () => null } : {}),
+        spanGaps: true,
+      });
+    }
+  }
+  if (!compared) drawn.length = series.length = 0;
+  const ticks = await counts(panel, view);
+  return {
+    data: join(drawn.map((each) => each.line)),
+    series,
+    height: 220,
+    y: { axis: {}, label: panel.unit },
+    drawn: [...drawn, ...ticks.map((tick) => tick.drawn)],
+    words: panel.behind ? used(view, panel.behind) : [],
+    below: (plot) => behind(plot, panel, view),
+    above: (plot) => {
+      for (const tick of ticks) tick.draw(plot);
+    },
+  };
+}
+
+function join(found: Line[]): uPlot.AlignedData {
+  if (!found.length) return [[0], [null]];
+  const tables = found.map((line) => [Array.from(line.x), Array.from(line.y)] as uPlot.AlignedData);
+  return uPlot.join(
+    tables,
+    tables.map(() => [0, 1]),
+  );
+}
+
+/** Ticks at the upper edge for each increase of a count, such as drops. */
+async function counts(panel: Panel, view: View) {
+  const found: { drawn: Drawn; draw(plot: uPlot): void }[] = [];
+  for (const [number, column] of panel.ticks.entries()) {
+    for (const shown of view.sources("link")) {
+      const source = shown.source.tracks[column];
+      if (!source) continue;
+      const line = await points(source, view.range.min, view.range.max, MOST);
+      const times = Array.from(line.x).filter((_, at) => at > 0 && (line.y[at] ?? 0) > (line.y[at - 1] ?? 0));
+      const stroke = color(number === 0 ? 1 : 5);
+      const label = `${shown.label}: ${view.title(column)}`;
+      if (!times.length) continue;
+      found.push({
+        drawn: {
+          label,
+          color: stroke,
+          block: true,
+          line,
+          valueAt: (time) => rounded(line.y[lower(line.x, time)] ?? line.y.at(-1)),
+        },
+        draw: (plot) => {
+          plot.ctx.fillStyle = stroke;
+          for (const time of times) {
+            const x = plot.valToPos(time, "x", true);
+            plot.ctx.fillRect(x, plot.bbox.top + number * 9 * uPlot.pxRatio, uPlot.pxRatio, 8 * uPlot.pxRatio);
+          }
+        },
+      });
+    }
+  }
+  return found;
+}
+
+export function word(view: View, index: number): { text: string; color: string } {
+  return { text: view.timeline.words[index] ?? "", color: wordColor(view.timeline.wordColors[index]) };
+}
+
+/** Draws the stays of a source as rectangles between two heights. */
+export function bars(
+  plot: uPlot,
+  view: View,
+  stays: Source["stays"][string],
+  top: number,
+  height: number,
+  alpha: number,
+): void {
+  const context = plot.ctx;
+  const [min, max] = [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 1];
+  context.globalAlpha = alpha;
+  let drawnTo = -1;
+  for (let at = Math.max(lower(stays.till, min), 0); at < stays.since.length; at++) {
+    const [since, till] = [stays.since[at] as number, stays.till[at] as number];
+    if (since > max) break;
+    const x0 = plot.valToPos(Math.max(since, min), "x", true);
+    const x1 = plot.valToPos(Math.min(till, max), "x", true);
+    if (x1 - drawnTo < 0.5) continue;
+    context.fillStyle = word(view, stays.word[at] as number).color;
+    context.fillRect(x0, top, Math.max(x1 - x0, 1), height);
+    drawnTo = x1;
+  }
+  context.globalAlpha = 1;
+}
+
+/** Returns the words of the visible flows, in the page's order. */
+function used(view: View, stays: string): string[] {
+  const found = new Set(view.sources("flow").flatMap((each) => each.source.stays[stays]?.word ?? []));
+  return [...found].sort((a, b) => a - b).map((index) => word(view, index).text);
+}
+
+/** Draws states as colors behind the lines: a strip for each flow. */
+function behind(plot: uPlot, panel: Panel, view: View): void {
+  if (!panel.behind) return;
+  const flows = view.sources("flow").filter((each) => each.source.stays[panel.behind]);
+  const { top, height } = plot.bbox;
+  flows.forEach((each, row) => {
+    const stays = each.source.stays[panel.behind];
+    if (stays) bars(plot, view, stays, top + (row * height) / flows.length, height / flows.length, 0.2);
+  });
+}
+
+/** Areas on top of each other, such as the flows' parts of a queue; those of each run from zero. */
+export async function stack(panel: Panel, view: View): Promise<Content> {
+  const parts: { shown: Shown; line: Line }[] = [];
+  for (const curve of panel.curves) {
+    for (const shown of view.sources(curve.of)) {
+      const line = await track(shown.source, curve.column, view);
+      if (line?.x.length) parts.push({ shown, line });
+    }
+  }
+  const x = Array.from(new Set(parts.flatMap((part) => Array.from(part.line.x)))).sort((a, b) => a - b);
+  // The parts of each run are stacked from zero.
+  const sums = new Map(parts.map(({ shown }) => [shown.run, x.map(() => 0)]));
+  const rows = parts.map(({ shown, line }) => {
+    const sum = sums.get(shown.run) as number[];
+    return x.map((time, at) => {
+      sum[at] = (sum[at] ?? 0) + (valueAt(line, time) ?? 0);
+      return sum[at] as number;
+    });
+  });
+  const isLowest = (number: number) => parts[number]?.shown.run !== parts[number - 1]?.shown.run;
+  return {
+    data: [x, ...rows] as uPlot.AlignedData,
+    // Without outlines, which would hide small parts of a queue that varies much.
+    series: parts.map(({ shown }) => ({ label: shown.label, stroke: shown.color, width: 0, points: { show: false } })),
+    bands: parts
+      .map(({ shown }, number) => ({
+        series: [number + 1, number] as [number, number],
+        fill: area(shown),
+      }))
+      .filter((_, number) => !isLowest(number)),
+    height: 200,
+    y: { axis: {}, label: panel.unit },
+    drawn: parts.map(({ shown, line }) => ({
+      label: shown.label,
+      color: shown.color,
+      block: true,
+      line,
+      valueAt: (time: number) => rounded(valueAt(line, time)),
+    })),
+    below: (plot) => {
+      for (const [number, { shown }] of parts.entries()) {
+        const series = plot.series[number + 1];
+        if (series && isLowest(number)) series.fill = () => area(shown);
+      }
+    },
+  };
+}
+
+/** The color of a part; the second flow of an algorithm, whose lines are dashed, is paler than the first. */
+const area = (shown: Shown) => faded(shown.color, shown.dash.length ? 0.35 : 0.6);

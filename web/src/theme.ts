@@ -1,0 +1,113 @@
+// Colors, numbers and axes that all charts share.
+import type uPlot from "uplot";
+import type { Data } from "./format";
+
+export const data = JSON.parse(document.getElementById("data")?.textContent ?? "{}") as Data;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+export const state = { printing: false };
+/** Room for the labels of the y axis, the same for all charts of a run, so that their times are aligned. */
+export const LEFT = 68;
+
+const onDark = () => dark.matches && !state.printing;
+export const ink = () => (onDark() ? "#e8e8e8" : "#1a1a1a");
+export const grid = () => (onDark() ? "#33383e" : "#dddddd");
+export const paper = () => (onDark() ? "#16181b" : "#ffffff");
+
+/** Shares by which lines of one color are moved toward white in turn; below zero, toward black. */
+const SHADES = [0, 0.45, -0.4];
+
+/** Returns the color of a line. */
+export function color(index: number, shade = 0): string {
+  const colors = onDark() ? data.onDark : data.colors;
+  return shaded(colors[index % colors.length] ?? ink(), SHADES[shade % SHADES.length] ?? 0);
+}
+
+function shaded(css: string, toward: number): string {
+  const parts = [1, 3, 5].map((at) => Number.parseInt(css.slice(at, at + 2), 16));
+  const sum = parts.reduce((all, each) => all + each, 0);
+  // black can only become lighter, white only darker
+  const share = sum === 0 ? Math.abs(toward) : sum > 700 ? -Math.abs(toward) : toward;
+  const mixed = parts.map((each) => Math.round(each + ((share > 0 ? 255 : 0) - each) * Math.abs(share)));
+  return `#${mixed.map((each) => each.toString(16).padStart(2, "0")).join("")}`;
+}
+
+export const dash = (index: number): number[] => data.dashes[index % data.dashes.length] ?? [];
+export const faded = (css: string, alpha: number): string =>
+  css +
+  Math.round(alpha * 255)
+    .toString(16)
+    .padStart(2, "0");
+
+export function onTheme(again: () => void): void {
+  dark.addEventListener("change", again);
+}
+
+/** Returns the color of a word: black, which is invisible on a dark page, becomes that of text. */
+export const wordColor = (css = "#969696") => (css === "#000000" ? ink() : css);
+
+/** Formats a value with four digits. */
+export function rounded(value: number | null | undefined): string {
+  if (value == null || !Number.isFinite(value)) return "–";
+  return Math.abs(value) >= 1e4 ? Math.round(value).toLocaleString("en") : Number(value.toPrecision(4)).toString();
+}
+
+export function axis(label: string, size: number, more: Partial<uPlot.Axis> = {}): uPlot.Axis {
+  const line = { stroke: grid(), width: 1 };
+  const fonts = { font: "12px sans-serif", labelFont: "12px sans-serif" };
+  return {
+    label,
+    stroke: ink(),
+    grid: line,
+    ticks: line,
+    labelSize: label ? 18 : 0,
+    labelGap: 0,
+    size,
+    gap: 4,
+    ...fonts,
+    ...more,
+  };
+}
+
+/** Returns a range for a y axis, which begins at zero unless all values are far from zero. */
+export function reach(low: number | null, high: number | null): [number, number] {
+  if (low == null || high == null) return [0, 1];
+  const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
+  return [low >= 0 && low < high / 2 ? 0 : low - room, high + room];
+}
+
+/** Makes an element with attributes and children. */
+export function element<K extends keyof HTMLElementTagNameMap>(
+  kind: K,
+  attributes: Record<string, string> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(kind);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** Makes the mark of a line in a legend: a piece of it, with its dashes. */
+export function swatch(stroke: string, dashes: number[] = [], width = 2): SVGSVGElement {
+  const space = "http://www.w3.org/2000/svg";
+  const mark = document.createElementNS(space, "svg");
+  const line = document.createElementNS(space, "line");
+  const all = { x1: "0", x2: "26", y1: "4", y2: "4", stroke, "stroke-width": `${width}` };
+  for (const [name, value] of Object.entries({ ...all, "stroke-dasharray": dashes.join(" ") })) {
+    if (value) line.setAttribute(name, value);
+  }
+  for (const [name, value] of [
+    ["width", "26"],
+    ["height", "8"],
+    ["aria-hidden", "true"],
+  ] as const)
+    mark.setAttribute(name, value);
+  mark.append(line);
+  return mark;
+}
+
+export function button(text: string, act: () => void, attributes: Record<string, string> = {}): HTMLButtonElement {
+  const made = element("button", { type: "button", ...attributes }, text);
+  made.addEventListener("click", act);
+  return made;
+}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from fullpipe.metrics import Metrics
+
     Settings = dict[str, str]
 
 _MOST_KEYS = 3
@@ -222,11 +224,14 @@ def _compared_axis(key: str, values: Sequence[str]) -> Axis:
 def _joined(parts: Sequence[_Part], different: Sequence[Settings], axes: list[Axis]) -> Results:
     rows, series = [], []
     points: dict[int, Point] = {}
+    metrics: dict[int, Metrics] = {}
     for part in parts:
         first = max(points, default=-1) + 1
         rows.append(part.results.rows.with_columns(pl.col("point").cast(pl.Int64) + first))
         for number, point in part.points.items():
             points[first + number] = replace(point, number=first + number)
+            if number in part.results.metrics:
+                metrics[first + number] = part.results.metrics[number]
         series += [
             replace(each, point=points[first + each.point.number]) for each in part.results.series
         ]
@@ -247,6 +252,7 @@ def _joined(parts: Sequence[_Part], different: Sequence[Settings], axes: list[Ax
         points,
         series,
         scenarios,
+        metrics if len(metrics) == len(points) else {},
         overlay=_overlay(parts, axes, points),
     )
 

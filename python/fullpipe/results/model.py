@@ -133,7 +133,7 @@ class Results:
         points: Each combination of their values, by its number.
         series: The traces that were saved.
         scenarios: The texts of the scenarios, by name.
-        metrics: The metrics of a single run by its point, one for each runner; empty for a sweep.
+        metrics: The metrics of single runs by their points: one for each runner or directory; empty for a sweep.
         published: The cells and claims of a reproduced study, as `table.json` has them.
         overlay: Groups of points, by number, whose runs belong over each other in charts over time;
             a page begins with the first group.

@@ -30,6 +30,8 @@ _READ = 200
 _NONE = "–"
 _SEED = "seed"
 _NOISE = ("start_jitter", "send_jitter")
+_TIMES = ("duration", "measure_from")
+"""Keys that do not count beside a measurement, which lasts as long as its program does."""
 _DERIVED = re.compile(r"flow\.\d+\.(name|receive_window)|.*_jitter")
 """Keys whose defaults follow from other ones: they count only if nothing else differs."""
 
@@ -180,7 +182,12 @@ def _different(parts: Sequence[_Part], axes: Mapping[str, Axis]) -> list[Setting
 
 def _differing_keys(parts: Sequence[_Part], axes: Mapping[str, Axis]) -> list[str]:
     """Returns the keys that are the same throughout each part, and not in all parts."""
-    keys = dict.fromkeys(key for part in parts for key in part.common if key != _SEED)
+    ignored = (
+        _SEED,
+        *(_TIMES if any(each.measured for part in parts for each in part.points.values()) else ()),
+    )
+    parts = [part for part in parts if part.used]  # a measurement's scenario may be unknown
+    keys = dict.fromkeys(key for part in parts for key in part.common if key not in ignored)
     found = [
         key
         for key in keys

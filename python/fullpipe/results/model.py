@@ -102,6 +102,8 @@ class Point:
     """The complete scenario as TOML, with the first seed; empty if it was not kept."""
     source: str = ""
     """The scenario as written, whose tables the keys of a sweep name; empty if its keys are of `scenario`."""
+    measured: bool = False
+    """Whether it is a program's run, from `link` or another tool: it has no seed, and ends when it is done."""
 
     @property
     def place(self) -> tuple[tuple[str, str], ...]:

@@ -45,20 +45,22 @@ def _first(results: Results, shown: list[Series]) -> tuple[int, ...]:
     together = {number for group in getattr(results, "overlay", [])[:1] for number in group}
     if shown[0].point.runner:
         together = {each.point.number for each in shown if each.point.place == shown[0].point.place}
-    chosen = [
-        number
-        for number, each in enumerate(shown)
-        if each.point.number in together and each.seed == shown[0].seed
-    ]
-    return tuple(chosen[:_MOST_TOGETHER]) or (0,)
+    chosen: dict[int, int] = {}
+    for number, each in enumerate(shown):
+        point = each.point.number
+        # A measurement has no seed in common with its model: any run of the point will do.
+        if point in together and (point not in chosen or each.seed == shown[0].seed):
+            chosen[point] = number
+    return tuple(sorted(chosen.values())[:_MOST_TOGETHER]) or (0,)
 
 
 def _label(series: Series, alike: bool) -> str:
     """Returns a run's label; runs that only runner and seed tell apart do without their point's."""
     point = series.point
-    if point.runner and alike:
-        return f"{point.runner}, seed {series.seed}"
-    return f"{point.label}{f' on {point.runner}' if point.runner else ''}, seed {series.seed}"
+    name = point.runner if point.runner and alike else point.label
+    if point.runner not in ("", name):
+        name += f" on {point.runner}"
+    return name if point.measured else f"{name}, seed {series.seed}"
 
 
 def _recorded(results: Results, series: Series, label: str) -> Recorded:

@@ -31,7 +31,7 @@ _NONE = "–"
 _SEED = "seed"
 _NOISE = ("start_jitter", "send_jitter")
 _TIMES = ("duration", "measure_from")
-"""Keys that do not count beside a measurement, which lasts as long as its program does."""
+"""Keys that do not tell a measurement from others: it lasts as long as its program does."""
 _DERIVED = re.compile(r"flow\.\d+\.(name|receive_window)|.*_jitter")
 """Keys whose defaults follow from other ones: they count only if nothing else differs."""
 

@@ -34,7 +34,7 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
     title = "Medians over the seeds" if most > 1 else "Metrics"
     tables = _tables(groups, of_flows, (title, "Further metrics"), contender=True)
     runs = [group for group in groups if any(group.of(each.column) for each in of_runs)]
-    # A run has several contenders unless what is compared is whole runs: then their settings are equal.
+    # Runs with equal settings differ in the contender.
     alike = len({tuple(group.settings.items()) for group in runs}) < len(runs)
     tables += _tables(runs, of_runs, ("Whole runs", "Whole runs, further metrics"), contender=alike)
     return Section("Results", tables, note)
@@ -47,7 +47,7 @@ def _tables(
     *,
     contender: bool,
 ) -> list[Block]:
-    """Returns tables with a row per group, each of as many metrics as fit beside its settings."""
+    """Returns tables with a row per group, with as many metrics as fit next to the settings."""
     keys = list(dict.fromkeys(key for group in groups for key in group.settings))
     found = iter(medians([group.of(metric.column) for group in groups for metric in metrics]))
     cells = [[_cell(metric, next(found)) for metric in metrics] for _ in groups]

@@ -108,7 +108,7 @@ def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFix
         ),
         (["bbr3", "--set", "profile=lynux"], "error: --set profile=lynux: "),
         (["bbr3", "--set", "beta=7"], "error: --set beta=7: "),
-        (["bbr3", "--set", "profile"], "is not KEY=VALUE"),
+        (["bbr3", "--set", "profile"], "not KEY=VALUE"),
         (["cubic"], "error: cubic is no version of BBR: it has none of the states"),
         (["cubic", "--out", "new"], "fix: use one of bbr1, bbr2, bbr3"),
         (["bbr3", "--seed", "-1"], "--seed"),

@@ -98,7 +98,7 @@ class Number(click.ParamType[float]):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> float:
-        """Returns the number; text that is none, or beyond a limit, is refused."""
+        """Returns the number; refuses other text, and numbers beyond a limit."""
         try:
             number = self._kind(value)
         except ValueError:

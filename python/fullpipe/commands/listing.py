@@ -44,7 +44,7 @@ class Group(click.Group):
         return next(each[name] for each in self._headings.values() if name in each)
 
     def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
-        """Returns a command, or None if there is none of that name."""
+        """Returns a command, or None for an unknown name."""
         if name not in self.list_commands():
             return None
         if name not in self.commands:

@@ -8,10 +8,10 @@ from fullpipe.commands.declare import Argument, Option, wrong
 from fullpipe.errors import fail, user_errors
 
 
-def _span(text: str) -> float:
+def _span(text: str, option: str) -> float:
     quantity = _core.quantity(text)
     if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
-        raise wrong(text, "not a time", "write one, like 100ms or 60s")
+        raise wrong(text, "not a time", "write one, like 100ms or 60s", option)
     return quantity[0]
 
 
@@ -80,8 +80,8 @@ def command(
             captures,
             out,
             lambda: kept_of(out),
-            idle_s=_span(idle),
-            pause_s=_span(pause),
+            idle_s=_span(idle, "--idle"),
+            pause_s=_span(pause, "--pause"),
             udp=udp,
             addresses=addresses,
             columns=named,

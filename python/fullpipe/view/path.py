@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 
 _PROFILE = re.compile(r"^# The path is the profile (\S+)\.$", re.MULTILINE)
 
@@ -14,6 +13,8 @@ def path_line(complete: str) -> str:
     Args:
         complete: The complete scenario, as :meth:`fullpipe._core.Scenario.to_toml` writes it.
     """
+    import tomllib
+
     written = tomllib.loads(complete)
     path, size = written["path"], written["flow"][0].get("bytes")
     if size:

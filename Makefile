@@ -19,7 +19,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-fuzz lint-web bench-smoke fuzz same-bits screenshots clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-fuzz lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -96,9 +96,9 @@ test-quic: test-quic-rust setup-dev ## run the tests of real QUIC
 test-quic-rust: quic
 	$(ALONE) cargo test --quiet $(QUIC) --profile $(QUIC_PROFILE)
 
-# Tools that `make oracle` needs, and that tests of namespaces and of `fullpipe link` call.
+# Tools that `make oracle` needs, that tests of namespaces and of `fullpipe link` call, and that count instructions.
 APT := flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux \
-	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl
+	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl valgrind:valgrind
 
 apt:
 	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \
@@ -152,6 +152,10 @@ lint-web:
 
 bench-smoke: ## check that the benchmarks run, not their speed
 	cargo bench --package fullpipe-benches -- --test
+
+bench-instructions: ## count instructions per packet (callgrind) and compare with benches/instructions.txt
+	@command -v valgrind > /dev/null || $(MAKE) apt
+	cargo bench --package fullpipe-benches --bench instructions
 
 same-bits: setup ## compare the trace hashes of all scenarios: debug, release, WebAssembly and (emulated) aarch64
 	command -v qemu-aarch64 aarch64-linux-gnu-gcc || \

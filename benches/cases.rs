@@ -16,6 +16,7 @@ pub struct Case {
 const GIGABIT: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
 const HUNDRED: &str = "rate = \"100mbit\"\nrtt = \"50ms\"\nbuffer = \"8bdp\"";
 const TEN_GIGABIT: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
+const SMALL: &str = "rate = \"20mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"";
 const SHALLOW: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"1bdp\"";
 const LOSSY: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nloss = \"1%\"";
 
@@ -99,6 +100,18 @@ pub static CASES: &[Case] = &[
         path: GIGABIT,
         flows: "[[flow]]\ncc = \"bbr1\"\ncount = 10",
         seconds: 100,
+    },
+    Case {
+        name: "cubic-1000-flows",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"cubic\"\ncount = 1000",
+        seconds: 20,
+    },
+    Case {
+        name: "small",
+        path: SMALL,
+        flows: "[[flow]]\ncc = \"cubic\"",
+        seconds: 1,
     },
     Case {
         name: "cubic-10000-flows",

@@ -1,8 +1,6 @@
 //! `pfifo`: the drop-tail queue of a link whose departures are known.
 
-use std::collections::VecDeque;
-
-use fullpipe_units::{Bytes, Time};
+use fullpipe_units::{Bytes, Ring, Time};
 
 /// Capacity of a queue, excluding the packet being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +61,7 @@ impl Limit {
 #[derive(Clone, Debug)]
 pub struct DropTail {
     limit: Limit,
-    waiting: VecDeque<(Time, u32)>,
+    waiting: Ring<(Time, u32)>,
     bytes: Bytes,
 }
 
@@ -72,7 +70,7 @@ impl DropTail {
     pub fn new(limit: Limit) -> DropTail {
         DropTail {
             limit,
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             bytes: Bytes::ZERO,
         }
     }
@@ -85,12 +83,12 @@ impl DropTail {
     /// Removes the packets whose transmission has begun by `now`.
     #[inline]
     pub(crate) fn release(&mut self, now: Time) {
-        while let Some(&(start, size)) = self.waiting.front() {
+        while let Some(&(start, size)) = self.waiting.first() {
             if start > now {
                 break;
             }
             self.bytes -= Bytes::new(u64::from(size));
-            self.waiting.pop_front();
+            self.waiting.pop();
         }
     }
 
@@ -105,7 +103,7 @@ impl DropTail {
     #[inline]
     pub(crate) fn push(&mut self, start: Time, size: Bytes) {
         self.bytes += size;
-        self.waiting.push_back((start, size.get() as u32));
+        self.waiting.push((start, size.get() as u32));
     }
 
     /// Returns the numbers of packets and bytes that wait.

@@ -134,6 +134,15 @@ impl Rates {
         }
     }
 
+    /// Returns the rate, if it does not change any more.
+    #[inline]
+    pub(crate) fn settled(&self) -> Option<Rate> {
+        match self {
+            Rates::Steps(timeline) => timeline.settled().copied(),
+            Rates::Cycle(_) | Rates::Walk(_) => None,
+        }
+    }
+
     /// Returns the rate, if it never changes.
     pub fn constant(&self) -> Option<Rate> {
         match self {

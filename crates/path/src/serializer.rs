@@ -52,7 +52,23 @@ impl Serializer {
     /// Accepts a packet at a rate that may change even while it is sent: its last bit leaves when
     /// the integral of the rate since `start` reaches the packet's bits. The amount carried over is
     /// work (bit·ns/s), which a change of the rate does not alter.
+    #[inline]
     pub fn transmit_at(&mut self, now: Time, size: Bytes, rates: &mut Rates) -> (Time, Time) {
+        if let Some(rate) = rates.settled() {
+            self.set_rate(rate);
+            return self.transmit(now, size);
+        }
+        self.transmit_while_changing(now, size, rates)
+    }
+
+    /// As [`transmit_at`](Serializer::transmit_at), if the rate may still change.
+    #[inline(never)]
+    fn transmit_while_changing(
+        &mut self,
+        now: Time,
+        size: Bytes,
+        rates: &mut Rates,
+    ) -> (Time, Time) {
         let start = self.begin(now);
         self.set_rate(rates.at(start));
         let carry = self.carry;
@@ -106,6 +122,7 @@ impl Serializer {
         self.free_at
     }
 
+    #[inline]
     fn set_rate(&mut self, rate: Rate) {
         if rate.as_bps() != self.rate {
             self.rate = rate.as_bps();

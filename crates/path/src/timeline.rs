@@ -57,6 +57,12 @@ impl<T> Timeline<T> {
         self.next
     }
 
+    /// Returns the value, if it does not change after the latest queried time.
+    #[inline]
+    pub(crate) fn settled(&self) -> Option<&T> {
+        (self.next == Time::MAX).then_some(&self.value)
+    }
+
     /// Returns the value, if it never changes.
     pub fn constant(&self) -> Option<&T> {
         self.later.is_empty().then_some(&self.value)

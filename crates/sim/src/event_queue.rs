@@ -77,6 +77,9 @@ const CLASS_SHIFT: u32 = 60;
 pub(crate) struct Event(u128);
 
 impl Event {
+    /// Later than every entry.
+    const NEVER: Event = Event(u128::MAX);
+
     #[inline]
     fn new(at: Time, kind: EventKind, key: FlowKey, hop: u8) -> Event {
         let what = (kind as u64) << CLASS_SHIFT | key.0 << HOP_BITS | u64::from(hop);
@@ -123,6 +126,9 @@ impl Event {
     }
 }
 
+/// Number of transmissions that are kept outside the heap; each step looks at all of them.
+const MOST_TURNS: usize = 4;
+
 /// Children per heap node: four entries fill one cache line.
 const ARITY: usize = 4;
 
@@ -140,8 +146,12 @@ pub(crate) struct EventQueue {
     later: FarFuture,
     /// Whether the entry at the root was taken.
     hole: bool,
-    /// Earliest entry in stretch and heap.
-    next: Option<Event>,
+    /// Earliest entry in stretch and heap; [`Event::NEVER`] without one.
+    next: Event,
+    /// Transmissions of links with AQM queues, if there are few such links, and the earliest of them.
+    /// Nearly every packet of such a link has one: here it costs no walk through the heap.
+    turns: Vec<Event>,
+    turn: Event,
     /// Whether every event goes through the event queue, without shortcuts; for the test that
     /// shortcuts do not change a run.
     pub(crate) stepping: bool,
@@ -155,7 +165,9 @@ impl EventQueue {
             heap: Vec::new(),
             later: FarFuture::new(flows),
             hole: false,
-            next: None,
+            next: Event::NEVER,
+            turns: Vec::new(),
+            turn: Event::NEVER,
             stepping: false,
         }
     }
@@ -163,7 +175,12 @@ impl EventQueue {
     #[inline]
     pub(crate) fn push(&mut self, at: Time, kind: EventKind, key: FlowKey, hop: u8) {
         let event = Event::new(at, kind, key, hop);
-        self.next = Some(self.next.map_or(event, |next| next.min(event)));
+        if kind == EventKind::Transmit && self.turns.len() < MOST_TURNS {
+            self.turns.push(event);
+            self.turn = self.turn.min(event);
+            return;
+        }
+        self.next = self.next.min(event);
         if at >= self.later.from {
             self.later.push(event);
         } else if self.hole {
@@ -178,6 +195,26 @@ impl EventQueue {
     /// Removes the earliest entry.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
+        let turn = self.turn;
+        if turn < self.next {
+            self.take_turn();
+            return Some(turn);
+        }
+        self.pop_other()
+    }
+
+    /// Removes the earliest transmission.
+    #[inline]
+    fn take_turn(&mut self) {
+        if let Some(place) = self.turns.iter().position(|event| *event == self.turn) {
+            self.turns.swap_remove(place);
+        }
+        self.turn = self.turns.iter().copied().min().unwrap_or(Event::NEVER);
+    }
+
+    /// Removes the earliest entry of stretch and heap.
+    #[inline]
+    fn pop_other(&mut self) -> Option<Event> {
         if self.hole {
             self.hole = false;
             let last = self.heap.pop()?;
@@ -194,16 +231,17 @@ impl EventQueue {
         if self.stretch.is_empty() && self.heap.len() == usize::from(self.hole) {
             self.stretch = self.later.next();
         }
-        let roots = if self.hole {
-            1..self.heap.len().min(ARITY + 1)
+        let sorted = self.stretch.last().copied().unwrap_or(Event::NEVER);
+        let other = if !self.hole {
+            self.heap.first().copied().unwrap_or(Event::NEVER)
+        } else if let Some([_, a, b, c, d]) = self.heap.get(..ARITY + 1) {
+            // Without a loop: most heaps have a full first row.
+            (*a).min(*b).min((*c).min(*d))
         } else {
-            0..self.heap.len().min(1)
+            let others = self.heap[1..].iter().copied();
+            others.min().unwrap_or(Event::NEVER)
         };
-        self.next = self.heap[roots]
-            .iter()
-            .chain(self.stretch.last())
-            .copied()
-            .min();
+        self.next = sorted.min(other);
         first
     }
 
@@ -221,7 +259,7 @@ impl EventQueue {
     /// so that it may be handled at once.
     #[inline]
     pub(crate) fn is_first(&self, at: Time) -> bool {
-        !self.stepping && self.next.is_none_or(|next| at < next.at())
+        !self.stepping && at < self.next.at() && at < self.turn.at()
     }
 
     fn sift_up(&mut self, event: Event) {
@@ -365,6 +403,18 @@ mod tests {
 
     #[test]
     fn agrees_with_a_sorted_list_whatever_is_pushed_and_popped() {
+        agrees_with_a_sorted_list(u64::MAX);
+    }
+
+    /// Links take turns at the same times, more of them than are kept outside the heap.
+    #[test]
+    fn agrees_with_a_sorted_list_at_simultaneous_turns_of_links() {
+        agrees_with_a_sorted_list(3);
+    }
+
+    /// Compares the queue with a list of events within `times` ns, of which many are simultaneous if that is
+    /// little.
+    fn agrees_with_a_sorted_list(times: u64) {
         let mut rng = fullpipe_units::Rng::stream(1, "agenda", "test");
         // Buckets of a nanosecond, so that several rounds occur.
         let (mut event_queue, mut list) = (EventQueue::new(usize::MAX), Vec::new());
@@ -378,13 +428,15 @@ mod tests {
                 assert_eq!(event_queue.is_first(soon), next.is_none_or(|at| at > soon));
             } else {
                 let ahead = rng.below(if step % 8 > 0 { 100 } else { 2_000 });
-                let at = Time::from_nanos(step / 10 + ahead);
-                let key = FlowKey::new(
-                    rng.next_u64() as u32,
-                    rng.below(FlowKey::SLOTS as u64) as usize,
-                );
-                event_queue.push(at, EventKind::Ack, key, 0);
-                list.push(Event::new(at, EventKind::Ack, key, 0));
+                let at = Time::from_nanos(step / 10 + ahead % times);
+                let (kind, key) = if rng.chance(0.5) {
+                    (EventKind::Transmit, FlowKey::other(step as usize))
+                } else {
+                    let slot = rng.below(FlowKey::SLOTS as u64) as usize;
+                    (EventKind::Ack, FlowKey::new(rng.next_u64() as u32, slot))
+                };
+                event_queue.push(at, kind, key, 0);
+                list.push(Event::new(at, kind, key, 0));
             }
         }
     }

@@ -1,19 +1,17 @@
 //! Packets of one flow in flight to one place: first in, first out, with one event for the first.
 
-use std::collections::VecDeque;
-
-use fullpipe_units::Time;
+use fullpipe_units::{Ring, Time};
 
 /// Items in flight, each with its time of arrival.
 #[derive(Debug)]
 pub(crate) struct InFlight<T> {
-    items: VecDeque<(Time, T)>,
+    items: Ring<(Time, T)>,
 }
 
 impl<T> Default for InFlight<T> {
     fn default() -> InFlight<T> {
         InFlight {
-            items: VecDeque::new(),
+            items: Ring::default(),
         }
     }
 }
@@ -23,10 +21,10 @@ impl<T: Copy> InFlight<T> {
     #[inline]
     pub(crate) fn ends(&self) -> impl Iterator<Item = &(Time, T)> {
         self.items
-            .front()
+            .first()
             .into_iter()
             .chain(self.items.get(1))
-            .chain(self.items.back())
+            .chain(self.items.last())
     }
 
     #[inline]
@@ -44,10 +42,10 @@ impl<T: Copy> InFlight<T> {
     #[inline]
     pub(crate) fn push(&mut self, at: Time, item: T) -> bool {
         debug_assert!(
-            self.items.back().is_none_or(|(last, _)| *last <= at),
+            self.items.last().is_none_or(|(last, _)| *last <= at),
             "items arrive in order"
         );
-        self.items.push_back((at, item));
+        self.items.push((at, item));
         self.items.len() == 1
     }
 
@@ -55,19 +53,19 @@ impl<T: Copy> InFlight<T> {
     /// added meanwhile does not count as the first.
     #[inline]
     pub(crate) fn front(&self) -> Option<T> {
-        self.items.front().map(|(_, item)| *item)
+        self.items.first().map(|(_, item)| *item)
     }
 
     /// Returns the last item to arrive.
     pub(crate) fn last_mut(&mut self) -> Option<&mut T> {
-        self.items.back_mut().map(|(_, item)| item)
+        self.items.last_mut().map(|(_, item)| item)
     }
 
     /// Removes the first item after it was handled; returns the arrival time of the next one.
     #[inline]
     pub(crate) fn advance(&mut self) -> Option<Time> {
-        self.items.pop_front();
-        self.items.front().map(|(at, _)| *at)
+        self.items.pop();
+        self.items.first().map(|(at, _)| *at)
     }
 }
 

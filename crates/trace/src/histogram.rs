@@ -36,16 +36,13 @@ impl Sampler {
 
     #[inline(never)]
     fn settle(&mut self) {
-        for ns in &self.held[..core::mem::take(&mut self.count) as usize] {
-            self.histogram.add(Span::from_nanos(u64::from(*ns)));
-        }
+        let count = core::mem::take(&mut self.count) as usize;
+        self.histogram.add_all(&self.held[..count]);
     }
 
     /// Moves all values into `into`, and leaves this sampler empty.
     pub(crate) fn pour(&mut self, into: &mut Histogram) {
-        for ns in &self.held[..core::mem::take(&mut self.count) as usize] {
-            into.add(Span::from_nanos(u64::from(*ns)));
-        }
+        into.add_all(&self.held[..core::mem::take(&mut self.count) as usize]);
         if self.histogram.weight > 0 {
             into.merge(&self.histogram);
             *self.histogram = Histogram::default();
@@ -119,6 +116,23 @@ impl Histogram {
         }
     }
 
+    /// Counts each of these durations in nanoseconds once, with one update of the sums for all.
+    fn add_all(&mut self, values: &[u32]) {
+        let (mut sum, mut min, mut max) = (0, u32::MAX, 0);
+        for &ns in values {
+            let (page, slot) = bucket(Span::from_nanos(u64::from(ns)));
+            self.pages[page].get_or_insert_with(|| Box::new([0; SLOTS]))[slot] += 1;
+            sum += u64::from(ns);
+            (min, max) = (min.min(ns), max.max(ns));
+        }
+        if !values.is_empty() {
+            self.weight += values.len() as u64;
+            self.sum += u128::from(sum);
+            self.min = self.min.min(Span::from_nanos(u64::from(min)));
+            self.max = self.max.max(Span::from_nanos(u64::from(max)));
+        }
+    }
+
     /// Adds the content of `other`.
     fn merge(&mut self, other: &Histogram) {
         for (ours, theirs) in self.pages.iter_mut().zip(&other.pages) {
@@ -164,6 +178,11 @@ impl Histogram {
         let mut cumulated = 0_u64;
         for (number, page) in self.pages.iter().enumerate() {
             let Some(page) = page else { continue };
+            let behind = cumulated + page.iter().sum::<u64>();
+            if (behind as f64) < target {
+                cumulated = behind;
+                continue;
+            }
             for (slot, weight) in page.iter().enumerate() {
                 cumulated += weight;
                 if *weight > 0 && cumulated as f64 >= target {

@@ -15,6 +15,7 @@ pub struct LinkMeter {
     offered: Span,
     /// The path's RTT without queueing.
     rtt: Span,
+    twice: Span,
     /// Transmission time, plus time at the head of the queue behind a shaper, of the packets that
     /// waited longer than one `rtt`, and longer than two.
     beyond: [Span; 2],
@@ -42,6 +43,7 @@ impl LinkMeter {
             held: Span::ZERO,
             offered,
             rtt,
+            twice: rtt * 2,
             beyond: [Span::ZERO; 2],
             drops: 0,
             losses: 0,
@@ -89,19 +91,12 @@ impl LinkMeter {
     fn on_wait(&mut self, waited: Span, held: Span) {
         self.queue.add_weighted(waited, held.as_nanos());
         if waited > self.rtt {
-            self.on_long_wait(waited, held);
+            let [one, two] = &mut self.beyond;
+            *one += held;
+            if waited > self.twice {
+                *two += held;
+            }
         }
-    }
-
-    #[inline(never)]
-    fn on_long_wait(&mut self, waited: Span, held: Span) {
-        let [one, two] = &mut self.beyond;
-        *one += held;
-        *two += if waited > self.rtt * 2 {
-            held
-        } else {
-            Span::ZERO
-        };
     }
 
     /// Records that the queue had no room for a data packet.

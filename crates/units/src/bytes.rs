@@ -30,7 +30,7 @@ impl Bytes {
     /// Returns the number of bytes as a float, for ratios.
     #[inline]
     pub const fn as_f64(self) -> f64 {
-        self.0 as f64
+        crate::float(self.0)
     }
 
     /// Returns a size of `n` bytes, rounded down. A negative `n` or NaN becomes zero, one out of
@@ -43,7 +43,7 @@ impl Bytes {
     /// Returns `self` times `factor`, rounded down.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Bytes {
-        Bytes((self.0 as f64 * factor) as u64)
+        Bytes((crate::float(self.0) * factor) as u64)
     }
 
     /// Returns the difference, or zero if `other` is larger.

@@ -10,8 +10,19 @@ mod nearest;
 mod param_value;
 mod parse;
 mod rate;
+mod ring;
 pub mod rng;
 mod time;
+
+/// Converts a number to the nearest float. Most processors convert only signed numbers in one instruction.
+#[inline]
+pub(crate) const fn float(value: u64) -> f64 {
+    if value <= i64::MAX as u64 {
+        value as i64 as f64
+    } else {
+        value as f64
+    }
+}
 
 pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
@@ -20,5 +31,6 @@ pub use nearest::nearest;
 pub use param_value::ParamValue;
 pub use parse::{UnitError, percent};
 pub use rate::Rate;
+pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{Span, Time};

@@ -39,7 +39,7 @@ impl Rate {
         if span == Span::ZERO {
             return Rate::MAX;
         }
-        Rate((bytes.as_f64() * 8e9 / span.as_nanos() as f64) as u64)
+        Rate((bytes.as_f64() * 8e9 / crate::float(span.as_nanos())) as u64)
     }
 
     /// Returns the bits per second.
@@ -51,13 +51,13 @@ impl Rate {
     /// Returns the bits per second as a float.
     #[inline]
     pub const fn as_f64(self) -> f64 {
-        self.0 as f64
+        crate::float(self.0)
     }
 
     /// Returns the bytes that this rate moves in `span`, rounded down.
     #[inline]
     pub fn bytes_in(self, span: Span) -> Bytes {
-        Bytes::from_f64(self.0 as f64 * span.as_nanos() as f64 / 8e9)
+        Bytes::from_f64(crate::float(self.0) * crate::float(span.as_nanos()) / 8e9)
     }
 
     /// Returns the time that `bytes` take at this rate, to the nearest nanosecond, or [`Span::MAX`]
@@ -69,13 +69,13 @@ impl Rate {
         if self.0 == 0 {
             return Span::MAX;
         }
-        Span::from_nanos((bytes.as_f64() * 8e9 / self.0 as f64 + 0.5) as u64)
+        Span::from_nanos((bytes.as_f64() * 8e9 / crate::float(self.0) + 0.5) as u64)
     }
 
     /// Returns `self` times `factor`, rounded down.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Rate {
-        Rate((self.0 as f64 * factor) as u64)
+        Rate((crate::float(self.0) * factor) as u64)
     }
 }
 

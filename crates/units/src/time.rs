@@ -34,7 +34,7 @@ impl Time {
     /// Returns the seconds since the start.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        crate::float(self.0) / 1e9
     }
 
     /// Returns the time since `earlier`, or zero if `earlier` is later than `self`.
@@ -88,16 +88,22 @@ impl Span {
         self.0
     }
 
+    /// Returns the nanoseconds as a float.
+    #[inline]
+    pub const fn as_nanos_f64(self) -> f64 {
+        crate::float(self.0)
+    }
+
     /// Returns the seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        crate::float(self.0) / 1e9
     }
 
     /// Returns `self` times `factor`, rounded to the nanosecond.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Span {
-        Span((self.0 as f64 * factor + 0.5) as u64)
+        Span((crate::float(self.0) * factor + 0.5) as u64)
     }
 
     /// Returns the difference, or zero if `other` is longer.

@@ -56,7 +56,7 @@ impl Epoch {
 /// as expensive.
 #[inline]
 pub(super) fn seconds(span: Span) -> f64 {
-    span.as_nanos() as f64 * 1e-9
+    span.as_nanos_f64() * 1e-9
 }
 
 #[cfg(test)]

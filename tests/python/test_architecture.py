@@ -24,7 +24,7 @@ ROOT = Path(fullpipe.__file__).parent
 # for types and inside functions. Those of one line do not import each other.
 LAYERS = (
     {"_core"},  # Rust
-    {"errors", "frame", "metrics", "origin", "terminal"},
+    {"errors", "frame", "metrics", "origin", "pages", "terminal"},
     {"controllers", "memory", "progress", "skeleton"},
     {"runners"},
     {"run_data", "hostfit"},

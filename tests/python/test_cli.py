@@ -248,7 +248,7 @@ def test_an_ignored_signal_stays_ignored(command: list[str], tmp_path: Path) -> 
             ["run", "short.toml", "--json"],
             ["list", "queues"],
             ["explain", "cubic"],
-            ["schema"],
+            ["explain", "--schema"],
         ),
         ["--help"],
     ],
@@ -446,7 +446,10 @@ def test_a_list_is_broken_where_a_terminal_ends() -> None:
 
 
 def test_the_committed_schema_is_the_one_of_the_code(fullpipe: Fullpipe) -> None:
-    assert fullpipe("schema").stdout == (ROOT / "crates/scenario/scenario.schema.json").read_text()
+    assert (
+        fullpipe("explain", "--schema").stdout
+        == (ROOT / "crates/scenario/scenario.schema.json").read_text()
+    )
 
 
 def test_a_single_run_starts_without_the_library_of_data_frames(scenario: Path) -> None:

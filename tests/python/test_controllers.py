@@ -556,11 +556,11 @@ def test_a_decision_that_cannot_be_meant_says_so() -> None:
 def test_the_drafts_cases_judge_a_class_with_states_of_bbr_and_refuse_others(
     fullpipe: Fullpipe, tmp_path: Path
 ) -> None:
-    refused = fullpipe("conformance", "reno:Reno")
+    refused = fullpipe("evaluate", "--suite", "bbr-draft", "reno:Reno")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "reno:Reno is no version of BBR: it has none of the states" in refused.stderr
     (tmp_path / "posing.py").write_text(POSING, encoding="utf-8")
-    done = fullpipe("conformance", "posing:Posing", "--json")
+    done = fullpipe("evaluate", "--suite", "bbr-draft", "posing:Posing", "--json")
     assert done.returncode == 1, done.stderr
     verdicts = {case["verdict"] for case in json.loads(done.stdout)}
     assert verdicts >= {"missed", "skipped"}

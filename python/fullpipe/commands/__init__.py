@@ -19,12 +19,11 @@ COMMANDS = {
     },
     "Results": {
         "report": "Make a report of results: summary, tables and charts.",
-        "trace": "Import measurements of other programs as runs.",
-        "qlog": "Convert the trace of a run to qlog 0.3, for qvis.",
+        "trace": "Import measurements as runs, and export traces.",
     },
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",
-        "conformance": "Run the 22 test cases of the BBR draft on an algorithm.",
+        "evaluate": "Judge an algorithm by a suite of criteria.",
         "validate": "Compare the simulator with Linux's TCP.",
         "reproduce": "Rerun a published study and compare the results.",
     },
@@ -35,12 +34,18 @@ COMMANDS = {
     "Reference and setup": {
         "new": "Print a new scenario with comments.",
         "list": "List names: algorithms, profiles, scenarios, ….",
-        "explain": "Explain a name or key: meaning, parameters, sources.",
+        "explain": "Explain a name, key or metric, or print the docs.",
         "doctor": "Show which runners work here, with fixes for the rest.",
-        "schema": "Print the JSON schema of scenario files.",
     },
 }
 """The modules of this package with their summaries, by the heading of `--help`, in its order."""
+
+RENAMED = {
+    "conformance": ("evaluate", "--suite", "bbr-draft"),
+    "qlog": ("trace", "qlog"),
+    "schema": ("explain", "--schema"),
+}
+"""The present words for a command's name of version 0.1, which works until the next one."""
 
 _HELP = """A laboratory for TCP and QUIC congestion control.
 
@@ -69,6 +74,7 @@ app = Program(
     __name__,
     COMMANDS,
     _HELP,
+    renamed=RENAMED,
     params=[
         click.Option(
             ["--version"],

@@ -1,7 +1,7 @@
 """Groups of commands: a command's module is imported when the command is called or its help is asked for."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -83,6 +83,19 @@ class Group(click.Group):
 
 class Program(Group):
     """The group of all commands, which prints errors in the project's form."""
+
+    def __init__(self, *given: Any, renamed: Mapping[str, Sequence[str]], **more: Any) -> None:  # noqa: ANN401
+        """Makes the group; `renamed` has the present words for each former name of a command."""
+        super().__init__(*given, **more)
+        self._renamed = renamed
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses the words; a former name of a command is replaced, with a warning."""
+        if args and (now := self._renamed.get(args[0])):
+            words = f"fullpipe {' '.join(now)}"
+            print(f"warning: `fullpipe {args[0]}` is now `{words}`", file=sys.stderr)
+            args = [*now, *args[1:]]
+        return super().parse_args(ctx, args)
 
     def main(self, *args: Any, **more: Any) -> NoReturn:  # noqa: ANN401  (click's arguments)
         """Runs the command that the words name, and ends the process with its exit code."""

@@ -215,7 +215,7 @@ def _form(qlog: Path, level: str, runners: Sequence[Runner]) -> "Form":
     if len(runners) > 1:
         fail(
             "--qlog writes one file, and each runner has its own trace\n"
-            "  fix: keep the traces with --out, then run fullpipe qlog"
+            "  fix: keep the traces with --out, then run fullpipe trace qlog"
         )
     try:
         return form_of(qlog)

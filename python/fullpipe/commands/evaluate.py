@@ -1,11 +1,18 @@
-"""`fullpipe conformance`."""
+"""`fullpipe evaluate`."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import new_directory, seed_option, setting
 from fullpipe.errors import fail, user_errors
+
+
+class Suite(StrEnum):
+    """The suites of criteria."""
+
+    BBR_DRAFT = "bbr-draft"
 
 
 def command(
@@ -15,6 +22,10 @@ def command(
             metavar="ALGORITHM",
             help="Version of BBR, from `fullpipe list algorithms`, or a Python class, like my.module:Mine.",
         ),
+    ],
+    suite: Annotated[
+        Suite,
+        Option(metavar="NAME", help="Criteria: bbr-draft has the 22 test cases of the BBR draft."),
     ],
     set_: Annotated[
         list[str] | None,
@@ -40,15 +51,16 @@ def command(
         bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
-    """Run the 22 test cases of the BBR draft on an algorithm.
+    """Judge an algorithm by a suite of criteria.
 
-    The cases are those of draft-ietf-ccwg-bbr-06, Appendix A, as simulated scenarios with numeric
-    conditions. Conditions on states or fields that the algorithm does not have are skipped; an
-    algorithm that has none of them is refused. Exit code 1 when a condition is missed.
+    The suite bbr-draft has the test cases of draft-ietf-ccwg-bbr-06, Appendix A, as simulated
+    scenarios with numeric conditions. Conditions on states or fields that the algorithm does not
+    have are skipped; an algorithm that has none of them is refused. Exit code 1 when a condition is
+    missed.
 
     Examples:
-        fullpipe conformance bbr3
-        fullpipe conformance bbr3 --set profile=linux --out results/bbr3-linux
+        fullpipe evaluate bbr3 --suite bbr-draft
+        fullpipe evaluate bbr3 --suite bbr-draft --set profile=linux --out results/draft
     """
     from fullpipe.conformance import RefusedError, conformance
 

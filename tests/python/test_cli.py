@@ -480,3 +480,17 @@ def test_saving_writes_what_the_command_keeps(
         for name in ("by-command", "by-python")
     )
     assert one == other
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [(["schema"], ["explain", "--schema"]), (["qlog", "--help"], ["trace", "qlog", "--help"])],
+)
+def test_a_former_name_works_with_a_warning(
+    fullpipe: Fullpipe, former: list[str], now: list[str]
+) -> None:
+    done, same = fullpipe(*former), fullpipe(*now)
+    assert (done.returncode, done.stdout) == (0, same.stdout)
+    words = " ".join(word for word in now if word != "--help")
+    assert done.stderr == f"warning: `fullpipe {former[0]}` is now `fullpipe {words}`\n"
+    assert former[0] not in fullpipe("--help").stdout.split()

@@ -4,10 +4,12 @@ A command's file is imported when the command is called. Packages that are slow 
 polars, matplotlib, rich) are imported where they are used.
 """
 
+from collections.abc import Callable
+
 import click
 
 from fullpipe.commands.listing import Program
-from fullpipe.errors import ending, heed_signals, printing, tracebacks
+from fullpipe.errors import ending, heed_signals, printing, tracebacks, user_errors
 from fullpipe.terminal import open_streams
 
 COMMANDS = {
@@ -69,6 +71,41 @@ def _version(ctx: click.Context, _param: click.Parameter, given: bool) -> None:
         ctx.exit()
 
 
+def _show_completion(ctx: click.Context, _param: click.Parameter, shell: str | None) -> None:
+    if shell and not ctx.resilient_parsing:
+        from fullpipe.commands import shells
+
+        with user_errors():
+            print(shells.script(shells.named(shell)), end="")
+        ctx.exit()
+
+
+def _install_completion(ctx: click.Context, _param: click.Parameter, shell: str | None) -> None:
+    if shell and not ctx.resilient_parsing:
+        from fullpipe.commands import shells
+
+        with user_errors():
+            print(shells.install(shells.named(shell)))
+        ctx.exit()
+
+
+def _of_shell(name: str, text: str, callback: Callable[..., None]) -> click.Option:
+    """Returns an option whose value, a shell, may be left out."""
+    return click.Option(
+        [name],
+        is_flag=False,
+        flag_value="this",
+        metavar="[SHELL]",
+        expose_value=False,
+        is_eager=True,
+        callback=callback,
+        help=text,
+        shell_complete=lambda _ctx, _param, word: [
+            each for each in ("bash", "zsh", "fish") if each.startswith(word)
+        ],
+    )
+
+
 app = Program(
     "fullpipe",
     __name__,
@@ -83,7 +120,17 @@ app = Program(
             is_eager=True,
             callback=_version,
             help="Print the version and exit.",
-        )
+        ),
+        _of_shell(
+            "--install-completion",
+            "Complete words of fullpipe in new shells: bash, zsh or fish.",
+            _install_completion,
+        ),
+        _of_shell(
+            "--show-completion",
+            "Print the script for completion, and install nothing.",
+            _show_completion,
+        ),
     ],
 )
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import new_directory, seed_option, setting
+from fullpipe.controllers import of_file
 from fullpipe.errors import fail, user_errors
 
 
@@ -20,6 +21,7 @@ def command(
         str,
         Argument(
             metavar="ALGORITHM",
+            complete=("algorithms",),
             help="Version of BBR, from `fullpipe list algorithms`, or a Python class, like my.module:Mine.",
         ),
     ],
@@ -67,7 +69,9 @@ def command(
     params = dict(setting(text) for text in set_ or [])
     try:
         with user_errors():
-            met = conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
+            met = conformance(
+                of_file(algorithm), params=params, seed=seed, out=out, as_json=as_json
+            )
     except RefusedError as error:
         fail(error)
     if not met:

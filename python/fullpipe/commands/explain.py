@@ -15,6 +15,7 @@ def command(
         str | None,
         Argument(
             metavar="NAME",
+            complete=("names",),
             help="Name that `fullpipe list` prints, a scenario key like path.rate, a metric like goodput, a column of "
             "the trace, a limit of a flow, a class like mine.py:Mine, or `scenario` for all keys. With --docs a page.",
         ),

@@ -185,7 +185,7 @@ def test_an_unwritable_directory_is_seen_before_the_run(fullpipe: Fullpipe, tmp_
         (["reproduce", "short.toml", "--out", " "], "--out ' ': no name\n  fix: name a directory"),
         (["run", "short.toml", "--trace", "1ns", "--set", "duration=1000s"], "GB of memory"),
         (["list", "nonsense"], "algorithms"),
-        (["explain", "cubik"], "did you mean 'cubic'?"),
+        (["explain", "cubik"], "did you mean cubic?"),
         (["nonsense"], "nonsense"),
     ],
 )

@@ -108,7 +108,7 @@ def _run(shell: str, home: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 
 def _of_program(command: list[str], home: Path, *words: str) -> bytes:
-    """Puts the program into a `bin` of the home, and returns what it prints."""
+    """Puts the program into a `bin` of the home, and returns its output."""
     (home / "bin").mkdir(exist_ok=True)
     program = home / "bin/fullpipe"
     quoted = " ".join(f"'{word}'" for word in command)

@@ -62,7 +62,7 @@ def command(
 
     Examples:
         fullpipe evaluate bbr3 --suite bbr-draft
-        fullpipe evaluate bbr3 --suite bbr-draft --set profile=linux --out results/draft
+        fullpipe evaluate bbr3 --suite bbr-draft --set profile=linux
     """
     from fullpipe.conformance import RefusedError, conformance
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fullpipe import terminal
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.errors import fail, user_errors
+from fullpipe.errors import fail
 
 
 def command(
@@ -67,15 +67,16 @@ def command(
 
 
 def _explained(name: str) -> str:
+    from fullpipe._core import ScenarioError
     from fullpipe.catalogue import UnknownNameError, explain
     from fullpipe.controllers import of_file
 
     console = terminal.console()
-    with user_errors(), console.capture() as printed:
+    with console.capture() as printed:
         try:
             for paragraph in explain(of_file(name)):
                 console.print(paragraph)
-        except UnknownNameError as error:
+        except (UnknownNameError, ScenarioError) as error:
             fail(error)
     # Without the spaces that rich pads lines with.
     return re.sub(r" +((?:\x1b\[[0-9;]*m)*)$", r"\1", printed.get(), flags=re.MULTILINE)

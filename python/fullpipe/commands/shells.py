@@ -154,7 +154,7 @@ def install(shell: str) -> str:
     """Writes the script into the user's home, and for bash and zsh a line that reads it into their start-up file.
 
     Returns:
-        A sentence on what was done.
+        A sentence on the changes.
     """
     home = Path.home()
     data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share")

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sys
-import time
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -64,10 +63,8 @@ def link(
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
         program = list(command) or [os.environ.get("SHELL", "/bin/sh")]
         programs = [list(one) for one in far]
-        heard: list[dict[str, Any]] = []
-        report, began = _run(
+        report = _run(
             _live_lines("up" if upload else "down") if live else lambda _: None,
-            heard,
             lambda: _core.link(
                 scenario,
                 program,
@@ -75,31 +72,25 @@ def link(
                 upload=upload,
                 uplink=uplink,
                 unconfined=unconfined,
-                live=live or out is not None,  # its lines are also the links' series
+                live=live,
                 captures=aside,
             ),
         )
         if aside:
+            series = report.pop("series")
             disk.write(aside / "link.json", json.dumps(report, indent=1) + "\n")
-            disk.write(aside / "resolved.toml", scenario.to_toml())
             from fullpipe.link.series import keep
 
-            keep(aside, report, heard, scenario, program, began)
+            keep(aside, report, series, scenario, program)
     _show(report, out)
     return int(report["exit_code"])
 
 
 def _run(
-    live: Callable[[dict[str, Any]], None],
-    each: list[dict[str, Any]],
-    begin: Callable[[], _core.LinkRun],
-) -> tuple[dict[str, Any], float | None]:
-    """Runs it; calls `live` each second with its numbers, and adds them to `each`.
-
-    Returns the report, and the time at which it began.
-    """
+    live: Callable[[dict[str, Any]], None], begin: Callable[[], _core.LinkRun]
+) -> dict[str, Any]:
+    """Runs it, calls `live` each second with its numbers, and returns the report."""
     interrupts = 0
-    began: float | None = None
     in_front = _in_foreground()
 
     def interrupted(_number: int, _frame: object) -> None:
@@ -123,8 +114,6 @@ def _run(
                     run.stop()
                 said = json.loads(heard or "{}")
                 if "live" in said:
-                    began = began or time.time() - said["live"]["at_s"]
-                    each.append(said["live"])
                     live(said["live"])
                 if "trouble" in said:
                     refused = f"{said['trouble']['problem']}\n  fix: {said['trouble']['fix']}"
@@ -143,7 +132,7 @@ def _run(
         )
     if stopped and report["exit_code"] == 128 + signal.SIGTERM:  # as Ctrl-C ends every command
         report["exit_code"] = 128 + signal.SIGINT
-    return report, began
+    return report
 
 
 def _live_lines(way: str) -> Callable[[dict[str, Any]], None]:

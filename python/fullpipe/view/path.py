@@ -31,3 +31,15 @@ def path_line(complete: str) -> str:
     profile = _PROFILE.search(complete)
     name = f"{profile[1]}: " if profile else ""
     return f"{name}{rate}, RTT {path['rtt']}{lossy}, {queue} with {path['buffer']}; {times}"
+
+
+def links_of_acks(text: str) -> set[str]:
+    """Returns the links of a complete scenario that only ACKs cross, so that their rates limit no flow's directly."""
+    import tomllib
+
+    found = tomllib.loads(text)
+    flows = [*found.get("flow", []), *found.get("workload", [])]
+    forward, reverse = (
+        {name for flow in flows for name in flow.get(way, [])} for way in ("route", "reverse_route")
+    )
+    return reverse - forward

@@ -24,6 +24,8 @@ from fullpipe.results.beside import beside
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fullpipe.results.model import Results
+
 
 def build(directory: Path | Sequence[Path], show: Sequence[str] = ()) -> Report:
     """Reads results and computes everything that a report shows.
@@ -37,7 +39,16 @@ def build(directory: Path | Sequence[Path], show: Sequence[str] = ()) -> Report:
         MetricError: When a metric is unknown, or the runs have no value of it.
         OSError: When the results can't be read.
     """
-    results = beside([directory] if isinstance(directory, Path) else directory)
+    return of_results(beside([directory] if isinstance(directory, Path) else directory), show)
+
+
+def of_results(results: Results, show: Sequence[str] = ()) -> Report:
+    """Computes everything that a report of loaded results shows.
+
+    Raises:
+        MetricError: When a metric is unknown, or the runs have no value of it.
+        OSError: When a table of the results can't be read.
+    """
     measures = values.measures(results, show)
     groups = values.groups(results, [each.column for each in measures.every])
     comparisons = differences.compared(results, groups, measures.at("differences"))

@@ -24,12 +24,12 @@ BINS = 200
 def draw_queue(panel: Axes, run: RunData, until: float) -> None:
     """Draws the queue lengths of the links, with a tick at each time when a packet was dropped or marked."""
     rows = run.trace("links").filter(pl.col("time") <= until)
-    longest = sorted(run.links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[
+    longest = sorted(run.link_metrics, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[
         -len(_QUEUES) :
     ]
     # In the scenario's order.
     for link, (color, style) in zip(
-        [link for link in run.links if link in longest], _QUEUES, strict=False
+        [link for link in run.link_metrics if link in longest], _QUEUES, strict=False
     ):
         own = rows.filter(pl.col("link") == link["name"])
         draw_line(
@@ -41,10 +41,10 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
             style=style,
         )
     whose = "at the bottleneck"
-    if len(run.links) > 1:
+    if len(run.link_metrics) > 1:
         whose = (
             "at each link"
-            if len(longest) == len(run.links)
+            if len(longest) == len(run.link_metrics)
             else f"at the {len(longest)} links with the longest queues"
         )
         panel.legend(**ABOVE, ncols=len(longest), fontsize="small")
@@ -61,10 +61,10 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
             )
     befell = (
         "dropped (orange) and marked (blue)"
-        if any(link["marks"] for link in run.links)
+        if any(link["marks"] for link in run.link_metrics)
         else "dropped"
     )
-    it = "" if len(run.links) == 1 else " at any link"
+    it = "" if len(run.link_metrics) == 1 else " at any link"
     panel.set_title(
         f"queueing delay {whose}; ticks: packets {befell}{it}", loc="left", fontsize="medium"
     )
@@ -79,7 +79,7 @@ def draw_link_rate(panel: Axes, run: RunData) -> None:
     names = {heights[-1]: ["link rate"]}
     further = run.scenario.links[1:]
     if further:
-        names = {heights[-1]: [run.links[0]["name"]]}
+        names = {heights[-1]: [run.link_metrics[0]["name"]]}
         # The scale would not show the others if it had to include much faster links.
         for name, rate in further:
             if rate / 1e6 <= 1.5 * max(heights) and name not in run.scenario.varying_links:
@@ -120,9 +120,9 @@ def _link_rate(run: RunData) -> list[tuple[float, int]]:
 
 def draw_equal_share(panel: Axes, run: RunData, edges: Values, rates: dict[str, Values]) -> None:
     """Draws the equal share: the link's rate divided by the number of active flows."""
-    if len(run.links) > 1:
+    if len(run.link_metrics) > 1:
         return  # the run's data do not say which flows share a link
-    if any(flow["cc"] == "none" for flow in run.flows):
+    if any(flow["cc"] == "none" for flow in run.flow_metrics):
         return  # an unresponsive flow has no trace, and takes no equal share
     there = np.isfinite(np.stack(list(rates.values()))).sum(axis=0)
     times, bps = zip(*_link_rate(run), strict=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -30,6 +29,7 @@ def keep(
     scenario: Scenario,
     command: Sequence[str],
     began: float | None,
+    called: str,
 ) -> None:
     """Writes the tables and metrics of a link's run next to its captures.
 
@@ -40,6 +40,7 @@ def keep(
         scenario: The scenario.
         command: The program that ran.
         began: The time at which the link began, seconds since 1970; None if it said nothing.
+        called: The command or call that made the run.
 
     Raises:
         OSError: When a file can't be read or written.
@@ -49,7 +50,7 @@ def keep(
         _flows(directory, began),
         runner="link",
         title=f"link: {shlex.join(command)}",
-        command=shlex.join(["fullpipe", *sys.argv[1:]]),
+        command=called,
         scenario=f"# link: {' '.join(shlex.join(command).split())}\n{scenario.to_toml()}",
         links=_links(report, heard),
         link_metrics=report["links"],

@@ -9,12 +9,11 @@ import ast
 import re
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from fullpipe import _core, catalogue, commands
-from fullpipe.commands.listing import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +32,6 @@ def pages() -> dict[str, str]:
 
 def cli() -> str:
     """Every command with its help."""
-    top = typer.main.get_command(commands.app)
     lines = [
         "# Command line",
         "",
@@ -44,23 +42,17 @@ def cli() -> str:
         "128 + *n* ended by signal *n* (130 for Ctrl-C).",
         "",
     ]
-    for path, command in _commands(top, ("fullpipe",)):
-        lines += _command(path, command)
+    for names, command in commands.app.walk():
+        lines += _command(("fullpipe", *names), command)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _commands(group: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, command in getattr(group, "commands", {}).items():
-        yield (*path, name), command
-        yield from _commands(command, (*path, name))
-
-
-def _command(path: tuple[str, ...], command: Any) -> list[str]:
-    context = typer.Context(command, info_name=" ".join(path))
+def _command(path: tuple[str, ...], command: click.Command) -> list[str]:
+    context = click.Context(command, info_name=" ".join(path))
     usage = " ".join([*path, *command.collect_usage_pieces(context)])
     lines = [f"{'#' * len(path)} {' '.join(path)}", "", "```text", usage, "```", ""]
     for paragraph in (command.help or "").split("\n\n"):
-        # \b keeps typer from wrapping: a heading, then lines, which are commands or a table.
+        # \b keeps click from wrapping: a heading, then lines, which are commands or a table.
         if paragraph.lstrip().startswith("\b"):
             heading, _, rest = paragraph.lstrip().removeprefix("\b").strip("\n").partition("\n")
             language = "sh" if heading == "Examples:" else "text"
@@ -74,10 +66,10 @@ def _command(path: tuple[str, ...], command: Any) -> list[str]:
     return lines
 
 
-def _option(param: Any, context: typer.Context) -> str | None:
+def _option(param: click.Parameter, context: click.Context) -> str | None:
     if "--help" in param.opts:
         return None
-    if (row := record(param, context)) is None:
+    if (row := param.get_help_record(context)) is None:
         return None
     names, text = row
     return f"| `{names.replace('|', chr(92) + '|')}` | {_escaped(' '.join(text.split()))} |"

@@ -123,7 +123,7 @@ await page.locator(".choices summary").click();
 // Each chart is saved as a picture and as numbers.
 said.saved = {};
 for (const kind of ["PNG", "SVG", "CSV"]) {
-  for (const key of ["cwnd", "states", "rate-rtt"]) {
+  for (const key of ["cwnd", "states", "share", "rate-rtt"]) {
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.locator(`[data-panel="${key}"] .exports button`, { hasText: kind }).click(),
@@ -131,6 +131,11 @@ for (const kind of ["PNG", "SVG", "CSV"]) {
     const file = join(out, `${key}.${kind.toLowerCase()}`);
     await download.saveAs(file);
     said.saved[`${key}.${kind.toLowerCase()}`] = download.suggestedFilename();
+    if (kind !== "SVG") continue;
+    const drawn = await browser.newPage({ viewport: { width: 1280, height: 720 } });
+    await drawn.goto(pathToFileURL(file).href);
+    await drawn.screenshot({ path: join(out, `${key}.svg.png`) });
+    await drawn.close();
   }
 }
 

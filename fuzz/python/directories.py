@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 from _common import VALUES, folder, fuzz, places
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from fullpipe.commands import app
 from fullpipe.errors import UserError

@@ -1,7 +1,6 @@
 """Errors for users, and the early end of a command: a message and an exit code with the reason.
 
-The exit code is 2 for an error that the user can fix, and 128 + n for signal n. typer is imported only where a command
-ends, since programs that import fullpipe as a library do not need it.
+The exit code is 2 for an error that the user can fix, and 128 + n for signal n.
 """
 
 from __future__ import annotations
@@ -92,14 +91,12 @@ class Stopped(SystemExit):
 
 def fail(problem: object) -> NoReturn:
     """Prints the problem and ends the command."""
-    import typer
-
     text = str(problem)
     for words, name in called.items():
         text = re.sub(rf"^\w+ with {re.escape(words)}(, point [^:]*)?:", f"{name}:", text)
         text = text.replace(words, name)
     print(f"error: {text}", file=sys.stderr)
-    raise typer.Exit(2)
+    raise SystemExit(2)
 
 
 @contextmanager
@@ -139,9 +136,7 @@ def stoppable(
                 f"interrupted {where()}; {kept if isinstance(kept, str) else kept()}",
                 file=sys.stderr,
             )
-        import typer
-
-        raise typer.Exit(stop.code if isinstance(stop, Stopped) else 128 + signal.SIGINT) from None
+        raise SystemExit(stop.code if isinstance(stop, Stopped) else 128 + signal.SIGINT) from None
 
 
 def heed_signals() -> None:

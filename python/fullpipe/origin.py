@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,6 +105,8 @@ def warm_up(text: str, settings: Sequence[tuple[str, str]]) -> tuple[str, str] |
     A warm-up of more than half of the duration becomes a sixth of it, unless the settings have a
     warm-up.
     """
+    import tomllib
+
     keys = dict(settings)
     duration = _seconds(keys.get("duration", ""))
     if duration is None or "measure_from" in keys:

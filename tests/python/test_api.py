@@ -313,6 +313,15 @@ def test_the_package_has_what_it_names_also_what_is_loaded_when_asked_for() -> N
         fullpipe.sweeep  # type: ignore[attr-defined]  # noqa: B018
 
 
+def test_a_link_of_acks_alone_is_no_limit_in_the_picture() -> None:
+    text = 'duration = "5s"\n[path]\nprofile = "lte"\n[[flow]]\ncc = "cubic"\n'
+    run = fullpipe.run(text, trace="10ms")
+    window, rate, *_, queue = run.plot().axes
+    assert "BDP of the path" in window.get_title(loc="left")
+    assert [text.get_text() for text in rate.texts] == ["link rate"]
+    assert queue.get_legend() is None, "only one link is drawn"
+
+
 def test_what_an_application_draws_depends_on_the_seed_and_the_flows_name_alone() -> None:
     text = SCENARIO.replace(
         '[[flow]]\ncc = "cubic"',

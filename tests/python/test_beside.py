@@ -10,7 +10,7 @@ import pytest
 import fullpipe as library
 from conftest import SCENARIO
 from fullpipe.report.build import build
-from fullpipe.report.model import Table
+from fullpipe.report.model import Table, Timeline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,35 @@ def test_two_runs_are_told_apart_by_what_differs(fullpipe: Fullpipe, kept: Path)
     assert re.search(r"\| bulk \(cubic\) \| Goodput, Mbit/s \| queue fq_codel", differences)
     assert "fullpipe run a/resolved.toml --seed 7" in text
     assert "fullpipe run b/resolved.toml --seed 7" in text
+
+
+def test_a_page_of_two_runs_says_what_happened_in_each(kept: Path) -> None:
+    report = build([kept / "a", kept / "b"])
+    told = [finding.text.partition(":")[0] for finding in report.findings]
+    assert set(told) == {"queue pfifo", "queue fq_codel"}, report.findings
+    assert "Fewer than 3 seeds" in report.findings_note
+
+
+def test_the_start_of_measuring_is_drawn_for_each_run(tmp_path: Path) -> None:
+    for start in ("0.5s", "1s"):
+        library.run(SCENARIO, set={"measure_from": start}, trace="10ms").save(tmp_path / start)
+    blocks = [
+        block
+        for each in build([tmp_path / "0.5s", tmp_path / "1s"]).sections
+        for block in each.blocks
+    ]
+    timeline = next(block for block in blocks if isinstance(block, Timeline))
+    assert [run.measure_from_s for run in timeline.runs] == [0.5, 1.0]
+
+
+def test_metrics_of_a_whole_run_have_no_contender(kept: Path) -> None:
+    tables = build([kept / "a", kept / "b"]).sections[0].blocks
+    runs = next(each for each in tables if isinstance(each, Table) and each.title == "Whole runs")
+    flows = next(each for each in tables if isinstance(each, Table))
+    assert runs.columns[0] == "queue"
+    assert "contender" not in runs.columns
+    assert len(runs.rows) == 2
+    assert not any("Utilization" in column for column in flows.columns)
 
 
 def test_a_client_is_compared_with_itself_alone(kept: Path) -> None:

@@ -50,6 +50,15 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(
     )
     assert all(len(line) <= 80 for line in lines if not line.startswith("kept in"))
     assert (tmp_path / "kept" / "picture.png").stat().st_size > 10_000
+    # The page corrects for the same comparisons, so that it says the same.
+    assert fullpipe("report", "kept", "--format", "md", "--out", "page").returncode == 0
+    page = (tmp_path / "page/report.md").read_text(encoding="utf-8")
+    told = done.stdout[done.stdout.index("\n– ") : done.stdout.index("comparisons, paired")]
+    *sentences, counted = " ".join(told.split()).split("– ")[1:]
+    *last, count = counted.split()
+    assert f"{count} comparisons, paired by seed" in page
+    for sentence in [*sentences, " ".join(last)]:
+        assert f"- {sentence.strip()}" in page
     # The same command runs nothing again; more repetitions are added to the finished ones.
     again = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "6", "--out", "kept")
     assert "nothing to run" in again.stdout

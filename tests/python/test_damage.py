@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import fullpipe as package
 from conftest import SCENARIO
@@ -17,7 +17,7 @@ from fullpipe.commands import app
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from typer.testing import Result
+    from click.testing import Result
 
 WORKLOAD = (
     SCENARIO

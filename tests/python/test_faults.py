@@ -21,9 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from fault_subjects import SUBJECTS, Sampler, Subject, inputs, sampled, sampling, small
 from faulty_disk import KINDS, Fault, FaultyOs, FaultyTime, OffError, Schedule

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from fullpipe import _core
 from fullpipe.commands import app

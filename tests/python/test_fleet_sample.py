@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from fullpipe.commands import app
 from fullpipe.fleet import store
@@ -113,7 +113,7 @@ def test_files_rotate_and_old_ones_go(connection: int) -> None:
             ["--state", "open"],
             "--state open: no such state\n  fix: the kernel's states are ESTAB, SYN-SENT",
         ),
-        (["--interval", "10"], "'10' is not a time, like 10s or 500ms"),
+        (["--interval", "10"], "--interval 10: not a time\n  fix: write one, like 10s or 500ms"),
     ],
 )
 def test_wrong_use_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:

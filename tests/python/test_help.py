@@ -9,32 +9,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.core import TyperGroup
-from typer.main import get_command
 
 from fullpipe.commands import app
+from fullpipe.commands.listing import Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from typer._click import Command
 
     from conftest import Fullpipe
 
 ROOT = Path(__file__).parents[2]
 
 
-def _commands(
-    group: Command | TyperGroup, *names: str
-) -> Iterator[tuple[tuple[str, ...], Command]]:
-    assert isinstance(group, TyperGroup)
-    for name, command in group.commands.items():
-        yield (*names, name), command
-        if isinstance(command, TyperGroup):
-            yield from _commands(command, *names, name)
+COMMANDS = dict(app.walk())
 
 
-COMMANDS = dict(_commands(get_command(app)))
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_no_line_of_help_is_longer_than_80_columns(
+    fullpipe: Fullpipe, names: tuple[str, ...]
+) -> None:
+    text = fullpipe(*names, "--help").stdout
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_a_summary_is_the_first_line_of_the_command_s_help(names: tuple[str, ...]) -> None:
+    group = app if len(names) == 1 else COMMANDS[names[:-1]]
+    assert isinstance(group, Group)
+    assert (COMMANDS[names].help or "").partition("\n")[0] == group.summary(names[-1])
 
 
 @pytest.mark.parametrize("group", [(), ("fleet",), ("workload",)])
@@ -47,7 +49,7 @@ def test_no_summary_is_cut_at_80_columns(fullpipe: Fullpipe, group: tuple[str, .
 
 
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_help_has_a_summary_and_examples_without_typers_notation(
+def test_help_has_a_summary_and_examples_without_notation_of_types(
     fullpipe: Fullpipe, names: tuple[str, ...]
 ) -> None:
     text = fullpipe(*names, "--help").stdout
@@ -65,7 +67,7 @@ def test_examples_have_options_and_files_that_exist(names: tuple[str, ...]) -> N
     for words in _examples(COMMANDS[names].help or ""):
         called = next(key for length in (2, 1) if (key := tuple(words[1 : 1 + length])) in COMMANDS)
         own = words[: words.index("--")] if "--" in words else words
-        if called in COMMANDS and not isinstance(COMMANDS[called], TyperGroup):
+        if not isinstance(COMMANDS[called], Group):
             known = {option for param in COMMANDS[called].params for option in param.opts}
             assert {word for word in own if word.startswith("--")} - {"--help"} <= known
         for word in own:

@@ -13,16 +13,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import fullpipe as package
 from conftest import SCENARIO
 from fleet_made import write_fleet
 from fullpipe.commands import app
+from fullpipe.commands.listing import Group
 from test_published import GOOD
 
 if TYPE_CHECKING:
@@ -79,14 +79,11 @@ ARGUMENTS = {
 }
 
 
-def commands(group: Any = None, names: tuple[str, ...] = ()) -> Iterator[str]:  # noqa: ANN401  (of click)
+def commands() -> Iterator[str]:
     """Yields the names of all commands."""
-    group = typer.main.get_command(app) if group is None else group
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*names, name))
-        else:
-            yield " ".join((*names, name))
+    for names, command in app.walk():
+        if not isinstance(command, Group):
+            yield " ".join(names)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 from links import LINK, Linked
@@ -80,6 +81,17 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     assert flow["goodput_bps"] == pytest.approx(goodput, rel=0.25)
     assert flow["rtt_s"]["min"] >= 0.040
     assert flow["retransmits"] >= report["down"]["dropped"]
+    links = pl.read_parquet(kept / "links.parquet").filter(link="bottleneck")
+    assert len(links) >= 0.7 * 10 * report["elapsed_s"]
+    assert links["rate"].unique().to_list() == [20e6]
+    longest_s = report["links"][0]["queue_delay_s"]["max"]
+    assert all(0 <= sojourn <= longest_s + 1e-3 for sojourn in links["sojourn"])
+    assert links["drops"][-1] <= report["down"]["dropped"]
+    # Links and flows have the same clock: packets wait while the flow sends.
+    sent = pl.read_parquet(kept / "trace.parquet")["time"].to_list()
+    busy = links.filter(pl.col("queue_packets") > 0)["time"].to_list()
+    assert min(sent) - 0.1 <= min(busy)
+    assert max(busy) <= max(sent) + 0.2
     shown = subprocess.run(
         [sys.executable, "-m", "fullpipe", "report", kept], capture_output=True, text=True
     )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 import fullpipe
 from fullpipe.commands import app

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from fullpipe.commands import app
 from fullpipe.fleet.population.execute import execute
@@ -20,7 +20,7 @@ from fullpipe.verdicts.judged import Verdict
 from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
-    from typer.testing import Result
+    from click.testing import Result
 
 FILE = Path(__file__).parents[2] / "published" / "dropbox-2019.toml"
 

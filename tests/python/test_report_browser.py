@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 from browser import WEB, browser
 from conftest import SCENARIO
@@ -132,6 +134,25 @@ def test_each_chart_is_saved_as_picture_and_numbers(seen: dict[str, Any]) -> Non
                 head, *rows = csv.reader(content.decode().splitlines())
                 assert len(rows) > 5
                 assert len(head) in (3, 4)
+
+
+@pytest.mark.parametrize("key", ["cwnd", "share", "rate-rtt"])
+def test_a_saved_svg_shows_what_the_png_shows(seen: dict[str, Any], key: str) -> None:
+    """A browser draws the SVG. An outline that begins with L, or an empty clip, draws nothing at all."""
+    png, svg = (_colored(Path(seen["out"]) / f"{key}{end}") for end in (".png", ".svg.png"))
+    assert png > 300
+    assert svg == pytest.approx(png, rel=0.2)
+
+
+def _colored(file: Path) -> int:
+    """Returns the number of pixels of a chart that are neither paper, grid nor a faint band."""
+    with Image.open(file) as picture:
+        chart = picture.convert("RGB").resize((1280, 720)).crop((80, 100, 1280, 660))
+    red, green, blue = (
+        np.frombuffer(each.tobytes(), np.uint8).astype(int) for each in chart.split()
+    )
+    most, least = (of((red, green, blue), axis=0) for of in (np.max, np.min))
+    return int((most - least > 60).sum())
 
 
 def test_the_saved_window_is_that_of_the_trace(seen: dict[str, Any]) -> None:

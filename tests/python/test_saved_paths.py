@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import fullpipe
 from conftest import SCENARIO
@@ -17,7 +17,7 @@ from fullpipe import results
 from fullpipe.commands import app
 
 if TYPE_CHECKING:
-    from typer.testing import Result
+    from click.testing import Result
 
 # As a pattern or a special path, each of these would mean `run1` or an entirely different place.
 NAMES = ["run[1]", "r*n1", "run?", "*", "~", "s3:run1", "{run1,run2}", "[!x]*"]

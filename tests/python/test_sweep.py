@@ -289,7 +289,7 @@ def test_a_file_that_the_scenario_names_is_part_of_it(tmp_path: Path) -> None:
             ["--zip", "path.rate,path.rtt", "--set", "path.rate=1mbit,2mbit"],
             "is zipped with other keys, but has no values",
         ),
-        (["--set", "path.buffer"], "is not KEY=VALUE"),
+        (["--set", "path.buffer"], "not KEY=VALUE"),
         (["--trace", "often"], "neither a level nor an interval"),
     ],
 )

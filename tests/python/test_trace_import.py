@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+import fullpipe as package
+from fullpipe.report.build import build
+from fullpipe.report.model import Table, Timeline
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -77,6 +81,21 @@ def test_iperf3(tmp_path: Path) -> None:
     assert trace["delivered"].to_list() == [1_000_000, 2_000_000, 3_000_000]
     assert trace["rtt"].to_list() == pytest.approx([0.040, 0.040001, 0.040002])
     assert metrics["runner"] == "iperf3"
+    _beside_its_model(tmp_path)
+
+
+def _beside_its_model(tmp_path: Path) -> None:
+    """A measurement and a simulation lie over each other, and their only flows are the same contender."""
+    package.run(SCENARIO, trace="10ms").save(tmp_path / "model")
+    report = build([tmp_path / "imported", tmp_path / "model"])
+    blocks = [block for section in report.sections for block in section.blocks]
+    timeline = next(block for block in blocks if isinstance(block, Timeline))
+    assert timeline.first == (0, 1)
+    assert [run.label for run in timeline.runs] == ["iperf3", "sim, seed 1"]
+    table = next(
+        block for block in blocks if isinstance(block, Table) and "by runner" in block.title
+    )
+    assert table.columns[:4] == ("contender", "metric", "iperf3", "sim")
 
 
 def test_flent(tmp_path: Path) -> None:

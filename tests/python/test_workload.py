@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from fullpipe import workload
 from fullpipe.commands import app
@@ -264,7 +264,7 @@ def test_used_wrongly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["extract", ".", "-o", "x"], ".: is a directory"),
         (["extract", "a.pcap", "b.csv", "-o", "x"], "capture and csv files together"),
         (["extract", "a.pcap", "-o", "there"], "--out there exists already"),
-        (["extract", "a.pcap", "-o", "x", "--idle", "60"], "'60' is not a time"),
+        (["extract", "a.pcap", "-o", "x", "--idle", "60"], "--idle 60: not a time"),
         (["extract", "a.pcap", "-o", "x", "--columns", "start=a"], "omit --columns"),
         (["extract", "b.csv", "-o", "x", "--columns", "begin=a"], "not start=NAME,bytes=NAME"),
         (["describe", "nowhere"], "nowhere: no such file"),

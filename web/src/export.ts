@@ -12,7 +12,8 @@ export interface Exported {
   rows(): string[][] | Promise<string[][]>;
 }
 
-const [WIDTH, HEIGHT, HEAD] = [1280, 720, 64]; // 16:9, for slides
+const [WIDTH, HEIGHT] = [1280, 720]; // 16:9, for slides
+const ROW = 20;
 
 function save(chart: Exported, ending: string, content: Blob): void {
   const name = chart.title
@@ -31,61 +32,65 @@ type Context = Pick<CanvasRenderingContext2D, "fillText" | "fillRect" | "measure
   textBaseline: string;
 };
 
-/** Draws title and legend above a chart. */
-function head(chart: Exported, context: Context): void {
+/** Draws title and legend above a chart, and returns their height. */
+function head(chart: Exported, context: Context): number {
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = ink();
   context.font = "20px sans-serif";
   context.fillText(chart.title, 16, 28);
   context.font = "14px sans-serif";
-  let x = 16;
+  let [x, y] = [16, 51];
   for (const [label, color] of chart.legend) {
+    const width = 24 + context.measureText(label).width;
+    if (x > 16 && x + width > WIDTH - 16) [x, y] = [16, y + ROW];
     context.fillStyle = color;
-    context.fillRect(x, 44, 18, 4);
+    context.fillRect(x, y - 7, 18, 4);
     context.fillStyle = ink();
-    context.fillText(label, x + 24, 51);
-    x += 48 + context.measureText(label).width;
+    context.fillText(label, x + 24, y);
+    x += width + 24;
   }
+  return y + 13;
 }
 
-function still(chart: Exported): uPlot.Options {
-  const options = chart.options(WIDTH, HEIGHT - HEAD);
+function still(chart: Exported, height: number): uPlot.Options {
+  const options = chart.options(WIDTH, height);
   return { ...options, cursor: { show: false }, legend: { show: false } };
 }
 
 export async function svg(chart: Exported): Promise<string> {
+  const above = new SvgContext(element("canvas"));
+  above.fillStyle = paper();
+  above.fillRect(0, 0, WIDTH, HEIGHT);
+  const top = head(chart, above as unknown as Context);
+  const height = HEIGHT - top;
   let plot: uPlot | undefined;
   const context = await traced(() => {
-    plot = new uPlot(still(chart), chart.values(), document.createElement("div"));
+    plot = new uPlot(still(chart, height), chart.values(), document.createElement("div"));
   });
   plot?.destroy();
   if (!context) throw new Error("the browser gives no canvas");
   const ratio = uPlot.pxRatio;
-  const drawn = context.text(WIDTH * ratio, (HEIGHT - HEAD) * ratio);
-  const above = new SvgContext(context.canvas);
-  above.fillStyle = paper();
-  above.fillRect(0, 0, WIDTH, HEIGHT);
-  head(chart, above as unknown as Context);
-  const inner = drawn
-    .replace(/^<svg /, `<svg x="0" y="${HEAD}" `)
-    .replace(/ width="\d+" height="\d+"/, ` width="${WIDTH}" height="${HEIGHT - HEAD}"`);
+  const inner = context
+    .text(WIDTH * ratio, height * ratio)
+    .replace(/^<svg /, `<svg x="0" y="${top}" `)
+    .replace(/ width="[\d.]+" height="[\d.]+"/, ` width="${WIDTH}" height="${height}"`);
   return above.text(WIDTH, HEIGHT).replace(/<\/svg>\n$/, `${inner}</svg>\n`);
 }
 
 async function png(chart: Exported): Promise<Blob | null> {
-  const box = document.body.appendChild(element("div", { class: "unseen" }));
-  const plot = new uPlot(still(chart), chart.values(), box);
-  await new Promise((done) => requestAnimationFrame(done));
-  const ratio = plot.ctx.canvas.width / WIDTH;
+  const ratio = uPlot.pxRatio;
   const canvas = element("canvas", { width: `${WIDTH * ratio}`, height: `${HEIGHT * ratio}` });
   const context = canvas.getContext("2d");
   if (!context) return null;
   context.scale(ratio, ratio);
   context.fillStyle = paper();
   context.fillRect(0, 0, WIDTH, HEIGHT);
-  head(chart, context as unknown as Context);
-  context.drawImage(plot.ctx.canvas, 0, HEAD, WIDTH, HEIGHT - HEAD);
+  const top = head(chart, context as unknown as Context);
+  const box = document.body.appendChild(element("div", { class: "unseen" }));
+  const plot = new uPlot(still(chart, HEIGHT - top), chart.values(), box);
+  await new Promise((done) => requestAnimationFrame(done));
+  context.drawImage(plot.ctx.canvas, 0, top, WIDTH, HEIGHT - top);
   plot.destroy();
   box.remove();
   return new Promise((done) => canvas.toBlob(done));

@@ -10,8 +10,9 @@ class Outline {
   moveTo(x: number, y: number): void {
     this.d += `M${number(x)} ${number(y)}`;
   }
+  /** As on a canvas, the first point begins the path; an outline that begins with L is not drawn at all. */
   lineTo(x: number, y: number): void {
-    this.d += `L${number(x)} ${number(y)}`;
+    this.d += `${this.d ? "L" : "M"}${number(x)} ${number(y)}`;
   }
   bezierCurveTo(a: number, b: number, c: number, d: number, x: number, y: number): void {
     this.d += `C${[a, b, c, d, x, y].map(number).join(" ")}`;
@@ -43,6 +44,11 @@ const COMMANDS = ["moveTo", "lineTo", "bezierCurveTo", "rect", "arc", "closePath
 /** A path that canvases can draw and that also has its outline as text. */
 class TracedPath extends NativePath {
   readonly outline = new Outline();
+
+  constructor(from?: Path2D | string) {
+    super(from);
+    if (from instanceof TracedPath) this.outline.d = from.outline.d;
+  }
 }
 for (const command of COMMANDS) {
   const native = NativePath.prototype[command] as (...given: never[]) => void;
@@ -118,7 +124,10 @@ export class SvgContext {
     this.clipped = clip ?? "";
   }
   translate(x: number, y: number): void {
-    this.transform += `translate(${number(x)} ${number(y)})`;
+    const last = /translate\((\S+) (\S+)\)$/.exec(this.transform);
+    const [a, b] = [x + Number(last?.[1] ?? 0), y + Number(last?.[2] ?? 0)];
+    this.transform = this.transform.slice(0, last?.index);
+    if (a || b) this.transform += `translate(${number(a)} ${number(b)})`;
   }
   rotate(angle: number): void {
     this.transform += `rotate(${number((angle * 180) / Math.PI)})`;
@@ -154,7 +163,8 @@ export class SvgContext {
     const d = (path?.outline ?? this.path).d;
     if (!d) return;
     this.clips++;
-    this.written.push(`<clipPath id="c${this.clips}"><path d="${d}"/></clipPath>`);
+    const within = this.clipped ? ` clip-path="url(#${this.clipped})"` : "";
+    this.written.push(`<clipPath id="c${this.clips}"${within}><path d="${d}"/></clipPath>`);
     this.clipped = `c${this.clips}`;
   }
   clearRect(): void {}

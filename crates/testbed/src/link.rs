@@ -15,7 +15,7 @@ use std::time::Duration;
 use fullpipe_emulator::{Direction, Emulator};
 use fullpipe_scenario::Scenario;
 use fullpipe_trace::{LinkSummary, MeasuredTime};
-use fullpipe_units::Time;
+use fullpipe_units::{Span, Time};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -23,7 +23,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::seen::{Seen, Taps, Way};
+use self::seen::{Samples, Seen, Series, Taps, Way};
 use crate::clock::{self, Clock};
 use crate::confine::Confinement;
 use crate::forward::{Forwarder, Side, Timeliness};
@@ -73,6 +73,9 @@ struct Report {
     up: Way,
     links: Vec<LinkSummary>,
     timeliness: Timeliness,
+    /// Samples of the links over time, if the run is captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<Series>,
 }
 
 /// Measures a whole run whose end is not known.
@@ -104,7 +107,12 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         return Ok(json!({ "refused": error.to_string() }));
     }
     // The files may be in a folder that the confinement replaces, such as /dev/shm.
-    let captures = link.captures.as_deref().map(captures).transpose()?;
+    let zero = clock::date();
+    let captures = link
+        .captures
+        .as_deref()
+        .map(|directory| captures(directory, zero))
+        .transpose()?;
     let confinement = match link.unconfined {
         true => None,
         false => Some(Arc::new(Confinement::prepare(inside.owns_the_machine())?)),
@@ -124,6 +132,7 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
     let stop = AtomicBool::new(false);
     let tap = Taps {
         seen: Arc::clone(&seen),
+        samples: captures.as_ref().map(|_| Samples::new(scenario)),
         captures,
         upload: link.upload,
     };
@@ -146,7 +155,10 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         status
     });
     let elapsed = clock.now();
-    let (path, Taps { captures, .. }, timeliness) = forwarder.finish(&mut bed);
+    let (path, taps, timeliness) = forwarder.finish(&mut bed);
+    let Taps {
+        captures, samples, ..
+    } = taps;
     finish(captures)?;
     let seen = seen::locked(&seen).clone();
     let report = Report {
@@ -159,6 +171,7 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         down: seen.down.with_rate(),
         up: seen.up.with_rate(),
         timeliness,
+        series: samples.map(|samples| samples.series(scenario, zero)),
     };
     serde_json::to_value(report)
         .map_err(|error| SandboxError::new(format!("the report: {error}"), "report this as a bug"))
@@ -185,9 +198,8 @@ fn serve(
     Ok(())
 }
 
-/// Creates captures of both ends in `directory`.
-fn captures(directory: &Path) -> Result<[Capture; 2], SandboxError> {
-    let zero = clock::date();
+/// Creates captures of both ends in `directory`, with `zero` as the date of the run's beginning.
+fn captures(directory: &Path, zero: Span) -> Result<[Capture; 2], SandboxError> {
     let create = |name: &str| {
         let file = directory.join(format!("{name}.pcapng"));
         Capture::create(&file, name, zero).map_err(|error| {

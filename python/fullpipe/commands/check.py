@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import FIRST_SEED, ON, seed_option
 from fullpipe.errors import user_errors
 from fullpipe.runners import chosen
@@ -13,13 +12,11 @@ from fullpipe.runners import chosen
 def command(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", help="Scenarios as TOML files, or directories of them."),
+        Argument(metavar="PATH", help="Scenarios as TOML files, or directories of them."),
     ],
     repeat: Annotated[
         int,
-        typer.Option(
-            min=1, metavar="N", help="Number of runs of each scenario, each with another seed."
-        ),
+        Option(min=1, metavar="N", help="Number of runs of each scenario, each with another seed."),
     ] = 5,
     seed: Annotated[
         int | None,
@@ -27,13 +24,11 @@ def command(
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="File to also write the results to as JUnit XML, for CI."
-        ),
+        Option(metavar="FILE", help="File to also write the results to as JUnit XML, for CI."),
     ] = None,
-    on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
+    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the conditions as a JSON list, and nothing else.")
+        bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
     """Test scenarios against their `expect` conditions.
@@ -52,4 +47,4 @@ def command(
         met = check_all(
             paths, repeat=repeat, seed=seed, junit=junit, runners=chosen(on), as_json=as_json
         )
-    raise typer.Exit(0 if met else 1)
+    raise SystemExit(0 if met else 1)

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
     FIRST_SEED,
@@ -25,7 +24,7 @@ from fullpipe.runners import chosen
 def command(
     algorithms: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="ALGORITHM|DIR",
             help="Two or more names from `fullpipe list algorithms`, or Python classes, like my.module:Mine; or "
             "directories of results to compare instead of new runs.",
@@ -34,7 +33,7 @@ def command(
     path: list[tuple[str, str]],
     size: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--bytes",
             metavar="SIZE",
             help="Bytes that each flow transfers, like 1GB (default: flows are unlimited).",
@@ -42,11 +41,11 @@ def command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
+        Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
     ] = None,
     repeat: Annotated[
         int,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Number of runs of each algorithm and of all together, each with another seed; fewer than 6 "
@@ -59,15 +58,15 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             parser=new_directory,
             help="Directory for the results (default: a name in results/). An interrupted comparison resumes there.",
         ),
     ] = None,
-    on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
-    show: Annotated[str | None, typer.Option(metavar="METRIC,METRIC", help=SHOW)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
+    show: Annotated[str | None, Option(metavar="METRIC,METRIC", help=SHOW)] = None,
+    as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Compare algorithms on one path, or kept results.
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import new_directory, seed_option, setting
 from fullpipe.errors import fail, user_errors
 
@@ -12,14 +11,14 @@ from fullpipe.errors import fail, user_errors
 def command(
     algorithm: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="ALGORITHM",
             help="Version of BBR, from `fullpipe list algorithms`, or a Python class, like my.module:Mine.",
         ),
     ],
     set_: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="NAME=VALUE",
             help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
@@ -31,14 +30,14 @@ def command(
     ] = 1,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             parser=new_directory,
             help="New directory for scenarios, traces, pictures and the table.",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the conditions as a JSON list, and nothing else.")
+        bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
     """Run the 22 test cases of the BBR draft on an algorithm.
@@ -60,4 +59,4 @@ def command(
     except RefusedError as error:
         fail(error)
     if not met:
-        raise typer.Exit(1)
+        raise SystemExit(1)

@@ -5,18 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from fullpipe import terminal
+from fullpipe.commands.declare import Option
 from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail
 
 
 def command(
-    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+    as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
     report: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--report",
             help="Print a block to paste into a bug report, without names of users, hosts and home directories.",
         ),
@@ -37,11 +36,11 @@ def command(
     if as_json and report:
         fail("--json and --report exclude each other\n  fix: omit one of them")
     if as_json:
-        typer.echo(doctor.records())
+        print(doctor.records())
         return
     if report:
         lines = [f"{what}: {found}" for what, found in _facts()]
-        typer.echo(_anonymous("\n".join(["```text", *lines, "```"])))
+        print(_anonymous("\n".join(["```text", *lines, "```"])))
         return
 
     doctor.show(terminal.console())

@@ -3,16 +3,15 @@
 import re
 from typing import Annotated
 
-import typer
-
 from fullpipe import terminal
+from fullpipe.commands.declare import Argument
 from fullpipe.errors import fail
 
 
 def command(
     name: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="NAME",
             help="Name that `fullpipe list` prints, a scenario key like path.rate, or `scenario` for all keys.",
         ),
@@ -42,6 +41,4 @@ def command(
         for paragraph in paragraphs:
             console.print(paragraph)
     # Without the spaces that rich pads lines with.
-    typer.echo(
-        re.sub(r" +((?:\x1b\[[0-9;]*m)*)$", r"\1", printed.get(), flags=re.MULTILINE), nl=False
-    )
+    print(re.sub(r" +((?:\x1b\[[0-9;]*m)*)$", r"\1", printed.get(), flags=re.MULTILINE), end="")

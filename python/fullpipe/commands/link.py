@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import MORE_SETTINGS, new_directory, path_options, setting
 from fullpipe.errors import fail, user_errors
 
@@ -13,7 +12,7 @@ from fullpipe.errors import fail, user_errors
 def command(
     command: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="-- COMMAND...",
             help="Program to run behind the path, with its arguments (default: a shell).",
         ),
@@ -22,32 +21,32 @@ def command(
     path: list[tuple[str, str]],
     up: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="RATE",
             help="Link capacity for the data that COMMAND sends (default: as --rate).",
         ),
     ] = None,
     scenario: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Scenario as a TOML file; all packets take the path of its first flow.",
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
+        Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
     ] = None,
     server: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="PROGRAM",
             help="Program to run at the far end of the path, address 100.64.0.1, like 'iperf3 -s'; repeatable.",
         ),
     ] = None,
     upload: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--upload",
             help="Let the data that COMMAND sends take the data path of --scenario, and the data that it receives "
             "the path of the ACKs (default: the other way round).",
@@ -55,27 +54,25 @@ def command(
     ] = False,
     uplink: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--uplink",
             help="Give COMMAND access to the Internet, through a proxy that programs find in ALL_PROXY.",
         ),
     ] = False,
     unconfined: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--unconfined",
             help="Let COMMAND use this machine's devices, shared memory, set-user-ID programs and all system calls.",
         ),
     ] = False,
     live: Annotated[
         bool,
-        typer.Option(
-            "--live", help="Print rate, queue and drops every second, on a terminal with bars."
-        ),
+        Option("--live", help="Print rate, queue and drops every second, on a terminal with bars."),
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             parser=new_directory,
             help="New directory for the report and packet captures (pcapng) of both ends.",
@@ -122,4 +119,4 @@ def command(
             )
     except OptionError as error:
         fail(error)
-    raise typer.Exit(code)
+    raise SystemExit(code)

@@ -5,9 +5,8 @@ from enum import StrEnum
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fullpipe import _core
+from fullpipe.commands.declare import Argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ class Kind(StrEnum):
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Kind of the names to list.")],
+    kind: Annotated[Kind, Argument(metavar="KIND", help="Kind of the names to list.")],
 ) -> None:
     """List names: algorithms, profiles, scenarios, ….
 
@@ -55,4 +54,4 @@ def command(
         Kind.METRICS: metrics,
         Kind.SCENARIOS: scenarios,
     }
-    typer.echo(names(listed[kind](), width))
+    print(names(listed[kind](), width))

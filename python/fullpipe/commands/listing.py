@@ -1,86 +1,102 @@
-"""Commands found by their modules' names, and the layout of their help."""
+"""Groups of commands: a command's module is imported when the command is called or its help is asked for."""
 
-import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from inspect import getdoc
-from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import Any, NoReturn
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
-if TYPE_CHECKING:
-    from typer._click import Context, HelpFormatter, Parameter
+from fullpipe.commands.declare import WIDTH, command_of, unwrapped
 
+Map = Mapping[str, Mapping[str, str]]
+"""The summaries of commands, by their names, by the heading of `--help`."""
 
-# The largest seed, which says nothing to a reader.
-_RANGE = re.compile(r"0<=x<=9223372036854775807")
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
 
 
-class Command(TyperCommand):
-    """A command whose help has an argument as `NAME`; typer writes `{NAME}` and `NAME <str>`."""
+class Group(click.Group):
+    """Commands under headings, in the order of the map."""
 
-    def collect_usage_pieces(self, ctx: "Context") -> list[str]:
-        """Returns the words of the usage line."""
-        pieces = super().collect_usage_pieces(ctx)
-        return [re.sub(r"^\{(.*)\}|(?<=\.\.\.\])\.\.\.$", r"\1", piece) for piece in pieces]
+    def __init__(self, name: str, package: str, headings: Map, text: str, **more: Any) -> None:  # noqa: ANN401
+        """Makes a group.
 
-    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Writes arguments and options, without the Python types of the arguments."""
-        for title, kind in (("Arguments", "argument"), ("Options", "option")):
-            params = [param for param in self.get_params(ctx) if param.param_type_name == kind]
-            rows = [row for param in params if (row := record(param, ctx))]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        Args:
+            name: The group's name.
+            package: The package of the commands' modules. The module of a command has a function or a group
+                `command`. Its name is the command's, with `_` at its end if Python has a word of that name.
+            headings: The map of the group's commands.
+            text: The help of the group.
+            more: Further arguments of click.Group.
+        """
+        super().__init__(
+            name, help=unwrapped(text), no_args_is_help=True, context_settings=SETTINGS, **more
+        )
+        self._package = package
+        self._headings = headings
+
+    def list_commands(self, ctx: click.Context | None = None) -> list[str]:
+        """Returns the names of the commands in their order."""
+        return [name for commands in self._headings.values() for name in commands]
+
+    def summary(self, name: str) -> str:
+        """Returns the summary of a command."""
+        return next(each[name] for each in self._headings.values() if name in each)
+
+    def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
+        """Returns a command, or None for an unknown name."""
+        if name not in self.list_commands():
+            return None
+        if name not in self.commands:
+            module = f"{self._package}.{name}{'_' if name == 'import' else ''}"
+            found: Group | Callable[..., None] = import_module(module).command
+            self.commands[name] = (
+                found if isinstance(found, Group) else command_of(found, name, self.summary(name))
+            )
+        return self.commands[name]
+
+    def walk(self, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+        """Yields all commands below the group, and groups of them, with their names."""
+        for name in self.list_commands():
+            command = self.get_command(None, name)
+            assert command is not None
+            yield (*names, name), command
+            if isinstance(command, Group):
+                yield from command.walk(*names, name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes each command with its summary, without a look at its module."""
+        width = max(map(len, self.list_commands()))
+        for heading, commands in self._headings.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{width}}", text) for name, text in commands.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Returns the command that the words name; an unknown name is refused with the nearest one."""
+        name = args[0]
+        if not name.startswith("-") and name not in self.list_commands():
+            raise click.exceptions.NoSuchCommand(name, possibilities=self.list_commands(), ctx=ctx)
+        return super().resolve_command(ctx, args)
 
 
-def record(param: "Parameter", ctx: "Context") -> tuple[str, str] | None:
-    """Returns name and help of an argument or option, without Python types; None for a hidden one."""
-    if (found := param.get_help_record(ctx)) is None:
-        return None
-    name, text = found
-    return re.sub(r" <[\w\[\] ]+>$", "", name), _RANGE.sub("x>=0", text)
+class Program(Group):
+    """The group of all commands, which prints errors in the project's form."""
 
+    def main(self, *args: Any, **more: Any) -> NoReturn:  # noqa: ANN401  (click's arguments)
+        """Runs the command that the words name, and ends the process with its exit code."""
+        more = {**more, "standalone_mode": False, "prog_name": "fullpipe"}
+        try:
+            code = super().main(*args, **more)
+        except click.exceptions.NoArgsIsHelpError as error:
+            print(error.ctx.get_help() if error.ctx else "")
+            sys.exit(2)
+        except click.UsageError as error:
+            from fullpipe.commands.mistakes import told
 
-class Group(TyperGroup):
-    """Commands under the headings that `add` was given."""
-
-    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Writes each command with the first sentence of its help."""
-        width = max(map(len, self.commands))
-        for heading, commands in groupby(
-            self.commands.items(), lambda item: getattr(item[1], "rich_help_panel", None)
-        ):
-            rows = [
-                (f"{name:{width}}", each.get_short_help_str(formatter.width - 6 - width))
-                for name, each in commands
-            ]
-            with formatter.section(heading or "Commands"):
-                formatter.write_dl(rows)
-
-
-def add(app: typer.Typer, package: str, headings: Mapping[str, Sequence[str]]) -> None:
-    """Adds commands in this order: a module of `package` has `command`, a function or a group of further commands.
-
-    Args:
-        app: The group that the commands belong to.
-        package: The package whose modules define them.
-        headings: Names of modules by the heading that `--help` lists them under.
-    """
-    for heading, names in headings.items():
-        for name in names:  # `import_` is the command `import`
-            command = import_module(f"{package}.{name}").command
-            if isinstance(command, typer.Typer):
-                app.add_typer(command, name=name, rich_help_panel=heading)
-            else:
-                text = unwrapped(getdoc(command) or "")
-                app.command(name.rstrip("_"), cls=Command, help=text, rich_help_panel=heading)(
-                    command
-                )
-
-
-def unwrapped(text: str) -> str:
-    """Marks sections like `Examples:`, whose lines are indented, so that typer does not wrap them."""
-    return re.sub(r"\n\n(?=\w+:\n )", "\n\n\b\n", text)
+            print(f"error: {told(error)}", file=sys.stderr)
+            sys.exit(2)
+        except click.Abort:
+            sys.exit(1)
+        sys.exit(code if isinstance(code, int) else 0)

@@ -2,9 +2,8 @@
 
 from typing import Annotated
 
-import typer
-
 from fullpipe import origin
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import algorithms_of, path_options, setting
 from fullpipe.errors import printing, user_errors
 
@@ -13,17 +12,16 @@ from fullpipe.errors import printing, user_errors
 def command(
     algorithms: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[ALGORITHM...]",
             help="Algorithms of the flows, from `fullpipe list algorithms` (default: cubic and bbr3).",
-            show_default=False,
         ),
     ] = None,
     *,
     path: list[tuple[str, str]],
     set_: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="KEY=VALUE",
             help="Set any other key of the file, like flow.1.start=5s.",

@@ -8,13 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import typer
-from typer.models import OptionInfo
-
 from fullpipe import _core, origin
+from fullpipe.commands.declare import Option, wrong
 from fullpipe.controllers import is_imported
 from fullpipe.errors import called, fail
-from fullpipe.results.objects import SCHEMES, is_url
 
 ON = (
     "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
@@ -104,7 +101,7 @@ def path_options(
 
     def described(option: PathOption) -> inspect.Parameter:
         usual = f"{instead}, or {option.usual}" if instead else option.usual
-        made = typer.Option(
+        made = Option(
             f"--{option.name}",
             metavar=f"{option.metavar},…" if lists else option.metavar,
             help=f"{_placed(option, where)} (default: {usual}).",
@@ -160,35 +157,51 @@ class Engine(StrEnum):
     RAY = "ray"
 
 
-def seed_option(text: str) -> OptionInfo:
+def seed_option(text: str) -> Option:
     """Returns the option --seed with this help."""
-    option: OptionInfo = typer.Option(min=0, max=2**63 - 1, metavar="N", help=text)
-    return option
+    return Option(min=0, max=2**63 - 1, metavar="N", help=text)
 
 
 def new_directory(text: str) -> Path:
     """Parses the name of a directory."""
     if not text.strip():
-        raise typer.BadParameter("name a directory that is new or empty")
+        raise wrong(text, "no name", "name a directory that is new or empty")
     if "://" in text:
-        raise typer.BadParameter("name a directory; only sweep and fleet simulate write to a URL")
+        raise wrong(text, "a URL", "name a directory; only sweep and fleet simulate write to a URL")
     return Path(text)
 
 
 def new_place(text: str) -> str:
     """Parses the name of a directory, or the URL of an object store."""
-    if not is_url(text) and "://" in text:
-        raise typer.BadParameter(f"write a directory, or a URL with one of {', '.join(SCHEMES)}")
-    return text if is_url(text) else str(new_directory(text))
+    if "://" not in text:
+        return str(new_directory(text))
+    from fullpipe.results.objects import SCHEMES, is_url
+
+    if not is_url(text):
+        raise wrong(
+            text, "not a store", f"write a directory, or a URL with one of {', '.join(SCHEMES)}"
+        )
+    return text
+
+
+def local(place: str) -> Path:
+    """Returns the directory of results; for a URL a copy of this machine.
+
+    Raises:
+        ObjectsError: When the store can't be read, or has nothing there.
+    """
+    if "://" not in place:
+        return Path(place)
+    from fullpipe.results import objects
+
+    return objects.local(place)
 
 
 def setting(text: str) -> tuple[str, str]:
     """Parses KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not (key and equals):
-        raise typer.BadParameter(
-            f"{text!r} is not KEY=VALUE, like path.rate=20mbit", param_hint="--set"
-        )
+        raise wrong(text, "not KEY=VALUE", "write it like path.rate=20mbit", "--set")
     return key.strip(), value.strip()
 
 
@@ -202,7 +215,7 @@ def known_metrics(show: str | None) -> list[str]:
 
     names = [name.strip() for name in (show or "").split(",") if name.strip()]
     if show is not None and not names:
-        raise typer.BadParameter("name a metric, like goodput", param_hint="--show")
+        raise wrong(show, "no metric", "name one, like goodput", "--show")
     refuse_unknown(names)
     return names
 
@@ -213,7 +226,7 @@ def seconds(text: str, option: str) -> float:
 
     found = _core.quantity(text)
     if found is None or found[1] != "s" or found[0] <= 0:
-        raise typer.BadParameter(f"{text!r} is not a time, like 10s or 500ms", param_hint=option)
+        raise wrong(text, "not a time", "write one, like 10s or 500ms", option)
     return found[0]
 
 

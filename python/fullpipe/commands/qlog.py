@@ -3,23 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.errors import user_errors
 
 
 def command(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Directory that `fullpipe run --out` wrote.")
+        Path, Argument(metavar="DIR", help="Directory that `fullpipe run --out` wrote.")
     ],
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="New file to write: .qlog is JSON, .sqlog is JSON-SEQ."
-        ),
+        Argument(metavar="FILE", help="New file to write: .qlog is JSON, .sqlog is JSON-SEQ."),
     ],
     flow: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Flow to write (default: all flows).")
+        str | None, Option(metavar="NAME", help="Flow to write (default: all flows).")
     ] = None,
 ) -> None:
     """Convert the trace of a run to qlog 0.3, for qvis.
@@ -37,4 +34,4 @@ def command(
     with user_errors():
         with computing(directory):
             written = write(of_saved(directory), file, flow=flow)
-        typer.echo(f"{written}")
+        print(f"{written}")

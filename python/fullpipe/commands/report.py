@@ -4,8 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import SHOW, known_metrics
 from fullpipe.errors import fail, user_errors
 from fullpipe.report import Form, SlideForm, write_panel, write_report
@@ -28,7 +27,7 @@ class _Format(StrEnum):
 def command(
     directories: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="DIR|URL",
             help="Directory or URL that run, sweep, compare, link or reproduce wrote, or a fleet directory. The "
             "results of several are put side by side.",
@@ -36,7 +35,7 @@ def command(
     ],
     form: Annotated[
         _Format | None,
-        typer.Option(
+        Option(
             "--format",
             help="Format (default: html): one HTML page with interactive charts, Markdown, PDF, or pictures alone; "
             "with --panel svg (default), png, pdf or csv.",
@@ -44,7 +43,7 @@ def command(
     ] = None,
     panel: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="KEY",
             help="Write one panel over time instead, in the format 16:9 for slides: "
             f"{', '.join(each.key for each in PANELS)}, or a column of the trace, like srtt. It has the runs that "
@@ -53,13 +52,13 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="File to write (default: report.html, for other formats alike, in DIR; for several, "
             "report-NAME-NAME.html in the current directory).",
         ),
     ] = None,
-    show: Annotated[str | None, typer.Option(metavar="METRIC,METRIC", help=SHOW)] = None,
+    show: Annotated[str | None, Option(metavar="METRIC,METRIC", help=SHOW)] = None,
 ) -> None:
     """Make a report of results: summary, tables and charts.
 
@@ -102,7 +101,7 @@ def command(
             else:
                 chosen, shown = _of(Form, form or _Format.HTML), known_metrics(show)
                 made = write_report(places, chosen, out, build if fleets else None, shown)
-    typer.echo(f"{made}")
+    print(f"{made}")
 
 
 def _of(kind: type[_Kind], form: _Format) -> _Kind:

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import ON_ONE, new_directory
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
@@ -13,19 +12,17 @@ from fullpipe.runners import runner as one_runner
 def command(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="Name of a study (see above), or the path of its TOML file."
-        ),
+        Argument(metavar="NAME", help="Name of a study (see above), or the path of its TOML file."),
     ],
     seeds: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1, metavar="N", help="Number of runs of each case (default: as the study says)."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             parser=new_directory,
             help="New directory for the results (default: results/NAME-NNN).",
@@ -33,21 +30,21 @@ def command(
     ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="PATTERN",
             help="Cases to run, by name or pattern, like K1 or '3MB_*' (default: all); repeatable.",
         ),
     ] = None,
     variants: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--variants",
             help="Also run the study's variants (other settings of its cases), and count the cells that each meets.",
         ),
     ] = False,
-    on: Annotated[str, typer.Option(metavar="RUNNER", help=ON_ONE)] = "sim",
+    on: Annotated[str, Option(metavar="RUNNER", help=ON_ONE)] = "sim",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the cells as a JSON list, and nothing else.")
+        bool, Option("--json", help="Print the cells as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
     """Rerun a published study and compare the results.
@@ -88,4 +85,4 @@ def command(
     except PublishedError as error:
         fail(error)
     if not met:
-        raise typer.Exit(1)
+        raise SystemExit(1)

@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fullpipe import origin, terminal
 from fullpipe._core import Scenario
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ON,
     SETTING,
+    local,
     new_directory,
     path_options,
     scenario_of,
@@ -22,8 +22,6 @@ from fullpipe.commands.options import (
 )
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar, Intervals
-from fullpipe.results import fresh_directory, fresh_file, save_run, save_runs, suited_interval
-from fullpipe.results.objects import local
 from fullpipe.run import Run, parse
 from fullpipe.runners import Runner, chosen
 
@@ -35,19 +33,18 @@ if TYPE_CHECKING:
 def command(
     scenario: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="SCENARIO|ALGORITHM...",
             help="Scenario: a TOML file (`fullpipe explain scenario` lists its keys), - for standard input, a name "
             "from `fullpipe list scenarios`, or with --point the directory or URL of a sweep. Or algorithms from "
             "`fullpipe list algorithms`, or Python classes, like my.module:Mine: a flow of each on one path.",
-            show_default=False,
         ),
     ] = None,
     *,
     path: list[tuple[str, str]],
     point: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=0,
             metavar="N",
             help="Number of the point to run, when SCENARIO is the directory of a sweep.",
@@ -57,12 +54,10 @@ def command(
         int | None,
         seed_option("Seed of everything random (default: the scenario's seed)."),
     ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SETTING)
-    ] = None,
+    set_: Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE", help=SETTING)] = None,
     cc: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Algorithm of the first flow, from `fullpipe list algorithms`, or a Python class, "
             "like my.module:Mine.",
@@ -70,16 +65,16 @@ def command(
     ] = None,
     trace: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="off|10ms|ack|packets",
             help="Interval between trace samples, or ack for a sample at each ACK. '10ms packets 2s..4s' also "
             "records each packet of this time. On by default with --out or --qlog.",
         ),
     ] = None,
-    on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
+    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             parser=new_directory,
             help="New directory for the metrics, the trace and a picture.",
@@ -87,14 +82,14 @@ def command(
     ] = None,
     qlog: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="New file for the trace in qlog format, which qvis shows: .qlog is JSON, .sqlog is JSON-SEQ.",
         ),
     ] = None,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print the metrics as JSON in SI units, and nothing else."),
+        Option("--json", help="Print the metrics as JSON in SI units, and nothing else."),
     ] = False,
 ) -> None:
     """Run one scenario and print its metrics.
@@ -104,7 +99,7 @@ def command(
     limiting factor of each flow, and the utilization, drops and marks of each link.
 
     Examples:
-        fullpipe run cubic bbr3 --rate 20mbit --rtt 40ms --queue fq_codel --duration 30s
+        fullpipe run cubic bbr3 --rate 20mbit --queue fq_codel --duration 30s
         fullpipe run cubic-vs-bbr1 --out results/first
         fullpipe run scenarios/cubic-deep-buffer.toml --rate 20mbit
         fullpipe run scenarios/cubic-vs-bbr1.toml --on sim,kernel
@@ -164,6 +159,15 @@ def _run(
         ScenarioError: When a runner refuses the scenario.
         OSError: When a file can't be written.
     """
+    if out or qlog:
+        from fullpipe.results import (
+            fresh_directory,
+            fresh_file,
+            save_run,
+            save_runs,
+            suited_interval,
+        )
+
     level = trace or (suited_interval(scenario) if out or qlog else "off")
     form = _form(qlog, level, runners) if qlog else None
     for runner in runners:

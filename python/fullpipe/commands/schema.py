@@ -1,7 +1,5 @@
 """`fullpipe schema`."""
 
-import typer
-
 from fullpipe import _core
 
 
@@ -13,4 +11,4 @@ def command() -> None:
     Examples:
         fullpipe schema > scenario.schema.json
     """
-    typer.echo(_core.schema(), nl=False)
+    print(_core.schema(), end="")

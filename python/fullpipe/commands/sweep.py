@@ -2,9 +2,8 @@
 
 from typing import Annotated
 
-import typer
-
 from fullpipe import origin
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ENGINE,
     FIRST_SEED,
@@ -27,7 +26,7 @@ from fullpipe.runners import chosen
 def command(
     scenario: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="SCENARIO|ALGORITHM...",
             help="Scenario: a TOML file, whose table [sweep] may define what varies, - for standard input, or a "
             "name from `fullpipe list scenarios`. Or algorithms: a flow of each on one path.",
@@ -37,7 +36,7 @@ def command(
     path: list[tuple[str, str]],
     set_: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="KEY=A,B",
             help="Values of a key to run with, like path.rtt=10ms,50ms; one value applies to every point; repeatable.",
@@ -45,7 +44,7 @@ def command(
     ] = None,
     repeat: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Number of runs of each point, each with another seed (default: 1; 10 with"
@@ -54,7 +53,7 @@ def command(
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="RULE",
             help="Add runs, --repeat at a time, until RULE holds for every flow at every point. "
             '"ci(goodput) < 2%" asks for 95 % intervals within 2 % of the mean. '
@@ -63,7 +62,7 @@ def command(
     ] = None,
     max_repeat: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Largest number of runs of each point with --until (default: 1000).",
@@ -71,7 +70,7 @@ def command(
     ] = None,
     zip_: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--zip",
             metavar="KEY,KEY",
             help="Keys that vary together: their first values make one point, their second values another. "
@@ -80,7 +79,7 @@ def command(
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Draw N random points instead of every combination; a key may have a range, "
@@ -93,7 +92,7 @@ def command(
     ] = None,
     trace: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="off|10ms|ack",
             help="Interval between trace samples of each point's first seed, or ack for a sample at each ACK. "
             "On by default up to 12 points.",
@@ -101,7 +100,7 @@ def command(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="DIR|URL",
             parser=new_place,
             help="Directory or s3://BUCKET/PREFIX for the data set (default: a name in results/). An interrupted "
@@ -110,16 +109,14 @@ def command(
     ] = None,
     engine: Annotated[
         Engine,
-        typer.Option(help=ENGINE),
+        Option(help=ENGINE),
     ] = Engine.LOCAL,
-    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help=THREADS)] = None,
-    on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
-    show: Annotated[str | None, typer.Option(metavar="METRIC,METRIC", help=SHOW)] = None,
+    threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
+    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
+    show: Annotated[str | None, Option(metavar="METRIC,METRIC", help=SHOW)] = None,
     as_json: Annotated[
         bool,
-        typer.Option(
-            "--json", help="Print the table as a JSON list in SI units, and nothing else."
-        ),
+        Option("--json", help="Print the table as a JSON list in SI units, and nothing else."),
     ] = False,
 ) -> None:
     r"""Run a scenario with many values and seeds.
@@ -130,12 +127,12 @@ def command(
 
     Examples:
         fullpipe sweep cubic bbr3 --buffer 0.5bdp,1bdp,4bdp --repeat 10
-        fullpipe sweep scenarios/ten-cubic.toml --set flow.0.count=2,10 --repeat 30
-        fullpipe sweep scenarios/cubic-vs-bbr1.toml --set path.rate=10mbit,100mbit \
-            --set path.rtt=10ms,100ms --zip path.rate,path.rtt
-        fullpipe sweep scenarios/lossy.toml --set path.rtt='1ms..1s log' --sample 200
-        fullpipe sweep scenarios/request-response.toml --set path.queue=pfifo,fq_codel --show response.p95
-        fullpipe sweep scenarios/ten-cubic.toml --until 'ci(goodput) < 2%' --repeat 10
+        fullpipe sweep ten-cubic --set flow.0.count=2,10 --repeat 30
+        fullpipe sweep cubic-vs-bbr1 --rate 10mbit,100mbit --rtt 10ms,100ms \
+            --zip path.rate,path.rtt
+        fullpipe sweep lossy --rtt '1ms..1s log' --sample 200
+        fullpipe sweep request-response --queue pfifo,fq_codel --show response.p95
+        fullpipe sweep ten-cubic --until 'ci(goodput) < 2%'
     """
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.sweeps.command import sweep
@@ -177,4 +174,4 @@ def command(
         except RuleError as error:
             fail(f"--until: {error}")
     if not holds:
-        raise typer.Exit(1)
+        raise SystemExit(1)

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Option
 from fullpipe.commands.options import new_directory, seed_option
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import runner as one_runner
@@ -13,21 +12,21 @@ from fullpipe.runners import runner as one_runner
 def command(
     cell: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="PATTERN",
             help="Cells to run, by name or pattern, like 'bbr-*' or '*-loss' (default: all); repeatable.",
         ),
     ] = None,
     on: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="RUNNER",
             help="Runner to compare with Linux; `fullpipe doctor` lists them. In real time only some cells run.",
         ),
     ] = "sim",
     seeds: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Number of runs of each cell that uses random numbers (default: 10 simulated, 3 on other runners).",
@@ -35,7 +34,7 @@ def command(
     ] = None,
     random: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Draw N scenarios instead of the cells, and run each on the simulator and on Linux "
@@ -45,7 +44,7 @@ def command(
     seed: Annotated[int | None, seed_option("Seed of the draws of --random (default: 1).")] = None,
     hours: Annotated[
         float | None,
-        typer.Option(
+        Option(
             min=0.01,
             max=1000,
             metavar="H",
@@ -54,7 +53,7 @@ def command(
     ] = None,
     acks: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=0,
             metavar="M",
             help="Number of further scenarios of --random, of one flow without chance, whose windows are compared "
@@ -63,14 +62,14 @@ def command(
     ] = None,
     record: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--record",
             help="Run Linux's TCP first and record its results anew (needs user-mode Linux: make oracle).",
         ),
     ] = False,
     traces: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             parser=new_directory,
             help="New directory for one page per cell with the traces of both sides (needs user-mode Linux: "
@@ -79,14 +78,14 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="PATH",
             help="New Markdown file for all numbers, with intervals; with --random the directory that keeps "
             "scenarios and results as they come. The same command resumes there.",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the numbers as a JSON list, and nothing else.")
+        bool, Option("--json", help="Print the numbers as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
     """Compare the simulator with Linux's TCP.
@@ -127,7 +126,7 @@ def command(
     except PublishedError as error:
         fail(error)
     if not enough:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _random(
@@ -160,7 +159,7 @@ def _random(
             as_json=as_json,
         )
     if not enough:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _refuse(given: dict[str, object], why: str) -> None:

@@ -7,7 +7,6 @@ import os
 import shlex
 import signal
 import sys
-import time
 from contextlib import nullcontext, suppress
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -131,10 +130,8 @@ def execute(
         LinkError: When the program can't run behind the path.
         OSError: When this machine does not allow it, or `aside` can't be written.
     """
-    heard: list[dict[str, Any]] = []
-    outcome, began = _run(
+    outcome = _run(
         each_second or (lambda _: None),
-        heard,
         lambda: _core.link(
             scenario,
             list(program),
@@ -142,30 +139,24 @@ def execute(
             upload=upload,
             uplink=uplink,
             unconfined=unconfined,
-            live=each_second is not None or aside is not None,  # its lines are also the links' series
+            live=each_second is not None,
             captures=aside,
         ),
     )
     if aside:
+        series = outcome.report.pop("series")
         disk.write(aside / "link.json", json.dumps(outcome.report, indent=1) + "\n")
-        disk.write(aside / "resolved.toml", scenario.to_toml())
         from fullpipe.links.series import keep
 
-        keep(aside, outcome.report, heard, scenario, program, began, called)
+        keep(aside, outcome.report, series, scenario, program, called)
     return outcome
 
 
 def _run(
-    live: Callable[[dict[str, Any]], None],
-    each: list[dict[str, Any]],
-    begin: Callable[[], _core.LinkRun],
-) -> tuple[Outcome, float | None]:
-    """Runs it; calls `live` each second with its numbers, and adds them to `each`.
-
-    Returns the outcome, and the time at which it began.
-    """
+    live: Callable[[dict[str, Any]], None], begin: Callable[[], _core.LinkRun]
+) -> Outcome:
+    """Runs it, calls `live` each second with its numbers, and returns the outcome."""
     interrupts = 0
-    began: float | None = None
     in_front = _in_foreground()
 
     def interrupted(_number: int, _frame: object) -> None:
@@ -191,8 +182,6 @@ def _run(
                 run.stop()
             said = json.loads(heard or "{}")
             if "live" in said:
-                began = began or time.time() - said["live"]["at_s"]
-                each.append(said["live"])
                 live(said["live"])
             if "trouble" in said:
                 refused = f"{said['trouble']['problem']}\n  fix: {said['trouble']['fix']}"
@@ -213,7 +202,7 @@ def _run(
         )
     if stopped and report["exit_code"] == 128 + signal.SIGTERM:  # as Ctrl-C ends every command
         report["exit_code"] = 128 + signal.SIGINT
-    return Outcome(report, interrupts > 0), began
+    return Outcome(report, interrupts > 0)
 
 
 def _live_lines(way: str) -> Callable[[dict[str, Any]], None]:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from fullpipe._core import ScenarioError
 from fullpipe.foreign.capture import segments
 from fullpipe.foreign.connections import connections
 from fullpipe.foreign.kept import save
+from fullpipe.results import disk
+from fullpipe.run import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +28,9 @@ STEP_S = 0.1
 def keep(
     directory: Path,
     report: dict[str, Any],
-    heard: Sequence[dict[str, Any]],
+    series: dict[str, Any],
     scenario: Scenario,
     command: Sequence[str],
-    began: float | None,
     called: str,
 ) -> None:
     """Writes the tables and metrics of a link's run next to its captures.
@@ -36,30 +38,40 @@ def keep(
     Args:
         directory: The directory with `near.pcapng` and `far.pcapng`.
         report: The report of the run.
-        heard: The lines of each second.
+        series: The columns of the links' samples, and the date of the beginning.
         scenario: The scenario.
         command: The program that ran.
-        began: The time at which the link began, seconds since 1970; None if it said nothing.
         called: The command or call that made the run.
 
     Raises:
         OSError: When a file can't be read or written.
     """
+    ran = _lasting(scenario, report["elapsed_s"])
+    disk.write(directory / "resolved.toml", ran)
     save(
         directory,
-        _flows(directory, began),
+        _flows(directory, series.pop("began_s")),
         runner="link",
         title=f"link: {shlex.join(command)}",
         command=called,
-        scenario=f"# link: {' '.join(shlex.join(command).split())}\n{scenario.to_toml()}",
-        links=_links(report, heard),
+        scenario=f"# link: {' '.join(shlex.join(command).split())}\n{ran}",
+        links=_links(report, series),
         link_metrics=report["links"],
         duration_s=report["elapsed_s"],
         warnings=report["timeliness"]["doubts"],
     )
 
 
-def _flows(directory: Path, began: float | None) -> list[Flow]:
+def _lasting(scenario: Scenario, elapsed_s: float) -> str:
+    """Returns the scenario with the length of the run, so that a simulation of it lasts as long."""
+    text = scenario.to_toml()
+    try:
+        return load(text, set={"duration": f"{elapsed_s:.1f}s"}).to_toml()
+    except ScenarioError:  # it has changes of the path after the program's end
+        return text
+
+
+def _flows(directory: Path, began: float) -> list[Flow]:
     """Returns the flows of each end's sent data, which only the capture at that end has before the path."""
     found = []
     for end, address in (("far", "100.64.0.1:"), ("near", "100.64.0.2:")):
@@ -70,34 +82,12 @@ def _flows(directory: Path, began: float | None) -> list[Flow]:
     return found
 
 
-def _links(report: dict[str, Any], heard: Sequence[dict[str, Any]]) -> pl.DataFrame | None:
+def _links(report: dict[str, Any], series: dict[str, list[Any]]) -> pl.DataFrame:
     names = [link["name"] for link in report["links"]]
-    counts: dict[str, Any] = {
-        "queue_packets": pl.UInt64,
-        "queue_bytes": pl.UInt64,
-        "sojourn": pl.Float32,
-    }
-    total = dict.fromkeys(names, 0)
-    rows = []
-    for now in heard:
-        for way in ("down", "up"):
-            if len(links := report[way]["links"]) != 1:  # seconds are of a whole direction
-                continue
-            total[links[0]] += now[way]["dropped"]
-            rows.append(
-                {
-                    "time": now["at_s"],
-                    "link": links[0],
-                    "queue_packets": now[way]["queue_packets"],
-                    "queue_bytes": None,
-                    "sojourn": now[way]["queue_s"],
-                    "drops": total[links[0]],
-                    "marks": None,
-                }
-            )
-    schema: dict[str, Any] = {"time": pl.Float64, "link": pl.Enum(names)} | counts
-    return (
-        pl.DataFrame(rows, schema=schema | {"drops": pl.UInt64, "marks": pl.UInt64})
-        if rows
-        else None
+    counts = ("queue_packets", "queue_bytes", "drops", "marks")
+    return pl.DataFrame(series).select(
+        pl.col("time").cast(pl.Float64),
+        pl.col("link").replace_strict(range(len(names)), names, return_dtype=pl.Enum(names)),
+        *(pl.col(each).cast(pl.UInt64) for each in counts),
+        *(pl.col(each).cast(pl.Float32) for each in ("sojourn", "rate")),
     )

@@ -24,7 +24,12 @@ from fullpipe.results.beside import beside
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fullpipe.report.model import Finding
     from fullpipe.results.model import Results
+    from fullpipe.stats.words import Compared
+
+_MOST_TOLD = 4
+"""Number of runs up to which the summary says what happened in each."""
 
 
 def build(directory: Path | Sequence[Path], show: Sequence[str] = ()) -> Report:
@@ -52,10 +57,7 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
     measures = values.measures(results, show)
     groups = values.groups(results, [each.column for each in measures.every])
     comparisons = differences.compared(results, groups, measures.at("differences"))
-    # Only a single run has its metrics here, and one run has no differences beyond chance.
-    findings, note = (
-        why.findings(results) if results.metrics else differences.findings(results, comparisons)
-    )
+    findings, note = _summary(results, comparisons)
     sections = [
         replays.published(results),
         runners.section(groups, measures.every),
@@ -76,3 +78,15 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
         note,
         [each for each in sections if each],
     )
+
+
+def _summary(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
+    """Returns the sentences of the summary: differences beyond chance, or what happened in each of a few runs."""
+    if not results.metrics:
+        return differences.findings(results, comparisons)
+    beside = any(axis.compared for axis in results.axes)
+    findings, note = differences.findings(results, comparisons) if beside else ([], "")
+    if findings or len(results.metrics) > _MOST_TOLD:
+        return findings, note
+    findings, span = why.findings(results)
+    return findings, " ".join(filter(None, (span, note)))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from fullpipe.metrics import Metrics
+
     Settings = dict[str, str]
 
 _MOST_KEYS = 3
@@ -28,6 +30,8 @@ _READ = 200
 _NONE = "–"
 _SEED = "seed"
 _NOISE = ("start_jitter", "send_jitter")
+_TIMES = ("duration", "measure_from")
+"""Keys that do not tell a measurement from others: it lasts as long as its program does."""
 _DERIVED = re.compile(r"flow\.\d+\.(name|receive_window)|.*_jitter")
 """Keys whose defaults follow from other ones: they count only if nothing else differs."""
 
@@ -178,7 +182,12 @@ def _different(parts: Sequence[_Part], axes: Mapping[str, Axis]) -> list[Setting
 
 def _differing_keys(parts: Sequence[_Part], axes: Mapping[str, Axis]) -> list[str]:
     """Returns the keys that are the same throughout each part, and not in all parts."""
-    keys = dict.fromkeys(key for part in parts for key in part.common if key != _SEED)
+    ignored = (
+        _SEED,
+        *(_TIMES if any(each.measured for part in parts for each in part.points.values()) else ()),
+    )
+    parts = [part for part in parts if part.used]  # a measurement's scenario may be unknown
+    keys = dict.fromkeys(key for part in parts for key in part.common if key not in ignored)
     found = [
         key
         for key in keys
@@ -222,11 +231,14 @@ def _compared_axis(key: str, values: Sequence[str]) -> Axis:
 def _joined(parts: Sequence[_Part], different: Sequence[Settings], axes: list[Axis]) -> Results:
     rows, series = [], []
     points: dict[int, Point] = {}
+    metrics: dict[int, Metrics] = {}
     for part in parts:
         first = max(points, default=-1) + 1
         rows.append(part.results.rows.with_columns(pl.col("point").cast(pl.Int64) + first))
         for number, point in part.points.items():
             points[first + number] = replace(point, number=first + number)
+            if number in part.results.metrics:
+                metrics[first + number] = part.results.metrics[number]
         series += [
             replace(each, point=points[first + each.point.number]) for each in part.results.series
         ]
@@ -247,6 +259,7 @@ def _joined(parts: Sequence[_Part], different: Sequence[Settings], axes: list[Ax
         points,
         series,
         scenarios,
+        metrics if len(metrics) == len(points) else {},
         overlay=_overlay(parts, axes, points),
     )
 

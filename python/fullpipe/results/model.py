@@ -102,6 +102,8 @@ class Point:
     """The complete scenario as TOML, with the first seed; empty if it was not kept."""
     source: str = ""
     """The scenario as written, whose tables the keys of a sweep name; empty if its keys are of `scenario`."""
+    measured: bool = False
+    """Whether it is a program's run, from `link` or another tool: it has no seed, and ends when it is done."""
 
     @property
     def place(self) -> tuple[tuple[str, str], ...]:
@@ -133,7 +135,7 @@ class Results:
         points: Each combination of their values, by its number.
         series: The traces that were saved.
         scenarios: The texts of the scenarios, by name.
-        metrics: The metrics of a single run by its point, one for each runner; empty for a sweep.
+        metrics: The metrics of single runs by their points: one for each runner or directory; empty for a sweep.
         published: The cells and claims of a reproduced study, as `table.json` has them.
         overlay: Groups of points, by number, whose runs belong over each other in charts over time;
             a page begins with the first group.

@@ -48,7 +48,7 @@ def load_run(directory: Path) -> Results:
         if is_there(measured)
         else replay(resolved, seed, metrics["runner"])
     )
-    point = Point(0, title, {}, (seed,), command, scenario=complete)
+    point = Point(0, title, {}, (seed,), command, scenario=complete, measured=is_there(measured))
     files = {table: file for table in TABLES if is_there(file := table_file(directory, table))}
     return Results(
         directory,

@@ -7,10 +7,8 @@ named as `my.module:MyRunner`, like a user's own algorithm.
 
 from __future__ import annotations
 
-import pkgutil
 import re
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
@@ -161,6 +159,8 @@ def every() -> list[Runner]:
 
 def names() -> list[str]:
     """Returns the names of the package's runners: the simulator's first."""
+    import pkgutil
+
     modules = (
         each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_")
     )
@@ -172,6 +172,8 @@ def _named(name: str) -> Runner:
     if is_imported(name):
         return _imported(name)
     if name not in names():
+        from difflib import get_close_matches
+
         near = get_close_matches(name, names(), n=1)
         fix = f"did you mean {near[0]}? {_there()}" if near else _there()
         raise RunnerError(f"--on {name}: no runner has this name\n  fix: {fix}")

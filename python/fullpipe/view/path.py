@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 
 _PROFILE = re.compile(r"^# The path is the profile (\S+)\.$", re.MULTILINE)
 
@@ -14,6 +13,8 @@ def path_line(complete: str) -> str:
     Args:
         complete: The complete scenario, as :meth:`fullpipe._core.Scenario.to_toml` writes it.
     """
+    import tomllib
+
     written = tomllib.loads(complete)
     path, size = written["path"], written["flow"][0].get("bytes")
     if size:
@@ -30,3 +31,13 @@ def path_line(complete: str) -> str:
     profile = _PROFILE.search(complete)
     name = f"{profile[1]}: " if profile else ""
     return f"{name}{rate}, RTT {path['rtt']}{lossy}, {queue} with {path['buffer']}; {times}"
+
+
+def links_of_acks(text: str) -> set[str]:
+    """Returns the links of a complete scenario that only ACKs cross, so that their rates limit no flow's directly."""
+    found = tomllib.loads(text)
+    flows = [*found.get("flow", []), *found.get("workload", [])]
+    forward, reverse = (
+        {name for flow in flows for name in flow.get(way, [])} for way in ("route", "reverse_route")
+    )
+    return reverse - forward

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from fullpipe.view import states
 from fullpipe.view.axes import ABOVE, GREY, draw_line, dress, numbers
 from fullpipe.view.colors import COLORS, styles
 from fullpipe.view.figure import Picture
+from fullpipe.view.path import links_of_acks
 from fullpipe.view.plot_links import BINS, draw_equal_share, draw_link_rate, draw_queue
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def picture(run: RunData) -> Picture:
     if panels.active is not None:
         _draw_active(panels.active, run, until)
     if few and (bdp := _bdp(run)):
-        panels.window.axhline(bdp / size.bytes, color=GREY, linestyle=":", linewidth=1, zorder=1)
+        times, values = [each[0] for each in bdp], [each[1] / size.bytes for each in bdp]
+        look: Any = {"color": GREY, "linestyle": ":", "linewidth": 1, "zorder": 1}
+        panels.window.stairs(values, [*times, run.metrics["duration_s"]], baseline=None, **look)
     _mark_changes(panels.shown(), run)
     _explain(figure, run, few)
     if band is not None:
@@ -88,12 +91,16 @@ def picture(run: RunData) -> Picture:
     return figure
 
 
-def _bdp(run: RunData) -> float | None:
-    """Returns the BDP of the path in bytes; None if the path changes, or has several links."""
+def _bdp(run: RunData) -> list[tuple[float, float]]:
+    """Returns the times at which the BDP of the path changes, with its bytes from then on.
+
+    Empty if keys of the path change, or data cross several links.
+    """
     scenario = run.scenario
-    if len(run.link_metrics) != 1 or scenario.changes or len(scenario.rate_over_time(BINS)) > 1:
-        return None
-    return scenario.rate_bps * scenario.rtt_s / 8 or None
+    data = {link["name"] for link in run.link_metrics} - links_of_acks(scenario.to_toml())
+    if len(data) != 1 or scenario.changes or not scenario.rtt_s:
+        return []
+    return [(time, rate * scenario.rtt_s / 8) for time, rate in scenario.rate_over_time(BINS)]
 
 
 def _bdp_told(run: RunData) -> str:

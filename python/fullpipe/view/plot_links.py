@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from fullpipe.view.axes import ABOVE, GREY, draw_line, numbers
+from fullpipe.view.path import links_of_acks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Color and style of the lines of the links' queues.
 _QUEUES = ((GREY, "-"), ("#000000", "--"), ("#999999", "-"), ("#000000", ":"))
+_NOTABLE_S = 1e-3
+"""Mean queueing delay from which on a link of ACKs alone is drawn."""
 BINS = 200
 """The number of parts of a picture's time over which rates are averaged."""
 
@@ -24,12 +27,16 @@ BINS = 200
 def draw_queue(panel: Axes, run: RunData, until: float) -> None:
     """Draws the queue lengths of the links, with a tick at each time when a packet was dropped or marked."""
     rows = run.trace("links").filter(pl.col("time") <= until)
-    longest = sorted(run.link_metrics, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[
-        -len(_QUEUES) :
+    acks = links_of_acks(run.scenario.to_toml())
+    links = [
+        link
+        for link in run.link_metrics
+        if link["name"] not in acks or (link["queue_delay_s"]["mean"] or 0.0) >= _NOTABLE_S
     ]
+    longest = sorted(links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[-len(_QUEUES) :]
     # In the scenario's order.
     for link, (color, style) in zip(
-        [link for link in run.link_metrics if link in longest], _QUEUES, strict=False
+        [link for link in links if link in longest], _QUEUES, strict=False
     ):
         own = rows.filter(pl.col("link") == link["name"])
         draw_line(
@@ -41,10 +48,10 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
             style=style,
         )
     whose = "at the bottleneck"
-    if len(run.link_metrics) > 1:
+    if len(links) > 1:
         whose = (
             "at each link"
-            if len(longest) == len(run.link_metrics)
+            if len(longest) == len(links)
             else f"at the {len(longest)} links with the longest queues"
         )
         panel.legend(**ABOVE, ncols=len(longest), fontsize="small")
@@ -77,7 +84,8 @@ def draw_link_rate(panel: Axes, run: RunData) -> None:
     heights = [rate / 1e6 for _, rate in rates]
     panel.stairs(heights, edges, baseline=None, color=GREY, linestyle="--", linewidth=1, zorder=1)
     names = {heights[-1]: ["link rate"]}
-    further = run.scenario.links[1:]
+    acks = links_of_acks(run.scenario.to_toml())
+    further = [(name, rate) for name, rate in run.scenario.links[1:] if name not in acks]
     if further:
         names = {heights[-1]: [run.link_metrics[0]["name"]]}
         # The scale would not show the others if it had to include much faster links.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from io import StringIO
-from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -208,6 +207,8 @@ def _flows(runs: Sequence[RunData], limits: int) -> Table:
 
 def _algorithms(runs: Sequence[RunData], limits: int) -> Table:
     """Returns a table with a line per algorithm and run, for many flows; delays are medians of the flows' means."""
+    from statistics import median
+
     flows = [flow for run in runs for flow in run.flow_metrics]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
@@ -426,6 +427,8 @@ def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, float | None]:
 
 
 def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:
+    from statistics import fmean
+
     limits = {limit for flow in flows for limit in flow["limited_by"]}
     return {
         limit: fmean(flow["limited_by"].get(limit, 0.0) for flow in flows)
@@ -434,5 +437,7 @@ def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:
 
 
 def _median(values: Iterable[float | None]) -> float | None:
+    from statistics import median
+
     known = [value for value in values if value is not None]
     return median(known) if known else None

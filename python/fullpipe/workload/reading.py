@@ -9,8 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import typer
-
 from fullpipe.errors import fail, stoppable
 from fullpipe.terminal import console
 from fullpipe.workload.flows import FlowsError
@@ -75,7 +73,7 @@ def warn(done: Extracted) -> None:
             "the readable part is saved; exit code 1, since some input could not be read",
             file=sys.stderr,
         )
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 class _Bar:

@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fullpipe_emulator::{Direction, DropCause, EmulatedPacket, Emulator, LinkTransit, PacketKind};
 use fullpipe_scenario::Scenario;
+use fullpipe_setup::link_rates;
+use fullpipe_trace::LinkRow;
 use fullpipe_units::{Span, Time};
 use serde::Serialize;
 
@@ -101,9 +103,77 @@ impl Way {
     }
 }
 
+/// Samples of each link, ten a second.
+pub(super) struct Samples {
+    rows: Vec<LinkRow>,
+    drops: Vec<u64>,
+    marks: Vec<u64>,
+}
+
+impl Samples {
+    pub(super) fn new(scenario: &Scenario) -> Samples {
+        let links = scenario.links().count();
+        Samples {
+            rows: Vec::new(),
+            drops: vec![0; links],
+            marks: vec![0; links],
+        }
+    }
+
+    fn take(&mut self, now: Time, path: &mut Emulator<Frame>) {
+        for (link, (drops, marks)) in self.drops.iter().zip(&self.marks).enumerate() {
+            let (queue_packets, queue_bytes, sojourn) = path.backlog(link, now);
+            self.rows.push(LinkRow {
+                time: now,
+                link: link as u32,
+                queue_packets,
+                queue_bytes,
+                sojourn,
+                drops: *drops,
+                marks: *marks,
+            });
+        }
+    }
+
+    pub(super) fn series(self, scenario: &Scenario, zero: Span) -> Series {
+        let rows = &self.rows;
+        Series {
+            began_s: zero.as_secs_f64(),
+            time: rows.iter().map(|row| row.time.as_secs_f64()).collect(),
+            link: rows.iter().map(|row| row.link).collect(),
+            queue_packets: rows.iter().map(|row| row.queue_packets).collect(),
+            queue_bytes: rows.iter().map(|row| row.queue_bytes.get()).collect(),
+            sojourn: rows.iter().map(|row| row.sojourn.as_secs_f64()).collect(),
+            drops: rows.iter().map(|row| row.drops).collect(),
+            marks: rows.iter().map(|row| row.marks).collect(),
+            rate: link_rates(scenario, rows),
+        }
+    }
+}
+
+/// The columns of the links' samples, as the table `links` of a trace has them.
+#[derive(Debug, Serialize)]
+pub(super) struct Series {
+    /// Date of the beginning in the captures, seconds since 1970.
+    began_s: f64,
+    /// Seconds since the beginning.
+    time: Vec<f64>,
+    /// Index of the link.
+    link: Vec<u32>,
+    queue_packets: Vec<u64>,
+    queue_bytes: Vec<u64>,
+    /// Seconds.
+    sojourn: Vec<f64>,
+    drops: Vec<u64>,
+    marks: Vec<u64>,
+    /// Mean since the link's sample before, bit/s.
+    rate: Vec<f32>,
+}
+
 /// The tap of a linked program: updates the counters and writes the captures.
 pub(super) struct Taps {
     pub(super) seen: Arc<Mutex<Seen>>,
+    pub(super) samples: Option<Samples>,
     pub(super) captures: Option<[Capture; 2]>,
     pub(super) upload: bool,
 }
@@ -139,11 +209,23 @@ impl Tap for Taps {
         self.capture(at, side, packet);
     }
 
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: DropCause, packet: &EmulatedPacket<Frame>) {
+    fn dropped(
+        &mut self,
+        _: Time,
+        link: Option<usize>,
+        _: DropCause,
+        packet: &EmulatedPacket<Frame>,
+    ) {
         self.seen().way(self.side(packet.direction)).dropped += 1;
+        if let (Some(samples), Some(link)) = (&mut self.samples, link) {
+            samples.drops[link] += 1;
+        }
     }
 
     fn passed(&mut self, transit: &LinkTransit, packet: &EmulatedPacket<Frame>) {
+        if let Some(samples) = &mut self.samples {
+            samples.marks[transit.link] += u64::from(transit.marked);
+        }
         let mut seen = self.seen();
         seen.last_end = seen.last_end.max(transit.end);
         if transit.marked && packet.kind == PacketKind::Data {
@@ -171,6 +253,9 @@ impl Tap for Taps {
     }
 
     fn tick(&mut self, now: Time, path: &mut Emulator<Frame>) {
+        if let Some(samples) = &mut self.samples {
+            samples.take(now, path);
+        }
         let mut seen = self.seen();
         let links = std::mem::take(&mut seen.links);
         let of = |on: &dyn Fn(&(bool, bool)) -> bool, path: &mut Emulator<Frame>| {
@@ -197,6 +282,7 @@ mod tests {
     fn a_rate_is_of_what_came_after_the_first_packet() {
         let mut taps = Taps {
             seen: Arc::default(),
+            samples: None,
             captures: None,
             upload: false,
         };

@@ -1,11 +1,17 @@
 """`fullpipe fleet`: one file per command."""
 
-import typer
+from fullpipe.commands.listing import Group
 
-from fullpipe.commands.listing import Group, add, unwrapped
-
-COMMANDS = {"Commands": ("sample", "ingest", "compare", "simulate", "path")}
-"""The modules of this package by the heading of `--help`, in its order."""
+COMMANDS = {
+    "Commands": {
+        "sample": "Record this host's connections and TCP counters.",
+        "ingest": "Read the outputs and logs of hosts into tables.",
+        "compare": "Compare the arms of a fleet and print a verdict.",
+        "simulate": "Simulate downloads on many random paths.",
+        "path": "Print one path of a simulated fleet as a scenario.",
+    }
+}
+"""The modules of this package with their summaries, by the heading of `--help`, in its order."""
 
 _HELP = """Compare algorithms on production or simulated hosts.
 
@@ -15,14 +21,8 @@ makes the same tables from a simulated population of paths.
 
 Examples:
     fullpipe fleet sample --sport 443 --out /var/tmp/samples
-    fullpipe fleet ingest --arm 'cubic=a/*.ss.gz' --arm 'bbr=b/*.ss.gz' --out fleet
+    fullpipe fleet ingest --arm 'cubic=a/*.gz' --arm 'bbr=b/*.gz' --out fleet
     fullpipe fleet compare fleet
 """
 
-command = typer.Typer(
-    cls=Group,
-    help=unwrapped(_HELP),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-add(command, __name__, COMMANDS)
+command = Group("fleet", __name__, COMMANDS, _HELP)

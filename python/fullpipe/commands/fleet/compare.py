@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import AS_JSON, new_directory
 from fullpipe.errors import user_errors
 from fullpipe.report import Form
@@ -13,46 +12,46 @@ from fullpipe.report import Form
 def command(
     directory: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="DIR|URL",
             help="Fleet directory, from `fullpipe fleet ingest` or `simulate`, or its URL.",
         ),
     ],
     min_bytes: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="SIZE",
             help="Smallest transfer to count; connections and requests with fewer bytes are left out.",
         ),
     ] = "1MB",
     by: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="COLUMN",
             help="Column to also compare by, value by value: rtt, or another one, like country or mss_bytes.",
         ),
     ] = "rtt",
     against: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="ARM",
             help="Arm that the others are compared with (default: the one named cubic, or the first one).",
         ),
     ] = None,
     cluster: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="UNIT",
             help="Unit of independent observation: auto, pair, host, net, client or connection.",
         ),
     ] = "auto",
     effect: Annotated[
         str,
-        typer.Option(metavar="SHARE", help="Smallest relative difference that matters."),
+        Option(metavar="SHARE", help="Smallest relative difference that matters."),
     ] = "5%",
     ratio: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="ARM=PART,…",
             help="Intended division of connections among the arms, like cubic=1,bbr=1 (default: as the hosts are "
             "divided); a deviation is reported.",
@@ -60,14 +59,14 @@ def command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             parser=new_directory,
             help="New directory for a report and compare.json.",
         ),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="Format of the report.")] = Form.HTML,
-    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+    form: Annotated[Form, Option("--format", help="Format of the report.")] = Form.HTML,
+    as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Compare the arms of a fleet and print a verdict.
 

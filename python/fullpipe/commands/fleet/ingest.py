@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Option
 from fullpipe.commands.options import AS_JSON, new_directory
 from fullpipe.errors import user_errors
 
@@ -12,7 +11,7 @@ from fullpipe.errors import user_errors
 def command(
     out: Annotated[
         Path,
-        typer.Option(
+        Option(
             "-o",
             "--out",
             metavar="DIR",
@@ -22,7 +21,7 @@ def command(
     ],
     arm: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--arm",
             metavar="ARM=FILES",
             help="Outputs of ss on the hosts of an arm, like 'cubic=hosts/{host}/*.ss.gz'; {host} stands for the "
@@ -31,27 +30,27 @@ def command(
     ] = None,
     nginx: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="[ARM=]FILES",
             help="Access logs of nginx; repeatable. Without ARM= they belong to the arm of their host.",
         ),
     ] = None,
     log_format: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FORMAT",
             help="Format of the access logs, as log_format in nginx.conf, or json (default: combined).",
         ),
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="VAR,VAR", help="Further variables of the access logs to keep, like request_id."
         ),
     ] = None,
     snmp: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="[ARM=]FILES",
             help="Counters over time: /proc/net/snmp, /proc/net/netstat and /proc/stat, or outputs of netstat -s; "
             "repeatable.",
@@ -59,23 +58,23 @@ def command(
     ] = None,
     hist: Annotated[
         list[str] | None,
-        typer.Option(metavar="[ARM=]FILES", help="Histograms that bpftrace printed; repeatable."),
+        Option(metavar="[ARM=]FILES", help="Histograms that bpftrace printed; repeatable."),
     ] = None,
     samples: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--samples",
             help="Also keep each sample of each connection, in addition to one row per connection.",
         ),
     ] = False,
     anonymize: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="KEYFILE",
             help="File with the key that replaces addresses by tokens; a missing file is created.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+    as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     r"""Read the outputs and logs of hosts into tables.
 
@@ -104,4 +103,4 @@ def command(
             as_json=as_json,
         )
     if not whole:
-        raise typer.Exit(1)
+        raise SystemExit(1)

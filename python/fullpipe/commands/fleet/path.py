@@ -2,28 +2,25 @@
 
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.errors import fail, user_errors
 
 
 def command(
     directory: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="DIR|URL",
             help="Fleet directory that `fullpipe fleet simulate` made, or its URL.",
         ),
     ],
     number: Annotated[
         int,
-        typer.Argument(
-            min=0, metavar="N", help="Number of the path: the column `pair` of the tables."
-        ),
+        Argument(min=0, metavar="N", help="Number of the path: the column `pair` of the tables."),
     ],
     arm: Annotated[
         str | None,
-        typer.Option(metavar="ARM", help="Arm of the scenario (default: the first one)."),
+        Option(metavar="ARM", help="Arm of the scenario (default: the first one)."),
     ] = None,
 ) -> None:
     """Print one path of a simulated fleet as a scenario.

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Option
 from fullpipe.commands.options import new_directory, seconds
 from fullpipe.errors import user_errors
 
@@ -12,44 +11,40 @@ from fullpipe.errors import user_errors
 def command(
     out: Annotated[
         Path,
-        typer.Option(
-            "-o", "--out", metavar="DIR", parser=new_directory, help="Directory for the files."
-        ),
+        Option("-o", "--out", metavar="DIR", parser=new_directory, help="Directory for the files."),
     ],
     interval: Annotated[
-        str, typer.Option(metavar="TIME", help="Time from one sample to the next.")
+        str, Option(metavar="TIME", help="Time from one sample to the next.")
     ] = "10s",
     sport: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="PORT",
             help="Local port of the connections to sample, like 443 or 8000-8999 (default: all).",
         ),
     ] = None,
     dport: Annotated[
         str | None,
-        typer.Option(metavar="PORT", help="Remote port, or a range of them (default: all)."),
+        Option(metavar="PORT", help="Remote port, or a range of them (default: all)."),
     ] = None,
     src: Annotated[
         str | None,
-        typer.Option(metavar="NET", help="Local network, like 10.0.0.0/8 (default: all)."),
+        Option(metavar="NET", help="Local network, like 10.0.0.0/8 (default: all)."),
     ] = None,
-    dst: Annotated[
-        str | None, typer.Option(metavar="NET", help="Remote network (default: all).")
-    ] = None,
+    dst: Annotated[str | None, Option(metavar="NET", help="Remote network (default: all).")] = None,
     state: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="STATE,STATE",
             help="States of the connections, as ss names them (default: all that may carry data).",
         ),
     ] = None,
     rotate: Annotated[
-        str, typer.Option(metavar="TIME", help="Time after which new files begin.")
+        str, Option(metavar="TIME", help="Time after which new files begin.")
     ] = "3600s",
     keep: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Number of complete files of each kind to keep; the oldest are deleted (default: all).",
@@ -57,7 +52,7 @@ def command(
     ] = None,
     count: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Number of samples to take (default: until Ctrl-C)."),
+        Option(min=1, metavar="N", help="Number of samples to take (default: until Ctrl-C)."),
     ] = None,
 ) -> None:
     """Record this host's connections and TCP counters.

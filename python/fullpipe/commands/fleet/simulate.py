@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Option
 from fullpipe.commands.options import ENGINE, Engine, new_place, seed_option, setting
 from fullpipe.errors import fail, user_errors
 
@@ -11,7 +10,7 @@ from fullpipe.errors import fail, user_errors
 def command(
     out: Annotated[
         str,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="DIR|URL",
@@ -21,24 +20,24 @@ def command(
     ],
     paths: Annotated[
         int,
-        typer.Option(
+        Option(
             min=1, max=100_000_000, metavar="N", help="Number of paths to draw from the population."
         ),
     ] = 10_000,
     cc: Annotated[
         str,
-        typer.Option(metavar="ARM,ARM", help="Algorithms, or arms that the population defines."),
+        Option(metavar="ARM,ARM", help="Algorithms, or arms that the population defines."),
     ] = "cubic,bbr1,bbr2,bbr3",
     preset: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Population of paths: edge-2019, which is built in, or a TOML file.",
         ),
     ] = "edge-2019",
     set_: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="KEY=VALUE",
             help="Override a scenario key on every path, with a value or a range to draw from, like "
@@ -51,11 +50,11 @@ def command(
     ] = 1,
     engine: Annotated[
         Engine,
-        typer.Option(help=ENGINE),
+        Option(help=ENGINE),
     ] = Engine.LOCAL,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Number of paths at a time (default: one per core)."),
+        Option(min=1, metavar="N", help="Number of paths at a time (default: one per core)."),
     ] = None,
 ) -> None:
     """Simulate downloads on many random paths.

@@ -1,11 +1,13 @@
 """`fullpipe trace`: measurements of other programs, one file per command."""
 
-import typer
+from fullpipe.commands.listing import Group
 
-from fullpipe.commands.listing import Group, add, unwrapped
-
-COMMANDS = {"Commands": ("import_",)}
-"""The modules of this package by the heading of `--help`, in its order."""
+COMMANDS = {
+    "Commands": {
+        "import": "Make a run of measurements of other programs.",
+    }
+}
+"""The modules of this package with their summaries, by the heading of `--help`, in its order."""
 
 _HELP = """Import measurements of other programs as runs.
 
@@ -14,10 +16,4 @@ Examples:
     fullpipe report results/measured
 """
 
-command = typer.Typer(
-    cls=Group,
-    help=unwrapped(_HELP),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-add(command, __name__, COMMANDS)
+command = Group("trace", __name__, COMMANDS, _HELP)

@@ -1,10 +1,10 @@
 """`fullpipe trace import`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import new_directory
 from fullpipe.errors import user_errors
 
@@ -12,14 +12,14 @@ from fullpipe.errors import user_errors
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...",
             help="Results of iperf3 --json, a .flent.gz, listings of ss -tin, a packet capture, or a qlog.",
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option(metavar="DIR", parser=new_directory, help="New directory for the run."),
+        Option(metavar="DIR", parser=new_directory, help="New directory for the run."),
     ],
 ) -> None:
     """Make a run of measurements of other programs.
@@ -51,5 +51,5 @@ def command(
                 warnings=warnings,
             )
         for warning in warnings:
-            typer.echo(f"warning: {warning}", err=True)
-        typer.echo(f"{len(flows)} flow{'s' if len(flows) > 1 else ''} kept in {out}")
+            print(f"warning: {warning}", file=sys.stderr)
+        print(f"{len(flows)} flow{'s' if len(flows) > 1 else ''} kept in {out}")

@@ -1,11 +1,15 @@
 """`fullpipe workload`: flows of captures and logs, one file per command."""
 
-import typer
+from fullpipe.commands.listing import Group
 
-from fullpipe.commands.listing import Group, add, unwrapped
-
-COMMANDS = {"Commands": ("extract", "describe", "fit")}
-"""The modules of this package by the heading of `--help`, in its order."""
+COMMANDS = {
+    "Commands": {
+        "extract": "Extract the flows of captures or logs to a file.",
+        "describe": "Print sizes, durations, arrivals and load of flows.",
+        "fit": "Fit distributions to the sizes of flows.",
+    }
+}
+"""The modules of this package with their summaries, by the heading of `--help`, in its order."""
 
 _HELP = """Extract traffic from captures and logs, for scenarios.
 
@@ -17,10 +21,4 @@ Examples:
     fullpipe workload describe monday.parquet
 """
 
-command = typer.Typer(
-    cls=Group,
-    help=unwrapped(_HELP),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-add(command, __name__, COMMANDS)
+command = Group("workload", __name__, COMMANDS, _HELP)

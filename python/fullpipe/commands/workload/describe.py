@@ -3,25 +3,24 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from fullpipe import terminal
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.errors import fail, user_errors
 
 
 def command(
     flows: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="FLOWS", help="File that `extract` wrote, or a capture or log to extract first."
         ),
     ],
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="New file for a picture: .png, .svg or .pdf."),
+        Option(metavar="FILE", help="New file for a picture: .png, .svg or .pdf."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object in SI units, and nothing else.")
+        bool, Option("--json", help="Print one JSON object in SI units, and nothing else.")
     ] = False,
 ) -> None:
     """Print sizes, durations, arrivals and load of flows.

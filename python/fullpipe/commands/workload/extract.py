@@ -3,51 +3,50 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from fullpipe import _core, terminal
+from fullpipe.commands.declare import Argument, Option, wrong
 from fullpipe.errors import fail, user_errors
 
 
-def _span(text: str) -> float:
+def _span(text: str, option: str) -> float:
     quantity = _core.quantity(text)
     if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
-        raise typer.BadParameter(f'{text!r} is not a time; write "100ms" or "60s"')
+        raise wrong(text, "not a time", "write one, like 100ms or 60s", option)
     return quantity[0]
 
 
 def command(
     captures: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="CAPTURE",
             help="Captures (pcap or pcapng) in order of time, Zeek's conn.log, or CSV files.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="New Parquet file for the flows.")
+        Path, Option("--out", "-o", metavar="FILE", help="New Parquet file for the flows.")
     ],
     idle: Annotated[
         str,
-        typer.Option(metavar="TIME", help="Time without a packet after which a flow has ended."),
+        Option(metavar="TIME", help="Time without a packet after which a flow has ended."),
     ] = "60s",
     pause: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="TIME",
             help="Time without payload after which a flow's next payload begins a new chunk.",
         ),
     ] = "100ms",
     udp: Annotated[
-        bool, typer.Option("--udp", help="Also extract flows of UDP datagrams, such as QUIC.")
+        bool, Option("--udp", help="Also extract flows of UDP datagrams, such as QUIC.")
     ] = False,
     addresses: Annotated[
         bool,
-        typer.Option("--addresses", help="Also keep the addresses of client and server."),
+        Option("--addresses", help="Also keep the addresses of client and server."),
     ] = False,
     columns: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="start=NAME,bytes=NAME",
             help="Names of the columns of a CSV file that have the start and the bytes of a flow (default: start and "
             "bytes).",
@@ -81,8 +80,8 @@ def command(
             captures,
             out,
             lambda: kept_of(out),
-            idle_s=_span(idle),
-            pause_s=_span(pause),
+            idle_s=_span(idle, "--idle"),
+            pause_s=_span(pause, "--pause"),
             udp=udp,
             addresses=addresses,
             columns=named,

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from fullpipe import terminal
+from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import AS_JSON
 from fullpipe.errors import fail, user_errors
 
@@ -13,11 +12,11 @@ from fullpipe.errors import fail, user_errors
 def command(
     flows: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="FLOWS", help="File that `extract` wrote, or a capture or log to extract first."
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+    as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Fit distributions to the sizes of flows.
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Number, Section, Table
-from fullpipe.report.values import shown, titled
+from fullpipe.report.values import is_of_run, shown, titled
 from fullpipe.results.words import short
 from fullpipe.stats import medians
 
@@ -22,37 +22,59 @@ if TYPE_CHECKING:
 
 
 def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
-    """Returns the table of results: that of the most informative metrics, then further ones."""
-    keys = list(dict.fromkeys(key for group in groups for key in group.settings))
-    samples = [group.of(metric.column) for group in groups for metric in metrics]
-    found = iter(medians(samples))
-    cells = [[_cell(metric, next(found)) for metric in metrics] for _ in groups]
-    runs = [max((len(group.of(each.column)) for each in metrics), default=0) for group in groups]
-    most = max(runs, default=1)
+    """Returns the tables of results: of the flows' metrics, the most informative first, then of whole runs."""
+    of_flows = [each for each in metrics if not is_of_run(each.column)]
+    of_runs = [each for each in metrics if is_of_run(each.column)]
+    counts = [max((len(group.of(each.column)) for each in metrics), default=0) for group in groups]
+    most = max(counts, default=1)
     note = f"Medians over {most} seeds" + (
         " [95 % interval]." if most > 5 else "; there are too few seeds for an interval."
     )
     note = note if most > 1 else "One run each."
-    counted = len(set(runs)) > 1
+    title = "Medians over the seeds" if most > 1 else "Metrics"
+    tables = _tables(groups, of_flows, (title, "Further metrics"), contender=True)
+    runs = [group for group in groups if any(group.of(each.column) for each in of_runs)]
+    # Runs with equal settings differ in the contender.
+    alike = len({tuple(group.settings.items()) for group in runs}) < len(runs)
+    tables += _tables(runs, of_runs, ("Whole runs", "Whole runs, further metrics"), contender=alike)
+    return Section("Results", tables, note)
+
+
+def _tables(
+    groups: Sequence[Group],
+    metrics: Sequence[Quantity],
+    titles: tuple[str, str],
+    *,
+    contender: bool,
+) -> list[Block]:
+    """Returns tables with a row per group, with as many metrics as fit next to the settings."""
+    keys = list(dict.fromkeys(key for group in groups for key in group.settings))
+    found = iter(medians([group.of(metric.column) for group in groups for metric in metrics]))
+    cells = [[_cell(metric, next(found)) for metric in metrics] for _ in groups]
+    counts = [max((len(group.of(each.column)) for each in metrics), default=0) for group in groups]
+    counted = len(set(counts)) > 1
     heads = [
         (
             *(_sortable(group.settings.get(key, "–")) for key in keys),
-            group.contender,
+            *([group.contender] if contender else []),
             *([Number(count, f"{count}")] if counted else []),
         )
-        for group, count in zip(groups, runs, strict=True)
+        for group, count in zip(groups, counts, strict=True)
     ]
-    names = (*map(short, keys), "contender", *(["runs"] if counted else []))
+    names = (
+        *map(short, keys),
+        *(["contender"] if contender else []),
+        *(["runs"] if counted else []),
+    )
     each = max(_MOST_COLUMNS - len(names), _LEAST_METRICS)
     tables: list[Block] = []
     for start in range(0, len(metrics), each):
         rows: list[tuple[Cell, ...]] = [
             (*head, *row[start : start + each]) for head, row in zip(heads, cells, strict=True)
         ]
-        title = "Further metrics" if start else "Medians over the seeds" if most > 1 else "Metrics"
         columns = (*names, *map(titled, metrics[start : start + each]))
-        tables.append(Table(title, columns, rows))
-    return Section("Results", tables, note)
+        tables.append(Table(titles[start > 0], columns, rows))
+    return tables
 
 
 def _sortable(text: str) -> Cell:

@@ -20,7 +20,7 @@ def section(results: Results) -> Section:
         (
             Number(point.number, f"{point.number}"),
             _label(point),
-            spans(point.seeds),
+            "–" if point.measured else spans(point.seeds),
             Code(point.command),
         )
         for point in results.points.values()
@@ -40,7 +40,9 @@ def section(results: Results) -> Section:
 
 
 def _label(point: Point) -> str:
-    return f"{point.label}, {point.runner}" if point.runner else point.label
+    return (
+        f"{point.label}, {point.runner}" if point.runner not in ("", point.label) else point.label
+    )
 
 
 def published(results: Results) -> Section | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Number, Section, Table
@@ -18,27 +18,43 @@ if TYPE_CHECKING:
     from fullpipe.report.values import Group
     from fullpipe.stats import Interval, Quantity
 
+    Settings = tuple[tuple[str, str], ...]
+
 
 def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | None:
     """Returns a table with a row per contender and metric, and a column per runner."""
     runners = list(dict.fromkeys(group.runner for group in groups))
     if len(runners) < 2:
         return None
-    same: dict[tuple[object, ...], dict[str, Group]] = defaultdict(dict)
-    for group in groups:
-        settings = {key: value for key, value in group.settings.items() if key != RUNNER}
-        same[tuple(settings.items()), group.contender][group.runner] = group
+    same = _same(groups)
     keys = list(dict.fromkeys(key for group in groups for key in group.settings if key != RUNNER))
-    rows = [
-        row
-        for those in same.values()
-        for metric in metrics
-        if (row := _row(those, keys, runners, metric, is_of_run(metric.column))) is not None
-    ]
+    of_flows = [each for each in metrics if not is_of_run(each.column)]
+    of_runs = [each for each in metrics if is_of_run(each.column)]
+    rows = []
+    for settings, flows in same.items():
+        named = [
+            (" · ".join(dict.fromkeys(each.contender for each in one.values())), one)
+            for one in flows
+        ]
+        found = [
+            (name, metric, {runner: group.of(metric.column) for runner, group in those.items()})
+            for name, those in named
+            for metric in of_flows
+        ]
+        for metric in of_runs:
+            values: dict[str, list[float]] = {}
+            for those in flows:
+                for runner, group in those.items():
+                    values[runner] = values.get(runner) or group.of(metric.column)
+            found.append(("the whole run", metric, values))
+        where = [dict(settings).get(key, "–") for key in keys]
+        rows += [
+            (*where, name, *row)
+            for name, metric, values in found
+            if (row := _row(values, runners, metric)) is not None
+        ]
     first = runners[0]
-    more = (
-        len({seed for group in groups for values in group.values.values() for seed in values}) > 1
-    )
+    more = any(len(each) > 1 for group in groups for each in group.values.values())
     columns = (
         *map(short, keys),
         "contender",
@@ -52,31 +68,31 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | N
     return Section("Runners side by side", [Table("Metrics by runner", columns, rows)], note)
 
 
+def _same(groups: Sequence[Group]) -> dict[Settings, list[dict[str, Group]]]:
+    """Returns the groups of the same contender by runner, by their other settings.
+
+    With one contender a run, it is the same one: a captured flow has another name than its model.
+    """
+    found: dict[Settings, dict[str, dict[str, Group]]] = defaultdict(lambda: defaultdict(dict))
+    runs = Counter((tuple(each.settings.items()), each.runner) for each in groups)
+    alone = max(runs.values()) == 1
+    for group in groups:
+        settings = tuple((key, value) for key, value in group.settings.items() if key != RUNNER)
+        found[settings]["" if alone else group.contender][group.runner] = group
+    return {settings: list(flows.values()) for settings, flows in found.items()}
+
+
 def _row(
-    those: dict[str, Group],
-    keys: Sequence[str],
-    runners: Sequence[str],
-    metric: Quantity,
-    whole: bool,
+    values: dict[str, list[float]], runners: Sequence[str], metric: Quantity
 ) -> tuple[Cell, ...] | None:
-    found = [
-        mean(values) if (values := _of(those.get(runner), metric)) else None for runner in runners
-    ]
+    found = [mean(those) if (those := values.get(runner)) else None for runner in runners]
     if not any(found):
         return None
-    group = next(iter(those.values()))
-    settings = [group.settings.get(key, "–") for key in keys]
     return (
-        *settings,
-        "the whole run" if whole else group.contender,
         titled(metric),
         *(_cell(metric, each) for each in found),
         *(_apart(metric, found[0], each) for each in found[1:]),
     )
-
-
-def _of(group: Group | None, metric: Quantity) -> list[float]:
-    return group.of(metric.column) if group else []
 
 
 def _cell(metric: Quantity, found: Interval | None) -> Number:

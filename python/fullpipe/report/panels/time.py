@@ -16,7 +16,7 @@ from fullpipe.stats import fairness, jain_over_time, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
 
 if TYPE_CHECKING:
-    from fullpipe.results.model import Results, Series
+    from fullpipe.results.model import Point, Results, Series
     from fullpipe.stats import Fairness
 
 _MOST_RUNS = 60
@@ -45,20 +45,22 @@ def _first(results: Results, shown: list[Series]) -> tuple[int, ...]:
     together = {number for group in getattr(results, "overlay", [])[:1] for number in group}
     if shown[0].point.runner:
         together = {each.point.number for each in shown if each.point.place == shown[0].point.place}
-    chosen = [
-        number
-        for number, each in enumerate(shown)
-        if each.point.number in together and each.seed == shown[0].seed
-    ]
-    return tuple(chosen[:_MOST_TOGETHER]) or (0,)
+    chosen: dict[int, int] = {}
+    for number, each in enumerate(shown):
+        point = each.point.number
+        # A measurement has no seed in common with its model: any run of the point will do.
+        if point in together and (point not in chosen or each.seed == shown[0].seed):
+            chosen[point] = number
+    return tuple(sorted(chosen.values())[:_MOST_TOGETHER]) or (0,)
 
 
 def _label(series: Series, alike: bool) -> str:
     """Returns a run's label; runs that only runner and seed tell apart do without their point's."""
     point = series.point
-    if point.runner and alike:
-        return f"{point.runner}, seed {series.seed}"
-    return f"{point.label}{f' on {point.runner}' if point.runner else ''}, seed {series.seed}"
+    name = point.runner if point.runner and alike else point.label
+    if point.runner not in ("", name):
+        name += f" on {point.runner}"
+    return name if point.measured else f"{name}, seed {series.seed}"
 
 
 def _recorded(results: Results, series: Series, label: str) -> Recorded:
@@ -67,7 +69,7 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
     those = pl.col("point") == series.point.number, pl.col("seed") == series.seed
     algorithms = dict(results.rows.filter(*those).select("flow", "cc").iter_rows())
     end_s = float(flows["time"].max() or 0.0)  # type: ignore[arg-type]
-    measure_from_s, changes = _of_scenario(results)
+    measure_from_s, changes = _of_scenario(series.point, results)
     # as the metric, the index is of flows that react to congestion
     fair = [name for name in names if algorithms.get(name) != "none"]
     jain, note = _jain(flows, fair, end_s) if len(fair) >= 2 else (None, "")
@@ -99,9 +101,9 @@ def _sources(series: Series, algorithms: dict[str, str], jain: Source | None) ->
     return sources(series, algorithms) + ([jain] if jain else [])
 
 
-def _of_scenario(results: Results) -> tuple[float, tuple[tuple[float, str], ...]]:
+def _of_scenario(point: Point, results: Results) -> tuple[float, tuple[tuple[float, str], ...]]:
     """Returns the start of the measured time, and the changes of the path, if the resolved scenario is known."""
-    scenario = resolved(results)
+    scenario = resolved(point, results)
     changes = tuple(
         (seconds(each["at"]), ", ".join(f"{key} {value}" for key, value in each.items() if key != "at"))
         for each in scenario.get("path", {}).get("change", [])
@@ -109,9 +111,9 @@ def _of_scenario(results: Results) -> tuple[float, tuple[tuple[float, str], ...]
     return seconds(scenario.get("measure_from", "0s")), changes
 
 
-def resolved(results: Results) -> dict[str, Any]:
-    """Returns the resolved scenario; empty if it is unknown."""
-    return tomllib.loads(results.scenarios.get("resolved.toml", ""))
+def resolved(point: Point, results: Results) -> dict[str, Any]:
+    """Returns the resolved scenario of a point; empty if it is unknown."""
+    return tomllib.loads(point.scenario or results.scenarios.get("resolved.toml", ""))
 
 
 def seconds(text: str) -> float:

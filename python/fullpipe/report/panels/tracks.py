@@ -12,6 +12,7 @@ from fullpipe import _core
 from fullpipe.report.model import Column, Source, Span, Stay, Track
 from fullpipe.report.panels import packets
 from fullpipe.results import read_parquet
+from fullpipe.view.path import links_of_acks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +102,9 @@ def sources(series: Series, algorithms: Mapping[str, str]) -> list[Source]:
     # in the scenario's order, since the column is an Enum
     names = [str(name) for name in flows["flow"].unique().sort()][:MOST_FLOWS]
     found = [_flow(name, algorithms.get(name, ""), tables) for name in names]
-    found += _links(tables)
+    point = series.point
+    acks = links_of_acks(point.scenario) if point.scenario and not point.measured else set()
+    found += _links(tables, acks)
     found += _queues(tables, algorithms)
     found += _workloads(tables)
     return [each for each in found if each.tracks or each.stays or each.spans]
@@ -169,7 +172,8 @@ def _runs(time: Values, rows: pl.DataFrame, name: str) -> list[Stay]:
     ]
 
 
-def _links(tables: Mapping[str, pl.DataFrame]) -> Iterator[Source]:
+def _links(tables: Mapping[str, pl.DataFrame], of_acks: set[str]) -> Iterator[Source]:
+    """Yields the links; the rates of those that only ACKs cross would be taken for limits of the flows."""
     if "links" not in tables:
         return
     links = tables["links"]
@@ -179,7 +183,9 @@ def _links(tables: Mapping[str, pl.DataFrame]) -> Iterator[Source]:
         tracks = {
             each: Track(time, _values(rows, each) * column(each).factor)
             for each in links.columns
-            if each not in _NOT_TRACKS and np.isfinite(_values(rows, each)).any()
+            if each not in _NOT_TRACKS
+            and not (each == "rate" and name in of_acks)
+            and np.isfinite(_values(rows, each)).any()
         }
         yield Source(str(name), "link", "", tracks)
 

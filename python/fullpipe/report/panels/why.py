@@ -1,4 +1,4 @@
-"""The summary of a single run: what happened, in sentences."""
+"""The summary of single runs: what happened, in sentences."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _MOST_EACH = 4
 
 
 def findings(results: Results) -> tuple[list[Finding], str]:
-    """Returns sentences about a run, or about that of each runner, and the time that they are about.
+    """Returns sentences about a run, or about that of each runner or directory, and the time that they are about.
 
     Raises:
         OSError: When a table can't be read.
     """
-    rtt = resolved(results).get("path", {}).get("rtt")
     several = len(results.metrics) > 1
     found, notes = [], []
     for number, metrics in results.metrics.items():
@@ -31,7 +30,9 @@ def findings(results: Results) -> tuple[list[Finding], str]:
             if series.point.number == number
             for table, file in series.files.items()
         }
-        whose = f"{metrics['runner']}: " if several else ""
+        point = results.points[number]
+        whose = f"{point.runner or point.label}: " if several else ""
+        rtt = resolved(point, results).get("path", {}).get("rtt")
         told = why.about(metrics, tables, seconds(rtt) if rtt else None)
         found += [Finding(whose + each) for each in (told[:_MOST_EACH] if several else told)]
         notes.append(why.window(metrics))

@@ -78,9 +78,7 @@ def flattened(metrics: Sequence[Mapping[str, object]], names: Mapping[str, str])
         metrics: The metrics, each of the same kind. Members of a list are named by their `from_bytes`.
         names: Other names for columns.
     """
-    rows = [
-        {names.get(name, name): value for name, value in _leaves("", each)} for each in metrics
-    ]
+    rows = [{names.get(name, name): value for name, value in _leaves("", each)} for each in metrics]
     columns = dict.fromkeys(name for row in rows for name in row)
     made = pl.DataFrame(
         {name: pl.Series([row.get(name) for row in rows], strict=False) for name in columns}

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 Algorithm: TypeAlias = "str | type"
 """An algorithm's name, that of a class to import (`my.module:Mine`), or a class."""
-ScenarioLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Sequence[Algorithm] | _core.Scenario"
+ScenarioLike: TypeAlias = (
+    "str | os.PathLike[str] | Mapping[str, object] | Sequence[Algorithm] | _core.Scenario"
+)
 """A scenario as a path, text, packaged name, mapping, list of algorithms, or loaded one."""
 
 _OF_MAPPING = "<dict>"

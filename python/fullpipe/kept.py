@@ -54,9 +54,7 @@ class Kept:
     ) -> Picture:
         return plot_runs({"": self}, path, panels=panels)
 
-    def _charts(
-        self, path: str | os.PathLike[str] | None, metrics: Sequence[str] = ()
-    ) -> Picture:
+    def _charts(self, path: str | os.PathLike[str] | None, metrics: Sequence[str] = ()) -> Picture:
         from fullpipe.report.charts import draw
 
         figure = draw(self.directory, metrics)

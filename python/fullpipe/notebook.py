@@ -16,7 +16,7 @@ class _Handle(Protocol):
 
 
 def is_notebook() -> bool:
-    """Whether the code runs in a cell: with a kernel of Jupyter, not in IPython on a terminal, nor in another thread."""
+    """Whether a cell runs the code: with a kernel of Jupyter, not IPython on a terminal, and not in a thread."""
     if current_thread() is not main_thread():
         return False
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
@@ -41,7 +41,7 @@ class Line:
             self._put({"text/plain": "", "text/html": ""})
 
     def _put(self, forms: Mapping[str, str]) -> None:
-        from IPython.display import display
+        from IPython.display import display  # type: ignore[import-not-found, unused-ignore]
 
         if self._handle is None:
             self._handle = display(forms, raw=True, display_id=True)

@@ -65,8 +65,4 @@ PATH_OPTIONS = (
 
 def keyed(given: Mapping[str, object]) -> dict[str, object]:
     """Returns the given options by the keys that they set, in the order of :data:`PATH_OPTIONS`."""
-    return {
-        each.key: given[each.name]
-        for each in PATH_OPTIONS
-        if given.get(each.name) is not None
-    }
+    return {each.key: given[each.name] for each in PATH_OPTIONS if given.get(each.name) is not None}

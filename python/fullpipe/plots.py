@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from fullpipe.origin import shown
-from fullpipe.runners import option
 from fullpipe.run_data import RunData
+from fullpipe.runners import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

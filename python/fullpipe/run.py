@@ -155,9 +155,7 @@ def load(
         "duration": duration,
         **overrides,
     }
-    changed = (
-        any(each is not None for each in (cc, seed, *options.values())) or set or controllers
-    )
+    changed = any(each is not None for each in (cc, seed, *options.values())) or set or controllers
     if isinstance(scenario, _core.Scenario) and not changed:
         return scenario
     text, file, settings, classes = given(

@@ -184,7 +184,9 @@ class RunData:
         """Returns the names behind the indices in a table's columns."""
         named: dict[str, Sequence[Mapping[str, object]]] = {
             # in a queue wait packets of flows and of workloads
-            "flow": [*self.flow_metrics, *self.workload_metrics] if table == "queues" else self.flow_metrics,
+            "flow": [*self.flow_metrics, *self.workload_metrics]
+            if table == "queues"
+            else self.flow_metrics,
             "workload": self.workload_metrics,
             "link": self.link_metrics,
         }

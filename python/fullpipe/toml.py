@@ -37,13 +37,15 @@ def inline(value: object) -> str:
             return _string(value)
         case Mapping():
             return (
-                "{ " + ", ".join(f"{_key(name)} = {inline(of)}" for name, of in value.items()) + " }"
+                "{ "
+                + ", ".join(f"{_key(name)} = {inline(of)}" for name, of in value.items())
+                + " }"
             )
         case Sequence() if not isinstance(value, bytes):
             return f"[{', '.join(map(inline, value))}]"
         case _ if hasattr(value, "item"):  # a number of numpy or polars
             return inline(value.item())
-    raise TypeError(f"{value!r}: not a value of a scenario, like \"20mbit\", 3 or True")
+    raise TypeError(f'{value!r}: not a value of a scenario, like "20mbit", 3 or True')
 
 
 def document(tables: Mapping[str, object]) -> str:

@@ -212,9 +212,12 @@ class Comparison(Kept):
     def _both(self, table: str) -> pl.DataFrame:
         import polars as pl
 
+        parts = zip(PARTS, (self.alone, self.together), strict=True)
         frames = [
-            getattr(part, table).select(pl.lit(name).alias("case"), pl.all())
-            for name, part in zip(PARTS, (self.alone, self.together), strict=True)
+            (part.flows if table == "flows" else part.links).select(
+                pl.lit(name).alias("case"), pl.all()
+            )
+            for name, part in parts
         ]
         return pl.concat(frames, how="diagonal_relaxed")
 

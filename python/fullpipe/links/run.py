@@ -109,7 +109,7 @@ def execute(
     upload: bool,
     uplink: bool,
     unconfined: bool,
-    each_second: Callable[[dict[str, Any]], None] | None,
+    each_second: Callable[[dict[str, Any]], object] | None,
     aside: Path | None,
     called: str,
 ) -> Outcome:
@@ -152,9 +152,7 @@ def execute(
     return outcome
 
 
-def _run(
-    live: Callable[[dict[str, Any]], None], begin: Callable[[], _core.LinkRun]
-) -> Outcome:
+def _run(live: Callable[[dict[str, Any]], object], begin: Callable[[], _core.LinkRun]) -> Outcome:
     """Runs it, calls `live` each second with its numbers, and returns the outcome."""
     interrupts = 0
     in_front = _in_foreground()

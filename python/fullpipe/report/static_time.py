@@ -32,7 +32,7 @@ SLIDE = (10.667, 6.0)
 """Inches; 16:9."""
 _WIDTH = 6.3
 _SCREEN, _TALLER, _ENTRY = 10.0, 1.6, 0.19
-"""Width of a picture for a screen, inches, the height of its panels against those for paper, and that of an entry of a legend."""
+"""Of a picture for a screen: width, height of panels against those for paper, height of a legend's entry; inches."""
 _ROW = 0.17
 _LABEL = 28
 _LINES = 3
@@ -88,7 +88,7 @@ def _stack_panels(
         return
     over_time = [number for number, each in enumerate(panels) if each.view != "phase"]
     grid = figure.add_gridspec(len(panels), 1, height_ratios=heights)
-    axes = [figure.add_subplot(place) for place in grid]
+    axes = [figure.add_subplot(grid[number]) for number in range(len(panels))]
     for number, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
         if number in over_time[1:]:
             axis.sharex(axes[over_time[0]])
@@ -109,7 +109,9 @@ def _stack_panels(
 def _plain(panel: Panel) -> Panel:
     """Returns a panel without the lines and colors that would hide each other with several runs."""
     main = tuple(each for each in panel.curves if each.style in ("", "points", "reference"))
-    return panel if panel.view != "lines" else replace(panel, curves=main or panel.curves, behind="")
+    return (
+        panel if panel.view != "lines" else replace(panel, curves=main or panel.curves, behind="")
+    )
 
 
 def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:

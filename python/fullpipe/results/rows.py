@@ -23,9 +23,7 @@ def rows_of(metrics: Metrics, point: int = 0) -> pl.DataFrame:
     return table(_core.rows([(point, json.dumps(metrics))]))
 
 
-_OF_LINK = re.compile(
-    rf"link\.(.+?)\.((?:{'|'.join(LinkMetrics.__annotations__)})(?:\.\w+)?)"
-)
+_OF_LINK = re.compile(rf"link\.(.+?)\.((?:{'|'.join(LinkMetrics.__annotations__)})(?:\.\w+)?)")
 """The column of a link's metric in rows of flows: `link.bottleneck.queue_delay_s.p95`."""
 
 
@@ -47,7 +45,9 @@ def links_of(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
             columns.setdefault(found[1], {})[name] = found[2]
     runs = rows.unique(keys, keep="first", maintain_order=True)
     parts = [
-        runs.select(*keys, pl.lit(link).alias("link"), *(pl.col(old).alias(new) for old, new in of.items()))
+        runs.select(
+            *keys, pl.lit(link).alias("link"), *(pl.col(old).alias(new) for old, new in of.items())
+        )
         for link, of in columns.items()
     ]
     if not parts:

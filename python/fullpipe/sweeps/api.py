@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.given import given
@@ -125,7 +125,7 @@ def sweep(
     }
     several = {name: of for name, of in options.items() if _is_list(of)}
     one = {name: of for name, of in options.items() if name not in several}
-    lists = keyed(several)
+    lists: dict[str, Any] = keyed(several)
     algorithm = cc
     if cc is not None and not isinstance(cc, str | type):
         lists, algorithm = {"flow.0.cc": cc, **lists}, None

@@ -124,7 +124,12 @@ class Sweep(Kept):
         """
         from fullpipe.results.rows import links_of
 
-        keys = ["point", "seed", "runner", *(key for key in self.axes if key in self.points.columns)]
+        keys = [
+            "point",
+            "seed",
+            "runner",
+            *(key for key in self.axes if key in self.points.columns),
+        ]
         return links_of(self.frame(), keys)
 
     def trace(self, table: str = "flows", *, point: int = 0, on: str | None = None) -> pl.DataFrame:

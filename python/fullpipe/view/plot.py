@@ -327,7 +327,9 @@ def _edges(run: RunData, until: float) -> Values:
 def _rates(run: RunData, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
     """Returns each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
     last = (
-        float(numbers(run.trace("links"), "time")[-1]) if run.link_metrics else run.metrics["duration_s"]
+        float(numbers(run.trace("links"), "time")[-1])
+        if run.link_metrics
+        else run.metrics["duration_s"]
     )
     ended = {flow["name"] for flow in run.flow_metrics if flow["completion_s"] is not None}
     rates = {flow["name"]: np.full(len(edges) - 1, np.nan) for flow in run.flow_metrics}

@@ -47,10 +47,8 @@ def show_in_notebook(run: RunData, console: Console) -> None:
     show([run], console, [None])
 
 
-def show(
-    runs: Sequence[RunData], console: Console, walls_s: Sequence[float | None]
-) -> None:
-    """Prints the tables, with a line per flow and runner, then a line about each run, with the real time it took if that is known."""
+def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | None]) -> None:
+    """Prints the tables, with a line per flow and runner, then a line about each run, with its real time if known."""
     narrowed = _tables(runs, console)
     console.print("")
     for run, wall_s in zip(runs, walls_s, strict=True):
@@ -110,7 +108,11 @@ def _tables(runs: Sequence[RunData], console: Console) -> bool:
     answered = any(flow["responses"] for run in runs for flow in run.flow_metrics)
     media = any(flow["frames"] or flow["lost_frames"] for run in runs for flow in run.flow_metrics)
     for table in (
-        *([_fitting(runs, console, _flows if each else _algorithms)] if runs[0].flow_metrics else []),
+        *(
+            [_fitting(runs, console, _flows if each else _algorithms)]
+            if runs[0].flow_metrics
+            else []
+        ),
         *([_responses(runs)] if answered and each else []),
         *([_frames(runs)] if media and each else []),
         *([_workloads(runs)] if runs[0].workload_metrics else []),

@@ -119,7 +119,10 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
                 (edges[:-1] + edges[1:])[there] / 2, rate[there], color=color, label=flow["name"]
             )
         panel.axhline(
-            run.scenario.rate_bps / 1e6 / len(run.flow_metrics), color=_GREY, linestyle="--", linewidth=0.9
+            run.scenario.rate_bps / 1e6 / len(run.flow_metrics),
+            color=_GREY,
+            linestyle="--",
+            linewidth=0.9,
         )
         _dress(panel, f"{_called(point, run)}, seed 1; dashed: equal shares", "Mbit/s")
         panel.set(xlim=(0, run.metrics["duration_s"]))

@@ -3,7 +3,7 @@
     >>> import fullpipe
     >>> run = fullpipe.run("cubic-deep-buffer", trace="10ms")
     >>> run.flows["goodput_bps"].to_list()
-    [95143216.0]
+    [96533473.0]
     >>> picture = run.plot("picture.png")
 
 `import fullpipe` is quick: it loads polars, matplotlib and the modules of sweeps only when they are used.

@@ -79,6 +79,8 @@ def flattened(metrics: Sequence[Mapping[str, object]], names: Mapping[str, str])
         names: Other names for columns.
     """
     rows = [{names.get(name, name): value for name, value in _leaves("", each)} for each in metrics]
+    if not rows:
+        return pl.DataFrame(schema=dict.fromkeys(names.values(), pl.String))
     columns = dict.fromkeys(name for row in rows for name in row)
     made = pl.DataFrame(
         {name: pl.Series([row.get(name) for row in rows], strict=False) for name in columns}

@@ -1,4 +1,4 @@
-"""What a caller of :func:`fullpipe.run` and its kin gives: a scenario in one of several forms, and options."""
+"""Arguments of :func:`fullpipe.run` and its kin: a scenario in one of several forms, and options."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from fullpipe import _core, origin, path_options, toml
 from fullpipe.controllers import is_imported
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fullpipe.controllers import Controllers
 
 Algorithm: TypeAlias = "str | type"
@@ -45,7 +47,7 @@ def given(
     set: Mapping[str, object] | None = None,  # noqa: A002  (the same word as --set)
     controllers: Controllers | None = None,
 ) -> Given:
-    """Returns what a caller gives in one form.
+    """Returns a scenario and options in one form.
 
     Args:
         scenario: The scenario.
@@ -71,11 +73,22 @@ def given(
     if cc is not None:
         settings["flow.0.cc"] = name_of(cc, classes)
     settings |= set or {}
+    settings = dict(pair for key, value in settings.items() for pair in _flat(key, value))
     made = Given(text, file, settings, classes)
     new = {*of_path, *others, *(set or {})}
     if "duration" in new and (shorter := origin.warm_up(text, made.pairs)):
         settings[shorter[0]] = shorter[1]
+        return made._replace(settings=settings)
     return made
+
+
+def _flat(key: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yields the keys of a table, like `path.queue.target`: `--set` takes no tables."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flat(f"{key}.{name}", inner)
+    else:
+        yield key, value
 
 
 def name_of(algorithm: Algorithm, classes: dict[str, type]) -> str:

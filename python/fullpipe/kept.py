@@ -1,4 +1,4 @@
-"""What results in a directory have in common, as objects: report, pictures over time, copies."""
+"""Methods of all results in a directory: report, pictures over time, copies."""
 
 from __future__ import annotations
 

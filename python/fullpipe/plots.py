@@ -26,7 +26,7 @@ USUAL = ("rate", "cwnd", "rtt", "queue")
 """The panels that :func:`plot_runs` shows, if the runs have data of them."""
 
 
-class Kept(Protocol):
+class InDirectory(Protocol):
     """Results in a directory."""
 
     @property
@@ -34,7 +34,7 @@ class Kept(Protocol):
         """The directory."""
 
 
-Source: TypeAlias = "RunData | Kept | str | os.PathLike[str]"
+Source: TypeAlias = "RunData | InDirectory | str | os.PathLike[str]"
 
 
 def plot_runs(
@@ -51,7 +51,7 @@ def plot_runs(
 
     Args:
         runs: The runs by their names in the legend: a :class:`Run`, the result of :func:`fullpipe.link`, or the
-            directory of kept results. Of a sweep or a comparison it draws the runs that its report shows at first.
+            directory of kept results. A sweep or a comparison stands for the runs that its report shows at first.
         path: The file to save the picture to; its suffix (.png, .svg, .pdf) selects the format. None to not save it.
             An existing file is replaced.
         panels: The keys of panels, as for `fullpipe report --panel`: `"rate"` (Mbit/s), `"cwnd"` (kB), `"rtt"` (ms),

@@ -42,11 +42,11 @@ class RunData:
         self._png: bytes | None = None
 
     def __repr__(self) -> str:
-        duration_s = self.metrics["duration_s"]
-        on = "" if self.runner == "sim" else f" on {self.runner}"
-        workloads = f" and {len(self.workload_metrics)} workloads" if self.workload_metrics else ""
-        flows = f"{len(self.flow_metrics)} flows{workloads}"
-        return f"<Run of {self.scenario.file}{on}: {flows}, {duration_s:g} s, seed {self.seed}>"
+        metrics, on = self.metrics, "" if self.runner == "sim" else f" on {self.runner}"
+        workloads = self.workload_metrics
+        also = f" and {_count(len(workloads), 'workload')}" if workloads else ""
+        flows = _count(len(self.flow_metrics), "flow")
+        return f"<Run of {self.scenario.file}{on}: {flows}{also}, {metrics['duration_s']:g} s, seed {self.seed}>"
 
     @property
     def seed(self) -> int:
@@ -202,3 +202,7 @@ def _view(column: Numbers | Labels) -> Numbers | Labels:
     numbers = column.view()
     numbers.flags.writeable = False
     return numbers
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"

@@ -51,8 +51,8 @@ def compare(
         >>> found = fullpipe.compare("cubic", "bbr3", rate="20mbit", duration="10s", repeat=10)
         >>> found.flows["case"].unique().sort().to_list()
         ['alone', 'together']
-        >>> found.sentences[0]
-        'together: bbr3 has 53 % lower goodput than cubic (95 % CI 49 to 57 %)'
+        >>> found.sentences[0]  # doctest: +ELLIPSIS
+        'alone: bbr3 has 31 % lower p95 queueing delay than cubic (95 % CI 30 to 32 %), at 2.4 % less goodput (...)'
 
     Args:
         *algorithms: Two or more, each a name (`fullpipe list algorithms`), `"my.module:Mine"`, or a class.

@@ -1,12 +1,14 @@
-"""`fullpipe.link`: runs a program behind an emulated path, and returns what was measured."""
+"""`fullpipe.link`: runs a program behind an emulated path, and returns the measurements."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from fullpipe.frame import flattened
 from fullpipe.kept import Kept
@@ -110,27 +112,34 @@ def link(
     )
     program = shlex.split(command) if isinstance(command, str) else list(command)
     servers = [server] if isinstance(server, str) else list(server)
-    folder = TemporaryDirectory(prefix="fullpipe-link-") if out is None else None
-    place = Path(folder.name) / "results" if folder else Path(cast("Any", out))
-    with fresh_directory(place) as aside:
-        outcome = execute(
-            path,
-            program,
-            [shlex.split(each) for each in servers],
-            upload=upload,
-            uplink=uplink,
-            unconfined=unconfined,
-            each_second=each_second,
-            aside=aside,
-            called=f"fullpipe.link({command!r})",
-        )
-    if outcome.interrupted:
-        raise KeyboardInterrupt
-    return Link(place, path, folder)
+    place = Path(mkdtemp(prefix="fullpipe-link-") if out is None else out)
+    try:
+        with fresh_directory(place) as aside:
+            outcome = execute(
+                path,
+                program,
+                [shlex.split(each) for each in servers],
+                upload=upload,
+                uplink=uplink,
+                unconfined=unconfined,
+                each_second=each_second,
+                aside=aside,
+                called=f"fullpipe.link({command!r})",
+            )
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+    except BaseException:
+        if out is None:
+            rmtree(place, ignore_errors=True)
+        raise
+    done = Link(place, path)
+    if out is None:
+        finalize(done, rmtree, place, ignore_errors=True)
+    return done
 
 
 class Link(Kept):
-    """What :func:`fullpipe.link` measured; a notebook shows it as the table of `fullpipe link`, with a picture.
+    """The measurements of :func:`fullpipe.link`; a notebook shows the table of `fullpipe link`, with a picture.
 
     Attributes:
         directory: The directory with `near.pcapng` and `far.pcapng`, `link.json`, the metrics and the trace.
@@ -141,14 +150,8 @@ class Link(Kept):
     scenario: Scenario
     summary: dict[str, Any]
 
-    def __init__(
-        self,
-        directory: Path,
-        scenario: Scenario,
-        folder: TemporaryDirectory[str] | None = None,
-    ) -> None:
+    def __init__(self, directory: Path, scenario: Scenario) -> None:
         self.directory, self.scenario = directory, scenario
-        self._folder = folder  # removed with this object
         self.summary = json.loads((directory / "link.json").read_text(encoding="utf-8"))
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ SLIDE = (10.667, 6.0)
 """Inches; 16:9."""
 _WIDTH = 6.3
 _SCREEN, _TALLER, _ENTRY = 10.0, 1.6, 0.19
-"""Of a picture for a screen: width, height of panels against those for paper, height of a legend's entry; inches."""
+"""Width of a picture for a screen, height of its panels against those for paper, height of a legend's entry; inches."""
 _ROW = 0.17
 _LABEL = 28
 _LINES = 3

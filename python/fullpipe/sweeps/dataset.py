@@ -147,7 +147,7 @@ class Sweep(Kept):
         panels: Sequence[str] | None = None,
         metrics: Sequence[str] = (),
     ) -> Picture:
-        """Draws what was swept: metrics over a swept number, as maps over two, or as clouds of the seeds.
+        """Draws metrics over a swept number, as maps over two, or as a mark with an interval for each contender.
 
         Args:
             path: The file to save the picture to; its suffix (.png, .svg, .pdf) selects the format. None to not save
@@ -157,7 +157,8 @@ class Sweep(Kept):
             metrics: The metrics to draw, like `["goodput", "rtt"]`; empty for those that suit the scenario.
 
         Raises:
-            ValueError: When there is nothing to draw, as with one point and one seed.
+            NoResultsError: When no run has finished.
+            ValueError: When `panels` are given and no run was recorded over time.
             PanelError: When there is no such panel, or the runs have no data of it.
             MetricError: When a metric is unknown, or no run has a value of it.
             OSError: When `path` can't be written.

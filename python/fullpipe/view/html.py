@@ -1,4 +1,4 @@
-"""What is printed on a terminal as HTML, for notebooks: tables, lines of words and pictures."""
+"""Output for a terminal as HTML, for notebooks: tables, lines of words and pictures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDTH = 120
 
 
 class Page(Console):
-    """A console that collects what is printed on it as HTML.
+    """A console that collects its output as HTML.
 
     A function that prints tables for a terminal prints them for a notebook, too. All texts are escaped.
     """

@@ -15,7 +15,7 @@ import click
 
 from fullpipe import _core, catalogue, commands
 from fullpipe.commands.listing import Group
-from fullpipe.commands.options import PATH_OPTIONS
+from fullpipe.path_options import PATH_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,8 +185,10 @@ def _code(default: str) -> str:
 # --- Python ------------------------------------------------------------------------------------
 
 PARTS = {
-    "Runs": ["run", "load", "Run", "Scenario", "ScenarioError"],
+    "Runs": ["run", "load", "Run", "Scenario", "ScenarioError", "plot_runs"],
     "Sweeps": ["sweep", "Sweep"],
+    "Comparisons": ["compare", "Comparison"],
+    "Real programs": ["link", "Link"],
     "Controllers": [
         "Param",
         "Field",
@@ -205,8 +207,12 @@ PARTS = {
 SOURCES = (
     "run.py",
     "run_data.py",
+    "plots.py",
+    "kept.py",
     "sweeps/api.py",
     "sweeps/dataset.py",
+    "comparison/api.py",
+    "links/api.py",
     "controllers.py",
     "_core.pyi",
 )

@@ -92,9 +92,9 @@ def command(
     """
     import shlex
 
-    from fullpipe.link.path import OptionError
-    from fullpipe.link.path import path as scenario_of_path
-    from fullpipe.link.run import link
+    from fullpipe.links.path import OptionError
+    from fullpipe.links.path import path as scenario_of_path
+    from fullpipe.links.run import link
 
     try:
         programs = [shlex.split(text) for text in server or []]

@@ -6,11 +6,11 @@ import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
-from fullpipe.link.path import path as link_path
 
 import fullpipe as package
 from fullpipe.commands import app
 from fullpipe.commands.listing import Group
+from fullpipe.links.path import path as link_path
 from fullpipe.path_options import PATH_OPTIONS, PathOption
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_newreno_in_python_is_the_built_in_one_to_the_bit(loss: str, reverse: st
     text = BASE.replace('"0.2%"', f'"{loss}"\nreverse_jitter = "{reverse}"')
     rust = package.run(text, trace="ack", set={"flow.0.params.slow_start": "classic"})
     python = package.run(text, trace="ack", set={"flow.0.cc": "reno:Reno"})
-    assert python.flows[0] == {**rust.flows[0], "cc": "reno:Reno"}
+    assert python.flow_metrics[0] == {**rust.flow_metrics[0], "cc": "reno:Reno"}
     for table in ("flows", "transitions", "links"):
         assert_frame_equal(
             renamed(python.trace(table), "reno:Reno"), renamed(rust.trace(table), "newreno")
@@ -81,12 +82,12 @@ def test_a_class_by_any_name_and_in_a_flow_of_its_own_name() -> None:
 
     text = BASE.replace('name = "a"\n', "").replace('"newreno"', '"mine"\nparams = { beta = 0.8 }')
     run = package.run(text, controllers={"mine": reno}, trace="10ms")
-    assert run.flows[0]["name"] == "mine"
+    assert run.flow_metrics[0]["name"] == "mine"
     assert "mine.bytes_acked" in run.trace().columns
     unnamed = package.load(text.replace("mine", "reno:Reno"))
     assert unnamed.flows == [("Reno", "reno:Reno")]
     halved = package.run(text.replace("0.8", "0.5"), controllers={"mine": reno})
-    assert halved.flows[0]["goodput_bps"] < run.flows[0]["goodput_bps"]
+    assert halved.flow_metrics[0]["goodput_bps"] < run.flow_metrics[0]["goodput_bps"]
     with pytest.raises(package.ScenarioError, match="no parameter"):
         package.run(text.replace("beta", "bta"), controllers={"mine": reno})
 
@@ -272,7 +273,7 @@ def test_what_it_raises_ends_the_run_with_its_traceback() -> None:
         )
     assert "the run of point 0 with seed" in str(in_sweep.value.__notes__)
     # Later runs are not affected.
-    assert package.run(BASE).flows[0]["goodput_bps"] > 0
+    assert package.run(BASE).flow_metrics[0]["goodput_bps"] > 0
 
 
 class Returns:
@@ -330,9 +331,24 @@ def test_the_command_shows_a_traceback_of_the_users_code_alone(
     done = fullpipe("run", "mine.toml", "--set", "flow.0.cc=own:Raises")
     assert (done.returncode, done.stdout) == (2, "")  # 1 means that a condition is not met
     lines = done.stderr.splitlines()
-    assert lines[0] == "Traceback (most recent call last):"
-    assert "own.py" in lines[1]
+    assert re.fullmatch(r"error: controller own:Raises failed at 0\.\d+ s in on_ack", lines[0])
+    assert lines[1] == "Traceback (most recent call last):"
+    assert "own.py" in lines[2]
+    assert len(lines) <= 6
     assert lines[-1].startswith("ZeroDivisionError")
+
+
+def test_a_window_may_be_a_float() -> None:
+    goodputs = []
+    for decided in (package.Decision(20_000), package.Decision(20_000.9)):
+        made = type("Made", (Returns,), {"decided": decided})
+        ran = package.run(BASE, set={"flow.0.cc": "made"}, controllers={"made": made})
+        goodputs.append(ran.flows[0]["goodput_bps"])
+    assert goodputs[0] == goodputs[1]
+    with pytest.raises(ValueError, match=r"cwnd = nan: give a number of bytes"):
+        package.Decision(float("nan"))
+    with pytest.raises(ValueError, match=r"ssthresh = -1\.5: give a number of bytes"):
+        package.Decision(7240, ssthresh=-1.5)
 
 
 def test_a_timer_that_fires_forever_is_an_error_without_a_traceback(
@@ -383,7 +399,7 @@ def test_timers_pacing_and_random_numbers_are_as_in_rust() -> None:
 
     one, same, other = of(1), of(1), of(2)
     assert one.trace_hash == same.trace_hash != other.trace_hash
-    assert 4.5e6 < one.flows[0]["goodput_bps"] < 6e6
+    assert 4.5e6 < one.flow_metrics[0]["goodput_bps"] < 6e6
     draws = one.trace()["timed.draw"]
     assert draws.n_unique() > 300
     assert draws.is_between(0, 1).all()
@@ -426,7 +442,7 @@ def test_it_sees_the_state_of_recovery_and_turns_ecn_on() -> None:
     }
     text = BASE.replace("[path]\n", '[path]\nqueue = { kind = "codel", ecn = true }\n')
     run = package.run(text, set=marking, controllers={"watching": Watching})
-    assert run.links[0]["marks"] > 0
+    assert run.link_metrics[0]["marks"] > 0
     assert Watching.seen >= {"open", "reduced", "recovery", ("sent", "off"), ("sent", "ect0")}
     assert Watching.seen >= {("advanced", False), ("ece", True), ("ece", False)}
 
@@ -456,7 +472,7 @@ def test_a_decision_when_a_packet_leaves_holds_the_next() -> None:
         set={"flow.0.cc": "throttled", "path.loss": "0%"},
         controllers={"throttled": Throttled},
     )
-    assert run.flows[0]["goodput_bps"] > 0
+    assert run.flow_metrics[0]["goodput_bps"] > 0
     # Each ACK lets one packet leave, whose decision holds the next one.
     assert Throttled.most <= 3
 
@@ -556,11 +572,11 @@ def test_a_decision_that_cannot_be_meant_says_so() -> None:
 def test_the_drafts_cases_judge_a_class_with_states_of_bbr_and_refuse_others(
     fullpipe: Fullpipe, tmp_path: Path
 ) -> None:
-    refused = fullpipe("conformance", "reno:Reno")
+    refused = fullpipe("evaluate", "--suite", "bbr-draft", "reno:Reno")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "reno:Reno is no version of BBR: it has none of the states" in refused.stderr
     (tmp_path / "posing.py").write_text(POSING, encoding="utf-8")
-    done = fullpipe("conformance", "posing:Posing", "--json")
+    done = fullpipe("evaluate", "--suite", "bbr-draft", "posing:Posing", "--json")
     assert done.returncode == 1, done.stderr
     verdicts = {case["verdict"] for case in json.loads(done.stdout)}
     assert verdicts >= {"missed", "skipped"}

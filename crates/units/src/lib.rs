@@ -27,7 +27,7 @@ pub(crate) const fn float(value: u64) -> f64 {
 pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
 pub use ecn::EcnCodepoint;
-pub use nearest::nearest;
+pub use nearest::{nearest, synonym};
 pub use param_value::ParamValue;
 pub use parse::{UnitError, percent};
 pub use rate::Rate;

@@ -35,7 +35,7 @@ def command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
+        Option("--set", metavar="KEY=VALUE", complete=("settings",), help=MORE_SETTINGS),
     ] = None,
     server: Annotated[
         list[str] | None,
@@ -92,9 +92,9 @@ def command(
     """
     import shlex
 
-    from fullpipe.link.path import OptionError
-    from fullpipe.link.path import path as scenario_of_path
-    from fullpipe.link.run import link
+    from fullpipe.links.path import OptionError
+    from fullpipe.links.path import path as scenario_of_path
+    from fullpipe.links.run import link
 
     try:
         programs = [shlex.split(text) for text in server or []]

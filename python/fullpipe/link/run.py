@@ -25,6 +25,8 @@ def link(
     command: Sequence[str],
     far: Sequence[Sequence[str]],
     *,
+    cc: str | None = None,
+    server_cc: str | None = None,
     upload: bool,
     uplink: bool,
     unconfined: bool,
@@ -37,6 +39,8 @@ def link(
         scenario: The scenario; all packets take the path of its first flow.
         command: The program with its arguments.
         far: Programs for the far end.
+        cc: Congestion control of the program's connections, by the kernel's name or fullpipe's (default: the machine's).
+        server_cc: Congestion control of the far end's connections.
         upload: Whether the program's sent data take the scenario's data path; otherwise its
             received data do.
         uplink: Whether programs can reach the Internet, through a proxy at the far end.
@@ -69,6 +73,8 @@ def link(
                 scenario,
                 program,
                 programs,
+                cc=cc,
+                far_cc=server_cc,
                 upload=upload,
                 uplink=uplink,
                 unconfined=unconfined,
@@ -82,7 +88,7 @@ def link(
             from fullpipe.link.series import keep
 
             keep(aside, report, series, scenario, program)
-    _show(report, out)
+    _show(report, out, uplink=uplink)
     return int(report["exit_code"])
 
 
@@ -160,13 +166,14 @@ def _live_lines(way: str) -> Callable[[dict[str, Any]], None]:
     return say
 
 
-def _show(report: dict[str, Any], out: Path | None) -> None:
-
-    from fullpipe.link.show import show
+def _show(report: dict[str, Any], out: Path | None, *, uplink: bool) -> None:
+    from fullpipe.link.show import show, unreached
 
     console = terminal.console(stderr=True)
     console.print()
     show(report, console)
+    if words := unreached(report, uplink=uplink):
+        console.print(words, markup=False, highlight=False, soft_wrap=True)
     if out:
         console.print(
             f"kept in {out}: near.pcapng, far.pcapng, link.json, metrics and trace",

@@ -35,6 +35,8 @@ def path_line(complete: str) -> str:
 
 def links_of_acks(text: str) -> set[str]:
     """Returns the links of a complete scenario that only ACKs cross, so that their rates limit no flow's directly."""
+    import tomllib
+
     found = tomllib.loads(text)
     flows = [*found.get("flow", []), *found.get("workload", [])]
     forward, reverse = (

@@ -108,7 +108,7 @@ else
 	$(ALONE) $(BIN)/maturin build --release --locked --zig --compatibility $(WHEEL) --out target/wheels
 endif
 	rm -r python/fullpipe/_bin
-	$(ALONE) $(BIN)/maturin sdist --quiet --out target/wheels
+	$(ALONE) $(BIN)/maturin sdist --out target/wheels
 	@ls -lh target/wheels
 
 test-quic: test-quic-rust setup-dev ## run the tests of real QUIC

@@ -125,8 +125,10 @@ def _code(default: str) -> str:
 # --- Python ------------------------------------------------------------------------------------
 
 PARTS = {
-    "Runs": ["run", "load", "Run", "Scenario", "ScenarioError"],
+    "Runs": ["run", "load", "Run", "Scenario", "ScenarioError", "plot_runs"],
     "Sweeps": ["sweep", "Sweep"],
+    "Comparisons": ["compare", "Comparison"],
+    "Real programs": ["link", "Link"],
     "Controllers": [
         "Param",
         "Field",
@@ -145,8 +147,12 @@ PARTS = {
 SOURCES = (
     "run.py",
     "run_data.py",
+    "plots.py",
+    "kept.py",
     "sweeps/api.py",
     "sweeps/dataset.py",
+    "comparison/api.py",
+    "links/api.py",
     "controllers.py",
     "_core.pyi",
 )

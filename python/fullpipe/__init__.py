@@ -1,14 +1,15 @@
 """fullpipe: a laboratory for congestion control.
 
     >>> import fullpipe
-    >>> run = fullpipe.run("scenarios/cubic-deep-buffer.toml", trace="10ms")
-    >>> run.flows[0]["goodput_bps"]  # doctest: +SKIP
-    95143216.0
-    >>> run.plot("picture.png")  # doctest: +SKIP
+    >>> run = fullpipe.run("cubic-deep-buffer", trace="10ms")
+    >>> run.flows["goodput_bps"].to_list()
+    [96533473.0]
+    >>> picture = run.plot("picture.png")
 
 `import fullpipe` is quick: it loads polars, matplotlib and the modules of sweeps only when they are used.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fullpipe._core import Decision, Scenario, ScenarioError, __version__
@@ -16,36 +17,50 @@ from fullpipe.controllers import Field, Param
 from fullpipe.run import Run, load, run
 
 if TYPE_CHECKING:
+    from fullpipe.comparison.api import Comparison, compare
+    from fullpipe.links.api import Link, link
+    from fullpipe.plots import plot_runs
     from fullpipe.sweeps.api import sweep
     from fullpipe.sweeps.dataset import Sweep
 
 __all__ = [
+    "Comparison",
     "Decision",
     "Field",
+    "Link",
     "Param",
     "Run",
     "Scenario",
     "ScenarioError",
     "Sweep",
     "__version__",
+    "compare",
+    "link",
     "load",
+    "plot_runs",
     "run",
     "sweep",
 ]
+
+_LATE = {
+    "Comparison": "comparison.api",
+    "Link": "links.api",
+    "Sweep": "sweeps.dataset",
+    "compare": "comparison.api",
+    "link": "links.api",
+    "plot_runs": "plots",
+    "sweep": "sweeps.api",
+}
+"""Names that are imported when they are used, and their modules; no module has such a name, which would hide it."""
 
 
 if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any attribute
 
     def __getattr__(name: str) -> object:
-        if name == "sweep":
-            from fullpipe.sweeps.api import sweep
-
-            return sweep
-        if name == "Sweep":
-            from fullpipe.sweeps.dataset import Sweep
-
-            return Sweep
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+        return found
 
 
 def __dir__() -> list[str]:

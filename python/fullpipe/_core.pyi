@@ -582,6 +582,12 @@ class Scenario:
     def file(self) -> str:
         """Name of the file in error messages."""
     @property
+    def settings(self) -> list[tuple[str, str]]:
+        """The (key, value) pairs that override the text's."""
+    @property
+    def controllers(self) -> list[tuple[str, type]]:
+        """(name, class) of each algorithm in Python."""
+    @property
     def title(self) -> str | None:
         """The first comment line; None without a comment."""
     @property
@@ -638,6 +644,8 @@ class Scenario:
         """
     def to_toml(self) -> str:
         """Returns the scenario as TOML, with all flows and all defaults, including those of the algorithms."""
+    def _repr_html_(self) -> str: ...
+    def _repr_png_(self) -> bytes: ...
 
 @final
 class RunResult:

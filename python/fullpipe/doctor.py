@@ -118,7 +118,9 @@ def _algorithms() -> Iterator[Finding]:
     barred = [name for name in offered if name not in allowed]
     if allowed and barred:
         may = f"programs themselves may choose {', '.join(sorted(allowed))}"
-        yield Finding("TCP of programs", "ok", f"{may}; `fullpipe link --cc` gives them any of these")
+        yield Finding(
+            "TCP of programs", "ok", f"{may}; `fullpipe link --cc` gives them any of these"
+        )
     if os.geteuid() != 0 and barred:
         line = f'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(offered)}"'
         yield Finding(

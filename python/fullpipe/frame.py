@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,3 +69,34 @@ def series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the ar
         return pl.Series(name, words, dtype=pl.String).gather(pl.Series(codes))
     series = pl.Series(name, column)
     return series.fill_nan(None) if series.dtype == pl.Float64 else series.cast(pl.Int64)
+
+
+def flattened(metrics: Sequence[Mapping[str, object]], names: Mapping[str, str]) -> pl.DataFrame:
+    """Makes a frame of nested metrics: a row for each, and columns with dots in their names, like `rtt_s.p95`.
+
+    Args:
+        metrics: The metrics, each of the same kind. Members of a list are named by their `from_bytes`.
+        names: Other names for columns.
+    """
+    rows = [{names.get(name, name): value for name, value in _leaves("", each)} for each in metrics]
+    if not rows:
+        return pl.DataFrame(schema=dict.fromkeys(names.values(), pl.String))
+    columns = dict.fromkeys(name for row in rows for name in row)
+    made = pl.DataFrame(
+        {name: pl.Series([row.get(name) for row in rows], strict=False) for name in columns}
+    )
+    return made.with_columns(pl.selectors.by_dtype(pl.Null).cast(pl.Float64))
+
+
+def _leaves(name: str, value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(f"{name}.{key}" if name else str(key), inner)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(
+                f"{name}.{each['from_bytes']}",
+                {key: inner for key, inner in each.items() if key != "from_bytes"},
+            )
+    else:
+        yield name, value

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal: of one run, once it has lasted a second, and of many runs."""
+"""Progress bars on a terminal or in a notebook: of one run, once it has lasted a second, and of many runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from fullpipe.notebook import Line, is_notebook
 from fullpipe.terminal import console
 
 if TYPE_CHECKING:
@@ -15,18 +16,22 @@ if TYPE_CHECKING:
 
 
 class Bar:
-    """Shows the progress of a run on standard error. Call it as :func:`fullpipe.run` calls its `progress`.
+    """Shows the progress of a run on standard error, or in a notebook's cell.
+
+    Call it as :func:`fullpipe.run` calls its `progress`.
 
     Attributes:
         at: The progress in words.
     """
 
     _PATIENCE_S = 1.0
-    _PERIOD_S = 0.1
+    PERIOD_S = 0.1
 
     def __init__(self, what: str = "simulating") -> None:
         self._what = what
-        self._next = time.monotonic() + self._PATIENCE_S if sys.stderr.isatty() else float("inf")
+        self._line = Line() if is_notebook() else None
+        shown = sys.stderr.isatty() or self._line is not None
+        self._next = time.monotonic() + self._PATIENCE_S if shown else float("inf")
         self._bar: Progress | None = None
         self.at = "before the run"
 
@@ -35,7 +40,11 @@ class Bar:
         self.at = f"at {done_s:.1f} of {duration_s:g} s"
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + self._PERIOD_S
+        self._next = time.monotonic() + self.PERIOD_S
+        if self._line is not None:
+            words = f"{self._what}, {done_s:.1f} of {duration_s:g} s"
+            self._line.show(done_s, duration_s, words)
+            return
         if self._bar is None:
             self._bar = self._make(duration_s)
         count = f", {events / 1e6:.1f} M events" if events else ""
@@ -52,6 +61,8 @@ class Bar:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if self._line is not None:
+            self._line.stop()
         if kind is None:
             self.at = "after the run"
 
@@ -109,7 +120,7 @@ class Intervals(Bar):
 
 
 class Counter:
-    """Shows the progress of a sweep, or of other counted work, on standard error.
+    """Shows the progress of a sweep, or of other counted work, on standard error, or in a notebook's cell.
 
     Attributes:
         at: The progress in words.
@@ -119,7 +130,9 @@ class Counter:
         self.at = f"before the first of the {of}"
         self._of = of
         self._speaks = not silent
-        self._silent = silent or not sys.stderr.isatty()
+        self._line = Line() if is_notebook() else None
+        self._silent = self._line is None and (silent or not sys.stderr.isatty())
+        self._next = 0.0
         self._bar: Progress | None = None
         self._before = self._total = 0
         self._what = ""
@@ -143,8 +156,6 @@ class Counter:
         self.at = f"after {done:,} of {self._total:,} {self._of}"
         if self._silent:
             return
-        if self._bar is None:
-            self._bar = self._make()
         seconds = max(time.monotonic() - self._begun, 1e-3)
         rate = f"{runs / seconds:,.0f} {self._of}/s, {packets / seconds / 1e6:.1f} M packets/s, "
         if left_s is None:
@@ -152,6 +163,14 @@ class Counter:
         else:
             rate = ""
         text = rate + ("" if left_s is None else f"{_clock(left_s)} left")
+        if self._line is not None:
+            if (now := time.monotonic()) >= self._next or done == self._total:
+                self._next = now + Bar.PERIOD_S
+                words = f"{self._what}, {done:,} of {self._total:,} {self._of}, {text}"
+                self._line.show(done, self._total, words.removesuffix(", "))
+            return
+        if self._bar is None:
+            self._bar = self._make()
         task = self._bar.task_ids[0]
         self._bar.update(task, description=self._what, total=self._total, completed=done, rate=text)
 
@@ -175,6 +194,8 @@ class Counter:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if self._line is not None:
+            self._line.stop()
 
     def _make(self) -> Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn

@@ -2,56 +2,86 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.controllers import given, named
-from fullpipe.origin import read
+from fullpipe.controllers import given as described
+from fullpipe.controllers import named
+from fullpipe.given import given
+from fullpipe.notebook import is_notebook
+from fullpipe.progress import Bar
 from fullpipe.run_data import RunData
 from fullpipe.runners import runner
+from fullpipe.toml import as_set
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
-
-    from matplotlib.figure import Figure
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
 
     from fullpipe.controllers import Controllers
+    from fullpipe.given import Algorithm, ScenarioLike
     from fullpipe.runners import Progress
-
-    Setting = str | int | float | bool
+    from fullpipe.toml import Setting
+    from fullpipe.view.figure import Picture
 
 
 def run(
-    scenario: str | os.PathLike[str] | _core.Scenario,
+    scenario: ScenarioLike,
     *,
+    cc: Algorithm | None = None,
+    rate: Setting | None = None,
+    rtt: Setting | None = None,
+    buffer: Setting | None = None,
+    queue: Setting | None = None,
+    loss: Setting | None = None,
+    profile: str | None = None,
+    duration: Setting | None = None,
+    set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
     seed: int | None = None,
     trace: str = "off",
-    set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
-    progress: Progress | None = None,
-    controllers: Controllers | None = None,
     on: str = "sim",
+    controllers: Controllers | None = None,
+    progress: Progress | None = None,
     **overrides: Setting,
 ) -> Run:
     """Runs a scenario, in virtual time by default.
 
+    The options have the names and the syntax of `fullpipe run`.
+
+        >>> run = fullpipe.run(["cubic", "bbr3"], rate="20mbit", rtt="40ms", queue="fq_codel", duration="5s")
+        >>> run.flows["flow"].to_list()
+        ['cubic', 'bbr3']
+
     Args:
-        scenario: The path of a TOML file, its text (any string with a line break), the name of a
-            scenario in the package (`fullpipe list scenarios`), or a scenario from :func:`load`. For
-            the latter, give `seed`, `set`, `controllers` and `overrides` to :func:`load`.
+        scenario: The path of a TOML file, its text (any string with a line break), the name of a scenario in the
+            package (`fullpipe list scenarios`), a mapping of the same tables and keys
+            (`{"path": {"rate": "20mbit"}, "flow": [{"cc": "cubic"}]}`), or a scenario from :func:`load`. Or
+            algorithms, as a list: a flow of each shares one path.
+        cc: The algorithm of the first flow: its name, or a class.
+        rate: Rate of the bottleneck, like `"20mbit"`.
+        rtt: Round-trip time without queueing, like `"40ms"`.
+        buffer: Buffer of the bottleneck, like `"2bdp"`, `"100packets"` or `"1MB"`.
+        queue: Queue of the bottleneck, like `"fq_codel"`, or `{"kind": "codel", "target": "10ms"}`.
+        loss: Random loss, like `"1%"`.
+        profile: Named path, like `"lte"`; it replaces the whole path.
+        duration: Length of the run, like `"30s"`. If the scenario's warm-up is longer than half of it, the warm-up
+            becomes a sixth of it.
+        set: Values that override keys of the scenario: `{"path.jitter": "5ms", "flow.0.params.beta": 0.8}`.
+            `fullpipe explain scenario` lists the keys.
         seed: The seed of everything random; None for the scenario's.
         trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like
             `"10ms"`; `"10ms packets 2s..4s"` also records each packet of this time.
-        set: Values that override keys of the scenario: `{"path.rate": "20mbit",
-            "flow.0.params.beta": 0.8}`. `fullpipe explain scenario` lists the keys.
-        progress: Called with (seconds done, seconds in all, events done) during the run.
+        on: The runner: `"sim"`, or another of :func:`fullpipe.runners.names`. A real-time runner
+            takes the time of the scenario's duration.
         controllers: Algorithms of your own by the names that the scenario uses for them:
             `controllers={"mine": Mine}`. A class that can be imported needs no entry: `cc =
             "my.module:Mine"`.
-        on: The runner: `"sim"`, or another of :func:`fullpipe.runners.names`. A real-time runner
-            takes the time of the scenario's duration.
-        **overrides: Like `set`, for keys outside of tables: `duration="10s"`.
+        progress: Called with (seconds done, seconds in all, events done) during the run; None for a bar in a
+            notebook, and none elsewhere.
+        **overrides: Like `set`, for keys outside of tables: `measure_from="5s"`.
 
     Returns:
         The finished run.
@@ -60,44 +90,78 @@ def run(
         ScenarioError: When the scenario has an error, needs more memory than is free, or asks for
             something that the runner does not support; the text has place, problem and fix.
         RunnerError: When there is no such runner, or it is not installed on this machine.
-        TypeError: When overrides are given with an already loaded Scenario.
+        TypeError: When a scenario can't have such a value.
         OSError: When the file can't be read.
         KeyboardInterrupt: On Ctrl-C.
     """
-    if not isinstance(scenario, _core.Scenario):
-        scenario = load(scenario, seed=seed, set=set, controllers=controllers, **overrides)
-    elif seed is not None or set or overrides or controllers:
-        more = [
-            name
-            for name, value in (("seed", seed), ("controllers", controllers))
-            if value is not None
-        ]
-        later = ", ".join([*more, *(set or {}), *overrides])
-        raise TypeError(f"a loaded Scenario can't be changed: give {later} to fullpipe.load()")
+    loaded = load(
+        scenario,
+        cc=cc,
+        rate=rate,
+        rtt=rtt,
+        buffer=buffer,
+        queue=queue,
+        loss=loss,
+        profile=profile,
+        duration=duration,
+        set=set,
+        seed=seed,
+        controllers=controllers,
+        **overrides,
+    )
     chosen = runner(on)
-    chosen.refuse(scenario, trace)
-    return Run(scenario, chosen.execute(scenario, trace, progress))
+    chosen.refuse(loaded, trace)
+    with Bar() if progress is None and is_notebook() else nullcontext(progress) as shown:
+        return Run(loaded, chosen.execute(loaded, trace, shown))
 
 
 def load(
-    scenario: str | os.PathLike[str],
+    scenario: ScenarioLike,
     *,
-    seed: int | None = None,
+    cc: Algorithm | None = None,
+    rate: Setting | None = None,
+    rtt: Setting | None = None,
+    buffer: Setting | None = None,
+    queue: Setting | None = None,
+    loss: Setting | None = None,
+    profile: str | None = None,
+    duration: Setting | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002
+    seed: int | None = None,
     controllers: Controllers | None = None,
     **overrides: Setting,
 ) -> _core.Scenario:
     """Reads and checks a scenario without running it; the arguments are those of :func:`run`.
 
+        >>> lte = fullpipe.load(["cubic", "bbr3"], profile="lte")
+        >>> lte.flows
+        [('cubic', 'cubic'), ('bbr3', 'bbr3')]
+
     Returns:
-        The scenario; :func:`run` can run it any number of times.
+        The scenario; :func:`run` can run it any number of times, also with further options.
 
     Raises:
         ScenarioError: When the scenario has an error.
+        TypeError: When a scenario can't have such a value.
         OSError: When the file can't be read.
     """
-    text, file = read(scenario)
-    return parse(text, file, seed=seed, set={**(set or {}), **overrides}, controllers=controllers)
+    options = {
+        "rate": rate,
+        "rtt": rtt,
+        "buffer": buffer,
+        "queue": queue,
+        "loss": loss,
+        "profile": profile,
+        "duration": duration,
+        **overrides,
+    }
+    changed = any(each is not None for each in (cc, seed, *options.values())) or set or controllers
+    if isinstance(scenario, _core.Scenario) and not changed:
+        return scenario
+    text, file, settings, classes = given(
+        scenario, cc=cc, options=options, set=set, controllers=controllers
+    )
+    return parse(text, file, seed=seed, set=settings, controllers=classes)
 
 
 def parse(
@@ -105,7 +169,7 @@ def parse(
     file: str,
     *,
     seed: int | None = None,
-    set: Mapping[str, Setting] | None = None,  # noqa: A002
+    set: Mapping[str, object] | None = None,  # noqa: A002
     controllers: Controllers | None = None,
 ) -> _core.Scenario:
     """Like :func:`load`, with the text of a scenario and the name that errors use for it.
@@ -113,44 +177,97 @@ def parse(
     Raises:
         ScenarioError: When the scenario has an error.
     """
-    settings = [(key, toml_value(value)) for key, value in (set or {}).items()]
+    settings = [(key, as_set(value)) for key, value in (set or {}).items()]
     if seed is not None:
         # As a key, so that a seed of any size is checked like one in the file.
-        settings.append(("seed", toml_value(seed)))
-    classes = given(named(text, settings), controllers)
+        settings.append(("seed", as_set(seed)))
+    classes = described(named(text, settings), controllers)
     return _core.Scenario.parse(text, file, settings, controllers=classes)
 
 
-def toml_value(value: Setting) -> str:
-    """Formats `value` as `--set` takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 class Run(RunData):
-    """A finished run with its metrics and trace, which can be plotted, saved and exported."""
+    """A finished run with its metrics and trace, which can be plotted, saved and exported.
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws window, rate, the algorithms' states, RTT and queue over time.
+    A notebook shows it as the tables of `fullpipe run`, with the picture if a trace was recorded.
+    """
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        panels: Sequence[str] | None = None,
+    ) -> Picture:
+        """Draws the run over time: window, rate, the algorithms' states, RTT and queue.
+
+            >>> run = fullpipe.run("cubic", duration="5s", trace="10ms")
+            >>> picture = run.plot("cwnd.png", panels=["cwnd", "rtt"])
 
         Args:
             path: The file to save the picture to; its suffix (.png, .svg, .pdf) selects the format. None to not save
-                it.
+                it. An existing file is replaced.
+            panels: The keys of panels of a report, below each other, as for `fullpipe report --panel`: `"rate"`,
+                `"cwnd"`, `"rtt"`, `"queue"`, or columns of the trace, like `"srtt"`. None for the usual picture.
+
+        Returns:
+            A figure of matplotlib, which a notebook shows without a magic command.
 
         Raises:
             ValueError: When no trace was recorded.
+            PanelError: When there is no such panel, or the run has no data of it.
             OSError: When `path` can't be written.
         """
+        if panels is not None:
+            from fullpipe.plots import plot_runs
+
+            return plot_runs({"": self}, path, panels=panels)
         from fullpipe.view.plot import picture
 
         figure = picture(self)
         if path is not None:
-            from fullpipe.results import disk
+            from fullpipe.results.files import write_picture
 
-            file = Path(path)
-            named = file if file.suffix else file.with_suffix(".png")
-            with disk.replacing(named) as out:
-                figure.savefig(out, format=named.suffix[1:])
+            write_picture(figure, path)
         return figure
+
+    def report(
+        self, path: str | os.PathLike[str] = "report.html", *, form: str | None = None
+    ) -> Path:
+        """Writes the report of `fullpipe report`: tables, and with a trace charts.
+
+            >>> run = fullpipe.run("cubic", duration="5s", trace="10ms")
+            >>> run.report("cubic.html").name
+            'cubic.html'
+
+        Args:
+            path: The file or directory.
+            form: The format: `"html"`, `"pdf"`, `"md"`, `"png"` or `"svg"`; None to take it from the suffix. The last
+                three make a directory.
+
+        Returns:
+            The file or directory. An existing file is replaced, an existing directory is not.
+
+        Raises:
+            ValueError: When the format is unknown.
+            FileExistsError: When the directory exists.
+            OSError: When it can't be written.
+        """
+        from fullpipe.plots import report_of
+
+        return report_of(self, path, form)
+
+    def _repr_html_(self) -> str:
+        from fullpipe.view.html import Page
+        from fullpipe.view.run import show_in_notebook
+
+        page = Page()
+        show_in_notebook(self, page)
+        page.add_png(self._repr_png_())
+        return page.html()
+
+    def _repr_png_(self) -> bytes | None:
+        if self._png is None and self.has_trace:
+            self._png = self.plot().png()
+        return self._png
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Writes scenario.toml, resolved.toml, metrics.json and, with a trace, *.parquet and picture.png.
@@ -158,7 +275,7 @@ class Run(RunData):
         The directory appears complete or not at all.
 
         Returns:
-            The directory.
+            The directory, which `fullpipe report` and `fullpipe compare` read.
 
         Raises:
             FileExistsError: When the directory exists and is not empty: nothing is overwritten.

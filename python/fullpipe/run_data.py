@@ -39,13 +39,14 @@ class RunData:
         self.trace_hash = result.trace_hash
         self._result = result
         self._frames: dict[str, pl.DataFrame] = {}
+        self._png: bytes | None = None
 
     def __repr__(self) -> str:
-        duration_s = self.metrics["duration_s"]
-        on = "" if self.runner == "sim" else f" on {self.runner}"
-        workloads = f" and {len(self.workloads)} workloads" if self.workloads else ""
-        flows = f"{len(self.flows)} flows{workloads}"
-        return f"<Run of {self.scenario.file}{on}: {flows}, {duration_s:g} s, seed {self.seed}>"
+        metrics, on = self.metrics, "" if self.runner == "sim" else f" on {self.runner}"
+        workloads = self.workload_metrics
+        also = f" and {_count(len(workloads), 'workload')}" if workloads else ""
+        flows = _count(len(self.flow_metrics), "flow")
+        return f"<Run of {self.scenario.file}{on}: {flows}{also}, {metrics['duration_s']:g} s, seed {self.seed}>"
 
     @property
     def seed(self) -> int:
@@ -58,19 +59,50 @@ class RunData:
         return self.metrics["runner"]
 
     @property
-    def flows(self) -> list[FlowMetrics]:
-        """The metrics of each flow, in the scenario's order."""
+    def flow_metrics(self) -> list[FlowMetrics]:
+        """The metrics of each flow, nested as in `metrics.json`, in the scenario's order."""
         return self.metrics["flows"]
 
     @property
-    def workloads(self) -> list[WorkloadMetrics]:
-        """The metrics of each workload, in the scenario's order; empty without workloads."""
+    def workload_metrics(self) -> list[WorkloadMetrics]:
+        """The metrics of each workload, nested as in `metrics.json`, in the scenario's order."""
         return self.metrics.get("workloads", [])
 
     @property
-    def links(self) -> list[LinkMetrics]:
-        """The metrics of each link."""
+    def link_metrics(self) -> list[LinkMetrics]:
+        """The metrics of each link, nested as in `metrics.json`."""
         return self.metrics["links"]
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """The metrics of the flows: a row for each, in the scenario's order.
+
+        Columns are `flow` (its name), `cc`, and the metrics, with the names that the rows of a sweep have:
+        `goodput_bps` (bit/s), `rtt_s.mean` (seconds), `retransmits`. Null stands for no value.
+        """
+        return self._metrics_of("flow", self.flow_metrics)
+
+    @property
+    def workloads(self) -> pl.DataFrame:
+        """The metrics of the workloads: a row for each, in the scenario's order; empty without workloads.
+
+        Columns are `workload` (its name), `cc`, and the metrics, with names like `completion_s.p95` (seconds).
+        """
+        return self._metrics_of("workload", self.workload_metrics)
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """The metrics of the links: a row for each, the bottleneck first.
+
+        Columns are `link` (its name), and the metrics, with names like `utilization` (a share of 1) and
+        `queue_delay_s.p95` (seconds).
+        """
+        return self._metrics_of("link", self.link_metrics)
+
+    def _metrics_of(self, kind: str, metrics: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+        from fullpipe.frame import flattened
+
+        return flattened(metrics, {"name": kind})
 
     @property
     def has_trace(self) -> bool:
@@ -152,9 +184,11 @@ class RunData:
         """Returns the names behind the indices in a table's columns."""
         named: dict[str, Sequence[Mapping[str, object]]] = {
             # in a queue wait packets of flows and of workloads
-            "flow": [*self.flows, *self.workloads] if table == "queues" else self.flows,
-            "workload": self.workloads,
-            "link": self.links,
+            "flow": [*self.flow_metrics, *self.workload_metrics]
+            if table == "queues"
+            else self.flow_metrics,
+            "workload": self.workload_metrics,
+            "link": self.link_metrics,
         }
         return {kind: [str(each["name"]) for each in those] for kind, those in named.items()}
 
@@ -168,3 +202,7 @@ def _view(column: Numbers | Labels) -> Numbers | Labels:
     numbers = column.view()
     numbers.flags.writeable = False
     return numbers
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"

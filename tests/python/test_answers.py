@@ -33,7 +33,7 @@ def test_each_answer_has_a_row_that_its_metrics_are_made_of(tmp_path: Path) -> N
     assert run.tables == ["flows", "links", "transitions", "queues", "responses"]
     assert run.units("responses") == {"start": "s", "end": "s", "flow": "", "bytes": "B"}
     rows = run.trace("responses").with_columns(took=pl.col("end") - pl.col("start"))
-    flow = run.flows[0]
+    flow = run.flow_metrics[0]
     assert len(rows) == flow["responses"] > 50
     mean, longest = flow["response_s"]["mean"], flow["response_s"]["max"]
     assert mean is not None and longest is not None
@@ -55,4 +55,7 @@ def test_a_run_without_questions_has_no_table_of_answers(
     )
     silent = package.run(SCENARIO, trace="100ms", set={"flow.0.app": "on 50kB off 50ms"})
     assert "responses" not in silent.tables
-    assert (silent.flows[0]["responses"], silent.flows[0]["response_s"]["mean"]) == (0, None)
+    assert (silent.flow_metrics[0]["responses"], silent.flow_metrics[0]["response_s"]["mean"]) == (
+        0,
+        None,
+    )

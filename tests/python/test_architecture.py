@@ -24,14 +24,16 @@ ROOT = Path(fullpipe.__file__).parent
 # for types and inside functions. Those of one line do not import each other.
 LAYERS = (
     {"_core"},  # Rust
-    {"errors", "frame", "metrics", "origin", "terminal"},
-    {"controllers", "memory", "progress", "skeleton"},
-    {"runners"},
+    {"errors", "frame", "metrics", "notebook", "origin", "terminal", "toml"},
+    {"controllers", "memory", "path_options", "progress", "skeleton"},
+    {"given", "runners"},
     {"run_data", "hostfit"},
     {"view"},
     {"results", "stats"},
-    {"report", "run", "verdicts", "foreign"},
-    {"batch", "link", "catalogue"},
+    {"report", "verdicts", "foreign"},
+    {"plots"},
+    {"kept", "run"},
+    {"batch", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
     {"comparison", "reproduce", "gallery"},

@@ -68,7 +68,7 @@ def test_newreno_in_python_is_the_built_in_one_to_the_bit(loss: str, reverse: st
     text = BASE.replace('"0.2%"', f'"{loss}"\nreverse_jitter = "{reverse}"')
     rust = package.run(text, trace="ack", set={"flow.0.params.slow_start": "classic"})
     python = package.run(text, trace="ack", set={"flow.0.cc": "reno:Reno"})
-    assert python.flows[0] == {**rust.flows[0], "cc": "reno:Reno"}
+    assert python.flow_metrics[0] == {**rust.flow_metrics[0], "cc": "reno:Reno"}
     for table in ("flows", "transitions", "links"):
         assert_frame_equal(
             renamed(python.trace(table), "reno:Reno"), renamed(rust.trace(table), "newreno")
@@ -81,12 +81,12 @@ def test_a_class_by_any_name_and_in_a_flow_of_its_own_name() -> None:
 
     text = BASE.replace('name = "a"\n', "").replace('"newreno"', '"mine"\nparams = { beta = 0.8 }')
     run = package.run(text, controllers={"mine": reno}, trace="10ms")
-    assert run.flows[0]["name"] == "mine"
+    assert run.flow_metrics[0]["name"] == "mine"
     assert "mine.bytes_acked" in run.trace().columns
     unnamed = package.load(text.replace("mine", "reno:Reno"))
     assert unnamed.flows == [("Reno", "reno:Reno")]
     halved = package.run(text.replace("0.8", "0.5"), controllers={"mine": reno})
-    assert halved.flows[0]["goodput_bps"] < run.flows[0]["goodput_bps"]
+    assert halved.flow_metrics[0]["goodput_bps"] < run.flow_metrics[0]["goodput_bps"]
     with pytest.raises(package.ScenarioError, match="no parameter"):
         package.run(text.replace("beta", "bta"), controllers={"mine": reno})
 
@@ -272,7 +272,7 @@ def test_what_it_raises_ends_the_run_with_its_traceback() -> None:
         )
     assert "the run of point 0 with seed" in str(in_sweep.value.__notes__)
     # Later runs are not affected.
-    assert package.run(BASE).flows[0]["goodput_bps"] > 0
+    assert package.run(BASE).flow_metrics[0]["goodput_bps"] > 0
 
 
 class Returns:
@@ -383,7 +383,7 @@ def test_timers_pacing_and_random_numbers_are_as_in_rust() -> None:
 
     one, same, other = of(1), of(1), of(2)
     assert one.trace_hash == same.trace_hash != other.trace_hash
-    assert 4.5e6 < one.flows[0]["goodput_bps"] < 6e6
+    assert 4.5e6 < one.flow_metrics[0]["goodput_bps"] < 6e6
     draws = one.trace()["timed.draw"]
     assert draws.n_unique() > 300
     assert draws.is_between(0, 1).all()
@@ -426,7 +426,7 @@ def test_it_sees_the_state_of_recovery_and_turns_ecn_on() -> None:
     }
     text = BASE.replace("[path]\n", '[path]\nqueue = { kind = "codel", ecn = true }\n')
     run = package.run(text, set=marking, controllers={"watching": Watching})
-    assert run.links[0]["marks"] > 0
+    assert run.link_metrics[0]["marks"] > 0
     assert Watching.seen >= {"open", "reduced", "recovery", ("sent", "off"), ("sent", "ect0")}
     assert Watching.seen >= {("advanced", False), ("ece", True), ("ece", False)}
 
@@ -456,7 +456,7 @@ def test_a_decision_when_a_packet_leaves_holds_the_next() -> None:
         set={"flow.0.cc": "throttled", "path.loss": "0%"},
         controllers={"throttled": Throttled},
     )
-    assert run.flows[0]["goodput_bps"] > 0
+    assert run.flow_metrics[0]["goodput_bps"] > 0
     # Each ACK lets one packet leave, whose decision holds the next one.
     assert Throttled.most <= 3
 

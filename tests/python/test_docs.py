@@ -175,9 +175,16 @@ def test_every_metric_and_every_column_is_explained() -> None:
     text = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     run = fullpipe.run(ROOT / "scenarios/transfer.toml", trace="10ms")
     arriving = fullpipe.run(ROOT / "scenarios/workload.toml", trace="10ms", duration="6s")
-    flow, link = run.flows[0], run.links[0]
+    flow, link = run.flow_metrics[0], run.link_metrics[0]
     nested = {*flow["rtt_s"], *flow["limited_by"]}
-    for name in {*run.metrics, *arriving.metrics, *flow, *arriving.workloads[0], *link, *nested}:
+    for name in {
+        *run.metrics,
+        *arriving.metrics,
+        *flow,
+        *arriving.workload_metrics[0],
+        *link,
+        *nested,
+    }:
         assert f"`{name}`" in text, f"docs/reference/metrics.md does not explain {name}"
     for table in arriving.tables:
         for column, unit in arriving.units(table).items():

@@ -58,7 +58,7 @@ def test_the_terminal_shows_frames_and_their_delays(fullpipe: Fullpipe, tmp_path
 
 def test_a_class_sets_the_rate_of_the_encoder() -> None:
     run = package.run(SCENARIO, controllers={"fixed": Fixed}, set={"flow.0.cc": "fixed"})
-    flow = run.flows[0]
+    flow = run.flow_metrics[0]
     # 250 frames of 2500 bytes and 251 of 5000, but that of 10 s arrives late, and the encoder
     # follows a frame later.
     frames = flow["frames"]

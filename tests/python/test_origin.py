@@ -13,7 +13,7 @@ import pytest
 
 import fullpipe as package
 from fullpipe import origin
-from fullpipe.commands.options import PATH_OPTIONS
+from fullpipe.path_options import PATH_OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path

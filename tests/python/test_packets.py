@@ -55,7 +55,7 @@ def test_packets_agree_with_the_metrics(path: str) -> None:
         "recording changes nothing"
     )
     packets = run.trace("packets")
-    for flow in run.flows:
+    for flow in run.flow_metrics:
         mine = packets.filter(flow=flow["name"])
         again = mine.filter(kind="retransmission")
         assert (mine.height, again.height) == (flow["sent"], flow["retransmits"])

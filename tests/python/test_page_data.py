@@ -121,7 +121,7 @@ def test_a_page_has_each_value_of_the_trace(tmp_path: Path) -> None:
     data: dict[str, Any] = json.loads(_element(page, "data"))
     packed = Packed()
     packed.parts = [_element(page, "points")]
-    flow = run.flows[0]["name"]
+    flow = run.flow_metrics[0]["name"]
     source = next(
         each for each in data["timelines"][0]["runs"][0]["sources"] if each["name"] == flow
     )

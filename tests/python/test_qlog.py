@@ -192,7 +192,7 @@ def test_every_value_of_the_trace_is_in_it(
 
 def test_what_was_sent_adds_up_to_the_packets_that_were(lossy: Run, tmp_path: Path) -> None:
     for (_, events), flow in zip(
-        opened(lossy.qlog(tmp_path / "run.qlog")), lossy.flows, strict=False
+        opened(lossy.qlog(tmp_path / "run.qlog")), lossy.flow_metrics, strict=False
     ):
         sent = sum(
             event["data"]["raw"]["length"]

@@ -71,7 +71,7 @@ def test_parts_of_flows_sum_up_to_the_queue(queue: str, more: str) -> None:
     for number in ("queue_bytes", "drops", "marks"):
         assert (sums[number] == sums[f"{number}_sum"]).all(), number
     at_end = run.trace("queues").filter(link="bottleneck").group_by("flow").last()
-    for flow in run.flows:
+    for flow in run.flow_metrics:
         (mine,) = at_end.filter(flow=flow["name"]).iter_rows(named=True)
         assert mine["drops"] == flow["drops"]
         assert mine["marks"] == flow["marks"]
@@ -115,7 +115,7 @@ def test_a_flow_without_a_window_has_rows() -> None:
         assert rows[column].null_count() == rows.height, column
     measured = rows.filter(pl.col("time") >= 3.0)["delivered"]
     goodput = (measured[-1] - measured[0]) * 8 / 5
-    assert goodput == pytest.approx(run.flows[2]["goodput_bps"], rel=0.01)
+    assert goodput == pytest.approx(run.flow_metrics[2]["goodput_bps"], rel=0.01)
     assert run.plot().axes
 
 

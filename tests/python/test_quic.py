@@ -76,11 +76,11 @@ def test_virtual_time_repeats_itself(scenario: Path) -> None:
     first, second = (fullpipe.run(scenario, trace="ack", on="quic-virtual") for _ in range(2))
     assert first.trace_hash == second.trace_hash
     assert first.metrics["runner"] == "quic-virtual"
-    assert first.flows[0]["goodput_bps"] > 17e6
+    assert first.flow_metrics[0]["goodput_bps"] > 17e6
     trace = first.trace()
     assert {"cwnd", "bbr3.state", "limited_by"} <= set(trace.columns)
     # The emulator's queue is the simulator's: both report queueing delays.
-    assert first.flows[0]["queue_delay_s"]["mean"] is not None
+    assert first.flow_metrics[0]["queue_delay_s"]["mean"] is not None
 
 
 @cache
@@ -153,7 +153,7 @@ def test_one_file_on_simulator_kernel_and_quic_gives_one_report(
 def test_behind_the_path_drops_and_waits_are_the_emulators(sandboxed: Path) -> None:
     chance = {"path.loss": "10%", "path.reverse_loss": "10%", "flow.0.bytes": "200kB"}
     run = fullpipe.run(sandboxed, set=chance, on="quic")
-    flow, link = run.flows[0], run.links[0]
+    flow, link = run.flow_metrics[0], run.link_metrics[0]
     assert flow["completion_s"] is not None, (
         "even if its last packet, which is sent only once, is lost"
     )
@@ -189,14 +189,14 @@ def test_threads_stay_where_they_are_told_and_awake(tmp_path: Path) -> None:
     told = f'[quic]\nserver_cpu = {server}\nclient_cpu = {client}\nbusy_poll = "on"\n'
     file.write_text(f"{LOOPBACK}\n{told}")
     run = fullpipe.run(file, on="quic")
-    assert run.flows[0]["completion_s"] is not None
+    assert run.flow_metrics[0]["completion_s"] is not None
     said = run.metrics["host"]["threads"]
     assert (
         said
         == f"one thread per side, servers on CPU {server}, clients on CPU {client}, busy polling"
     )
     assert (
-        fullpipe.run(file, on="sim", set={"flow.0.bytes": "1MB"}).flows[0]["completion_s"]
+        fullpipe.run(file, on="sim", set={"flow.0.bytes": "1MB"}).flow_metrics[0]["completion_s"]
         is not None
     ), "the simulator ignores [quic]"
 
@@ -206,7 +206,7 @@ def test_the_loopback_carries_what_was_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "loopback.toml"
     file.write_text(LOOPBACK)
     run = fullpipe.run(file, trace="ack", on="quic")
-    flow = run.flows[0]
+    flow = run.flow_metrics[0]
     assert flow["completion_s"] is not None
     assert flow["goodput_bps"] > 1e7, "a bound that even a very busy machine meets"
     assert run.metrics["host"]["kernel"]
@@ -219,7 +219,7 @@ def test_many_connections_at_once_all_end_and_share(tmp_path: Path) -> None:
     file = tmp_path / "loopback.toml"
     file.write_text(LOOPBACK.replace('bytes = "20MB"', 'bytes = "500kB"\ncount = 40'))
     run = fullpipe.run(file, on="quic")
-    assert [flow["completion_s"] is not None for flow in run.flows] == [True] * 40
+    assert [flow["completion_s"] is not None for flow in run.flow_metrics] == [True] * 40
     jain = run.metrics["jain"]
     assert jain is not None
     assert jain > 0.5

@@ -147,7 +147,7 @@ def test_every_run_can_be_replayed_as_it_says(swept: Path) -> None:
     assert table.rows[3][1] == "cc bbr3, buffer 4bdp"
     again = fullpipe.run(SCENARIO, seed=1, set={"flow.0.cc": "bbr3", "path.buffer": "4bdp"})
     kept = load(swept).rows.filter(point=3, seed=1)["goodput_bps"].to_list()
-    assert kept == [flow["goodput_bps"] for flow in again.flows]
+    assert kept == [flow["goodput_bps"] for flow in again.flow_metrics]
 
 
 def test_jitter_that_was_added_is_told(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_row_a_flow_and_run_with_all_metrics_and_what_was_varied(
     assert set(frame["version"]) == {package.__version__}
     for row in frame.iter_rows(named=True):
         run = package.run(sweep.load(row["point"], seed=row["seed"]))
-        flow, link = run.flows[row["flow_index"]], run.links[0]
+        flow, link = run.flow_metrics[row["flow_index"]], run.link_metrics[0]
         assert (row["flow"], row["cc"], row["jain"]) == (
             flow["name"],
             flow["cc"],
@@ -106,7 +106,7 @@ def test_every_metric_of_a_flow_and_link_has_its_column(base: Path, tmp_path: Pa
             for name in names(value, f"{at}.{key}" if at else key)
         ]
 
-    wanted = [*names(run.flows[0], ""), *names(run.links[0], "link.bottleneck")]
+    wanted = [*names(run.flow_metrics[0], ""), *names(run.link_metrics[0], "link.bottleneck")]
     missing = (
         {*wanted, "jain", "packets", "events"} - {"name", "link.bottleneck.name"} - set(columns)
     )
@@ -257,9 +257,9 @@ def test_a_file_that_the_scenario_names_is_part_of_it(tmp_path: Path) -> None:
     sweep = package.sweep(scenario, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
     losses.write_text("12\n")
     assert sweep.frame().filter(pl.col("drops") >= 2).height > 0
-    assert package.run(sweep.load(0)).flows[0]["goodput_bps"] == sweep.frame()["goodput_bps"][0], (
-        "the sweep does not read the file again"
-    )
+    assert (
+        package.run(sweep.load(0)).flow_metrics[0]["goodput_bps"] == sweep.frame()["goodput_bps"][0]
+    ), "the sweep does not read the file again"
     with pytest.raises(FileExistsError, match="of a different scenario"):
         package.sweep(scenario, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
 

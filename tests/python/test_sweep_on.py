@@ -41,8 +41,8 @@ def test_what_runs_in_no_time_of_its_own_has_the_rows_of_single_runs(fake: Path)
         on = "sim" if row["runner"] == "sim" else "own_runners:Other"
         added = {} if on == "sim" else {"send_jitter": "0s"}  # a real sender has jitter of its own
         run = package.run(sweep.load(row["point"], seed=row["seed"], set=added), on=on)
-        assert row["goodput_bps"] == run.flows[1]["goodput_bps"]
-        assert row["link.bottleneck.drops"] == run.links[0]["drops"]
+        assert row["goodput_bps"] == run.flow_metrics[1]["goodput_bps"]
+        assert row["link.bottleneck.drops"] == run.link_metrics[0]["drops"]
         assert row["host.kernel"] == ("9.9" if on != "sim" else None)
     assert not sweep.series(2, on="other").equals(sweep.series(2)), (
         "each runner has the trace of its first seed"

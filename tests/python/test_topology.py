@@ -18,8 +18,8 @@ def test_each_link_has_its_row_its_trace_and_its_line() -> None:
     scenario = ROOT / "scenarios/parking-lot.toml"
     run = fullpipe.run(scenario, trace="10ms", duration="5s", set={"measure_from": "1s"})
     names = ["bottleneck", "second", "third"]
-    assert [link["name"] for link in run.links] == names
-    assert run.metrics["packets"] == run.links[0]["packets"]
+    assert [link["name"] for link in run.link_metrics] == names
+    assert run.metrics["packets"] == run.link_metrics[0]["packets"]
     links = run.trace("links")
     assert links["link"].unique().sort().to_list() == names
     assert links.height == 3 * len(links["time"].unique())
@@ -35,9 +35,9 @@ def test_acks_have_columns_where_links_drop_or_replace_them() -> None:
     run = fullpipe.run(
         scenario, duration="25s", set={"link.0.buffer": "15kB", "link.0.ack_filter": "on"}
     )
-    uplink = run.links[1]
+    uplink = run.link_metrics[1]
     assert uplink["acks_filtered"] > 0
-    assert run.flows[0]["ack_drops"] == uplink["ack_drops"]
+    assert run.flow_metrics[0]["ack_drops"] == uplink["ack_drops"]
     assert f" {uplink['acks_filtered']}" in _table(run)
 
 

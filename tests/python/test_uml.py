@@ -97,7 +97,7 @@ def test_a_boot_that_fails_is_an_error_with_its_fix(
 @built
 def test_it_measures_what_the_path_is() -> None:
     run = fullpipe.run(SCENARIO, on="uml", trace="10ms")
-    (flow,), (link,) = run.flows, run.links
+    (flow,), (link,) = run.flow_metrics, run.link_metrics
     assert 0.95 < flow["goodput_bps"] / (10e6 * 1448 / 1500) <= 1
     assert flow["rtt_s"]["min"] == pytest.approx(0.020 + 1.1 * 1500 * 8 / 10e6, abs=0.0001)
     assert link["queue_delay_s"]["max"] == pytest.approx(20 * 1500 * 8 / 10e6, rel=0.06)
@@ -140,8 +140,8 @@ def test_a_queue_under_htb_waits_as_long_as_one_of_netem() -> None:
     netem = fullpipe.run(SCENARIO, on="uml")
     htb = fullpipe.run(SCENARIO, on="uml", set={"path.buffer": "30000B"})
     for run in (netem, htb):
-        assert run.flows[0]["rtt_s"]["min"] == pytest.approx(0.02132, abs=0.0001)
-        assert run.links[0]["queue_delay_s"]["max"] == pytest.approx(0.024, rel=0.06)
+        assert run.flow_metrics[0]["rtt_s"]["min"] == pytest.approx(0.02132, abs=0.0001)
+        assert run.link_metrics[0]["queue_delay_s"]["max"] == pytest.approx(0.024, rel=0.06)
 
 
 @built
@@ -154,7 +154,7 @@ def test_a_transfer_completes_half_a_round_trip_after_its_last_segment_left() ->
         "start_jitter": "0s",
     }
     took = [
-        fullpipe.run(SCENARIO, on=on, set=transfer).flows[0]["completion_s"]
+        fullpipe.run(SCENARIO, on=on, set=transfer).flow_metrics[0]["completion_s"]
         for on in ("sim", "uml")
     ]
     # The handshake, two flights of 10 and 20 segments, the rest, and half a round trip.

@@ -91,14 +91,14 @@ def _held(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> No
 def _share_held(run: fullpipe.Run, name: str, limit: str) -> float:
     those = [
         each
-        for each in [*run.flows, *run.workloads]
+        for each in [*run.flow_metrics, *run.workload_metrics]
         if (name.partition(" × ")[2] or "-") == each["cc"] or each["name"] == name
     ]
     return float(np.mean([each["limited_by"][limit] for each in those]))
 
 
 def _busy(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> None:
-    most = max(link["utilization"] for link in run.links)
+    most = max(link["utilization"] for link in run.link_metrics)
     assert most < why.BUSY
     assert _near(_numbers(sentence)[0], most * 100)
 
@@ -108,8 +108,8 @@ def _numbers(sentence: str) -> list[str]:
 
 
 def _queue(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame]) -> None:
-    link = max(run.links, key=lambda each: each["queue_delay_s"]["mean"] or 0.0)
-    assert len(run.links) == 1 or link["name"] in sentence
+    link = max(run.link_metrics, key=lambda each: each["queue_delay_s"]["mean"] or 0.0)
+    assert len(run.link_metrics) == 1 or link["name"] in sentence
     mean, rtt = link["queue_delay_s"]["mean"], run.scenario.rtt_s
     assert mean
     found = re.search(rf"was {NUMBER} (m?s) long", sentence)
@@ -130,8 +130,8 @@ def _queue(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame])
 
 
 def _filled(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame]) -> None:
-    link = max(run.links, key=lambda each: each["queue_delay_s"]["mean"] or 0.0)["name"]
-    assert (link in sentence) == (len(run.links) > 1)
+    link = max(run.link_metrics, key=lambda each: each["queue_delay_s"]["mean"] or 0.0)["name"]
+    assert (link in sentence) == (len(run.link_metrics) > 1)
     mine = tables["queues"].filter(
         pl.col("link") == link, pl.col("time") >= run.metrics["measure_from_s"]
     )
@@ -139,13 +139,16 @@ def _filled(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame]
     told = re.findall(rf"{NUMBER} % (?:were )?(?:of )?(.+?)(?:'s)?(?=, | and |\.$)", sentence)
     assert len(told) >= 2
     for share, name in told:
-        those = [name, *(each["name"] for each in run.flows if name.endswith(f" × {each['cc']}"))]
+        those = [
+            name,
+            *(each["name"] for each in run.flow_metrics if name.endswith(f" × {each['cc']}")),
+        ]
         part = float(mine.filter(pl.col("flow").cast(pl.String).is_in(those))["queue_bytes"].sum())
         assert _near(share, part / total * 100), (share, name)
 
 
 def _lost(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> None:
-    each = [*run.flows, *run.workloads]
+    each = [*run.flow_metrics, *run.workload_metrics]
     lost, sent = sum(one["drops"] for one in each), sum(one["sent"] for one in each)
     if sentence == "No packet was lost.":
         assert lost == 0
@@ -158,7 +161,7 @@ def _lost(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> No
         ("losses", "lost randomly"),
         ("policed", "dropped by the policer"),
     ):
-        count = sum(link[cause] for link in run.links)  # type: ignore[literal-required]
+        count = sum(link[cause] for link in run.link_metrics)  # type: ignore[literal-required]
         assert (words in sentence) == (count > 0)
         if found := re.search(rf"{NUMBER} {words}", sentence):
             assert _number(found[1]) == count
@@ -166,7 +169,7 @@ def _lost(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> No
 
 
 def _marked(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> None:
-    each = [*run.flows, *run.workloads]
+    each = [*run.flow_metrics, *run.workload_metrics]
     marked, sent = sum(one["marks"] for one in each), sum(one["sent"] for one in each)
     total, share = _numbers(sentence)[:2]
     assert _number(total) == marked
@@ -177,18 +180,20 @@ def _marked(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> 
 def _whose(sentence: str, run: fullpipe.Run, metric: str, total: int) -> None:
     _, _, named = sentence.partition("Of these, ")
     shares = {name: share for share, name in re.findall(rf"{NUMBER} % (?:were )?([^ ,]+)'s", named)}
-    assert bool(named) == (len(run.flows) + len(run.workloads) > 1 and not _alike(run))
-    for one in [*run.flows, *run.workloads]:
+    assert bool(named) == (
+        len(run.flow_metrics) + len(run.workload_metrics) > 1 and not _alike(run)
+    )
+    for one in [*run.flow_metrics, *run.workload_metrics]:
         if one["name"] in shares:
             assert _near(shares[one["name"]], one[metric] / total * 100)  # type: ignore[literal-required]
 
 
 def _alike(run: fullpipe.Run) -> bool:
-    return len({one["cc"] for one in run.flows}) == 1 and len(run.flows) > 4
+    return len({one["cc"] for one in run.flow_metrics}) == 1 and len(run.flow_metrics) > 4
 
 
 def _goodput(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame]) -> None:
-    rates = {flow["name"]: flow["goodput_bps"] for flow in run.flows}
+    rates = {flow["name"]: flow["goodput_bps"] for flow in run.flow_metrics}
     if found := re.match(
         rf"(\S+) had {NUMBER} times the goodput of (\S+): {NUMBER} (\S+) against {NUMBER} (\S+)\.",
         sentence,
@@ -236,7 +241,7 @@ def _took(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> No
         )
         if not found:
             continue
-        flow = next(each for each in run.flows if each["name"] == found[1])
+        flow = next(each for each in run.flow_metrics if each["name"] == found[1])
         times = flow["response_s" if found[3] == "responses" else "frame_delay_s"]
         assert _number(found[2]) == flow[found[3]]  # type: ignore[literal-required]
         for told, unit, exact in ((found[4], found[5], "p50"), (found[6], found[7], "p95")):
@@ -246,7 +251,7 @@ def _took(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> No
 
 def _completed(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) -> None:
     if found := re.match(rf"{NUMBER} flows of (\S+) completed, after {NUMBER} (m?s) at", sentence):
-        workload = next(each for each in run.workloads if each["name"] == found[2])
+        workload = next(each for each in run.workload_metrics if each["name"] == found[2])
         assert _number(found[1]) == workload["completed"]
         median = workload["completion_s"]["p50"]
         assert median is not None
@@ -254,7 +259,7 @@ def _completed(sentence: str, run: fullpipe.Run, _: Mapping[str, pl.DataFrame]) 
         return
     for clause in sentence.rstrip(".").split("; "):
         name, after = clause.split(" completed after ")
-        flow = next(each for each in run.flows if each["name"] == name)
+        flow = next(each for each in run.flow_metrics if each["name"] == name)
         assert flow["completion_s"]
         assert _near(after.removesuffix(" s"), flow["completion_s"])
 

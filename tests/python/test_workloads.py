@@ -52,7 +52,7 @@ def test_flows_of_a_file_arrive_in_their_order_with_their_pauses(tmp_path: Path)
     # The second chunk is written after 300 ms, and takes its transmission time and half an RTT.
     assert transfers["completion"][0] == pytest.approx(0.3 + 0.0005 + 0.010, abs=0.0005)
     assert (transfers["completion"] >= transfers["alone"]).all()
-    assert run.workloads[0]["completed"] == 2
+    assert run.workload_metrics[0]["completed"] == 2
     assert transfers["workload"].to_list() == ["web", "web"]
 
 
@@ -153,7 +153,7 @@ load = 0.4
 cc = "cubic"
 """
     run = fullpipe.run(text)
-    (crowd,) = run.workloads
+    (crowd,) = run.workload_metrics
     assert crowd["refused"] > 1000
     assert crowd["most_concurrent"] == crowd["arrived"] - crowd["refused"] == 200_000
     said = f"{crowd['refused']} flows of crowd were turned away: 200000 were under way at once"

@@ -19,6 +19,8 @@ pub(crate) struct Scenario {
     pub(crate) registry: fullpipe_cc::Registry,
     source: String,
     file: String,
+    settings: Vec<(String, String)>,
+    controllers: Vec<(String, Py<PyAny>)>,
 }
 
 #[pymethods]
@@ -34,6 +36,10 @@ impl Scenario {
         seed: Option<u64>,
         controllers: Given,
     ) -> PyResult<Scenario> {
+        let classes = controllers
+            .iter()
+            .map(|(name, class, _)| (name.clone(), class.clone_ref(py)))
+            .collect();
         let registry = registry(py, controllers);
         let template = fullpipe_scenario::Template::read(&text, &file)
             .map(|template| template.with_library(Arc::new(Files)));
@@ -45,6 +51,8 @@ impl Scenario {
                 registry,
                 source: text,
                 file,
+                settings: overrides,
+                controllers: classes,
             }),
             Err(error) => Err(refused(py, &error)),
         }
@@ -60,6 +68,21 @@ impl Scenario {
     #[getter]
     fn file(&self) -> &str {
         &self.file
+    }
+
+    /// The (key, value) pairs that override the text's.
+    #[getter]
+    fn settings(&self) -> Vec<(String, String)> {
+        self.settings.clone()
+    }
+
+    /// (name, class) of each algorithm in Python.
+    #[getter]
+    fn controllers(&self, py: Python<'_>) -> Vec<(String, Py<PyAny>)> {
+        self.controllers
+            .iter()
+            .map(|(name, class)| (name.clone(), class.clone_ref(py)))
+            .collect()
     }
 
     /// The first comment line; None without a comment.
@@ -185,6 +208,40 @@ impl Scenario {
     fn to_toml(&self) -> String {
         fullpipe_setup::resolved(&self.inner, &self.registry).to_toml()
     }
+
+    fn __repr__(&self) -> String {
+        let count = |number: usize, of: &str| {
+            format!("{number} {of}{}", if number == 1 { "" } else { "s" })
+        };
+        let workloads = match self.inner.workloads.len() {
+            0 => String::new(),
+            number => format!(" and {}", count(number, "workload")),
+        };
+        format!(
+            "<Scenario {}: {}{workloads}, {} s, seed {}>",
+            self.file,
+            count(self.inner.flows.len(), "flow"),
+            self.duration_s(),
+            self.inner.seed
+        )
+    }
+
+    /// Returns the text of the scenario, for notebooks.
+    #[pyo3(name = "_repr_html_")]
+    fn html(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        in_notebook(slf, "scenario_html")
+    }
+
+    /// Returns a picture of the path over time, for notebooks.
+    #[pyo3(name = "_repr_png_")]
+    fn png(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        in_notebook(slf, "scenario_png")
+    }
+}
+
+fn in_notebook(scenario: &Bound<'_, Scenario>, form: &str) -> PyResult<Py<PyAny>> {
+    let module = scenario.py().import("fullpipe.view.scenario")?;
+    Ok(module.call_method1(form, (scenario,))?.unbind())
 }
 
 fn as_tuple(expectation: fullpipe_scenario::Expectation) -> Expectation {

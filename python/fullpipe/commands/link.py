@@ -54,7 +54,8 @@ def command(
     server_cc: Annotated[
         str | None,
         Option(
-            metavar="NAME", help="Congestion control at the far end, if it differs (default: as --cc)."
+            metavar="NAME",
+            help="Congestion control at the far end, if it differs (default: as --cc).",
         ),
     ] = None,
     upload: Annotated[
@@ -105,9 +106,9 @@ def command(
     """
     import shlex
 
-    from fullpipe.link.path import OptionError
-    from fullpipe.link.path import path as scenario_of_path
-    from fullpipe.link.run import link
+    from fullpipe.links.path import OptionError
+    from fullpipe.links.path import path as scenario_of_path
+    from fullpipe.links.run import link
 
     try:
         programs = [shlex.split(text) for text in server or []]

@@ -48,7 +48,9 @@ def command(
         settings = [*path, *(setting(each) for each in set_ or [])]
         if len(names) == 1 and (file := origin.located(names[0])) in origin.packaged():
             if settings:
-                fail(f"{names[0]}: options can't change a scenario's text\n  fix: edit it, or give them to fullpipe run")
+                fail(
+                    f"{names[0]}: options can't change a scenario's text\n  fix: edit it, or give them to fullpipe run"
+                )
             print(file.read_text(encoding="utf-8"), end="")
             return
         made = skeleton(algorithms_of(names), settings)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from fullpipe import _core, origin
 from fullpipe.commands.declare import Option, wrong
 from fullpipe.controllers import is_imported
 from fullpipe.errors import called, fail
+from fullpipe.path_options import PATH_OPTIONS, PathOption
 
 ON = (
     "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
@@ -27,59 +28,6 @@ THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
 SHOW = "Metrics to show, by name, instead of the usual ones; `fullpipe list metrics` lists them."
 AS_JSON = "Print one JSON object, and nothing else."
-
-
-class PathOption(NamedTuple):
-    """An option that sets a key of the scenario."""
-
-    name: str
-    key: str
-    metavar: str
-    help: str
-    usual: str
-    """The value without the option, where the command has no scenario."""
-
-
-PATH_OPTIONS = (
-    PathOption("rate", "path.rate", "RATE", "Link capacity", origin.PATH["rate"]),
-    PathOption("rtt", "path.rtt", "TIME", "Round-trip time without queueing", origin.PATH["rtt"]),
-    PathOption(
-        "buffer",
-        "path.buffer",
-        "SIZE",
-        "Buffer, like 8bdp or 100packets",
-        origin.PATH["buffer"],
-    ),
-    PathOption(
-        "queue",
-        "path.queue",
-        "NAME",
-        "Queue, from `fullpipe list queues`",
-        "pfifo",
-    ),
-    PathOption(
-        "loss",
-        "path.loss",
-        "LOSS",
-        "Random loss, like 1%, or a pattern from `fullpipe list impairments`",
-        "none",
-    ),
-    PathOption(
-        "profile",
-        "path.profile",
-        "NAME",
-        "Named path, like lte, from `fullpipe list profiles`",
-        "none",
-    ),
-    PathOption(
-        "duration",
-        "duration",
-        "TIME",
-        "Length of each run, with a warm-up that is not measured: 10 s, or a sixth of a short run",
-        origin.TIMES["duration"],
-    ),
-)
-"""The options of the path, in the order of `--help`; commands take all, or those that they name."""
 
 
 def path_options(

@@ -6,7 +6,6 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 import polars as pl
-from matplotlib.figure import Figure
 
 from fullpipe.comparison.plan import PARTS
 from fullpipe.report import values
@@ -14,6 +13,7 @@ from fullpipe.report.svg import outline
 from fullpipe.results import disk, read_parquet
 from fullpipe.stats import ellipse, mean
 from fullpipe.view.colors import Style, styles
+from fullpipe.view.figure import Picture
 from fullpipe.view.table import rate_unit
 
 if TYPE_CHECKING:
@@ -31,17 +31,27 @@ _PARTS = 60
 
 
 def draw(kept: Results, file: Path) -> None:
+    """Writes the picture to a file.
+
+    Raises:
+        OSError: When a file can't be read or written.
+    """
+    with disk.replacing(file) as out:
+        picture(kept).savefig(out, format="png")
+
+
+def picture(kept: Results) -> Picture:
     """Draws the picture.
 
     Raises:
-        OSError: When the file can't be written.
+        OSError: When a recorded run can't be read.
     """
     groups = values.groups(kept)
     contenders = {group.named: group.algorithm for group in groups}
     looks = dict(zip(contenders, styles(list(contenders.values())), strict=True))
     markers = dict(zip(contenders, cycle(_MARKERS), strict=False))
     unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
-    figure = Figure(figsize=(9, 6), layout="constrained")
+    figure = Picture(figsize=(9, 6), dpi=130, layout="constrained")
     panels = figure.subplot_mosaic([["alone", "together"], ["time", "time"]], height_ratios=(3, 2))
     # RTTs replace queueing delays if these are unknown, as on a loopback.
     delay, called = ("queue_delay_s.p95", "queueing delay")
@@ -76,8 +86,7 @@ def draw(kept: Results, file: Path) -> None:
         panel.spines[["top", "right"]].set_visible(False)
         panel.title.set_fontsize(10)
     figure.suptitle(kept.title, fontsize=11, weight="bold")
-    with disk.replacing(file) as out:
-        figure.savefig(out, format="png", dpi=130)
+    return figure
 
 
 def _most(groups: Sequence[Group], place: str, metric: str) -> float:

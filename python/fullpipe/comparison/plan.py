@@ -89,6 +89,7 @@ def plan(
     *,
     size: str | None = None,
     loopback: bool = False,
+    controllers: Mapping[str, type] | None = None,
 ) -> Comparison:
     """Makes the plan of a comparison, with every point checked.
 
@@ -100,6 +101,7 @@ def plan(
         seed: The seed of the first run.
         size: The bytes that each flow transfers; None for unlimited flows.
         loopback: Whether the path is this machine's own loopback, unless settings define another.
+        controllers: Algorithms in Python by name.
 
     Raises:
         TooFewError: When there are fewer than two different algorithms.
@@ -133,8 +135,17 @@ def plan(
             axes=[("flow.0.cc", list(algorithms))],
             repeat=repeat,
             seed=seed,
+            controllers=controllers or {},
         ),
-        SweepSpec(together, "compare", fixed, repeat=repeat, seed=seed, points=[[]]),
+        SweepSpec(
+            together,
+            "compare",
+            fixed,
+            repeat=repeat,
+            seed=seed,
+            points=[[]],
+            controllers=controllers or {},
+        ),
         [
             *(value for _, value in settings),
             *([size] if size else []),

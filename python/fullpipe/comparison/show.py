@@ -108,12 +108,12 @@ def _say(
         console.print(f"{few} can't show significant differences: {fix}")
         return
     lines = Table.grid(padding=(0, 1))
-    told = by_size(sentences(comparisons))
-    for sentence in told[:_MOST_SENTENCES]:
+    found = by_size(sentences(comparisons))
+    for sentence in found[:_MOST_SENTENCES]:
         lines.add_row("–", Text(sentence.text, style=_STYLES[sentence.better]))
-    console.print(Trimmed(lines) if told else none_significant(comparisons), markup=False)
-    if len(told) > _MOST_SENTENCES:
-        rest = len(told) - _MOST_SENTENCES
+    console.print(Trimmed(lines) if found else none_significant(comparisons), markup=False)
+    if len(found) > _MOST_SENTENCES:
+        rest = len(found) - _MOST_SENTENCES
         many = "differences are" if rest > 1 else "difference is"
         console.print(f"{rest} smaller {many} in the report", markup=False)
     console.print(
@@ -166,9 +166,19 @@ def records(kept: Results, asked: Sequence[str] = ()) -> str:
         }
         for group in groups
     ]
+    return json.dumps({"rows": rows, "sentences": _told(groups, measures, kept)})
+
+
+def told(kept: Results) -> list[str]:
+    """Returns the significant differences in words, the largest first."""
+    measures = values.measures(kept)
+    groups = values.groups(kept, [each.column for each in measures.every])
+    return _told(groups, measures, kept)
+
+
+def _told(groups: Sequence[Group], measures: Measures, kept: Results) -> list[str]:
     comparisons = filter(differences.is_tested, _compared(groups, measures, kept))
-    told = [sentence.text for sentence in by_size(sentences(list(comparisons)))]
-    return json.dumps({"rows": rows, "sentences": told})
+    return [sentence.text for sentence in by_size(sentences(list(comparisons)))]
 
 
 def _method(groups: Sequence[Group], intervals: bool) -> str:

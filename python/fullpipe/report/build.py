@@ -44,7 +44,16 @@ def build(directory: Path | Sequence[Path], show: Sequence[str] = ()) -> Report:
         MetricError: When a metric is unknown, or the runs have no value of it.
         OSError: When the results can't be read.
     """
-    results = beside([directory] if isinstance(directory, Path) else directory)
+    return of_results(beside([directory] if isinstance(directory, Path) else directory), show)
+
+
+def of_results(results: Results, show: Sequence[str] = ()) -> Report:
+    """Computes everything that a report of loaded results shows.
+
+    Raises:
+        MetricError: When a metric is unknown, or the runs have no value of it.
+        OSError: When a table of the results can't be read.
+    """
     measures = values.measures(results, show)
     groups = values.groups(results, [each.column for each in measures.every])
     comparisons = differences.compared(results, groups, measures.at("differences"))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fullpipe.report.model import Cell, Report
 
-_STYLE: Any = {
+STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8.5,
     "legend.fontsize": 7.5,
@@ -38,8 +38,10 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "text.parse_math": False,  # a dollar sign in a name is no formula
 }
+"""The style of figures for paper."""
 _MARKERS = ("o", "s", "D", "^", "v", "x", "+")
-_WIDTH = 6.3
+WIDTH = 6.3
+"""The width of a figure for paper, inches."""
 _ROWS_A_PAGE = 42
 _MOST_TIMELINES = 6
 
@@ -55,7 +57,7 @@ def write_pictures(report: Report, directory: Path, ending: str) -> list[tuple[s
     """
     disk.make_folder(directory)
     written = []
-    with mpl.rc_context({**_STYLE, "svg.hashsalt": "fullpipe"}):
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "fullpipe"}):
         for number, (section, name, figure) in enumerate(pictures(report), 1):
             file = (
                 f"{number:02}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:60]}.{ending}"
@@ -74,7 +76,7 @@ def write_pdf(report: Report, file: Path) -> None:
         OSError: When the file can't be written.
     """
     with (
-        mpl.rc_context(_STYLE),
+        mpl.rc_context(STYLE),
         disk.NewFile(file) as out,
         PdfPages(out, metadata={"Title": report.title, "CreationDate": None}) as pages,
     ):
@@ -107,7 +109,7 @@ def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
                 match block:
                     case Lines():
                         figure, axes = _figure(1, 2.6)
-                        _lines(axes[0], block)
+                        draw_lines(axes[0], block)
                         yield section.title, block.title, figure
                     case Clouds():
                         figure, axes = _figure(1, 3.2)
@@ -125,11 +127,12 @@ def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
 
 
 def _figure(rows: int, height: float) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, list(np.atleast_1d(figure.subplots(rows, 1, sharex=rows > 1)))
 
 
-def _lines(panel: Axes, block: Lines) -> None:
+def draw_lines(panel: Axes, block: Lines) -> None:
+    """Draws a chart of lines."""
     for line, own in zip(block.lines, own_looks(block.lines), strict=True):
         look: dict[str, Any] = {
             "color": shaded(own) if line.algorithm else COLORS[own.color],
@@ -177,10 +180,17 @@ def _clouds(panel: Axes, block: Clouds) -> None:
 
 
 def _maps(blocks: Sequence[Heat]) -> Figure:
+    figure = Figure(layout="constrained")
+    draw_maps(figure, blocks)
+    return figure
+
+
+def draw_maps(figure: Figure, blocks: Sequence[Heat], larger: float = 1.0) -> None:
+    """Draws maps side by side, `larger` than for paper."""
     columns = min(3, len(blocks))
     rows = -(-len(blocks) // columns)
     height = rows * (0.55 + 0.24 * len(blocks[0].rows))
-    figure = Figure(figsize=(_WIDTH, max(height, 1.2)), layout="constrained")
+    figure.set_size_inches(larger * WIDTH, larger * max(height, 1.2))
     panels = np.atleast_1d(figure.subplots(rows, columns)).ravel()
     for panel, block in zip(panels, blocks, strict=False):
         span = block.most - block.least or 1.0
@@ -208,7 +218,6 @@ def _maps(blocks: Sequence[Heat]) -> Figure:
         panel.tick_params(length=0)
     for panel in panels[len(blocks) :]:
         panel.set_axis_off()
-    return figure
 
 
 def _dress(panel: Axes, title: str, x: str, y: str) -> None:

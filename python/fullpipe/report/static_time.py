@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import rcParams
+from matplotlib import rc_context, rcParams
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -15,6 +16,7 @@ from fullpipe.report.panels import drawn
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import column, rows_of
 from fullpipe.view.colors import Style, styles
+from fullpipe.view.figure import Picture
 from fullpipe.view.states import colors as state_colors
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 SLIDE = (10.667, 6.0)
 """Inches; 16:9."""
 _WIDTH = 6.3
+_SCREEN, _TALLER, _ENTRY = 10.0, 1.6, 0.19
+"""Width of a picture for a screen, height of its panels against those for paper, height of a legend's entry; inches."""
 _ROW = 0.17
 _LABEL = 28
 _LINES = 3
@@ -54,15 +58,60 @@ def over_time(run: Recorded) -> Figure:
     panels = [
         each for each in PANELS if each.first and each.view != "phase" and drawn.has(each, runs)
     ]
-    heights = [_height(each, runs) for each in panels]
-    figure = Figure(figsize=(_WIDTH, sum(heights) + 0.4), layout="constrained")
-    if panels:
-        axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)
-        for axis, panel in zip(axes[:, 0], panels, strict=True):
-            _draw(axis, panel, runs)
-        axes[-1, 0].set_xlabel("time, s")
+    figure = Figure(layout="constrained")
+    _stack_panels(figure, runs, panels, _WIDTH)
     figure.suptitle(fill(run.label, _TITLE), x=0.01, ha="left", fontsize=8.5, weight="bold")
     return figure
+
+
+def stacked(runs: Sequence[Shown], panels: Sequence[Panel], title: str) -> Picture:
+    """Draws panels below each other for a screen, with the runs over each other."""
+    figure = Picture(dpi=110, layout="constrained")
+    if len(runs) > 1:
+        panels = [_plain(each) for each in panels]
+    with rc_context({"text.parse_math": False}):
+        _stack_panels(figure, runs, panels, _SCREEN, _TALLER)
+    figure.suptitle(fill(title, _TITLE), x=0.01, ha="left", weight="bold")
+    return figure
+
+
+def _stack_panels(
+    figure: Figure,
+    runs: Sequence[Shown],
+    panels: Sequence[Panel],
+    width: float,
+    taller: float = 1.0,
+) -> None:
+    heights = [taller * _height(each, runs) for each in panels]
+    figure.set_size_inches(width, sum(heights) + 0.4)
+    if not panels:
+        return
+    over_time = [number for number, each in enumerate(panels) if each.view != "phase"]
+    grid = figure.add_gridspec(len(panels), 1, height_ratios=heights)
+    axes = [figure.add_subplot(grid[number]) for number in range(len(panels))]
+    for number, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
+        if number in over_time[1:]:
+            axis.sharex(axes[over_time[0]])
+        _draw(axis, panel, runs)
+        if number in over_time[:-1]:
+            axis.tick_params(labelbottom=False)
+    if over_time:
+        axes[over_time[-1]].set_xlabel("time, s")
+    if taller > 1:  # on a screen, a picture may be as high as its legends need
+        heights = [
+            max(height, _ENTRY * len(legend.get_texts()) if (legend := axis.get_legend()) else 0)
+            for height, axis in zip(heights, axes, strict=True)
+        ]
+        grid.set_height_ratios(heights)
+        figure.set_size_inches(width, sum(heights) + 0.4)
+
+
+def _plain(panel: Panel) -> Panel:
+    """Returns a panel without the lines and colors that would hide each other with several runs."""
+    main = tuple(each for each in panel.curves if each.style in ("", "points", "reference"))
+    return (
+        panel if panel.view != "lines" else replace(panel, curves=main or panel.curves, behind="")
+    )
 
 
 def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:
@@ -76,6 +125,7 @@ def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:
 
 
 def _height(panel: Panel, runs: Sequence[Shown]) -> float:
+    """Returns the height of a panel on paper, inches."""
     if panel.stays or panel.view == "spans":
         return _ROW * sum(rows_of(panel, each.sources) for each in runs) + 0.4
     return 1.35

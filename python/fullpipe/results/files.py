@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     import polars as pl
+    from matplotlib.figure import Figure
 
 RUNNERS = "runners.json"
 """File with the names of the runners of one scenario, in their order; each runner has a directory of its name."""
@@ -120,6 +121,22 @@ def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Itera
             f"{called} can't be written: {error.strerror or error}\n"
             f"  fix: {of_disk(error) or 'name a file in a writable directory'}"
         ) from error
+
+
+def write_picture(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Writes a figure to a file, and replaces an existing one; the suffix selects the format, PNG without one.
+
+    Returns:
+        The file, with its suffix.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    file = Path(path)
+    named = file if file.suffix else file.with_suffix(".png")
+    with disk.replacing(named) as out:
+        figure.savefig(out, format=named.suffix[1:])
+    return named
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

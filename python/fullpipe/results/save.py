@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fullpipe.run_data import RunData
 
 
-def save_run(run: RunData, directory: Path) -> None:
-    """Writes a run into an existing directory."""
+def save_run(run: RunData, directory: Path, *, picture: bool = True) -> None:
+    """Writes a run into an existing directory, with its picture unless `picture` is False."""
     disk.write(directory / "scenario.toml", run.scenario.source)
     disk.write(directory / "resolved.toml", run.scenario.to_toml())
     disk.write(directory / "metrics.json", json.dumps(run.metrics, indent=2) + "\n")
@@ -27,10 +27,11 @@ def save_run(run: RunData, directory: Path) -> None:
         for table in TABLES:
             if table in run.tables:
                 write_parquet(run.trace(table), table_file(directory, table))
-        from fullpipe.view.plot import picture
+        if picture:
+            from fullpipe.view.plot import picture as drawn
 
-        with disk.NewFile(directory / "picture.png") as file:
-            picture(run).savefig(file, format="png")
+            with disk.NewFile(directory / "picture.png") as file:
+                drawn(run).savefig(file, format="png")
 
 
 def save_runs(runs: Sequence[RunData], directory: Path) -> None:

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.origin import read
+from fullpipe.given import given
+from fullpipe.path_options import keyed
 from fullpipe.results import objects
-from fullpipe.run import toml_value
 from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.execute import Execution
+from fullpipe.toml import as_set
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from fullpipe.controllers import Controllers
-    from fullpipe.run import Setting
+    from fullpipe.given import Algorithm, ScenarioLike
+    from fullpipe.toml import Setting
 
+    Values = Setting | Sequence[Setting]
     Axes = Mapping[str, Sequence[Setting] | str] | Callable[[], Iterable[Mapping[str, Setting]]]
 
 
 def sweep(
-    scenario: str | os.PathLike[str],
+    scenario: ScenarioLike,
     axes: Axes | None = None,
     *,
+    cc: Algorithm | Sequence[str] | None = None,
+    rate: Values | None = None,
+    rtt: Values | None = None,
+    buffer: Values | None = None,
+    queue: Values | None = None,
+    loss: Values | None = None,
+    profile: str | Sequence[str] | None = None,
+    duration: Values | None = None,
     repeat: int | None = None,
     until: str | None = None,
     max_repeat: int | None = None,
@@ -43,11 +55,25 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario at many points, each with many seeds, on all cores; finished runs are not repeated.
 
+    The options have the names and the syntax of `fullpipe sweep`; a list has the values of several points.
+
+        >>> sweep = fullpipe.sweep(["cubic", "bbr3"], buffer=["1bdp", "4bdp"], duration="3s", repeat=2)
+        >>> sweep.flows.shape[0]  # two points, two seeds, two flows
+        8
+
     Args:
-        scenario: The path of a TOML file, or its text (any string with a line break). Arguments override its `[sweep]`.
+        scenario: A scenario in one of the forms of :func:`fullpipe.run`. Arguments override its `[sweep]`.
         axes: Keys with their values, `{"path.buffer": ["1bdp", "8bdp"], "flow.0.cc": ["cubic", "bbr1"]}`, or with a
             range to draw from, `"1ms..1s log"`. Or a function that returns the points, each a mapping of keys to
             values.
+        cc: The algorithm of the first flow, or a list of names.
+        rate: Rate of the bottleneck, like `"20mbit"`, or a list.
+        rtt: Round-trip time without queueing, like `"40ms"`, or a list.
+        buffer: Buffer of the bottleneck, like `"2bdp"`, or a list.
+        queue: Queue of the bottleneck, like `"fq_codel"`, or a list.
+        loss: Random loss, like `"1%"`, or a list.
+        profile: Named path, like `"lte"`, or a list.
+        duration: Length of each run, like `"30s"`, or a list.
         repeat: Runs of each point, each with another seed. Above one, `start_jitter` and `send_jitter` are set to one
             RTT and one packet's time unless the scenario sets them: without noise every seed would give the same
             result.
@@ -88,22 +114,40 @@ def sweep(
     if max_repeat is not None and until is None:
         raise ValueError("max_repeat needs until")
     runners = chosen(on)
-    text, file = read(scenario)
+    options = {
+        "rate": rate,
+        "rtt": rtt,
+        "buffer": buffer,
+        "queue": queue,
+        "loss": loss,
+        "profile": profile,
+        "duration": duration,
+    }
+    several = {name: of for name, of in options.items() if _is_list(of)}
+    one = {name: of for name, of in options.items() if name not in several}
+    lists: dict[str, Any] = keyed(several)
+    algorithm = cc
+    if cc is not None and not isinstance(cc, str | type):
+        lists, algorithm = {"flow.0.cc": cc, **lists}, None
+    # A text may have several values, as on the command line.
+    got = given(scenario, cc=algorithm, options=one, controllers=controllers)  # type: ignore[arg-type]
     points = None
     if callable(axes):
-        points = [[(key, toml_value(value)) for key, value in point.items()] for point in axes()]
+        points = [[(key, as_set(value)) for key, value in point.items()] for point in axes()]
         axes = None
     spec = SweepSpec(
-        text,
-        file,
-        fixed=[(key, toml_value(value)) for key, value in (set or {}).items()],
-        axes=[(key, _values(values)) for key, values in (axes or {}).items()],
+        got.text,
+        got.file,
+        given=[(key, value) for key, value in got.settings.items() if isinstance(value, str)],
+        fixed=[(key, value) for key, value in got.pairs if not isinstance(got.settings[key], str)]
+        + [(key, as_set(value)) for key, value in (set or {}).items()],
+        axes=[(key, _values(values)) for key, values in {**lists, **(axes or {})}.items()],
         together=list(zip),
         sample=sample,
         repeat=repeat,
         seed=seed,
         points=points,
-        controllers=controllers or {},
+        controllers=got.controllers,
     )
     rule = asked(until, spec, max_repeat) if until is not None else None
     place = out if out is not None else usual_directory(rule.first(spec) if rule else spec)
@@ -124,9 +168,13 @@ def sweep(
 
 def usual_directory(spec: SweepSpec) -> Path:
     """Returns the directory of a sweep without `out`: the same one for the same sweep."""
-    name = "text" if spec.file == "<text>" else Path(spec.file).stem
+    name = Path(spec.file).stem.strip("<>")
     return Path("results") / f"{name}-{spec.identity[:8]}"
 
 
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
 def _values(values: Sequence[Setting] | str) -> list[str]:
-    return [values] if isinstance(values, str) else [toml_value(value) for value in values]
+    return [values] if isinstance(values, str) else [as_set(value) for value in values]

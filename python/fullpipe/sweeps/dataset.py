@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from fullpipe.kept import Kept
 from fullpipe.results import about as abouts
 from fullpipe.results import objects, read_parquet, scan_parquet
 from fullpipe.results.sweep import series_files, series_folder, shard_files
@@ -13,18 +14,19 @@ from fullpipe.runners import SIMULATOR, option
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
 
     from fullpipe._core import Scenario
-    from fullpipe.run import Setting
     from fullpipe.sweeps.until import Miss
+    from fullpipe.toml import Setting
+    from fullpipe.view.figure import Picture
 
 
-class Sweep:
-    """The data set of a sweep.
+class Sweep(Kept):
+    """The data set of a sweep; a notebook shows it as the table of `fullpipe sweep`, with a picture.
 
     Attributes:
         directory: Its path; for a URL that of a copy.
@@ -101,6 +103,78 @@ class Sweep:
             FileNotFoundError: When no run has finished.
         """
         return self.scan().collect().sort("point", "seed", "runner", "flow_index")
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """The rows of :meth:`frame`, one per flow and run, without those of links.
+
+        Columns are `point`, `seed`, `runner`, each varied key, `flow`, `cc`, and the metrics, with names like
+        `goodput_bps` (bit/s) and `rtt_s.mean` (seconds).
+        """
+        from fullpipe.results.rows import without_links
+
+        return without_links(self.frame())
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per link and run, sorted by point, seed, runner and link.
+
+        Columns are `point`, `seed`, `runner`, each varied key, `link`, and the metrics, with names like
+        `utilization` (a share of 1) and `queue_delay_s.p95` (seconds).
+        """
+        from fullpipe.results.rows import links_of
+
+        keys = [
+            "point",
+            "seed",
+            "runner",
+            *(key for key in self.axes if key in self.points.columns),
+        ]
+        return links_of(self.frame(), keys)
+
+    def trace(self, table: str = "flows", *, point: int = 0, on: str | None = None) -> pl.DataFrame:
+        """Returns the trace of the first seed of a point; the same as :meth:`series`.
+
+        Raises:
+            FileNotFoundError: When no trace was recorded.
+        """
+        return self.series(point, table, on)
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        panels: Sequence[str] | None = None,
+        metrics: Sequence[str] = (),
+    ) -> Picture:
+        """Draws metrics over a swept number, as maps over two, or as a mark with an interval for each contender.
+
+        Args:
+            path: The file to save the picture to; its suffix (.png, .svg, .pdf) selects the format. None to not save
+                it. An existing file is replaced.
+            panels: Draws recorded runs over time instead, over each other: keys of panels, as for
+                :meth:`fullpipe.Run.plot`.
+            metrics: The metrics to draw, like `["goodput", "rtt"]`; empty for those that suit the scenario.
+
+        Raises:
+            NoResultsError: When no run has finished.
+            ValueError: When `panels` are given and no run was recorded over time.
+            PanelError: When there is no such panel, or the runs have no data of it.
+            MetricError: When a metric is unknown, or no run has a value of it.
+            OSError: When `path` can't be written.
+        """
+        if panels is not None:
+            return self._over_time(path, panels)
+        return self._charts(path, metrics)
+
+    def _repr_html_(self) -> str:
+        from fullpipe.sweeps.show import show
+        from fullpipe.view.html import Page
+
+        page = Page()
+        show(self, page)
+        page.add_png(self._repr_png_())
+        return page.html()
 
     def misses(self, rule: str) -> list[Miss]:
         """Returns the flows that miss a rule like `"ci(goodput) < 2%"`, with half their interval over their mean.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 
 from fullpipe.view import states
 from fullpipe.view.axes import ABOVE, GREY, draw_line, dress, numbers
 from fullpipe.view.colors import COLORS, styles
+from fullpipe.view.figure import Picture
 from fullpipe.view.path import links_of_acks
 from fullpipe.view.plot_links import BINS, draw_equal_share, draw_link_rate, draw_queue
 
@@ -46,20 +46,20 @@ class _Panels(NamedTuple):
         return [panel for panel in self if panel is not None]
 
 
-def picture(run: RunData) -> Figure:
+def picture(run: RunData) -> Picture:
     """Draws a run: a line for each flow up to seven flows, else a median and a band for each algorithm.
 
     Raises:
         ValueError: When the run has no trace.
     """
-    if not run.flows:
+    if not run.flow_metrics:
         return _workloads_alone(run)
     trace = _while_active(run)
     until = _until(run, trace)
     edges = _edges(run, until)
     rates = _rates(run, trace, edges)
     size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
-    few = len(run.flows) <= len(COLORS)
+    few = len(run.flow_metrics) <= len(COLORS)
     stays = states.stays(run, until) if few else pl.DataFrame()
     figure, panels, band = _layout(0 if stays.is_empty() else stays["flow"].n_unique(), run)
     _dress(figure, panels, run, few, size.unit)
@@ -97,7 +97,7 @@ def _bdp(run: RunData) -> list[tuple[float, float]]:
     Empty if keys of the path change, or data cross several links.
     """
     scenario = run.scenario
-    data = {link["name"] for link in run.links} - links_of_acks(scenario.to_toml())
+    data = {link["name"] for link in run.link_metrics} - links_of_acks(scenario.to_toml())
     if len(data) != 1 or scenario.changes or not scenario.rtt_s:
         return []
     return [(time, rate * scenario.rtt_s / 8) for time, rate in scenario.rate_over_time(BINS)]
@@ -107,7 +107,7 @@ def _bdp_told(run: RunData) -> str:
     return ", BDP of the path (dotted)" if _bdp(run) else ""
 
 
-def _explain(figure: Figure, run: RunData, few: bool) -> None:
+def _explain(figure: Picture, run: RunData, few: bool) -> None:
     """Says below the picture what bands and upright lines are."""
     parts = []
     if few:
@@ -122,10 +122,10 @@ def _explain(figure: Figure, run: RunData, few: bool) -> None:
     figure.supxlabel(text, x=0.01, ha="left", fontsize="small", color=GREY)
 
 
-def _workloads_alone(run: RunData) -> Figure:
+def _workloads_alone(run: RunData) -> Picture:
     """Draws a run of workloads alone: the number of active flows, and the queue."""
     until = run.metrics["duration_s"]
-    figure = Figure(figsize=(10, 5.4), dpi=110, layout="constrained")
+    figure = Picture(figsize=(10, 5.4), dpi=110, layout="constrained")
     active, queue = figure.subplots(2, 1, sharex=True)
     _title(figure, run)
     dress(queue, "queueing delay", "ms")
@@ -140,8 +140,8 @@ def _workloads_alone(run: RunData) -> Figure:
 def _draw_active(panel: Axes, run: RunData, until: float) -> None:
     dress(panel, "active flows", "flows")
     rows = run.trace("workloads").filter(pl.col("time") <= until)
-    looks = styles([each["cc"] for each in run.workloads])
-    for workload, look in zip(run.workloads, looks, strict=True):
+    looks = styles([each["cc"] for each in run.workload_metrics])
+    for workload, look in zip(run.workload_metrics, looks, strict=True):
         own = rows.filter(pl.col("workload") == workload["name"])
         label = f"{workload['name']} ({workload['cc']})"
         draw_line(panel, numbers(own, "time"), numbers(own, "active"), look.color, label)
@@ -154,13 +154,13 @@ def _fit(panels: list[Axes], until: float) -> None:
         panel.set_xlim(0, until)
 
 
-def _layout(bands: int, run: RunData) -> tuple[Figure, _Panels, Axes | None]:
+def _layout(bands: int, run: RunData) -> tuple[Picture, _Panels, Axes | None]:
     """Makes the panels; below that of the rates one for the states of `bands` flows; at the end that of workloads."""
-    queue, arriving = bool(run.links), bool(run.workloads)
+    queue, arriving = bool(run.link_metrics), bool(run.workload_metrics)
     heights = [1.0] * (3 + queue + arriving)
     if bands:
         heights.insert(2, 0.11 * bands)
-    figure = Figure(figsize=(10, 2.38 * sum(heights)), dpi=110, layout="constrained")
+    figure = Picture(figsize=(10, 2.38 * sum(heights)), dpi=110, layout="constrained")
     axes = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
     band = axes.pop(2) if bands else None
     if band is not None:
@@ -182,7 +182,7 @@ def _layout(bands: int, run: RunData) -> tuple[Figure, _Panels, Axes | None]:
     )
 
 
-def _dress(figure: Figure, panels: _Panels, run: RunData, few: bool, size: str) -> None:
+def _dress(figure: Picture, panels: _Panels, run: RunData, few: bool, size: str) -> None:
     _title(figure, run)
     whose = "" if few else ": median, and 10 % to 90 % of the flows"
     titles = {
@@ -196,7 +196,7 @@ def _dress(figure: Figure, panels: _Panels, run: RunData, few: bool, size: str) 
         dress(panel, title, unit)
 
 
-def _title(figure: Figure, run: RunData) -> None:
+def _title(figure: Picture, run: RunData) -> None:
     title = fill(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", _TITLE)
     figure.suptitle(title, x=0.01, ha="left", weight="bold")
 
@@ -210,8 +210,8 @@ def _draw_flows(
     size: float,
 ) -> None:
     """Draws each flow in its color."""
-    looks = styles([flow["cc"] for flow in run.flows])
-    for flow, look in zip(run.flows, looks, strict=True):
+    looks = styles([flow["cc"] for flow in run.flow_metrics])
+    for flow, look in zip(run.flow_metrics, looks, strict=True):
         color = look.color
         rows = trace.filter(pl.col("flow") == flow["name"])
         if rows.is_empty():
@@ -244,10 +244,10 @@ def _draw_algorithms(
 ) -> None:
     """Draws each algorithm in its color."""
     middles = (edges[:-1] + edges[1:]) / 2
-    algorithms = sorted({flow["cc"] for flow in run.flows})
+    algorithms = sorted({flow["cc"] for flow in run.flow_metrics})
     for cc, look in zip(algorithms, styles(algorithms), strict=True):
         color = look.color
-        flows = [flow["name"] for flow in run.flows if flow["cc"] == cc]
+        flows = [flow["name"] for flow in run.flow_metrics if flow["cc"] == cc]
         rows = trace.filter(pl.col("flow").is_in(flows))
         _draw_band(
             panels.rtt, middles, _binned(rows, "rtt", edges) * 1e3, color, f"{len(flows)} × {cc}"
@@ -301,7 +301,7 @@ def _mark_changes(panels: list[Axes], run: RunData) -> None:
 def _while_active(run: RunData) -> pl.DataFrame:
     """Returns the flows' trace without the rows after the last byte of a transfer."""
     trace = run.trace()
-    ended = [flow["name"] for flow in run.flows if flow["completion_s"] is not None]
+    ended = [flow["name"] for flow in run.flow_metrics if flow["completion_s"] is not None]
     if not ended:
         return trace
     all_delivered = pl.col("delivered") == pl.col("delivered").max().over("flow")
@@ -312,14 +312,14 @@ def _while_active(run: RunData) -> pl.DataFrame:
 def _until(run: RunData, trace: pl.DataFrame) -> float:
     """Returns the end of the picture: that of the run, or shortly after the end of its last flow."""
     duration_s = run.metrics["duration_s"]
-    if trace.is_empty() or any(flow["completion_s"] is None for flow in run.flows):
+    if trace.is_empty() or any(flow["completion_s"] is None for flow in run.flow_metrics):
         return duration_s
     return min(duration_s, float(numbers(trace, "time")[-1]) * 1.05)
 
 
 def _edges(run: RunData, until: float) -> Values:
     """Returns the edges of the bins that rates are averaged over: each at least two round trips long."""
-    round_trips = [flow["rtt_s"]["min"] or 0.0 for flow in run.flows]
+    round_trips = [flow["rtt_s"]["min"] or 0.0 for flow in run.flow_metrics]
     bins = int(min(BINS, max(until / max(2 * max(round_trips), 1e-6), 1)))
     return np.linspace(0, until, bins + 1)
 
@@ -327,10 +327,12 @@ def _edges(run: RunData, until: float) -> Values:
 def _rates(run: RunData, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
     """Returns each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
     last = (
-        float(numbers(run.trace("links"), "time")[-1]) if run.links else run.metrics["duration_s"]
+        float(numbers(run.trace("links"), "time")[-1])
+        if run.link_metrics
+        else run.metrics["duration_s"]
     )
-    ended = {flow["name"] for flow in run.flows if flow["completion_s"] is not None}
-    rates = {flow["name"]: np.full(len(edges) - 1, np.nan) for flow in run.flows}
+    ended = {flow["name"] for flow in run.flow_metrics if flow["completion_s"] is not None}
+    rates = {flow["name"]: np.full(len(edges) - 1, np.nan) for flow in run.flow_metrics}
     groups = trace.select("flow", "time", "delivered").partition_by("flow", as_dict=True)
     for (name,), rows in groups.items():
         time = numbers(rows, "time")

@@ -30,7 +30,7 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
     acks = links_of_acks(run.scenario.to_toml())
     links = [
         link
-        for link in run.links
+        for link in run.link_metrics
         if link["name"] not in acks or (link["queue_delay_s"]["mean"] or 0.0) >= _NOTABLE_S
     ]
     longest = sorted(links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[-len(_QUEUES) :]
@@ -68,10 +68,10 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
             )
     befell = (
         "dropped (orange) and marked (blue)"
-        if any(link["marks"] for link in run.links)
+        if any(link["marks"] for link in run.link_metrics)
         else "dropped"
     )
-    it = "" if len(run.links) == 1 else " at any link"
+    it = "" if len(run.link_metrics) == 1 else " at any link"
     panel.set_title(
         f"queueing delay {whose}; ticks: packets {befell}{it}", loc="left", fontsize="medium"
     )
@@ -87,7 +87,7 @@ def draw_link_rate(panel: Axes, run: RunData) -> None:
     acks = links_of_acks(run.scenario.to_toml())
     further = [(name, rate) for name, rate in run.scenario.links[1:] if name not in acks]
     if further:
-        names = {heights[-1]: [run.links[0]["name"]]}
+        names = {heights[-1]: [run.link_metrics[0]["name"]]}
         # The scale would not show the others if it had to include much faster links.
         for name, rate in further:
             if rate / 1e6 <= 1.5 * max(heights) and name not in run.scenario.varying_links:
@@ -128,9 +128,9 @@ def _link_rate(run: RunData) -> list[tuple[float, int]]:
 
 def draw_equal_share(panel: Axes, run: RunData, edges: Values, rates: dict[str, Values]) -> None:
     """Draws the equal share: the link's rate divided by the number of active flows."""
-    if len(run.links) > 1:
+    if len(run.link_metrics) > 1:
         return  # the run's data do not say which flows share a link
-    if any(flow["cc"] == "none" for flow in run.flows):
+    if any(flow["cc"] == "none" for flow in run.flow_metrics):
         return  # an unresponsive flow has no trace, and takes no equal share
     there = np.isfinite(np.stack(list(rates.values()))).sum(axis=0)
     times, bps = zip(*_link_rate(run), strict=True)

@@ -41,8 +41,14 @@ _KERNELS = ("kernel", "uml")
 _SHORT = {"receive_window": "rwnd", "send_buffer": "sndbuf", "application": "app"}
 
 
-def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float]) -> None:
-    """Prints the tables, with a line per flow and runner, then a line about each run, with the real time it took."""
+def show_in_notebook(run: RunData, console: Console) -> None:
+    """Prints the scenario's name, and the tables."""
+    show_scenario(run.scenario, console)
+    show([run], console, [None])
+
+
+def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float | None]) -> None:
+    """Prints the tables, with a line per flow and runner, then a line about each run, with its real time if known."""
     narrowed = _tables(runs, console)
     console.print("")
     for run, wall_s in zip(runs, walls_s, strict=True):
@@ -97,22 +103,26 @@ def text(run: RunData) -> str:
 
 def _tables(runs: Sequence[RunData], console: Console) -> bool:
     """Prints the tables; returns whether columns were left out."""
-    each = len(runs[0].flows) <= _MOST_FLOWS
+    each = len(runs[0].flow_metrics) <= _MOST_FLOWS
     narrowed = False
-    answered = any(flow["responses"] for run in runs for flow in run.flows)
-    media = any(flow["frames"] or flow["lost_frames"] for run in runs for flow in run.flows)
+    answered = any(flow["responses"] for run in runs for flow in run.flow_metrics)
+    media = any(flow["frames"] or flow["lost_frames"] for run in runs for flow in run.flow_metrics)
     for table in (
-        *([_fitting(runs, console, _flows if each else _algorithms)] if runs[0].flows else []),
+        *(
+            [_fitting(runs, console, _flows if each else _algorithms)]
+            if runs[0].flow_metrics
+            else []
+        ),
         *([_responses(runs)] if answered and each else []),
         *([_frames(runs)] if media and each else []),
-        *([_workloads(runs)] if runs[0].workloads else []),
+        *([_workloads(runs)] if runs[0].workload_metrics else []),
         *(
             [_slowdowns(runs)]
-            if any(each["slowdown"]["all"] for run in runs for each in run.workloads)
+            if any(each["slowdown"]["all"] for run in runs for each in run.workload_metrics)
             else []
         ),
         # A loopback has no links.
-        *([_links(linked, runs)] if (linked := [run for run in runs if run.links]) else []),
+        *([_links(linked, runs)] if (linked := [run for run in runs if run.link_metrics]) else []),
     ):
         narrowed |= narrow(table, console)
         console.print("")
@@ -151,7 +161,7 @@ def _heads(name: str, runs: Sequence[RunData]) -> Iterator[tuple[RunData, list[T
 
 def _flows(runs: Sequence[RunData], limits: int) -> Table:
     """Returns a table with a line per flow and run."""
-    flows = [flow for run in runs for flow in run.flows]
+    flows = [flow for run in runs for flow in run.flow_metrics]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
     table = _table_of("flow", runs)
@@ -169,10 +179,10 @@ def _flows(runs: Sequence[RunData], limits: int) -> Table:
     if ended:
         number_columns(table, "done\ns")
     _last(table)
-    for number, named in enumerate(runs[0].flows):
+    for number, named in enumerate(runs[0].flow_metrics):
         called = flow_name(named["name"], named["cc"])
         for run, head in _heads(called, runs):
-            flow = run.flows[number]
+            flow = run.flow_metrics[number]
             rtt = flow["rtt_s"]
             rows.append(
                 [
@@ -201,7 +211,7 @@ def _algorithms(runs: Sequence[RunData], limits: int) -> Table:
     """Returns a table with a line per algorithm and run, for many flows; delays are medians of the flows' means."""
     from statistics import median
 
-    flows = [flow for run in runs for flow in run.flows]
+    flows = [flow for run in runs for flow in run.flow_metrics]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
     table = _table_of("flows", runs)
@@ -212,9 +222,9 @@ def _algorithms(runs: Sequence[RunData], limits: int) -> Table:
         number_columns(table, "ended", "after\ns")
     _last(table)
     for cc in sorted({flow["cc"] for flow in flows}):
-        count = sum(flow["cc"] == cc for flow in runs[0].flows)
+        count = sum(flow["cc"] == cc for flow in runs[0].flow_metrics)
         for run, head in _heads(f"{count} × {cc}", runs):
-            those = [flow for flow in run.flows if flow["cc"] == cc]
+            those = [flow for flow in run.flow_metrics if flow["cc"] == cc]
             rates = [flow["goodput_bps"] / scale for flow in those]
             sent = sum(flow["sent"] for flow in those)
             resent = sum(flow["retransmits"] for flow in those)
@@ -239,11 +249,11 @@ def _responses(runs: Sequence[RunData]) -> Table:
     table = _table_of("flow", runs)
     rows: list[list[Cell]] = []
     number_columns(table, "responses", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
-    for number, named in enumerate(runs[0].flows):
-        if not any(run.flows[number]["responses"] for run in runs):
+    for number, named in enumerate(runs[0].flow_metrics):
+        if not any(run.flow_metrics[number]["responses"] for run in runs):
             continue
         for run, head in _heads(named["name"], runs):
-            flow = run.flows[number]
+            flow = run.flow_metrics[number]
             rows.append([*head, f"{flow['responses']}", *_times(flow["response_s"])])
     add_rows(table, rows)
     return table
@@ -254,12 +264,12 @@ def _frames(runs: Sequence[RunData]) -> Table:
     table = _table_of("flow", runs)
     rows: list[list[Cell]] = []
     number_columns(table, "frames", "lost", "delay ms\nmean", "\np50", "\np95", "\np99", "\nmax")
-    for number, named in enumerate(runs[0].flows):
-        those = [run.flows[number] for run in runs]
+    for number, named in enumerate(runs[0].flow_metrics):
+        those = [run.flow_metrics[number] for run in runs]
         if not any(flow["frames"] or flow["lost_frames"] for flow in those):
             continue
         for run, head in _heads(named["name"], runs):
-            flow = run.flows[number]
+            flow = run.flow_metrics[number]
             counts = (f"{flow['frames']}", f"{flow['lost_frames']}")
             rows.append([*head, *counts, *_times(flow["frame_delay_s"])])
     add_rows(table, rows)
@@ -274,15 +284,15 @@ def _times(times: Distribution) -> list[float | None]:
 
 def _workloads(runs: Sequence[RunData]) -> Table:
     """Returns a table with a line per workload and run: numbers of flows, completion times, delay and loss."""
-    unit, scale = rate_unit(each["goodput_bps"] for run in runs for each in run.workloads)
+    unit, scale = rate_unit(each["goodput_bps"] for run in runs for each in run.workload_metrics)
     table = _table_of("flows", runs)
     rows: list[list[Cell]] = []
     number_columns(table, f"goodput\n{unit}", "\nstarted", "\nended", "active\nmean", "\nmost")
     number_columns(table, "done ms\np50", "\np95", "\np99", "queue\nms", "loss\n%")
-    for number, named in enumerate(runs[0].workloads):
+    for number, named in enumerate(runs[0].workload_metrics):
         called = flow_name(named["name"], named["cc"])
         for run, head in _heads(called, runs):
-            each = run.workloads[number]
+            each = run.workload_metrics[number]
             done = each["completion_s"]
             rows.append(
                 [
@@ -313,8 +323,8 @@ def _slowdowns(runs: Sequence[RunData]) -> Table:
     table = _table_of("slowdown of flows", runs)
     rows: list[list[Cell]] = []
     number_columns(table, "\nflows", "\nmean", "\np50", "\np95", "\np99", "SRPT\nmean", "PS\nmean")
-    for number, named in enumerate(runs[0].workloads):
-        if len(runs[0].workloads) > 1:
+    for number, named in enumerate(runs[0].workload_metrics):
+        if len(runs[0].workload_metrics) > 1:
             rows.append([Text(named["name"]), *[""] * (len(table.columns) - 1)])
         for least in sorted({each["from_bytes"] for run in runs for each in _decades(run, number)}):
             for run, head in _heads(decade_text(least), runs):
@@ -337,14 +347,14 @@ def _slowdowns(runs: Sequence[RunData]) -> Table:
 
 
 def _decades(run: RunData, number: int) -> list[DecadeMetrics]:
-    return run.workloads[number]["slowdown"]["decades"]
+    return run.workload_metrics[number]["slowdown"]["decades"]
 
 
 def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
     """Returns a table with a line per link and run."""
     table = _table_of(f"link, {runs[0].runner}" if len(runs) == 1 < len(every) else "link", runs)
     rows: list[list[Cell]] = []
-    links = [link for run in runs for link in run.links]
+    links = [link for run in runs for link in run.link_metrics]
     # Columns that are shown only if one of their counts is not 0.
     rare: tuple[tuple[str, Callable[[LinkMetrics], int], bool], ...] = (
         ("policed", lambda link: link["policed"], False),
@@ -365,9 +375,9 @@ def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
         "random\nlosses",
     )
     number_columns(table, *(header for header, _ in shown))
-    for number, named in enumerate(runs[0].links):
+    for number, named in enumerate(runs[0].link_metrics):
         for run, head in _heads(named["name"], runs):
-            link = run.links[number]
+            link = run.link_metrics[number]
             queue = link["queue_delay_s"]
             rows.append(
                 [
@@ -385,12 +395,13 @@ def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
     return table
 
 
-def _facts(run: RunData, wall_s: float, several: bool) -> str:
+def _facts(run: RunData, wall_s: float | None, several: bool) -> str:
     metrics = run.metrics
     facts = [*([f"on {run.runner}"] if several or run.runner != "sim" else []), f"seed {run.seed}"]
-    if len(run.flows) > 1 and metrics["jain"] is not None:
+    if len(run.flow_metrics) > 1 and metrics["jain"] is not None:
         facts.append(f"Jain {metrics['jain']:.3f}")
-    facts.append(f"{metrics['packets']:,} packets in {wall_s:.2f} s")
+    took = "" if wall_s is None else f" in {wall_s:.2f} s"
+    facts.append(f"{metrics['packets']:,} packets{took}")
     if run.trace_hash is not None:
         facts.append(f"trace {run.trace_hash}")
     return " · ".join(facts)

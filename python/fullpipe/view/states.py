@@ -60,7 +60,7 @@ def stays(run: RunData, until: float) -> pl.DataFrame:
     changes = run.trace("transitions").filter(pl.col("time") <= until)
     words = pl.col("from", "to").cast(pl.String)
     rows = []
-    for flow in run.flows:
+    for flow in run.flow_metrics:
         mine = changes.filter(pl.col("flow") == flow["name"]).with_columns(words)
         seen = run.trace().filter((pl.col("flow") == flow["name"]) & (pl.col("time") <= until))
         if not mine.is_empty():

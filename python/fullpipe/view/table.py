@@ -133,14 +133,18 @@ def fixed(value: float, places: int) -> str:
 
 
 class Trimmed:
-    """A table without blanks at the ends of its lines."""
+    """A table without blanks at the ends of its lines.
+
+    Attributes:
+        table: The table itself.
+    """
 
     def __init__(self, table: Table) -> None:
-        self._table = table
+        self.table = table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yields the lines' segments."""
-        for line in console.render_lines(self._table, options, pad=False):
+        for line in console.render_lines(self.table, options, pad=False):
             while line and not line[-1].text.strip():
                 line.pop()
             if line:

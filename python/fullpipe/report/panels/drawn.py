@@ -73,8 +73,18 @@ def shown(runs: Sequence[Recorded]) -> list[Shown]:
     ]
 
 
-def find(key: str, runs: Sequence[Shown]) -> Panel:
+def is_there(key: str, runs: Sequence[Shown]) -> bool:
+    """Returns whether runs have data of the panel with a key."""
+    return any(each.key == key and has(each, runs) for each in PANELS)
+
+
+def find(key: str, runs: Sequence[Shown], *, called: str = "--panel") -> Panel:
     """Returns the panel of a key, or one of a trace's column that no panel shows.
+
+    Args:
+        key: The key.
+        runs: The runs.
+        called: The option, or argument of a function, that gives the key.
 
     Raises:
         PanelError: When there is neither, or the runs have no data of it.
@@ -94,7 +104,7 @@ def find(key: str, runs: Sequence[Shown]) -> Panel:
     else:
         near = get_close_matches(key, [*known, *columns], n=1)
         problem = "no such panel" + (f"; did you mean {near[0]}?" if near else "")
-    raise PanelError(f"--panel {key}: {problem}\n  fix: {fix}")
+    raise PanelError(f"{called} {key}: {problem}\n  fix: {fix}")
 
 
 def has(panel: Panel, runs: Sequence[Shown]) -> bool:

@@ -139,7 +139,7 @@ def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure
         left, right = rows[4 * number : 4 * number + 4].T
         seen |= _over_time(list(left), run, _whole(run))
         seen |= _over_time(list(right), run, _near(run))
-        rate = run.flows[0]["goodput_bps"] / 1e9
+        rate = run.flow_metrics[0]["goodput_bps"] / 1e9
         left[0].set_title(
             f"{point.name}, seed {seed}: {rate:.2f} Gbit/s", loc="left", fontsize="medium"
         )

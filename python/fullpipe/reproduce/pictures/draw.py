@@ -108,7 +108,7 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
         edges = np.linspace(0, run.metrics["duration_s"], _BINS + 1)
         rows = run.trace().partition_by("flow", as_dict=True)
-        for flow, color in zip(run.flows, _COLORS * 9, strict=False):
+        for flow, color in zip(run.flow_metrics, _COLORS * 9, strict=False):
             one = rows.get((flow["name"],))
             if one is None:
                 continue
@@ -119,18 +119,21 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
                 (edges[:-1] + edges[1:])[there] / 2, rate[there], color=color, label=flow["name"]
             )
         panel.axhline(
-            run.scenario.rate_bps / 1e6 / len(run.flows), color=_GREY, linestyle="--", linewidth=0.9
+            run.scenario.rate_bps / 1e6 / len(run.flow_metrics),
+            color=_GREY,
+            linestyle="--",
+            linewidth=0.9,
         )
         _dress(panel, f"{_called(point, run)}, seed 1; dashed: equal shares", "Mbit/s")
         panel.set(xlim=(0, run.metrics["duration_s"]))
         panel.set_ylim(bottom=0)
-        if len(run.flows) <= len(_COLORS):
+        if len(run.flow_metrics) <= len(_COLORS):
             panel.legend(
                 loc="lower right",
                 bbox_to_anchor=(1, 1),
                 borderaxespad=0,
                 frameon=False,
-                ncols=len(run.flows),
+                ncols=len(run.flow_metrics),
             )
     panels[-1].set_xlabel("time, s")
     return figure
@@ -215,10 +218,10 @@ def _traced(point: Point, runner: Runner) -> Run:
 
 
 def _called(point: Point, run: Run) -> str:
-    ccs = dict.fromkeys(flow["cc"] for flow in run.flows)
+    ccs = dict.fromkeys(flow["cc"] for flow in run.flow_metrics)
     return (
-        f"{point.name}: {len(run.flows)} × {', '.join(ccs)}"
-        if len(run.flows) > 1
+        f"{point.name}: {len(run.flow_metrics)} × {', '.join(ccs)}"
+        if len(run.flow_metrics) > 1
         else f"{point.name}: {next(iter(ccs))}"
     )
 
@@ -237,7 +240,7 @@ def _quantiles(run: Run) -> Values:
 
 def _phases(run: Run, state: str) -> list[tuple[float, float]]:
     """Returns the begin and end of each of the first flow's stays in a state, in s."""
-    rows = run.trace("transitions").filter(pl.col("flow") == run.flows[0]["name"])
+    rows = run.trace("transitions").filter(pl.col("flow") == run.flow_metrics[0]["name"])
     times = [*rows["time"].to_list(), run.metrics["duration_s"]]
     return [
         (begin, end)

@@ -63,7 +63,7 @@ def over_series(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
         panel.spines[["top", "right"]].set_visible(False)
     if len(phases):
         band = axes[2]
-        mine = states.stays(run, _SECONDS).filter(pl.col("flow") == run.flows[0]["name"])
+        mine = states.stays(run, _SECONDS).filter(pl.col("flow") == run.flow_metrics[0]["name"])
         states.draw(band, pl.concat([_stays(phases), mine.with_columns(flow=pl.lit("fullpipe"))]))
         band.set_title("state", loc="left", fontsize="medium")
         band.spines[:].set_visible(False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -32,6 +31,7 @@ def keep(
     series: dict[str, Any],
     scenario: Scenario,
     command: Sequence[str],
+    called: str,
 ) -> None:
     """Writes the tables and metrics of a link's run next to its captures.
 
@@ -41,6 +41,7 @@ def keep(
         series: The columns of the links' samples, and the date of the beginning.
         scenario: The scenario.
         command: The program that ran.
+        called: The command or call that made the run.
 
     Raises:
         OSError: When a file can't be read or written.
@@ -52,7 +53,7 @@ def keep(
         _flows(directory, series.pop("began_s")),
         runner="link",
         title=f"link: {shlex.join(command)}",
-        command=shlex.join(["fullpipe", *sys.argv[1:]]),
+        command=called,
         scenario=f"# link: {' '.join(shlex.join(command).split())}\n{ran}",
         links=_links(report, series),
         link_metrics=report["links"],

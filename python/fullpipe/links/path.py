@@ -10,7 +10,8 @@ from fullpipe.run import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+    from fullpipe.given import ScenarioLike
 
 _UP = ("rate", "buffer", "queue", "loss")
 """Keys that each link has; the RTT is a key of the path."""
@@ -26,7 +27,7 @@ def path(
     settings: Mapping[str, str],
     *,
     up: str | None,
-    file: Path | None,
+    file: ScenarioLike | None,
 ) -> Scenario:
     """Returns the scenario; all packets take the path of its first flow.
 
@@ -34,7 +35,7 @@ def path(
         given: The options of the path, by their keys, like `path.rate`.
         settings: Keys with values that override these.
         up: The rate of the upstream direction, if it differs.
-        file: The file of a scenario.
+        file: The file of a scenario, or another form of one.
 
     Raises:
         OptionError: When `up` is given with a path that defines its upstream direction.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe.link.show import WAYS
+from fullpipe.links.show import WAYS
 from fullpipe.view.table import digits, rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fullpipe.link.show import Report
+    from fullpipe.links.show import Report
 
 LEAST_WIDTH = 72
 """The narrowest terminal with room for bars, columns."""

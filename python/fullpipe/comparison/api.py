@@ -1,0 +1,238 @@
+"""`fullpipe.compare`: runs each algorithm alone, then all together, into a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullpipe.comparison.plan import PARTS, open_directory, plan
+from fullpipe.given import name_of
+from fullpipe.kept import Kept
+from fullpipe.path_options import keyed
+from fullpipe.progress import Counter
+from fullpipe.runners import SIMULATOR, chosen
+from fullpipe.sweeps.dataset import Sweep
+from fullpipe.sweeps.execute import Execution
+from fullpipe.toml import as_set
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from fullpipe.controllers import Controllers
+    from fullpipe.given import Algorithm
+    from fullpipe.toml import Setting
+    from fullpipe.view.figure import Picture
+
+
+def compare(
+    *algorithms: Algorithm,
+    rate: Setting | None = None,
+    rtt: Setting | None = None,
+    buffer: Setting | None = None,
+    queue: Setting | None = None,
+    loss: Setting | None = None,
+    profile: str | None = None,
+    duration: Setting | None = None,
+    bytes: str | None = None,  # noqa: A002  (the same word as --bytes)
+    set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
+    repeat: int = 10,
+    seed: int | None = None,
+    on: str | Sequence[str] = SIMULATOR,
+    controllers: Controllers | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Comparison:
+    """Compares algorithms on one path: runs each alone, then all together, one flow of each.
+
+    The options have the names and the syntax of `fullpipe compare`. Finished runs are not repeated.
+
+        >>> found = fullpipe.compare("cubic", "bbr3", rate="20mbit", duration="10s", repeat=10)
+        >>> found.flows["case"].unique().sort().to_list()
+        ['alone', 'together']
+        >>> found.sentences[0]  # doctest: +ELLIPSIS
+        'alone: bbr3 has 31 % lower p95 queueing delay than cubic (95 % CI 30 to 32 %), at 2.4 % less goodput (...)'
+
+    Args:
+        *algorithms: Two or more, each a name (`fullpipe list algorithms`), `"my.module:Mine"`, or a class.
+        rate: Rate of the link, like `"20mbit"`.
+        rtt: Round-trip time without queueing, like `"40ms"`.
+        buffer: Buffer, like `"2bdp"`.
+        queue: Queue, like `"fq_codel"`.
+        loss: Random loss, like `"1%"`.
+        profile: Named path, like `"lte"`.
+        duration: Length of each run, like `"30s"`, with a warm-up that is not measured: 10 s, or a sixth of a short
+            run.
+        bytes: Bytes that each flow transfers, like `"1GB"`; None for unlimited flows.
+        set: Any other key of the scenario, `{"path.jitter": "5ms"}`.
+        repeat: Runs of each algorithm and of all together, each with another seed; fewer than 6 can't show a
+            difference.
+        seed: The seed of the first run; None for 1.
+        on: The runners: `"sim"`, or others of :func:`fullpipe.runners.names`, as `"sim,kernel"` or a list.
+        controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.
+        out: The directory; None for one in `results/`, named after algorithms and path.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        TooFewError: When there are fewer than two different algorithms.
+        ScenarioError: When a setting is refused.
+        RunnerError: When a runner is not installed.
+        FileExistsError: When `out` has other contents.
+        OSError: When `out` can't be written.
+        KeyboardInterrupt: On Ctrl-C; finished runs are kept, and the same call resumes.
+    """
+    options = {
+        "rate": rate,
+        "rtt": rtt,
+        "buffer": buffer,
+        "queue": queue,
+        "loss": loss,
+        "profile": profile,
+        "duration": duration,
+    }
+    classes: dict[str, type] = dict(controllers or {})
+    names = [name_of(each, classes) for each in algorithms]
+    runners = chosen(on)
+    loopback = [runner.name for runner in runners] == ["quic"]
+    settings = {**keyed(options), **(set or {})}
+    pairs = [(key, as_set(value)) for key, value in settings.items()]
+    planned = plan(names, pairs, repeat, seed, size=bytes, loopback=loopback, controllers=classes)
+    directory = Path(out) if out is not None else planned.usual_directory
+    command = "fullpipe.compare()"
+    open_directory(directory, planned, command, str(directory))
+    with Counter(silent=True) as counter:
+        for part, spec in planned.specs:
+            Execution(
+                directory / part, counter, command, f"{directory}, {part},", runners=runners
+            ).run(spec)
+    return Comparison(directory)
+
+
+class Comparison(Kept):
+    """A comparison of algorithms; a notebook shows it as the table and sentences of `fullpipe compare`, with a picture.
+
+    Attributes:
+        directory: Its directory.
+        alone: The runs of each algorithm alone, as a sweep over `flow.0.cc`.
+        together: The runs of all together, as a sweep of one point.
+    """
+
+    alone: Sweep
+    together: Sweep
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        """Opens the directory of a comparison.
+
+        Raises:
+            OSError: When it is not the directory of a comparison, or can't be read.
+            DamagedError: When a file is damaged, or of another version of fullpipe.
+        """
+        self.directory = Path(directory)
+        self.alone, self.together = (Sweep(self.directory / part) for part in PARTS)
+
+    def __repr__(self) -> str:
+        seeds = len(self.together.seeds)
+        return f"<Comparison of {', '.join(self.algorithms)} in {self.directory}: {seeds} seeds>"
+
+    @property
+    def algorithms(self) -> list[str]:
+        """The names of the algorithms."""
+        return self.alone.axes["flow.0.cc"]
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow and run: `case` (`alone` or `together`), `seed`, `flow`, `cc`, and the metrics.
+
+        Metrics have names like `goodput_bps` (bit/s) and `rtt_s.mean` (seconds).
+        """
+        return self._both("flows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per link and run: `case`, `seed`, `link`, and the metrics; alone also `flow.0.cc`."""
+        return self._both("links")
+
+    @property
+    def sentences(self) -> list[str]:
+        """The significant differences in words, the largest first, with 95 % intervals."""
+        from fullpipe.comparison.show import told
+        from fullpipe.results.load import load
+
+        return told(load(self.directory))
+
+    def trace(self, table: str = "flows", *, algorithm: str | None = None) -> pl.DataFrame:
+        """Returns the trace of the first seed, with the columns of :meth:`fullpipe.Run.trace`.
+
+        Args:
+            table: `"flows"` or `"links"`.
+            algorithm: The algorithm that runs alone; None for all together.
+
+        Raises:
+            ValueError: When there is no such algorithm.
+            FileNotFoundError: When no trace was recorded.
+        """
+        if algorithm is None:
+            return self.together.series(0, table)
+        if algorithm not in self.algorithms:
+            raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(self.algorithms)}")
+        return self.alone.series(self.algorithms.index(algorithm), table)
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        panels: Sequence[str] | None = None,
+    ) -> Picture:
+        """Draws goodput over delay, alone and together, and the rates together over time.
+
+        Args:
+            path: The file to save the picture to; its suffix (.png, .svg, .pdf) selects the format. None to not save
+                it. An existing file is replaced.
+            panels: Draws the run of all together over time instead: keys of panels, as for :meth:`fullpipe.Run.plot`.
+
+        Raises:
+            PanelError: When there is no such panel, or the runs have no data of it.
+            OSError: When `path` can't be written.
+        """
+        if panels is not None:
+            return self.together.plot(path, panels=panels)
+        from fullpipe.comparison.picture import picture
+        from fullpipe.results.load import load
+
+        figure = picture(load(self.directory))
+        if path is not None:
+            from fullpipe.results.files import write_picture
+
+            write_picture(figure, path)
+        return figure
+
+    def _both(self, table: str) -> pl.DataFrame:
+        import polars as pl
+
+        parts = zip(PARTS, (self.alone, self.together), strict=True)
+        frames = [
+            (part.flows if table == "flows" else part.links).select(
+                pl.lit(name).alias("case"), pl.all()
+            )
+            for name, part in parts
+        ]
+        return pl.concat(frames, how="diagonal_relaxed")
+
+    def _repr_html_(self) -> str:
+        from fullpipe.comparison.show import show
+        from fullpipe.results.load import load
+        from fullpipe.view.html import Page
+        from fullpipe.view.path import path_line
+
+        page = Page()
+        show(load(self.directory), path_line(self.together.scenario(0)), page)
+        page.add_png(self._repr_png_())
+        return page.html()
+
+    def _repr_png_(self) -> bytes:
+        if self._png is None:
+            self._png = self.plot().png()
+        return self._png

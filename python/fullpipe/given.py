@@ -1,0 +1,123 @@
+"""Arguments of :func:`fullpipe.run` and its kin: a scenario in one of several forms, and options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from fullpipe import _core, origin, path_options, toml
+from fullpipe.controllers import is_imported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fullpipe.controllers import Controllers
+
+Algorithm: TypeAlias = "str | type"
+"""An algorithm's name, that of a class to import (`my.module:Mine`), or a class."""
+ScenarioLike: TypeAlias = (
+    "str | os.PathLike[str] | Mapping[str, object] | Sequence[Algorithm] | _core.Scenario"
+)
+"""A scenario as a path, text, packaged name, mapping, list of algorithms, or loaded one."""
+
+_OF_MAPPING = "<dict>"
+
+
+class Given(NamedTuple):
+    """A scenario's text, the name that errors use for it, settings, and algorithms in Python by name."""
+
+    text: str
+    file: str
+    settings: dict[str, object]
+    controllers: dict[str, type]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The settings as `--set` takes them."""
+        return [(key, toml.as_set(value)) for key, value in self.settings.items()]
+
+
+def given(
+    scenario: ScenarioLike,
+    *,
+    cc: Algorithm | None = None,
+    options: Mapping[str, object] | None = None,
+    set: Mapping[str, object] | None = None,  # noqa: A002  (the same word as --set)
+    controllers: Controllers | None = None,
+) -> Given:
+    """Returns a scenario and options in one form.
+
+    Args:
+        scenario: The scenario.
+        cc: The algorithm of its first flow.
+        options: Options by name; those of the path are :data:`fullpipe.path_options.PATH_OPTIONS`, others are
+            keys outside of tables. None stands for one that is not given.
+        set: Keys with values; they override `cc` and `options`.
+        controllers: Algorithms in Python by name.
+
+    Raises:
+        TypeError: When a value can't be one of a scenario.
+        OSError: When a file can't be read.
+    """
+    text, file, classes = _read(scenario)
+    classes |= controllers or {}
+    settings: dict[str, object] = {}
+    if isinstance(scenario, _core.Scenario):
+        settings |= scenario.settings
+    known = {each.name for each in path_options.PATH_OPTIONS}
+    of_path, others = path_options.keyed(options or {}), dict(options or {})
+    settings |= of_path
+    settings |= {name: value for name, value in others.items() if name not in known}
+    if cc is not None:
+        settings["flow.0.cc"] = name_of(cc, classes)
+    settings |= set or {}
+    settings = dict(pair for key, value in settings.items() for pair in _flat(key, value))
+    made = Given(text, file, settings, classes)
+    new = {*of_path, *others, *(set or {})}
+    if "duration" in new and (shorter := origin.warm_up(text, made.pairs)):
+        settings[shorter[0]] = shorter[1]
+        return made._replace(settings=settings)
+    return made
+
+
+def _flat(key: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yields the keys of a table, like `path.queue.target`: `--set` takes no tables."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flat(f"{key}.{name}", inner)
+    else:
+        yield key, value
+
+
+def name_of(algorithm: Algorithm, classes: dict[str, type]) -> str:
+    """Returns the name of an algorithm; adds a class to `classes` by its own name."""
+    if isinstance(algorithm, str):
+        return algorithm
+    classes[algorithm.__name__] = algorithm
+    return algorithm.__name__
+
+
+def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:
+    """Returns text, name and classes of a scenario."""
+    classes: dict[str, type] = {}
+    if isinstance(scenario, _core.Scenario):
+        return scenario.source, scenario.file, dict(scenario.controllers)
+    if isinstance(scenario, Mapping):
+        return toml.document(scenario), _OF_MAPPING, classes
+    if isinstance(scenario, str) and _is_algorithm(scenario):
+        scenario = [scenario]
+    if not isinstance(scenario, str | os.PathLike):
+        names = [name_of(each, classes) for each in scenario]
+        if not names:
+            raise ValueError('no algorithm: give a list like ["cubic", "bbr3"]')
+        return origin.of_algorithms(names), origin.ALGORITHMS, classes
+    return *origin.read(scenario), classes
+
+
+def _is_algorithm(name: str) -> bool:
+    if is_imported(name):
+        return True
+    known = (str(each["name"]) for each in _core.algorithms())
+    return name in known and not Path(name).exists()

@@ -165,7 +165,7 @@ lint-fuzz: ## run rustfmt and clippy on the fuzz targets
 	cargo clippy $(FUZZ) --all-targets -- --deny warnings
 
 # Compiled, not run: nobody has run fullpipe on these systems. A C compiler for them is not needed.
-SYSTEMS := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-msvc
+SYSTEMS := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
 
 lint-systems: ## check that the extension compiles for Linux on aarch64, macOS and Windows
 	rustup target add $(SYSTEMS)

@@ -1,8 +1,8 @@
 """Systems other than Linux: the simulator works, and what needs Linux says so.
 
-Nobody has run fullpipe on such a system. These tests take away from Python what macOS or Windows lacks: the functions of
-the core that are compiled for Linux only, modules such as fcntl, and functions such as `os.sched_getaffinity`. `make
-lint-systems` compiles the core for those systems.
+Nobody has run fullpipe on such a system. These tests take away from Python what macOS or Windows lacks: the core's
+functions for Linux, modules such as fcntl, and functions such as `os.sched_getaffinity`. `make lint-systems` compiles
+the core for those systems.
 """
 
 from __future__ import annotations

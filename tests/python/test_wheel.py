@@ -72,10 +72,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     environment = _environment(None)
     for compiler in COMPILERS:
         assert shutil.which(compiler, path=environment["PATH"]) is None
-    for words in (
+    steps: list[list[str | Path]] = [
         ["venv", "--quiet", "--python", sys.executable, place / "venv"],
         ["pip", "install", "--quiet", "--python", place / "venv/bin/python", wheel],
-    ):
+    ]
+    for words in steps:
         subprocess.run([UV, *words], env=environment, check=True, cwd=place, timeout=300)
     (place / "empty").mkdir()
     return Installed(place / "venv/bin", place / "empty")

@@ -52,7 +52,8 @@ def link(
         scenario: The scenario; all packets take the path of its first flow.
         command: The program with its arguments.
         far: Programs for the far end.
-        cc: Congestion control of the program's connections, by the kernel's name or fullpipe's (default: the machine's).
+        cc: Congestion control of the program's connections, by the kernel's name or fullpipe's; None for the
+            machine's.
         server_cc: Congestion control of the far end's connections.
         upload: Whether the program's sent data take the scenario's data path; otherwise its
             received data do.

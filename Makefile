@@ -105,7 +105,7 @@ ifeq ($(WHEEL),linux)
 else
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(ALONE) cargo zigbuild $(QUIC) --release --target $(WHEEL_TARGET).2.17
 	install -s target/quic/$(WHEEL_TARGET)/release/fullpipe-quic python/fullpipe/_bin/
-	$(ALONE) $(BIN)/maturin build --release --locked --zig --compatibility $(WHEEL) --out target/wheels
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(ALONE) maturin build --release --locked --zig --compatibility $(WHEEL) --out target/wheels
 endif
 	rm -r python/fullpipe/_bin
 	$(ALONE) $(BIN)/maturin sdist --out target/wheels
@@ -117,9 +117,9 @@ test-quic: test-quic-rust setup-dev ## run the tests of real QUIC
 test-quic-rust: quic
 	$(ALONE) cargo test --quiet $(QUIC) --profile $(QUIC_PROFILE)
 
-# Tools that `make oracle` needs, and that tests of namespaces and of `fullpipe link` call.
+# Tools that `make oracle` needs, and that tests of namespaces, of `fullpipe link` and of completion call.
 APT := flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux \
-	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl
+	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl zsh:zsh fish:fish
 
 apt:
 	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \
@@ -164,7 +164,7 @@ lint-fuzz: ## run rustfmt and clippy on the fuzz targets
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy $(FUZZ) --all-targets -- --deny warnings
 
-# Compiled, not run: nobody has run fullpipe on these systems. A C compiler for them is not needed.
+# Compiled, not run: fullpipe has not run on these systems yet. A C compiler for them is not needed.
 SYSTEMS := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
 
 lint-systems: ## check that the extension compiles for Linux on aarch64, macOS and Windows

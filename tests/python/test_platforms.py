@@ -1,6 +1,6 @@
 """Systems other than Linux: the simulator works, and what needs Linux says so.
 
-Nobody has run fullpipe on such a system. These tests take away from Python what macOS or Windows lacks: the core's
+fullpipe has not run on such a system yet. These tests take away from Python what macOS or Windows lacks: the core's
 functions for Linux, modules such as fcntl, and functions such as `os.sched_getaffinity`. `make lint-systems` compiles
 the core for those systems.
 """

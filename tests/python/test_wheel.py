@@ -143,5 +143,5 @@ def test_the_wheel_and_the_sdist_have_what_belongs_to_them() -> None:
         sources = {name.partition("/")[2] for name in archive.getnames()}
     for wanted in ("Cargo.lock", "crates/sim/Cargo.toml", "python/fullpipe/__init__.py"):
         assert wanted in sources
-    # What a wheel of this size costs: docs/guide/install.md.
+    # Sizes: docs/guide/install.md.
     assert sdist.stat().st_size < 4e6

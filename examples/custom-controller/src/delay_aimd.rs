@@ -154,7 +154,7 @@ impl Controller for DelayAimd {
         }
     }
 
-    // QUIC may find a larger segment size, of which the window must hold one.
+    // QUIC may find a larger segment size. The window must still hold a segment.
     fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         if change == PathChange::Mtu {
             self.cwnd = self.cwnd.max(cx.conn.smss);

@@ -1,11 +1,11 @@
-//! What a controller must keep to after each call, in words.
+//! The rules that a decision must hold after each call, in words.
 
 use fullpipe_units::{Bytes, Rate};
 
 use crate::replay::{Call, Event};
 use crate::{Decision, Descriptor, PathChange, Recovery, RecoveryOwner};
 
-/// A window or threshold of this size or more is none that a controller computed.
+/// Windows and thresholds must be smaller.
 const ABSURD: Bytes = Bytes::new(1 << 50);
 
 /// A breach of the contract.
@@ -86,7 +86,7 @@ pub(super) fn breach(
     None
 }
 
-/// Returns what is wrong with the values of the trace fields.
+/// Returns the first rule that the values of the trace fields break.
 pub(super) fn breach_of_row(descriptor: &Descriptor, row: &[f64]) -> Option<Breach> {
     let fields = descriptor.fields;
     if row.len() != fields.len() {

@@ -1,14 +1,17 @@
 """The examples run as their pages say. test_controllers.py and `make test-rust` run those of controllers."""
 
-import json
 import os
 import re
 import subprocess
 import sys
+import warnings
+from base64 import b64decode
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import fullpipe
 
@@ -37,17 +40,49 @@ def test_every_example_is_listed() -> None:
     assert sorted(listed) == sorted(each.name for each in EXAMPLES.iterdir() if each.is_dir())
 
 
-def test_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    mpl.use("agg")
-    cells = json.loads((EXAMPLES / "notebook/compare.ipynb").read_text(encoding="utf-8"))["cells"]
-    namespace: dict[str, object] = {}
-    for cell in cells:
-        assert not cell.get("outputs"), "outputs of a notebook are not kept"
-        if cell["cell_type"] == "code":
-            exec(re.sub(r"(?m)^%.*$", "", "".join(cell["source"])), namespace)
-    frame = namespace["goodput"]
-    assert frame.height == 10, "two algorithms at five buffers"  # type: ignore[attr-defined]
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401  (nbformat has no types)
+    """The example's notebook after a run of all cells by a kernel of Jupyter."""
+    notebook = nbformat.read(EXAMPLES / "notebook/compare.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are not kept"
+    folder = tmp_path_factory.mktemp("notebook")
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Jupyter's own modules
+        return client.execute()
+
+
+def _outputs(notebook: Any, source: str) -> list[Any]:  # noqa: ANN401
+    """The outputs of the cell whose source has these words."""
+    (cell,) = [each for each in notebook.cells if source in each.source and "outputs" in each]
+    return [each for each in cell.outputs if "data" in each]
+
+
+def test_a_notebook_shows_tables_and_pictures_without_magic(executed: Any) -> None:  # noqa: ANN401
+    assert not any("%matplotlib" in cell.source for cell in executed.cells)
+    for source, words in (
+        ("**path, trace=", "goodput"),
+        ("fullpipe.compare(", "together"),
+        ("fullpipe.sweep(", "buffer"),
+    ):
+        shown = _outputs(executed, source)[-1].data
+        assert words in shown["text/html"]
+        assert "<img" in shown["text/html"]
+        assert shown["image/png"]
+    assert "cubic" in _outputs(executed, "rtt_s.p95")[-1].data["text/html"]
+    assert "report.html" in _outputs(executed, "sweep.report()")[-1].data["text/plain"]
+    picture = b64decode(_outputs(executed, "plot_runs(")[-1].data["image/png"])
+    assert picture.startswith(b"\x89PNG")
+    page = ROOT / "docs/images/notebook.png"
+    if os.environ.get("FULLPIPE_BLESS"):
+        page.write_bytes(picture)
+    assert page.exists()
+
+
+def test_a_notebook_has_bars_of_progress_that_disappear(executed: Any) -> None:  # noqa: ANN401
+    bars = [each for each in _outputs(executed, "fullpipe.sweep(")[:-1] if "text/html" in each.data]
+    assert bars, "a bar was shown"
+    assert {each.data["text/html"] for each in bars} == {""}, "and removed at the end"
 
 
 def test_ci_gate(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_every_example_is_listed() -> None:
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401  (nbformat has no types)
     """The example's notebook after a run of all cells by a kernel of Jupyter."""
-    notebook = nbformat.read(EXAMPLES / "notebook/compare.ipynb", as_version=4)
+    notebook = nbformat.read(EXAMPLES / "notebook/compare.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are not kept"
     folder = tmp_path_factory.mktemp("notebook")
     client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}})

@@ -1,4 +1,4 @@
-"""Loads what `run --out`, `sweep`, `compare`, `reproduce` and `conformance` saved."""
+"""Loads what `run --out`, `sweep`, `compare`, `reproduce` and `evaluate` saved."""
 
 from __future__ import annotations
 

@@ -6,10 +6,8 @@ import re
 from difflib import get_close_matches
 from pathlib import Path
 
-_PACKAGE = Path(__file__).parent
-PLACES = (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs")
-"""The directories of the pages: of an installed package, and of a clone of the repository."""
-_FOLDERS = ("tutorial", "guide", "reference", "evidence")
+PLACE = Path(__file__).parent / "docs"
+FOLDERS = ("tutorial", "guide", "reference", "evidence")
 """The folders of pages for readers, in their order; the notebook's records are not part of the package."""
 
 
@@ -19,15 +17,14 @@ class NoPageError(LookupError):
 
 def _pages() -> dict[str, Path]:
     """Returns the files of the pages by their names: `guide/link`."""
-    place = next((each for each in PLACES if (each / "index.md").is_file()), None)
-    if place is None:
+    if not (PLACE / "index.md").is_file():
         raise NoPageError(
             "the documentation is not installed here\n  fix: install fullpipe from a wheel, or use a clone"
         )
-    files = [*sorted(place.glob("*.md"))]
-    for folder in _FOLDERS:
-        files += sorted((place / folder).rglob("*.md"))
-    return {file.relative_to(place).with_suffix("").as_posix(): file for file in files}
+    files = [*sorted(PLACE.glob("*.md"))]
+    for folder in FOLDERS:
+        files += sorted((PLACE / folder).rglob("*.md"))
+    return {file.relative_to(PLACE).with_suffix("").as_posix(): file for file in files}
 
 
 def listed() -> str:

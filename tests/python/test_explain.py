@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,13 @@ def test_the_docs_are_in_the_package(fullpipe: Fullpipe) -> None:
     assert shown == (ROOT / "docs/reference/models/bbr3.md").read_text(encoding="utf-8")
 
 
+def test_a_wheel_has_the_pages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = {each["path"] for each in project["tool"]["maturin"]["include"]}
+    place = "python/fullpipe/docs"
+    assert {f"{place}/*.md", *(f"{place}/{each}/**/*.md" for each in pages.FOLDERS)} <= patterns
+
+
 def test_a_long_text_is_paged_on_a_terminal(
     command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +138,7 @@ def test_a_long_text_is_paged_on_a_terminal(
 def test_without_docs_the_error_names_the_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(pages, "PLACES", (tmp_path,))
+    monkeypatch.setattr(pages, "PLACE", tmp_path)
     with pytest.raises(pages.NoPageError, match="fix: install fullpipe from a wheel"):
         pages.listed()
 

@@ -19,7 +19,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page test test-rust test-python test-all quic test-quic test-quic-rust lint lint-prose lint-quic lint-fuzz lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -77,6 +77,7 @@ test-all: ## run all tests: installs Chromium, nginx, Ray, DuckDB and Zensical, 
 	$(MAKE) --jobs=2 test-rust setup-all
 	$(MAKE) oracle
 	$(MAKE) test-quic-rust QUIC_PROFILE=dev
+	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=dev
 	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
 
 oracle: ## build user-mode Linux, for Linux's TCP in simulated time (--on uml): 6 minutes, into the user's cache
@@ -89,6 +90,26 @@ QUIC := --manifest-path crates/quic/Cargo.toml --target-dir target/quic --locked
 quic: setup ## build real QUIC (--on quic) and install it next to the command, a few minutes
 	$(ALONE) cargo build $(QUIC) --profile $(QUIC_PROFILE)
 	install target/quic/$(if $(filter dev,$(QUIC_PROFILE)),debug,$(QUIC_PROFILE))/fullpipe-quic $(BIN)/
+
+# Zig links against the C library of 2012, so that the wheel works on every Linux distribution since then. WHEEL=linux is for
+# this machine only; it takes what setup and quic have built.
+WHEEL ?= manylinux2014
+WHEEL_TARGET := $(shell uname -m)-unknown-linux-gnu
+
+wheel: $(UV) $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC, and an sdist, into target/wheels: ten minutes (WHEEL=linux: from existing builds)
+	$(ALONE) $(UV) sync --locked --inexact --only-group wheel
+	rm -rf target/wheels python/fullpipe/_bin && mkdir -p target/wheels python/fullpipe/_bin
+ifeq ($(WHEEL),linux)
+	install -s $(BIN)/fullpipe-quic python/fullpipe/_bin/
+	$(ALONE) $(BIN)/maturin build --quiet --release --locked --compatibility linux --out target/wheels
+else
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(ALONE) cargo zigbuild $(QUIC) --release --target $(WHEEL_TARGET).2.17
+	install -s target/quic/$(WHEEL_TARGET)/release/fullpipe-quic python/fullpipe/_bin/
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(ALONE) maturin build --release --locked --zig --compatibility $(WHEEL) --out target/wheels
+endif
+	rm -r python/fullpipe/_bin
+	$(ALONE) $(BIN)/maturin sdist --out target/wheels
+	@ls -lh target/wheels
 
 test-quic: test-quic-rust setup-dev ## run the tests of real QUIC
 	$(BIN)/pytest tests/python/test_quic.py
@@ -133,6 +154,7 @@ lint: setup-dev lint-prose lint-web ## run rustfmt, clippy, rustdoc, ruff and my
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest fullpipe._core
+	$(BIN)/hadolint --ignore DL3008 Containerfile  # packages come from one release of Debian
 
 lint-quic: ## run rustfmt and clippy on real QUIC
 	cd crates/quic && cargo fmt --check
@@ -141,6 +163,13 @@ lint-quic: ## run rustfmt and clippy on real QUIC
 lint-fuzz: ## run rustfmt and clippy on the fuzz targets
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy $(FUZZ) --all-targets -- --deny warnings
+
+# Compiled, not run: fullpipe has not run on these systems yet. A C compiler for them is not needed.
+SYSTEMS := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
+
+lint-systems: ## check that the extension compiles for Linux on aarch64, macOS and Windows
+	rustup target add $(SYSTEMS)
+	for target in $(SYSTEMS); do PYO3_NO_PYTHON=1 cargo check --quiet --locked --package fullpipe-python --target $$target || exit 1; done
 
 lint-prose: setup-dev ## check spelling, and patterns that make a text hard to read
 	$(BIN)/typos
@@ -178,5 +207,5 @@ fuzz: target/tools/bin/cargo-fuzz $(READY) ## fuzz each target for FUZZ_SECONDS=
 target/tools/bin/cargo-fuzz:
 	$(ALONE) cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root target/tools --locked --quiet
 
-clean: ## remove everything built or installed here
-	rm -rf target .venv python/fullpipe/*.so web/node_modules
+clean: ## remove everything built or installed here; what remains is ~/.cache/fullpipe (user-mode Linux)
+	rm -rf target .venv python/fullpipe/*.so python/fullpipe/_bin web/node_modules

@@ -1,35 +1,32 @@
 //! The contract between controllers and transports: for any sequence of events that a transport can
-//! produce, decisions are sane and replay exactly. The transport and its checks are those of the
-//! property tests of `crates/cc`.
+//! produce, decisions are sane and replay exactly. The transport and its checks are those of
+//! `fullpipe_cc::check`.
 
 #![no_main]
-
-#[path = "../../crates/cc/tests/contract/algorithms.rs"]
-mod algorithms;
-#[path = "../../crates/cc/tests/contract/feedback.rs"]
-mod feedback;
-#[path = "../../crates/cc/tests/contract/steps.rs"]
-mod steps;
-#[path = "../../crates/cc/tests/contract/transport.rs"]
-mod transport;
 
 use std::cell::LazyCell;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use fullpipe_cc::replay::replay;
-use fullpipe_cc::{Config, Descriptor, PathChange, Shared};
+use fullpipe_cc::check::{Arrival, Kind, Step, Transport, hold, variants};
+use fullpipe_cc::{Config, Descriptor, PathChange, Registry, Shared};
 use fullpipe_units::{Bytes, Span};
 use libfuzzer_sys::fuzz_target;
-
-use algorithms::{hold, kinds, variants};
-use steps::{Arrival, Step};
-use transport::{Transport, rng};
 
 /// Longer sequences would cost speed, and find little more.
 const MOST: usize = 600;
 
 thread_local! {
-    static VARIANTS: LazyCell<Vec<(&'static Descriptor, Config)>> = const { LazyCell::new(variants) };
+    static VARIANTS: LazyCell<Vec<(&'static Descriptor, Config)>> = const { LazyCell::new(every_variant) };
+}
+
+/// Every algorithm with every set of parameters.
+fn every_variant() -> Vec<(&'static Descriptor, Config)> {
+    let registry = Registry::default();
+    let each = registry.iter().flat_map(|descriptor| {
+        let configs = variants(descriptor).into_iter();
+        configs.map(move |config| (descriptor, config))
+    });
+    each.collect()
 }
 
 #[derive(Debug)]
@@ -106,20 +103,16 @@ fn step(from: &mut Unstructured<'_>) -> Result<Step> {
 }
 
 fn one(case: &Case, descriptor: &'static Descriptor, config: &Config) {
-    let kinds = kinds(descriptor);
+    let kinds = Kind::fit_for(descriptor);
+    let kind = kinds[usize::from(case.kind) % kinds.len()];
     let steps: Vec<Step> = case.steps.iter().map(|(_, step)| step.clone()).collect();
-    let found = hold(
-        kinds[usize::from(case.kind) % kinds.len()],
-        descriptor,
-        config,
-        &steps,
-    );
-    let fresh = &mut (descriptor.build)(config, &mut Shared::default());
-    assert_eq!(replay(fresh, &mut rng(), &found.events), found.decisions);
+    if let Err(broken) = hold(kind, descriptor, config, &steps) {
+        panic!("{broken}");
+    }
 }
 
 fn groups(case: &Case, descriptor: &'static Descriptor, config: &Config) {
-    let kinds = kinds(descriptor);
+    let kinds = Kind::fit_for(descriptor);
     let kind = kinds[usize::from(case.kind) % kinds.len()];
     let shared = &mut Shared::default();
     let mut flows = ["a", "a", "a", "b", "b"].map(|group| {
@@ -132,14 +125,18 @@ fn groups(case: &Case, descriptor: &'static Descriptor, config: &Config) {
             flows[1].end();
         }
         let flow = &mut flows[usize::from(*flow) % 5];
-        if !flow.ended {
+        if !flow.has_ended() {
             flow.play(step);
         }
     }
-    flows
-        .iter_mut()
-        .filter(|flow| !flow.ended)
-        .for_each(Transport::drain);
+    for flow in &mut flows {
+        if !flow.has_ended() {
+            flow.drain();
+        }
+        if let Some(broken) = flow.broken() {
+            panic!("{broken}");
+        }
+    }
 }
 
 fuzz_target!(|case: Case| {

@@ -693,6 +693,8 @@ def link(
     command: Sequence[str],
     far: Sequence[Sequence[str]],
     *,
+    cc: str | None = None,
+    far_cc: str | None = None,
     upload: bool = False,
     uplink: bool = False,
     unconfined: bool = False,
@@ -705,6 +707,9 @@ def link(
         scenario: Its path; all packets take the path of its first flow.
         command: The program with its arguments.
         far: Programs that run at the far end until the first program ends.
+        cc: Congestion control of the first program's connections (default: the machine's), by the
+            kernel's name or fullpipe's.
+        far_cc: Congestion control of connections at the far end.
         upload: The program sends the scenario's data instead of receiving them.
         uplink: Gives access to the outside, through a proxy at the far end.
         unconfined: Lets the programs use the machine's devices, shared memory, set-user-ID programs

@@ -115,7 +115,13 @@ def _algorithms() -> Iterator[Finding]:
             root=True,
         )
     allowed = _words(_PROC / "ipv4/tcp_allowed_congestion_control")
-    if os.geteuid() != 0 and (barred := [name for name in offered if name not in allowed]):
+    barred = [name for name in offered if name not in allowed]
+    if allowed and barred:
+        may = f"programs themselves may choose {', '.join(sorted(allowed))}"
+        yield Finding(
+            "TCP of programs", "ok", f"{may}; `fullpipe link --cc` gives them any of these"
+        )
+    if os.geteuid() != 0 and barred:
         line = f'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(offered)}"'
         yield Finding(
             "TCP for users", "missing", f"only root may use {', '.join(barred)}", line, root=True

@@ -116,6 +116,7 @@ def test_a_module_is_loaded_by_root_and_what_is_none_needs_another_kernel(
     assert (found["TCP bbr"].fix, found["TCP bbr"].root) == ("modprobe tcp_bbr", True)
     assert found["TCP dctcp"].found == "not in this kernel"
     assert found["more TCP"].found == "modules not loaded: vegas"
+    assert found["TCP of programs"].found.startswith("programs themselves may choose reno;")
     assert found["TCP for users"].found == "only root may use cubic"
     assert (
         found["TCP for users"].fix

@@ -158,7 +158,7 @@ def test_the_exit_code_is_the_commands(link: Link) -> None:
     assert link("--", "sh", "-c", "kill -KILL $$").returncode == 128 + signal.SIGKILL
     done = link("--", "no-such-program-here")
     assert done.returncode == 2
-    assert "error: no-such-program-here: No such file" in done.stderr
+    assert "error: no-such-program-here: not found on PATH" in done.stderr
     done = link("--server", "false", "--", "true")
     assert done.returncode == 2
     assert '--server "false" ended' in done.stderr

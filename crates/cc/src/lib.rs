@@ -7,6 +7,7 @@
 //! simulator, under a real QUIC stack, and from a recording.
 
 pub mod algo;
+pub mod check;
 pub mod common;
 mod connection;
 mod contract;

@@ -49,7 +49,7 @@ pub enum AnyController {
 }
 
 /// The built-in algorithms of the sender.
-static BUILT_IN: [&Descriptor; 17] = [
+static BUILT_IN: &[&Descriptor] = &[
     &bbr::BBR1,
     &bbr::BBR2,
     &bbr::BBR3,
@@ -140,7 +140,7 @@ impl Controller for AnyController {
 }
 
 /// The built-in algorithms of the receiver.
-static RECEIVERS: [&ReceiverDescriptor; 1] = [&rledbat::DESCRIPTOR];
+static RECEIVERS: &[&ReceiverDescriptor] = &[&rledbat::DESCRIPTOR];
 
 /// The algorithms that a scenario may name: built-in ones and the user's.
 #[derive(Clone, Debug)]

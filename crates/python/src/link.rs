@@ -20,13 +20,15 @@ pub(crate) struct LinkRun {
 
 /// Starts `command` behind a scenario's path, in its own namespaces.
 #[pyfunction]
-#[pyo3(signature = (scenario, command, far, *, upload=false, uplink=false, unconfined=false, live=false, captures=None))]
+#[pyo3(signature = (scenario, command, far, *, cc=None, far_cc=None, upload=false, uplink=false, unconfined=false, live=false, captures=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub(crate) fn link(
     py: Python<'_>,
     scenario: &Bound<'_, Scenario>,
     command: Vec<OsString>,
     far: Vec<Vec<OsString>>,
+    cc: Option<String>,
+    far_cc: Option<String>,
     upload: bool,
     uplink: bool,
     unconfined: bool,
@@ -38,6 +40,8 @@ pub(crate) fn link(
     let link = Link {
         command,
         far,
+        cc,
+        far_cc,
         upload,
         uplink,
         unconfined,

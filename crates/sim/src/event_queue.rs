@@ -412,8 +412,7 @@ mod tests {
         agrees_with_a_sorted_list(3);
     }
 
-    /// Compares the queue with a list of events within `times` ns, of which many are simultaneous if that is
-    /// little.
+    /// Compares the queue with a list of events within `times` ns. If that is little, many are simultaneous.
     fn agrees_with_a_sorted_list(times: u64) {
         let mut rng = fullpipe_units::Rng::stream(1, "agenda", "test");
         // Buckets of a nanosecond, so that several rounds occur.

@@ -53,7 +53,7 @@
 //!
 //! An AQM decides at dequeue, so its link (`fullpipe_path::ManagedLink`) has no known departures.
 //! Its one event, `Transmit`, is due when the transmitter is free and a packet waits; the queue
-//! then chooses the packet. The event queue keeps these events beside its heap, in the same order. A packet that finds the link idle passes without an event. Everything
+//! then chooses the packet. The event queue keeps these events outside its heap, in the same order. A packet that finds the link idle passes without an event. Everything
 //! that the queue sends continues in `ForwardPath::proceed`. Its drops and marks can concern any
 //! flow at any time, so the link counts them (`fullpipe_trace::PerFlowCounters`); the flows' totals
 //! include them at the end.

@@ -19,7 +19,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::signal::{SigHandler, Signal, signal};
 
 use crate::confine::Confinement;
-use crate::{SandboxError, device, privileges, sandbox};
+use crate::{SandboxError, algorithms, device, privileges, route, sandbox};
 
 /// Two ends, without a connection between them.
 #[derive(Debug)]
@@ -92,6 +92,24 @@ impl End {
     /// Moves this thread into the namespace. That requires the capability that created it.
     pub fn enter(&self) -> nix::Result<()> {
         setns(self.netns.as_fd(), CloneFlags::CLONE_NEWNET)
+    }
+
+    /// Lets all TCP connections of this end use an algorithm, by the kernel's name or fullpipe's, and
+    /// moves this thread into the namespace. `option` names it in an error.
+    pub(crate) fn use_algorithm(&self, name: &str, option: &str) -> Result<(), SandboxError> {
+        let kernel = algorithms::kernel_name(name);
+        self.enter()
+            .and_then(|()| route::congestion_control(self.address, PREFIX as u8, kernel))
+            .map_err(|error| match error {
+                Errno::EINVAL => SandboxError::new(
+                    format!("{option} {name}: this kernel has no such algorithm, or has not loaded its module"),
+                    "name one that `fullpipe doctor` lists under \"TCP algorithms\"",
+                ),
+                error => sandbox::refused(
+                    &format!("{option} {name} (a route's congctl)"),
+                    error,
+                ),
+            })
     }
 
     /// Returns a program to be run in the namespace, without capabilities and with default signal

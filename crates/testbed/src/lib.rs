@@ -53,6 +53,7 @@ mod pcapng;
 mod ports;
 mod privileges;
 pub mod reconstruct;
+mod route;
 mod sandbox;
 pub mod uml;
 mod uplink;

@@ -37,6 +37,11 @@ pub struct Link {
     pub command: Vec<OsString>,
     /// Programs that run at the far end until the command ends.
     pub far: Vec<Vec<OsString>>,
+    /// Congestion control of the command's connections, by the kernel's name or fullpipe's; by default
+    /// the machine's.
+    pub cc: Option<String>,
+    /// Congestion control of connections at the far end.
+    pub far_cc: Option<String>,
     /// Whether the command is the scenario's sender; otherwise it is the receiver.
     pub upload: bool,
     /// Whether the command can reach the outside, through a proxy at the far end.
@@ -105,6 +110,14 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
     let most = capacity::measure(&bed, scenario)?;
     if let Err(error) = capacity::check(scenario, most) {
         return Ok(json!({ "refused": error.to_string() }));
+    }
+    if let Some(name) = &link.far_cc {
+        let same = link.cc.as_ref() == Some(name);
+        bed.far
+            .use_algorithm(name, if same { "--cc" } else { "--server-cc" })?;
+    }
+    if let Some(name) = &link.cc {
+        bed.near.use_algorithm(name, "--cc")?;
     }
     // The files may be in a folder that the confinement replaces, such as /dev/shm.
     let zero = clock::date();
@@ -258,11 +271,15 @@ fn spawn(
         .env("FULLPIPE_NEAR", crate::bed::NEAR.to_string())
         .spawn()
         .map_err(|error| {
-            let fix = match error.kind() {
-                io::ErrorKind::NotFound => "check the spelling, or install it",
-                _ => "name a program that can be executed",
+            let (problem, fix) = match error.kind() {
+                io::ErrorKind::NotFound if !name.as_encoded_bytes().contains(&b'/') => (
+                    "not found on PATH".to_owned(),
+                    "check the spelling, or install the package that has it",
+                ),
+                io::ErrorKind::NotFound => ("no such file".to_owned(), "check the path"),
+                _ => (error.to_string(), "name a program that can be executed"),
             };
-            SandboxError::new(format!("{}: {error}", name.display()), fix)
+            SandboxError::new(format!("{}: {problem}", name.display()), fix)
         })
 }
 

@@ -105,6 +105,12 @@ mod tests {
     }
 
     #[test]
+    fn it_holds_the_contract() {
+        fullpipe::cc::check::contract(&delay_aimd::DESCRIPTOR, 200)
+            .unwrap_or_else(|broken| panic!("{broken}"));
+    }
+
+    #[test]
     fn bbrs_test_cases_run_for_it_and_for_a_bbr_of_ones_own() -> Result<(), Error> {
         assert_eq!(
             why(&conformance::run(&registry(), "delayaimd", &[])?),

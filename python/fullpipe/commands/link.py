@@ -44,6 +44,20 @@ def command(
             help="Program to run at the far end of the path, address 100.64.0.1, like 'iperf3 -s'; repeatable.",
         ),
     ] = None,
+    cc: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="Congestion control of both ends, like cubic, from `fullpipe doctor` (default: this machine's).",
+        ),
+    ] = None,
+    server_cc: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="Congestion control at the far end, if it differs (default: as --cc).",
+        ),
+    ] = None,
     upload: Annotated[
         bool,
         Option(
@@ -111,6 +125,8 @@ def command(
                 of_path,
                 command or [],
                 programs,
+                cc=cc,
+                server_cc=server_cc or cc,
                 upload=upload,
                 uplink=uplink,
                 unconfined=unconfined,

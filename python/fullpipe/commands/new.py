@@ -5,7 +5,7 @@ from typing import Annotated
 from fullpipe import origin
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import algorithms_of, path_options, setting
-from fullpipe.errors import printing, user_errors
+from fullpipe.errors import fail, printing, user_errors
 
 
 @path_options()
@@ -14,8 +14,9 @@ def command(
         list[str] | None,
         Argument(
             metavar="[ALGORITHM...]",
-            complete=("algorithms",),
-            help="Algorithms of the flows, from `fullpipe list algorithms` (default: cubic and bbr3).",
+            complete=("algorithms", "scenarios"),
+            help="Algorithms of the flows, from `fullpipe list algorithms` (default: cubic and bbr3), or one "
+            "scenario, from `fullpipe list scenarios`.",
         ),
     ] = None,
     *,
@@ -38,6 +39,7 @@ def command(
     Examples:
         fullpipe new > mine.toml
         fullpipe new cubic bbr3 --profile lte > mine.toml
+        fullpipe new cubic-deep-buffer > mine.toml
         fullpipe new bbr3 --rate 50mbit --rtt 20ms | fullpipe run -
     """
     from fullpipe.run import parse
@@ -46,6 +48,13 @@ def command(
     names = algorithms or ["cubic", "bbr3"]
     with user_errors(), printing():
         settings = [*path, *(setting(each) for each in set_ or [])]
+        if len(names) == 1 and (file := origin.located(names[0])) in origin.packaged():
+            if settings:
+                fail(
+                    f"{names[0]}: options can't change a scenario's text\n  fix: edit it, or give them to fullpipe run"
+                )
+            print(file.read_text(encoding="utf-8"), end="")
+            return
         made = skeleton(algorithms_of(names), settings)
         parse(made, origin.ALGORITHMS)
         print(made, end="")

@@ -45,6 +45,8 @@ def link(
     up: str | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
     server: str | Sequence[str] = (),
+    cc: str | None = None,
+    server_cc: str | None = None,
     upload: bool = False,
     uplink: bool = False,
     unconfined: bool = False,
@@ -72,6 +74,8 @@ def link(
         up: Capacity for the data that the program sends; None for `rate`.
         set: Any other key of the scenario, `{"path.jitter": "5ms"}`.
         server: Programs to run at the far end of the path, address 100.64.0.1, like `"iperf3 -s"`.
+        cc: Congestion control of both ends, like `"cubic"`, by the kernel's name or fullpipe's; None for the machine's.
+        server_cc: Congestion control at the far end, if it differs.
         upload: Whether the data that the program sends take the data path of `scenario`, and the data that it
             receives the path of the ACKs.
         uplink: Whether the program can reach the Internet, through a proxy that programs find in ALL_PROXY.
@@ -119,6 +123,8 @@ def link(
                 path,
                 program,
                 [shlex.split(each) for each in servers],
+                cc=cc,
+                server_cc=server_cc or cc,
                 upload=upload,
                 uplink=uplink,
                 unconfined=unconfined,

@@ -38,6 +38,8 @@ def link(
     command: Sequence[str],
     far: Sequence[Sequence[str]],
     *,
+    cc: str | None = None,
+    server_cc: str | None = None,
     upload: bool,
     uplink: bool,
     unconfined: bool,
@@ -50,6 +52,9 @@ def link(
         scenario: The scenario; all packets take the path of its first flow.
         command: The program with its arguments.
         far: Programs for the far end.
+        cc: Congestion control of the program's connections, by the kernel's name or fullpipe's; None for the
+            machine's.
+        server_cc: Congestion control of the far end's connections.
         upload: Whether the program's sent data take the scenario's data path; otherwise its
             received data do.
         uplink: Whether programs can reach the Internet, through a proxy at the far end.
@@ -74,6 +79,8 @@ def link(
                 scenario,
                 list(command) or [os.environ.get("SHELL", "/bin/sh")],
                 far,
+                cc=cc,
+                server_cc=server_cc,
                 upload=upload,
                 uplink=uplink,
                 unconfined=unconfined,
@@ -81,7 +88,7 @@ def link(
                 aside=aside,
                 called=shlex.join(["fullpipe", *sys.argv[1:]]),
             )
-    _show(report, out)
+    _show(report, out, uplink=uplink)
     return int(report["exit_code"])
 
 
@@ -106,6 +113,8 @@ def execute(
     program: Sequence[str],
     far: Sequence[Sequence[str]],
     *,
+    cc: str | None,
+    server_cc: str | None,
     upload: bool,
     uplink: bool,
     unconfined: bool,
@@ -119,6 +128,8 @@ def execute(
         scenario: The scenario; all packets take the path of its first flow.
         program: The program with its arguments.
         far: Programs for the far end.
+        cc: As for :func:`link`.
+        server_cc: As for :func:`link`.
         upload: As for :func:`link`.
         uplink: As for :func:`link`.
         unconfined: As for :func:`link`.
@@ -136,6 +147,8 @@ def execute(
             scenario,
             list(program),
             [list(one) for one in far],
+            cc=cc,
+            far_cc=server_cc,
             upload=upload,
             uplink=uplink,
             unconfined=unconfined,
@@ -228,13 +241,14 @@ def _live_lines(way: str) -> Callable[[dict[str, Any]], None]:
     return say
 
 
-def _show(report: dict[str, Any], out: Path | None) -> None:
-
-    from fullpipe.links.show import show
+def _show(report: dict[str, Any], out: Path | None, *, uplink: bool) -> None:
+    from fullpipe.links.show import show, unreached
 
     console = terminal.console(stderr=True)
     console.print()
     show(report, console)
+    if words := unreached(report, uplink=uplink):
+        console.print(words, markup=False, highlight=False, soft_wrap=True)
     if out:
         console.print(
             f"kept in {out}: near.pcapng, far.pcapng, link.json, metrics and trace",

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Report = dict[str, Any]
 
 WAYS = ("down", "up")
+FAR = "100.64.0.1"
+"""The address of the far end."""
+_REFUSAL = 12
+"""Packets of a connection to the proxy that it refuses, with a margin."""
 LIVE_HEADER = "   s" + "".join(f"{way:>12}{'ms':>6}{'pkts':>5}{'drop':>5}" for way in WAYS)
 """The header of the live lines, 60 columns wide: a table without an end can't adapt its columns."""
 
@@ -80,6 +84,35 @@ def show(report: Report, console: Console) -> None:
         console.print(
             f"not trustworthy: {doubt}", style="bold yellow", markup=False, soft_wrap=True
         )
+
+
+def unreached(report: Report, *, uplink: bool) -> str:
+    """Returns what a program can reach, if it failed without an answer; empty otherwise."""
+    down = report["down"]["packets"]
+    if report["exit_code"] == 0 or down > (_REFUSAL if uplink else 0):
+        return ""
+    if uplink:
+        return (
+            "the program failed almost without an answer: the proxy of --uplink does not connect to localhost\n"
+            f"  fix: for a server on this machine, use its address {_own_address()} instead"
+        )
+    return (
+        f"no packet came back: behind the path there is only the far end, {FAR}\n"
+        f"  fix: start your server there with --server 'COMMAND', or use --uplink and this machine's address "
+        f"{_own_address()}"
+    )
+
+
+def _own_address() -> str:
+    """Returns the address from which this machine reaches others; an example if it has none."""
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            return "192.168.1.5"
+        return str(probe.getsockname()[0])
 
 
 def _milliseconds(seconds: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Real QUIC, by the program `fullpipe-quic`, which `make quic` builds and installs next to Python."""
+"""Real QUIC, by the program `fullpipe-quic`, which is in a wheel, or which `make quic` installs next to Python."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ class Quic:
 
     def missing(self) -> Missing | None:
         """Returns the reason if the program has not been built."""
+        if sys.platform != "linux":
+            return Missing("it needs Linux", "run it on Linux")
         if _program() is None:
             return Missing(
                 "the program fullpipe-quic has not been built",
@@ -92,7 +94,9 @@ class Quic:
 
 def _program() -> str | None:
     beside = Path(sys.executable).parent
-    return shutil.which(PROGRAM, path=str(beside)) or shutil.which(PROGRAM)
+    own = Path(__file__).parents[1] / "_bin"  # of a wheel
+    found = (shutil.which(PROGRAM, path=str(folder)) for folder in (beside, own))
+    return next(filter(None, found), None) or shutil.which(PROGRAM)
 
 
 def program() -> str:

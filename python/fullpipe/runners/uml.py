@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -76,6 +77,8 @@ class _Uml:
     real_time = False
 
     def missing(self) -> Missing | None:
+        if sys.platform != "linux":
+            return Missing("it needs Linux", "run it on Linux")
         if _uml_boot.kernel() is None:
             return Missing(
                 "user-mode Linux has not been built", "run make oracle (about 6 minutes, cached)"

@@ -1,14 +1,14 @@
 //! An ACK: deliveries, losses, marks, and the episodes that they begin and end.
 
-use fullpipe_cc::replay::Call;
-use fullpipe_cc::{
-    Ack, CaState, EcnCounts, LossCause, RateSample, Recovery, RecoveryCause, RecoveryOwner,
-    RttSample, Snapshot,
-};
 use fullpipe_units::{Bytes, Rate, Span};
 
 use super::steps::{Arrival, Kind};
 use super::transport::{Packet, Transport};
+use crate::replay::Call;
+use crate::{
+    Ack, CaState, EcnCounts, LossCause, RateSample, Recovery, RecoveryCause, RecoveryOwner,
+    RttSample, Snapshot,
+};
 
 impl Transport {
     pub(super) fn receive(&mut self, arrival: &Arrival) {

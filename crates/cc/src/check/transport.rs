@@ -1,18 +1,19 @@
 //! A transport whose states and calls are those that TCP or QUIC can produce. It checks that the
-//! controller keeps its side of the contract.
+//! controller keeps its side of the contract, and stops at the first breach.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fullpipe_cc::replay::{Call, Event};
-use fullpipe_cc::{
+use fullpipe_units::{Bytes, Rng, Span, Time};
+
+use super::steps::{Arrival, Kind, Step};
+use super::{Broken, rules};
+use crate::replay::{Call, Event};
+use crate::{
     AnyController, CaState, Config, Conn, Controller, Decision, Descriptor, LossCause, Lost,
     PathChange, Recovery, RecoveryOwner, Shared, Snapshot,
 };
-use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
-use super::steps::{Arrival, Kind, Step};
-
-pub(crate) const SMSS: Bytes = Bytes::new(1_448);
+const SMSS: Bytes = Bytes::new(1_448);
 
 /// A packet in flight, or a lost one.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +30,9 @@ impl Packet {
     }
 }
 
-/// The transport.
+/// The transport of one flow, without a network: [`Step`]s take the network's place.
 #[derive(Debug)]
-pub(crate) struct Transport {
+pub struct Transport {
     pub(super) kind: Kind,
     pub(super) descriptor: &'static Descriptor,
     pub(super) cc: AnyController,
@@ -55,18 +56,23 @@ pub(crate) struct Transport {
     pub(super) timed_out: Option<u64>,
     pub(super) first_sent: Time,
     pub(super) delivered_at: Time,
-    pub(crate) ended: bool,
     /// Every call, and the decision after it.
-    pub(crate) events: Vec<Event>,
-    pub(crate) decisions: Vec<Decision>,
+    pub(super) events: Vec<Event>,
+    pub(super) decisions: Vec<Decision>,
+    /// The place of the call that last left the window below a new segment size, and that window.
+    outgrown: Option<(usize, Bytes)>,
+    /// The first breach of the contract. Steps after it do nothing.
+    pub(super) broken: Option<Broken>,
 }
 
-pub(crate) fn rng() -> Rng {
+/// The random stream of every controller under test.
+pub(super) fn rng() -> Rng {
     Rng::stream(1, "flow", "cc")
 }
 
 impl Transport {
-    pub(crate) fn new(
+    /// Builds the controller of a flow, for a transport of this kind.
+    pub fn new(
         kind: Kind,
         descriptor: &'static Descriptor,
         config: &Config,
@@ -98,9 +104,10 @@ impl Transport {
             timed_out: None,
             first_sent: Time::ZERO,
             delivered_at: Time::ZERO,
-            ended: false,
             events: Vec::new(),
             decisions: Vec::new(),
+            outgrown: None,
+            broken: None,
         }
     }
 
@@ -110,6 +117,9 @@ impl Transport {
 
     /// Makes the call, records it, and checks the decision.
     pub(super) fn call(&mut self, call: Call) {
+        if self.broken.is_some() {
+            return;
+        }
         let event = Event {
             now: self.now,
             conn: self.conn.clone(),
@@ -118,42 +128,33 @@ impl Transport {
         let before = self.cc.decision();
         let reads = event.apply(&mut self.cc, &mut self.rng);
         let decision = self.cc.decision();
-        assert!(
-            reads || decision == before,
-            "the transport would not read {decision:?} after {event:?}"
-        );
-        // Between Enter and Exit the transport owns the window of a controller with PRR.
-        let prr = self.descriptor.recovery == RecoveryOwner::Prr;
-        let ignored = prr && self.conn.in_recovery();
-        assert!(
-            ignored || decision.cwnd >= self.conn.smss,
-            "{decision:?} after {event:?}"
-        );
-        let enters = matches!(event.call, Call::Recovery(Recovery::Enter(_)));
-        assert!(
-            !(prr && enters) || decision.ssthresh < Bytes::new(1 << 50),
-            "PRR needs a threshold: {decision:?}"
-        );
-        assert!(
-            decision.cwnd < Bytes::new(1 << 50),
-            "{decision:?} after {event:?}"
-        );
-        assert!(
-            decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO),
-            "{decision:?} after {event:?}"
-        );
-        let timer = matches!(event.call, Call::Timer);
-        assert!(
-            !timer || decision.wake_at.is_none_or(|at| at > self.now),
-            "virtual time would not go on: {decision:?} after {event:?}"
-        );
         let mut row = Vec::new();
         self.cc.observe(&mut row);
-        assert_eq!(row.len(), self.descriptor.fields.len());
-        assert!(
-            row.iter().all(|value| value.is_finite()),
-            "{row:?} after {event:?}"
-        );
+        let unread = (!reads).then_some(before);
+        let breach = rules::breach(self.descriptor, &event, unread, &decision)
+            .or_else(|| rules::breach_of_row(self.descriptor, &row));
+        if let Some(breach) = breach {
+            // A window that a change of the segment size left too small may be used only later,
+            // when the transport no longer owns it.
+            let cause = self
+                .outgrown
+                .take()
+                .filter(|(_, cwnd)| *cwnd == decision.cwnd);
+            let cause = cause.map_or(&event, |(change, _)| &self.events[change]);
+            let (problem, fix) = breach.of(cause);
+            self.broken = Some(Broken {
+                algorithm: self.descriptor.name,
+                after: Some((rules::name(&cause.call), cause.now)),
+                problem,
+                fix,
+                steps: Vec::new(),
+            });
+            return;
+        }
+        if event.call == Call::Path(PathChange::Mtu) {
+            let outgrown = decision.cwnd < self.conn.smss;
+            self.outgrown = outgrown.then_some((self.events.len(), decision.cwnd));
+        }
         self.decision = decision;
         self.conn.pacing_rate = decision.pacing_rate;
         self.conn.paced = decision.pacing_rate.is_some();
@@ -161,7 +162,39 @@ impl Transport {
         self.decisions.push(decision);
     }
 
-    pub(crate) fn play(&mut self, step: &Step) {
+    /// The flow makes no progress, whatever happens.
+    fn stuck(&mut self, problem: &str) {
+        self.broken.get_or_insert_with(|| Broken {
+            algorithm: self.descriptor.name,
+            after: None,
+            problem: problem.to_owned(),
+            fix: "let the window admit a segment when nothing is in flight".to_owned(),
+            steps: Vec::new(),
+        });
+    }
+
+    /// Returns whether the flow has ended.
+    pub fn has_ended(&self) -> bool {
+        self.events
+            .last()
+            .is_some_and(|event| event.call == Call::End)
+    }
+
+    /// Returns the first breach of the contract.
+    pub fn broken(&self) -> Option<&Broken> {
+        self.broken.as_ref()
+    }
+
+    /// Returns every call so far, with the decision after it.
+    pub fn calls(&self) -> impl Iterator<Item = (&Event, &Decision)> {
+        self.events.iter().zip(&self.decisions)
+    }
+
+    /// Makes the calls that `step` causes.
+    pub fn play(&mut self, step: &Step) {
+        if self.broken.is_some() {
+            return;
+        }
         match *step {
             Step::Wait(span) => self.now += span,
             Step::Send(packets) => self.send(packets),
@@ -272,13 +305,12 @@ impl Transport {
     }
 
     /// Ends the flow, whose data is all acknowledged.
-    pub(crate) fn end(&mut self) {
-        self.ended = true;
+    pub fn end(&mut self) {
         self.call(Call::End);
     }
 
     /// Acknowledges all data, and checks that more can be sent.
-    pub(crate) fn drain(&mut self) {
+    pub fn drain(&mut self) {
         let everything = Arrival {
             skips: 0,
             loses: false,
@@ -288,22 +320,23 @@ impl Transport {
             repaired: false,
             persistent: false,
         };
-        let name = self.descriptor.name;
         self.conn.app_limited = false;
-        for _ in 0..3 {
+        let mut rounds = 0;
+        while self.broken.is_none() && (rounds < 3 || self.is_repairing()) {
             let before = self.conn.delivered;
-            self.send(1 + self.lost.len() as u64);
+            self.send(u64::from(rounds < 3) + self.lost.len() as u64);
             self.now += Span::from_millis(1);
             self.receive(&everything);
-            assert!(self.conn.delivered > before, "{name} no longer sends data");
+            if self.conn.delivered == before {
+                self.stuck(if rounds < 3 {
+                    "the flow no longer sends data"
+                } else {
+                    "the flow repairs no losses"
+                });
+            }
+            rounds += 1;
         }
-        while self.is_repairing() {
-            let before = self.conn.delivered;
-            self.send(self.lost.len() as u64);
-            self.now += Span::from_millis(1);
-            self.receive(&everything);
-            assert!(self.conn.delivered > before, "{name} repairs no losses");
-        }
-        assert_eq!(self.conn.inflight, Bytes::ZERO);
+        let empty = self.conn.inflight == Bytes::ZERO;
+        debug_assert!(empty || self.broken.is_some(), "all data was acknowledged");
     }
 }

@@ -343,7 +343,7 @@ def test_a_window_may_be_a_float() -> None:
     for decided in (package.Decision(20_000), package.Decision(20_000.9)):
         made = type("Made", (Returns,), {"decided": decided})
         ran = package.run(BASE, set={"flow.0.cc": "made"}, controllers={"made": made})
-        goodputs.append(ran.flows[0]["goodput_bps"])
+        goodputs.append(ran.metrics["flows"][0]["goodput_bps"])
     assert goodputs[0] == goodputs[1]
     with pytest.raises(ValueError, match=r"cwnd = nan: give a number of bytes"):
         package.Decision(float("nan"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -165,6 +166,24 @@ def test_contenders_are_the_algorithms_that_were_set_and_the_flows_beside_them(s
         "bbr3",
         "bbr1 competing with bbr3",
     ] * 2
+
+
+def test_a_curve_of_whole_runs_is_of_all_flows_and_its_picture_has_plain_numbers(
+    tmp_path: Path,
+) -> None:
+    directory = write_sweep(
+        tmp_path / "s", SCENARIO, {"path.buffer": ["0.5bdp", "1bdp", "4bdp"]}, [1, 2, 3]
+    )
+    report = build(directory)
+    curves = [block for block in _section(report, "Curves").blocks if isinstance(block, Lines)]
+    labels = {curve.title: [line.label for line in curve.lines] for curve in curves}
+    assert labels["Jain's index over buffer"] == ["all flows"]
+    assert labels["Goodput over buffer"] == ["cubic", "bbr1"]
+    jain = next(curve for curve in curves if curve.title.startswith("Jain"))
+    assert all(high is None or np.nanmax(high) <= 1 for high in (line.high for line in jain.lines))
+    write_report(directory, Form.SVG, tmp_path / "pictures")
+    drawn = "".join(file.read_text() for file in (tmp_path / "pictures").glob("*.svg"))
+    assert "mathdefault" not in drawn
 
 
 def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:

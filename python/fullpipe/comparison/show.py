@@ -11,7 +11,7 @@ from rich.text import Text
 from fullpipe.report import values
 from fullpipe.report.panels import differences
 from fullpipe.report.terminal import WIDE, Line, columns, print_table
-from fullpipe.stats import mean, sentences
+from fullpipe.stats import sentences
 from fullpipe.stats.compare import LEAST_PAIRS
 from fullpipe.stats.words import by_size, none_significant
 from fullpipe.view.table import Trimmed, digits
@@ -192,7 +192,7 @@ def _method(groups: Sequence[Group], intervals: bool) -> str:
 
 def _interval(group: Group, column: str) -> Interval | None:
     known = group.of(column)
-    return mean(known) if known else None
+    return values.mean_of(known, column) if known else None
 
 
 def _digits(interval: Interval, scale: float) -> str:

@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fullpipe.report import hexagons
 from fullpipe.report.colors import COLORS, DASHES, heat, own_looks, shaded
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
     from fullpipe.report.model import Cell, Report
 
@@ -150,12 +152,21 @@ def draw_lines(panel: Axes, block: Lines) -> None:
     _dress(panel, block.title, block.x, block.y)
     if block.log_x:
         panel.set_xscale("log")
+        _number(panel.xaxis)
     if block.log_y:
         panel.set_yscale("log")
+        _number(panel.yaxis)
     elif block.stepped:
         panel.set_ylim(0, 1.02)
     if len(block.lines) > 1:
         panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3)
+
+
+def _number(axis: Axis) -> None:
+    """Writes plain numbers at a logarithmic axis: Matplotlib's are mathematics, which `_STYLE` does not parse."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _clouds(panel: Axes, block: Clouds) -> None:

@@ -12,7 +12,7 @@ from fullpipe.results.model import RESULTS, RUNNER
 from fullpipe.results.overlay import factors
 from fullpipe.results.scenario import Tables
 from fullpipe.results.words import short
-from fullpipe.stats import columns_asked, columns_shown, is_shown, quantity
+from fullpipe.stats import Interval, columns_asked, columns_shown, is_shown, mean, quantity
 from fullpipe.stats.quantity import rank
 from fullpipe.view.table import flow_name
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 7
 _MOST_LINKS = 3
+ALL = "all flows"
+"""Label of what belongs to a run as a whole."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Group:
 
     def label_of(self, column: str, *, swept: bool) -> str:
         """Returns the label of a line of a metric: that of a run leaves the flow out, unless algorithms are swept."""
-        return self.words if is_of_run(column) and self.words and not swept else self.label
+        return self.words or ALL if is_of_run(column) and not swept else self.label
 
     def of(self, metric: str) -> list[float]:
         """Returns the values of all seeds, in order of seed."""
@@ -138,6 +140,20 @@ def _alike(results: Results) -> bool:
         len({kind for _, kind in tables.of(point) if kind != "unresponsive"}) <= 1
         for point in results.points.values()
     )
+
+
+def mean_of(values: Sequence[float], column: str) -> Interval:
+    """Returns the mean of a metric with its interval, which ends where the metric does."""
+    found = mean(values)
+    if column != "jain" and not column.endswith(".utilization"):
+        return found
+    low, high = (min(max(end, 0.0), 1.0) if math.isfinite(end) else end for end in found[1:])
+    return Interval(found.value, low, high)
+
+
+def several_have(groups: Sequence[Group], column: str) -> bool:
+    """Returns whether several contenders have values of a metric; of a run's, only if algorithms are swept."""
+    return len({group.contender for group in groups if group.of(column)}) > 1
 
 
 def is_of_run(column: str) -> bool:

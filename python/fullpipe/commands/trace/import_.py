@@ -38,8 +38,8 @@ def command(
     from fullpipe.results import fresh_directory
 
     with user_errors():
+        found = [read(file) for file in files]
         with fresh_directory(out, called=f"--out {out}") as aside:
-            found = [read(file) for file in files]
             flows = [flow for each in found for flow in each.flows]
             warnings = [warning for each in found for warning in each.warnings]
             save(

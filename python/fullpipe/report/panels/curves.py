@@ -12,10 +12,9 @@ import numpy as np
 
 from fullpipe.report.colors import COLORS
 from fullpipe.report.model import Line, Lines, Section
-from fullpipe.report.values import is_of_run, titled
+from fullpipe.report.values import ALL, is_of_run, mean_of, several_have, titled
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
-from fullpipe.stats import mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,12 +69,12 @@ def _parts(groups: Sequence[Group], of: Callable[[Group], object]) -> dict[objec
 def _chart(
     groups: Sequence[Group], metric: Quantity, axis: Axis, others: Sequence[str], *, several: bool
 ) -> Lines:
-    swept = len({group.contender for group in groups}) > 1
+    swept = several_have(groups, metric.column)
     lines: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     algorithms = {}
     for group in groups:
         label = group.label_of(metric.column, swept=swept)
-        algorithms[label] = group.algorithm
+        algorithms[label] = "" if label == ALL else group.algorithm
         lines[label][group.varied[axis.key]] += group.of(metric.column)
     shown = list(lines.items())[:_MOST_LINES]
     positions = axis.positions
@@ -102,7 +101,7 @@ def _chart(
 def _line(
     label: str, values: Mapping[str, list[float]], positions: Mapping[str, float], metric: Quantity
 ) -> Line:
-    found = sorted((positions[at], mean(of)) for at, of in values.items() if of)
+    found = sorted((positions[at], mean_of(of, metric.column)) for at, of in values.items() if of)
     x = np.array([at for at, _ in found])
     y, low, high = (
         np.array([interval[part] for _, interval in found]) * metric.scale for part in range(3)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe.report.model import Heat, Section
+from fullpipe.report.values import several_have
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
 
@@ -59,9 +60,11 @@ def section(results: Results, groups: Sequence[Group], measures: Measures) -> Se
 
 def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Axis) -> list[Block]:
     cells: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    swept = several_have(groups, metric.column)
     for group in groups:
         where = group.settings[first.key], group.settings[second.key]
-        cells[group.label if first.is_number else group.named][where] += group.of(metric.column)
+        label = group.label_of(metric.column, swept=swept)
+        cells[label if first.is_number else group.named][where] += group.of(metric.column)
     found = {
         contender: _grid(those, first.values, second.values)
         for contender, those in list(cells.items())[:_MOST_CONTENDERS]

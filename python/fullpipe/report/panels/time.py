@@ -146,7 +146,11 @@ def in_words(found: Fairness) -> str:
     if len(spells) > _MOST_SPELLS:
         more = len(spells) - _MOST_SPELLS
         spells = [*spells[:_MOST_SPELLS], f"{more} more time{'s' if more > 1 else ''}"]
-    when = f"Within 25 % of equal shares {_listed(spells)}." if spells else _NEVER
+    when = (
+        f"Within 25 % of equal shares for five seconds or longer {_listed(spells)}."
+        if spells
+        else _NEVER
+    )
     if found.spells and found.spells[-1][1] >= to_the_end:
         return when
     least, most = found.last

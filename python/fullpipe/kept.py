@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,9 +78,15 @@ class Kept:
             FileExistsError: When the directory exists and is not empty: nothing is overwritten.
             OSError: When it can't be written.
         """
-        from fullpipe.results import fresh_directory
+        from fullpipe.results import disk, fresh_directory
 
         with fresh_directory(directory) as aside:
-            hidden = shutil.ignore_patterns(".*")
-            shutil.copytree(self.directory, aside, dirs_exist_ok=True, ignore=hidden)
+            for file in sorted(self.directory.rglob("*")):
+                place = file.relative_to(self.directory)
+                if any(part.startswith(".") for part in place.parts):
+                    continue
+                if file.is_dir():
+                    disk.make_folder(aside / place)
+                else:
+                    disk.copy(file, aside / place)
         return Path(directory)

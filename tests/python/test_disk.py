@@ -45,6 +45,7 @@ OTHERS = {
     "terminal.py": "/dev/null",
     "batch/shipped.py": "files of a scenario, in a temporary folder of a worker",
     "results/objects.py": "a copy of an object store, which is made again if it is lost",
+    "commands/shells.py": "files of the user's shell",
     "batch/store.py": "a lock file, which is empty",
 }
 # Names of `write_parquet`, `rename` and others are also methods of polars; files are these arguments only.

@@ -8,8 +8,10 @@ use fullpipe_cc::{
 use pyo3::prelude::*;
 
 use super::build;
+use crate::plugin::Plugin;
 
-/// (name, class, description) of each class that a scenario uses as an algorithm.
+/// (name, class, description) of each class that a scenario uses as an algorithm; a library has a
+/// [`Plugin`] instead of a class, and its own description.
 pub(crate) type Given = Vec<(String, Py<PyAny>, About)>;
 
 /// Purpose, parameters, fields, whether the algorithm sets the window during recovery itself, and
@@ -53,6 +55,9 @@ pub(crate) fn registry(py: Python<'_>, given: Given) -> Registry {
 }
 
 fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'static Descriptor {
+    if let Ok(plugin) = class.bind(py).cast::<Plugin>() {
+        return plugin.get().descriptor;
+    }
     let same =
         |known: &&Known| known.descriptor.name == name && known.class.bind(py).is(class.bind(py));
     let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

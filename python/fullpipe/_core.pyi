@@ -6,6 +6,7 @@ Users call :mod:`fullpipe`, which is built on this module.
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "LinkRun",
     "Lost",
     "MachineError",
+    "Plugin",
     "PopulationPlan",
     "Recovery",
     "RunResult",
@@ -78,8 +80,9 @@ _ParamAbout: TypeAlias = tuple[str, str, str, float | bool | str, float, float, 
 # Purpose, parameters, fields (name, unit, purpose, labels), whether the algorithm sets the window
 # during recovery itself, whether it uses random numbers.
 _About: TypeAlias = tuple[str, list[_ParamAbout], list[tuple[str, str, str, list[str]]], bool, bool]
-# An algorithm in Python: its name, its class, and the description of the class.
-_GivenController: TypeAlias = tuple[str, type, _About]
+# An algorithm in Python: its name, its class, and the description of the class. A library has a Plugin
+# instead of a class, and describes itself.
+_GivenController: TypeAlias = tuple[str, type | Plugin, _About]
 
 @type_check_only
 class Specification(TypedDict):
@@ -585,7 +588,7 @@ class Scenario:
     def settings(self) -> list[tuple[str, str]]:
         """The (key, value) pairs that override the text's."""
     @property
-    def controllers(self) -> list[tuple[str, type]]:
+    def controllers(self) -> list[tuple[str, type | Plugin]]:
         """(name, class) of each algorithm in Python."""
     @property
     def title(self) -> str | None:
@@ -646,6 +649,33 @@ class Scenario:
         """Returns the scenario as TOML, with all flows and all defaults, including those of the algorithms."""
     def _repr_html_(self) -> str: ...
     def _repr_png_(self) -> bytes: ...
+
+@final
+class Plugin:
+    """A loaded library with an algorithm.
+
+    Args:
+        name: The name by which scenarios call it.
+        file: The library.
+
+    Raises:
+        ScenarioError: When it can't be loaded, has no algorithm, or has one for another version of the interface.
+    """
+
+    def __new__(cls, name: str, file: str | PathLike[str]) -> Plugin: ...
+    def __reduce__(self) -> tuple[type[Plugin], tuple[str, Path]]: ...
+    @property
+    def name(self) -> str:
+        """The name by which scenarios call it."""
+    @property
+    def file(self) -> Path:
+        """The library."""
+    @property
+    def algorithm(self) -> str | None:
+        """The name that the library gives its algorithm."""
+    @property
+    def purpose(self) -> str:
+        """The sentence that describes the algorithm."""
 
 @final
 class RunResult:

@@ -12,18 +12,18 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from fullpipe import _core
 from fullpipe.errors import refusal
+from fullpipe.plugins import is_library, library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fullpipe import _core
-
-    Controllers = Mapping[str, type]
+    Controllers = Mapping[str, "type | _core.Plugin"]
     Given: TypeAlias = list[_core._GivenController]
 
 _IMPORTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-_MAY_IMPORT = re.compile(r"\w:[A-Za-z_]")
+_MAY_IMPORT = re.compile(r"\w:[A-Za-z_]|\bcc\b.*[/\\]|\.(so|dylib|dll)\b")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
@@ -64,15 +64,21 @@ class Field:
 
 
 def given(names: Iterable[str], controllers: Controllers | None = None) -> Given:
-    """Describes classes for the core: those that `names` has as `module:Class`, and those in `controllers`.
+    """Describes algorithms for the core: the classes and libraries in `names`, and those in `controllers`.
+
+    A name is that of a class, like `my.module:Mine`, of a shared library, or of a crate's directory.
 
     Raises:
         ScenarioError: When there is no such module or class, or the class is not an algorithm.
     """
-    found: dict[str, type] = dict(controllers or {})
+    found: dict[str, type | _core.Plugin] = dict(controllers or {})
     for name in names:
-        if name not in found and _IMPORTED.fullmatch(name):
+        if name in found:
+            continue
+        if _IMPORTED.fullmatch(name):
             found[name] = _imported(name)
+        elif is_library(name):
+            found[name] = library(name)
     return [_described(name, made) for name, made in found.items()]
 
 
@@ -93,14 +99,17 @@ def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
 
 
 def is_imported(name: str) -> bool:
-    """Whether a name is that of a class to import: `my.module:Mine`."""
-    return _IMPORTED.fullmatch(name) is not None
+    """Whether a name is that of a class to import, `my.module:Mine`, or of a library to load."""
+    return _IMPORTED.fullmatch(name) is not None or is_library(name)
 
 
 def sources(classes: Given) -> bytes:
-    """Returns the source text of the classes' modules, as far as it can be found: results depend on it."""
+    """Returns the source text of the classes' modules, and the libraries: results depend on them."""
     texts = []
     for _, made, _ in classes:
+        if isinstance(made, _core.Plugin):
+            texts.append(made.file.read_bytes())
+            continue
         file = getattr(sys.modules.get(made.__module__), "__file__", None)
         if file:
             with open(file, "rb") as source:  # noqa: PTH123  (as it was imported)
@@ -146,7 +155,9 @@ def _imported(name: str) -> type:
     return made
 
 
-def _described(name: str, made: type) -> _core._GivenController:
+def _described(name: str, made: type | _core.Plugin) -> _core._GivenController:
+    if isinstance(made, _core.Plugin):  # its library describes it
+        return name, made, (made.purpose, [], [], False, False)
     if not (_NAME.fullmatch(name) or _IMPORTED.fullmatch(name)):
         raise _refused(name, "not a valid name", 'use letters, digits, "-", "_" and "."')
     for method in ("on_ack", "decision"):

@@ -6,8 +6,8 @@
 use fullpipe::cc::common::round::RoundCounter;
 use fullpipe::cc::common::window::loss_window;
 use fullpipe::cc::{
-    AnyController, Config, Field, Marks, Param, RecoveryOwner, Signals, Specification, Transition,
-    fields, params,
+    AnyController, Config, Field, Marks, Param, PathChange, RecoveryOwner, Signals, Specification,
+    Transition, fields, params,
 };
 use fullpipe::prelude::*;
 
@@ -151,6 +151,13 @@ impl Controller for DelayAimd {
                 self.enter(cx, State::Avoidance, "recovered");
             }
             Recovery::Exit | Recovery::Spurious => {}
+        }
+    }
+
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
+        // With larger segments, the window may be smaller than one of them.
+        if change == PathChange::Mtu {
+            self.cwnd = self.cwnd.max(cx.conn.smss * 2);
         }
     }
 

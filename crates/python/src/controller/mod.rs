@@ -63,7 +63,9 @@ pub(crate) fn raised(payload: Box<dyn Any + Send>) -> PyErr {
         Err(other) => other,
     };
     match payload.downcast::<Fault>() {
-        Ok(fault) => Python::attach(|py| refused_class(py, fault.algorithm, &fault.problem, fault.fix)),
+        Ok(fault) => {
+            Python::attach(|py| refused_class(py, fault.algorithm, &fault.problem, fault.fix))
+        }
         Err(other) => resume_unwind(other),
     }
 }

@@ -163,7 +163,7 @@ pub(crate) fn tcp(
         return Err(source.error(&key("route"), "[]", "data packets must cross a link", fix));
     }
     let flow = Flow {
-        name: algorithm.short().to_owned(),
+        name: algorithm.short(),
         cc: algorithm.0,
         params: params("params", &raw.params)?,
         transport,

@@ -8,7 +8,8 @@ use crate::raw_value::{ReadValue, Refusal};
 /// A name that can be used in file and column names.
 #[derive(Debug)]
 pub(crate) struct Name(pub(crate) String);
-/// The name of an algorithm, or the Python class of a user's own: `"my.module:Mine"`.
+/// The name of an algorithm, the Python class of a user's own, `"my.module:Mine"`, or the path of a
+/// library or crate, `"./libmine.so"`.
 #[derive(Debug)]
 pub(crate) struct Algorithm(pub(crate) String);
 
@@ -51,14 +52,41 @@ impl ReadValue for Name {
 }
 
 impl Algorithm {
-    /// Returns the name of a flow that has none of its own: that of the algorithm or class.
-    pub(crate) fn short(&self) -> &str {
-        self.0.rsplit(':').next().unwrap_or_default()
+    /// Returns the name of a flow that has none of its own: that of the algorithm, the class, or
+    /// the library's file.
+    pub(crate) fn short(&self) -> String {
+        if !is_path(&self.0) {
+            return self.0.rsplit(':').next().unwrap_or_default().to_owned();
+        }
+        let file = self.0.rsplit('/').find(|part| !part.is_empty());
+        let file = file.unwrap_or_default();
+        let stem = LIBRARIES.iter().find_map(|end| file.strip_suffix(end));
+        let stem = stem.map_or(file, |stem| stem.strip_prefix("lib").unwrap_or(stem));
+        let fit = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+        let name: String = stem.chars().filter(|c| fit(*c)).collect();
+        let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+        match name {
+            "" => "plugin".to_owned(),
+            name => name.chars().take(Name::LONGEST).collect(),
+        }
     }
+}
+
+const LIBRARIES: [&str; 3] = [".so", ".dylib", ".dll"];
+
+fn is_path(name: &str) -> bool {
+    name.contains('/') || LIBRARIES.iter().any(|end| name.ends_with(end))
 }
 
 impl ReadValue for Algorithm {
     fn read(value: &Toml) -> Result<Algorithm, Refusal> {
+        if let Some(path) = value.as_str().filter(|text| is_path(text)) {
+            if path.chars().any(char::is_control) {
+                let fix = "name a shared library, or the directory of a crate, like \"./my-crate\"";
+                return Err(Refusal::new("has a control character", fix));
+            }
+            return Ok(Algorithm(path.to_owned()));
+        }
         let Some((module, class)) = value.as_str().and_then(|text| text.split_once(':')) else {
             return Name::read(value).map(|Name(name)| Algorithm(name));
         };
@@ -83,7 +111,7 @@ impl ReadValue for Algorithm {
         json_schema!({
             "title": "name",
             "type": "string",
-            "pattern": format!("^([A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}|{word}([.]{word})*:{word})$"),
+            "pattern": format!("^([A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}|{word}([.]{word})*:{word}|[^:]*/[^:]*)$"),
             "examples": ["cubic"],
         })
     }

@@ -96,9 +96,9 @@ test-quic: test-quic-rust setup-dev ## run the tests of real QUIC
 test-quic-rust: quic
 	$(ALONE) cargo test --quiet $(QUIC) --profile $(QUIC_PROFILE)
 
-# Tools that `make oracle` needs, and that tests of namespaces and of `fullpipe link` call.
+# Tools that `make oracle` needs, and that tests of namespaces, of `fullpipe link` and of completion call.
 APT := flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux \
-	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl
+	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl zsh:zsh fish:fish
 
 apt:
 	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \

@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/reference: `cli.md`, `scenario.md` and `python.md`.
+"""Writes the generated pages of docs/reference: `commands.md`, `cli.md`, `scenario.md` and `python.md`.
 
 `tests/python/test_reference.py` compares the pages with what these functions return; FULLPIPE_BLESS=1 writes them.
 """
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from fullpipe import _core, catalogue, commands
+from fullpipe.commands.listing import Group
+from fullpipe.path_options import PATH_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +26,68 @@ PACKAGE = ROOT / "python/fullpipe"
 
 def pages() -> dict[str, str]:
     """The text of each page by its name in docs/reference."""
-    return {"cli.md": cli(), "scenario.md": scenario(), "python.md": python()}
+    return {
+        "commands.md": commands_map(),
+        "cli.md": cli(),
+        "scenario.md": scenario(),
+        "python.md": python(),
+    }
 
 
 # --- The command -------------------------------------------------------------------------------
+
+
+def commands_map() -> str:
+    """The map of the commands."""
+    lines = [
+        "# Commands",
+        "",
+        "The commands of `fullpipe` by purpose, generated from the program, as in `fullpipe --help`.",
+        "[Command line](cli.md) has the options of each.",
+        "",
+    ]
+    for heading, listed in commands.COMMANDS.items():
+        lines += [f"## {heading}", "", "| Command | Purpose |", "|---|---|"]
+        for name, summary in listed.items():
+            rows = [(name, summary)]
+            group = commands.app.get_command(None, name)
+            if isinstance(group, Group):
+                rows += [(f"{name} {each}", group.summary(each)) for each in group.list_commands()]
+            lines += [
+                f"| [`{each}`](cli.md#fullpipe-{each.replace(' ', '-')}) | {_escaped(text)} |"
+                for each, text in rows
+            ]
+        lines.append("")
+    lines += [
+        "## Options of the path",
+        "",
+        "These options mean the same for each command that has them: they set a key of the scenario. `--set KEY=VALUE`",
+        "sets any other key. A short run has a short warm-up: a sixth of `--duration`, if the usual one is longer than",
+        "half of it.",
+        "",
+        "| Option | Key | Meaning | Commands |",
+        "|---|---|---|---|",
+    ]
+    for option in PATH_OPTIONS:
+        having = [
+            f"`{' '.join(names)}`"
+            for names, command in commands.app.walk()
+            if any(f"--{option.name}" in param.opts for param in command.params)
+        ]
+        lines.append(
+            f"| `--{option.name} {option.metavar}` | `{option.key}` | {_escaped(option.help)} | {', '.join(having)} |"
+        )
+    lines += [
+        "",
+        "## Former names",
+        "",
+        "These names of version 0.1 work until the next version, with a warning.",
+        "",
+        "| Former | Now |",
+        "|---|---|",
+        *(f"| `{name}` | `{' '.join(now)}` |" for name, now in commands.RENAMED.items()),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def cli() -> str:
@@ -92,7 +152,7 @@ def scenario() -> str:
         "# Scenario keys",
         "",
         "Every key of a scenario file, generated from the program. `fullpipe explain scenario` prints the same,",
-        "`fullpipe explain KEY` one of them, and `fullpipe schema` a JSON Schema for editors.",
+        "`fullpipe explain KEY` one of them, and `fullpipe explain --schema` a JSON Schema for editors.",
         "",
     ]
     for heading, keys in catalogue.sections(_core.scenario_keys()):

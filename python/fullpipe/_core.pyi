@@ -61,6 +61,7 @@ __all__ = [
     "run_kernel",
     "scenario_keys",
     "schema",
+    "synonym",
     "trace_columns",
     "uml_topology",
 ]
@@ -523,8 +524,8 @@ class Decision:
 
     def __new__(
         cls,
-        cwnd: int,
-        ssthresh: int | None = None,
+        cwnd: float,
+        ssthresh: float | None = None,
         *,
         pacing_rate: float | None = None,
         send_quantum: int = 0,
@@ -1108,6 +1109,9 @@ def capture_head(file: str | PathLike[str], most: int) -> bytes:
 
 def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packets", ""]] | None:
     """Returns (number, unit) of a value as `--set` takes it; None for a word."""
+
+def synonym(word: str, known: Sequence[str]) -> str | None:
+    """Returns the name in `known` that stands for a word of other programs, like "rate" for "bandwidth"."""
 
 def rows(runs: Sequence[tuple[int, str]]) -> _Rows:
     """Returns rows of runs, with the names and types of a sweep's shards.

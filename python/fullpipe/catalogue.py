@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from difflib import get_close_matches
+from functools import partial
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -11,11 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from fullpipe import _core, origin
+from fullpipe.controllers import given, is_imported
 from fullpipe.results.words import first_comment
 from fullpipe.stats.quantity import known_names, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias, TypedDict
 
     from rich.console import RenderableType
@@ -25,12 +29,14 @@ if TYPE_CHECKING:
         Field,
         Impairment,
         Key,
+        Metric,
         Param,
         Part,
         Profile,
         Queue,
         QueueOption,
         Specification,
+        TraceColumn,
     )
 
     Entry: TypeAlias = Algorithm | Queue | Impairment | Profile
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class UnknownNameError(LookupError):
-    """The name is not that of an algorithm, a queue, an impairment, a profile or a key."""
+    """Nothing has the name; the text has the fix."""
 
 
 def metrics() -> list[Listed]:
@@ -81,34 +87,176 @@ def names(entries: Iterable[Named], width: int | None = None) -> str:
     )
 
 
+LIMITS = {
+    "handshake": "no SYN-ACK has arrived yet",
+    "application": "nothing is to be retransmitted, and everything that the application has written was sent",
+    "send_buffer": "nothing is to be retransmitted, and everything in a full send buffer was sent: only with "
+    "`send_buffer`",
+    "receive_window": "nothing is to be retransmitted, and the next segment would exceed the peer's window",
+    "recovery": "inflight + the next segment > window, in fast recovery or after a timeout",
+    "cwnd": "inflight + the next segment > window, otherwise",
+    "pacing": "the window has room, and the pacer permits no packet yet",
+    "host": "more could be sent, but the CPU was busy or had not woken up: only with a host",
+}
+"""The condition of each limit of a flow, in the order in which they are tested."""
+
+
 def explain(name: str) -> Iterator[RenderableType]:
-    """Returns the paragraphs about an algorithm, a queue, an impairment, a profile, `scenario`, or a scenario key.
+    """Returns the paragraphs about a name, from each list that has it.
+
+    The lists are algorithms, queues, impairments, profiles, scenario keys, metrics, columns of the
+    trace, limits of a flow, and classes that can be imported (`my.module:Mine` or `mine.py:Mine`);
+    `scenario` stands for all keys.
 
     Raises:
         UnknownNameError: When nothing has that name; the text has the most similar one.
+        ScenarioError: When there is no such class.
     """
-    algorithms = {algorithm["name"]: algorithm for algorithm in _core.algorithms()}
-    queues = {queue["name"]: queue for queue in _core.queues()}
-    impairments = {impairment["name"]: impairment for impairment in _core.impairments()}
-    profiles = {profile["name"]: profile for profile in _core.profiles()}
+    if is_imported(name):
+        return _class(name)
     keys = {key["key"]: key for key in _core.scenario_keys()}
-    if name in algorithms:
-        return _algorithm(algorithms[name])
-    if name in queues:
-        return _queue(queues[name])
-    if name in impairments:
-        return _impairment(impairments[name])
-    if name in profiles:
-        return _profile(profiles[name], keys)
-    if name == "scenario":
-        return _scenario(list(keys.values()))
-    if name in keys:
-        return _key(keys[name])
-    named = [*algorithms, *queues, *impairments, *profiles, "scenario"]
-    known = [*named, *keys]
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"the names are {', '.join(named)}"
-    raise UnknownNameError(f"no name or key {name!r}; {hint}")
+    explanations = _explanations(keys)
+    key = re.sub(r"\.\d+(?=\.|$)", ".N", name)
+    spelled = dict.fromkeys((name, key))
+    found = [made[each]() for made in explanations for each in spelled if each in made]
+    if found:
+        return _joined(found)
+    ended = [each for each in keys if each.endswith(f".{key}")]
+    if len(ended) == 1:
+        return explain(ended[0])
+    known = [each for made in explanations for each in made]
+    near = ended or get_close_matches(name, known, n=3)
+    if near:
+        hint = f"did you mean {words_or(near)}?"
+    else:
+        hint = "`fullpipe list` has names, `fullpipe explain scenario` all keys"
+    raise UnknownNameError(f"{name}: no name or key\n  fix: {hint}")
+
+
+def known() -> list[str]:
+    """Returns all names that :func:`explain` explains, but classes."""
+    keys = {key["key"]: key for key in _core.scenario_keys()}
+    return list(dict.fromkeys(name for made in _explanations(keys) for name in made))
+
+
+def words_or(names: Sequence[str]) -> str:
+    """Returns names as `a, b or c`."""
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _joined(parts: Iterable[Iterator[RenderableType]]) -> Iterator[RenderableType]:
+    for number, part in enumerate(parts):
+        if number:
+            yield Text("")
+        yield from part
+
+
+def _explanations(keys: dict[str, Key]) -> list[dict[str, Callable[[], Iterator[RenderableType]]]]:
+    """Returns the explanation of each name, by list."""
+    metrics: dict[str, list[Metric]] = {}
+    for metric in _core.metrics():
+        bare = re.sub(r"_(bps|s|fraction)$", "", metric["name"])
+        for each in dict.fromkeys((metric["name"], bare)):
+            metrics.setdefault(each, []).append(metric)
+    columns: dict[str, list[TraceColumn]] = {}
+    for column in _core.trace_columns():
+        columns.setdefault(column["name"], []).append(column)
+    return [
+        {each["name"]: partial(_algorithm, each) for each in _core.algorithms()},
+        {each["name"]: partial(_queue, each) for each in _core.queues()},
+        {each["name"]: partial(_impairment, each) for each in _core.impairments()},
+        {each["name"]: partial(_profile, each, keys) for each in _core.profiles()},
+        {"scenario": partial(_scenario, list(keys.values()))},
+        {name: partial(_key, key) for name, key in keys.items()},
+        {name: partial(_metric, name, those) for name, those in metrics.items()},
+        {
+            name: partial(_metric, name, metrics[name.partition(".")[0]])
+            for name in known_names()
+            if "." in name and name.partition(".")[0] in metrics
+        },
+        {name: partial(_column, name, those) for name, those in columns.items()},
+        {name: partial(_limit, name) for name in LIMITS},
+    ]
+
+
+def _metric(name: str, metrics: Sequence[Metric]) -> Iterator[RenderableType]:
+    for number, metric in enumerate(metrics):
+        if number:
+            yield Text("")
+        definition = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", metric["definition"])
+        yield _title(f"{name}, metric of a {metric['of']}", definition.replace("**", ""))
+        unit = metric["unit"] if metric["unit"] not in ("", "1") else "no unit"
+        facts = [f"{metric['name']} in metrics.json, {unit}"]
+        if metric["form"] == "distribution":
+            facts.append(f"distribution with {', '.join(dict.fromkeys(metric['statistics']))}")
+        if name in known_names():
+            facts.append(f"--show {name}")
+        facts.append("docs/reference/metrics.md")
+        yield _indent(Text("; ".join(facts), style="dim"))
+
+
+def _column(name: str, columns: Sequence[TraceColumn]) -> Iterator[RenderableType]:
+    for number, column in enumerate(columns):
+        if number:
+            yield Text("")
+        meaning = column["meaning"] or "see the table's description"
+        yield _title(f"{name}, column of the trace's {column['table']}", f"{meaning}.")
+        yield _indent(
+            Text(f"{column['unit'] or 'no unit'}; docs/reference/metrics.md", style="dim")
+        )
+
+
+def _limit(name: str) -> Iterator[RenderableType]:
+    yield _title(f"{name}, limit of a flow", f"it holds if {LIMITS[name]}.")
+    yield _indent(
+        Text(
+            f"Values of limited_by; tested in this order: {', '.join(LIMITS)}. docs/reference/metrics.md",
+            style="dim",
+        )
+    )
+
+
+def _class(name: str) -> Iterator[RenderableType]:
+    ((name, made, about),) = given([name])
+    purpose, params, fields, own, random = about
+    yield _title(name, purpose)
+    file = getattr(sys.modules.get(made.__module__), "__file__", None)
+    yield _indent(Text(f"{file or made.__module__}", style="dim"))
+    yield _head("Parameters; in a flow: params = { name = value }")
+    grid = _grid(wide=1)
+    for key, unit, meaning, default, least, most, choices in params:
+        text = Text(meaning)
+        limits = f"one of {', '.join(choices)}" if choices else f"from {least:g} to {most:g} {unit}"
+        shown = _value(default)
+        text.append(
+            f"\ndefault {shown}{'' if isinstance(default, bool) else f', {limits}'.rstrip()}",
+            style="dim",
+        )
+        grid.add_row(Text(key, style="bold"), text)
+    yield _or_none(grid)
+    yield _head(f"Trace fields; columns {name}.<field>")
+    grid = _grid(wide=1)
+    for key, unit, meaning, labels in fields:
+        text = Text(meaning)
+        if labels or unit:
+            words = f"one of {', '.join(labels)}" if labels else unit
+            text.append(f" ({words})", style="dim")
+        grid.add_row(Text(key, style="bold"), text)
+    yield _or_none(grid)
+    yield _head("In the connection")
+    methods = [
+        each
+        for each in dir(made)
+        if each.startswith("on_") or (each in ("decision", "observe") and hasattr(made, each))
+    ]
+    recovery = "the class itself" if own else "the transport, by PRR (RFC 9937),"
+    drawn = " It draws random numbers." if random else ""
+    yield _indent(
+        Text(
+            f"It has {', '.join(methods)}. During loss recovery {recovery} sets the window.{drawn} "
+            "docs/reference/controller.md has the contract."
+        )
+    )
 
 
 def _algorithm(algorithm: Algorithm) -> Iterator[RenderableType]:
@@ -192,14 +340,14 @@ def _profile(profile: Profile, keys: dict[str, Key]) -> Iterator[RenderableType]
     yield _indent(Text(profile["about"].strip()))
     yield _head("Values")
     grid = _grid(wide=2)
-    for given in profile["values"]:
-        text = Text(given["why"])
+    for each in profile["values"]:
+        text = Text(each["why"])
         text.append(
-            f"\n{given['source']}. {_first_sentence(keys[given['declared']]['meaning'])}",
+            f"\n{each['source']}. {_first_sentence(keys[each['declared']]['meaning'])}",
             style="dim",
         )
         grid.add_row(
-            Text(given["key"].replace(".N", ""), style="bold"), given["value"].strip('"'), text
+            Text(each["key"].replace(".N", ""), style="bold"), each["value"].strip('"'), text
         )
     yield _indent(grid)
     yield _head("Sources")

@@ -1,4 +1,4 @@
-"""`fullpipe conformance`: the test cases of the BBR draft for an algorithm, condition by condition."""
+"""`fullpipe evaluate --suite bbr-draft`: the test cases of the BBR draft for an algorithm, condition by condition."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe.errors import refusal
@@ -90,6 +91,32 @@ def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
     for key, value in settings:
         if key.endswith(".cc"):
             yield from (part.strip(" \"'") for part in value.split(","))
+
+
+def of_file(name: str) -> str:
+    """Returns the name to import for a class in a file: `my/mine.py:Mine` becomes `mine:Mine`.
+
+    The file's directory is added to Python's path. Other names are returned as they are.
+
+    Raises:
+        ScenarioError: When there is no such file, or the name lacks the class.
+    """
+    file, colon, made = name.rpartition(":") if ":" in name else (name, "", "")
+    if not file.endswith(".py"):
+        return name
+    path = Path(file)
+    if not path.is_file():
+        raise refusal(
+            "no such file", "name a Python file and its class, like mine.py:Mine", place=name
+        )
+    if not colon:
+        classes = re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
+        raise refusal("a file, and its class is missing", f"write {fix}", place=name)
+    directory = str(path.parent.resolve())
+    if directory not in sys.path:
+        sys.path.insert(0, directory)
+    return f"{path.stem}:{made}"
 
 
 def is_imported(name: str) -> bool:

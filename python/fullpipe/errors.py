@@ -24,6 +24,10 @@ called: dict[str, str] = {}
 """Words of an error, and those with which the user gave them: an option for a `--set`."""
 
 
+CONTROLLER = "controller "
+"""The beginning of the core's note about an exception of a user's class: its name and the time."""
+
+
 class UserError(ValueError):
     """An error that the user can fix; the text has the place, the problem and the fix."""
 
@@ -189,6 +193,12 @@ def tracebacks() -> Iterator[None]:
         trace = error.__traceback__
         while trace is not None and _is_not_the_users(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
+        notes: list[str] = getattr(error, "__notes__", [])
+        of = next((each for each in notes if each.startswith(CONTROLLER)), None)
+        if of and trace is not None:
+            method = trace.tb_frame.f_code.co_name
+            print(f"error: {of} in {method}", file=sys.stderr)
+            error.__notes__ = [each for each in notes if each != of]
         traceback.print_exception(error.with_traceback(trace or error.__traceback__))
         raise SystemExit(2) from None
 

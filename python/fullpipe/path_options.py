@@ -19,6 +19,8 @@ class PathOption(NamedTuple):
     help: str
     usual: str
     """The value without the option, where there is no scenario."""
+    complete: tuple[str, ...] = ()
+    """The kinds of names that a shell completes."""
 
 
 PATH_OPTIONS = (
@@ -37,6 +39,7 @@ PATH_OPTIONS = (
         "NAME",
         "Queue, from `fullpipe list queues`",
         "pfifo",
+        ("queues",),
     ),
     PathOption(
         "loss",
@@ -51,6 +54,7 @@ PATH_OPTIONS = (
         "NAME",
         "Named path, like lte, from `fullpipe list profiles`",
         "none",
+        ("profiles",),
     ),
     PathOption(
         "duration",

@@ -172,8 +172,10 @@ SUBJECTS: dict[str, Subject] = {
         _directory,
         once=True,
     ),
-    "conformance": Subject(
-        lambda root: ["conformance", "bbr3", "--out", f"{root}/out"], _directory, once=True
+    "evaluate": Subject(
+        lambda root: ["evaluate", "bbr3", "--suite", "bbr-draft", "--out", f"{root}/out"],
+        _directory,
+        once=True,
     ),
     "fleet simulate": Subject(
         lambda root: [

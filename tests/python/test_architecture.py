@@ -24,7 +24,7 @@ ROOT = Path(fullpipe.__file__).parent
 # for types and inside functions. Those of one line do not import each other.
 LAYERS = (
     {"_core"},  # Rust
-    {"errors", "frame", "metrics", "notebook", "origin", "terminal", "toml"},
+    {"errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
     {"controllers", "memory", "path_options", "progress", "skeleton"},
     {"given", "runners"},
     {"run_data", "hostfit"},
@@ -106,7 +106,7 @@ def _imports(file: Path) -> Iterator[tuple[int, str]]:
 def test_a_file_of_commands_is_listed(package: ModuleType) -> None:
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
     listed = [name for names in package.COMMANDS.values() for name in names]
-    parts = {"declare", "listing", "mistakes", "options"}
+    parts = {"complete", "declare", "listing", "mistakes", "options", "shells"}
     assert {name.rstrip("_") for name in modules} - parts == set(listed)
     for name in listed:
         assert importlib.import_module(f"{package.__name__}.{name}").command

@@ -185,7 +185,7 @@ def test_an_unwritable_directory_is_seen_before_the_run(fullpipe: Fullpipe, tmp_
         (["reproduce", "short.toml", "--out", " "], "--out ' ': no name\n  fix: name a directory"),
         (["run", "short.toml", "--trace", "1ns", "--set", "duration=1000s"], "GB of memory"),
         (["list", "nonsense"], "algorithms"),
-        (["explain", "cubik"], "did you mean 'cubic'?"),
+        (["explain", "cubik"], "did you mean cubic?"),
         (["nonsense"], "nonsense"),
     ],
 )
@@ -248,7 +248,7 @@ def test_an_ignored_signal_stays_ignored(command: list[str], tmp_path: Path) -> 
             ["run", "short.toml", "--json"],
             ["list", "queues"],
             ["explain", "cubic"],
-            ["schema"],
+            ["explain", "--schema"],
         ),
         ["--help"],
     ],
@@ -446,7 +446,10 @@ def test_a_list_is_broken_where_a_terminal_ends() -> None:
 
 
 def test_the_committed_schema_is_the_one_of_the_code(fullpipe: Fullpipe) -> None:
-    assert fullpipe("schema").stdout == (ROOT / "crates/scenario/scenario.schema.json").read_text()
+    assert (
+        fullpipe("explain", "--schema").stdout
+        == (ROOT / "crates/scenario/scenario.schema.json").read_text()
+    )
 
 
 def test_a_single_run_starts_without_the_library_of_data_frames(scenario: Path) -> None:
@@ -477,3 +480,17 @@ def test_saving_writes_what_the_command_keeps(
         for name in ("by-command", "by-python")
     )
     assert one == other
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [(["schema"], ["explain", "--schema"]), (["qlog", "--help"], ["trace", "qlog", "--help"])],
+)
+def test_a_former_name_works_with_a_warning(
+    fullpipe: Fullpipe, former: list[str], now: list[str]
+) -> None:
+    done, same = fullpipe(*former), fullpipe(*now)
+    assert (done.returncode, done.stdout) == (0, same.stdout)
+    words = " ".join(word for word in now if word != "--help")
+    assert done.stderr == f"warning: `fullpipe {former[0]}` is now `fullpipe {words}`\n"
+    assert former[0] not in fullpipe("--help").stdout.split()

@@ -1,4 +1,4 @@
-"""`fullpipe conformance`: the BBR draft's test cases, the printed verdicts and the files."""
+"""`fullpipe evaluate --suite bbr-draft`: the BBR draft's test cases, the printed verdicts and the files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def test_the_draft_meets_all_of_its_cases(fullpipe: Fullpipe) -> None:
-    done = fullpipe("conformance", "bbr3")
+    done = fullpipe("evaluate", "--suite", "bbr-draft", "bbr3")
     assert (done.returncode, done.stderr) == (0, "")
     assert "22 of 22 cases met, 0 missed, 0 skipped" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
@@ -31,7 +31,14 @@ def test_the_draft_meets_all_of_its_cases(fullpipe: Fullpipe) -> None:
 
 def test_a_missed_condition_is_exit_code_1(fullpipe: Fullpipe) -> None:
     done = fullpipe(
-        "conformance", "bbr3", "--set", "profile=linux", "--set", "drain_pacing_gain=0.4"
+        "evaluate",
+        "--suite",
+        "bbr-draft",
+        "bbr3",
+        "--set",
+        "profile=linux",
+        "--set",
+        "drain_pacing_gain=0.4",
     )
     assert done.returncode == 1
     assert done.stdout.startswith(
@@ -42,7 +49,7 @@ def test_a_missed_condition_is_exit_code_1(fullpipe: Fullpipe) -> None:
 
 
 def test_json_is_a_list_of_conditions(fullpipe: Fullpipe) -> None:
-    done = fullpipe("conformance", "bbr1", "--json")
+    done = fullpipe("evaluate", "--suite", "bbr-draft", "bbr1", "--json")
     assert done.returncode == 1
     conditions = json.loads(done.stdout)
     keys = {"case", "condition", "unit", "measured", "tolerance", "verdict", "because"}
@@ -119,14 +126,16 @@ def test_wrong_use_is_exit_code_2(
     fullpipe: Fullpipe, tmp_path: Path, arguments: list[str], words: str
 ) -> None:
     (tmp_path / "there").write_text("")
-    done = fullpipe("conformance", *arguments)
+    done = fullpipe("evaluate", "--suite", "bbr-draft", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
 
 
 def test_a_signal_ends_it_and_leaves_what_is_finished(command: list[str], tmp_path: Path) -> None:
     code, said = interrupt(
-        [*command, "conformance", "bbr3", "--out", "kept"], tmp_path, signal.SIGINT
+        [*command, "evaluate", "--suite", "bbr-draft", "bbr3", "--out", "kept"],
+        tmp_path,
+        signal.SIGINT,
     )
     assert code == 128 + signal.SIGINT
     if said.endswith("0 of them saved; nothing kept\n"):

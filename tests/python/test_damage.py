@@ -35,8 +35,8 @@ COMPARE = ("compare", "cubic", "bbr1", "--set", "duration=2s", "--set", "measure
 INGEST = ("fleet", "ingest", "--arm", "a=a/{host}/*.ss", "--arm", "b=b/{host}/*.ss", "-o", "fleet")
 SIMULATE = ("fleet", "simulate", "--cc", "cubic,bbr1", "--paths", "2")
 COMMANDS: dict[str, list[tuple[str, ...]]] = {
-    "run": [("report", "run"), ("qlog", "run", "new.qlog")],
-    "workload": [("report", "workload"), ("qlog", "workload", "new.qlog")],
+    "run": [("report", "run"), ("trace", "qlog", "run", "new.qlog")],
+    "workload": [("report", "workload"), ("trace", "qlog", "workload", "new.qlog")],
     "sweep": [("report", "sweep"), ("run", "sweep", "--point", "1"), SWEEP],
     "compare": [("report", "compare"), (*COMPARE, "--repeat", "2", "--out", "compare")],
     "fleet": [("fleet", "compare", "fleet", "--min-bytes", "0"), ("report", "fleet"), INGEST],

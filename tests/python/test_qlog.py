@@ -247,10 +247,10 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
     ran = fullpipe("run", "lossy.toml", "--out", "kept", "--qlog", "new/first.qlog")
     assert ran.returncode == 0
     assert ran.stdout.endswith("qlog in new/first.qlog\n")
-    again = fullpipe("qlog", "kept", "second.qlog")
+    again = fullpipe("trace", "qlog", "kept", "second.qlog")
     assert (again.returncode, again.stdout) == (0, "second.qlog\n")
     assert (tmp_path / "new/first.qlog").read_bytes() == (tmp_path / "second.qlog").read_bytes()
-    one = fullpipe("qlog", "kept", "one.sqlog", "--flow", "cubic")
+    one = fullpipe("trace", "qlog", "kept", "one.sqlog", "--flow", "cubic")
     assert one.returncode == 0
     assert records(tmp_path / "one.sqlog")[0]["trace"]["title"] == "cubic"
 
@@ -269,11 +269,11 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
         ),
         (("run", "s.toml", "--qlog", "s.toml/x.qlog"), "--qlog s.toml/x.qlog can't be written: "),
         (
-            ("qlog", "two", "x.qlog"),
+            ("trace", "qlog", "two", "x.qlog"),
             "two: runs of several runners\n  fix: name the directory of one, like two/sim",
         ),
         (
-            ("qlog", ".", "x.qlog"),
+            ("trace", "qlog", ".", "x.qlog"),
             ".: no run with a trace: there is no metrics.json\n  fix: name a directory that `fullpipe run --out`",
         ),
     ],

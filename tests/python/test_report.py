@@ -338,6 +338,10 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
             "error: broken/metrics.json: no entry version; it may be of another version than",
         ),
         ("young", "error: young: no run has finished"),
+        (
+            ".",
+            "error: .: no results, but directories with results\n  fix: name them: broken, young\n",
+        ),
     ):
         done = fullpipe("report", name)
         assert done.returncode == 2

@@ -140,7 +140,7 @@ def _iperf3(here: Path) -> Path:
 def _qlog(here: Path) -> Path:
     """Groups, titles and states of a qlog."""
     run = library.run(SCENARIO, trace="10ms").save(here / "run")
-    _command("qlog", run, here / "own.qlog")
+    _command("trace", "qlog", run, here / "own.qlog")
     text = (here / "own.qlog").read_text().replace("congestion_avoidance", BAD)
     text = re.sub(r'"(title|description|group_id|name)":"[^":]*"', rf'"\1":"{BAD}"', text)
     return _imported(here, text)

@@ -72,7 +72,7 @@ def test_a_directory_is_not_read_from_its_neighbors_files(neighbor: None, name: 
         "--out",
         kept,
     )
-    call("qlog", kept, f"{kept}/kept.qlog")
+    call("trace", "qlog", kept, f"{kept}/kept.qlog")
     log = Path(kept, "kept.qlog").read_text()
     assert '"bbr3.state"' in log
     assert "newreno" not in log

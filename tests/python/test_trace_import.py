@@ -137,7 +137,7 @@ def test_fullpipes_own_qlog_gives_the_same_series(tmp_path: Path, suffix: str) -
     (tmp_path / "s.toml").write_text(SCENARIO)
     assert not _fullpipe("run", tmp_path / "s.toml", "--out", tmp_path / "run").returncode
     file = tmp_path / f"own.{suffix}"
-    assert not _fullpipe("qlog", tmp_path / "run", file).returncode
+    assert not _fullpipe("trace", "qlog", tmp_path / "run", file).returncode
     trace, metrics = _imported(tmp_path, file)
     run = pl.read_parquet(tmp_path / "run" / "trace.parquet")
     both = run.with_columns(time=(1e6 * pl.col("time")).round()).join(

@@ -60,7 +60,7 @@ mod _core {
     #[pymodule_export]
     use crate::scenario_file::Scenario;
     #[pymodule_export]
-    use crate::sweep::{SweepPlan, SweepRun, quantity, rows};
+    use crate::sweep::{SweepPlan, SweepRun, quantity, rows, synonym};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::testbed::{agent, agent_plan, check_kernel, measured, run_kernel};

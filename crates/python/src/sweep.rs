@@ -260,6 +260,14 @@ pub(crate) fn quantity(text: &str) -> Option<(f64, &'static str)> {
     fullpipe_batch::quantity(text).map(|quantity| (quantity.value, quantity.unit))
 }
 
+/// Returns the name in `known` that stands for a word of other programs, like `rate` for `bandwidth`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value)] // PyO3 makes a vector
+pub(crate) fn synonym(word: &str, known: Vec<String>) -> Option<String> {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    fullpipe_units::synonym(word, &known).map(str::to_owned)
+}
+
 /// Returns `{column: array}`; a column of words is the pair `(codes, labels)`.
 pub(crate) fn columns(py: Python<'_>, columns: Vec<Column>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);

@@ -153,10 +153,16 @@ fn unknown_fix(key: &str, index: Option<usize>, declared: &str) -> String {
         .map(|known| known.key.as_str())
         .collect();
     let bare = key.strip_prefix("flow.").unwrap_or(key);
+    let in_tables = ["path.", "flow.N.", ""].map(|table| format!("{table}{bare}"));
     let meant = known
         .iter()
         .find(|known| known.rsplit('.').next() == Some(bare))
-        .copied();
+        .copied()
+        .or_else(|| {
+            in_tables
+                .iter()
+                .find_map(|key| fullpipe_units::synonym(key, &known))
+        });
     match meant.or_else(|| fullpipe_units::nearest(declared, &known)) {
         Some(meant) => format!(
             "did you mean {}?",

@@ -159,6 +159,9 @@ fn missing_fix(declared: &str) -> String {
 /// Returns the fix for an unknown key: the table that it belongs in, the nearest known name, or all
 /// known names.
 fn unknown_fix(name: &str, known: &[&str]) -> String {
+    if let Some(meant) = fullpipe_units::synonym(name, known) {
+        return format!("did you mean {meant}?");
+    }
     let elsewhere = keys()
         .iter()
         .find(|key| key.key.rsplit('.').next() == Some(name));

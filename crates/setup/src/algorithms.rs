@@ -123,7 +123,16 @@ pub fn controller(
     let Some(descriptor) = registry.get(&spec.cc) else {
         let known = registry.names();
         let list = known.join(", ");
+        let versions: Vec<_> = known
+            .iter()
+            .filter(|name| {
+                name.strip_prefix(spec.cc.as_str())
+                    .is_some_and(|rest| rest.len() == 1)
+            })
+            .map(|name| format!("\"{name}\""))
+            .collect();
         let fix = match nearest(&spec.cc, &known) {
+            Some(_) if versions.len() > 1 => format!("write one of {}", versions.join(", ")),
             Some(near) => format!("did you mean \"{near}\"? there are {list} (and \"none\")"),
             None => format!("use one of {list} (or \"none\")"),
         };

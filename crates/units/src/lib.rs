@@ -16,7 +16,7 @@ mod time;
 pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
 pub use ecn::EcnCodepoint;
-pub use nearest::nearest;
+pub use nearest::{nearest, synonym};
 pub use param_value::ParamValue;
 pub use parse::{UnitError, percent};
 pub use rate::Rate;

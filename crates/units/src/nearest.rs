@@ -1,7 +1,46 @@
 //! The known name that is nearest to a mistyped one, for error messages.
 
-/// Returns the name in `known` with the fewest edits from `name`, if it is near enough to be meant.
+/// Words of other programs and papers, with the names that scenarios have for them.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("algorithm", &["cc"]),
+    ("bandwidth", &["rate"]),
+    ("bw", &["rate"]),
+    ("capacity", &["rate"]),
+    ("congestion", &["cc"]),
+    ("congestion_control", &["cc"]),
+    ("controller", &["cc"]),
+    ("delay", &["rtt", "delay"]),
+    ("latency", &["rtt", "delay"]),
+    ("owd", &["delay", "rtt"]),
+    ("qdisc", &["queue"]),
+    ("aqm", &["queue"]),
+    ("size", &["bytes"]),
+    ("tcp", &["cc"]),
+    ("time", &["duration"]),
+    ("warmup", &["measure_from"]),
+    ("warm_up", &["measure_from"]),
+];
+
+/// Returns the name in `known` that stands for a word of other programs, like `rate` for
+/// `bandwidth`. A word with points before it, like `path.bandwidth`, needs a name in the same table.
+pub fn synonym<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let (table, last) = word.rsplit_once('.').unwrap_or(("", word));
+    let lower = last.to_lowercase().replace('-', "_");
+    let (_, meant) = SYNONYMS.iter().find(|(word, _)| *word == lower)?;
+    meant.iter().find_map(|name| {
+        known.iter().copied().find(|known| {
+            let (of, known) = known.rsplit_once('.').unwrap_or(("", known));
+            known == *name && of == table
+        })
+    })
+}
+
+/// Returns the name in `known` that was meant by `name`: its synonym, or the one with the fewest
+/// edits from it, if it is near enough.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    if let Some(meant) = synonym(name, known) {
+        return Some(meant);
+    }
     let near = |candidate: &&str| edits(&name.to_lowercase(), &candidate.to_lowercase());
     let best = known.iter().copied().min_by_key(near)?;
     (near(&best) <= 1 + name.chars().count() / 3).then_some(best)
@@ -25,7 +64,7 @@ fn edits(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, synonym};
 
     #[test]
     fn finds_what_was_meant() {
@@ -35,5 +74,17 @@ mod tests {
         assert_eq!(nearest("bbr", &known), Some("bbr1"));
         assert_eq!(nearest("vegas", &known), None);
         assert_eq!(nearest("x", &[]), None);
+    }
+
+    #[test]
+    fn knows_the_words_of_other_programs() {
+        let path = ["rate", "rtt", "buffer"];
+        assert_eq!(nearest("bandwidth", &path), Some("rate"));
+        assert_eq!(nearest("latency", &path), Some("rtt"));
+        assert_eq!(nearest("latency", &["rate", "delay"]), Some("delay"));
+        let all = ["path.rate", "path.rtt", "link.N.rate", "flow.N.cc"];
+        assert_eq!(nearest("link.N.bandwidth", &all), Some("link.N.rate"));
+        assert_eq!(nearest("flow.N.algorithm", &all), Some("flow.N.cc"));
+        assert_eq!(synonym("rate", &path), None);
     }
 }

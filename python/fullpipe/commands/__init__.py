@@ -4,10 +4,12 @@ A command's file is imported when the command is called. Packages that are slow 
 polars, matplotlib, rich) are imported where they are used.
 """
 
+from collections.abc import Callable
+
 import click
 
 from fullpipe.commands.listing import Program
-from fullpipe.errors import ending, heed_signals, printing, tracebacks
+from fullpipe.errors import ending, heed_signals, printing, tracebacks, user_errors
 from fullpipe.terminal import open_streams
 
 COMMANDS = {
@@ -20,12 +22,11 @@ COMMANDS = {
     },
     "Results": {
         "report": "Make a report of results: summary, tables and charts.",
-        "trace": "Import measurements of other programs as runs.",
-        "qlog": "Convert the trace of a run to qlog 0.3, for qvis.",
+        "trace": "Import measurements as runs, and export traces.",
     },
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",
-        "conformance": "Run the 22 test cases of the BBR draft on an algorithm.",
+        "evaluate": "Judge an algorithm by a suite of criteria.",
         "validate": "Compare the simulator with Linux's TCP.",
         "reproduce": "Rerun a published study and compare the results.",
     },
@@ -36,12 +37,18 @@ COMMANDS = {
     "Reference and setup": {
         "new": "Print a new scenario with comments.",
         "list": "List names: algorithms, profiles, scenarios, ….",
-        "explain": "Explain a name or key: meaning, parameters, sources.",
+        "explain": "Explain a name, key or metric, or print the docs.",
         "doctor": "Show which runners work here, with fixes for the rest.",
-        "schema": "Print the JSON schema of scenario files.",
     },
 }
 """The modules of this package with their summaries, by the heading of `--help`, in its order."""
+
+RENAMED = {
+    "conformance": ("evaluate", "--suite", "bbr-draft"),
+    "qlog": ("trace", "qlog"),
+    "schema": ("explain", "--schema"),
+}
+"""The present words for a command's name of version 0.1, which works until the next one."""
 
 _HELP = """A laboratory for TCP and QUIC congestion control.
 
@@ -65,11 +72,47 @@ def _version(ctx: click.Context, _param: click.Parameter, given: bool) -> None:
         ctx.exit()
 
 
+def _show_completion(ctx: click.Context, _param: click.Parameter, shell: str | None) -> None:
+    if shell and not ctx.resilient_parsing:
+        from fullpipe.commands import shells
+
+        with user_errors():
+            print(shells.script(shells.named(shell)), end="")
+        ctx.exit()
+
+
+def _install_completion(ctx: click.Context, _param: click.Parameter, shell: str | None) -> None:
+    if shell and not ctx.resilient_parsing:
+        from fullpipe.commands import shells
+
+        with user_errors():
+            print(shells.install(shells.named(shell)))
+        ctx.exit()
+
+
+def _of_shell(name: str, text: str, callback: Callable[..., None]) -> click.Option:
+    """Returns an option whose value, a shell, may be left out."""
+    return click.Option(
+        [name],
+        is_flag=False,
+        flag_value="this",
+        metavar="[SHELL]",
+        expose_value=False,
+        is_eager=True,
+        callback=callback,
+        help=text,
+        shell_complete=lambda _ctx, _param, word: [
+            each for each in ("bash", "zsh", "fish") if each.startswith(word)
+        ],
+    )
+
+
 app = Program(
     "fullpipe",
     __name__,
     COMMANDS,
     _HELP,
+    renamed=RENAMED,
     params=[
         click.Option(
             ["--version"],
@@ -78,7 +121,17 @@ app = Program(
             is_eager=True,
             callback=_version,
             help="Print the version and exit.",
-        )
+        ),
+        _of_shell(
+            "--install-completion",
+            "Complete words of fullpipe in new shells: bash, zsh or fish.",
+            _install_completion,
+        ),
+        _of_shell(
+            "--show-completion",
+            "Print the script for completion, and install nothing.",
+            _show_completion,
+        ),
     ],
 )
 

@@ -12,7 +12,11 @@ from fullpipe.runners import chosen
 def command(
     paths: Annotated[
         list[Path],
-        Argument(metavar="PATH", help="Scenarios as TOML files, or directories of them."),
+        Argument(
+            metavar="PATH",
+            complete=("scenarios", "files"),
+            help="Scenarios as TOML files, or directories of them.",
+        ),
     ],
     repeat: Annotated[
         int,
@@ -26,7 +30,7 @@ def command(
         Path | None,
         Option(metavar="FILE", help="File to also write the results to as JUnit XML, for CI."),
     ] = None,
-    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
+    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
     as_json: Annotated[
         bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,

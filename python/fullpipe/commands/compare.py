@@ -10,6 +10,7 @@ from fullpipe.commands.options import (
     MORE_SETTINGS,
     ON,
     SHOW,
+    algorithms_of,
     known_metrics,
     new_directory,
     path_options,
@@ -26,6 +27,7 @@ def command(
         list[str],
         Argument(
             metavar="ALGORITHM|DIR",
+            complete=("algorithms", "files"),
             help="Two or more names from `fullpipe list algorithms`, or Python classes, like my.module:Mine; or "
             "directories of results to compare instead of new runs.",
         ),
@@ -41,7 +43,7 @@ def command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
+        Option("--set", metavar="KEY=VALUE", complete=("settings",), help=MORE_SETTINGS),
     ] = None,
     repeat: Annotated[
         int,
@@ -64,8 +66,10 @@ def command(
             help="Directory for the results (default: a name in results/). An interrupted comparison resumes there.",
         ),
     ] = None,
-    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
-    show: Annotated[str | None, Option(metavar="METRIC,METRIC", help=SHOW)] = None,
+    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
+    show: Annotated[
+        str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
+    ] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Compare algorithms on one path, or kept results.
@@ -97,7 +101,9 @@ def command(
                 return
             runners = chosen(on)
             loopback = [runner.name for runner in runners] == ["quic"]
-            planned = plan(algorithms, settings, repeat, seed, size=size, loopback=loopback)
+            planned = plan(
+                algorithms_of(algorithms), settings, repeat, seed, size=size, loopback=loopback
+            )
             compare(planned, out=out, runners=runners, as_json=as_json, asked=asked)
     except TooFewError as error:
         fail(error)

@@ -10,7 +10,7 @@ The parameter's type gives the value's type, its default the option's. The docst
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
@@ -18,6 +18,8 @@ from typing import Any, get_args, get_origin
 
 import click
 
+WORDS = "fullpipe.words"
+"""The key of the command's words in click's context."""
 WIDTH = 80
 """The most columns of a help text."""
 
@@ -32,6 +34,7 @@ class Declared:
         least: The smallest number.
         most: The largest number.
         parser: The function that makes the value of the text; a ValueError or `click.BadParameter` refuses it.
+        complete: The kinds of names that a shell completes, from `KINDS` of `commands/complete.py`.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Declared:
         min: float | None = None,  # noqa: A002  (click's word)
         max: float | None = None,  # noqa: A002
         parser: Callable[[str], object] | None = None,
+        complete: Sequence[str] = (),
     ) -> None:
         self.names = names
         self.help = help
@@ -49,6 +53,7 @@ class Declared:
         self.least = min
         self.most = max
         self.parser = parser
+        self.complete = complete
 
 
 class Option(Declared):
@@ -147,7 +152,8 @@ class Command(click.Command):
     """A command whose help describes the arguments before the options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parses the words; every error names the command."""
+        """Parses the words; every error has the command and its words."""
+        ctx.meta[WORDS] = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -206,6 +212,8 @@ def _param(parameter: inspect.Parameter) -> click.Parameter:
     kind = get_args(annotation)[0] if several else annotation
     required = parameter.default is inspect.Parameter.empty
     given: dict[str, Any] = {"type": _type(kind, declared), "metavar": declared.metavar}
+    if declared.complete:
+        given["shell_complete"] = _completing(declared.complete)
     if not required and parameter.default is not None:
         default = parameter.default
         given["default"] = default.value if isinstance(default, Enum) else default
@@ -228,6 +236,15 @@ def _param(parameter: inspect.Parameter) -> click.Parameter:
         show_default=True,
         **given,
     )
+
+
+def _completing(kinds: Sequence[str]) -> Callable[..., Any]:
+    def complete(ctx: click.Context, param: click.Parameter, word: str) -> Any:  # noqa: ANN401  (click's)
+        from fullpipe.commands.complete import completer
+
+        return completer(kinds)(ctx, param, word)
+
+    return complete
 
 
 def _type(kind: type, declared: Declared) -> click.ParamType[Any]:

@@ -35,7 +35,7 @@ def command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        Option("--set", metavar="KEY=VALUE", help=MORE_SETTINGS),
+        Option("--set", metavar="KEY=VALUE", complete=("settings",), help=MORE_SETTINGS),
     ] = None,
     server: Annotated[
         list[str] | None,

@@ -1,7 +1,8 @@
 """Groups of commands: a command's module is imported when the command is called or its help is asked for."""
 
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -12,6 +13,8 @@ from fullpipe.commands.declare import WIDTH, command_of, unwrapped
 Map = Mapping[str, Mapping[str, str]]
 """The summaries of commands, by their names, by the heading of `--help`."""
 
+_COMPLETE = "_FULLPIPE_COMPLETE"
+"""The environment variable by which a shell asks click for completions."""
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
 
 
@@ -80,12 +83,41 @@ class Group(click.Group):
             raise click.exceptions.NoSuchCommand(name, possibilities=self.list_commands(), ctx=ctx)
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Returns the commands and options that begin with a word, without a look at the commands' modules."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=text)
+            for commands in self._headings.values()
+            for name, text in commands.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
 
 class Program(Group):
     """The group of all commands, which prints errors in the project's form."""
 
+    def __init__(self, *given: Any, renamed: Mapping[str, Sequence[str]], **more: Any) -> None:  # noqa: ANN401
+        """Makes the group; `renamed` has the present words for each former name of a command."""
+        super().__init__(*given, **more)
+        self._renamed = renamed
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses the words; a former name of a command is replaced, with a warning."""
+        if args and (now := self._renamed.get(args[0])):
+            words = f"fullpipe {' '.join(now)}"
+            print(f"warning: `fullpipe {args[0]}` is now `{words}`", file=sys.stderr)
+            args = [*now, *args[1:]]
+        return super().parse_args(ctx, args)
+
     def main(self, *args: Any, **more: Any) -> NoReturn:  # noqa: ANN401  (click's arguments)
         """Runs the command that the words name, and ends the process with its exit code."""
+        if _COMPLETE in os.environ:
+            from fullpipe.commands import shells
+
+            shells.register()
         more = {**more, "standalone_mode": False, "prog_name": "fullpipe"}
         try:
             code = super().main(*args, **more)

@@ -14,6 +14,7 @@ def command(
         list[str] | None,
         Argument(
             metavar="[ALGORITHM...]",
+            complete=("algorithms",),
             help="Algorithms of the flows, from `fullpipe list algorithms` (default: cubic and bbr3).",
         ),
     ] = None,
@@ -24,6 +25,7 @@ def command(
         Option(
             "--set",
             metavar="KEY=VALUE",
+            complete=("settings",),
             help="Set any other key of the file, like flow.1.start=5s.",
         ),
     ] = None,

@@ -2,15 +2,19 @@
 
 import functools
 import inspect
+import re
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import click
+
 from fullpipe import _core, origin
-from fullpipe.commands.declare import Option, wrong
-from fullpipe.controllers import is_imported
+from fullpipe.commands.declare import WORDS, Option, wrong
+from fullpipe.controllers import is_imported, of_file
 from fullpipe.errors import called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
 
@@ -53,6 +57,7 @@ def path_options(
             f"--{option.name}",
             metavar=f"{option.metavar},…" if lists else option.metavar,
             help=f"{_placed(option, where)} (default: {usual}).",
+            complete=option.complete,
         )
         return inspect.Parameter(
             option.name,
@@ -79,7 +84,7 @@ def path_options(
                     if "," in text and not lists:
                         fail(
                             f"--{option.name} {text}: several values are a sweep\n"
-                            f"  fix: give one value, or use fullpipe sweep … --{option.name} {text}"
+                            f"  fix: give one value, or sweep over them: {_as_sweep()}"
                         )
                     settings.append((option.key, text))
                     called[f"--set {option.key}={text}"] = f"--{option.name} {text}"
@@ -90,6 +95,12 @@ def path_options(
         return with_path
 
     return decorate
+
+
+def _as_sweep() -> str:
+    """Returns the present command as a sweep."""
+    words: list[str] = click.get_current_context().meta.get(WORDS, [])
+    return shlex.join(["fullpipe", "sweep", *words])
 
 
 def _placed(option: PathOption, where: str) -> str:
@@ -150,7 +161,10 @@ def setting(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise wrong(text, "not KEY=VALUE", "write it like path.rate=20mbit", "--set")
-    return key.strip(), value.strip()
+    key, value = key.strip(), value.strip()
+    if key.endswith(".cc") and ".py" in value:
+        value = ",".join(of_file(each) for each in value.split(","))
+    return key, value
 
 
 def known_metrics(show: str | None) -> list[str]:
@@ -180,7 +194,7 @@ def seconds(text: str, option: str) -> float:
 
 def _split(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Returns names, which may have commas between them, and those that are not of algorithms."""
-    split = [part for name in names for part in name.split(",") if part]
+    split = [of_file(part) for name in names for part in name.split(",") if part]
     known = {*(str(each["name"]) for each in _core.algorithms()), "none"}
     return split, [name for name in split if name not in known and not is_imported(name)]
 
@@ -189,8 +203,14 @@ def algorithms_of(names: Sequence[str]) -> list[str]:
     """Returns the algorithms that names give; fails if one is unknown."""
     split, others = _split(names)
     if others:
-        near = get_close_matches(others[0], [str(each["name"]) for each in _core.algorithms()], n=1)
-        fix = f"did you mean {near[0]}?" if near else "`fullpipe list algorithms` has the names"
+        known = [str(each["name"]) for each in _core.algorithms()]
+        versions = [each for each in known if re.fullmatch(rf"{re.escape(others[0])}\d", each)]
+        near = versions or get_close_matches(others[0], known, n=1)
+        fix = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else "`fullpipe list algorithms` has the names"
+        )
         if others[0].endswith(".toml"):
             fix = "name it alone; --cc sets the algorithm of its first flow"
         fail(f"{others[0]}: not an algorithm\n  fix: {fix}")
@@ -218,10 +238,16 @@ def no_such_file(path: Path) -> str:
         return f"{path}: a directory\n  fix: name a scenario in it, as {path}/NAME.toml"
     there = [str(file) for file in sorted(path.parent.glob("*.toml"))]
     packaged = [file.stem for file in origin.packaged()]
+    algorithms = [str(each["name"]) for each in _core.algorithms()]
     name = path.name.removesuffix(".toml")
-    near = get_close_matches(str(path), there, n=1) or get_close_matches(name, packaged, n=1)
+    versions = [each for each in algorithms if re.fullmatch(rf"{re.escape(name)}\d", each)]
+    near = (
+        versions
+        or get_close_matches(str(path), there, n=1)
+        or get_close_matches(name, [*packaged, *algorithms], n=1)
+    )
     fix = (
-        f"did you mean {near[0]}?"
+        f"did you mean {' or '.join(near)}?"
         if near
         else "name a TOML file, a scenario from `fullpipe list scenarios`, or algorithms from "
         "`fullpipe list algorithms`"

@@ -58,7 +58,9 @@ def command(
             "report-NAME-NAME.html in the current directory).",
         ),
     ] = None,
-    show: Annotated[str | None, Option(metavar="METRIC,METRIC", help=SHOW)] = None,
+    show: Annotated[
+        str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
+    ] = None,
 ) -> None:
     """Make a report of results: summary, tables and charts.
 

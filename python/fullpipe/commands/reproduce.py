@@ -12,7 +12,11 @@ from fullpipe.runners import runner as one_runner
 def command(
     name: Annotated[
         str,
-        Argument(metavar="NAME", help="Name of a study (see above), or the path of its TOML file."),
+        Argument(
+            metavar="NAME",
+            complete=("studies", "files"),
+            help="Name of a study (see above), or the path of its TOML file.",
+        ),
     ],
     seeds: Annotated[
         int | None,

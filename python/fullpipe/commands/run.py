@@ -20,6 +20,7 @@ from fullpipe.commands.options import (
     seed_option,
     setting,
 )
+from fullpipe.controllers import of_file
 from fullpipe.errors import fail, printing, stoppable, user_errors
 from fullpipe.progress import Bar, Intervals
 from fullpipe.run import Run, parse
@@ -35,6 +36,7 @@ def command(
         list[str] | None,
         Argument(
             metavar="SCENARIO|ALGORITHM...",
+            complete=("algorithms", "scenarios", "files"),
             help="Scenario: a TOML file (`fullpipe explain scenario` lists its keys), - for standard input, a name "
             "from `fullpipe list scenarios`, or with --point the directory or URL of a sweep. Or algorithms from "
             "`fullpipe list algorithms`, or Python classes, like my.module:Mine: a flow of each on one path.",
@@ -54,11 +56,14 @@ def command(
         int | None,
         seed_option("Seed of everything random (default: the scenario's seed)."),
     ] = None,
-    set_: Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE", help=SETTING)] = None,
+    set_: Annotated[
+        list[str] | None, Option("--set", metavar="KEY=VALUE", complete=("settings",), help=SETTING)
+    ] = None,
     cc: Annotated[
         str | None,
         Option(
             metavar="NAME",
+            complete=("algorithms",),
             help="Algorithm of the first flow, from `fullpipe list algorithms`, or a Python class, "
             "like my.module:Mine.",
         ),
@@ -71,7 +76,7 @@ def command(
             "records each packet of this time. On by default with --out or --qlog.",
         ),
     ] = None,
-    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
+    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
     out: Annotated[
         Path | None,
         Option(
@@ -104,10 +109,11 @@ def command(
         fullpipe run scenarios/cubic-deep-buffer.toml --rate 20mbit
         fullpipe run scenarios/cubic-vs-bbr1.toml --on sim,kernel
     """
-    settings = dict(path) | dict(setting(text) for text in set_ or [])
-    if cc is not None and scenario:
-        settings["flow.0.cc"] = cc
     with user_errors():
+        settings = dict(path) | dict(setting(text) for text in set_ or [])
+        cc = of_file(cc) if cc is not None else None
+        if cc is not None and scenario:
+            settings["flow.0.cc"] = cc
         runners = chosen(on)
         simulated = all(runner.name == "sim" for runner in runners)
         named = scenario or ([cc] if cc else [])
@@ -215,7 +221,7 @@ def _form(qlog: Path, level: str, runners: Sequence[Runner]) -> "Form":
     if len(runners) > 1:
         fail(
             "--qlog writes one file, and each runner has its own trace\n"
-            "  fix: keep the traces with --out, then run fullpipe qlog"
+            "  fix: keep the traces with --out, then run fullpipe trace qlog"
         )
     try:
         return form_of(qlog)

@@ -28,6 +28,7 @@ def command(
         list[str],
         Argument(
             metavar="SCENARIO|ALGORITHM...",
+            complete=("algorithms", "scenarios", "files"),
             help="Scenario: a TOML file, whose table [sweep] may define what varies, - for standard input, or a "
             "name from `fullpipe list scenarios`. Or algorithms: a flow of each on one path.",
         ),
@@ -39,6 +40,7 @@ def command(
         Option(
             "--set",
             metavar="KEY=A,B",
+            complete=("settings",),
             help="Values of a key to run with, like path.rtt=10ms,50ms; one value applies to every point; repeatable.",
         ),
     ] = None,
@@ -112,8 +114,10 @@ def command(
         Option(help=ENGINE),
     ] = Engine.LOCAL,
     threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
-    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
-    show: Annotated[str | None, Option(metavar="METRIC,METRIC", help=SHOW)] = None,
+    on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
+    show: Annotated[
+        str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
+    ] = None,
     as_json: Annotated[
         bool,
         Option("--json", help="Print the table as a JSON list in SI units, and nothing else."),

@@ -1,4 +1,4 @@
-"""Loads what `run --out`, `sweep`, `compare`, `reproduce` and `conformance` saved."""
+"""Loads what `run --out`, `sweep`, `compare`, `reproduce` and `evaluate` saved."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from fullpipe.results.sums import is_there
 from fullpipe.results.sweep import load_comparison, load_sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from fullpipe.results.model import Results
+
+_SHOWN = 3
+"""The number of directories that an error names."""
 
 
 def load(directory: Path) -> Results:
@@ -31,16 +35,27 @@ def load(directory: Path) -> Results:
         raise NoResultsError(
             f"{directory}: {what}\n  fix: name a directory that run, sweep or reproduce wrote with --out"
         )
-    for file, reader in (
-        ("sweep.json", load_sweep),
-        ("compare.json", load_comparison),
-        ("table.json", load_study),
-        (RUNNERS, load_runs),
-        ("metrics.json", load_run),
-    ):
+    readers: dict[str, Callable[[Path], Results]] = {
+        "sweep.json": load_sweep,
+        "compare.json": load_comparison,
+        "table.json": load_study,
+        RUNNERS: load_runs,
+        "metrics.json": load_run,
+    }
+    for file, reader in readers.items():
         if is_there(directory / file):
             with computing(directory):
                 return reader(directory)
+    inside = [
+        str(each)
+        for each in sorted(directory.iterdir())
+        if each.is_dir() and any(is_there(each / file) for file in readers)
+    ]
+    if inside:
+        shown = ", ".join(inside[:_SHOWN]) + (", …" if len(inside) > _SHOWN else "")
+        raise NoResultsError(
+            f"{directory}: no results, but directories with results\n  fix: name them: {shown}"
+        )
     raise NoResultsError(
         f"{directory}: no results: there is no sweep.json, compare.json, table.json, runners.json or metrics.json,"
         " and no ingest.json of a fleet\n"

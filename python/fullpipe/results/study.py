@@ -1,4 +1,4 @@
-"""Loads what `reproduce` and `conformance` saved."""
+"""Loads what `reproduce` and `evaluate` saved."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STUDY = {
 
 
 def load_study(directory: Path) -> Results:
-    """Loads what `reproduce` saves, one point per case, or `conformance`: the same table, without `runs.parquet`."""
+    """Loads what `reproduce` saves, one point per case, or `evaluate`: the same table, without `runs.parquet`."""
     if not is_there(directory / "runs.parquet"):
         return _conformance(directory)
     runs = read_parquet(directory / "runs.parquet")
@@ -61,7 +61,7 @@ def load_study(directory: Path) -> Results:
 
 
 def _conformance(directory: Path) -> Results:
-    """Loads what `conformance` saves: a run for each scene, and a record for each condition."""
+    """Loads what `evaluate` saves: a run for each scene, and a record for each condition."""
     file = directory / "table.json"
     if not all("condition" in each for each in read_json(file, list[dict[str, Any]])):
         raise NoResultsError(

@@ -157,7 +157,7 @@ impl PyController {
         carried(|py| {
             self.conn.borrow_mut(py).0 = cx.conn.clone();
             self.cx.borrow_mut(py).begin(cx.now, cx.rng.clone());
-            call(py, &self.object, &self.cx)?;
+            call(py, &self.object, &self.cx).map_err(|error| self.noted(py, error, cx.now))?;
             let (rng, transitions) = self.cx.borrow_mut(py).end();
             if let Some(rng) = rng {
                 *cx.rng = rng;
@@ -173,7 +173,17 @@ impl PyController {
                 );
             }
             self.decide(py)
+                .map_err(|error| self.noted(py, error, cx.now))
         });
+    }
+
+    /// Adds to an exception of the class which controller raised it, and when.
+    fn noted(&self, py: Python<'_>, error: PyErr, now: Time) -> PyErr {
+        let at = now.as_secs_f64();
+        let note = format!("controller {} failed at {at:.3} s", self.algorithm);
+        // An exception that takes no note is reported without one.
+        let _ = error.value(py).call_method1("add_note", (note,));
+        error
     }
 
     fn decide(&mut self, py: Python<'_>) -> PyResult<()> {

@@ -292,6 +292,19 @@ attributes! { PyRecovery, it,
     again: bool = matches!(it, Recovery::Timeout { again: true });
 }
 
+/// Returns a number of bytes; a float is rounded down.
+fn octets(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if let Ok(whole) = value.extract::<u64>() {
+        return Ok(whole);
+    }
+    match value.extract::<f64>() {
+        Ok(number) if (0.0..9e18).contains(&number) => Ok(number as u64),
+        _ => Err(PyValueError::new_err(format!(
+            "{name} = {value}: give a number of bytes"
+        ))),
+    }
+}
+
 #[pymethods]
 impl PyDecision {
     /// Creates a decision from a window and further limits.
@@ -299,8 +312,8 @@ impl PyDecision {
     #[pyo3(signature = (cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=0, ecn="off", source_rate=None, mark_app_limited=false, wake_at=None))]
     #[expect(clippy::too_many_arguments, reason = "the fields of the Python class")]
     fn new(
-        cwnd: u64,
-        ssthresh: Option<u64>,
+        cwnd: &Bound<'_, PyAny>,
+        ssthresh: Option<&Bound<'_, PyAny>>,
         pacing_rate: Option<f64>,
         send_quantum: u64,
         ecn: &str,
@@ -309,6 +322,10 @@ impl PyDecision {
         wake_at: Option<f64>,
     ) -> PyResult<PyDecision> {
         let refuse = |problem: String| Err(PyValueError::new_err(problem));
+        let cwnd = octets("cwnd", cwnd)?;
+        let ssthresh = ssthresh
+            .map(|value| octets("ssthresh", value))
+            .transpose()?;
         let ecn = match ecn {
             "off" => EcnCodepoint::NotEct,
             "ect0" => EcnCodepoint::Ect0,

@@ -164,10 +164,12 @@ fn check_buffer(
             Limit::Packets(_) => one,
             Limit::Bytes(bytes) => format!("{bytes}, {one}"),
         };
-        return refuse(
-            format!("this buffer holds {holds}"),
-            "give a larger buffer, like \"100packets\"",
-        );
+        let fix = if shown().contains("bdp") {
+            "a BDP is rate x RTT: give a larger rate or rtt, or a buffer like \"100packets\""
+        } else {
+            "give a larger buffer, like \"100packets\""
+        };
+        return refuse(format!("this buffer holds {holds}"), fix);
     }
     if limit.bytes(packet) > LARGEST_BUFFER {
         return refuse(

@@ -40,6 +40,7 @@ def command(
         Option(
             "--set",
             metavar="KEY=VALUE",
+            complete=("settings",),
             help="Override a scenario key on every path, with a value or a range to draw from, like "
             "'path.rtt={5ms..50ms log}'; repeatable.",
         ),

@@ -1,19 +1,21 @@
-"""`fullpipe trace`: measurements of other programs, one file per command."""
+"""`fullpipe trace`: one file per command."""
 
 from fullpipe.commands.listing import Group
 
 COMMANDS = {
     "Commands": {
         "import": "Make a run of measurements of other programs.",
+        "qlog": "Convert the trace of a run to qlog 0.3, for qvis.",
     }
 }
 """The modules of this package with their summaries, by the heading of `--help`, in its order."""
 
-_HELP = """Import measurements of other programs as runs.
+_HELP = """Import measurements as runs, and export traces.
 
 Examples:
     fullpipe trace import iperf3.json --out results/measured
     fullpipe report results/measured
+    fullpipe trace qlog results/first first.qlog
 """
 
 command = Group("trace", __name__, COMMANDS, _HELP)

@@ -1,11 +1,19 @@
-"""`fullpipe conformance`."""
+"""`fullpipe evaluate`."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import new_directory, seed_option, setting
+from fullpipe.controllers import of_file
 from fullpipe.errors import fail, user_errors
+
+
+class Suite(StrEnum):
+    """The suites of criteria."""
+
+    BBR_DRAFT = "bbr-draft"
 
 
 def command(
@@ -13,8 +21,13 @@ def command(
         str,
         Argument(
             metavar="ALGORITHM",
+            complete=("algorithms",),
             help="Version of BBR, from `fullpipe list algorithms`, or a Python class, like my.module:Mine.",
         ),
+    ],
+    suite: Annotated[
+        Suite,
+        Option(metavar="NAME", help="Criteria: bbr-draft has the 22 test cases of the BBR draft."),
     ],
     set_: Annotated[
         list[str] | None,
@@ -40,22 +53,25 @@ def command(
         bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
-    """Run the 22 test cases of the BBR draft on an algorithm.
+    """Judge an algorithm by a suite of criteria.
 
-    The cases are those of draft-ietf-ccwg-bbr-06, Appendix A, as simulated scenarios with numeric
-    conditions. Conditions on states or fields that the algorithm does not have are skipped; an
-    algorithm that has none of them is refused. Exit code 1 when a condition is missed.
+    The suite bbr-draft has the test cases of draft-ietf-ccwg-bbr-06, Appendix A, as simulated
+    scenarios with numeric conditions. Conditions on states or fields that the algorithm does not
+    have are skipped; an algorithm that has none of them is refused. Exit code 1 when a condition is
+    missed.
 
     Examples:
-        fullpipe conformance bbr3
-        fullpipe conformance bbr3 --set profile=linux --out results/bbr3-linux
+        fullpipe evaluate bbr3 --suite bbr-draft
+        fullpipe evaluate bbr3 --suite bbr-draft --set profile=linux
     """
     from fullpipe.conformance import RefusedError, conformance
 
     params = dict(setting(text) for text in set_ or [])
     try:
         with user_errors():
-            met = conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
+            met = conformance(
+                of_file(algorithm), params=params, seed=seed, out=out, as_json=as_json
+            )
     except RefusedError as error:
         fail(error)
     if not met:

@@ -1,4 +1,4 @@
-"""`fullpipe qlog`."""
+"""`fullpipe trace qlog`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,8 +25,8 @@ def command(
     --trace off. https://qvis.quictools.info shows the file.
 
     Examples:
-        fullpipe run scenarios/cubic-vs-bbr1.toml --out results/first
-        fullpipe qlog results/first first.qlog
+        fullpipe run cubic-vs-bbr1 --out results/first
+        fullpipe trace qlog results/first first.qlog
     """
     from fullpipe.results.kept import computing
     from fullpipe.results.qlog import of_saved, write

@@ -70,8 +70,8 @@ def test_the_engine_has_the_hashes_of_the_command(tmp_path: Path) -> None:
             Scenario.parse(text, "/no such directory/scenario", [])
         except ScenarioError:
             continue  # it needs a file, which the command puts into the page
-        short = re.sub(r'(?m)^duration = .*', 'duration = "3s"', text)
-        short = re.sub(r'(?m)^measure_from = .*\n', "", short)
+        short = re.sub(r"(?m)^duration = .*", 'duration = "3s"', text)
+        short = re.sub(r"(?m)^measure_from = .*\n", "", short)
         place = tmp_path / file.name
         try:
             expected[str(place)] = _hash(short, INTERVAL)

@@ -1,11 +1,13 @@
 //! The simulator as a WebAssembly module: `make wasm` builds it, `fullpipe explore` puts it into a page.
 //!
 //! The interface is plain: texts and columns go through the module's memory, and a page holds one
-//! run at a time. A page calls [`text`] for room and writes the scenario there, then [`open`],
-//! [`advance`] until the run is over, and [`finish`]. Each of them leaves a reply, JSON in UTF-8;
+//! run at a time. A page calls `text` for room and writes the scenario there, then `open`,
+//! `advance` until the run is over, and `finish`. Each of them leaves a reply, JSON in UTF-8;
 //! the numbers of a trace lie behind it in the block that the reply describes.
 
+#[cfg(target_family = "wasm")]
 mod columns;
+#[cfg(target_family = "wasm")]
 mod session;
 
 #[cfg(target_family = "wasm")]

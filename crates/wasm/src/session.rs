@@ -91,7 +91,10 @@ impl Session {
             None => json!({}),
             Some(run) => {
                 let run = run.finish();
-                let hash = run.trace.as_ref().map(|trace| format!("{:016x}", trace.hash()));
+                let hash = run
+                    .trace
+                    .as_ref()
+                    .map(|trace| format!("{:016x}", trace.hash()));
                 let tables = run.trace.map(|trace| pack(&trace, &mut self.block));
                 json!({ "metrics": run.summary, "hash": hash, "tables": tables })
             }
@@ -136,7 +139,7 @@ fn describe(scenario: &Scenario, registry: &Registry) -> Value {
     })
 }
 
-/// Returns an error in the parts of which its text consists.
+/// Returns an error: its text, and the parts of it.
 fn refusal(error: &Error) -> Value {
     json!({
         "error": error.to_string(),

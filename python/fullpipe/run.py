@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.controllers import given as described
 from fullpipe.controllers import named
-from fullpipe.given import given
-from fullpipe.notebook import is_notebook
-from fullpipe.progress import Bar
 from fullpipe.run_data import RunData
-from fullpipe.runners import runner
-from fullpipe.toml import as_set
 
 if TYPE_CHECKING:
     import os
@@ -94,6 +88,12 @@ def run(
         OSError: When the file can't be read.
         KeyboardInterrupt: On Ctrl-C.
     """
+    from contextlib import nullcontext
+
+    from fullpipe.notebook import is_notebook
+    from fullpipe.progress import Bar
+    from fullpipe.runners import runner
+
     loaded = load(
         scenario,
         cc=cc,
@@ -158,6 +158,8 @@ def load(
     changed = any(each is not None for each in (cc, seed, *options.values())) or set or controllers
     if isinstance(scenario, _core.Scenario) and not changed:
         return scenario
+    from fullpipe.given import given
+
     text, file, settings, classes = given(
         scenario, cc=cc, options=options, set=set, controllers=controllers
     )
@@ -177,6 +179,8 @@ def parse(
     Raises:
         ScenarioError: When the scenario has an error.
     """
+    from fullpipe.toml import as_set
+
     settings = [(key, as_set(value)) for key, value in (set or {}).items()]
     if seed is not None:
         # As a key, so that a seed of any size is checked like one in the file.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +14,16 @@ import polars as pl
 import pytest
 
 import fullpipe as package
+from fullpipe.checks.against import against
 from fullpipe.checks.judge import judged
+from fullpipe.checks.run import Checked
+from fullpipe.checks.stored import Before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conftest import Fullpipe
+    from fullpipe.checks.stored import ScenarioAbout
 
 BASE = """\
 # Two flows, two seconds
@@ -203,3 +208,152 @@ def test_a_point_of_a_sweep_in_which_the_flow_has_another_name_is_run_again(
     swept = fullpipe("sweep", "base.toml", "--set", "flow.0.cc=cubic,newreno", "--out", "swept")
     assert swept.returncode == 0, swept.stderr
     assert fullpipe("run", "swept", "--point", "1").returncode == 0
+
+
+# --- Against kept results ----------------------------------------------------------------------
+
+SHORT = """\
+# A download
+duration = "4s"
+measure_from = "1s"
+[path]
+rate = "10mbit"
+rtt = "20ms"
+buffer = "4bdp"
+queue = "fq_codel"
+[[flow]]
+name = "a"
+cc = "cubic"
+"""
+
+
+def _kept(fullpipe: Fullpipe, directory: Path, *args: str) -> None:
+    (directory / "a.toml").write_text(SHORT)
+    done = fullpipe("check", "a.toml", *args, "--out", "main")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "kept in main"
+
+
+def test_the_same_version_is_neither_worse_nor_better(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    _kept(fullpipe, tmp_path)
+    done = fullpipe("check", "a.toml", "--against", "main")
+    assert done.returncode == 0, done.stdout
+    assert "0 worse, 0 better of 5 numbers in 1 scenario, against main" in done.stdout
+
+
+@pytest.mark.parametrize("way", ["worse", "better"])
+def test_a_change_is_told_with_its_interval_and_only_a_worse_one_fails(
+    fullpipe: Fullpipe, tmp_path: Path, way: str
+) -> None:
+    _kept(fullpipe, tmp_path, "--repeat", "6")
+    if way == "better":
+        (tmp_path / "a.toml").write_text(SHORT.replace("fq_codel", "pfifo"))
+        assert fullpipe("check", "a.toml", "--repeat", "6", "--out", "old").returncode == 0
+        (tmp_path / "a.toml").write_text(SHORT)
+    else:
+        (tmp_path / "a.toml").write_text(SHORT.replace("fq_codel", "pfifo"))
+    before = "main" if way == "worse" else "old"
+    done = fullpipe("check", "a.toml", "--repeat", "6", "--against", before, "--markdown", "c.md")
+    assert done.returncode == (way == "worse"), done.stdout
+    text = (tmp_path / "c.md").read_text(encoding="utf-8")
+    table = text.partition("<details>")[0]
+    sign = "\\+" if way == "worse" else "−"
+    row = rf"\| a.toml \| a \| p95 queueing delay (\| [\d.]+ ms ){{2}}\| {sign}[\d.]+ % \[.+, .+\] \| .. ?{way} \|"
+    assert re.search(row, table), table
+    assert "The scenario itself differs: a.toml." in text
+    again = fullpipe(
+        "check",
+        "a.toml",
+        "--repeat",
+        "6",
+        "--against",
+        before,
+        "--limit",
+        "1000%",
+        "--markdown",
+        "-",
+    )
+    assert (again.returncode, again.stdout.splitlines()[0][:4]) == (0, "### ")
+
+
+def test_a_significant_change_within_the_limit_does_not_count() -> None:
+    rows = [
+        pl.DataFrame(
+            {
+                "seed": range(8),
+                "flow": ["a"] * 8,
+                "flow_index": [0] * 8,
+                "goodput_bps": [scale * 1e6 * (1 + seed / 100) for seed in range(8)],
+            }
+        )
+        for scale in (1.0, 0.97)
+    ]
+    checked = Checked("a.toml", "", [], [], 8, 0.0, "sim", False, rows[1], "", True)
+    about: ScenarioAbout = {
+        "file": "a.toml",
+        "runner": "sim",
+        "resolved": "",
+        "met": 0,
+        "conditions": 0,
+        "rows": "",
+    }
+    verdicts = [
+        [each.verdict for each in against([checked], [Before(about, rows[0])], limit).changes]
+        for limit in (0.05, 0.02)
+    ]
+    assert verdicts == [[0], [-1]]
+    chance = checked._replace(rows=rows[0].with_columns(pl.col("goodput_bps").reverse()))
+    assert [each.verdict for each in against([chance], [Before(about, rows[0])], 0.0).changes] == [
+        0
+    ]
+
+
+def test_scenarios_without_a_partner_are_named(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    _kept(fullpipe, tmp_path)
+    (tmp_path / "b.toml").write_text(SHORT)
+    done = fullpipe("check", "b.toml", "--against", "main", "--markdown", "c.md")
+    assert done.returncode == 0
+    assert "without results to compare with: b.toml" in done.stdout
+    assert "only in the earlier results: a.toml" in done.stdout
+    assert "fullpipe check: no numbers to compare" in (tmp_path / "c.md").read_text()
+
+
+def test_names_in_the_table_can_not_break_it(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    file = tmp_path / "a|b_<b>.toml"
+    file.write_text(SHORT)
+    assert fullpipe("check", file.name, "--out", "main").returncode == 0
+    done = fullpipe("check", file.name, "--against", "main", "--markdown", "-")
+    assert "| a\\|b\\_\\<b\\>.toml | a | goodput |" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--markdown", "c.md"], "--markdown belongs to a comparison\n  fix: add --against DIR"),
+        (["--limit", "1%"], "--limit belongs to a comparison"),
+        (
+            ["--against", "nowhere"],
+            "--against nowhere: no results of a check: there is no check.json\n  fix: ",
+        ),
+        (
+            ["--against", "main", "--limit", "much"],
+            "much: not a percentage\n  fix: write one, like 5%",
+        ),
+        (["--against", "main", "--json", "--markdown", "-"], "both use standard output\n  fix: "),
+    ],
+)
+def test_what_can_not_be_compared_is_refused(
+    fullpipe: Fullpipe, tmp_path: Path, args: list[str], said: str
+) -> None:
+    (tmp_path / "a.toml").write_text(SHORT)
+    done = fullpipe("check", "a.toml", *args)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_damaged_results_are_refused(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    _kept(fullpipe, tmp_path)
+    file = tmp_path / "main/check.json"
+    file.write_text(file.read_text().replace('"conditions": 0', '"conditions": 9'))
+    done = fullpipe("check", "a.toml", "--against", "main")
+    assert (done.returncode, "damaged" in done.stderr) == (2, True)

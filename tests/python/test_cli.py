@@ -465,6 +465,20 @@ def test_a_single_run_starts_without_the_library_of_data_frames(scenario: Path) 
     assert done.returncode == 0, done.stderr
 
 
+def test_the_list_of_commands_imports_no_command() -> None:
+    code = (
+        "import runpy, sys\n"
+        "sys.argv = ['fullpipe', '--help']\n"
+        "try:\n    runpy.run_module('fullpipe', run_name='__main__')\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "late = {'fullpipe.commands.run', 'fullpipe.runners', 'numpy', 'polars', 'rich', 'tomllib'}\n"
+        "assert not late & {*sys.modules}, late & {*sys.modules}\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Experiments:" in done.stdout
+
+
 def test_saving_writes_what_the_command_keeps(
     fullpipe: Fullpipe, scenario: Path, tmp_path: Path
 ) -> None:

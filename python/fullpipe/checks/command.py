@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import terminal
+from fullpipe.checks import markdown as words
+from fullpipe.checks import stored
+from fullpipe.checks.against import LIMIT, against
 from fullpipe.checks.run import Checked, check, find, prepare
 from fullpipe.checks.show import records, show, sums, write_junit
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.progress import Counter
+from fullpipe.results import disk, fresh_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from rich.console import Console
+
+    from fullpipe.checks.against import Against
     from fullpipe.runners import Runner
 
 
@@ -26,33 +34,64 @@ def check_all(
     junit: Path | None,
     runners: Sequence[Runner],
     as_json: bool,
+    out: Path | None = None,
+    kept: Path | None = None,
+    markdown: str | None = None,
+    limit: float = LIMIT,
 ) -> bool:
-    """Runs the scenarios that have conditions and prints the verdicts; returns whether all conditions are met.
+    """Runs the scenarios that have conditions and prints the verdicts.
+
+    Args:
+        paths: Scenarios, or directories of them.
+        repeat: The number of runs of each.
+        seed: The seed of the first run.
+        junit: File for JUnit XML.
+        runners: The runners.
+        as_json: Whether to print JSON alone.
+        out: New directory for the results.
+        kept: Directory of earlier results to compare with; with it or `out`, scenarios without conditions run, too.
+        markdown: File for the comparison as Markdown, `-` for standard output.
+        limit: The least relative change that counts.
+
+    Returns:
+        Whether all conditions are met, and nothing got significantly worse.
 
     Raises:
+        NoCheckError: When `kept` has no results of a check.
         ScenarioError: When a scenario or a condition is refused, before the first run.
         OSError: When a file can't be read, or `junit` can't be written.
     """
     start = time.perf_counter()
     files = find(paths)
-    subjects = prepare(files, repeat, seed)
+    before = stored.read(kept) if kept else None
+    subjects = prepare(files, repeat, seed, every=bool(out or kept))
     if not subjects:
         named = ", ".join(str(path) for path in paths)
         fail(
             f"no conditions in {named}\n"
             '  fix: add a line like expect = ["flow.*.goodput >= 5mbit"] at the top of a scenario'
         )
-    console = terminal.console()
+    # Only Markdown is on standard output if it is asked for there.
+    console = terminal.console(stderr=markdown == "-")
     done: list[Checked] = []
     counter = Counter()
-    with stoppable(lambda: counter.at, "nothing kept"), counter:
+    with (
+        stoppable(lambda: counter.at, "nothing kept"),
+        fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
+        counter,
+    ):
         for checked in check(subjects, runners, counter):
             done.append(checked)
             if not as_json:
                 with printing():
                     show(checked, console)
+        if aside:
+            stored.write(done, aside)
     if junit:
         write_junit(done, junit)
+    found = against(done, before, limit) if before is not None else None
+    if found and markdown:
+        _write(words.markdown(found, done), markdown)
     with printing():
         if as_json:
             print(records(done))
@@ -63,4 +102,31 @@ def check_all(
                 style="bold",
                 soft_wrap=True,
             )
-    return all(checked.met for checked in done)
+            if found:
+                _tell(found, kept, console)
+            if out:
+                console.print(f"kept in {out}", markup=False, soft_wrap=True)
+    return all(checked.met for checked in done) and not (found and found.worse)
+
+
+def _write(text: str, where: str) -> None:
+    if where == "-":
+        with printing():
+            print(text, end="")
+    else:
+        disk.put(Path(where), text)
+
+
+def _tell(found: Against, kept: Path | None, console: Console) -> None:
+    """Prints the changes that count, and the scenarios without a partner."""
+    console.print(f"{words.headline(found)}, against {kept}", style="bold", soft_wrap=True)
+    for change in (*found.worse, *found.better):
+        style = "red" if change.verdict < 0 else "green"
+        console.print(f"  {words.line(change)}", style=style, markup=False, soft_wrap=True)
+    for said, names in (
+        ("without results to compare with", found.new),
+        ("only in the earlier results", found.gone),
+        ("the scenario itself differs", found.edited),
+    ):
+        if names:
+            console.print(f"  {said}: {', '.join(names)}", markup=False, soft_wrap=True)

@@ -35,6 +35,8 @@ class Condition(NamedTuple):
     """The quantile of the repetitions that must meet it; None if every repetition must."""
     unit: str
     bound: float
+    column: str
+    """The column of the rows that it is about."""
 
     @property
     def name(self) -> str:
@@ -66,7 +68,7 @@ def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged[Cond
             )
             values = dict(zip(own["seed"], there, strict=True))
             whose = names[flow] if flow is not None and len(measured) > 1 else ""
-            condition = Condition(text, whose, quantile, unit, bound)
+            condition = Condition(text, whose, quantile, unit, bound, column)
             yield _judge(condition, comparison, values)
 
 

@@ -52,6 +52,17 @@ class Checked(NamedTuple):
     runner: str
     one_of: bool
     """Whether other runners ran the same scenario."""
+    rows: pl.DataFrame
+    """A row per flow and run."""
+    resolved: str
+    """The complete scenario as TOML, with the first seed."""
+    random: bool
+    """Whether another seed changes the results."""
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that the conditions name."""
+        return {each.subject.column for each in self.judged}
 
     @property
     def met(self) -> bool:
@@ -86,20 +97,22 @@ def find(paths: Iterable[Path]) -> list[Path]:
     return files
 
 
-def prepare(files: Iterable[Path], repeat: int, seed: int | None) -> list[Subject]:
-    """Returns the scenarios that have conditions, after a check of all.
+def prepare(
+    files: Iterable[Path], repeat: int, seed: int | None, *, every: bool = False
+) -> list[Subject]:
+    """Returns the scenarios that have conditions, or with `every` all, after a check of all.
 
     Raises:
         ScenarioError: When a scenario or a condition is refused.
         OSError: When a file can't be read.
     """
-    return [subject for file in files if (subject := _subject(file, repeat, seed))]
+    return [subject for file in files if (subject := _subject(file, repeat, seed, every=every))]
 
 
-def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
+def _subject(path: Path, repeat: int, seed: int | None, *, every: bool) -> Subject | None:
     text, file = read(path)
     scenario = parse(text, file)
-    if not scenario.expectations():
+    if not scenario.expectations() and not every:
         return None
     # Without the values of its [sweep]: keys have their values from above it.
     spec = SweepSpec(text, file, repeat=repeat, seed=seed, points=[[]])
@@ -145,6 +158,9 @@ def check(
                 wall_s,
                 runner.name,
                 len(runners) > 1,
+                rows,
+                next(subject.spec.scenarios()),
+                subject.scenario.is_random or bool(plan.added_jitter),
             )
 
 

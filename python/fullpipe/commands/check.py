@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import FIRST_SEED, ON, seed_option
-from fullpipe.errors import user_errors
+from fullpipe.commands.options import FIRST_SEED, ON, new_directory, percentage, seed_option
+from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
@@ -31,6 +31,36 @@ def command(
         Option(metavar="FILE", help="File to also write the results to as JUnit XML, for CI."),
     ] = None,
     on: Annotated[str, Option(metavar="RUNNER,RUNNER", help=ON, complete=("runners",))] = "sim",
+    out: Annotated[
+        Path | None,
+        Option(
+            metavar="DIR",
+            parser=new_directory,
+            help="New directory for the results, for a later --against. Scenarios without conditions run, too.",
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        Option(
+            metavar="DIR",
+            help="Directory of a check of another version, made with --out, to compare with. Scenarios without "
+            "conditions run, too.",
+        ),
+    ] = None,
+    markdown: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            help="File for the comparison of --against as Markdown, - for standard output.",
+        ),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        Option(
+            metavar="PERCENT",
+            help="Least change that --against counts, if it is significant (default: 5%).",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
@@ -39,16 +69,35 @@ def command(
 
     A scenario's key `expect` lists conditions like "flow.*.goodput >= 5mbit". The command prints
     each with the measured values, and for a missed one the command that runs it again. Exit code 1
-    when a condition is missed.
+    when a condition is missed. With --against also when a number got significantly worse, compared
+    seed by seed with the results of another version.
 
     Examples:
         fullpipe check scenarios/dualpi2.toml
         fullpipe check scenarios --repeat 10 --junit check.xml
+        fullpipe check scenarios --out results/main
+        fullpipe check scenarios --against results/main --markdown change.md
     """
+    from fullpipe.checks.against import LIMIT
     from fullpipe.checks.command import check_all
 
+    if against is None:
+        for name, value in (("--markdown", markdown), ("--limit", limit)):
+            if value is not None:
+                fail(f"{name} belongs to a comparison\n  fix: add --against DIR")
+    if as_json and markdown == "-":
+        fail("--json and --markdown - both use standard output\n  fix: write one to a file")
     with user_errors():
         met = check_all(
-            paths, repeat=repeat, seed=seed, junit=junit, runners=chosen(on), as_json=as_json
+            paths,
+            repeat=repeat,
+            seed=seed,
+            junit=junit,
+            runners=chosen(on),
+            as_json=as_json,
+            out=out,
+            kept=against,
+            markdown=markdown,
+            limit=LIMIT if limit is None else percentage(limit, "--limit"),
         )
     raise SystemExit(0 if met else 1)

@@ -192,6 +192,17 @@ def seconds(text: str, option: str) -> float:
     return found[0]
 
 
+def percentage(text: str, option: str) -> float:
+    """Parses a percentage like 5% as a share of 1."""
+    try:
+        share = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 10:
+        raise wrong(text, "not a percentage", "write one, like 5%", option)
+    return share
+
+
 def _split(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Returns names, which may have commas between them, and those that are not of algorithms."""
     split = [of_file(part) for name in names for part in name.split(",") if part]

@@ -16,7 +16,7 @@ def command(
         Argument(
             metavar="SCENARIO|ALGORITHM...",
             help="Scenario: a TOML file, - for standard input, or a name from `fullpipe list scenarios`. Or "
-            "algorithms from `fullpipe list algorithms`: a flow of each on one path (default: CUBIC beside BBRv3 for "
+            "algorithms from `fullpipe list algorithms`: a flow of each on one path (default: CUBIC and BBRv3 for "
             "30 s at 20 Mbit/s).",
         ),
     ] = None,

@@ -137,7 +137,10 @@ def _catalogue() -> dict[str, Any]:
             {
                 "name": each["name"],
                 "purpose": each["purpose"],
-                "params": [{key: param[key] for key in params} for param in each["params"]],
+                "params": [
+                    {key: value for key, value in param.items() if key in params}
+                    for param in each["params"]
+                ],
             }
             for each in _core.algorithms()
         ],

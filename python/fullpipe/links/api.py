@@ -157,8 +157,10 @@ class Link(Kept):
     summary: dict[str, Any]
 
     def __init__(self, directory: Path, scenario: Scenario) -> None:
+        from fullpipe.results.kept import read_text
+
         self.directory, self.scenario = directory, scenario
-        self.summary = json.loads((directory / "link.json").read_text(encoding="utf-8"))
+        self.summary = json.loads(read_text(directory / "link.json"))
 
     def __repr__(self) -> str:
         rates = ", ".join(

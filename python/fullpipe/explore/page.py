@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from fullpipe import _core, origin
-from fullpipe.report.colors import COLORS, DASHES, ON_DARK
+from fullpipe.report.colors import COLORS, DASHES, ON_DARK, color_of
 
 ENGINE = "engine.wasm.gz"
 DEFAULT = """# CUBIC against BBRv3
@@ -137,6 +137,7 @@ def _catalogue() -> dict[str, Any]:
             {
                 "name": each["name"],
                 "purpose": each["purpose"],
+                "color": color_of(each["name"]),
                 "params": [
                     {key: value for key, value in param.items() if key in params}
                     for param in each["params"]

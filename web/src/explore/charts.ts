@@ -1,13 +1,10 @@
 // The charts of a run over time, with a pinned run behind it.
 import uPlot from "uplot";
-import { axis, color, element, faded, LEFT, reach } from "../theme";
-import { type Described, numbers, type Tables } from "./format";
+import { axis, element, faded, ink, LEFT, reach } from "../theme";
+import { flowColor } from "./colors";
+import { type Described, numbers, type Shown, type Tables } from "./format";
 
-export interface Shown {
-  described: Described;
-  trace: Tables;
-}
-
+/** `flow` is -1 for a line of a link. */
 type Line = { label: string; flow: number; pinned: boolean; time: number[]; values: (number | null)[] };
 
 const known = (value: number | undefined, scale: number) =>
@@ -63,7 +60,7 @@ function queue({ described, trace }: Shown, pinned: boolean): Line[] {
     const rows = [...links.keys()].filter((row) => links[row] === link);
     return {
       label,
-      flow: described.flows.length + link,
+      flow: -1,
       pinned,
       time: rows.map((row) => time[row] ?? 0),
       values: rows.map((row) => known(bytes[row], 1e-3)),
@@ -82,6 +79,8 @@ export class Charts {
   private plots: (uPlot | undefined)[] = [];
   private signatures: string[] = [];
   private readonly places: HTMLElement[];
+  private now?: Described;
+  private pinned?: Described;
   /** The time that charts mark. */
   at = 0;
 
@@ -97,6 +96,7 @@ export class Charts {
   }
 
   draw(now: Shown, pinned: Shown | null): void {
+    [this.now, this.pinned] = [now.described, pinned?.described];
     KINDS.forEach(([, , lines], number) => {
       const all = [...(pinned ? lines(pinned, true) : []), ...lines(now, false)].filter((line) => line.time.length > 1);
       if (!all.length) return;
@@ -104,6 +104,7 @@ export class Charts {
       const signature = JSON.stringify([
         now.described.duration_s,
         all.map((line) => [line.label, line.flow, line.pinned]),
+        now.described.flows.map((flow) => flow.cc),
       ]);
       const plot = this.plots[number];
       if (plot && this.signatures[number] === signature) {
@@ -129,7 +130,7 @@ export class Charts {
         {},
         ...lines.map((line) => ({
           label: line.pinned ? `${line.label}, pinned` : line.label,
-          stroke: () => (line.pinned ? faded(color(line.flow), 0.6) : color(line.flow)),
+          stroke: () => (line.pinned ? faded(this.color(line), 0.6) : this.color(line)),
           dash: line.pinned ? [6, 4] : [],
           width: line.pinned ? 1 : 1.5,
           spanGaps: true,
@@ -140,7 +141,7 @@ export class Charts {
         draw: [
           (plot) => {
             const x = plot.valToPos(this.at, "x", true);
-            plot.ctx.fillStyle = faded(color(0), 0.5);
+            plot.ctx.fillStyle = faded(ink(), 0.35);
             plot.ctx.fillRect(x, plot.bbox.top, 2, plot.bbox.height);
           },
         ],
@@ -149,6 +150,11 @@ export class Charts {
     const plot = new uPlot(options, data, place);
     plot.over.addEventListener("click", () => this.chosen(plot.posToVal(plot.cursor.left ?? 0, "x")));
     return plot;
+  }
+
+  private color(line: Line): string {
+    const of = line.pinned ? this.pinned : this.now;
+    return of ? flowColor(of, line.flow) : ink();
   }
 
   /** Marks a time. */

@@ -34,6 +34,12 @@ export interface Tables {
   block: ArrayBuffer;
 }
 
+/** A run, or its part so far. */
+export interface Shown {
+  described: Described;
+  trace: Tables;
+}
+
 export type Ask =
   | { kind: "engine"; packed: ArrayBuffer }
   | { kind: "run"; id: number; text: string }
@@ -72,7 +78,7 @@ export interface Param {
 export interface Catalogue {
   name: string;
   text: string;
-  algorithms: { name: string; purpose: string; params: Param[] }[];
+  algorithms: { name: string; purpose: string; color: number; params: Param[] }[];
   queues: { name: string; purpose: string }[];
   profiles: { name: string; purpose: string }[];
   scenarios: Record<string, string>;
@@ -89,6 +95,13 @@ export function numbers(trace: Tables, table: string, name: string): Float32Arra
 /** Returns the word of a row; null without one. */
 export function word(trace: Tables, table: string, name: string, row: number): string | null {
   return find(trace, table, name)?.labels?.[numbers(trace, table, name)[row] ?? -1] ?? null;
+}
+
+/** Returns the number of the flow that a row is about, whether the table names flows or numbers them; -1 for none. */
+export function flowOf({ described, trace }: Shown, table: string, row: number): number {
+  const name = word(trace, table, "flow", row);
+  if (name !== null) return described.flows.findIndex((flow) => flow.name === name);
+  return numbers(trace, table, "flow")[row] ?? -1;
 }
 
 function find(trace: Tables, table: string, name: string): Column | undefined {

@@ -2,10 +2,21 @@
 import "uplot/dist/uPlot.min.css";
 import "../page.css";
 import "./explore.css";
-import { button, color, data, element, onTheme, rounded, swatch } from "../theme";
-import { Charts, type Shown } from "./charts";
+import { button, data, element, onTheme, rounded, swatch } from "../theme";
+import { Charts } from "./charts";
+import { flowColor } from "./colors";
 import { Controls } from "./controls";
-import { type Answer, type Ask, type Catalogue, type Described, type Metrics, numbers, word } from "./format";
+import {
+  type Answer,
+  type Ask,
+  type Catalogue,
+  type Described,
+  flowOf,
+  type Metrics,
+  numbers,
+  type Shown,
+  word,
+} from "./format";
 import { drawPipe, type Packets, rowAt } from "./pipe";
 
 const catalogue = (data as unknown as { explore: Catalogue }).explore;
@@ -84,7 +95,8 @@ function step(): number {
 }
 
 /** Lists each flow's state at the time, since when and why. */
-function states({ described: of, trace }: Shown): void {
+function states(now: Shown): void {
+  const { described: of, trace } = now;
   const [time, flows] = [numbers(trace, "flows", "time"), numbers(trace, "flows", "flow")];
   const windows = numbers(trace, "flows", "cwnd");
   const changes = rowAt(numbers(trace, "transitions", "time"), at);
@@ -92,27 +104,23 @@ function states({ described: of, trace }: Shown): void {
     let row = rowAt(time, at);
     while (row >= 0 && flows[row] !== number) row--;
     let change = changes;
-    while (change >= 0 && !about(trace, change, number, flow.name)) change--;
+    while (change >= 0 && flowOf(now, "transitions", change) !== number) change--;
     const state = change < 0 ? "its first state" : (word(trace, "transitions", "to", change) ?? "");
     const since = numbers(trace, "transitions", "time")[change] ?? 0;
-    const why = change < 0 ? "" : ` since ${since.toFixed(3)} s: ${word(trace, "transitions", "reason", change) ?? ""}`;
+    const why =
+      change < 0 ? "" : ` since ${since.toFixed(3)} s (${word(trace, "transitions", "reason", change) ?? ""})`;
     const limit = row < 0 ? null : word(trace, "flows", "limited_by", row);
     const cwnd = row < 0 ? "not started" : `window ${rounded((windows[row] ?? 0) / 1000)} kB`;
     return element(
       "li",
       {},
-      swatch(color(number), [], 4),
+      swatch(flowColor(of, number), [], 4),
       ` ${flow.name}: `,
       element("b", {}, state),
-      `${why}. ${cwnd}${limit ? `, limited by ${limit}` : ""}`,
+      `${why}; ${cwnd}${limit ? `; limited by ${limit}` : ""}`,
     );
   });
   place("states").replaceChildren(...rows);
-}
-
-function about(trace: Shown["trace"], row: number, number: number, name: string): boolean {
-  const said = word(trace, "transitions", "flow", row);
-  return said === null ? numbers(trace, "transitions", "flow")[row] === number : said === name;
 }
 
 function results(metrics: Metrics): void {

@@ -1,8 +1,8 @@
 // A picture of the path at one time: packets on their way, the queue by flow, drops.
 
-import { color, grid, ink } from "../theme";
-import type { Shown } from "./charts";
-import { numbers, type Tables, word } from "./format";
+import { grid, ink } from "../theme";
+import { flowColor } from "./colors";
+import { flowOf, numbers, type Shown, type Tables, word } from "./format";
 
 /** Where along the picture the queue stands, and how long a dropped packet falls, in RTTs. */
 const [QUEUE, FALL] = [0.3, 0.25];
@@ -59,12 +59,11 @@ function drawQueue(context: CanvasRenderingContext2D, shown: Shown, at: number, 
   const now = time[row];
   const waiting: [number, number][] = [];
   for (; row >= 0 && time[row] === now; row--) {
-    const flow = shown.described.flows.findIndex((each) => each.name === word(shown.trace, "queues", "flow", row));
-    waiting.unshift([flow < 0 ? 6 : flow, bytes[row] ?? 0]);
+    waiting.unshift([flowOf(shown, "queues", row), bytes[row] ?? 0]);
   }
   for (const [flow, each] of waiting) {
     const part = Math.min((each / room) * length, from - (end - length));
-    context.fillStyle = color(flow);
+    context.fillStyle = flowColor(shown.described, flow);
     context.fillRect(from - part, lane - 15, part, 30);
     from -= part;
   }
@@ -86,7 +85,7 @@ function drawPackets(
   let underWay = 0;
   for (let row = rowAt(time, at); row >= 0 && at - (time[row] ?? 0) < 20 * rtt + 2; row--) {
     const age = at - (time[row] ?? 0) - (access[row] ?? 0);
-    context.fillStyle = color(flows[row] ?? 0);
+    context.fillStyle = flowColor(shown.described, flows[row] ?? -1);
     if (Number.isNaN(path[row])) {
       const share = age / (FALL * rtt);
       if (share < 0 || share > 1 || word(trace, "packets", "fate", row) === "under way") continue;

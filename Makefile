@@ -7,6 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 READY_DEV := .venv/.ready-dev
 READY_ALL := .venv/.ready-all
+ENGINE := python/fullpipe/explore/assets/engine.wasm.gz
 
 # Files from which the package is built.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src -name '*.rs'))
@@ -96,7 +97,7 @@ quic: setup ## build real QUIC (--on quic) and install it next to the command, a
 WHEEL ?= manylinux2014
 WHEEL_TARGET := $(shell uname -m)-unknown-linux-gnu
 
-wheel: $(UV) $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC, and an sdist, into target/wheels: ten minutes (WHEEL=linux: from existing builds)
+wheel: $(UV) $(ENGINE) $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC and the simulator for pages, and an sdist, into target/wheels: ten minutes (WHEEL=linux: from existing builds)
 	$(ALONE) $(UV) sync --locked --inexact --only-group wheel
 	rm -rf target/wheels python/fullpipe/_bin && mkdir -p target/wheels python/fullpipe/_bin
 ifeq ($(WHEEL),linux)
@@ -142,8 +143,6 @@ page: web/node_modules/.ready ## build the scripts of reports and of `fullpipe e
 	npm run --prefix web --silent build
 	npm run --prefix web --silent build-explore
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
-
-ENGINE := python/fullpipe/explore/assets/engine.wasm.gz
 
 wasm: $(ENGINE) ## build the simulator for pages, which `fullpipe explore` needs, two minutes
 

@@ -176,8 +176,9 @@ lint-fuzz: ## run rustfmt and clippy on the fuzz targets
 # Compiled, not run: fullpipe has not run on these systems yet. A C compiler for them is not needed.
 SYSTEMS := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
 
-lint-systems: ## check that the extension compiles for Linux on aarch64, macOS and Windows
-	rustup target add $(SYSTEMS)
+lint-systems: ## check the simulator for pages, and that the extension compiles for Linux on aarch64, macOS and Windows
+	rustup target add $(SYSTEMS) wasm32-unknown-unknown
+	cargo clippy --quiet --locked --package fullpipe-wasm --target wasm32-unknown-unknown -- --deny warnings
 	for target in $(SYSTEMS); do PYO3_NO_PYTHON=1 cargo check --quiet --locked --package fullpipe-python --target $$target || exit 1; done
 
 lint-prose: setup-dev ## check spelling, and patterns that make a text hard to read

@@ -64,6 +64,7 @@ OTHERS = {
     "pages.py": "the package's pages",
     "origin.py": "a user's scenario",
     "catalogue.py": "the package's scenarios",
+    "explore/page.py": "the package's page and scenarios",
     "view/path.py": "the text of a scenario, from the core",
     "results/scenario.py": "the text of a scenario, which the door read",
     "foreign/": "files of other programs",

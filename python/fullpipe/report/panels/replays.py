@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.report.model import Code, Number, Section, Table, Text
+from fullpipe.explore import runs_in_pages
+from fullpipe.report.model import Again, Code, Number, Section, Table, Text
 from fullpipe.results.words import spans
 
 if TYPE_CHECKING:
     from fullpipe.report.model import Block, Cell
     from fullpipe.results.model import Point, Results
 
+_MOST_TEXT = 200_000
 _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skipped": "– skipped"}
 
 
@@ -32,11 +34,25 @@ def section(results: Results) -> Section:
             rows,
         )
     ]
+    if again := _again(results):
+        blocks.append(Again(again))
     blocks += [Text(name, text) for name, text in results.scenarios.items()]
     simulated = "runner" not in results.rows.columns or set(results.rows["runner"]) == {"sim"}
     note = "Any of the seeds can follow --seed. The same scenario, seed and version give the same run, bit for bit"
     note += "." if simulated else ", on the simulator. Runs in real time are not repeatable."
     return Section("Scenarios and seeds", blocks, note)
+
+
+def _again(results: Results) -> tuple[tuple[str, str], ...]:
+    """Returns label and text of each point's scenario that the simulator in a page can run, up to a total size."""
+    found, size = [], 0
+    for point in results.points.values():
+        size += len(point.scenario)
+        if size > _MOST_TEXT:
+            break
+        if point.scenario and not point.measured and runs_in_pages(point.scenario):
+            found.append((_label(point) or results.title, point.scenario))
+    return tuple(found)
 
 
 def _label(point: Point) -> str:

@@ -280,6 +280,25 @@ def test_shares_that_do_not_stay_equal_have_an_end() -> None:
     assert stats.fairness([one, other], end_s=20.0).spells == [(0.0, 9.0), (15.0, 20.0)]
 
 
+def test_the_last_seconds_are_those_before_the_end_of_the_run() -> None:
+    """The seconds of spells begin at the first sample, here at 0.5 s; the run ends between two of them."""
+    one = _progress([5.0] * 10 + [8.0] * 2)
+    other = _progress([5.0] * 10 + [2.0] * 2)
+    time, delivered = other
+    late = (np.concatenate([[0.5], time[1:]]), np.concatenate([[delivered[1] / 2], delivered[1:]]))
+    found = stats.fairness([one, late], end_s=12.0)
+    assert (found.start_s, found.end_s) == (0.5, 12.0)
+    assert found.last == pytest.approx(
+        (19e6 / 5, 31e6 / 5)
+    )  # from 7 s to 12 s, not from 6.5 s to 11.5 s
+    assert found.spells == [(0.5, 9.5)]
+    at_rest = stats.fairness([one, late], end_s=10.0)
+    assert at_rest.spells == [(0.5, 10.0)]
+    # equal up to the last whole second, and not in the half after it
+    assert stats.fairness([one, late], end_s=10.5).spells == [(0.5, 9.5)]
+    assert stats.fairness([one, late], end_s=10.9).spells[-1][1] < 10.9
+
+
 def test_flows_that_stay_apart_do_not_converge() -> None:
     found = stats.fairness([_progress([9.0] * 20), _progress([1.0] * 20)], end_s=20.0)
     assert found.spells == []

@@ -16,7 +16,7 @@ export class TimelineView {
 
   constructor(place: HTMLElement, timeline: Timeline, number: number) {
     this.view = new View(timeline, number);
-    const reset = button("Reset zoom", () => this.zoom(this.view.whole()), { class: "reset" });
+    const reset = button("Reset zoom", () => this.zoom(this.view.whole(), this.view.nearest()), { class: "reset" });
     const hint =
       "Drag to zoom, double-click to reset; the wheel zooms a chart after a click on it, two fingers zoom it at any time. Keys: + − ← → 0.";
     const bar = element("div", { class: "bar" }, this.runs, reset, this.choices);
@@ -58,6 +58,7 @@ export class TimelineView {
   /** Builds everything anew that depends on the selected runs. */
   private rebuild(): void {
     const { view } = this;
+    view.near = view.nearest();
     this.runs.querySelectorAll("input").forEach((box, number) => {
       box.checked = view.selected.includes(number);
     });
@@ -96,7 +97,7 @@ export class TimelineView {
         },
         { "aria-pressed": `${!this.view.hidden.has(name)}`, "data-flow": name },
       );
-      toggle.prepend(element("i", { style: `background:${color(source.color)}` }));
+      toggle.prepend(element("i", { style: `background:${color(source.color, source.dash)}` }));
       return toggle;
     });
     this.flows.replaceChildren(...toggles);
@@ -133,7 +134,7 @@ export class TimelineView {
       ...timeline.panels.filter((panel) => panels.has(panel.key)),
       ...[...columns].map((name) => this.ofColumn(name)),
     ];
-    this.shown = chosen.map((panel) => new PanelChart(panel, this.view, (to) => this.zoom(to)));
+    this.shown = chosen.map((panel) => new PanelChart(panel, this.view, (to, near) => this.zoom(to, near)));
     this.charts.replaceChildren(...this.shown.map((chart) => chart.box));
     this.draw();
   }
@@ -154,10 +155,12 @@ export class TimelineView {
     };
   }
 
-  private zoom(to: Range): void {
+  /** Shows a range of time, and another one in the panels of single packets, if one is given. */
+  private zoom(to: Range, near?: Range): void {
     const whole = this.view.whole();
     const least = (whole.max - whole.min) * 1e-7;
     if (to.max - to.min < least) return;
+    this.view.near = near;
     this.view.range = { min: Math.max(to.min, whole.min), max: Math.min(to.max, whole.max) };
     this.draw();
   }

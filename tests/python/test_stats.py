@@ -174,9 +174,15 @@ def test_verdicts_are_right_as_often_as_they_say() -> None:
             assert rate.significant <= 0.05 + noise, rate
         if rate.effect == 2:
             assert rate.significant > 0.7, rate
-    for family in verdict_rates.families(300, seeds=(6, 30)):
-        noise = 4 * math.sqrt(0.05 * 0.95 / 300)
-        assert max(family.false_share, family.missed) <= 0.05 + noise, family
+
+
+@pytest.mark.parametrize("shape", verdict_rates.SHAPES)
+def test_verdicts_of_a_family_are_right_as_often_as_they_say(shape: str) -> None:
+    noise = 4 * math.sqrt(0.05 * 0.95 / 150)
+    for family in verdict_rates.families(150, (6, 30), [shape], (0.0, 1.0)):
+        assert family.false_share <= 0.05 + noise, family
+        if shape != "skewed, scaled":  # documented as missed
+            assert family.missed <= 0.05 + noise, family
 
 
 def test_the_number_of_pairs_needed_is_that_of_the_t_test() -> None:

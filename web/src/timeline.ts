@@ -1,5 +1,5 @@
 // Runs over time: which runs, flows, panels and columns are shown, and their charts.
-import type { Panel, Timeline } from "./format";
+import type { Panel, Source, Timeline } from "./format";
 import { PanelChart } from "./panel";
 import { button, color, element } from "./theme";
 import { View } from "./view";
@@ -83,11 +83,15 @@ export class TimelineView {
   }
 
   private offerFlows(): void {
-    const names = new Map(
-      ["flow", "workload"].flatMap((kind) => this.view.sources(kind, true)).map((each) => [each.source.name, each]),
-    );
-    const toggles = [...names].map(([name, { source }]) => {
-      const label = source.algorithm && !name.startsWith(source.algorithm) ? `${name} (${source.algorithm})` : name;
+    const names = new Map<string, Source[]>();
+    for (const { source } of ["flow", "workload"].flatMap((kind) => this.view.sources(kind, true)))
+      names.set(source.name, [...(names.get(source.name) ?? []), source]);
+    const toggles = [...names].map(([name, sources]) => {
+      // A flow can have another algorithm in each run.
+      const algorithms = [...new Set(sources.map((each) => each.algorithm))].filter(
+        (each) => each && each !== "unknown" && !name.startsWith(each),
+      );
+      const label = algorithms.length ? `${name} (${algorithms.join(", ")})` : name;
       const toggle = button(
         label,
         () => {
@@ -97,7 +101,8 @@ export class TimelineView {
         },
         { "aria-pressed": `${!this.view.hidden.has(name)}`, "data-flow": name },
       );
-      toggle.prepend(element("i", { style: `background:${color(source.color, source.dash)}` }));
+      const colors = new Set(sources.map((each) => color(each.color, each.dash)));
+      toggle.prepend(...[...colors].map((each) => element("i", { style: `background:${each}` })));
       return toggle;
     });
     this.flows.replaceChildren(...toggles);

@@ -111,7 +111,7 @@ def test_requests_are_bars_of_the_flow_that_asked(seen: dict[str, Any], place: P
     told = [re.search(r"web ([\d,]+) B in (\S+) ms", each) for each in page["requests"]]
     found = [each for each in told if each]
     assert len(found) > 3
-    assert len(found) < len(told), "between requests there is none"
+    assert len(found) < len(told), "nothing shows between requests"
     metrics = json.loads((place / "requests" / "metrics.json").read_text())
     times = metrics["flows"][0]["response_s"]
     for each in found:

@@ -121,7 +121,7 @@ def test_ss(tmp_path: Path) -> None:
         f"{1700000000 + at}.000000000\nState Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
         "ESTAB 0      0      10.0.0.1:5201 10.0.0.2:40000\n"
         f"\t cubic wscale:7,7 rto:240 rtt:40.5/0.2 mss:1448 cwnd:{10 + at} ssthresh:20 "
-        f"cwnd:{10 + at} bytes_acked:{1_000_000 * at} unacked:4 retrans:0/{at}\n"
+        f"bytes_acked:{1_000_000 * at} unacked:4 retrans:0/{at}\n"
         for at in range(3)
     )
     (tmp_path / "a").write_text(text)
@@ -180,7 +180,7 @@ def test_sentences_about_a_measurement_are_those_of_its_numbers(tmp_path: Path) 
     """Limits and queues are unknown: rates, RTTs and retransmissions are what there is to say. It has no seed."""
     text = "".join(
         f"{1_700_000_000 + at}.0\nESTAB 0 0 10.0.0.1:5000 10.0.0.2:443\n\t cubic rtt:{40 + 10 * at}/1 mss:1448 "
-        f"bytes_acked:{1_000_000 * at} data_segs_out:{700 * at} retrans:0/{2 * at}\n"
+        f"cwnd:{10 + at} bytes_acked:{1_000_000 * at} data_segs_out:{700 * at} retrans:0/{2 * at}\n"
         for at in range(5)
     )
     (tmp_path / "a").write_text(text)

@@ -88,5 +88,6 @@ def _summary(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
     findings, note = differences.findings(results, comparisons) if beside else ([], "")
     if findings or len(results.metrics) > _MOST_TOLD:
         return findings, note
-    findings, span = why.findings(results)
-    return findings, " ".join(filter(None, (span, note)))
+    told, span = why.findings(results)
+    between = differences.of_runs(comparisons) if beside else []
+    return [*between, *told], " ".join(filter(None, (span, note)))

@@ -176,7 +176,7 @@ class Panel:
     behind: str = ""
     """The words drawn as colors behind the lines."""
     ticks: tuple[str, ...] = ()
-    """Columns of counts whose increases are drawn as ticks."""
+    """Columns of counts, of links or flows, whose increases are drawn as ticks."""
     first: bool = True
     """Whether the page shows it at first."""
 
@@ -235,6 +235,8 @@ class Recorded:
     """Times and descriptions of the changes of the path."""
     notes: dict[str, str] = field(default_factory=dict)
     """A sentence below a panel, by the panel's key."""
+    near: tuple[float, float] | None = None
+    """A time in which single packets are distinguishable, if packets were recorded."""
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,8 @@ def claims(
         *_queue(metrics["links"], path_rtt_s),
         *_filled(metrics, tables, some),
         *_lost(metrics["links"], some),
+        *_measured_flows(metrics["flows"]),
+        *_sent_again(metrics),
         *_marked(some),
         *_shares(metrics, tables, some),
         *_states(metrics, tables),
@@ -256,6 +258,47 @@ def _lost(links: Sequence[LinkMetrics], some: Sequence[_Some]) -> Iterator[Claim
     elif len(some) > 1:
         text += f" Of these, {whose(parts, total)}."
     yield Claim(text, math.log2(1 + 100 * total / sent))
+
+
+def _measured_flows(flows: Sequence[FlowMetrics]) -> Iterator[Claim]:
+    """Yields rates and RTTs of flows that another program sent, the largest first: nothing else is known of these."""
+    those = [each for each in flows if _is_measured(each) and each["goodput_bps"]]
+    clauses, sizes = [], [0.0]
+    for flow in sorted(those, key=lambda each: -each["goodput_bps"]):
+        text, rtt = (
+            f"{flow['name']} had a goodput of {rate_text(flow['goodput_bps'])}",
+            flow["rtt_s"],
+        )
+        if rtt["min"] and rtt["p95"]:
+            text += f" and an RTT of {typical(rtt)}, at least {duration(rtt['min'])}"
+            sizes.append(math.log2(rtt["p95"] / rtt["min"]))
+        clauses.append(text)
+    if clauses:
+        yield Claim(f"{'; '.join(shortened(clauses))}.", max(sizes))
+
+
+def _sent_again(metrics: Metrics) -> Iterator[Claim]:
+    """Yields the retransmissions of measured flows, and what the links dropped."""
+    those = [each for each in metrics["flows"] if _is_measured(each) and each["drops"] is None]
+    counts = [(each["retransmits"], each["sent"]) for each in those]
+    known = [(again, sent) for again, sent in counts if again is not None and sent]
+    if known and len(known) == len(counts):
+        again, sent = (sum(each) for each in zip(*known, strict=True))
+        text = f"{again:,} of {sent:,} packets were sent again, {percentage(again / sent)}."
+        if not again:
+            text = f"None of {sent:,} packets was sent again."
+        yield Claim(text, math.log2(1 + 100 * again / sent))
+    if those and metrics["links"] and (dropped := sum(link["drops"] for link in metrics["links"])):
+        yield Claim(f"The queues dropped {dropped:,} packets.", 0.0)
+
+
+def _is_measured(flow: FlowMetrics) -> bool:
+    """Returns whether another program sent a flow, so that its limits are unknown."""
+    return (
+        not any(flow["limited_by"].values())
+        and flow["max_min_share"] is None
+        and flow["cc"] != "none"
+    )
 
 
 def _marked(some: Sequence[_Some]) -> Iterator[Claim]:

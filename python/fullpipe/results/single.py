@@ -56,7 +56,7 @@ def load_run(directory: Path) -> Results:
         about,
         [
             ("Version", f"fullpipe {metrics['version']}"),
-            ("Runs", f"1, seed {seed}"),
+            ("Runs", "1, measured" if point.measured else f"1, seed {seed}"),
             *_ran_on(metrics),
         ],
         rows,

@@ -18,6 +18,7 @@ COMMANDS = {
         "sweep": "Run a scenario with many values and seeds.",
         "compare": "Compare algorithms on one path, or kept results.",
         "link": "Run any program behind an emulated network path.",
+        "test": "Measure latency under load by a canned test, as RRUL.",
     },
     "Results": {
         "report": "Make a report of results: summary, tables and charts.",

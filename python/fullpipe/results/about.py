@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SWEEP = "sweep.json"
+TEST = "test.json"
 SWEEP_FORMAT = 2
 """The version of a sweep's directory; it changes with the meaning of its files."""
 
@@ -101,3 +102,26 @@ class Measured(TypedDict):
 
     command: str
     """The command that makes it again."""
+
+
+class TestTable(TypedDict):
+    """A table of a canned test, as it was printed."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class TestAbout(TypedDict):
+    """`test.json`: the results of a canned test, beside the run of its first seed."""
+
+    test: str
+    runner: str
+    seeds: list[int]
+    load: list[str]
+    """The names of the flows that are the load; the others measure it."""
+    tables: list[TestTable]
+    sentences: list[str]
+    notes: list[str]
+    method: str
+    """The definitions of the numbers, in words."""

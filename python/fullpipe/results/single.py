@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.metrics import Metrics
-from fullpipe.results.about import Measured, RunnersAbout
+from fullpipe.results.about import TEST, Measured, RunnersAbout, TestAbout
 from fullpipe.results.files import RUNNERS
 from fullpipe.results.kept import read_json, read_measured, read_text
 from fullpipe.results.model import (
@@ -50,6 +50,7 @@ def load_run(directory: Path) -> Results:
     )
     point = Point(0, title, {}, (seed,), command, scenario=complete, measured=is_there(measured))
     files = {table: file for table in TABLES if is_there(file := table_file(directory, table))}
+    test = directory / TEST
     return Results(
         directory,
         title,
@@ -67,6 +68,7 @@ def load_run(directory: Path) -> Results:
             "scenario.toml": text,
             **({"resolved.toml": complete} if complete else {}),
         },
+        tested=read_json(test, TestAbout) if is_there(test) else None,
     )
 
 

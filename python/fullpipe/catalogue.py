@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from fullpipe.canned import Canned
-
     from fullpipe._core import (
         Algorithm,
         Field,
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
         Specification,
         TraceColumn,
     )
+    from fullpipe.canned import Canned
 
     Entry: TypeAlias = Algorithm | Queue | Impairment | Profile
 

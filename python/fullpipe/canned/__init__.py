@@ -32,7 +32,7 @@ class Canned:
     Attributes:
         name: Its name.
         purpose: Its purpose, in one line.
-        about: What it measures, as a paragraph.
+        about: A paragraph about its load.
         down: The number of bulk transfers to the client.
         up: The number of bulk transfers from the client.
         probes: The number of connections with small requests.
@@ -59,7 +59,7 @@ def named(name: str) -> Canned:
     """Returns the test with a name.
 
     Raises:
-        NoTestError: When there is none; the text has the most similar name, or that of ours for one of flent.
+        NoTestError: When no test has it; the text has the most similar name, or that of ours for one of flent.
     """
     tests = every()
     for each in tests:

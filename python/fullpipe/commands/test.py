@@ -111,10 +111,14 @@ def command(
     with user_errors():
         load = algorithms_of([cc])
         if len(load) != 1:
-            fail(f"--cc {cc}: the load has one algorithm\n  fix: name one, and run the test for each")
+            fail(
+                f"--cc {cc}: the load has one algorithm\n  fix: name one, and run the test for each"
+            )
         runners = chosen(on)
         if len(runners) > 1:
-            fail(f"--on {on}: a test runs on one runner\n  fix: name one, and run the test for each")
+            fail(
+                f"--on {on}: a test runs on one runner\n  fix: name one, and run the test for each"
+            )
         planned = plan(
             canned.named(name),
             path,

@@ -8,9 +8,11 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from fullpipe import terminal
+from fullpipe._core import ScenarioError
 from fullpipe.batch.repeated import Repeated, Setup, repeat
 from fullpipe.errors import printing, stoppable
 from fullpipe.loadtest.measure import measure
+from fullpipe.loadtest.plan import PlanError
 from fullpipe.loadtest.show import Outcome, about, record, show
 from fullpipe.progress import Bar, Counter, Intervals
 from fullpipe.results import disk, fresh_directory, save_run
@@ -44,7 +46,7 @@ def test(
         OSError: When the directory can't be written.
     """
     start = time.perf_counter()
-    runner.refuse(plan.scenario, plan.trace)
+    _refuse(plan, runner)
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
         first, numbers = _first(plan, runner, aside, as_json=as_json)
         each = [numbers, *_others(plan, runner, seeds[1:])]
@@ -56,6 +58,24 @@ def test(
             print(record(outcome))
             return
         _print(outcome, first, out, time.perf_counter() - start)
+
+
+def _refuse(plan: Plan, runner: Runner) -> None:
+    """Checks whether the runner can run the test.
+
+    Raises:
+        ScenarioError: When it can't.
+        PlanError: When it can't because of the calls.
+    """
+    try:
+        runner.refuse(plan.scenario, plan.trace)
+    except ScenarioError as error:
+        if plan.test.calls and "none" in (error.value or ""):
+            raise PlanError(
+                f"{plan.test.name}: --on {runner.name} has no voice, which reacts to no loss\n"
+                "  fix: leave --on out, or choose a test without a call, like upload"
+            ) from error
+        raise
 
 
 def _first(
@@ -106,5 +126,7 @@ def _print(outcome: Outcome, warnings: Sequence[str], out: Path | None, wall_s: 
     if out:
         kept = "results" if count == 1 else f"results, and the run of seed {outcome.seeds[0]},"
         console.print(
-            f"{kept} kept in {out}; for a report: fullpipe report {out}", markup=False, soft_wrap=True
+            f"{kept} kept in {out}; for a report: fullpipe report {out}",
+            markup=False,
+            soft_wrap=True,
         )

@@ -120,9 +120,7 @@ def _responsiveness(plan: Plan, run: RunData, responses: pl.DataFrame) -> Number
     whole = within(begin, end)
     spans = rpm.moving(begin, end)
     over_time = [each.rpm if (each := within(*span)) else math.nan for span in spans]
-    stable = [
-        rpm.is_stable(values) for values in (*_goodputs(plan, rows, spans), over_time)
-    ]
+    stable = [rpm.is_stable(values) for values in (*_goodputs(plan, rows, spans), over_time)]
     return {
         "rpm": whole.rpm if whole else None,
         "rpm.foreign": whole.foreign if whole else None,
@@ -145,9 +143,7 @@ def _goodputs(
         ]
         if each:
             yield [
-                sum(
-                    float(np.interp(end, *one) - np.interp(begin, *one)) for one in each
-                )
+                sum(float(np.interp(end, *one) - np.interp(begin, *one)) for one in each)
                 / (end - begin)
                 for begin, end in spans
             ]
@@ -160,9 +156,7 @@ def _calls(plan: Plan, run: RunData) -> Iterator[tuple[str, float | None]]:
     packets = run.trace("packets")
     for way in WAYS:
         names = [
-            flow["name"]
-            for flow in run.flow_metrics
-            if flow["name"].startswith(f"voice-{way}")
+            flow["name"] for flow in run.flow_metrics if flow["name"].startswith(f"voice-{way}")
         ]
         for phase, (begin, end) in _spans(plan).items():
             streams = [

@@ -130,7 +130,7 @@ def plan(
     }
     shared = _shared(values, given)
     mirrored = not shared and f"link.{UPLINK}.rate" not in values
-    text = f"# {test.name}: {test.purpose}\n" + document(
+    text = f"# {test.name}: {test.purpose.removesuffix('.')}\n" + document(
         {
             **times,
             "path": {"profile": profile} if profile else PATH,
@@ -138,9 +138,16 @@ def plan(
             "flow": _flows(test, cc, flows, _ms(idle), shared=shared),
         }
     )
+    if shared and up is not None:
+        raise PlanError(
+            f"--up {up}: both directions share the medium of path.wifi\n  fix: leave --up out, or choose another path"
+        )
     if mirrored:
         also = {f"link.0.{key[5:]}": value for key, value in given.items() if _is_both(key)}
-        given = {**given, **also, **({"link.0.rate": up} if up else {}), **dict(settings)}
+        if up is not None:
+            also.pop("link.0.rate_pattern", None)
+            also["link.0.rate"] = up
+        given = {**given, **also, **dict(settings)}
     fixed = [(key, value) for key, value in given.items() if key != "path.profile"]
     scenario = _core.Scenario.parse(text, test.name, fixed, seed)
     starts = _seconds(given.get("measure_from", ""))
@@ -166,7 +173,7 @@ def plan(
         measured,
         f"{INTERVAL}{packets}",
         until,
-        _notes(test, scenario.to_toml()),
+        _notes(test, scenario.to_toml(), shared=shared),
     )
 
 
@@ -236,16 +243,20 @@ def _recorded(scenario: _core.Scenario, idle_s: float) -> float:
     return min(scenario.duration_s, most)
 
 
-def _notes(test: Canned, complete: str) -> list[str]:
+def _notes(test: Canned, complete: str, *, shared: bool) -> list[str]:
     """Returns a sentence about keys that act on a flow's data or ACKs, if data goes up: they mean the downlink."""
     path = tomllib.loads(complete)["path"]
-    wrong = [key for key, none in _OF_DATA.items() if path.get(key, none) != none]
+    wrong = [
+        key
+        for key, none in _OF_DATA.items()
+        if path.get(key, none) != none and not (shared and key == "suspend")
+    ]
     if not wrong or not (test.up or test.calls):
         return []
     keys = " and ".join(filter(None, [", ".join(wrong[:-1]), wrong[-1]]))
-    verb = "acts" if len(wrong) == 1 else "act"
+    verb, fits = ("acts", "does") if len(wrong) == 1 else ("act", "do")
     return [
-        f"path.{keys} {verb} on a flow's data or ACKs, not on a direction: uploads have the downlink's impairments"
+        f"path.{keys} {verb} on a flow's data or its ACKs, not on a direction, and {fits} not fit the uploads"
     ]
 
 
@@ -255,4 +266,5 @@ def _seconds(text: str) -> float | None:
 
 
 def _ms(seconds: float) -> str:
-    return f"{round(seconds * 1e3)}ms"
+    whole = round(seconds * 1e3)
+    return f"{whole}ms" if whole % 1000 else f"{whole // 1000}s"

@@ -76,9 +76,7 @@ def moving(begin_s: float, end_s: float) -> list[tuple[float, float]]:
     """Returns the spans of moving averages that end in a window, each of four intervals; the last ends with it."""
     count = int((end_s - begin_s + 1e-9) // INTERVAL_S)
     ends = [end_s - INTERVAL_S * number for number in range(count + 1)][::-1]
-    return [
-        (ends[number - DISTANCE], ends[number]) for number in range(DISTANCE, len(ends))
-    ]
+    return [(ends[number - DISTANCE], ends[number]) for number in range(DISTANCE, len(ends))]
 
 
 def confidence(stable: list[bool | None]) -> str:
@@ -86,5 +84,3 @@ def confidence(stable: list[bool | None]) -> str:
     if None in stable:
         return "low"
     return "high" if all(stable) else "medium"
-
-

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from fullpipe.loadtest import rpm
 from fullpipe.loadtest.measure import PHASES, WAYS
 from fullpipe.stats import mean
-from fullpipe.view.table import NONE, Spread, Trimmed, digits, formed, make_table, ms, number_columns
+from fullpipe.view.table import (
+    NONE,
+    Spread,
+    Trimmed,
+    digits,
+    formed,
+    make_table,
+    ms,
+    narrow,
+    number_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,13 +53,15 @@ class Outcome(NamedTuple):
 
     def interval(self, name: str) -> Interval | None:
         """Returns the mean of a number over the seeds with its 95 % interval; None if a seed does not have it."""
-        values = [float(value) for one in self.each if isinstance(value := one.get(name), (int, float))]
+        values = [
+            float(value) for one in self.each if isinstance(value := one.get(name), (int, float))
+        ]
         return mean(values) if values and len(values) == len(self.each) else None
 
-    def value(self, name: str) -> float | None:
+    def value(self, name: str, scale: float = 1.0) -> float | None:
         """Returns the mean of a number over the seeds."""
         found = self.interval(name)
-        return None if found is None else found.value
+        return None if found is None else found.value * scale
 
     @property
     def confidence(self) -> str:
@@ -71,29 +83,36 @@ def _load(outcome: Outcome) -> TestTable:
             f"{WAYS[way]} ({outcome.cc})",
             outcome.value(f"{way}.flows"),
             _spread(outcome, f"{way}.goodput_bps", 1e-6),
-            _spread(outcome, f"{way}.utilization", 100),
-            _spread(outcome, f"{way}.queue_mean_s", 1e3),
-            _spread(outcome, f"{way}.queue_p95_s", 1e3),
-            _spread(outcome, f"{way}.loss_fraction", 100),
-            *([_spread(outcome, f"{way}.jain")] if several else []),
+            outcome.value(f"{way}.utilization", 100),
+            outcome.value(f"{way}.queue_mean_s", 1e3),
+            outcome.value(f"{way}.queue_p95_s", 1e3),
+            outcome.value(f"{way}.loss_fraction", 100),
+            *([outcome.value(f"{way}.jain")] if several else []),
         ]
         for way in ways
     ]
-    columns = ["load", "flows", "Mbit/s", "link %", "queue ms", "p95", "loss %"]
+    columns = [
+        *("load", "flows", "goodput\nMbit/s", "link\nused %", "queue ms\nmean", "\np95"),
+        "loss\n%",
+    ]
     return _table("Load", [*columns, *(["Jain"] if several else [])], rows)
 
 
 def _latency(outcome: Outcome) -> TestTable:
-    names = ("p50", "p95", "p99", "max")
     rows: list[list[Cell]] = [
         [
             {"idle": "idle", "load": "under load"}[phase],
-            outcome.value(f"{phase}.samples"),
-            *(_spread(outcome, f"{phase}.{name}_s", 1e3) for name in names),
+            f"{outcome.value(f'{phase}.samples') or 0:,.0f}",
+            *(_spread(outcome, f"{phase}.{name}_s", 1e3) for name in ("p50", "p95")),
+            *(outcome.value(f"{phase}.{name}_s", 1e3) for name in ("p99", "max")),
         ]
         for phase in PHASES
     ]
-    return _table("Latency of a request", ["latency ms", "requests", *names], rows)
+    return _table(
+        "Latency of requests",
+        ["phase", "requests", "latency ms\np50", "\np95", "\np99", "\nmax"],
+        rows,
+    )
 
 
 def _responsiveness(outcome: Outcome) -> TestTable:
@@ -101,11 +120,11 @@ def _responsiveness(outcome: Outcome) -> TestTable:
     row: list[Cell] = [
         NONE if total is None else rpm.category(total),
         _spread(outcome, "rpm"),
-        _spread(outcome, "rpm.foreign"),
-        _spread(outcome, "rpm.self"),
+        outcome.value("rpm.foreign"),
+        outcome.value("rpm.self"),
         outcome.confidence,
     ]
-    columns = ["responsiveness", "RPM", "of requests", "of the load", "confidence"]
+    columns = ["rating", "RPM", "RPM of\nrequests", "RPM of\nthe load", "confidence"]
     return _table("Responsiveness", columns, [row])
 
 
@@ -114,20 +133,16 @@ def _calls(outcome: Outcome) -> TestTable:
         [
             f"{way}, {'idle' if phase == 'idle' else 'under load'}",
             *(
-                _spread(outcome, f"voice.{way}.{phase}.{name}", scale)
-                for name, scale in (
-                    ("delay", 1e3),
-                    ("p95", 1e3),
-                    ("jitter", 1e3),
-                    ("loss", 100),
-                    ("mos", 1),
-                )
+                outcome.value(f"voice.{way}.{phase}.{name}", scale)
+                for name, scale in (("delay", 1e3), ("p95", 1e3), ("jitter", 1e3), ("loss", 100))
             ),
+            _spread(outcome, f"voice.{way}.{phase}.mos"),
         ]
         for way in WAYS
         for phase in PHASES
     ]
-    return _table("Voice", ["voice", "delay ms", "p95", "jitter ms", "loss %", "MOS"], rows)
+    columns = ["voice", "delay ms\nmean", "\np95", "jitter\nms", "loss\n%", "MOS"]
+    return _table("Voice", columns, rows)
 
 
 def _table(title: str, columns: list[str], rows: list[list[Cell]]) -> TestTable:
@@ -143,23 +158,17 @@ def _spread(outcome: Outcome, name: str, scale: float = 1.0) -> Spread | None:
     found = outcome.interval(name)
     if found is None:
         return None
-    ends = (None, None) if math.isnan(found.low) else (found.low * scale, found.high * scale)
+    if math.isnan(found.low):
+        return Spread(found.value * scale)
+    ends = max(found.low, 0.0) * scale, found.high * scale
     return Spread(found.value * scale, *ends)
 
 
 def sentences(outcome: Outcome) -> list[str]:
     """Returns the verdict, and that on calls."""
     told = [_verdict(outcome)]
-    worst = min(
-        (value, way) for way in WAYS if (value := outcome.value(f"voice.{way}.load.mos")) is not None
-    ) if outcome.plan.test.calls and _has_calls(outcome) else None
-    if worst:
-        told.append(_voice(outcome, *worst))
-    return told
-
-
-def _has_calls(outcome: Outcome) -> bool:
-    return any(outcome.value(f"voice.{way}.load.mos") is not None for way in WAYS)
+    scores = [(value, way) for way in WAYS if (value := outcome.value(f"voice.{way}.load.mos"))]
+    return [*told, *([_voice(outcome, *min(scores))] if scores else [])]
 
 
 def _verdict(outcome: Outcome) -> str:
@@ -203,23 +212,18 @@ def notes(outcome: Outcome) -> list[str]:
 def method(outcome: Outcome) -> str:
     """Returns the definitions of the numbers, in words."""
     several = (
-        f"means of {len(outcome.seeds)} seeds [95 % interval]; "
-        if len(outcome.seeds) > 1
-        else ""
+        f"means of {len(outcome.seeds)} seeds [95 % interval]; " if len(outcome.seeds) > 1 else ""
     )
-    return (
-        f"{several}RPM by {rpm.DRAFT}: poor below 300, fair below 1000, good below 6000"
-    )
+    return f"{several}RPM by {rpm.DRAFT}: poor below 300, fair below 1000, good below 6000"
 
 
 def about(outcome: Outcome) -> TestAbout:
     """Returns what a report shows of the test."""
-    flows = [name for name, _ in outcome.plan.scenario.flows]
     return {
         "test": outcome.plan.test.name,
         "runner": outcome.runner,
         "seeds": list(outcome.seeds),
-        "load": [name for name in flows if outcome.plan.role(name) in WAYS.values()],
+        "roles": {name: outcome.plan.role(name) for name, _ in outcome.plan.scenario.flows},
         "tables": tables(outcome),
         "sentences": sentences(outcome),
         "notes": notes(outcome),
@@ -265,10 +269,11 @@ def show(outcome: Outcome, console: Console) -> None:
     for each in tables(outcome):
         first, *others = each["columns"]
         table = make_table(first)
-        table.columns[0].max_width = None
         number_columns(table, *others)
         for row in each["rows"]:
             table.add_row(*row)
+        narrow(table, console)
+        table.columns[0].max_width = None
         console.print("")
         console.print(Trimmed(table))
     console.print("")

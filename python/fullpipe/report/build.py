@@ -58,7 +58,11 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
     load = tested.load(results)
     measures = values.measures(load, show)
     groups = values.groups(load, [each.column for each in measures.every])
-    comparisons = differences.compared(results, groups, measures.at("differences"))
+    comparisons = (
+        []  # the directions of a test do not compete
+        if results.tested
+        else differences.compared(results, groups, measures.at("differences"))
+    )
     findings, note = _summary(results, comparisons)
     sections = [
         tested.section(results),

@@ -105,7 +105,7 @@ class Measured(TypedDict):
 
 
 class TestTable(TypedDict):
-    """A table of a canned test, as it was printed."""
+    """A table of a canned test, with its cells as text; a line break in a column's name is that of a terminal."""
 
     title: str
     columns: list[str]
@@ -113,13 +113,13 @@ class TestTable(TypedDict):
 
 
 class TestAbout(TypedDict):
-    """`test.json`: the results of a canned test, beside the run of its first seed."""
+    """`test.json`: the results of a canned test, next to the run of its first seed."""
 
     test: str
     runner: str
     seeds: list[int]
-    load: list[str]
-    """The names of the flows that are the load; the others measure it."""
+    roles: dict[str, str]
+    """By flow: `download` or `upload` for the load, and `probe` or `voice` for the flows that measure it."""
     tables: list[TestTable]
     sentences: list[str]
     notes: list[str]

@@ -140,7 +140,7 @@ class Results:
         published: The cells and claims of a reproduced study, as `table.json` has them.
         overlay: Groups of points, by number, whose runs belong over each other in charts over time;
             a page begins with the first group.
-        tested: The results of a canned test, of which the run is the first seed's; None for any other run.
+        tested: The results of a canned test, whose first seed made the run; None for any other run.
     """
 
     directory: Path

@@ -50,14 +50,14 @@ def load_run(directory: Path) -> Results:
     )
     point = Point(0, title, {}, (seed,), command, scenario=complete, measured=is_there(measured))
     files = {table: file for table in TABLES if is_there(file := table_file(directory, table))}
-    test = directory / TEST
+    test = read_json(file, TestAbout) if is_there(file := directory / TEST) else None
     return Results(
         directory,
         title,
         about,
         [
             ("Version", f"fullpipe {metrics['version']}"),
-            ("Runs", f"1, seed {seed}"),
+            ("Runs", f"1, seed {seed}") if test is None else _seeds(test),
             *_ran_on(metrics),
         ],
         rows,
@@ -68,7 +68,7 @@ def load_run(directory: Path) -> Results:
             "scenario.toml": text,
             **({"resolved.toml": complete} if complete else {}),
         },
-        tested=read_json(test, TestAbout) if is_there(test) else None,
+        tested=test,
     )
 
 
@@ -109,6 +109,14 @@ def load_runs(directory: Path) -> Results:
         scenarios=parts[0].scenarios,
         overlay=[list(points)],
     )
+
+
+def _seeds(test: TestAbout) -> tuple[str, str]:
+    """Returns the number of runs of a test, and the kept one."""
+    first, *others = test["seeds"]
+    if not others:
+        return "Runs", f"1, seed {first}"
+    return "Runs", f"{len(test['seeds'])}, seeds {first} to {others[-1]}; kept: seed {first}"
 
 
 def _ran_on(metrics: Metrics) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ use std::process::Command;
 /// Each crate with the workspace's crates that it may depend on. `cc` depends on `units` only;
 /// `path` and `cc` do not know each other; `scenario` knows the queues and impairments of `path`,
 /// with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 18] = [
+const ALLOWED: [(&str, &[&str]); 19] = [
     ("units", &[]),
     // It knows all queues, impairments, arrival models and metrics.
     ("scenario", &["units", "path", "trace", "workload"]),
@@ -49,6 +49,11 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     // Many runs on threads: sweeps, and populations of paths.
     (
         "batch",
+        &["units", "scenario", "cc", "trace", "setup", "sim"],
+    ),
+    // The simulator for pages.
+    (
+        "wasm",
         &["units", "scenario", "cc", "trace", "setup", "sim"],
     ),
     // The public face: names of the crates that users build on, and no code.

@@ -49,6 +49,11 @@ class Canned:
     calls: int = 0
     flent: Sequence[str] = ()
 
+    @property
+    def is_program(self) -> bool:
+        """Whether the load is a program of the user."""
+        return not self.down and not self.up
+
 
 def every() -> list[Canned]:
     """Returns all canned tests, by name."""

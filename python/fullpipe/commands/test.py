@@ -1,7 +1,7 @@
 """`fullpipe test`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
@@ -16,6 +16,9 @@ from fullpipe.commands.options import (
 )
 from fullpipe.errors import fail, user_errors
 
+if TYPE_CHECKING:
+    from fullpipe.loadtest.plan import Plan
+
 _MOST_REPEATS = 10_000
 
 
@@ -29,20 +32,35 @@ def command(
             help="Name of the test, like rrul, from `fullpipe list tests` (default: list them).",
         ),
     ] = None,
+    command: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="-- COMMAND...",
+            help="For the test `program`: the program that is the load, with its arguments.",
+        ),
+    ] = None,
     *,
     path: list[tuple[str, str]],
     up: Annotated[
         str | None,
         Option(metavar="RATE", help="Link capacity up (default: as --rate)."),
     ] = None,
+    server: Annotated[
+        list[str] | None,
+        Option(
+            metavar="PROGRAM",
+            help="Program to run at the far end of COMMAND's path, address 100.64.0.1, like 'iperf3 -s'; repeatable.",
+        ),
+    ] = None,
     cc: Annotated[
-        str,
+        str | None,
         Option(
             metavar="NAME",
             complete=("algorithms",),
-            help="Algorithm of the load, from `fullpipe list algorithms`, or a Python class, like my.module:Mine.",
+            help="Algorithm of the load, from `fullpipe list algorithms`, or a Python class, like my.module:Mine "
+            "(default: cubic). For COMMAND that of both ends, from `fullpipe doctor` (default: this machine's).",
         ),
-    ] = "cubic",
+    ] = None,
     flows: Annotated[
         int | None,
         Option(
@@ -96,6 +114,7 @@ def command(
         fullpipe test rrul --rate 50mbit --up 10mbit --rtt 30ms --queue fq_codel
         fullpipe test upload --profile dsl --cc bbr3 --repeat 10
         fullpipe test voip --profile dsl --out results/call
+        fullpipe test program --profile dsl --server 'iperf3 -s' -- iperf3 -c 100.64.0.1 -R -t 60
     """
     from fullpipe import canned
 
@@ -109,7 +128,26 @@ def command(
     from fullpipe.runners import chosen
 
     with user_errors():
-        load = algorithms_of([cc])
+        chosen_test = canned.named(name)
+        settings = [setting(text) for text in set_ or []]
+        if chosen_test.is_program:
+            given = {"--flows": flows, "--seed": seed, "--repeat": repeat > 1, "--on": on != "sim"}
+            _refuse([option for option, value in given.items() if value not in (None, False)])
+            code = _program(
+                plan(chosen_test, path, settings, cc="cubic", up=up),
+                command or [],
+                server or [],
+                cc=cc,
+                out=out,
+                as_json=as_json,
+            )
+            raise SystemExit(code)
+        if command or server:
+            fail(
+                f"{name}: the test has its own load\n"
+                "  fix: leave COMMAND and --server out, or run fullpipe test program"
+            )
+        load = algorithms_of([cc or "cubic"])
         if len(load) != 1:
             fail(
                 f"--cc {cc}: the load has one algorithm\n  fix: name one, and run the test for each"
@@ -120,9 +158,9 @@ def command(
                 f"--on {on}: a test runs on one runner\n  fix: name one, and run the test for each"
             )
         planned = plan(
-            canned.named(name),
+            chosen_test,
             path,
-            [setting(text) for text in set_ or []],
+            settings,
             cc=load[0],
             flows=flows,
             up=up,
@@ -136,4 +174,41 @@ def command(
             cc=load[0],
             out=out,
             as_json=as_json,
+        )
+
+
+def _program(
+    planned: "Plan",
+    command: list[str],
+    server: list[str],
+    *,
+    cc: str | None,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Runs the test of a program; returns its exit code."""
+    import shlex
+
+    from fullpipe.loadtest.program import test_program
+
+    if not command:
+        fail(
+            "program: the program is missing\n"
+            "  fix: name it behind --, like fullpipe test program --server 'iperf3 -s' -- iperf3 -c 100.64.0.1"
+        )
+    try:
+        servers = [shlex.split(text) for text in server]
+    except ValueError as error:
+        fail(f"--server: {error}\n  fix: close the quotes")
+    if [] in servers:
+        fail("--server: the program is missing\n  fix: name one, like 'iperf3 -s'")
+    return test_program(planned, command, servers, cc=cc, out=out, as_json=as_json)
+
+
+def _refuse(given: list[str]) -> None:
+    """Refuses options that a program's test does not have."""
+    if given:
+        fail(
+            f"{given[0]}: the load of the test program is COMMAND, which runs once in real time\n"
+            f"  fix: leave {given[0]} out"
         )

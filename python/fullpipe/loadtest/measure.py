@@ -9,7 +9,7 @@ from fullpipe.loadtest import rpm
 from fullpipe.loadtest.voice import voice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
     import polars as pl
@@ -31,34 +31,38 @@ _QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 def measure(plan: Plan, run: RunData) -> Numbers:
     """Returns the numbers of a run; None stands for one that it does not have."""
-    responses = run.trace("responses").filter(
-        [name == "probe" for name in _roles(plan, run.trace("responses")["flow"])]
-    )
+    import polars as pl
+
+    begin, end = plan.measured_s, plan.scenario.duration_s
+    spans = {"idle": (0.0, plan.idle_s), "load": (begin, end)}
     found: Numbers = {}
     for way, role in WAYS.items():
         load = [flow for flow in run.flow_metrics if plan.role(flow["name"]) == role]
         found |= {f"{way}.{key}": value for key, value in _load(plan, run, way, load)}
-    times = {phase: _times(responses, *span) for phase, span in _spans(plan).items()}
-    for phase, taken in times.items():
-        found |= {f"{phase}.{key}": value for key, value in _latency(taken)}
-    idle, load_p50 = found["idle.p50_s"], found["load.p50_s"]
-    known = isinstance(idle, float) and isinstance(load_p50, float)
-    found["increase_s"] = load_p50 - idle if known else None  # type: ignore[operator]
-    found |= _responsiveness(plan, run, responses)
+    ways = {flow["name"]: plan.role(flow["name"]) for flow in run.flow_metrics}
+    probes = [name for name, role in ways.items() if role == "probe"]
+    responses = run.trace("responses").filter(pl.col("flow").cast(pl.String).is_in(probes))
+    found |= latencies(responses, spans)
+    found |= responsiveness(run.trace("flows"), ways, responses, begin, end)
     if plan.test.calls:
-        found |= dict(_calls(plan, run))
+        found |= dict(_calls(plan, run, spans))
     return found
 
 
-def _spans(plan: Plan) -> dict[str, tuple[float, float]]:
-    return {
-        "idle": (0.0, plan.idle_s),
-        "load": (plan.measured_s, plan.scenario.duration_s),
-    }
+def latencies(responses: pl.DataFrame, spans: Mapping[str, tuple[float, float]]) -> Numbers:
+    """Returns the latency of the requests in the spans of both phases, and the increase of their medians.
 
-
-def _roles(plan: Plan, flows: pl.Series) -> list[str]:
-    return [plan.role(str(name)) for name in flows]
+    Args:
+        responses: Start and end of each response in seconds, and its flow.
+        spans: Beginning and end of each phase.
+    """
+    found: Numbers = {}
+    for phase, span in spans.items():
+        found |= {f"{phase}.{key}": value for key, value in _latency(_times(responses, *span))}
+    idle, load = found["idle.p50_s"], found["load.p50_s"]
+    known = isinstance(idle, float) and isinstance(load, float)
+    found["increase_s"] = load - idle if known else None  # type: ignore[operator]
+    return found
 
 
 def _load(
@@ -102,25 +106,37 @@ def _latency(times: Times) -> Iterator[tuple[str, float | None]]:
     yield "max_s", float(times.max()) if len(times) else None
 
 
-def _responsiveness(plan: Plan, run: RunData, responses: pl.DataFrame) -> Numbers:
-    """Returns the responsiveness in the measured time, and the confidence in it."""
+def responsiveness(
+    flows: pl.DataFrame,
+    roles: Mapping[str, str],
+    responses: pl.DataFrame,
+    begin_s: float,
+    end_s: float,
+) -> Numbers:
+    """Returns the responsiveness in the measured time, and the confidence in it.
+
+    Args:
+        flows: Samples of the flows: time, flow, rtt in seconds, delivered bytes.
+        roles: The roles of the flows.
+        responses: The responses, as for :func:`latencies`.
+        begin_s: Start of the measured time.
+        end_s: Its end.
+    """
     import polars as pl
 
-    begin, end = _spans(plan)["load"]
-    rows = run.trace("flows").filter(
-        [name in WAYS.values() for name in _roles(plan, run.trace("flows")["flow"])]
-    )
+    load = [name for name, role in roles.items() if role in WAYS.values()]
+    rows = flows.filter(pl.col("flow").cast(pl.String).is_in(load))
 
     def within(begin_s: float, end_s: float) -> rpm.Responsiveness | None:
-        load = rows.filter(pl.col("time").is_between(begin_s, end_s))["rtt"].drop_nulls()
+        rtts = rows.filter(pl.col("time").is_between(begin_s, end_s))["rtt"].drop_nulls()
         return rpm.responsiveness(
-            _times(responses, begin_s, end_s), load.cast(pl.Float64).to_numpy()
+            _times(responses, begin_s, end_s), rtts.cast(pl.Float64).to_numpy()
         )
 
-    whole = within(begin, end)
-    spans = rpm.moving(begin, end)
+    whole = within(begin_s, end_s)
+    spans = rpm.moving(begin_s, end_s)
     over_time = [each.rpm if (each := within(*span)) else math.nan for span in spans]
-    stable = [rpm.is_stable(values) for values in (*_goodputs(plan, rows, spans), over_time)]
+    stable = [rpm.is_stable(values) for values in (*_goodputs(rows, roles, spans), over_time)]
     return {
         "rpm": whole.rpm if whole else None,
         "rpm.foreign": whole.foreign if whole else None,
@@ -130,26 +146,29 @@ def _responsiveness(plan: Plan, run: RunData, responses: pl.DataFrame) -> Number
 
 
 def _goodputs(
-    plan: Plan, rows: pl.DataFrame, spans: Sequence[tuple[float, float]]
+    rows: pl.DataFrame, roles: Mapping[str, str], spans: Sequence[tuple[float, float]]
 ) -> Iterator[list[float]]:
     """Yields the mean goodputs of each direction's load in spans, in bytes per second."""
+    flows = rows.partition_by("flow")
+    for role in WAYS.values():
+        those = [each for each in flows if roles[str(each["flow"][0])] == role]
+        if those:
+            yield [sum(goodput(each, *span) for each in those) for span in spans]
+
+
+def goodput(flow: pl.DataFrame, begin_s: float, end_s: float) -> float:
+    """Returns the mean rate of a flow in a span, in bytes per second, from its samples of delivered bytes."""
     import numpy as np
 
-    for role in WAYS.values():
-        each = [
-            (flow["time"].to_numpy(), flow["delivered"].to_numpy().astype(float))
-            for flow in rows.partition_by("flow")
-            if plan.role(str(flow["flow"][0])) == role
-        ]
-        if each:
-            yield [
-                sum(float(np.interp(end, *one) - np.interp(begin, *one)) for one in each)
-                / (end - begin)
-                for begin, end in spans
-            ]
+    ends = np.interp(
+        (begin_s, end_s), flow["time"].to_numpy(), flow["delivered"].to_numpy().astype(float)
+    )
+    return float(ends[1] - ends[0]) / (end_s - begin_s)
 
 
-def _calls(plan: Plan, run: RunData) -> Iterator[tuple[str, float | None]]:
+def _calls(
+    plan: Plan, run: RunData, spans: Mapping[str, tuple[float, float]]
+) -> Iterator[tuple[str, float | None]]:
     """Yields the quality of the calls' voice in each direction and phase, as means over the calls."""
     import polars as pl
 
@@ -158,7 +177,7 @@ def _calls(plan: Plan, run: RunData) -> Iterator[tuple[str, float | None]]:
         names = [
             flow["name"] for flow in run.flow_metrics if flow["name"].startswith(f"voice-{way}")
         ]
-        for phase, (begin, end) in _spans(plan).items():
+        for phase, (begin, end) in spans.items():
             streams = [
                 found
                 for name in names

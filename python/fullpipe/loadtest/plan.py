@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 UPLINK = "uplink"
 """The link from the client to the server; the bottleneck is the one to the client. Profiles have the same names."""
 BOTTLENECK = "bottleneck"
-INTERVAL = "100ms"
+INTERVAL, INTERVAL_S = "100ms", 0.1
 """The interval of the trace, and the pause of a probe between a response and its next request."""
 _IDLE_S, _IDLE_SHARE = 5.0, 1 / 12
 _MEASURED_S, _MEASURED_SHARE = 15.0, 1 / 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,11 @@ from fullpipe.loadtest.plan import PlanError, plan
 from fullpipe.loadtest.voice import mos, score
 from fullpipe.run import Run
 from fullpipe.runners import runner
+from links import needed
 
 if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Fullpipe
@@ -154,11 +158,13 @@ def test_a_call_waits_in_the_queue_of_its_direction() -> None:
     assert found["voice.up.load.mos"] < found["voice.down.load.mos"] - 0.5
 
 
-@pytest.mark.parametrize("test", canned.every(), ids=lambda test: test.name)
+OF_FLOWS = [test for test in canned.every() if not test.is_program]
+
+
+@pytest.mark.parametrize("test", OF_FLOWS, ids=lambda test: test.name)
 def test_every_test_runs_and_says_what_it_is(test: canned.Canned, fullpipe: Fullpipe) -> None:
     assert test.purpose.endswith(".")
     assert test.probes
-    assert test.down or test.up
     done = fullpipe("test", test.name, "--rate", "10mbit", "--duration", "8s", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     told = json.loads(done.stdout)
@@ -335,6 +341,30 @@ def test_an_unused_link_is_said(fullpipe: Fullpipe) -> None:
             "  fix: leave --up out, or choose another path\n",
         ),
         (
+            ("rrul", "--", "iperf3", "-c", "100.64.0.1"),
+            "error: rrul: the test has its own load\n"
+            "  fix: leave COMMAND and --server out, or run fullpipe test program\n",
+        ),
+        (
+            ("program", "--profile", "lte"),
+            "error: program: the program is missing\n"
+            "  fix: name it behind --, like fullpipe test program --server 'iperf3 -s' -- iperf3 -c 100.64.0.1\n",
+        ),
+        (
+            ("program", "--repeat", "3", "--", "true"),
+            "error: --repeat: the load of the test program is COMMAND, which runs once in real time\n"
+            "  fix: leave --repeat out\n",
+        ),
+        (
+            ("program", "--server", "iperf3 '-s", "--", "true"),
+            "error: --server: No closing quotation\n  fix: close the quotes\n",
+        ),
+        (
+            ("program", "iperf3", "-R"),
+            "error: -R: not an option of fullpipe test, but perhaps of iperf3\n"
+            "  fix: put -- in front of the program: fullpipe test program -- iperf3 -R\n",
+        ),
+        (
             ("rrul", "--set", "measure_from=2s"),
             "error: measure_from = 2s: the load is from 5 s to 60 s\n"
             "  fix: give a time in it, or leave measure_from out\n",
@@ -403,3 +433,90 @@ def test_the_kernel_refuses_calls(kernel: Fullpipe) -> None:
         "error: voip: --on kernel has no voice, which reacts to no loss\n"
         "  fix: leave --on out, or choose a test without a call, like upload\n"
     )
+
+
+SERVER = """
+import socket
+with socket.create_server(("0.0.0.0", 7000)) as server:
+    while True:
+        client, _ = server.accept()
+        try:
+            while True:
+                client.sendall(bytes(1 << 16))
+        except OSError:
+            client.close()
+"""
+CLIENT = """
+import socket, sys, time
+end = time.monotonic() + float(sys.argv[1])
+with socket.create_connection(("100.64.0.1", 7000)) as server:
+    while time.monotonic() < end and server.recv(1 << 16):
+        pass
+sys.exit(int(sys.argv[2]))
+"""
+BEHIND = ("--rate", "10mbit", "--up", "2mbit", "--rtt", "40ms", "--buffer", "4bdp")
+
+
+@pytest.fixture
+def behind(fullpipe: Fullpipe, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Calls `fullpipe test program` with a download of some seconds that ends with an exit code."""
+    needed()
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "client.py").write_text(CLIENT)
+    server = f"--server={sys.executable} {tmp_path / 'server.py'}"
+
+    def call(seconds: int, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        client = [sys.executable, str(tmp_path / "client.py"), f"{seconds}", f"{code}"]
+        return fullpipe("test", "program", *BEHIND, *words, server, "--", *client)
+
+    return call
+
+
+def test_a_program_is_the_load(
+    behind: Callable[..., subprocess.CompletedProcess[str]], fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    done = behind(60, "--duration", "12s", "--cc", "reno", "--out", "kept", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    values = told["values"]
+    # The end of the test ends the program. A busy machine is late by some milliseconds.
+    assert 0.040 <= values["idle.p50_s"]["mean"] < 0.060
+    assert values["load.p50_s"]["mean"] > values["idle.p50_s"]["mean"] + 0.04
+    assert values["down.goodput_bps"]["mean"] == pytest.approx(9.65e6, rel=0.15)
+    assert (values["down.flows"]["mean"], values["up.flows"]["mean"]) == (1, 0)
+    assert values["rpm"]["mean"] == pytest.approx(60 / values["load.p50_s"]["mean"], rel=0.25)
+    simulated = json.loads(
+        fullpipe(
+            "test", "download", *BEHIND, "--duration", "12s", "--cc", "newreno", "--json"
+        ).stdout
+    )["values"]
+    assert values["load.p50_s"]["mean"] == pytest.approx(simulated["load.p50_s"]["mean"], rel=0.35)
+    assert fullpipe("report", "kept", "--format", "md", "--out", "page").returncode == 0
+    page = (tmp_path / "page/report.md").read_text(encoding="utf-8")
+    assert f"- {told['sentences'][0]}\n" in page
+    assert "## Test program" in page
+    assert "| download |" in page
+
+
+def test_the_exit_code_is_the_programs(
+    behind: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = behind(4, "--duration", "6s", code=7)
+    assert done.returncode == 7, done.stderr
+    assert "Under load a request takes" in done.stdout
+
+
+def test_a_program_without_a_load_is_an_error(
+    behind: Callable[..., subprocess.CompletedProcess[str]], fullpipe: Fullpipe
+) -> None:
+    early = behind(0, "--duration", "6s")
+    assert early.returncode == 2
+    assert "the program ended after " in early.stderr
+    assert ", within the warm-up of 1 s\n  fix: let it transfer for longer" in early.stderr
+    for program, said in (
+        (("sleep", "9"), "error: the program sent nothing through the path\n  fix: "),
+        (("no-such-program",), "error: no-such-program: No such file or directory\n  fix: "),
+    ):
+        done = fullpipe("test", "program", *BEHIND, "--duration", "3s", "--", *program)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr

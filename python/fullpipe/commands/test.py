@@ -102,7 +102,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Measure latency under load by a canned test, as RRUL.
+    r"""Measure latency under load by a canned test, as RRUL.
 
     Fills the path with the test's load, and compares the latency of small requests with that of the
     idle path. Prints goodput, latency, responsiveness in round trips per minute (RPM), and for calls
@@ -114,7 +114,8 @@ def command(
         fullpipe test rrul --rate 50mbit --up 10mbit --rtt 30ms --queue fq_codel
         fullpipe test upload --profile dsl --cc bbr3 --repeat 10
         fullpipe test voip --profile dsl --out results/call
-        fullpipe test program --profile dsl --server 'iperf3 -s' -- iperf3 -c 100.64.0.1 -R -t 60
+        fullpipe test program --profile dsl --server 'iperf3 -s' \
+            -- iperf3 -c 100.64.0.1 -R -t 90
     """
     from fullpipe import canned
 

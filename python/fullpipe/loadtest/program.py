@@ -96,7 +96,7 @@ def test_program(
         made = _record(file, int(report["exit_code"]))
         roles = _roles(aside)
         numbers = _numbers(plan, made, report, aside, roles)
-        outcome = Outcome(plan, "link", cc or "program", [1], [numbers])
+        outcome = Outcome(plan, "link", cc or "", [1], [numbers])
         disk.write(aside / TEST, json.dumps({**about(outcome), "roles": roles}, indent=1) + "\n")
     with printing():
         if as_json:
@@ -182,7 +182,9 @@ def _numbers(
     links = read_parquet(directory / "links.parquet").with_columns(pl.col("time") + shift)
     found: Numbers = {}
     for way, role in WAYS.items():
-        found |= dict(_way(plan, way, flows, links, [n for n in roles if roles[n] == role], begin, end))  # fmt: skip
+        names = [name for name, each in roles.items() if each == role]
+        load = _way(plan, way, flows, links, names, (begin, end))
+        found |= {f"{way}.{key}": value for key, value in load}
     found |= latencies(responses, {PHASES[0]: (0.0, plan.idle_s), PHASES[1]: (begin, end)})
     return found | responsiveness(flows, roles, responses, begin, end)
 
@@ -193,15 +195,14 @@ def _way(
     flows: pl.DataFrame,
     links: pl.DataFrame,
     names: Sequence[str],
-    begin: float,
-    end: float,
+    span: tuple[float, float],
 ) -> Iterator[tuple[str, float | None]]:
     """Yields the numbers of a direction: its flows, and the samples of its link's queue."""
     import numpy as np
     import polars as pl
 
     waits = links.filter(
-        (pl.col("link").cast(pl.String) == plan.link(way)) & pl.col("time").is_between(begin, end)
+        (pl.col("link").cast(pl.String) == plan.link(way)) & pl.col("time").is_between(*span)
     )["sojourn"].cast(pl.Float64)
     yield "flows", float(len(names))
     yield "queue_mean_s", float(waits.mean()) if len(waits) else None  # type: ignore[arg-type]
@@ -211,7 +212,7 @@ def _way(
     )
     if names:
         each = [flows.filter(pl.col("flow").cast(pl.String) == name) for name in names]
-        yield "goodput_bps", 8 * sum(goodput(one, begin, end) for one in each)
+        yield "goodput_bps", 8 * sum(goodput(one, *span) for one in each)
 
 
 def _print(

@@ -80,7 +80,7 @@ def _load(outcome: Outcome) -> TestTable:
     several = any((outcome.value(f"{way}.flows") or 0) > 1 for way in ways)
     rows: list[list[Cell]] = [
         [
-            f"{WAYS[way]} ({outcome.cc})",
+            f"{WAYS[way]} ({outcome.cc})" if outcome.cc else WAYS[way],
             outcome.value(f"{way}.flows"),
             _spread(outcome, f"{way}.goodput_bps", 1e-6),
             outcome.value(f"{way}.utilization", 100),

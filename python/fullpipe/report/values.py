@@ -271,7 +271,8 @@ class _Naming:
             return ""
         role = self._results.tested["roles"][row["flow"]]
         count = f"{row['count']} × " if row["count"] > 1 else ""
-        return f"{count}{role} ({row['cc']})"
+        cc = "" if row["cc"] == "unknown" else f" ({row['cc']})"
+        return f"{count}{role}{cc}"
 
 
 def placed(settings: Mapping[str, str]) -> str:

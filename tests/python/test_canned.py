@@ -477,8 +477,8 @@ def test_a_program_is_the_load(
 ) -> None:
     done = behind(60, "--duration", "12s", "--cc", "reno", "--out", "kept", "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    values = told["values"]
+    made = json.loads(done.stdout)
+    values = made["values"]
     # The end of the test ends the program. A busy machine is late by some milliseconds.
     assert 0.040 <= values["idle.p50_s"]["mean"] < 0.060
     assert values["load.p50_s"]["mean"] > values["idle.p50_s"]["mean"] + 0.04
@@ -493,7 +493,7 @@ def test_a_program_is_the_load(
     assert values["load.p50_s"]["mean"] == pytest.approx(simulated["load.p50_s"]["mean"], rel=0.35)
     assert fullpipe("report", "kept", "--format", "md", "--out", "page").returncode == 0
     page = (tmp_path / "page/report.md").read_text(encoding="utf-8")
-    assert f"- {told['sentences'][0]}\n" in page
+    assert f"- {made['sentences'][0]}\n" in page
     assert "## Test program" in page
     assert "| download |" in page
 

@@ -57,6 +57,8 @@ OTHERS = {
     "runners/": "messages and records of our own programs, while they run",
     "hostfit.py": "messages of our own program",
     "links/run.py": "messages of our own program",
+    "loadtest/echo.py": "messages of our own program",
+    "loadtest/program.py": "messages of our own program",
     "loadtest/plan.py": "values of a profile and the text of a scenario, from the core",
     "links/api.py": "the text of a report, which the door read",
     "commands/complete.py": "the package's published tables",

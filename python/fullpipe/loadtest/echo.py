@@ -21,7 +21,7 @@ _FAR = "100.64.0.1"
 
 
 class Spec(TypedDict):
-    """What the near end does, times in seconds after its start."""
+    """The task of the near end, with times in seconds after its start."""
 
     probes: int
     pause_s: float
@@ -35,7 +35,7 @@ class Spec(TypedDict):
 
 
 class Record(TypedDict):
-    """What the near end measured, times in seconds after its start."""
+    """The measurements of the near end, with times in seconds after its start."""
 
     began_s: float
     """Its start, in seconds since 1970."""

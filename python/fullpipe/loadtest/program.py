@@ -126,7 +126,7 @@ def _record(file: Path, code: int) -> Record:
     if not file.exists():
         raise ProgramError(
             f"the probes ended with exit code {code} and measured nothing\n"
-            "  fix: run the program alone, by fullpipe link, to see what it prints"
+            "  fix: run the program alone, by fullpipe link, to see its output"
         )
     made: Record = json.loads(file.read_text(encoding="utf-8"))
     if made["error"]:
@@ -135,7 +135,7 @@ def _record(file: Path, code: int) -> Record:
 
 
 def _roles(directory: Path) -> dict[str, str]:
-    """Returns the direction of each flow of the program; connections of less than 10 kB, as the probes', are none."""
+    """Returns the direction of each flow of the program; those below 10 kB, as the probes', do not count."""
     with suppress(FileNotFoundError):
         flows = read_parquet(directory / "trace.parquet", ["flow"])["flow"].unique(
             maintain_order=True

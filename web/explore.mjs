@@ -118,6 +118,48 @@ const begun = Date.now();
 await after(() => page.getByRole("button", { name: "Stop" }).click());
 said.stopped = [Date.now() - begun, await page.locator("#status").textContent(), await hash()];
 
+// A reader's own algorithm: by a click, never by a link; mistakes are named, and an endless loop ends.
+const mine = page.getByLabel("Your own algorithm in JavaScript");
+await page
+  .locator("#own-actions")
+  .locator("xpath=..")
+  .evaluate((each) => {
+    each.open = true;
+  });
+const useIt = page.getByRole("button", { name: "Use this class" });
+const fails = async (code) => {
+  await mine.fill(code);
+  const begun = Date.now();
+  await useIt.click();
+  await page.locator("#own-problem:not(:empty), #problem:not(:empty)").first().waitFor({ timeout: 15_000 });
+  const told = (await page.locator("#own-problem").textContent()) || (await page.locator("#problem").textContent());
+  return [told, Date.now() - begun];
+};
+const example = await mine.inputValue();
+await after(() => page.locator("#toml").fill(said.first.text));
+await after(() => useIt.click());
+await page.getByRole("button", { name: "Copy the command" }).click();
+said.own = {
+  code: example,
+  text: await text(),
+  hash: await hash(),
+  states: await page.locator("#states li").allTextContents(),
+  command: await page.locator("#command").textContent(),
+};
+await page.screenshot({ path: join(out, "own.png"), fullPage: true });
+await page.waitForTimeout(300);
+said.ownAddress = decodeURIComponent(page.url());
+said.syntax = await fails(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    let = ;"));
+said.raises = await fails(example.replace("this.ssthresh = Math.max", "cx.unknown.thing = Math.max"));
+said.incomplete = await fails("class Empty {\n  decision() { return {}; }\n}");
+said.wrong = await fails(example.replace("cwnd: this.cwnd", "cwnd: -1"));
+said.chance = await fails(example.replace("this.smss *", "Math.random() *"));
+said.reaches = await fails(example.replace("this.smss = config.smss;", 'fetch("https://example.org/");'));
+said.loops = await fails(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    for (;;);"));
+await mine.fill(example);
+await after(() => useIt.click());
+said.ownAgain = await hash();
+
 // Names are text, never markup.
 const name = '<img src=x onerror="alert(1)"><b class=injected>';
 await after(() => page.locator("#toml").fill(`# ${name}\n${said.first.text.replace(/^#.*\n/, "")}`));

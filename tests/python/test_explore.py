@@ -15,9 +15,10 @@ import pytest
 
 import fullpipe
 from browser import WEB, browser
-from fullpipe import explore, origin
+from fullpipe import _core, explore, origin
 from fullpipe._core import Scenario, ScenarioError
 
+ROOT = Path(__file__).parents[2]
 ENGINE = Path(str(files("fullpipe.explore"))) / "assets" / "engine.wasm.gz"
 INTERVAL = "10ms"
 MOST_BYTES = 1_400_000
@@ -147,7 +148,7 @@ def test_time_moves_by_slider_step_and_play(seen: dict[str, Any]) -> None:
     assert played > back
     assert re.fullmatch(r"[1-9]\d* packets under way, \d+ of them in the queue", seen["underWay"])
     cubic, bbr3 = seen["states"]
-    assert re.match(r" cubic: .+ since [\d.]+ s: .+ window [\d.]+ kB", cubic)
+    assert re.match(r" cubic: .+ since [\d.]+ s \(.+\); window [\d.]+ kB; limited by", cubic)
     assert "bbr3" in bbr3
 
 
@@ -161,6 +162,113 @@ def test_a_long_run_streams_and_stops(seen: dict[str, Any]) -> None:
     assert took_ms < 5000
     assert status.startswith("stopped")
     assert digest == "none: the run was stopped"
+
+
+PYTHON = """
+import math
+import fullpipe
+
+class Mine:
+    params = {"beta": fullpipe.Param(0.5, least=0.1, most=0.9)}
+
+    def __init__(self, config):
+        self.smss, self.beta = config.smss, config.params["beta"]
+        self.cwnd, self.ssthresh = config.initial_cwnd, math.inf
+        self.state = "slow_start"
+
+    def enter(self, state, cx, reason):
+        if state != self.state:
+            cx.transition(self.state, state, reason)
+        self.state = state
+
+    def on_ack(self, cx, ack):
+        if cx.conn.in_recovery or not cx.conn.cwnd_limited:
+            return
+        if self.cwnd < self.ssthresh:
+            self.cwnd += ack.newly_acked
+            if self.cwnd >= self.ssthresh:
+                self.enter("avoidance", cx, "window reached ssthresh")
+        else:
+            self.cwnd += (self.smss * ack.newly_acked) / self.cwnd
+
+    def on_recovery(self, cx, change):
+        if change.kind not in ("enter", "timeout"):
+            return
+        self.ssthresh = max(self.cwnd * self.beta, 2 * self.smss)
+        self.cwnd = self.ssthresh if change.kind == "enter" else self.smss
+        state = "avoidance" if change.kind == "enter" else "slow_start"
+        self.enter(state, cx, change.cause or "timeout")
+
+    def decision(self):
+        return fullpipe.Decision(self.cwnd, self.ssthresh if self.ssthresh < math.inf else None)
+"""
+"""The page's example of an own algorithm, as a Python class."""
+
+
+def test_an_own_algorithm_has_the_run_of_the_same_class_in_python(seen: dict[str, Any]) -> None:
+    defined: dict[str, Any] = {}
+    exec(PYTHON, defined)
+    own = seen["own"]
+    assert 'cc = "Mine"' in own["text"]
+    run = fullpipe.run(own["text"], controllers={"Mine": defined["Mine"]}, trace=INTERVAL)
+    assert own["hash"] == run.trace_hash == seen["ownAgain"]
+    assert re.match(r" Mine: avoidance since [\d.]+ s \(loss\)", own["states"][0])
+
+
+def test_a_link_never_contains_or_runs_code(seen: dict[str, Any]) -> None:
+    assert "Mine" in seen["ownAddress"]
+    assert "class" not in seen["ownAddress"]
+    assert "no algorithms in JavaScript" in seen["own"]["command"]
+
+
+def test_mistakes_of_an_own_algorithm_are_named(seen: dict[str, Any]) -> None:
+    assert re.match(r"line 19: Uncaught SyntaxError: ", seen["syntax"][0]), seen["syntax"]
+    assert re.match(r"Mine failed at [\d.]+ s in on_recovery: TypeError", seen["raises"][0])
+    assert seen["incomplete"][0] == "class Empty has no method on_ack(): add it"
+    assert "cwnd = -1: give a number of at least 1" in seen["wrong"][0]
+    assert "use cx.random()" in seen["chance"][0]
+    assert "fetch is not a function" in seen["reaches"][0]
+
+
+def test_an_endless_loop_in_an_own_algorithm_is_stopped(seen: dict[str, Any]) -> None:
+    said, took_ms = seen["loops"]
+    assert said == "a method of the class did not return within a second, and was stopped"
+    # A second, and the start of the worker on a busy machine.
+    assert took_ms < 5000
+
+
+def test_a_class_in_the_page_has_the_arguments_of_one_in_python(tmp_path: Path) -> None:
+    _built()
+    code = """
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+const module = await WebAssembly.compile(gunzipSync(readFileSync(process.argv[1])));
+const none = () => 0;
+const { exports } = await WebAssembly.instantiate(module, { own: { make: none, call: none, observe: none } });
+exports.version();
+const bytes = new Uint8Array(exports.memory.buffer, exports.reply_at(), exports.reply_length());
+console.log(new TextDecoder().decode(bytes));
+"""
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", code, str(ENGINE)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    said = json.loads(done.stdout)
+    nested = {"lost": {"packet"}, "ack": {"newest"}}
+    for name, kind in {
+        "conn": _core.Conn,
+        "packet": _core.Snapshot,
+        "lost": _core.Lost,
+        "ack": _core.Ack,
+        "recovery": _core.Recovery,
+    }.items():
+        names = {each for each, _ in said["layouts"][name]} | nested.get(name, set())
+        assert names == {each for each in dir(kind) if not each.startswith("_")}
+    page = (ROOT / "docs/reference/controller.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(on_\w+)\(", page, re.MULTILINE)) == set(said["methods"])
 
 
 def test_markup_in_a_scenario_stays_text(seen: dict[str, Any]) -> None:

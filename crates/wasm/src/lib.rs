@@ -4,9 +4,15 @@
 //! run at a time. A page calls `text` for room and writes the scenario there, then `open`,
 //! `advance` until the run is over, and `finish`. Each of them leaves a reply, JSON in UTF-8;
 //! the numbers of a trace lie behind it in the block that the reply describes.
+//!
+//! With `own`, a class of the page is an algorithm: the module calls it by three imported functions.
 
 #[cfg(target_family = "wasm")]
 mod columns;
+#[cfg(target_family = "wasm")]
+mod layout;
+#[cfg(target_family = "wasm")]
+mod own;
 #[cfg(target_family = "wasm")]
 mod session;
 
@@ -15,6 +21,7 @@ mod session;
 mod exports {
     use std::cell::RefCell;
 
+    use crate::own;
     use crate::session::Session;
 
     thread_local! {
@@ -74,7 +81,43 @@ mod exports {
         session(|session| session.finish());
     }
 
-    /// Replies with the version.
+    /// Makes the class that the text describes, JSON, an algorithm of all later runs.
+    #[unsafe(no_mangle)]
+    extern "C" fn own() {
+        session(|session| session.own());
+    }
+
+    /// Returns the address of the numbers that go to a call of the class and come back.
+    #[unsafe(no_mangle)]
+    extern "C" fn slots() -> *const f64 {
+        own::slots()
+    }
+
+    /// Returns a random number for the call under way.
+    #[unsafe(no_mangle)]
+    extern "C" fn random() -> f64 {
+        own::random()
+    }
+
+    /// Returns the address of `length` bytes for a state or a reason, whose number `word` returns.
+    #[unsafe(no_mangle)]
+    extern "C" fn word_text(length: usize) -> *mut u8 {
+        own::word_room(length)
+    }
+
+    /// Returns the number of the state or reason; `u32::MAX` if there are too many.
+    #[unsafe(no_mangle)]
+    extern "C" fn word() -> u32 {
+        own::word()
+    }
+
+    /// Notes that the call under way changed the state, by the numbers of words.
+    #[unsafe(no_mangle)]
+    extern "C" fn transition(from: usize, to: usize, reason: usize) {
+        own::transition(from, to, reason);
+    }
+
+    /// Replies with the version, and with the order of the arguments of a class's methods.
     #[unsafe(no_mangle)]
     extern "C" fn version() {
         session(|session| session.version());

@@ -8,11 +8,14 @@ use fullpipe_units::{Span, Time};
 use serde_json::{Value, json};
 
 use crate::columns::pack;
+use crate::layout::layouts;
+use crate::own::{METHODS, descriptor};
 
 /// A page's run, and what the page reads.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     text: Vec<u8>,
+    registry: Registry,
     run: Option<Simulation>,
     /// The latest reply, JSON.
     pub(crate) reply: Vec<u8>,
@@ -35,10 +38,9 @@ impl Session {
             0 => TraceLevel::Acks,
             interval => TraceLevel::Every(Span::from_nanos(interval)),
         };
-        let registry = Registry::default();
         let made = Scenario::parse(&text, "scenario").and_then(|scenario| {
-            let run = Simulation::new(&scenario, &registry, level)?;
-            Ok((describe(&scenario, &registry), run))
+            let run = Simulation::new(&scenario, &self.registry, level)?;
+            Ok((describe(&scenario, &self.registry), run))
         });
         let opened = made.is_ok();
         let reply = match made {
@@ -102,9 +104,21 @@ impl Session {
         self.answer(&reply);
     }
 
-    /// Replies with the version.
+    /// Makes the class that the text describes an algorithm.
+    pub(crate) fn own(&mut self) {
+        let about: Value = serde_json::from_slice(&self.text).unwrap_or_default();
+        let known = std::mem::take(&mut self.registry);
+        self.registry = known.with(descriptor(&about));
+        self.answer(&json!({}));
+    }
+
+    /// Replies with the version, and with how a page calls a class.
     pub(crate) fn version(&mut self) {
-        self.answer(&json!({ "version": env!("CARGO_PKG_VERSION") }));
+        self.answer(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "layouts": layouts(),
+            "methods": METHODS,
+        }));
     }
 
     fn answer(&mut self, reply: &Value) {

@@ -63,8 +63,8 @@ def explorer(text: str, file: str) -> str:
         "explore": {"name": file, "text": text, **_catalogue()},
     }
     coded = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    script, worker, styles = (
-        _asset(name).decode() for name in ("main.js", "worker.js", "main.css")
+    script, worker, styles, own = (
+        _asset(name).decode() for name in ("main.js", "worker.js", "main.css", "own.js")
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -77,7 +77,7 @@ def explorer(text: str, file: str) -> str:
 <style>{styles}</style>
 </head>
 <body>
-{_BODY}
+{_BODY.format(own=escape(own))}
 <script type="application/json" id="data">{coded}</script>
 <script type="text/plain" id="worker">{worker}</script>
 <script type="text/plain" id="engine">{base64.b64encode(engine).decode()}</script>
@@ -105,6 +105,12 @@ _BODY = """<a class="skip" href="#results">To the results</a>
 <p class="note" id="under-way"></p><ul id="states"></ul></section>
 <section id="results" aria-label="Results"></section>
 <pre id="command"></pre>
+<details><summary>Your own algorithm</summary>
+<p class="note">A class in JavaScript with the methods and arguments of a Python class
+(docs/reference/controller.md). It runs in this page only: no link contains it.</p>
+<textarea id="own" spellcheck="false" aria-label="Your own algorithm in JavaScript"
+aria-describedby="own-problem">{own}</textarea>
+<div id="own-actions"></div><p id="own-problem" role="alert"></p></details>
 </div>
 </main>
 <footer><p>The simulator of fullpipe <span id="version"></span> runs in this page, without network.

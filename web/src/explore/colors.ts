@@ -3,7 +3,7 @@ import { color, data, ink } from "../theme";
 import type { Catalogue, Described } from "./format";
 
 /** The color of an algorithm that the catalogue doesn't have: a user's own. */
-const OWN = 4;
+export const OWN = 4;
 const indices = new Map(
   (data as unknown as { explore: Catalogue }).explore.algorithms.map((each) => [each.name, each.color]),
 );

@@ -1,5 +1,7 @@
 // What the page, its worker and the engine say to each other.
 
+import type { About } from "./own";
+
 export interface Column {
   name: string;
   unit: string;
@@ -47,7 +49,8 @@ export type Ask =
   | { kind: "stop" };
 
 export type Answer =
-  | { kind: "ready"; version: string }
+  | { kind: "ready"; version: string; own: About | null }
+  | { kind: "alive"; id: number }
   | { kind: "opened"; id: number; described: Described; interval_ns: number }
   | { kind: "refused"; id: number; error: string }
   | { kind: "progress"; id: number; now: number; trace: Tables }

@@ -4,7 +4,7 @@ import "../page.css";
 import "./explore.css";
 import { button, data, element, onTheme, rounded, swatch } from "../theme";
 import { Charts } from "./charts";
-import { flowColor } from "./colors";
+import { flowColor, OWN } from "./colors";
 import { Controls } from "./controls";
 import {
   type Answer,
@@ -14,10 +14,13 @@ import {
   flowOf,
   type Metrics,
   numbers,
+  type Param,
   type Shown,
   word,
 } from "./format";
+import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
+import { changed, quoted } from "./toml";
 
 const catalogue = (data as unknown as { explore: Catalogue }).explore;
 const place = <Kind extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as Kind;
@@ -31,13 +34,56 @@ let shown: Shown | null = null;
 let pinned: Shown | null = null;
 let packets: Packets | null = null;
 let asked: [number, number] | null = null;
-let [at, playing, last] = [0, false, 0];
+/** The time shown: at first the middle of the run. */
+let at = -1;
+let [playing, last] = [false, 0];
 let begun = 0;
 let late: ReturnType<typeof setTimeout>;
 
-const source = new Blob([place("worker").textContent ?? ""], { type: "text/javascript" });
-const worker = new Worker(URL.createObjectURL(source));
+const program = place("worker").textContent ?? "";
+let worker: Worker;
+let [own, ready, heard, failed] = [null as string | null, false, 0, false];
 const ask = (message: Ask, moved: Transferable[] = []) => worker.postMessage(message, moved);
+
+/** Starts the worker, with the class of the reader in its script if there is one. */
+function start(code: string | null): void {
+  worker?.terminate();
+  problem.textContent = "";
+  [own, ready, heard, failed] = [code, false, performance.now(), false];
+  const script = new Blob([code === null ? program : `${wrapped(code)}\n${program}`], { type: "text/javascript" });
+  const address = URL.createObjectURL(script);
+  worker = new Worker(address);
+  URL.revokeObjectURL(address);
+  worker.addEventListener("message", listen);
+  worker.addEventListener("error", (event) => {
+    event.preventDefault();
+    const where = event.lineno && own !== null ? `line ${event.lineno}: ` : "";
+    refuseOwn(`${where}${event.message}`);
+  });
+  const packed = Uint8Array.from(atob(place("engine").textContent?.trim() ?? ""), (each) => each.charCodeAt(0));
+  ask({ kind: "engine", packed: packed.buffer }, [packed.buffer]);
+}
+
+/** Goes back to the algorithms of fullpipe and says why. */
+function refuseOwn(problem: string): void {
+  if (own === null || failed) return;
+  failed = true;
+  worker.terminate();
+  place("own-problem").textContent = problem;
+  status.textContent = "";
+  stop.hidden = true;
+}
+
+/** The longest time that a worker with the reader's class may be silent, and the longest that it may take to start. */
+const [SILENT_MS, START_MS] = [800, 8000];
+
+setInterval(() => {
+  if (own === null || failed) return;
+  const silent = performance.now() - heard;
+  if (!ready && silent > START_MS) refuseOwn("the class did not finish its own definition, and was stopped");
+  if (ready && !stop.hidden && silent > SILENT_MS)
+    refuseOwn("a method of the class did not return within a second, and was stopped");
+}, 100);
 
 const charts = new Charts(place("charts"), (time) => seek(time));
 const controls = new Controls(place("controls"), catalogue, (change) => use(change(text)));
@@ -48,8 +94,12 @@ function use(next: string, typed = false): void {
   if (!typed) editor.value = text;
   clearTimeout(late);
   late = setTimeout(() => history.replaceState(null, "", `#${encodeURIComponent(text)}`), 150);
+  if (failed) {
+    start(null);
+    return;
+  }
   id++;
-  [packets, asked, playing, begun] = [null, null, false, performance.now()];
+  [packets, asked, playing, begun, heard] = [null, null, false, performance.now(), performance.now()];
   stop.hidden = false;
   play.textContent = "Play";
   ask({ kind: "run", id, text });
@@ -143,15 +193,56 @@ function results(metrics: Metrics): void {
   );
 }
 
+/** Adds the reader's class to what the controls offer; returns the scenario with it. */
+function withOwn(about: About): string {
+  const { name, purpose, params } = about;
+  const declared = params.map((param) => ({
+    ...param,
+    range: [param.least ?? null, param.most ?? null] as Param["range"],
+    choices: null,
+  }));
+  catalogue.algorithms = catalogue.algorithms.filter((each) => each.name !== name);
+  catalogue.algorithms.push({ name, purpose, color: OWN, params: declared });
+  place("own-problem").textContent = "";
+  const used = described?.flows.some((flow) => flow.cc === name);
+  return used ? text : changed(changed(text, 0, "params", null), 0, "cc", quoted(name));
+}
+
+const ownEditor = place<HTMLTextAreaElement>("own");
+const file = element("input", { type: "file", accept: ".js,text/javascript", "aria-label": "File with a class" });
+file.addEventListener("change", async () => {
+  const [chosen] = file.files ?? [];
+  if (chosen) ownEditor.value = await chosen.text();
+});
+place("own-actions").append(
+  button("Use this class", () => {
+    place("own-problem").textContent = "";
+    if (/^\s*class\s+[A-Za-z]/m.test(ownEditor.value)) start(ownEditor.value);
+    else place("own-problem").textContent = "there is no class: begin with `class MyAlgorithm {`";
+  }),
+  file,
+);
+
 /** The command that repeats the run. */
 function command(): string {
+  if (described?.flows.some((flow) => flow.cc === ownName(own ?? ""))) {
+    return "# The command has no algorithms in JavaScript. The same class in Python: docs/tutorial/python-algorithm.md";
+  }
   return `fullpipe run - --trace ${interval / 1000}us <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO`;
 }
 
-worker.addEventListener("message", ({ data: answer }: MessageEvent<Answer>) => {
+function listen({ data: answer }: MessageEvent<Answer>): void {
+  heard = performance.now();
   if (answer.kind === "ready") {
+    ready = true;
     place("version").textContent = answer.version;
-    return use(text);
+    use(answer.own ? withOwn(answer.own) : text);
+    return;
+  }
+  if (answer.kind === "alive") return;
+  if (answer.kind === "refused" && own !== null && answer.id === 0) {
+    refuseOwn(answer.error);
+    return;
   }
   if (answer.id !== id) return;
   if (answer.kind === "opened") {
@@ -182,9 +273,9 @@ worker.addEventListener("message", ({ data: answer }: MessageEvent<Answer>) => {
     place("hash").textContent = answer.stopped ? "none: the run was stopped" : answer.hash;
     results(answer.metrics);
     document.body.dataset.done = `${Number(document.body.dataset.done ?? 0) + 1}`;
-    seek(Math.min(at, duration()));
+    seek(at < 0 ? duration() / 2 : Math.min(at, duration()));
   }
-});
+}
 
 const stop = button("Stop", () => ask({ kind: "stop" }), { id: "stop" });
 const pin = button("Pin this run", () => {
@@ -268,5 +359,4 @@ if (location.hash.length > 1) {
   }
 }
 editor.value = text;
-const packed = Uint8Array.from(atob(place("engine").textContent?.trim() ?? ""), (each) => each.charCodeAt(0));
-ask({ kind: "engine", packed: packed.buffer }, [packed.buffer]);
+start(null);

@@ -1,8 +1,8 @@
 // Runs the engine, one run at a time, in slices between which a newer request or "stop" is heard.
 import type { Answer, Ask, Described, Table, Tables } from "./format";
+import { about, type Caller, Calls, type Layouts, ownClass } from "./own";
 
-interface Engine {
-  memory: WebAssembly.Memory;
+interface Engine extends Caller {
   text(length: number): number;
   open(interval: bigint): number;
   log_packets(from: bigint, to: bigint): void;
@@ -12,6 +12,7 @@ interface Engine {
   so_far(): void;
   finish(): void;
   version(): void;
+  own(): void;
   reply_at(): number;
   reply_length(): number;
   block_at(): number;
@@ -20,12 +21,13 @@ interface Engine {
 
 /** Rows of the trace per flow, about. */
 const ROWS = 3000;
-const [SLICE_MS, PICTURE_MS] = [12, 300];
+const [SLICE_MS, PICTURE_MS, ALIVE_MS] = [12, 300, 100];
 const SECOND = 1e9;
 
 let module: WebAssembly.Module | undefined;
 let engine: Engine | undefined;
 let latest = 0;
+let heard = 0;
 let stopped = false;
 
 const say = (answer: Answer, moved: Transferable[] = []) => postMessage(answer, { transfer: moved });
@@ -45,10 +47,37 @@ function block(of: Engine): ArrayBuffer {
   return of.memory.buffer.slice(of.block_at(), of.block_at() + of.block_length()) as ArrayBuffer;
 }
 
-function open(of: Engine, text: string, interval: number): Described | string {
+/** Puts a text where the engine reads it. */
+function give(of: Engine, text: string): void {
   const bytes = new TextEncoder().encode(text);
   const room = of.text(bytes.length); // before a look at the memory, which it may move
   new Uint8Array(of.memory.buffer, room, bytes.length).set(bytes);
+}
+
+/** Makes an engine; a class of the reader becomes one of its algorithms. */
+function make(of: WebAssembly.Module): [Engine, Answer & { kind: "ready" }] {
+  const own = ownClass();
+  const calls = new Calls(own);
+  const made = new WebAssembly.Instance(of, calls.imports).exports as unknown as Engine;
+  made.version();
+  const { version, layouts, methods } = reply<{ version: string; layouts: Layouts; methods: string[] }>(made);
+  calls.begin(made, layouts, methods);
+  if (!own) return [made, { kind: "ready", version, own: null }];
+  const told = about(own, methods);
+  give(made, JSON.stringify(told));
+  made.own();
+  return [made, { kind: "ready", version, own: told }];
+}
+
+/** Tells the page now and then that a run goes on. */
+function alive(id: number): void {
+  if (performance.now() - heard < ALIVE_MS) return;
+  heard = performance.now();
+  say({ kind: "alive", id });
+}
+
+function open(of: Engine, text: string, interval: number): Described | string {
+  give(of, text);
   const opened = of.open(BigInt(interval));
   const said = reply<Described & { error: string }>(of);
   return opened ? said : said.error;
@@ -77,6 +106,7 @@ async function run(of: Engine, id: number, text: string): Promise<void> {
     while (!over && performance.now() - slice < SLICE_MS) over = of.advance(2000n) !== 0;
     await pause();
     if (latest !== id) return;
+    alive(id);
     if (!over && performance.now() - shown > PICTURE_MS) {
       shown = performance.now();
       of.so_far();
@@ -104,19 +134,26 @@ async function packets(of: Engine, ask: Ask & { kind: "packets" }): Promise<void
     }
     await pause();
     if (latest !== ask.id) return;
+    alive(ask.id);
   }
   of.finish();
   const trace: Tables = { tables: reply<Tables>(of).tables, block: block(of) };
   say({ kind: "packets", id: ask.id, from: ask.from, to: ask.to, trace }, [trace.block]);
 }
 
+const words = (error: unknown) => (error instanceof Error ? error.message : `${error}`);
+
 async function handle(ask: Ask): Promise<void> {
   if (ask.kind === "engine") {
     const unpacked = new Blob([ask.packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     module = await WebAssembly.compile(await new Response(unpacked).arrayBuffer());
-    engine = new WebAssembly.Instance(module).exports as unknown as Engine;
-    engine.version();
-    return say({ kind: "ready", version: reply<{ version: string }>(engine).version });
+    try {
+      const [made, ready] = make(module);
+      engine = made;
+      return say(ready);
+    } catch (error) {
+      return say({ kind: "refused", id: 0, error: words(error) });
+    }
   }
   if (ask.kind === "stop") {
     stopped = true;
@@ -129,8 +166,10 @@ async function handle(ask: Ask): Promise<void> {
     await (ask.kind === "run" ? run(engine, ask.id, ask.text) : packets(engine, ask));
   } catch (error) {
     // A fault leaves the instance in an unknown state.
-    engine = new WebAssembly.Instance(module).exports as unknown as Engine;
-    say({ kind: "refused", id: ask.id, error: `the engine failed, which is a defect of fullpipe: ${error}` });
+    [engine] = make(module);
+    const fault = error instanceof WebAssembly.RuntimeError;
+    const said = fault ? `the engine failed, which is a defect of fullpipe: ${error}` : words(error);
+    say({ kind: "refused", id: ask.id, error: said });
   }
 }
 

@@ -68,6 +68,7 @@ OTHERS = {
     "origin.py": "a user's scenario",
     "canned/": "the package's tests",
     "catalogue.py": "the package's scenarios",
+    "explore/page.py": "the package's page and scenarios",
     "view/path.py": "the text of a scenario, from the core",
     "results/scenario.py": "the text of a scenario, which the door read",
     "foreign/": "files of other programs",

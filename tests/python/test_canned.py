@@ -257,6 +257,28 @@ def test_a_kept_test_has_its_tables_and_no_probes_among_contenders(
     assert json.loads(replayed.stdout)["flows"] == was["flows"]
 
 
+def test_two_kept_tests_are_side_by_side(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    for queue in ("pfifo", "fq_codel"):
+        done = fullpipe("test", "rrul", *SHORT, "--queue", queue, "--out", queue)
+        assert done.returncode == 0, done.stderr
+    assert (
+        fullpipe("report", "pfifo", "fq_codel", "--format", "md", "--out", "page").returncode == 0
+    )
+    page = (tmp_path / "page/report.md").read_text(encoding="utf-8")
+    shown = page[page.index("## Test rrul") : page.index("## Results")]
+    for queue in ("pfifo", "fq_codel"):
+        about = json.loads((tmp_path / queue / "test.json").read_text(encoding="utf-8"))
+        label = f"queue {queue}, link.0.queue {queue}"
+        assert f"- {label}: {about['sentences'][0]}\n" in page
+        (latency,) = [table for table in about["tables"] if table["title"] == "Latency of requests"]
+        assert f"| {label} | {' | '.join(latency['rows'][1])} |" in shown
+    assert "probe" not in page[page.index("## Results") : page.index("## Over time")]
+    # Another test has other flows: only the runs are side by side.
+    assert fullpipe("test", "upload", *SHORT, "--out", "upload").returncode == 0
+    assert fullpipe("report", "pfifo", "upload", "--format", "md", "--out", "other").returncode == 0
+    assert "## Test" not in (tmp_path / "other/report.md").read_text(encoding="utf-8")
+
+
 def test_a_damaged_result_is_an_error_with_its_file(fullpipe: Fullpipe, tmp_path: Path) -> None:
     assert fullpipe("test", "upload", *SHORT, "--out", "kept").returncode == 0
     (tmp_path / "kept/test.json").write_text("{}", encoding="utf-8")

@@ -59,8 +59,8 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
     measures = values.measures(load, show)
     groups = values.groups(load, [each.column for each in measures.every])
     comparisons = (
-        []  # the directions of a test do not compete
-        if results.tested
+        []  # the directions of one test do not compete
+        if results.tested and not results.axes
         else differences.compared(results, groups, measures.at("differences"))
     )
     findings, note = _summary(results, comparisons)

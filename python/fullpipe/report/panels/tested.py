@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fullpipe.results.model import Results
 
 _LOAD = ("download", "upload")
-_NUMBER = re.compile(r"<?(\d+\.?\d*)( \[.*\])?")
+_NUMBER = re.compile(r"<?([\d,]+\.?\d*)( \[.*\])?")
 
 
 def section(results: Results) -> Section | None:
@@ -42,7 +42,7 @@ def section(results: Results) -> Section | None:
 
 def _cell(text: str) -> Cell:
     found = _NUMBER.fullmatch(text)
-    return Number(float(found[1]), text) if found else text
+    return Number(float(found[1].replace(",", "")), text) if found else text
 
 
 def findings(results: Results) -> list[Finding]:

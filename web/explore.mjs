@@ -160,6 +160,21 @@ await mine.fill(example);
 await after(() => useIt.click());
 said.ownAgain = await hash();
 
+// A lesson: its claim, and a step that changes the scenario.
+const taught = async () => ({
+  title: await page.locator("#lesson h2").textContent(),
+  rows: await page
+    .locator("#results tbody tr")
+    .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent).join("|"))),
+  answered: await page.locator("#lesson details").evaluate((each) => each.open),
+  text: await text(),
+});
+await after(() => page.getByLabel("Lesson").first().selectOption("bufferbloat"));
+said.lesson = [await taught()];
+await after(() => page.getByRole("button", { name: "Buffer 1 BDP" }).click());
+said.lesson.push(await taught());
+await page.screenshot({ path: join(out, "lesson.png"), fullPage: true });
+
 // Names are text, never markup.
 const name = '<img src=x onerror="alert(1)"><b class=injected>';
 await after(() => page.locator("#toml").fill(`# ${name}\n${said.first.text.replace(/^#.*\n/, "")}`));

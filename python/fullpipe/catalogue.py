@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fullpipe import _core, canned, origin
+from fullpipe import _core, canned, explore, origin
 from fullpipe.controllers import given, is_imported
 from fullpipe.results.words import first_comment
 from fullpipe.stats.quantity import known_names, quantity
@@ -79,6 +79,11 @@ def scenarios() -> list[Listed]:
 def tests() -> list[Listed]:
     """Returns the canned tests of `fullpipe test`."""
     return [{"name": each.name, "purpose": each.purpose} for each in canned.every()]
+
+
+def lessons() -> list[Listed]:
+    """Returns the lessons of `fullpipe explore`."""
+    return [{"name": each["name"], "purpose": each["title"]} for each in explore.lessons()]
 
 
 def names(entries: Iterable[Named], width: int | None = None) -> str:

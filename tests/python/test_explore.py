@@ -17,6 +17,8 @@ import fullpipe
 from browser import WEB, browser
 from fullpipe import _core, explore, origin
 from fullpipe._core import Scenario, ScenarioError
+from fullpipe.checks.judge import judged
+from fullpipe.results.rows import rows_of
 
 ROOT = Path(__file__).parents[2]
 ENGINE = Path(str(files("fullpipe.explore"))) / "assets" / "engine.wasm.gz"
@@ -269,6 +271,28 @@ console.log(new TextDecoder().decode(bytes));
         assert names == {each for each in dir(kind) if not each.startswith("_")}
     page = (ROOT / "docs/reference/controller.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(on_\w+)\(", page, re.MULTILINE)) == set(said["methods"])
+
+
+@pytest.mark.parametrize("lesson", explore.lessons(), ids=lambda lesson: lesson["name"])
+def test_a_lesson_shows_what_it_says(lesson: explore.Lesson) -> None:
+    first: explore.Step = {"say": "", "set": {}, "expect": lesson["expect"]}
+    for step in (first, *lesson["step"]):
+        conditions = json.dumps(step["expect"])
+        done = fullpipe.run(f"expect = {conditions}\n{lesson['scenario']}", set=step["set"])
+        found = judged(done.scenario, rows_of(done.metrics))
+        assert found
+        assert [each.subject.text for each in found if not each.met] == []
+
+
+def test_a_lesson_changes_the_scenario_in_the_page(seen: dict[str, Any]) -> None:
+    begun, changed = seen["lesson"]
+    assert begun["title"] == "Bufferbloat"
+    assert "call" in begun["rows"][1]
+    assert begun["answered"] is False
+    before, after = (float(each["rows"][1].split("|")[2]) for each in (begun, changed))
+    assert before > 500
+    assert after < 90
+    assert 'buffer = "1bdp"' in changed["text"]
 
 
 def test_markup_in_a_scenario_stays_text(seen: dict[str, Any]) -> None:

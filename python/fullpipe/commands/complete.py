@@ -64,6 +64,12 @@ def _scenarios(_word: str) -> Iterator[tuple[str, str]]:
     return ((file.stem, "") for file in origin.packaged())
 
 
+def _lessons(_word: str) -> Iterator[tuple[str, str]]:
+    from fullpipe import explore
+
+    return ((each["name"], each["title"]) for each in explore.lessons())
+
+
 def _studies(_word: str) -> Iterator[tuple[str, str]]:
     from pathlib import Path
 
@@ -135,6 +141,7 @@ def _values(key: Key, value: str) -> Iterator[str]:
 KINDS: Mapping[str, Callable[[str], Iterable[tuple[str, str]]]] = {
     "algorithms": _algorithms,
     "files": _nothing,
+    "lessons": _lessons,
     "metrics": _metrics,
     "names": _names,
     "profiles": _profiles,

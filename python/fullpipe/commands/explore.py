@@ -32,6 +32,14 @@ def command(
     set_: Annotated[
         list[str] | None, Option("--set", metavar="KEY=VALUE", complete=("settings",), help=SETTING)
     ] = None,
+    lesson: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            complete=("lessons",),
+            help="Begin with a lesson, from `fullpipe list lessons`.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         Option(metavar="FILE", help="Write the page to this file, and do not open it."),
@@ -45,18 +53,24 @@ def command(
 
     Examples:
         fullpipe explore
+        fullpipe explore --lesson bufferbloat
         fullpipe explore cubic-vs-bbr1
         fullpipe explore cubic swift --rate 50mbit --out explore.html
     """
-    from fullpipe.explore import DEFAULT, EngineError, explorer
+    from fullpipe.explore import DEFAULT, EngineError, explorer, lessons
 
     with user_errors():
         text, file = scenario_of(scenario) if scenario else (DEFAULT, "explore")
+        known = [each["name"] for each in lessons()]
+        if lesson is not None and lesson not in known:
+            fail(
+                f"--lesson {lesson}: no lesson of this name\n  fix: write one of {', '.join(known)}"
+            )
         settings = dict(path) | dict(setting(each) for each in set_ or [])
         if settings or seed is not None:
             text = parse(text, file, seed=seed, set=settings).to_toml()
         try:
-            page = explorer(text, file)
+            page = explorer(text, file, lesson)
         except EngineError as error:
             fail(error)
         if out is not None:

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     METRICS = "metrics"
     SCENARIOS = "scenarios"
     TESTS = "tests"
+    LESSONS = "lessons"
 
 
 def command(
@@ -34,7 +35,8 @@ def command(
     Prints one line per entry: its name, as scenarios and options take it, and its purpose. A
     profile is a named network path, an impairment a pattern of loss, delay or rate. The names of
     metrics are those of --show; scenarios are those of the package, which run, sweep and check take
-    by name; tests are those of `fullpipe test`.
+    by name; tests are those of `fullpipe test`, lessons those
+    of `fullpipe explore`.
 
     Examples:
         fullpipe list algorithms
@@ -42,8 +44,9 @@ def command(
         fullpipe list metrics
         fullpipe list scenarios
         fullpipe list tests
+        fullpipe list lessons
     """
-    from fullpipe.catalogue import metrics, names, scenarios, tests
+    from fullpipe.catalogue import lessons, metrics, names, scenarios, tests
 
     width = (
         get_terminal_size().columns if os.isatty(1) else None
@@ -56,5 +59,6 @@ def command(
         Kind.METRICS: metrics,
         Kind.SCENARIOS: scenarios,
         Kind.TESTS: tests,
+        Kind.LESSONS: lessons,
     }
     print(names(listed[kind](), width))

@@ -4,10 +4,24 @@ from fullpipe.explore.page import (
     DEFAULT,
     POLICY,
     EngineError,
+    Lesson,
+    Step,
     again,
     explorer,
     inside,
+    lessons,
     runs_in_pages,
 )
 
-__all__ = ["DEFAULT", "POLICY", "EngineError", "again", "explorer", "inside", "runs_in_pages"]
+__all__ = [
+    "DEFAULT",
+    "POLICY",
+    "EngineError",
+    "Lesson",
+    "Step",
+    "again",
+    "explorer",
+    "inside",
+    "lessons",
+    "runs_in_pages",
+]

@@ -6,9 +6,10 @@ import base64
 import gzip
 import json
 import re
+import tomllib
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from fullpipe import _core, origin
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
@@ -45,12 +46,13 @@ class EngineError(Exception):
     """The simulator for pages is not built."""
 
 
-def explorer(text: str, file: str) -> str:
+def explorer(text: str, file: str, lesson: str | None = None) -> str:
     """Returns a page that runs a scenario in the browser and lets a reader change it.
 
     Args:
         text: The scenario in TOML.
         file: The name of its file, for errors and as the place of files that it names.
+        lesson: The name of the lesson to begin with.
 
     Raises:
         EngineError: When the simulator for pages is not built.
@@ -66,7 +68,7 @@ def explorer(text: str, file: str) -> str:
         "colors": list(COLORS),
         "onDark": list(ON_DARK),
         "dashes": [list(each) for each in DASHES],
-        "explore": {"name": file, "text": text, **_catalogue()},
+        "explore": {"name": file, "text": text, "lesson": lesson, **_catalogue()},
     }
     coded = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     script, worker, styles, own = (
@@ -102,6 +104,7 @@ _BODY = """<a class="skip" href="#results">To the results</a>
 </section>
 <div class="results">
 <div id="actions"></div>
+<section id="lesson" aria-label="Lesson" hidden></section>
 <p id="problem" role="alert"></p>
 <p class="note"><span id="status" role="status">loading the simulator</span> · trace hash <code id="hash">–</code></p>
 <section aria-label="Charts" id="charts"></section>
@@ -200,7 +203,44 @@ def _catalogue() -> dict[str, Any]:
         "queues": [{key: each[key] for key in ("name", "purpose")} for each in _core.queues()],
         "profiles": [{key: each[key] for key in ("name", "purpose")} for each in _core.profiles()],
         "scenarios": dict(_examples()),
+        "lessons": [dict(each) for each in lessons()],
     }
+
+
+class Step(TypedDict):
+    """A change of a lesson's scenario."""
+
+    say: str
+    """Its effect, in words."""
+    set: dict[str, str]
+    """The changed keys with their values."""
+    expect: list[str]
+    """The effect as conditions, as in a scenario."""
+
+
+class Lesson(TypedDict):
+    """A claim that a reader sees by changing a scenario."""
+
+    name: str
+    title: str
+    claim: str
+    question: str
+    answer: str
+    sources: list[str]
+    scenario: str
+    expect: list[str]
+    step: list[Step]
+
+
+def lessons() -> list[Lesson]:
+    """Returns the lessons of the package, in their order."""
+    found = []
+    for file in sorted(files("fullpipe.explore").joinpath("lessons").iterdir(), key=str):
+        lesson: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        lesson["scenario"] = lesson["scenario"].lstrip()
+        name = file.name.partition("-")[2].removesuffix(".toml")
+        found.append(cast("Lesson", {"name": name, **lesson}))
+    return found
 
 
 def _examples() -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 // What the page, its worker and the engine say to each other.
 
+import type { Lesson } from "./lessons";
 import type { About } from "./own";
 
 export interface Column {
@@ -85,6 +86,9 @@ export interface Catalogue {
   queues: { name: string; purpose: string }[];
   profiles: { name: string; purpose: string }[];
   scenarios: Record<string, string>;
+  lessons: Lesson[];
+  /** The name of the lesson to begin with. */
+  lesson: string | null;
 }
 
 /** Returns the numbers of a column; empty without it. */

@@ -18,6 +18,7 @@ import {
   type Shown,
   word,
 } from "./format";
+import { showLesson } from "./lessons";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
 import { changed, quoted } from "./toml";
@@ -103,6 +104,12 @@ function use(next: string, typed = false): void {
   stop.hidden = false;
   play.textContent = "Play";
   ask({ kind: "run", id, text });
+}
+
+/** Runs another scenario, and shows the middle of its run. */
+function another(next: string): void {
+  at = -1;
+  use(next);
 }
 
 function duration(): number {
@@ -299,9 +306,27 @@ const examples = element(
 for (const name of Object.keys(catalogue.scenarios)) examples.append(element("option", { value: name }, name));
 examples.addEventListener("change", () => {
   const chosen = catalogue.scenarios[examples.value];
-  if (chosen) use(chosen);
+  if (chosen) another(chosen);
 });
-place("actions").append(examples, pin, copy, stop);
+const lessons = element(
+  "select",
+  { "aria-label": "Lesson", name: "lesson" },
+  element("option", { value: "" }, "Lessons"),
+);
+catalogue.lessons.forEach(({ name, title }, number) => {
+  lessons.append(element("option", { value: name }, `${number + 1} ${title}`));
+});
+const begin = (name: string) => {
+  const lesson = catalogue.lessons.find((each) => each.name === name);
+  lessons.value = lesson?.name ?? "";
+  showLesson(place("lesson"), lesson, use);
+  return lesson;
+};
+lessons.addEventListener("change", () => {
+  const lesson = begin(lessons.value);
+  if (lesson) another(lesson.scenario);
+});
+place("actions").append(lessons, examples, pin, copy, stop);
 
 const play = button("Play", () => {
   playing = !playing;
@@ -357,6 +382,6 @@ if (location.hash.length > 1) {
   } catch {
     problem.textContent = "the link is damaged: the scenario in it can't be read";
   }
-}
+} else if (catalogue.lesson) text = begin(catalogue.lesson)?.scenario ?? text;
 editor.value = text;
 start(null);

@@ -289,3 +289,57 @@ def test_without_an_engine_the_command_names_the_one_that_builds_it(
     monkeypatch.setattr("fullpipe.explore.page.ENGINE", "none.gz")
     with pytest.raises(explore.EngineError, match="make wasm"):
         explore.explorer(explore.DEFAULT, "explore")
+
+
+def _again(page: Path, *option: str) -> dict[str, Any]:
+    """Observations on a page whose scenario is opened in the explorer; see web/again.mjs."""
+    command = ["node", str(WEB / "again.mjs"), browser(), str(page), *option]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert found["errors"] == []
+    return found
+
+
+def test_a_report_changes_its_scenario_and_runs_it_again(tmp_path: Path) -> None:
+    _built()
+    kept = tmp_path / "kept"
+    options = ("--rate", "10mbit", "--rtt", "20ms", "--duration", "10s", "--out", str(kept))
+    assert run_program("run", "cubic", "bbr3", *options).returncode == 0
+    done = run_program("report", str(kept))
+    assert done.returncode == 0, done.stderr
+    seen = _again(kept / "report.html")
+    goodput = [
+        each["goodput_bps"] for each in json.loads((kept / "metrics.json").read_text())["flows"]
+    ]
+    shown = [
+        f"{name}{float(f'{bps / 1e6:.4g}'):g}"
+        for name, bps in zip(("cubic", "bbr3"), goodput, strict=True)
+    ]
+    for row, expected in zip(seen["rows"], shown, strict=True):
+        assert row.startswith(expected), seen["rows"]
+    assert seen["changed"] != seen["rows"]
+
+
+def test_a_sweep_offers_each_point_and_no_algorithm_that_pages_lack(tmp_path: Path) -> None:
+    _built()
+    (tmp_path / "mine.py").write_text(
+        "import fullpipe\nclass Mine:\n    def __init__(self, config): self.cwnd = config.initial_cwnd\n"
+        "    def on_ack(self, cx, ack): pass\n    def decision(self): return fullpipe.Decision(self.cwnd)\n"
+    )
+    command = "sweep cubic --rate 10mbit --rtt 20ms --duration 5s --buffer 1bdp,2bdp"
+    swept = [*command.split(), "--set", "flow.0.cc=cubic,mine:Mine", "--out", "kept"]
+    environment = {**os.environ, "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "fullpipe", *swept],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert run_program("report", str(tmp_path / "kept")).returncode == 0
+    seen = _again(tmp_path / "kept/report.html")
+    assert len(seen["labels"]) == 2
+    assert "cubic" in seen["text"]

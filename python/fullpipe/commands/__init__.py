@@ -19,6 +19,7 @@ COMMANDS = {
         "compare": "Compare algorithms on one path, or kept results.",
         "explore": "Change a scenario in the browser and watch it run.",
         "link": "Run any program behind an emulated network path.",
+        "test": "Measure latency under load by a canned test, as RRUL.",
     },
     "Results": {
         "report": "Make a report of results: summary, tables and charts.",

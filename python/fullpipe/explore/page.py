@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
+import re
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core, origin
-from fullpipe.report.colors import COLORS, DASHES, ON_DARK, color_of
+from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ENGINE = "engine.wasm.gz"
 DEFAULT = """# CUBIC against BBRv3
@@ -29,10 +34,11 @@ cc = "bbr3"
 """The scenario of a page for which none is named: a change of it is drawn within a tenth of a second."""
 _BUILD = "make wasm"
 _UNREADABLE = "/no such directory/scenario"
-_POLICY = (
+POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
     "worker-src blob:; img-src data:; connect-src 'none'"
 )
+"""The content security policy of the page, and of pages that open it: it inherits theirs."""
 
 
 class EngineError(Exception):
@@ -72,7 +78,7 @@ def explorer(text: str, file: str) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="fullpipe {_core.__version__}">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>{escape(file)} · fullpipe explore</title>
 <style>{styles}</style>
 </head>
@@ -115,6 +121,46 @@ aria-describedby="own-problem">{own}</textarea>
 </main>
 <footer><p>The simulator of fullpipe <span id="version"></span> runs in this page, without network.
 Charts: uPlot, MIT, © Leon Sorokin.</p></footer>"""
+
+
+def inside() -> str | None:
+    """Returns the script elements with which another page opens the explorer; None without its simulator.
+
+    They go behind the page's buttons of the class `again`, as :func:`again` makes them.
+    """
+    try:
+        page = explorer(DEFAULT, "scenario")
+    except EngineError:
+        return None
+    packed = base64.b64encode(gzip.compress(page.encode(), 9, mtime=0)).decode()
+    script = _asset("again.js").decode()
+    return f'<script type="text/plain" id="explorer">{packed}</script>\n<script>{script}</script>'
+
+
+def again(scenarios: Sequence[tuple[str, str]]) -> str:
+    """Returns the controls that open one of the scenarios in the explorer.
+
+    Args:
+        scenarios: The label and the text of each.
+    """
+    texts = json.dumps([text for _, text in scenarios]).replace("<", "\\u003c")
+    options = "".join(f"<option>{escape(label)}</option>" for label, _ in scenarios)
+    hidden = " hidden" if len(scenarios) == 1 else ""
+    return (
+        f'<p class="again"><select aria-label="Run to change"{hidden}>{options}</select> '
+        '<button type="button">Change and run again</button>'
+        f'<script type="application/json">{texts}</script></p>'
+    )
+
+
+def runs_in_pages(text: str) -> bool:
+    """Returns whether a scenario needs neither files nor algorithms outside of the simulator."""
+    known = {each["name"] for each in _core.algorithms()}
+    try:
+        _core.Scenario.parse(text, _UNREADABLE, [])
+    except _core.ScenarioError:
+        return False
+    return set(re.findall(r'(?m)^cc = "([^"]*)"', text)) <= known | {"none"}
 
 
 def _asset(name: str) -> bytes:

@@ -256,7 +256,14 @@ class Text:
     text: str
 
 
-Block = Table | Lines | Heat | Clouds | Density | Timeline | Text
+@dataclass(frozen=True)
+class Again:
+    """Scenarios that a reader can change and run again in the page: label and TOML text of each."""
+
+    scenarios: tuple[tuple[str, str], ...]
+
+
+Block = Table | Lines | Heat | Clouds | Density | Timeline | Text | Again
 
 
 @dataclass(frozen=True)

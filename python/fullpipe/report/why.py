@@ -89,7 +89,10 @@ class _Some(NamedTuple):
 
 
 def about(
-    metrics: Metrics, tables: Mapping[str, pl.DataFrame], path_rtt_s: float | None = None
+    metrics: Metrics,
+    tables: Mapping[str, pl.DataFrame],
+    path_rtt_s: float | None = None,
+    ways: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Returns at most eight sentences about a run, the largest effect first.
 
@@ -97,12 +100,16 @@ def about(
         metrics: The run's metrics.
         tables: The tables of its trace that exist, by their names; without any, only the metrics are described.
         path_rtt_s: The scenario's `path.rtt` in seconds; None if it is unknown.
+        ways: The direction of each flow, if they differ: flows of one direction alone share a link.
     """
-    return [each.text for each in claims(metrics, tables, path_rtt_s)[:MOST]]
+    return [each.text for each in claims(metrics, tables, path_rtt_s, ways)[:MOST]]
 
 
 def claims(
-    metrics: Metrics, tables: Mapping[str, pl.DataFrame], path_rtt_s: float | None
+    metrics: Metrics,
+    tables: Mapping[str, pl.DataFrame],
+    path_rtt_s: float | None,
+    ways: Mapping[str, str] | None = None,
 ) -> list[Claim]:
     """Returns all sentences of :func:`about` with the sizes of their effects, the largest first."""
     some = _some(metrics)
@@ -115,7 +122,7 @@ def claims(
         *_measured_flows(metrics["flows"]),
         *_sent_again(metrics),
         *_marked(some),
-        *_shares(metrics, tables, some),
+        *_all_shares(metrics, tables, some, ways or {}),
         *_states(metrics, tables),
         *_answers(some),
         *_transfers(some),
@@ -312,11 +319,25 @@ def _marked(some: Sequence[_Some]) -> Iterator[Claim]:
         )
 
 
-def _shares(
-    metrics: Metrics, tables: Mapping[str, pl.DataFrame], some: Sequence[_Some]
+def _all_shares(
+    metrics: Metrics,
+    tables: Mapping[str, pl.DataFrame],
+    some: Sequence[_Some],
+    ways: Mapping[str, str],
 ) -> Iterator[Claim]:
-    """Goodputs of flows that send as much as they can, and when they were equal."""
-    bulk = [each for each in metrics["flows"] if _is_bulk(each)]
+    """Goodputs of flows of one direction that send as much as they can, and when they were equal."""
+    every = [each for each in metrics["flows"] if _is_bulk(each)]
+    for way in dict.fromkeys(ways.get(each["name"]) for each in every):
+        bulk = [each for each in every if ways.get(each["name"]) == way]
+        yield from _shares(bulk, metrics, tables, some)
+
+
+def _shares(
+    bulk: Sequence[FlowMetrics],
+    metrics: Metrics,
+    tables: Mapping[str, pl.DataFrame],
+    some: Sequence[_Some],
+) -> Iterator[Claim]:
     if len(bulk) < 2:
         return
     rates = [

@@ -35,6 +35,15 @@ def test_an_algorithm_has_its_color_whatever_its_place(tmp_path: Path) -> None:
     assert first["cubic-0"] != first["bbr3-1"]
 
 
+def test_a_measured_flow_does_not_look_like_cubic_or_bbr() -> None:
+    others = {colors.color_of(each) for each in ("cubic", "bbr1", "bbr2", "bbr3")}
+    assert colors.color_of("unknown") not in others
+
+
+def test_drops_and_marks_have_the_color_of_no_algorithm() -> None:
+    assert not {colors.DROPS, colors.MARKS} & {*colors.COLORS}
+
+
 def test_flows_of_one_algorithm_differ(tmp_path: Path) -> None:
     drawn = _drawn(tmp_path, "cubic", "cubic", "bbr1", "cubic")
     assert len({color for color, _ in drawn.values()}) == 4

@@ -147,6 +147,8 @@ def test_two_runs_are_readable(seen: dict[str, Any]) -> None:
     assert len(page["panels"]["cwnd"]["legend"]) == 6
     phases = page["panels"]["rate-rtt"]["legend"]
     assert [each[0] for each in phases] == ["■"] * 3 + ["×"] * 3
+    blocks = page["panels"]["states"]["blocks"]
+    assert len({*blocks.values()}) == len(blocks) == 6, "flows of each run differ in shades"
     assert re.search(r"than queue pfifo: \S+ against \S+", page["findings"][0])
     assert all("significant" not in each for each in page["findings"])
 

@@ -14,7 +14,7 @@ export const grid = () => (onDark() ? "#33383e" : "#dddddd");
 export const paper = () => (onDark() ? "#16181b" : "#ffffff");
 
 /** Shares by which lines of one color are moved toward white in turn; below zero, toward black. */
-const SHADES = [0, 0.45, -0.4];
+const SHADES = [0, 0.45, -0.4, 0.7, -0.65, 0.2];
 
 /** Returns the color of a line. */
 export function color(index: number, shade = 0): string {

@@ -38,10 +38,11 @@ _OF_ALGORITHMS = {
     "vivace": 2,
     "c4": 2,
     "none": 6,
+    "unknown": 3,  # of a measurement: neither CUBIC nor BBR, which it may be compared with
 }
 """Index of each algorithm's color, so that it is the same in every picture."""
 
-_SHADES = (0.0, 0.45, -0.4)
+_SHADES = (0.0, 0.45, -0.4, 0.7, -0.65, 0.2)
 """Shares by which the lines of one algorithm are moved toward white in turn; below zero, toward black."""
 
 

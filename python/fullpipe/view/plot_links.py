@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from fullpipe.view.axes import ABOVE, GREY, draw_line, numbers
+from fullpipe.view.colors import DROPS, MARKS
 from fullpipe.view.path import links_of_acks
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
     # Sums of all links.
     sums = rows.group_by("time", maintain_order=True).agg(pl.col("drops", "marks").sum())
     time = numbers(sums, "time")
-    for column, height, color in (("drops", 0.965, "#D55E00"), ("marks", 0.905, "#0072B2")):
+    for column, height, color in (("drops", 0.965, DROPS), ("marks", 0.905, MARKS)):
         times = time[1:][np.diff(numbers(sums, column)) > 0]
         if len(times):
             ticks = np.unique(np.round(times / until * 2000)) / 2000 * until
@@ -67,7 +68,7 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
                 ticks, np.full(len(ticks), height), "|", color=color, markersize=7, transform=where
             )
     befell = (
-        "dropped (orange) and marked (blue)"
+        "dropped (red) and marked (purple)"
         if any(link["marks"] for link in run.link_metrics)
         else "dropped"
     )

@@ -1,0 +1,301 @@
+//! The contract's values on their way over the interface, and back.
+
+use fullpipe_cc::{
+    Ack, CaState, Conn, Decision, EcnCodepoint, EcnCounts, LossCause, Lost, PathChange, RateSample,
+    Recovery, RecoveryCause, RttSample, Snapshot,
+};
+use fullpipe_units::{Bytes, Rate, Span, Time};
+
+use crate::abi::{self, NONE};
+
+fn or_none<T>(value: Option<T>, number: impl FnOnce(T) -> u64) -> u64 {
+    value.map_or(NONE, number)
+}
+
+fn some(number: u64) -> Option<u64> {
+    (number != NONE).then_some(number)
+}
+
+const fn ecn_bits(ecn: EcnCodepoint) -> u8 {
+    match ecn {
+        EcnCodepoint::NotEct => 0,
+        EcnCodepoint::Ect1 => 1,
+        EcnCodepoint::Ect0 => 2,
+        EcnCodepoint::Ce => 3,
+    }
+}
+
+const fn ecn_of(bits: u8) -> EcnCodepoint {
+    match bits & 3 {
+        0 => EcnCodepoint::NotEct,
+        1 => EcnCodepoint::Ect1,
+        2 => EcnCodepoint::Ect0,
+        _ => EcnCodepoint::Ce,
+    }
+}
+
+impl From<&Conn> for abi::Conn {
+    #[inline]
+    fn from(it: &Conn) -> abi::Conn {
+        abi::Conn {
+            smss: it.smss.get(),
+            initial_cwnd: it.initial_cwnd.get(),
+            inflight: it.inflight.get(),
+            delivered: it.delivered.get(),
+            delivered_ce: it.delivered_ce.get(),
+            lost: it.lost.get(),
+            unsent: it.unsent.get(),
+            srtt: it.srtt.as_nanos(),
+            min_rtt: it.min_rtt.as_nanos(),
+            next_departure: it.next_departure.as_nanos(),
+            pacing_rate: or_none(it.pacing_rate, Rate::as_bps),
+            offload_factor: it.offload_factor,
+            state: match it.state {
+                CaState::Open => 0,
+                CaState::Reduced => 1,
+                CaState::Recovery => 2,
+                CaState::Loss => 3,
+            },
+            app_limited: it.app_limited,
+            cwnd_limited: it.cwnd_limited,
+            reordering_seen: it.reordering_seen,
+            paced: it.paced,
+        }
+    }
+}
+
+impl From<&abi::Conn> for Conn {
+    #[inline]
+    fn from(it: &abi::Conn) -> Conn {
+        Conn {
+            smss: Bytes::new(it.smss),
+            initial_cwnd: Bytes::new(it.initial_cwnd),
+            inflight: Bytes::new(it.inflight),
+            delivered: Bytes::new(it.delivered),
+            delivered_ce: Bytes::new(it.delivered_ce),
+            lost: Bytes::new(it.lost),
+            unsent: Bytes::new(it.unsent),
+            srtt: Span::from_nanos(it.srtt),
+            min_rtt: Span::from_nanos(it.min_rtt),
+            app_limited: it.app_limited,
+            cwnd_limited: it.cwnd_limited,
+            state: match it.state {
+                1 => CaState::Reduced,
+                2 => CaState::Recovery,
+                3 => CaState::Loss,
+                _ => CaState::Open,
+            },
+            reordering_seen: it.reordering_seen,
+            next_departure: Time::from_nanos(it.next_departure),
+            paced: it.paced,
+            pacing_rate: some(it.pacing_rate).map(Rate::from_bps),
+            offload_factor: it.offload_factor,
+        }
+    }
+}
+
+impl From<&Snapshot> for abi::Snapshot {
+    #[inline]
+    fn from(it: &Snapshot) -> abi::Snapshot {
+        abi::Snapshot {
+            sent: it.sent.as_nanos(),
+            first_sent: it.first_sent.as_nanos(),
+            delivered_at: it.delivered_at.as_nanos(),
+            delivered: it.delivered.get(),
+            delivered_ce: it.delivered_ce.get(),
+            lost: it.lost.get(),
+            inflight: it.inflight.get(),
+            size: it.size,
+            ecn: ecn_bits(it.ecn),
+            app_limited: it.app_limited,
+            retransmit: it.retransmit,
+        }
+    }
+}
+
+impl From<&abi::Snapshot> for Snapshot {
+    #[inline]
+    fn from(it: &abi::Snapshot) -> Snapshot {
+        Snapshot {
+            sent: Time::from_nanos(it.sent),
+            first_sent: Time::from_nanos(it.first_sent),
+            delivered_at: Time::from_nanos(it.delivered_at),
+            delivered: Bytes::new(it.delivered),
+            delivered_ce: Bytes::new(it.delivered_ce),
+            lost: Bytes::new(it.lost),
+            inflight: Bytes::new(it.inflight),
+            size: it.size,
+            app_limited: it.app_limited,
+            ecn: ecn_of(it.ecn),
+            retransmit: it.retransmit,
+        }
+    }
+}
+
+impl From<&Lost> for abi::Lost {
+    #[inline]
+    fn from(it: &Lost) -> abi::Lost {
+        abi::Lost {
+            packet: (&it.packet).into(),
+            lost_since_sent: it.lost_since_sent.get(),
+            new_range: it.new_range,
+            timeout: it.cause == LossCause::Rto,
+        }
+    }
+}
+
+impl From<&abi::Lost> for Lost {
+    #[inline]
+    fn from(it: &abi::Lost) -> Lost {
+        Lost {
+            packet: (&it.packet).into(),
+            lost_since_sent: Bytes::new(it.lost_since_sent),
+            new_range: it.new_range,
+            cause: if it.timeout {
+                LossCause::Rto
+            } else {
+                LossCause::Rack
+            },
+        }
+    }
+}
+
+impl From<&Ack> for abi::Ack {
+    #[inline]
+    fn from(it: &Ack) -> abi::Ack {
+        let part = |of: fn(&RttSample) -> Span| it.rtt.as_ref().map_or(0, |rtt| of(rtt).as_nanos());
+        abi::Ack {
+            newest: (&it.newest).into(),
+            newly_acked: it.newly_acked.get(),
+            cumulative: it.cumulative.get(),
+            newly_lost: it.newly_lost.get(),
+            prior_inflight: it.prior_inflight.get(),
+            rtt: or_none(it.rtt, |rtt| rtt.raw.as_nanos()),
+            rtt_local: part(|rtt| rtt.local),
+            rtt_remote: part(|rtt| rtt.remote),
+            one_way: or_none(it.one_way, Span::as_nanos),
+            rate: or_none(it.rate.rate, Rate::as_bps),
+            rate_interval: it.rate.interval.as_nanos(),
+            rate_delivered: it.rate.delivered.get(),
+            rate_lost: it.rate.lost.get(),
+            rate_delivered_ce: it.rate.delivered_ce.get(),
+            ce_packets: it.ecn.ce_packets,
+            ce_bytes: or_none(it.ecn.ce_bytes, Bytes::get),
+            feedback: or_none(it.feedback, |value| value),
+            rate_app_limited: it.rate.app_limited,
+            ece: it.ece,
+            tlp_repair: it.tlp_repair,
+        }
+    }
+}
+
+impl From<&abi::Ack> for Ack {
+    #[inline]
+    fn from(it: &abi::Ack) -> Ack {
+        Ack {
+            newest: (&it.newest).into(),
+            newly_acked: Bytes::new(it.newly_acked),
+            cumulative: Bytes::new(it.cumulative),
+            newly_lost: Bytes::new(it.newly_lost),
+            prior_inflight: Bytes::new(it.prior_inflight),
+            rtt: some(it.rtt).map(|raw| RttSample {
+                raw: Span::from_nanos(raw),
+                local: Span::from_nanos(it.rtt_local),
+                remote: Span::from_nanos(it.rtt_remote),
+            }),
+            one_way: some(it.one_way).map(Span::from_nanos),
+            rate: RateSample {
+                rate: some(it.rate).map(Rate::from_bps),
+                interval: Span::from_nanos(it.rate_interval),
+                delivered: Bytes::new(it.rate_delivered),
+                lost: Bytes::new(it.rate_lost),
+                delivered_ce: Bytes::new(it.rate_delivered_ce),
+                app_limited: it.rate_app_limited,
+            },
+            ecn: EcnCounts {
+                ce_packets: it.ce_packets,
+                ce_bytes: some(it.ce_bytes).map(Bytes::new),
+            },
+            ece: it.ece,
+            feedback: some(it.feedback),
+            tlp_repair: it.tlp_repair,
+        }
+    }
+}
+
+impl From<&Decision> for abi::Decision {
+    #[inline]
+    fn from(it: &Decision) -> abi::Decision {
+        abi::Decision {
+            cwnd: it.cwnd.get(),
+            ssthresh: it.ssthresh.get(),
+            pacing_rate: or_none(it.pacing_rate, Rate::as_bps),
+            send_quantum: it.send_quantum.get(),
+            source_rate: or_none(it.source_rate, Rate::as_bps),
+            wake_at: or_none(it.wake_at, Time::as_nanos),
+            ecn: ecn_bits(it.ecn),
+            mark_app_limited: it.mark_app_limited.into(),
+        }
+    }
+}
+
+impl From<&abi::Decision> for Decision {
+    #[inline]
+    fn from(it: &abi::Decision) -> Decision {
+        Decision {
+            cwnd: Bytes::new(it.cwnd),
+            ssthresh: Bytes::new(it.ssthresh),
+            pacing_rate: some(it.pacing_rate).map(Rate::from_bps),
+            send_quantum: Bytes::new(it.send_quantum),
+            ecn: ecn_of(it.ecn),
+            source_rate: some(it.source_rate).map(Rate::from_bps),
+            mark_app_limited: it.mark_app_limited != 0,
+            wake_at: some(it.wake_at).map(Time::from_nanos),
+        }
+    }
+}
+
+pub(crate) const fn recovery_number(change: Recovery) -> u32 {
+    match change {
+        Recovery::Enter(RecoveryCause::Loss) => 0,
+        Recovery::Enter(RecoveryCause::Ecn) => 1,
+        Recovery::Exit => 2,
+        Recovery::Spurious => 3,
+        Recovery::Timeout { again: false } => 4,
+        Recovery::Timeout { again: true } => 5,
+        Recovery::Persistent => 6,
+    }
+}
+
+pub(crate) const fn recovery_of(number: u32) -> Option<Recovery> {
+    Some(match number {
+        0 => Recovery::Enter(RecoveryCause::Loss),
+        1 => Recovery::Enter(RecoveryCause::Ecn),
+        2 => Recovery::Exit,
+        3 => Recovery::Spurious,
+        4 => Recovery::Timeout { again: false },
+        5 => Recovery::Timeout { again: true },
+        6 => Recovery::Persistent,
+        _ => return None,
+    })
+}
+
+pub(crate) const fn path_number(change: PathChange) -> (u32, u64) {
+    match change {
+        PathChange::Mtu => (0, 0),
+        PathChange::EcnFailed => (1, 0),
+        PathChange::Seed { bdp } => (2, bdp.get()),
+        PathChange::Threshold { ssthresh } => (3, ssthresh.get()),
+    }
+}
+
+pub(crate) const fn path_of(number: u32, bytes: u64) -> Option<PathChange> {
+    let bytes = Bytes::new(bytes);
+    Some(match number {
+        0 => PathChange::Mtu,
+        1 => PathChange::EcnFailed,
+        2 => PathChange::Seed { bdp: bytes },
+        3 => PathChange::Threshold { ssthresh: bytes },
+        _ => return None,
+    })
+}

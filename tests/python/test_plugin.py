@@ -1,4 +1,4 @@
-"""Algorithms in libraries: every command takes them, errors name them, and no scenario loads one by itself."""
+"""Algorithms in libraries: every command takes them, errors name them, and a scenario loads none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fullpipe import _core
 from fullpipe.batch.shipped import Unpacked, pack
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.plugins import used
-from fullpipe.plugins.crate import sources
+from fullpipe.plugins.crate import build, sources
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
@@ -97,7 +97,7 @@ def test_compare_sweep_and_report(fullpipe: Fullpipe, tmp_path: Path) -> None:
     run = fullpipe("run", "mine.toml", "--plugin", "libcreno.so", "--out", "run")
     assert run.returncode == 0, run.stderr
     for results in ("compared", "swept", "run"):
-        report = fullpipe("report", results, "-o", f"{results}.html")
+        report = fullpipe("report", results, "--out", f"{results}.html")
         assert report.returncode == 0, report.stderr
         page = (tmp_path / f"{results}.html").read_text()
         assert "creno" in page
@@ -173,12 +173,12 @@ def test_python_takes_libraries(tmp_path: Path) -> None:
     sweep = package.sweep(MINE, {"flow.0.cc": ["cubic", name]}, repeat=2, out="swept")
     assert set(sweep.frame()["cc"]) == {"cubic", "creno", "newreno"}
     compared = package.compare(
-        ["cubic", library], rate="10mbit", rtt="20ms", duration="2s", repeat=2, out="compared"
+        "cubic", library, rate="10mbit", rtt="20ms", duration="2s", repeat=2, out="compared"
     )
     assert list(compared.algorithms) == ["cubic", "creno"]
 
 
-@pytest.mark.parametrize("value", ["./libevil.so", "/tmp/libevil.so", "libevil.so", "../crate/"])
+@pytest.mark.parametrize("value", ["./libevil.so", "/tmp/libevil.so", "libevil.so", "./crate"])
 @pytest.mark.parametrize(
     "words", [["run"], ["sweep", "--repeat", "2"], ["check"], ["run", "--plugin", "libcreno.so"]]
 )
@@ -250,10 +250,10 @@ def test_a_file_that_is_no_library_is_an_error(
         assert "\n  fix: " in done.stderr
 
 
-def failing(tmp_path: Path, words: str) -> Path:
+def failing(tmp_path: Path, name: str, words: str) -> Path:
     """Compiles the example with an error in `on_ack` after 100 ms."""
     source = tmp_path / "failing.c"
-    text = IN_C.read_text().replace('FULLPIPE_TEXT("creno")', 'FULLPIPE_TEXT("failing")')
+    text = IN_C.read_text().replace('FULLPIPE_TEXT("creno")', f'FULLPIPE_TEXT("{name}")')
     text = text.replace(
         "    reno->just_lost = 0;\n",
         f"    reno->just_lost = 0;\n    if (cx->now > 100000000) {words}\n",
@@ -273,16 +273,20 @@ def failing(tmp_path: Path, words: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"),
+    ("name", "words", "problem"),
     [
-        ("return 1;", r"on_ack at 0\.1\d* s failed: out of ideas"),
-        ("reno->cwnd = 0;", r"after on_ack at 0\.1\d* s, the window is 0"),
+        ("failing", "return 1;", r"on_ack at 0\.1\d* s failed: out of ideas"),
+        (
+            "breaking",
+            "{ reno->cwnd = 0; return 0; }",
+            r"after on_ack at 0\.1\d* s, the window is 0",
+        ),
     ],
 )
 def test_a_failure_ends_the_run_and_names_the_algorithm(
-    words: str, problem: str, fullpipe: Fullpipe, tmp_path: Path
+    name: str, words: str, problem: str, fullpipe: Fullpipe, tmp_path: Path
 ) -> None:
-    failing(tmp_path, words)
+    failing(tmp_path, name, words)
     path = ["--rate", "10mbit", "--rtt", "20ms", "--duration", "2s"]
     for command in (
         ["run", "./libfailing.so", *path],
@@ -291,7 +295,7 @@ def test_a_failure_ends_the_run_and_names_the_algorithm(
     ):
         done = fullpipe(*command)
         assert done.returncode == 2, done.stdout
-        assert re.search(rf"^error: .*failing.*{problem}", done.stderr, re.MULTILINE), done.stderr
+        assert re.search(rf"^error: .*{name}.*{problem}", done.stderr, re.MULTILINE), done.stderr
         assert "\n  fix: " in done.stderr
         assert "Traceback" not in done.stderr
     with pytest.raises(package.ScenarioError, match=problem):
@@ -362,6 +366,7 @@ def test_a_new_crate_builds_keeps_the_contract_and_runs(
     assert fullpipe("plugin", "new", "my-aimd").returncode == 0
     code = tmp_path / "my-aimd/src/lib.rs"
     assert len(code.read_text().splitlines()) < 100
+    build(tmp_path / "my-aimd")  # in this process, which has no limit on time
     built = fullpipe("plugin", "build", "my-aimd")
     assert built.returncode == 0, built.stderr
     assert built.stdout.strip().endswith("libmy_aimd.so" if sys.platform == "linux" else ".dylib")
@@ -384,9 +389,7 @@ def test_a_new_crate_builds_keeps_the_contract_and_runs(
     code.write_text(text.replace("DESCRIPTOR);", "DESCRIPTOR"))
     wrong = fullpipe("run", "./my-aimd")
     assert wrong.returncode == 2
-    assert (
-        "error: ./my-aimd: cargo did not build it\n  fix: correct the error above" in wrong.stderr
-    )
+    assert "error: my-aimd: cargo did not build it\n  fix: correct the error above" in wrong.stderr
     manifest = tmp_path / "my-aimd/Cargo.toml"
     code.write_text(text)
     right = manifest.read_text()
@@ -401,6 +404,7 @@ def test_a_new_crate_builds_keeps_the_contract_and_runs(
 
 
 def test_the_example_in_the_tree_runs_and_keeps_the_contract(fullpipe: Fullpipe) -> None:
+    build(CRATE)  # in this process, which has no limit on time
     crate = str(CRATE)
     checked = fullpipe("plugin", "check", crate, "--sequences", "50")
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -423,6 +427,7 @@ def test_a_worker_of_a_cluster_gets_the_library(creno: Path, tmp_path: Path) -> 
     unpacked = Unpacked(shipment, pickle.loads)
     assert not unpacked.problem
     assert unpacked.spec.plan.runs == 2
+    unpacked._folder.cleanup()
     other = shipment.__class__(
         shipment.spec,
         {},

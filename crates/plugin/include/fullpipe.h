@@ -259,7 +259,7 @@ struct fullpipe_decision {
     uint8_t mark_app_limited;
 };
 
-/* What comes with every call. */
+/* The context of a call. */
 struct fullpipe_context {
     uint64_t now;
     const struct fullpipe_conn *conn;

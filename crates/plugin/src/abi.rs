@@ -52,7 +52,7 @@ impl Text {
 #[derive(Debug)]
 #[repr(C)]
 pub struct List<T> {
-    /// The first entry; may be null if there is none.
+    /// The first entry; null in an empty table is allowed.
     pub first: *const T,
     /// The number of entries.
     pub count: usize,
@@ -287,7 +287,7 @@ pub struct Decision {
     pub mark_app_limited: u8,
 }
 
-/// What comes with every call.
+/// The context of a call.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Context {

@@ -255,6 +255,7 @@ impl From<&abi::Decision> for Decision {
     }
 }
 
+#[cfg(feature = "host")]
 pub(crate) const fn recovery_number(change: Recovery) -> u32 {
     match change {
         Recovery::Enter(RecoveryCause::Loss) => 0,
@@ -280,6 +281,7 @@ pub(crate) const fn recovery_of(number: u32) -> Option<Recovery> {
     })
 }
 
+#[cfg(feature = "host")]
 pub(crate) const fn path_number(change: PathChange) -> (u32, u64) {
     match change {
         PathChange::Mtu => (0, 0),

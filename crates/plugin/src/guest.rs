@@ -25,7 +25,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// A controller of a connection, with what it needs besides.
+/// A controller of a connection, its random stream, and its latest error.
 struct Guest {
     cc: AnyController,
     /// Its random stream, begun by the first call.

@@ -115,6 +115,7 @@ class Unpacked(Generic[S]):
             except _core.ScenarioError as error:
                 self.problem = f"no use for {file}, which {error.problem}"
                 self.fix = "build the library on a machine like the nodes"
+                self._folder.cleanup()
                 return
         sys.path[:0] = [os.path.normpath(root / folder) for folder in shipment.imports]
         spec: S = unpickle(shipment.spec)

@@ -36,7 +36,7 @@ def load_plugin(library: str | Path, name: str | None = None) -> str:
     """Loads an algorithm from a shared library, and returns the name by which scenarios call it from now on.
 
         >>> mine = fullpipe.load_plugin("./my-crate")  # doctest: +SKIP
-        >>> fullpipe.compare(["cubic", mine], rate="20mbit", rtt="40ms")  # doctest: +SKIP
+        >>> fullpipe.compare("cubic", mine, rate="20mbit", rtt="40ms")  # doctest: +SKIP
 
     The code of the library runs with the rights of this process. A library that was built again replaces the earlier
     one.

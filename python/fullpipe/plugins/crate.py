@@ -65,7 +65,7 @@ codegen-units = 1
         "src/lib.rs": template.replace("NAME", name),
         # For cargo and editors without `fullpipe plugin build`; only for this machine.
         ".cargo/config.toml": f"""\
-# The crate {_DEPENDENCY} of the installed fullpipe; `fullpipe plugin build` passes it by itself.
+# The crate {_DEPENDENCY} of the installed fullpipe; `fullpipe plugin build` passes it, too.
 [patch.crates-io]
 {_DEPENDENCY}.path = {json.dumps(str(sources()))}
 """,

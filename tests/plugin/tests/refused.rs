@@ -1,4 +1,4 @@
-//! Files that can't be loaded, and names that can't be told apart: each is an error with a fix.
+//! Files that can't be loaded, and two libraries with one name: each is an error with a fix.
 
 use std::fs;
 use std::path::PathBuf;

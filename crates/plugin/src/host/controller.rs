@@ -36,7 +36,7 @@ impl Drop for PluginController {
     }
 }
 
-/// What the two functions of a context work on.
+/// Data for the two functions of a context.
 struct Host<'a, 'b> {
     rng: &'a mut Rng,
     observer: &'a mut (dyn fullpipe_cc::Observer + 'b),

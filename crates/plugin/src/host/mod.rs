@@ -67,7 +67,11 @@ static KNOWN: Mutex<Vec<Loaded>> = Mutex::new(Vec::new());
 pub fn load(file: &Path, name: Option<&str>, replaces: bool) -> Result<Loaded, LoadError> {
     let content: Arc<[u8]> = match fs::read(file) {
         Ok(content) => content.into(),
-        Err(error) => return refusal(format!("can't be read: {error}"), "name a shared library"),
+        Err(error) => {
+            let words = error.to_string();
+            let words = words.split(" (os error").next().unwrap_or_default();
+            return refusal(format!("can't be read: {words}"), "name a shared library");
+        }
     };
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,6 @@
 mod algorithm;
 mod path;
 
-use fullpipe_cc::Registry;
 use pyo3::prelude::*;
 
 use algorithm::Algorithm;

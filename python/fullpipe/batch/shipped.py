@@ -106,14 +106,14 @@ class Unpacked(Generic[S]):
         for name, content in shipment.files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(content)
-        for number, (name, file, content) in enumerate(shipment.plugins):
-            library = root / f"plugin{number}" / file
+        for number, (plugin, library_name, content) in enumerate(shipment.plugins):
+            library = root / f"plugin{number}" / library_name
             library.parent.mkdir()
             library.write_bytes(content)
             try:
-                _core.load_plugin(library, name, replaces=True)
+                _core.load_plugin(library, plugin, replaces=True)
             except _core.ScenarioError as error:
-                self.problem = f"no use for {file}, which {error.problem}"
+                self.problem = f"no use for {library_name}, which {error.problem}"
                 self.fix = "build the library on a machine like the nodes"
                 self._folder.cleanup()
                 return

@@ -45,6 +45,9 @@ def load_plugin(library: str | Path, name: str | None = None) -> str:
         library: A shared library, or the directory of a crate, which cargo builds first.
         name: Another name than that which the library gives its algorithm.
 
+    Returns:
+        The name of the algorithm.
+
     Raises:
         ScenarioError: When the library can't be loaded, or its name belongs to another algorithm.
         UserError: When the crate can't be built.

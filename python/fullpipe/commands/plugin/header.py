@@ -7,6 +7,7 @@ def command() -> None:
     """Print the folder of fullpipe.h, for C and C++.
 
     Examples:
+        fullpipe plugin header
         cc -O2 -shared -fPIC -I"$(fullpipe plugin header)" mine.c -o libmine.so
         fullpipe compare cubic ./libmine.so
     """

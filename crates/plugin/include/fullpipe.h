@@ -165,8 +165,6 @@ struct fullpipe_conn {
     /* FULLPIPE_NONE before the first sample. */
     uint64_t min_rtt;
     uint64_t next_departure;
-    /* FULLPIPE_NONE if not paced. */
-    uint64_t pacing_rate;
     uint64_t offload_factor;
     /* FULLPIPE_OPEN, FULLPIPE_REDUCED by a mark, FULLPIPE_RECOVERY, or FULLPIPE_LOSS after a timeout. */
     uint32_t state;
@@ -200,8 +198,8 @@ struct fullpipe_lost {
     uint64_t lost_since_sent;
     /* Whether the preceding packet in sequence is not lost. */
     bool new_range;
-    /* Whether the retransmission timer declared it lost. */
-    bool timeout;
+    /* 1 if the retransmission timer declared it lost, 0 if a packet sent later arrived. */
+    uint8_t cause;
 };
 
 /* The information in one ACK. */
@@ -263,6 +261,8 @@ struct fullpipe_decision {
 struct fullpipe_context {
     uint64_t now;
     const struct fullpipe_conn *conn;
+    /* The pacing rate in force; FULLPIPE_NONE if not paced. */
+    uint64_t pacing_rate;
     /* For the two functions below. */
     void *host;
     /* Returns 64 random bits; only for a table with random = 1. */
@@ -342,6 +342,7 @@ struct fullpipe_plugin {
     /* Writes a value for each of `fields`. */
     int32_t (*observe)(void *it, double *values);
     int32_t (*on_ack)(void *it, const struct fullpipe_context *cx, const struct fullpipe_ack *ack);
+    /* Returns 0 if the decision is as before, 1 if it may have changed, another number for an error. */
     int32_t (*on_sent)(void *it, const struct fullpipe_context *cx, const struct fullpipe_snapshot *packet);
     int32_t (*on_lost)(void *it, const struct fullpipe_context *cx, const struct fullpipe_lost *lost);
     /* Only with FULLPIPE_ACKED_EACH. */

@@ -175,7 +175,7 @@ pub struct Config {
     pub params: List<f64>,
 }
 
-/// The state of a connection; see `fullpipe_cc::Conn`.
+/// The state of a connection: `fullpipe_cc::Conn` without `pacing_rate`, which is in [`Context`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 #[allow(missing_docs, reason = "as in fullpipe_cc::Conn")]
@@ -191,8 +191,6 @@ pub struct Conn {
     /// [`NONE`] before the first sample.
     pub min_rtt: u64,
     pub next_departure: u64,
-    /// [`NONE`] if not paced.
-    pub pacing_rate: u64,
     pub offload_factor: u64,
     /// 0 open, 1 reduced by a mark, 2 fast recovery, 3 after a timeout.
     pub state: u32,
@@ -202,37 +200,10 @@ pub struct Conn {
     pub paced: bool,
 }
 
-/// The state of the connection when a packet was sent; see `fullpipe_cc::Snapshot`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-#[allow(missing_docs, reason = "as in fullpipe_cc::Snapshot")]
-pub struct Snapshot {
-    pub sent: u64,
-    pub first_sent: u64,
-    pub delivered_at: u64,
-    pub delivered: u64,
-    pub delivered_ce: u64,
-    pub lost: u64,
-    /// Including the packet.
-    pub inflight: u64,
-    pub size: u16,
-    /// The two bits of the ECN field.
-    pub ecn: u8,
-    pub app_limited: bool,
-    pub retransmit: bool,
-}
-
-/// A lost packet; see `fullpipe_cc::Lost`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-#[allow(missing_docs, reason = "as in fullpipe_cc::Lost")]
-pub struct Lost {
-    pub packet: Snapshot,
-    pub lost_since_sent: u64,
-    pub new_range: bool,
-    /// Whether the retransmission timer declared it lost.
-    pub timeout: bool,
-}
+/// The state of the connection when a packet was sent.
+pub type Snapshot = fullpipe_cc::Snapshot;
+/// A lost packet.
+pub type Lost = fullpipe_cc::Lost;
 
 /// The information in one ACK; see `fullpipe_cc::Ack`.
 #[derive(Clone, Copy, Debug)]
@@ -295,6 +266,8 @@ pub struct Context {
     pub now: u64,
     /// The state of the connection at this event.
     pub conn: *const Conn,
+    /// The pacing rate in force; [`NONE`] if not paced.
+    pub pacing_rate: u64,
     /// Passed to the two functions.
     pub host: *mut c_void,
     /// Returns 64 random bits.
@@ -338,6 +311,7 @@ pub struct Plugin {
     /// Writes a value for each field.
     pub observe: Option<unsafe extern "C" fn(it: *mut c_void, values: *mut f64) -> i32>,
     pub on_ack: Option<unsafe extern "C" fn(*mut c_void, *const Context, *const Ack) -> i32>,
+    /// 0 if the decision is as before, 1 if it may have changed, another number for an error.
     pub on_sent: Option<unsafe extern "C" fn(*mut c_void, *const Context, *const Snapshot) -> i32>,
     pub on_lost: Option<unsafe extern "C" fn(*mut c_void, *const Context, *const Lost) -> i32>,
     pub on_acked: Option<unsafe extern "C" fn(*mut c_void, *const Context, *const Snapshot) -> i32>,

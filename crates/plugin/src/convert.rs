@@ -1,28 +1,21 @@
 //! The contract's values on their way over the interface, and back.
 
+use core::mem::{MaybeUninit, offset_of};
+
 use fullpipe_cc::{
-    Ack, CaState, Conn, Decision, EcnCodepoint, EcnCounts, LossCause, Lost, PathChange, RateSample,
-    Recovery, RecoveryCause, RttSample, Snapshot,
+    Ack, Conn, Decision, EcnCodepoint, EcnCounts, PathChange, RateSample, Recovery, RecoveryCause,
+    RttSample,
 };
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::abi::{self, NONE};
 
-fn or_none<T>(value: Option<T>, number: impl FnOnce(T) -> u64) -> u64 {
+pub(crate) fn or_none<T>(value: Option<T>, number: impl FnOnce(T) -> u64) -> u64 {
     value.map_or(NONE, number)
 }
 
 fn some(number: u64) -> Option<u64> {
     (number != NONE).then_some(number)
-}
-
-const fn ecn_bits(ecn: EcnCodepoint) -> u8 {
-    match ecn {
-        EcnCodepoint::NotEct => 0,
-        EcnCodepoint::Ect1 => 1,
-        EcnCodepoint::Ect0 => 2,
-        EcnCodepoint::Ce => 3,
-    }
 }
 
 const fn ecn_of(bits: u8) -> EcnCodepoint {
@@ -34,129 +27,56 @@ const fn ecn_of(bits: u8) -> EcnCodepoint {
     }
 }
 
-impl From<&Conn> for abi::Conn {
-    #[inline]
-    fn from(it: &Conn) -> abi::Conn {
-        abi::Conn {
-            smss: it.smss.get(),
-            initial_cwnd: it.initial_cwnd.get(),
-            inflight: it.inflight.get(),
-            delivered: it.delivered.get(),
-            delivered_ce: it.delivered_ce.get(),
-            lost: it.lost.get(),
-            unsent: it.unsent.get(),
-            srtt: it.srtt.as_nanos(),
-            min_rtt: it.min_rtt.as_nanos(),
-            next_departure: it.next_departure.as_nanos(),
-            pacing_rate: or_none(it.pacing_rate, Rate::as_bps),
-            offload_factor: it.offload_factor,
-            state: match it.state {
-                CaState::Open => 0,
-                CaState::Reduced => 1,
-                CaState::Recovery => 2,
-                CaState::Loss => 3,
-            },
-            app_limited: it.app_limited,
-            cwnd_limited: it.cwnd_limited,
-            reordering_seen: it.reordering_seen,
-            paced: it.paced,
-        }
-    }
+/// Checks that the fields of both are at the same places.
+macro_rules! same_places {
+    ($($field:ident),*) => {
+        $(assert!(offset_of!(Conn, $field) == offset_of!(abi::Conn, $field));)*
+    };
 }
 
-impl From<&abi::Conn> for Conn {
-    #[inline]
-    fn from(it: &abi::Conn) -> Conn {
-        Conn {
-            smss: Bytes::new(it.smss),
-            initial_cwnd: Bytes::new(it.initial_cwnd),
-            inflight: Bytes::new(it.inflight),
-            delivered: Bytes::new(it.delivered),
-            delivered_ce: Bytes::new(it.delivered_ce),
-            lost: Bytes::new(it.lost),
-            unsent: Bytes::new(it.unsent),
-            srtt: Span::from_nanos(it.srtt),
-            min_rtt: Span::from_nanos(it.min_rtt),
-            app_limited: it.app_limited,
-            cwnd_limited: it.cwnd_limited,
-            state: match it.state {
-                1 => CaState::Reduced,
-                2 => CaState::Recovery,
-                3 => CaState::Loss,
-                _ => CaState::Open,
-            },
-            reordering_seen: it.reordering_seen,
-            next_departure: Time::from_nanos(it.next_departure),
-            paced: it.paced,
-            pacing_rate: some(it.pacing_rate).map(Rate::from_bps),
-            offload_factor: it.offload_factor,
-        }
-    }
+const _: () = {
+    same_places!(
+        smss,
+        initial_cwnd,
+        inflight,
+        delivered,
+        delivered_ce,
+        lost,
+        unsent,
+        srtt,
+        min_rtt,
+        next_departure,
+        offload_factor,
+        state,
+        app_limited,
+        cwnd_limited,
+        reordering_seen,
+        paced
+    );
+    assert!(offset_of!(Conn, pacing_rate) == size_of::<abi::Conn>());
+};
+
+/// Returns the connection as the interface has it: the same bytes, without the last field.
+#[cfg(feature = "host")]
+#[inline]
+pub(crate) const fn conn_of(conn: &Conn) -> *const abi::Conn {
+    core::ptr::from_ref(conn).cast()
 }
 
-impl From<&Snapshot> for abi::Snapshot {
-    #[inline]
-    fn from(it: &Snapshot) -> abi::Snapshot {
-        abi::Snapshot {
-            sent: it.sent.as_nanos(),
-            first_sent: it.first_sent.as_nanos(),
-            delivered_at: it.delivered_at.as_nanos(),
-            delivered: it.delivered.get(),
-            delivered_ce: it.delivered_ce.get(),
-            lost: it.lost.get(),
-            inflight: it.inflight.get(),
-            size: it.size,
-            ecn: ecn_bits(it.ecn),
-            app_limited: it.app_limited,
-            retransmit: it.retransmit,
-        }
-    }
-}
-
-impl From<&abi::Snapshot> for Snapshot {
-    #[inline]
-    fn from(it: &abi::Snapshot) -> Snapshot {
-        Snapshot {
-            sent: Time::from_nanos(it.sent),
-            first_sent: Time::from_nanos(it.first_sent),
-            delivered_at: Time::from_nanos(it.delivered_at),
-            delivered: Bytes::new(it.delivered),
-            delivered_ce: Bytes::new(it.delivered_ce),
-            lost: Bytes::new(it.lost),
-            inflight: Bytes::new(it.inflight),
-            size: it.size,
-            app_limited: it.app_limited,
-            ecn: ecn_of(it.ecn),
-            retransmit: it.retransmit,
-        }
-    }
-}
-
-impl From<&Lost> for abi::Lost {
-    #[inline]
-    fn from(it: &Lost) -> abi::Lost {
-        abi::Lost {
-            packet: (&it.packet).into(),
-            lost_since_sent: it.lost_since_sent.get(),
-            new_range: it.new_range,
-            timeout: it.cause == LossCause::Rto,
-        }
-    }
-}
-
-impl From<&abi::Lost> for Lost {
-    #[inline]
-    fn from(it: &abi::Lost) -> Lost {
-        Lost {
-            packet: (&it.packet).into(),
-            lost_since_sent: Bytes::new(it.lost_since_sent),
-            new_range: it.new_range,
-            cause: if it.timeout {
-                LossCause::Rto
-            } else {
-                LossCause::Rack
-            },
-        }
+/// Returns the connection of a context.
+///
+/// # Safety
+/// The context must be that of a call, from fullpipe.
+#[inline]
+pub(crate) unsafe fn conn_in(cx: &abi::Context) -> Conn {
+    let mut conn = MaybeUninit::<Conn>::uninit();
+    let into = conn.as_mut_ptr();
+    // SAFETY: fullpipe passes a connection of its own, whose fields are at the same places, and the
+    // last one is set here.
+    unsafe {
+        core::ptr::copy_nonoverlapping(cx.conn, into.cast(), 1);
+        (&raw mut (*into).pacing_rate).write(some(cx.pacing_rate).map(Rate::from_bps));
+        conn.assume_init()
     }
 }
 
@@ -165,7 +85,7 @@ impl From<&Ack> for abi::Ack {
     fn from(it: &Ack) -> abi::Ack {
         let part = |of: fn(&RttSample) -> Span| it.rtt.as_ref().map_or(0, |rtt| of(rtt).as_nanos());
         abi::Ack {
-            newest: (&it.newest).into(),
+            newest: it.newest,
             newly_acked: it.newly_acked.get(),
             cumulative: it.cumulative.get(),
             newly_lost: it.newly_lost.get(),
@@ -193,7 +113,7 @@ impl From<&abi::Ack> for Ack {
     #[inline]
     fn from(it: &abi::Ack) -> Ack {
         Ack {
-            newest: (&it.newest).into(),
+            newest: it.newest,
             newly_acked: Bytes::new(it.newly_acked),
             cumulative: Bytes::new(it.cumulative),
             newly_lost: Bytes::new(it.newly_lost),
@@ -233,7 +153,7 @@ impl From<&Decision> for abi::Decision {
             send_quantum: it.send_quantum.get(),
             source_rate: or_none(it.source_rate, Rate::as_bps),
             wake_at: or_none(it.wake_at, Time::as_nanos),
-            ecn: ecn_bits(it.ecn),
+            ecn: it.ecn as u8,
             mark_app_limited: it.mark_app_limited.into(),
         }
     }

@@ -7,13 +7,13 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use fullpipe_cc::{
-    AnyController, Config, Conn, Context, Controller, Default as Usual, Descriptor, Domain, Marks,
+    AnyController, Config, Context, Controller, Default as Usual, Descriptor, Domain, Marks,
     MediaSource, Observer, ParamValue, RecoveryOwner, Shared, Transition,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use crate::abi::{self, List, NONE, Text};
-use crate::convert::{path_of, recovery_of};
+use crate::convert::{conn_in, path_of, recovery_of};
 
 /// The descriptor of this library: each library has this static of its own.
 static DESCRIPTOR: OnceLock<&'static Descriptor> = OnceLock::new();
@@ -27,7 +27,8 @@ thread_local! {
 
 /// A controller of a connection, its random stream, and its latest error.
 struct Guest {
-    cc: AnyController,
+    /// Without the dispatch to built-in algorithms, if it is none of them.
+    cc: Box<dyn Controller>,
     /// Its random stream, begun by the first call.
     rng: Option<Rng>,
     error: String,
@@ -150,7 +151,10 @@ unsafe extern "C" fn create(config: *const abi::Config) -> *mut c_void {
     });
     match made {
         Ok(cc) => Box::into_raw(Box::new(Guest {
-            cc,
+            cc: match cc {
+                AnyController::User(cc) => cc,
+                built_in => Box::new(built_in),
+            },
             rng: None,
             error: String::new(),
         }))
@@ -211,6 +215,9 @@ impl Observer for HostObserver<'_> {
     }
 }
 
+/// The code of a call whose number this version of the interface does not have.
+const UNKNOWN: i32 = -2;
+
 /// Makes a call of the contract; a panic is an error.
 ///
 /// # Safety
@@ -218,7 +225,7 @@ impl Observer for HostObserver<'_> {
 unsafe fn call(
     it: *mut c_void,
     cx: *const abi::Context,
-    call: impl FnOnce(&mut AnyController, &mut Context<'_>) -> bool,
+    call: impl FnOnce(&mut dyn Controller, &mut Context<'_>) -> i32,
 ) -> i32 {
     // SAFETY: the caller vouches for both.
     let (guest, told) = unsafe { (&mut *it.cast::<Guest>(), &*cx) };
@@ -227,10 +234,10 @@ unsafe fn call(
     let rng = guest
         .rng
         .get_or_insert_with(|| Rng::stream(seed(), "plugin", "cc"));
-    let cc = &mut guest.cc;
+    let cc = &mut *guest.cc;
     let made = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: the host's pointer is valid for the call.
-        let conn = Conn::from(unsafe { &*told.conn });
+        // SAFETY: the host's pointers are valid for the call.
+        let conn = unsafe { conn_in(told) };
         call(
             cc,
             &mut Context {
@@ -242,15 +249,15 @@ unsafe fn call(
         )
     }));
     match made {
-        Ok(true) => 0,
-        Ok(false) => fail(guest, "a number of the interface is unknown".to_owned()),
+        Ok(UNKNOWN) => fail(guest, "a number of the interface is unknown".to_owned()),
+        Ok(code) => code,
         Err(_) => fail(guest, words_of_panic()),
     }
 }
 
 fn fail(guest: &mut Guest, error: String) -> i32 {
     guest.error = error;
-    1
+    -1
 }
 
 macro_rules! calls {
@@ -265,24 +272,24 @@ macro_rules! calls {
 }
 
 calls! {
-    on_ack(ack: *const abi::Ack) => |cc, cx| { cc.on_ack(cx, &(&*ack).into()); true };
-    on_sent(packet: *const abi::Snapshot) => |cc, cx| { cc.on_sent(cx, &(&*packet).into()); true };
-    on_lost(lost: *const abi::Lost) => |cc, cx| { cc.on_lost(cx, &(&*lost).into()); true };
-    on_acked(packet: *const abi::Snapshot) => |cc, cx| { cc.on_acked(cx, &(&*packet).into()); true };
+    on_ack(ack: *const abi::Ack) => |cc, cx| { cc.on_ack(cx, &(&*ack).into()); 0 };
+    on_sent(packet: *const abi::Snapshot) => |cc, cx| i32::from(cc.on_sent(cx, &*packet));
+    on_lost(lost: *const abi::Lost) => |cc, cx| { cc.on_lost(cx, &*lost); 0 };
+    on_acked(packet: *const abi::Snapshot) => |cc, cx| { cc.on_acked(cx, &*packet); 0 };
     on_recovery(change: u32) => |cc, cx| {
-        recovery_of(change).is_some_and(|change| { cc.on_recovery(cx, change); true })
+        recovery_of(change).map_or(UNKNOWN, |change| { cc.on_recovery(cx, change); 0 })
     };
-    on_unused(cwnd: u64) => |cc, cx| { cc.on_unused(cx, Bytes::new(cwnd)); true };
+    on_unused(cwnd: u64) => |cc, cx| { cc.on_unused(cx, Bytes::new(cwnd)); 0 };
     on_path(change: u32, bytes: u64) => |cc, cx| {
-        path_of(change, bytes).is_some_and(|change| { cc.on_path(cx, change); true })
+        path_of(change, bytes).map_or(UNKNOWN, |change| { cc.on_path(cx, change); 0 })
     };
     on_frame(size: u64, waited: u64) => |cc, cx| {
         let (size, waited) = (Bytes::new(size), Span::from_nanos(waited));
         cc.on_frame(cx, &fullpipe_cc::Frame { size, waited });
-        true
+        0
     };
-    on_timer() => |cc, cx| { cc.on_timer(cx); true };
-    on_end() => |cc, cx| { cc.on_end(cx); true };
+    on_timer() => |cc, cx| { cc.on_timer(cx); 0 };
+    on_end() => |cc, cx| { cc.on_end(cx); 0 };
 }
 
 unsafe extern "C" fn decision(it: *mut c_void, into: *mut abi::Decision) -> i32 {

@@ -90,14 +90,14 @@ fn layouts() -> String {
         }
         "conn": abi::Conn {
             smss, initial_cwnd, inflight, delivered, delivered_ce, lost, unsent, srtt, min_rtt,
-            next_departure, pacing_rate, offload_factor, state, app_limited, cwnd_limited,
+            next_departure, offload_factor, state, app_limited, cwnd_limited,
             reordering_seen, paced
         }
         "snapshot": abi::Snapshot {
             sent, first_sent, delivered_at, delivered, delivered_ce, lost, inflight, size, ecn,
             app_limited, retransmit
         }
-        "lost": abi::Lost { packet, lost_since_sent, new_range, timeout }
+        "lost": abi::Lost { packet, lost_since_sent, new_range, cause }
         "ack": abi::Ack {
             newest, newly_acked, cumulative, newly_lost, prior_inflight, rtt, rtt_local, rtt_remote,
             one_way, rate, rate_interval, rate_delivered, rate_lost, rate_delivered_ce, ce_packets,
@@ -106,7 +106,7 @@ fn layouts() -> String {
         "decision": abi::Decision {
             cwnd, ssthresh, pacing_rate, send_quantum, source_rate, wake_at, ecn, mark_app_limited
         }
-        "context": abi::Context { now, conn, host, random, transition }
+        "context": abi::Context { now, conn, pacing_rate, host, random, transition }
         "plugin": abi::Plugin {
             version, owns_recovery, needs, answers_marks, random, name, purpose, params, profiles,
             fields, specifications, create, destroy, error, decision, observe, on_ack, on_sent,

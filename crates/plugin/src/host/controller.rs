@@ -12,7 +12,7 @@ use fullpipe_units::{Bytes, Rate, Rng, Time};
 
 use super::known_as;
 use crate::abi::{self, NONE, Plugin, Text};
-use crate::convert::{path_number, recovery_number};
+use crate::convert::{conn_of, or_none, path_number, recovery_number};
 
 /// A controller of a library.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(super) struct PluginController {
     plugin: &'static Plugin,
     it: *mut c_void,
     decision: Decision,
+    /// The decision as the library has written it.
+    told: abi::Decision,
     fields: usize,
 }
 
@@ -87,11 +89,13 @@ impl PluginController {
         let create = plugin.create.expect("checked by `load`");
         // SAFETY: the configuration is valid for the call.
         let it = unsafe { create(&raw const told) };
+        let decision = Decision::window(config.initial_cwnd, Bytes::MAX);
         let mut made = PluginController {
             algorithm: config.algorithm,
             plugin,
             it,
-            decision: Decision::window(config.initial_cwnd, Bytes::MAX),
+            decision,
+            told: (&decision).into(),
             fields: descriptor.fields.len(),
         };
         if it.is_null() {
@@ -122,7 +126,19 @@ impl PluginController {
         cx: &mut Context<'_>,
         call: impl FnOnce(*mut c_void, *const abi::Context) -> i32,
     ) {
-        let conn = abi::Conn::from(cx.conn);
+        if self.called(cx, call) != 0 {
+            fault(self.algorithm, name, Some(cx.now), &self.said());
+        }
+        self.decide(name, Some(cx.now));
+    }
+
+    /// Makes a call, and returns its code.
+    #[inline]
+    fn called(
+        &mut self,
+        cx: &mut Context<'_>,
+        call: impl FnOnce(*mut c_void, *const abi::Context) -> i32,
+    ) -> i32 {
         let mut host = Host {
             rng: cx.rng,
             observer: cx.observer,
@@ -130,26 +146,23 @@ impl PluginController {
         };
         let told = abi::Context {
             now: cx.now.as_nanos(),
-            conn: &raw const conn,
+            conn: conn_of(cx.conn),
+            pacing_rate: or_none(cx.conn.pacing_rate, Rate::as_bps),
             host: (&raw mut host).cast(),
             random,
             transition,
         };
-        if call(self.it, &raw const told) != 0 {
-            fault(self.algorithm, name, Some(cx.now), &self.said());
-        }
-        self.decide(name, Some(cx.now));
+        call(self.it, &raw const told)
     }
 
     #[inline]
     fn decide(&mut self, name: &'static str, now: Option<Time>) {
         let decision = self.plugin.decision.expect("checked by `load`");
-        let mut told = abi::Decision::from(&self.decision);
         // SAFETY: the library writes a decision.
-        if unsafe { decision(self.it, &raw mut told) } != 0 {
+        if unsafe { decision(self.it, &raw mut self.told) } != 0 {
             fault(self.algorithm, "decision", now, &self.said());
         }
-        self.decision = (&told).into();
+        self.decision = (&self.told).into();
         if self.decision.cwnd == Bytes::ZERO {
             broken(
                 self.algorithm,
@@ -219,18 +232,24 @@ macro_rules! forward {
 
 impl Controller for PluginController {
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
-        let before = self.decision;
-        let told = abi::Snapshot::from(packet);
-        forward!(self, cx, on_sent, &raw const told);
-        self.decision != before
+        let Some(on_sent) = self.plugin.on_sent else {
+            return false;
+        };
+        // SAFETY: the pointers are valid for the call.
+        match self.called(cx, |it, told| unsafe { on_sent(it, told, packet) }) {
+            0 => false,
+            1 => {
+                self.decide("on_sent", Some(cx.now));
+                true
+            }
+            _ => fault(self.algorithm, "on_sent", Some(cx.now), &self.said()),
+        }
     }
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
-        let told = abi::Lost::from(lost);
-        forward!(self, cx, on_lost, &raw const told);
+        forward!(self, cx, on_lost, lost);
     }
     fn on_acked(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
-        let told = abi::Snapshot::from(packet);
-        forward!(self, cx, on_acked, &raw const told);
+        forward!(self, cx, on_acked, packet);
     }
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         let told = abi::Ack::from(ack);

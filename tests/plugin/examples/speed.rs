@@ -1,6 +1,6 @@
 //! Instructions per data packet of algorithms in libraries, compared with the same ones in the program: counted by
 //! callgrind. `cargo run --release -p plugin-tests --example speed` prints the table of
-//! `docs/notebook/performance.md`, and fails if a library takes over 10 % more.
+//! `docs/notebook/performance.md`, with exit code 1 if a library takes over 10 % more.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};

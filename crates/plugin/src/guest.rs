@@ -27,7 +27,7 @@ thread_local! {
 
 /// A controller of a connection, its random stream, and its latest error.
 struct Guest {
-    /// Without the dispatch to built-in algorithms, if it is none of them.
+    /// A user's own one, without the dispatch to built-in algorithms.
     cc: Box<dyn Controller>,
     /// Its random stream, begun by the first call.
     rng: Option<Rng>,

@@ -7,6 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 READY_DEV := .venv/.ready-dev
 READY_ALL := .venv/.ready-all
+ENGINE := python/fullpipe/explore/assets/engine.wasm.gz
 
 # Files from which the package is built.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src -name '*.rs'))
@@ -19,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
+.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -75,7 +76,7 @@ test-python: setup-dev ## run the tests in tests/python
 test-all: ## run all tests: installs Chromium, nginx, Ray, DuckDB and Zensical, builds real QUIC and user-mode Linux
 	$(MAKE) apt browser nginx
 	$(MAKE) --jobs=2 test-rust setup-all
-	$(MAKE) oracle
+	$(MAKE) oracle wasm
 	$(MAKE) test-quic-rust QUIC_PROFILE=dev
 	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=dev
 	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
@@ -96,7 +97,7 @@ quic: setup ## build real QUIC (--on quic) and install it next to the command, a
 WHEEL ?= manylinux2014
 WHEEL_TARGET := $(shell uname -m)-unknown-linux-gnu
 
-wheel: $(UV) $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC, and an sdist, into target/wheels: ten minutes (WHEEL=linux: from existing builds)
+wheel: $(UV) $(ENGINE) $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC and the simulator for pages, and an sdist, into target/wheels: ten minutes (WHEEL=linux: from existing builds)
 	$(ALONE) $(UV) sync --locked --inexact --only-group wheel
 	rm -rf target/wheels python/fullpipe/_bin && mkdir -p target/wheels python/fullpipe/_bin
 ifeq ($(WHEEL),linux)
@@ -138,9 +139,17 @@ web/node_modules/.ready: web/package-lock.json
 	@touch $@
 
 # The bundle is in the repository, so that an installation needs no Node. Versions: web/package.json.
-page: web/node_modules/.ready ## build the script of reports' pages from web/src
+page: web/node_modules/.ready ## build the scripts of reports and of `fullpipe explore` from web/src
 	npm run --prefix web --silent build
+	npm run --prefix web --silent build-explore
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
+
+wasm: $(ENGINE) ## build the simulator for pages, which `fullpipe explore` needs, two minutes
+
+$(ENGINE): $(SOURCES)
+	rustup target list --installed | grep -q wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown
+	$(ALONE) cargo build --quiet --package fullpipe-wasm --profile wasm --target wasm32-unknown-unknown
+	gzip -9nc $${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/wasm/fullpipe_wasm.wasm > $@
 
 screenshots: setup-dev browser ## make the pictures of report pages in docs/images
 	$(BIN)/python tools/screenshots.py
@@ -167,8 +176,9 @@ lint-fuzz: ## run rustfmt and clippy on the fuzz targets
 # Compiled, not run: fullpipe has not run on these systems yet. A C compiler for them is not needed.
 SYSTEMS := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
 
-lint-systems: ## check that the extension compiles for Linux on aarch64, macOS and Windows
-	rustup target add $(SYSTEMS)
+lint-systems: ## check the simulator for pages, and that the extension compiles for Linux on aarch64, macOS and Windows
+	rustup target add $(SYSTEMS) wasm32-unknown-unknown
+	cargo clippy --quiet --locked --package fullpipe-wasm --target wasm32-unknown-unknown -- --deny warnings
 	for target in $(SYSTEMS); do PYO3_NO_PYTHON=1 cargo check --quiet --locked --package fullpipe-python --target $$target || exit 1; done
 
 lint-prose: setup-dev ## check spelling, and patterns that make a text hard to read

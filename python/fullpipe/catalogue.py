@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fullpipe import _core, origin
+from fullpipe import _core, canned, origin
 from fullpipe.controllers import given, is_imported
 from fullpipe.results.words import first_comment
 from fullpipe.stats.quantity import known_names, quantity
@@ -38,11 +38,12 @@ if TYPE_CHECKING:
         Specification,
         TraceColumn,
     )
+    from fullpipe.canned import Canned
 
     Entry: TypeAlias = Algorithm | Queue | Impairment | Profile
 
     class Listed(TypedDict):
-        """A metric or a scenario in a list."""
+        """A metric, a scenario or a test in a list."""
 
         name: str
         purpose: str
@@ -75,6 +76,11 @@ def scenarios() -> list[Listed]:
     ]
 
 
+def tests() -> list[Listed]:
+    """Returns the canned tests of `fullpipe test`."""
+    return [{"name": each.name, "purpose": each.purpose} for each in canned.every()]
+
+
 def names(entries: Iterable[Named], width: int | None = None) -> str:
     """Returns a line per entry: its name and its purpose; with a `width`, wrapped to `width` characters."""
     listed = list(entries)
@@ -104,7 +110,7 @@ LIMITS = {
 def explain(name: str) -> Iterator[RenderableType]:
     """Returns the paragraphs about a name, from each list that has it.
 
-    The lists are algorithms, queues, impairments, profiles, scenario keys, metrics, columns of the
+    The lists are algorithms, queues, impairments, profiles, canned tests, scenario keys, metrics, columns of the
     trace, limits of a flow, and classes that can be imported (`my.module:Mine` or `mine.py:Mine`);
     `scenario` stands for all keys.
 
@@ -166,6 +172,7 @@ def _explanations(keys: dict[str, Key]) -> list[dict[str, Callable[[], Iterator[
         {each["name"]: partial(_queue, each) for each in _core.queues()},
         {each["name"]: partial(_impairment, each) for each in _core.impairments()},
         {each["name"]: partial(_profile, each, keys) for each in _core.profiles()},
+        {each.name: partial(_canned, each) for each in canned.every()},
         {"scenario": partial(_scenario, list(keys.values()))},
         {name: partial(_key, key) for name, key in keys.items()},
         {name: partial(_metric, name, those) for name, those in metrics.items()},
@@ -355,6 +362,28 @@ def _profile(profile: Profile, keys: dict[str, Key]) -> Iterator[RenderableType]
     name = profile["name"]
     yield _head(f'profile = "{name}" in [path], or --profile {name}, stands for')
     yield _indent(Text(f'duration = "60s"\n\n{profile["toml"].rstrip()}'))
+
+
+def _canned(test: Canned) -> Iterator[RenderableType]:
+    yield _title(f"{test.name}, canned test", test.purpose)
+    yield Text("")
+    yield _indent(Text(test.about))
+    yield _head("Flows")
+    counts = {
+        "downloads": test.down,
+        "uploads": test.up,
+        "connections with a request of one byte each 100 ms": test.probes,
+        "calls, with voice in both directions": test.calls,
+    }
+    grid = _grid(wide=1)
+    for what, count in counts.items():
+        if count:
+            grid.add_row(Text(f"{count}", style="bold"), what)
+    yield _indent(grid)
+    yield _head("In flent")
+    yield _indent(Text(", ".join(test.flent) or "no such test"))
+    yield _head("Run it")
+    yield _indent(Text(f"fullpipe test {test.name} --profile lte; docs/guide/test.md"))
 
 
 def _first_sentence(text: str) -> str:

@@ -17,6 +17,7 @@ from fullpipe import _core
 from fullpipe._core import __version__
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
+from fullpipe.explore import again, inside, runs_in_pages
 from fullpipe.report.html import asset, document
 from fullpipe.results import disk, suited_interval
 from fullpipe.results.rows import rows_of
@@ -77,6 +78,8 @@ class Entry(NamedTuple):
     numbers: str
     expected: list[tuple[str, str, bool]]
     """Conditions of its `expect`, each with the measured value and whether it is met."""
+    scenario: str
+    """Its text."""
 
 
 def write(scenarios: Path, out: Path) -> None:
@@ -173,7 +176,16 @@ def _entry(file: Path) -> Entry:
     title, *about = first_comment(scenario.source)
     picture, size = _picture(done)
     return Entry(
-        file.stem, _group(used), title, about, used, picture, size, text(done), _expected(done)
+        file.stem,
+        _group(used),
+        title,
+        about,
+        used,
+        picture,
+        size,
+        text(done),
+        _expected(done),
+        scenario.source,
     )
 
 
@@ -232,11 +244,12 @@ GROUPS = (
 def page(entries: list[Entry]) -> str:
     """Returns the page as HTML."""
     names = {entry.name for entry in entries}
+    simulator = inside()
     sections = [(group, [entry for entry in entries if entry.group == group]) for group in GROUPS]
     links = "".join(f'<a href="#{_anchor(group)}">{escape(group)}</a>' for group, _ in sections)
     body = "".join(
         f'<section id="{_anchor(group)}"><h2>{escape(group)}</h2>\n'
-        f"{''.join(_article(entry, names) for entry in those)}</section>\n"
+        f"{''.join(_article(entry, names, live=simulator is not None) for entry in those)}</section>\n"
         for group, those in sections
     )
     return document(
@@ -250,8 +263,10 @@ Every algorithm, queue, impairment and profile is in at least one of them.</p></
 <section id="elements"><details><summary>Scenarios by algorithm, queue, impairment …</summary>
 {_index(entries)}</details></section>
 {body}</main>
-<footer><p>Made by fullpipe {__version__}. Same scenario, seed and version: same picture.</p></footer>""",
+<footer><p>Made by fullpipe {__version__}. Same scenario, seed and version: same picture.</p></footer>
+{simulator or ""}""",
         asset("page.css") + asset("gallery.css"),
+        live=simulator is not None,
     )
 
 
@@ -283,7 +298,7 @@ def everything() -> dict[str, tuple[str, ...]]:
     return {**listed, **KINDS}
 
 
-def _article(entry: Entry, names: set[str]) -> str:
+def _article(entry: Entry, names: set[str], *, live: bool) -> str:
     picture = base64.b64encode(entry.picture).decode("ascii")
     width, height = entry.size
     expected = "".join(
@@ -294,6 +309,7 @@ def _article(entry: Entry, names: set[str]) -> str:
     return f"""<article id="{entry.name}"><h3>{escape(entry.title)}</h3>
 <div class="said">{"".join(_paragraphs(entry.about, names))}
 <p><code class="command">fullpipe run scenarios/{entry.name}.toml</code></p>
+{again([(entry.name, entry.scenario)]) if live and runs_in_pages(entry.scenario) else ""}
 <pre class="scroll" tabindex="0">{escape(entry.numbers.strip(chr(10)))}</pre>
 {f"<p>Conditions of <code>expect</code>, and the measured values:</p><ul>{expected}</ul>" if expected else ""}</div>
 <img src="data:image/png;base64,{picture}" width="{width}" height="{height}" loading="lazy" decoding="async"

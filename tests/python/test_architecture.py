@@ -26,25 +26,25 @@ LAYERS = (
     {"_core"},  # Rust
     {"errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
     {"plugins"},
-    {"controllers", "memory", "path_options", "progress", "skeleton"},
+    {"canned", "controllers", "memory", "path_options", "progress", "skeleton"},
     {"given", "runners"},
     {"run_data", "hostfit"},
     {"view"},
-    {"results", "stats"},
+    {"results", "stats", "explore"},
     {"report", "verdicts", "foreign"},
     {"plots"},
     {"kept", "run"},
     {"batch", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
-    {"comparison", "reproduce", "gallery"},
+    {"comparison", "loadtest", "reproduce", "gallery"},
     {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},
 )
 # Packages of one command each. They share the layers below them, such as batch and verdicts, and do not
 # import each other, with two exceptions: a study of a fleet simulates one, a comparison is two sweeps.
-OF_COMMANDS = {"sweeps", "checks", "fleet", "validate", "comparison", "reproduce"}
+OF_COMMANDS = {"sweeps", "checks", "fleet", "validate", "comparison", "loadtest", "reproduce"}
 ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps")}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 

@@ -134,6 +134,18 @@ def test_what_is_wrong_is_refused_before_any_run(
     assert said in done.stderr
 
 
+def test_without_out_the_directory_has_the_name_of_what_is_compared(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    for loss in ("1%", "10%"):
+        done = fullpipe("compare", "cubic", "bbr1", *QUICK, "--loss", loss, "--repeat", "1")
+        assert done.returncode == 0, done.stderr
+    assert sorted(each.name for each in (tmp_path / "results").iterdir()) == [
+        "compare-cubic-bbr1-10mbit-20ms-4bdp-10pct-12s",
+        "compare-cubic-bbr1-10mbit-20ms-4bdp-1pct-12s",
+    ]
+
+
 def test_transfers_have_a_length_and_an_end(fullpipe: Fullpipe, tmp_path: Path) -> None:
     path = ("--rate", "20mbit", "--rtt", "20ms", "--bytes", "2MB", "--repeat", "2")
     done = fullpipe("compare", "cubic", "bbr1", *path, "--out", "kept")

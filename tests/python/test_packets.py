@@ -11,6 +11,7 @@ import pytest
 import fullpipe
 from fullpipe.report.build import build
 from fullpipe.report.model import Timeline
+from fullpipe.report.panels import packets
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import rows_of
 
@@ -120,3 +121,30 @@ def test_a_wrong_window_is_refused(fullpipe: Fullpipe, trace: str, said: str) ->
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert '"10ms packets 2s..4s"' in done.stderr
+
+
+def test_the_first_picture_is_of_a_loss_and_its_retransmission(tmp_path: Path) -> None:
+    """A whole run would show single packets as a line."""
+    run = fullpipe.run(TWO.format(more=""), trace="10ms packets")
+    run.save(tmp_path / "kept")
+    (section,) = [each for each in build(tmp_path / "kept").sections if each.title == "Over time"]
+    (block,) = section.blocks
+    assert isinstance(block, Timeline)
+    assert block.runs[0].near is not None
+    begin, end = block.runs[0].near
+    rows = run.trace("packets").filter(pl.col("time").is_between(begin, end))
+    assert 250 < rows.height < 320
+    gone = run.trace("packets").filter(pl.col("fate").cast(pl.String) == "dropped")["time"]
+    assert begin < gone.min() < end  # type: ignore[operator]
+    assert (rows["kind"].cast(pl.String) == "retransmission").any()
+
+
+def test_packets_that_can_not_be_told_apart_have_no_picture() -> None:
+    one = pl.DataFrame({"time": [1.0], "kind": ["data"], "fate": ["delivered"]})
+    assert packets.near(one) is None
+    assert packets.near(pl.concat([one, one])) is None
+    many = pl.DataFrame(
+        {"time": np.arange(1000.0), "kind": ["data"] * 1000, "fate": ["delivered"] * 1000}
+    )
+    begin, end = packets.near(many) or (0.0, 0.0)
+    assert (begin, end) == (449.0, 749.0)

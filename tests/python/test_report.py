@@ -372,7 +372,7 @@ def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path:
 def test_a_report_that_can_not_be_written_leaves_no_directory(
     swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("fullpipe.report.write._write", full)

@@ -7,17 +7,25 @@ import struct
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
 
 import fullpipe as library
 from conftest import SCENARIO
+from fullpipe.report.model import Timeline
+from fullpipe.report.panels import drawn, time
 from fullpipe.report.panels.declared import PANELS
+from fullpipe.report.static_time import one_panel
 from fullpipe.results import read_parquet
+from fullpipe.results.beside import beside
 from fullpipe.results.load import load
+from fullpipe.view.colors import COLORS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from matplotlib.axes import Axes
 
     from conftest import Fullpipe
 
@@ -60,6 +68,66 @@ def test_each_panel_with_data_is_a_picture_at_16_to_9_with_its_flows(
         assert "all flows" in words or panel.key in {"jain", "queue", "pacing"} or "cubic" in words
 
 
+@pytest.mark.parametrize("key", ["cwnd", "queue", "states", "rate-rtt", "rtt", "packets"])
+def test_legends_of_two_runs_are_within_the_slide(tmp_path: Path, key: str) -> None:
+    many = SCENARIO + '[[flow]]\ncc = "cubic"\nname = "an-upload-with-a-rather-long-name"\n'
+    for name, text in (("a", many), ("b", many)):
+        queue = {"path.queue": "pfifo" if name == "a" else "fq_codel"}
+        library.run(text, set=queue, trace="10ms packets").save(tmp_path / name)
+    section = time.section(beside([tmp_path / "a", tmp_path / "b"]))
+    assert section is not None
+    (block,) = section.blocks
+    assert isinstance(block, Timeline)
+    for chosen in ([block.runs[0]], block.runs):
+        runs = drawn.shown(chosen)
+        figure = one_panel(runs, drawn.find(key, runs))
+        figure.draw_without_rendering()
+        (axis,) = figure.axes
+        legends = [*figure.legends, *filter(None, [axis.get_legend()])]
+        assert len(legends) == 1
+        box, whole = legends[0].get_window_extent(), figure.bbox
+        assert whole.x0 <= box.x0
+        assert box.x1 <= whole.x1 + 1
+        assert whole.y0 - 1 <= box.y0
+        assert box.y1 <= whole.y1 + 1
+        assert axis.get_window_extent().height > 0.4 * whole.height
+
+
+def test_what_is_drawn_together_differs_in_its_looks(tmp_path: Path) -> None:
+    """Links differ in lines, runs in points, and drops have a color of no algorithm."""
+    path = 'duration = "4s"\n[path]\nrate = "10mbit"\nrtt = "20ms"\nbuffer = "0.5bdp"\n'
+    link = '[[link]]\nname = "uplink"\nrate = "12mbit"\nbuffer = "1bdp"\n'
+    flow = '[[flow]]\nname = "{0}"\ncc = "bbr3"\nroute = ["uplink", "bottleneck"]\n'
+    for name in ("one", "two"):
+        text = path + link + flow.format("a") + flow.format("b")
+        queue = {"path.queue": "pfifo" if name == "one" else "fq_codel"}
+        library.run(text, set=queue, trace="10ms").save(tmp_path / name)
+    section = time.section(beside([tmp_path / "one", tmp_path / "two"]))
+    assert section is not None
+    (block,) = section.blocks
+    assert isinstance(block, Timeline)
+
+    def axis(key: str, *numbers: int) -> Axes:
+        runs = drawn.shown([block.runs[number] for number in numbers])
+        return one_panel(runs, drawn.find(key, runs)).axes[0]
+
+    found = {str(line.get_label()): line for line in axis("queue", 0).lines}
+    looks = {
+        (found[name].get_color(), found[name].get_linestyle()) for name in ("uplink", "bottleneck")
+    }
+    assert len(looks) == 2
+    lost = {name: line.get_color() for name, line in found.items() if "lost" in name}
+    assert set(lost) == {"a: Declared lost", "b: Declared lost"}
+    assert len({*lost.values()}) == 2
+    assert found["bottleneck: Drops"].get_color() not in (*COLORS, *lost.values())
+    above = {
+        name: float(np.asarray(line.get_ydata())[0]) for name, line in found.items() if ":" in name
+    }
+    assert len({*above.values()}) == len(above), "a row of ticks for each"
+    runs = [line for line in axis("rate-rtt", 0, 1).lines if line.get_marker() != "None"]
+    assert [line.get_marker() for line in runs] == [".", ".", "x", "x"]
+
+
 @pytest.mark.usefixtures("kept")
 def test_the_form_is_that_of_the_option(fullpipe: Fullpipe, tmp_path: Path) -> None:
     for form, begin in (
@@ -82,7 +150,8 @@ def test_numbers_are_those_of_the_trace(fullpipe: Fullpipe, kept: Path) -> None:
     trace = read_parquet(load(kept).series[0].files["flows"]).filter(pl.col("flow") == "cubic")
     head, *rows = _rows(kept / "report-cwnd.csv")
     assert head == ["line", "time, s", "Congestion window and data in flight, kB"]
-    assert {row[0] for row in rows} >= {"cubic", "bbr1", "cubic: In flight", "bbr1: ssthresh"}
+    assert {row[0] for row in rows} >= {"cubic", "bbr1", "cubic: In flight", "cubic: ssthresh"}
+    assert "bbr1: ssthresh" not in {row[0] for row in rows}, "BBR is not bound to it"
     mine = {float(time): float(value) for line, time, value in rows if line == "cubic"}
     expected = zip(trace["time"], trace["cwnd"] / 1e3, strict=True)
     assert mine == pytest.approx(dict(expected))

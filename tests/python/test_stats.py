@@ -174,9 +174,15 @@ def test_verdicts_are_right_as_often_as_they_say() -> None:
             assert rate.significant <= 0.05 + noise, rate
         if rate.effect == 2:
             assert rate.significant > 0.7, rate
-    for family in verdict_rates.families(300, seeds=(6, 30)):
-        noise = 4 * math.sqrt(0.05 * 0.95 / 300)
-        assert max(family.false_share, family.missed) <= 0.05 + noise, family
+
+
+@pytest.mark.parametrize("shape", verdict_rates.SHAPES)
+def test_verdicts_of_a_family_are_right_as_often_as_they_say(shape: str) -> None:
+    noise = 4 * math.sqrt(0.05 * 0.95 / 150)
+    for family in verdict_rates.families(150, (6, 30), [shape], (0.0, 1.0)):
+        assert family.false_share <= 0.05 + noise, family
+        if shape != "skewed, scaled":  # documented as missed
+            assert family.missed <= 0.05 + noise, family
 
 
 def test_the_number_of_pairs_needed_is_that_of_the_t_test() -> None:
@@ -278,6 +284,25 @@ def test_shares_that_do_not_stay_equal_have_an_end() -> None:
     assert found.spells == [(0.0, 9.0)]
     assert found.last == pytest.approx((2e6, 8e6))
     assert stats.fairness([one, other], end_s=20.0).spells == [(0.0, 9.0), (15.0, 20.0)]
+
+
+def test_the_last_seconds_are_those_before_the_end_of_the_run() -> None:
+    """The seconds of spells begin at the first sample, here at 0.5 s; the run ends between two of them."""
+    one = _progress([5.0] * 10 + [8.0] * 2)
+    other = _progress([5.0] * 10 + [2.0] * 2)
+    time, delivered = other
+    late = (np.concatenate([[0.5], time[1:]]), np.concatenate([[delivered[1] / 2], delivered[1:]]))
+    found = stats.fairness([one, late], end_s=12.0)
+    assert (found.start_s, found.end_s) == (0.5, 12.0)
+    assert found.last == pytest.approx(
+        (19e6 / 5, 31e6 / 5)
+    )  # from 7 s to 12 s, not from 6.5 s to 11.5 s
+    assert found.spells == [(0.5, 9.5)]
+    at_rest = stats.fairness([one, late], end_s=10.0)
+    assert at_rest.spells == [(0.5, 10.0)]
+    # equal up to the last whole second, and not in the half after it
+    assert stats.fairness([one, late], end_s=10.5).spells == [(0.5, 9.5)]
+    assert stats.fairness([one, late], end_s=10.9).spells[-1][1] < 10.9
 
 
 def test_flows_that_stay_apart_do_not_converge() -> None:

@@ -144,7 +144,7 @@ def test_fullpipes_own_qlog_gives_the_same_series(tmp_path: Path, suffix: str) -
         trace.with_columns(time=(1e6 * pl.col("time")).round()), on="time", suffix="_imported"
     )
     assert len(both) > 1000
-    for column in ("cwnd", "inflight", "delivered"):
+    for column in ("cwnd", "inflight", "delivered", "lost"):
         assert both[column].to_list() == both[f"{column}_imported"].to_list(), column
     known = both.drop_nulls(["rtt", "rtt_imported"])
     assert len(known) > 500
@@ -152,6 +152,50 @@ def test_fullpipes_own_qlog_gives_the_same_series(tmp_path: Path, suffix: str) -
     assert metrics["flows"][0]["cc"] == "cubic"
     changes = pl.read_parquet(tmp_path / "imported" / "transitions.parquet")
     assert "recovery" in changes["to"].to_list()
+
+
+@pytest.mark.parametrize("options", [["a.qlog"], ["a.sqlog"], ["a.sqlog", "--flow", "bbr1"]])
+def test_fullpipes_own_qlog_gives_the_counts_of_the_run(tmp_path: Path, options: list[str]) -> None:
+    """An event packet_sent of it stands for several packets, and none for a retransmission."""
+    both = 'duration = "6s"\nmeasure_from = "2s"\n[path]\nrate = "10mbit"\nrtt = "20ms"\nbuffer = "0.5bdp"\n'
+    (tmp_path / "s.toml").write_text(f'{both}[[flow]]\ncc = "cubic"\n[[flow]]\ncc = "bbr1"\n')
+    assert not _fullpipe("run", tmp_path / "s.toml", "--out", tmp_path / "run").returncode
+    file, *more = options
+    assert not _fullpipe("trace", "qlog", tmp_path / "run", tmp_path / file, *more).returncode
+    _, metrics = _imported(tmp_path, tmp_path / file)
+    run = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    wanted = {each["name"]: each for each in run["flows"]}
+    for flow in metrics["flows"]:
+        mine = wanted.pop(flow["name"])
+        assert mine["retransmits"] > 5
+        for name in ("sent", "retransmits", "loss_fraction", "drops", "cc"):
+            assert flow[name] == mine[name], name
+        assert flow["goodput_bps"] == pytest.approx(mine["goodput_bps"], abs=1)
+        assert flow["rtt_s"]["p50"] == pytest.approx(mine["rtt_s"]["p50"], rel=0.1)
+    assert metrics["measure_from_s"] == 2
+    assert len(wanted) == len(more) // 2
+
+
+def test_sentences_about_a_measurement_are_those_of_its_numbers(tmp_path: Path) -> None:
+    """Limits and queues are unknown: rates, RTTs and retransmissions are what there is to say. It has no seed."""
+    text = "".join(
+        f"{1_700_000_000 + at}.0\nESTAB 0 0 10.0.0.1:5000 10.0.0.2:443\n\t cubic rtt:{40 + 10 * at}/1 mss:1448 "
+        f"cwnd:{10 + at} bytes_acked:{1_000_000 * at} data_segs_out:{700 * at} retrans:0/{2 * at}\n"
+        for at in range(5)
+    )
+    (tmp_path / "a").write_text(text)
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    report = build(tmp_path / "imported")
+    told = [finding.text for finding in report.findings]
+    (flow,) = metrics["flows"]
+    assert f"{flow['name']} had a goodput of 8 Mbit/s" in told[0] or "8.00 Mbit/s" in told[0], told
+    assert "60 ms at the median and 80 ms at the 95th percentile, at least 40 ms" in told[0], told
+    assert "8 of 2,800 packets were sent again, 0.29 %." in told
+    words = " ".join(
+        [*dict(report.facts).values(), *(f"{each.title} {each.note}" for each in report.sections)]
+    )
+    assert "seed" not in words, words
+    assert "One run." in words
 
 
 def test_qlog_of_draft_00_counts_in_microseconds(tmp_path: Path) -> None:

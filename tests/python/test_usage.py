@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe as package
+from fullpipe.canned import named
 from fullpipe.commands import app
 from fullpipe.commands.listing import Group
 from fullpipe.links.path import path as link_path
+from fullpipe.loadtest.plan import plan
 from fullpipe.path_options import PATH_OPTIONS, PathOption
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def test_the_options_of_a_path_mean_the_same_everywhere() -> None:
                 option = of_path[name]
                 assert (param.metavar or "").removesuffix(",…") == option.metavar
                 texts[name].add((param.help or "").partition(",")[0].partition(" (")[0])
-    everywhere = {"run", "sweep", "compare", "link", "new"}
+    everywhere = {"run", "sweep", "compare", "link", "test", "new"}
     for name, commands in having.items():
         assert commands == everywhere - ({"link"} if name == "duration" else set()), name
         beginning = of_path[name].help.partition(",")[0]
@@ -118,6 +120,9 @@ def test_a_path_option_sets_the_same_keys_everywhere(fullpipe: Fullpipe, tmp_pat
         "link": link_path(
             {option.key: value for option, value in _values(given)}, {}, up=None, file=None
         ).to_toml(),
+        "test": plan(
+            named("rrul"), [(option.key, value) for option, value in _values(given)], [], cc="cubic"
+        ).scenario.to_toml(),
     }
     read = {name: tomllib.loads(text) for name, text in made.items()}
     for name, scenario in read.items():
@@ -127,7 +132,8 @@ def test_a_path_option_sets_the_same_keys_everywhere(fullpipe: Fullpipe, tmp_pat
             key: read["run"]["path"][key] for key in keys
         }, name
     times = {name: (each["duration"], each["measure_from"]) for name, each in read.items()}
-    assert {times[name] for name in times if name != "link"} == {("2s", "333ms")}
+    # A link lasts as long as its program, and a test also has an idle phase.
+    assert {times[name] for name in times if name not in ("link", "test")} == {("2s", "333ms")}
 
 
 def _values(words: list[str]) -> Iterator[tuple[PathOption, str]]:

@@ -96,6 +96,12 @@ def test_real_quic_is_in_the_wheel(installed: Installed) -> None:
     assert re.search(r"^bbr3 +\d\.\d", output, re.MULTILINE), output
 
 
+def test_the_simulator_for_pages_is_in_the_wheel(installed: Installed) -> None:
+    code, output = installed.call("fullpipe explore --out explore.html && wc -c < explore.html")
+    assert code == 0, output
+    assert int(output.split()[-1]) > 700_000  # with the simulator
+
+
 def test_a_published_table_is_reproduced(installed: Installed) -> None:
     code, output = installed.call("fullpipe reproduce microsoft")
     assert code in (0, 1), output  # 1: a cell is missed, which is a finding

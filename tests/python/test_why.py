@@ -205,10 +205,8 @@ def _goodput(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame
         assert _number(least) == pytest.approx(rates[low] / scale[least_unit], rel=0.005)
         assert rates[high] / rates[low] >= why.UNEQUAL
     if last := re.search(rf"In the last five seconds 1 : {NUMBER}\.", sentence):
-        # The last five whole seconds since the last flow began.
         flows = tables["flows"].partition_by("flow", as_dict=True)
-        begin = max(rows["time"][0] for rows in flows.values())
-        end = begin + math.floor(tables["flows"]["time"][-1] - begin + 1e-9)
+        end = tables["flows"]["time"][-1]
         parts = [
             np.diff(np.interp([end - 5, end], rows["time"], rows["delivered"].cast(pl.Float64)))[0]
             for rows in flows.values()

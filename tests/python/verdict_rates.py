@@ -41,11 +41,12 @@ def _scaled(rng: np.random.Generator, size: int, effect: float) -> NDArray[np.fl
     return rng.lognormal(0, 1, size) * (1 + effect)
 
 
+_SKEWED, _SCALED = "skewed (lognormal, σ = 1)", "skewed, scaled"
 SHAPES: dict[str, Draw] = {
     "normal": _normal,
-    "skewed (lognormal, σ = 1)": _skewed,
+    _SKEWED: _skewed,
     "with ties (whole numbers)": _ties,
-    "skewed, scaled": _scaled,
+    _SCALED: _scaled,
 }
 SEEDS = (3, 6, 10, 30)
 EFFECTS = (0.0, 0.5, 1.0, 2.0)
@@ -68,12 +69,7 @@ def single(draws: int, seeds: Iterable[int] = SEEDS) -> Iterator[Rate]:
     for shape, draw in SHAPES.items():
         for n in seeds:
             for effect in EFFECTS:
-                truth = draw(rng, 1_000_000, effect).mean() if shape == "skewed, scaled" else 0.0
-                none = math.exp(0.5)
-                deviation = (
-                    math.sqrt((math.e - 1) * math.e) if shape.startswith("skewed (") else 1.0
-                )
-                truth = truth - none if shape == "skewed, scaled" else effect * deviation
+                truth = _truth(shape, effect)
                 hits = covered = 0
                 for _ in range(draws):
                     found = _paired(draw(rng, n, effect), draw(rng, n, 0.0))
@@ -83,11 +79,12 @@ def single(draws: int, seeds: Iterable[int] = SEEDS) -> Iterator[Rate]:
 
 
 class FamilyRate(NamedTuple):
-    """Shares over families of ten comparisons."""
+    """Shares over families of ten comparisons, after the correction."""
 
+    shape: str
     seeds: int
-    different: int
-    """The number of comparisons with a difference of one standard deviation."""
+    effect: float
+    """The difference of three of the ten, in standard deviations; with 0 all ten are equal."""
     any_false: float
     """The share of families with a significant difference of equal contenders."""
     false_share: float
@@ -98,39 +95,49 @@ class FamilyRate(NamedTuple):
     """The share of the true differences that are significant."""
 
 
-def families(draws: int, seeds: Iterable[int] = SEEDS) -> Iterator[FamilyRate]:
+def families(
+    draws: int,
+    seeds: Iterable[int] = SEEDS,
+    shapes: Iterable[str] = SHAPES,
+    effects: Iterable[float] = EFFECTS,
+) -> Iterator[FamilyRate]:
     """Yields the rates of families, after the correction."""
-    rng = np.random.default_rng(2)
-    for n in seeds:
-        for different in (0, _DIFFERENT):
-            effects = [1.0] * different + [0.0] * (_FAMILY - different)
-            wrong, shares, missed, power = 0, [], [], []
-            for _ in range(draws):
-                found = stats.corrected(
-                    [_paired(_normal(rng, n, effect), _normal(rng, n, 0.0)) for effect in effects]
+    for shape in shapes:
+        rng = np.random.default_rng(2)
+        draw = SHAPES[shape]
+        for n in seeds:
+            for effect in effects:
+                truths = [_truth(shape, effect)] * _DIFFERENT + [0.0] * (_FAMILY - _DIFFERENT)
+                pairs = [effect] * _DIFFERENT + [0.0] * (_FAMILY - _DIFFERENT)
+                wrong, shares, missed, power = 0, [], [], []
+                for _ in range(draws):
+                    found = stats.corrected(
+                        [_paired(draw(rng, n, each), draw(rng, n, 0.0)) for each in pairs]
+                    )
+                    shown = [
+                        (each, truth)
+                        for each, truth in zip(found, truths, strict=True)
+                        if each.significant
+                    ]
+                    false = sum(truth == 0 for _, truth in shown)
+                    misses = sum(
+                        not each.difference.low <= truth <= each.difference.high
+                        for each, truth in shown
+                    )
+                    wrong += false > 0
+                    shares.append(false / max(len(shown), 1))
+                    missed.append(misses / max(len(shown), 1))
+                    power.append((len(shown) - false) / _DIFFERENT)
+                yield FamilyRate(
+                    *(shape, n, effect, wrong / draws),
+                    *(float(np.mean(each)) for each in (shares, missed, power)),
                 )
-                shown = [
-                    (each, effect)
-                    for each, effect in zip(found, effects, strict=True)
-                    if each.significant
-                ]
-                false = sum(effect == 0 for _, effect in shown)
-                misses = sum(
-                    not each.difference.low <= effect <= each.difference.high
-                    for each, effect in shown
-                )
-                wrong += false > 0
-                shares.append(false / max(len(shown), 1))
-                missed.append(misses / max(len(shown), 1))
-                power.append((len(shown) - false) / max(different, 1))
-            yield FamilyRate(
-                n,
-                different,
-                wrong / draws,
-                float(np.mean(shares)),
-                float(np.mean(missed)),
-                float(np.mean(power)),
-            )
+
+
+def _truth(shape: str, effect: float) -> float:
+    """Returns the difference of the means of two contenders."""
+    deviation = math.sqrt((math.e - 1) * math.e)
+    return effect * {_SKEWED: deviation, _SCALED: math.exp(0.5)}.get(shape, 1.0)
 
 
 def _paired(one: NDArray[np.float64], other: NDArray[np.float64]) -> Comparison:
@@ -152,14 +159,19 @@ def main(draws: int = 10_000) -> None:
         )
         print(f"| {' | '.join(cells)} |")
     print(
-        "\n| Seeds | Different | Any false | False of significant | Intervals that miss | Power |"
+        "\n| Values | Seeds | Any false, all equal | False of significant, greatest | Intervals that miss, greatest "
+        "| Power at 0.5, 1, 2 s |"
     )
-    print("|--:|--:|--:|--:|--:|--:|")
-    for each in families(draws):
+    print("|---|--:|--:|--:|--:|--:|")
+    every = list(families(max(draws // _FAMILY, 1)))
+    for start in range(0, len(every), len(EFFECTS)):
+        some = every[start : start + len(EFFECTS)]
         columns = (
-            f"{each.seeds} | {each.different} of {_FAMILY}",
-            *(_percent(share, 1) for share in (each.any_false, each.false_share, each.missed)),
-            _percent(each.power, 0) if each.different else "",
+            f"{some[0].shape} | {some[0].seeds}",
+            _percent(some[0].any_false, 1),
+            _percent(max(each.false_share for each in some), 1),
+            _percent(max(each.missed for each in some), 1),
+            ", ".join(_percent(each.power, 0) for each in some[1:]),
         )
         print(f"| {' | '.join(columns)} |")
 

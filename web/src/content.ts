@@ -2,11 +2,13 @@
 import uPlot from "uplot";
 import type { Panel, Source } from "./format";
 import { type Line, lower, points, rate, valueAt } from "./points";
-import { color, faded, rounded, wordColor } from "./theme";
+import { color, eventColor, faded, reach, rounded, wordColor } from "./theme";
 import type { Shown, View } from "./view";
+import type { Range } from "./zoom";
 
 const MOST = 4000; // points of a line on the screen
 const BINS = 300; // means of a rate on the screen
+const TICK = 9; // height of a row of ticks, in CSS pixels
 
 /** A line of a legend, its value at some time, and its rows for a file. */
 export interface Drawn {
@@ -15,6 +17,8 @@ export interface Drawn {
   dash?: number[];
   /** A block in the legend instead of a piece of a line. */
   block?: boolean;
+  /** A point in the legend: its form. */
+  mark?: string;
   line?: Line;
   valueAt(time: number): string;
 }
@@ -52,11 +56,11 @@ const STYLES: Record<string, { alpha: number; width: number; dash?: number[]; po
 };
 
 /** Reads a track for a range; of a growing count, its mean increase. */
-export async function track(source: Source, column: string, view: View): Promise<Line | undefined> {
+export async function track(source: Source, column: string, range: Range): Promise<Line | undefined> {
   const found = source.tracks[column];
   const finest = found?.levels[0];
   if (!found || !finest?.length) return undefined;
-  const { min, max } = view.range;
+  const { min, max } = range;
   const line = await points(found, min, max, column === "delivered" ? 4 * MOST : MOST);
   if (column !== "delivered") return line;
   const count = finest.reduce((sum, chunk) => sum + chunk.count, 0);
@@ -68,21 +72,30 @@ export async function track(source: Source, column: string, view: View): Promise
 const named = (view: View, shown: Shown, column: string, plain: boolean) =>
   plain ? shown.label : `${shown.label}: ${view.title(column)}`;
 
-export async function lines(panel: Panel, view: View): Promise<Content> {
+export async function lines(panel: Panel, view: View, range: Range): Promise<Content> {
   const drawn: (Drawn & { line: Line })[] = [];
   const series: uPlot.Series[] = [];
   // A rate of a link alone has nothing to be compared with.
   let compared = false;
   for (const [number, curve] of panel.curves.entries()) {
     const style = STYLES[curve.style] ?? { alpha: 1, width: 1.6 };
+    if (view.isOff(panel, curve)) continue;
     for (const shown of view.sources(curve.of)) {
-      const line = await track(shown.source, curve.column, view);
+      const line = await track(shown.source, curve.column, range);
       if (!line?.x.length) continue;
       compared ||= curve.style !== "reference";
       const stroke = faded(style.own === undefined ? shown.color : color(style.own), style.alpha);
       const label = named(view, shown, curve.column, number === 0);
       const dashes = style.dash ?? shown.dash;
-      drawn.push({ label, color: stroke, dash: dashes, line, valueAt: (time) => rounded(valueAt(line, time)) });
+      const mark = style.points ? { mark: "●" } : {};
+      drawn.push({
+        label,
+        color: stroke,
+        dash: dashes,
+        ...mark,
+        line,
+        valueAt: (time) => rounded(valueAt(line, time)),
+      });
       series.push({
         label,
         stroke,
@@ -95,15 +108,26 @@ export async function lines(panel: Panel, view: View): Promise<Content> {
     }
   }
   if (!compared) drawn.length = series.length = 0;
-  const ticks = await counts(panel, view);
+  const ticks = await counts(panel, view, range);
+  const ofSequences = panel.key === "packets";
+  const behindLines = panel.behind && view.runs().length < 2;
   return {
     data: join(drawn.map((each) => each.line)),
     series,
     height: 220,
-    y: { axis: {}, label: panel.unit },
+    y: {
+      axis: {},
+      label: panel.unit,
+      // A window of sequence numbers is far from zero.
+      ...(ofSequences ? { range: (_, low, high) => around(low, high) } : {}),
+      ...(ticks.length ? { range: (plot, low, high) => below(reach(low, high), plot, ticks.length) } : {}),
+    },
     drawn: [...drawn, ...ticks.map((tick) => tick.drawn)],
-    words: panel.behind ? used(view, panel.behind) : [],
-    below: (plot) => behind(plot, panel, view),
+    // The states of several runs behind the same lines can't be told apart.
+    words: behindLines ? used(view, panel.behind) : [],
+    below: (plot) => {
+      if (behindLines) behind(plot, panel, view);
+    },
     above: (plot) => {
       for (const tick of ticks) tick.draw(plot);
     },
@@ -119,18 +143,30 @@ function join(found: Line[]): uPlot.AlignedData {
   );
 }
 
-/** Ticks at the upper edge for each increase of a count, such as drops. */
-async function counts(panel: Panel, view: View) {
+function around(low: number, high: number): uPlot.Range.MinMax {
+  const room = (high - low) * 0.06 || 1;
+  return [Math.max(low - room, 0), high + room];
+}
+
+/** Returns a range whose lines stay below some rows of ticks. */
+function below([low, high]: [number, number], plot: uPlot, rows: number): uPlot.Range.MinMax {
+  const height = Math.max(plot.bbox.height / uPlot.pxRatio, 100);
+  return [low, low + (high - low) / (1 - Math.min((rows * TICK) / height, 0.6))];
+}
+
+/** Rows of ticks at the upper edge for each increase of a count: drops at a link, losses of a flow. */
+async function counts(panel: Panel, view: View, range: Range) {
   const found: { drawn: Drawn; draw(plot: uPlot): void }[] = [];
-  for (const [number, column] of panel.ticks.entries()) {
-    for (const shown of view.sources("link")) {
+  for (const column of panel.ticks) {
+    for (const shown of [...view.sources("link"), ...view.sources("flow")]) {
       const source = shown.source.tracks[column];
       if (!source) continue;
-      const line = await points(source, view.range.min, view.range.max, MOST);
+      const line = await points(source, range.min, range.max, MOST);
       const times = Array.from(line.x).filter((_, at) => at > 0 && (line.y[at] ?? 0) > (line.y[at - 1] ?? 0));
-      const stroke = color(number === 0 ? 1 : 5);
+      const stroke = shown.source.kind === "flow" ? shown.color : eventColor(column);
       const label = `${shown.label}: ${view.title(column)}`;
       if (!times.length) continue;
+      const row = found.length;
       found.push({
         drawn: {
           label,
@@ -143,7 +179,7 @@ async function counts(panel: Panel, view: View) {
           plot.ctx.fillStyle = stroke;
           for (const time of times) {
             const x = plot.valToPos(time, "x", true);
-            plot.ctx.fillRect(x, plot.bbox.top + number * 9 * uPlot.pxRatio, uPlot.pxRatio, 8 * uPlot.pxRatio);
+            plot.ctx.fillRect(x, plot.bbox.top + row * TICK * uPlot.pxRatio, uPlot.pxRatio, (TICK - 1) * uPlot.pxRatio);
           }
         },
       });
@@ -204,7 +240,7 @@ export async function stack(panel: Panel, view: View): Promise<Content> {
   const parts: { shown: Shown; line: Line }[] = [];
   for (const curve of panel.curves) {
     for (const shown of view.sources(curve.of)) {
-      const line = await track(shown.source, curve.column, view);
+      const line = await track(shown.source, curve.column, view.range);
       if (line?.x.length) parts.push({ shown, line });
     }
   }

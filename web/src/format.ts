@@ -1,6 +1,6 @@
 // Types of the data of a report's page. tools/page_format.py writes this file from page_data.py.
 
-export const VERSION = 2;
+export const VERSION = 3;
 
 /** Some points of a level. */
 export interface Chunk {
@@ -58,6 +58,7 @@ export interface Run {
   measureFrom: number;
   changes: Change[];
   notes: Record<string, string>;
+  near: number[];
   sources: Source[];
 }
 

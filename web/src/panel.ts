@@ -6,7 +6,7 @@ import type { Panel } from "./format";
 import { lanes, spans } from "./lanes";
 import { phase } from "./phase";
 import { lower } from "./points";
-import { axis, element, ink, LEFT, reach, state, swatch, wordColor } from "./theme";
+import { axis, button, element, ink, LEFT, reach, state, swatch, wordColor } from "./theme";
 import type { View } from "./view";
 import { type Range, zooms } from "./zoom";
 
@@ -25,7 +25,7 @@ export class PanelChart implements Exported {
   constructor(
     readonly panel: Panel,
     readonly view: View,
-    private readonly zoomed: (to: Range) => void,
+    private readonly zoomed: (to: Range, near?: Range) => void,
   ) {
     const title = element(
       "h3",
@@ -39,7 +39,7 @@ export class PanelChart implements Exported {
       element("div", { class: "head" }, title, buttons(this)),
     );
     this.place.setAttribute("aria-label", `Chart: ${panel.title}. Plus and minus zoom, arrows move, 0 resets.`);
-    this.box.append(this.values_, this.words, this.place);
+    this.box.append(this.choice(), this.values_, this.words, this.place);
     const runs = view.runs();
     const labels = view.labels();
     const notes = runs
@@ -47,6 +47,39 @@ export class PanelChart implements Exported {
       .filter(([note]) => note !== undefined)
       .map(([note, label]) => (runs.length > 1 ? `${label}: ${note}` : `${note}`));
     if (notes.length) this.box.append(element("p", { class: "note" }, notes.join(" ")));
+  }
+
+  private get ofPackets(): boolean {
+    return this.panel.curves.some((curve) => curve.style === "points");
+  }
+
+  private get range(): Range {
+    return (this.ofPackets && this.view.near) || this.view.range;
+  }
+
+  /** Returns boxes for the curves of a panel with several, or the buttons of a panel of packets. */
+  private choice(): HTMLElement {
+    const { panel, view } = this;
+    const place = element("div", { class: "curves" });
+    const curves = view.optional(panel);
+    if (curves.length > 1) {
+      for (const curve of curves) {
+        const box = element("input", { type: "checkbox", name: `${panel.key} ${curve.column}` });
+        box.checked = !view.isOff(panel, curve);
+        box.addEventListener("change", () => {
+          view.turn(panel, curve, !box.checked);
+          this.draw();
+        });
+        place.append(element("label", {}, box, ` ${view.title(curve.column)}`));
+      }
+    }
+    if (this.ofPackets && view.nearest()) {
+      place.append(
+        button("Single packets", () => this.zoomed(view.range, view.nearest()), { class: "near" }),
+        button("Whole run", () => this.zoomed(view.whole()), { class: "far" }),
+      );
+    }
+    return place;
   }
 
   get title(): string {
@@ -66,7 +99,7 @@ export class PanelChart implements Exported {
     if (panel.stays) return lanes(panel, view);
     if (panel.view === "spans") return spans(view);
     if (panel.view === "stack") return stack(panel, view);
-    return panel.view === "phase" ? phase(panel, view) : lines(panel, view);
+    return panel.view === "phase" ? phase(panel, view) : lines(panel, view, this.range);
   }
 
   /** Reads the points of the visible range and draws them; the latest call wins. */
@@ -83,7 +116,7 @@ export class PanelChart implements Exported {
     if (this.plot && shape === this.shape && content.mode !== 2) {
       this.plot.batch(() => {
         this.plot?.setData(content.data, false);
-        this.plot?.setScale("x", this.view.range);
+        this.plot?.setScale("x", this.range);
       });
     } else {
       this.make(content);
@@ -99,7 +132,7 @@ export class PanelChart implements Exported {
     this.plot = plot;
     const phase = content.mode === 2;
     zooms(this.place, plot, {
-      range: () => this.view.range,
+      range: () => this.range,
       whole: () => this.view.whole(),
       zoom: (to) => this.zoomed(to),
     });
@@ -121,7 +154,7 @@ export class PanelChart implements Exported {
     const range: uPlot.Range.Function = content.y.range ?? ((_, low, high) => reach(low, high));
     const x: uPlot.Scale = phase
       ? { time: false, range: () => content.x?.range ?? [0, 1] }
-      : { time: false, range: () => [this.view.range.min, this.view.range.max] };
+      : { time: false, range: () => [this.range.min, this.range.max] };
     const facets = {
       facets: [
         { scale: "x", auto: true },
@@ -207,7 +240,11 @@ export class PanelChart implements Exported {
       return element(
         "span",
         {},
-        each.block ? element("i", { style: `background:${each.color}` }) : swatch(each.color, each.dash),
+        each.block
+          ? element("i", { style: `background:${each.color}` })
+          : each.mark === undefined
+            ? swatch(each.color, each.dash)
+            : element("b", { class: "mark", style: `color:${each.color}` }, each.mark),
         each.label,
         element("b", {}, value),
       );
@@ -218,7 +255,7 @@ export class PanelChart implements Exported {
 
   /** Describes the visible range for screen readers. */
   private say(): void {
-    const { min, max } = this.view.range;
+    const { min, max } = this.range;
     this.place.setAttribute(
       "aria-description",
       `time, s from ${Number(min.toPrecision(4))} to ${Number(max.toPrecision(4))}`,
@@ -229,7 +266,7 @@ export class PanelChart implements Exported {
   async rows(): Promise<string[][]> {
     if (this.content?.rows) return this.content.rows();
     const rows = [["line", "time, s", this.title]];
-    const { min, max } = this.view.range;
+    const { min, max } = this.range;
     for (const { label, line } of this.content?.drawn ?? []) {
       if (!line) continue;
       for (let at = lower(line.x, min); at < line.x.length && (line.x[at] ?? 0) <= max; at++) {

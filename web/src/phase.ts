@@ -6,19 +6,23 @@ import { valueAt } from "./points";
 import { faded, ink } from "./theme";
 import type { Shown, View } from "./view";
 
+const MARKS = ["■", "×", "△", "+"]; // forms of the points of each run
+
 /** One quantity over another within the range of time: a point for each time, connected. */
 export async function phase(panel: Panel, view: View): Promise<Content> {
   const [a, b] = panel.curves;
   const flows = view.sources("flow");
-  const found: { label: string; color: string; x: number[]; y: number[] }[] = [];
+  const found: { label: string; color: string; mark: number; x: number[]; y: number[] }[] = [];
+  const runs = view.runs();
   const pair = async (first: Shown, second: Shown, label: string) => {
-    const x = a && (await track(first.source, a.column, view));
-    const y = b && (await track(second.source, b.column, view));
+    const x = a && (await track(first.source, a.column, view.range));
+    const y = b && (await track(second.source, b.column, view.range));
     if (!x?.x.length || !y?.x.length) return;
     const times = Array.from(y.x).filter((time) => valueAt(x, time) !== null);
     found.push({
       label,
       color: first.color,
+      mark: runs.indexOf(first.run),
       x: times.map((time) => valueAt(x, time) as number),
       y: times.map((time) => valueAt(y, time) as number),
     });
@@ -43,7 +47,7 @@ export async function phase(panel: Panel, view: View): Promise<Content> {
     series: found.map((each) => ({
       label: each.label,
       stroke: each.color,
-      paths: scatter(each.color) as uPlot.Series.PathBuilder,
+      paths: scatter(each.color, each.mark) as uPlot.Series.PathBuilder,
     })),
     height: 320,
     x: { label: xLabel, range: [fair ? 0 : Math.max(0, Math.min(...xs) * 0.9), most * 1.05] },
@@ -52,7 +56,12 @@ export async function phase(panel: Panel, view: View): Promise<Content> {
       label: fair ? `${flows[1]?.label ?? ""}, ${panel.unit}` : panel.unit,
       ...(fair ? { range: () => [0, most * 1.05] } : {}),
     },
-    drawn: found.map((each) => ({ label: each.label, color: each.color, block: true, valueAt: () => "" })),
+    drawn: found.map((each) => ({
+      label: each.label,
+      color: each.color,
+      mark: MARKS[each.mark % MARKS.length],
+      valueAt: () => "",
+    })),
     rows: () => [
       ["line", xLabel, panel.unit ? `${panel.title}, ${panel.unit}` : panel.title],
       ...found.flatMap((each) => each.x.map((x, at) => [each.label, `${x}`, `${each.y[at]}`])),
@@ -76,8 +85,38 @@ function diagonal(plot: uPlot, most: number): void {
   context.restore();
 }
 
+/** Adds the mark of the second run, a cross, the third, a triangle, or the fourth, a plus. */
+function outline(context: CanvasRenderingContext2D, mark: number, x: number, y: number, size: number): void {
+  const paths: [number, number][][] = [
+    [],
+    [
+      [-1, -1],
+      [1, 1],
+    ],
+    [
+      [-1, 1],
+      [0, -1],
+      [1, 1],
+      [-1, 1],
+    ],
+    [
+      [-1, 0],
+      [1, 0],
+    ],
+  ];
+  const path = paths[mark] ?? [];
+  const draw = (turn: (at: [number, number]) => [number, number]) =>
+    path.map(turn).forEach(([left, top], at) => {
+      if (at) context.lineTo(x + left * size, y + top * size);
+      else context.moveTo(x + left * size, y + top * size);
+    });
+  draw((at) => at);
+  if (mark === 1) draw(([left, top]) => [-left, top]);
+  if (mark === 3) draw(([left, top]) => [top, left]);
+}
+
 /** Returns a path builder that draws points with a thin line through them, in order of time. */
-function scatter(stroke: string) {
+function scatter(stroke: string, mark: number) {
   return (plot: uPlot, number: number): null => {
     const [x, y] = plot.data[number] as unknown as [number[], number[]];
     const context = plot.ctx;
@@ -98,7 +137,14 @@ function scatter(stroke: string) {
       else context.moveTo(left, top);
     });
     context.stroke();
-    for (const [left, top] of at) context.fillRect(left - 1.25 * ratio, top - 1.25 * ratio, 2.5 * ratio, 2.5 * ratio);
+    context.strokeStyle = faded(stroke, 0.9);
+    context.beginPath();
+    const size = 3 * ratio;
+    for (const [left, top] of at) {
+      if (mark % MARKS.length === 0) context.fillRect(left - size / 2, top - size / 2, size, size);
+      else outline(context, mark % MARKS.length, left, top, size);
+    }
+    context.stroke();
     context.restore();
     return null;
   };

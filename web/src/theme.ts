@@ -31,6 +31,10 @@ function shaded(css: string, toward: number): string {
   return `#${mixed.map((each) => each.toString(16).padStart(2, "0")).join("")}`;
 }
 
+/** Returns the color of drops or of marks, which no algorithm has. */
+export const eventColor = (column: string): string =>
+  column === "drops" ? (onDark() ? "#ff6b7a" : "#a50026") : onDark() ? "#c4a0f5" : "#6a3d9a";
+
 export const dash = (index: number): number[] => data.dashes[index % data.dashes.length] ?? [];
 export const faded = (css: string, alpha: number): string =>
   css +

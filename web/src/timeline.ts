@@ -1,5 +1,5 @@
 // Runs over time: which runs, flows, panels and columns are shown, and their charts.
-import type { Panel, Timeline } from "./format";
+import type { Panel, Source, Timeline } from "./format";
 import { PanelChart } from "./panel";
 import { button, color, element } from "./theme";
 import { View } from "./view";
@@ -16,7 +16,7 @@ export class TimelineView {
 
   constructor(place: HTMLElement, timeline: Timeline, number: number) {
     this.view = new View(timeline, number);
-    const reset = button("Reset zoom", () => this.zoom(this.view.whole()), { class: "reset" });
+    const reset = button("Reset zoom", () => this.zoom(this.view.whole(), this.view.nearest()), { class: "reset" });
     const hint =
       "Drag to zoom, double-click to reset; the wheel zooms a chart after a click on it, two fingers zoom it at any time. Keys: + − ← → 0.";
     const bar = element("div", { class: "bar" }, this.runs, reset, this.choices);
@@ -58,6 +58,7 @@ export class TimelineView {
   /** Builds everything anew that depends on the selected runs. */
   private rebuild(): void {
     const { view } = this;
+    view.near = view.nearest();
     this.runs.querySelectorAll("input").forEach((box, number) => {
       box.checked = view.selected.includes(number);
     });
@@ -82,11 +83,15 @@ export class TimelineView {
   }
 
   private offerFlows(): void {
-    const names = new Map(
-      ["flow", "workload"].flatMap((kind) => this.view.sources(kind, true)).map((each) => [each.source.name, each]),
-    );
-    const toggles = [...names].map(([name, { source }]) => {
-      const label = source.algorithm && !name.startsWith(source.algorithm) ? `${name} (${source.algorithm})` : name;
+    const names = new Map<string, Source[]>();
+    for (const { source } of ["flow", "workload"].flatMap((kind) => this.view.sources(kind, true)))
+      names.set(source.name, [...(names.get(source.name) ?? []), source]);
+    const toggles = [...names].map(([name, sources]) => {
+      // A flow can have another algorithm in each run.
+      const algorithms = [...new Set(sources.map((each) => each.algorithm))].filter(
+        (each) => each && each !== "unknown" && !name.startsWith(each),
+      );
+      const label = algorithms.length ? `${name} (${algorithms.join(", ")})` : name;
       const toggle = button(
         label,
         () => {
@@ -96,7 +101,8 @@ export class TimelineView {
         },
         { "aria-pressed": `${!this.view.hidden.has(name)}`, "data-flow": name },
       );
-      toggle.prepend(element("i", { style: `background:${color(source.color)}` }));
+      const colors = new Set(sources.map((each) => color(each.color, each.dash)));
+      toggle.prepend(...[...colors].map((each) => element("i", { style: `background:${each}` })));
       return toggle;
     });
     this.flows.replaceChildren(...toggles);
@@ -133,7 +139,7 @@ export class TimelineView {
       ...timeline.panels.filter((panel) => panels.has(panel.key)),
       ...[...columns].map((name) => this.ofColumn(name)),
     ];
-    this.shown = chosen.map((panel) => new PanelChart(panel, this.view, (to) => this.zoom(to)));
+    this.shown = chosen.map((panel) => new PanelChart(panel, this.view, (to, near) => this.zoom(to, near)));
     this.charts.replaceChildren(...this.shown.map((chart) => chart.box));
     this.draw();
   }
@@ -154,10 +160,12 @@ export class TimelineView {
     };
   }
 
-  private zoom(to: Range): void {
+  /** Shows a range of time, and another one in the panels of single packets, if one is given. */
+  private zoom(to: Range, near?: Range): void {
     const whole = this.view.whole();
     const least = (whole.max - whole.min) * 1e-7;
     if (to.max - to.min < least) return;
+    this.view.near = near;
     this.view.range = { min: Math.max(to.min, whole.min), max: Math.min(to.max, whole.max) };
     this.draw();
   }

@@ -1,7 +1,9 @@
 // What a timeline shows: the selected runs, the visible flows, the range of time.
-import type { Run, Source, Timeline } from "./format";
+import type { Curve, Panel, Run, Source, Timeline } from "./format";
 import { color, dash } from "./theme";
 import type { Range } from "./zoom";
+
+const MOST_LINES = 9; // of a panel at first
 
 /** A source of a selected run, with its look. */
 export interface Shown {
@@ -19,6 +21,9 @@ export class View {
   readonly hidden = new Set<string>();
   readonly panels: Set<string>;
   readonly columns = new Set<string>();
+  /** The range of the panels of single packets, if it is not that of the others. */
+  near: Range | undefined;
+  private readonly off = new Map<string, boolean>();
 
   constructor(
     readonly timeline: Timeline,
@@ -27,6 +32,40 @@ export class View {
     this.selected = timeline.first.filter((each) => timeline.runs[each]);
     this.panels = new Set(timeline.panels.filter((panel) => panel.first).map((panel) => panel.key));
     this.range = this.whole();
+    this.near = this.nearest();
+  }
+
+  /** Returns a time in which single packets can be told apart. */
+  nearest(): Range | undefined {
+    const [min, max] = this.runs().find((run) => run.near.length)?.near ?? [];
+    return min === undefined || max === undefined ? undefined : { min, max };
+  }
+
+  /** Whether a panel leaves out a curve: so chosen, or not the main one of a panel with too many lines. */
+  isOff(panel: Panel, curve: Curve): boolean {
+    const chosen = this.off.get(`${panel.key} ${curve.column}`);
+    if (chosen !== undefined) return chosen;
+    return this.optional(panel).includes(curve) && this.countOf(panel) > MOST_LINES && curve !== panel.curves[0];
+  }
+
+  turn(panel: Panel, curve: Curve, off: boolean): void {
+    this.off.set(`${panel.key} ${curve.column}`, off);
+  }
+
+  /** Returns the curves of flows that a reader can choose from: those of packets belong together. */
+  optional(panel: Panel): Curve[] {
+    if (panel.view !== "lines" || panel.curves.some((curve) => curve.style === "points")) return [];
+    const flows = this.sources("flow");
+    return panel.curves.filter(
+      (curve) => curve.of === "flow" && flows.some((each) => each.source.tracks[curve.column]),
+    );
+  }
+
+  private countOf(panel: Panel): number {
+    const counts = panel.curves.map(
+      (curve) => this.sources(curve.of, true).filter((each) => each.source.tracks[curve.column]).length,
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   whole(): Range {

@@ -8,7 +8,7 @@ use fullpipe_scenario::{Error, Scenario};
 use fullpipe_setup::set_max_min_shares;
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{
-    AckRow, FlowSummary, MeasuredTime, PacketRow, Run, Summary, TraceLevel, jain,
+    AckRow, FlowSummary, MeasuredTime, PacketRow, Run, Summary, Trace, TraceLevel, jain,
 };
 use fullpipe_units::Time;
 
@@ -240,6 +240,12 @@ impl Simulation {
             }
             now = next;
         }
+    }
+
+    /// Returns a copy of the trace so far, for a picture of a run in progress: rows of flows, links
+    /// and queues, and changes of states; `None` if no trace is recorded.
+    pub fn trace_so_far(&self) -> Option<Trace> {
+        self.observer.so_far(&self.flows, &self.scenario)
     }
 
     /// Returns the results of the run, or of its part so far if it is not over.

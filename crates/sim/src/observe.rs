@@ -155,6 +155,21 @@ impl Measurement {
         }
     }
 
+    /// Returns a copy of the trace so far: rows of flows, links and queues, and changes of states.
+    pub(crate) fn so_far(&self, flows: &[Flow], scenario: &Scenario) -> Option<Trace> {
+        let mut recorder = self.recorder.clone()?;
+        recorder.link_rates(link_rates(scenario, recorder.link_rows()));
+        let mut transitions: Vec<_> = flows
+            .iter()
+            .flat_map(|flow| flow.transitions.rows.iter().cloned())
+            .collect();
+        transitions.sort_by_key(|row| (row.time, row.flow));
+        transitions
+            .into_iter()
+            .for_each(|row| recorder.transition(row));
+        Some(recorder.finish())
+    }
+
     /// Returns the trace.
     pub(crate) fn finish(
         self,

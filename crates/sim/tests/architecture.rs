@@ -6,7 +6,7 @@ use std::process::Command;
 /// Each crate with the workspace's crates that it may depend on. `cc` depends on `units` only;
 /// `path` and `cc` do not know each other; `scenario` knows the queues and impairments of `path`,
 /// with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 19] = [
+const ALLOWED: [(&str, &[&str]); 20] = [
     ("units", &[]),
     // It knows all queues, impairments, arrival models and metrics.
     ("scenario", &["units", "path", "trace", "workload"]),
@@ -53,6 +53,11 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     ),
     // Algorithms in shared libraries: both sides of the interface. The library's side needs no more.
     ("plugin", &["units", "cc"]),
+    // The simulator for pages.
+    (
+        "wasm",
+        &["units", "scenario", "cc", "trace", "setup", "sim"],
+    ),
     // The public face: names of the crates that users build on, and no code.
     (
         "fullpipe",

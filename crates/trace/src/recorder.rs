@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A column for a field of one algorithm.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Field {
     Number(Vec<f32>),
     Label(Codes, &'static [&'static str]),
@@ -24,7 +24,7 @@ const HELD: usize = 64;
 
 /// A buffered row, with the columns of its algorithms (the sender's, and the receiver's if it has
 /// one) and the positions at which their values begin.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Buffered {
     row: FlowRow,
     groups: [usize; 2],
@@ -35,7 +35,7 @@ struct Buffered {
 pub const NO_GROUP: usize = usize::MAX;
 
 /// Collects the rows of a run's trace.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
     limits: Vec<&'static str>,
     time: Vec<u64>,

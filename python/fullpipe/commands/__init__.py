@@ -17,7 +17,9 @@ COMMANDS = {
         "run": "Run one scenario and print its metrics.",
         "sweep": "Run a scenario with many values and seeds.",
         "compare": "Compare algorithms on one path, or kept results.",
+        "explore": "Change a scenario in the browser and watch it run.",
         "link": "Run any program behind an emulated network path.",
+        "test": "Measure latency under load by a canned test, as RRUL.",
     },
     "Results": {
         "report": "Make a report of results: summary, tables and charts.",

@@ -92,6 +92,12 @@ def _names(_word: str) -> Iterator[tuple[str, str]]:
     return ((name, "") for name in known())
 
 
+def _tests(_word: str) -> Iterator[tuple[str, str]]:
+    from fullpipe import canned
+
+    return ((each.name, each.purpose) for each in canned.every())
+
+
 def _nothing(_word: str) -> Iterator[tuple[str, str]]:
     return iter(())
 
@@ -137,5 +143,6 @@ KINDS: Mapping[str, Callable[[str], Iterable[tuple[str, str]]]] = {
     "scenarios": _scenarios,
     "settings": _settings,
     "studies": _studies,
+    "tests": _tests,
 }
 """Functions that yield names with their purposes, by the kind that a declaration names."""

@@ -23,6 +23,7 @@ class Kind(StrEnum):
     PROFILES = "profiles"
     METRICS = "metrics"
     SCENARIOS = "scenarios"
+    TESTS = "tests"
 
 
 def command(
@@ -33,15 +34,16 @@ def command(
     Prints one line per entry: its name, as scenarios and options take it, and its purpose. A
     profile is a named network path, an impairment a pattern of loss, delay or rate. The names of
     metrics are those of --show; scenarios are those of the package, which run, sweep and check take
-    by name.
+    by name; tests are those of `fullpipe test`.
 
     Examples:
         fullpipe list algorithms
         fullpipe list profiles
         fullpipe list metrics
         fullpipe list scenarios
+        fullpipe list tests
     """
-    from fullpipe.catalogue import metrics, names, scenarios
+    from fullpipe.catalogue import metrics, names, scenarios, tests
 
     width = (
         get_terminal_size().columns if os.isatty(1) else None
@@ -53,5 +55,6 @@ def command(
         Kind.PROFILES: _core.profiles,
         Kind.METRICS: metrics,
         Kind.SCENARIOS: scenarios,
+        Kind.TESTS: tests,
     }
     print(names(listed[kind](), width))

@@ -75,15 +75,17 @@ def _no_option(name: str, ctx: click.Context) -> str:
 
 def _program(words: list[str], ctx: click.Context) -> int | None:
     """Returns the place of the program's name in the words, for a command that takes one behind `--`."""
-    takes = any(
-        isinstance(param, click.Argument) and (param.metavar or "").startswith("--")
-        for param in ctx.command.params
-    )
+    arguments = [param for param in ctx.command.params if isinstance(param, click.Argument)]
+    takes = bool(arguments) and (arguments[-1].metavar or "").startswith("--")
+    before = len(arguments) - 1
     place = 0
     while takes and place < len(words) and words[place] != "--":
         word = words[place]
         if not word.startswith("-"):
-            return place
+            if not before:
+                return place
+            before, place = before - 1, place + 1
+            continue
         param = _option(word, ctx)
         place += 2 if param and not param.is_flag and "=" not in word else 1
     return None

@@ -61,6 +61,14 @@ def command(
     show: Annotated[
         str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
     ] = None,
+    live: Annotated[
+        bool,
+        Option(
+            "--live",
+            help="Put the simulator into the page even if the page becomes larger than 2 MB. In a smaller one it "
+            "is there anyway, and its scenarios can be changed and run again.",
+        ),
+    ] = False,
 ) -> None:
     """Make a report of results: summary, tables and charts.
 
@@ -102,7 +110,9 @@ def command(
                 made = write_panel(places, panel, _of(SlideForm, form or _Format.SVG), out)
             else:
                 chosen, shown = _of(Form, form or _Format.HTML), known_metrics(show)
-                made = write_report(places, chosen, out, build if fleets else None, shown)
+                made = write_report(
+                    places, chosen, out, build if fleets else None, shown, live=live
+                )
     print(f"{made}")
 
 

@@ -62,9 +62,8 @@ class Comparison:
         Its name has the algorithms and the settings: `compare-cubic-bbr3-20mbit-40ms`. If another
         comparison has that name, as one of another build, a hash follows.
         """
-        words = re.sub(r"[^A-Za-z0-9._]+", "-", "-".join([*self.algorithms, *self.also])).strip(
-            "-."
-        )
+        words = "-".join([*self.algorithms, *self.also]).replace("%", "pct")
+        words = re.sub(r"[^A-Za-z0-9._]+", "-", words).strip("-.")
         named = Path("results") / f"compare-{words}"
         if len(words) <= _MOST_LETTERS and self._is_in(named):
             return named

@@ -55,6 +55,10 @@ class Flow:
         sent: Packets sent; None if not known.
         retransmits: Packets sent again; None if not known.
         lost: Packets that the sender declared lost; None if not known.
+        loss_fraction: Share of lost packets, if the file has it; by default that of the counts.
+        drops: Packets lost on the path; None if not known.
+        marks: Packets marked CE; None if not known.
+        measured_from_s: Start of the time that the counts and the goodput are about, if the file has it.
     """
 
     name: str
@@ -67,6 +71,10 @@ class Flow:
     sent: int | None = None
     retransmits: int | None = None
     lost: int | None = None
+    loss_fraction: float | None = None
+    drops: int | None = None
+    marks: int | None = None
+    measured_from_s: float = 0.0
 
     def metrics(self) -> FlowMetrics:
         """Returns its metrics, as :class:`FlowMetrics` but None where the measurement has no value."""
@@ -74,6 +82,7 @@ class Flow:
         none = distribution([])
         goodput = self.goodput()
         again = self.retransmits if self.lost is None else self.lost
+        loss = again / self.sent if self.sent and again is not None else None
         metrics: dict[str, object] = {
             "name": self.name,
             "cc": self.cc,
@@ -83,9 +92,9 @@ class Flow:
             "queue_delay_s": none,
             "sent": self.sent,
             "retransmits": self.retransmits,
-            "loss_fraction": again / self.sent if self.sent and again is not None else None,
-            "drops": None,
-            "marks": None,
+            "loss_fraction": loss if self.loss_fraction is None else self.loss_fraction,
+            "drops": self.drops,
+            "marks": self.marks,
             "ack_drops": None,
             "completion_s": None,
             "responses": len(self.responses) or None,

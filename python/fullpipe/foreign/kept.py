@@ -56,6 +56,7 @@ def save(
     goodputs = [rate for flow in flows if (rate := flow.goodput()) is not None]
     squares = sum(rate**2 for rate in goodputs)
     sent = [flow.sent for flow in flows]
+    begins = {flow.measured_from_s for flow in flows}
     metrics = {
         "version": __version__,
         "runner": runner,
@@ -63,7 +64,7 @@ def save(
         "warnings": list(warnings),
         "seed": 0,
         "duration_s": duration_s if duration_s is not None else max(times, default=0.0),
-        "measure_from_s": 0.0,
+        "measure_from_s": begins.pop() if len(begins) == 1 else 0.0,
         "flows": [flow.metrics() for flow in flows],
         "links": list(link_metrics),
         "jain": sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else None,

@@ -19,6 +19,7 @@ _OTHERS = {
     "ssthresh": "ssthresh",
     "pacing_rate": "pacing_rate",  # bit/s
     "delivered": "delivered",  # fullpipe's own
+    "lost": "lost",
 }
 _METRICS = {
     "metrics_updated",  # drafts 02 to 0.4
@@ -62,6 +63,8 @@ class _Trace:
     """Size and time of the packets in flight, and of lost ones, by number."""
     acked: float = 0.0
     lost: float = 0.0
+    tells_lost: bool = False
+    """Whether the metrics have the lost bytes, as those of fullpipe do."""
     gap: float | None = None
     """The time from the largest packet of the last ACK to the ACK, seconds."""
     votes: list[int] = field(default_factory=lambda: [0] * len(_UNITS))
@@ -86,8 +89,8 @@ def flows(value: dict[str, Any], name: str) -> list[Flow]:
     for trace in traces if isinstance(traces, list) else []:
         events = trace.get("events") if isinstance(trace, dict) else None
         if isinstance(events, list):
-            found += _flows(trace, events)
-    return _checked(found, name)
+            found += _named(_flows(trace, events), trace, value)
+    return _counted(_checked(found, name), value)
 
 
 def records(lines: Iterable[str], name: str) -> tuple[list[Flow], int]:
@@ -98,6 +101,7 @@ def records(lines: Iterable[str], name: str) -> tuple[list[Flow], int]:
     """
     bad = 0
     head: dict[str, Any] = {}
+    whole: dict[str, Any] = {}
 
     def events() -> Iterator[dict[str, Any]]:
         nonlocal bad
@@ -113,10 +117,12 @@ def records(lines: Iterable[str], name: str) -> tuple[list[Flow], int]:
             if isinstance(record, dict) and is_qlog(record):
                 trace = record.get("trace")
                 head.update(trace if isinstance(trace, dict) else {})
+                whole.update(record)
             else:
                 yield record
 
-    return _checked(_flows(head, events()), name), bad
+    found = _flows(head, events())
+    return _counted(_checked(_named(found, head, whole), name), whole), bad
 
 
 def _checked(found: list[Flow], name: str) -> list[Flow]:
@@ -127,6 +133,43 @@ def _checked(found: list[Flow], name: str) -> list[Flow]:
             "  fix: let the sender write the events of recovery and transport"
         )
     return kept
+
+
+def _summary(whole: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns the summary of a file that fullpipe wrote."""
+    summary = whole.get("summary")
+    own = isinstance(summary, dict) and str(summary.get("generator")).startswith("fullpipe ")
+    return summary if own else None
+
+
+def _named(found: list[Flow], about: dict[str, Any], whole: dict[str, Any]) -> list[Flow]:
+    """Gives the flow of a trace that fullpipe wrote its name, which is the trace's title."""
+    title = about.get("title")
+    if _summary(whole) is not None and isinstance(title, str) and len(found) == 1:
+        found[0].name = title
+    return found
+
+
+def _counted(found: list[Flow], whole: dict[str, Any]) -> list[Flow]:
+    """Gives flows of fullpipe's own files the counts of the run, whose packets have no events of their own."""
+    summary = _summary(whole)
+    if summary is None:
+        return found
+    counts, goodputs = summary.get("counts"), summary.get("goodput")
+    begin = (number(summary.get("measure_from")) or 0.0) / 1e3
+    for flow in found:
+        own = counts.get(flow.name) if isinstance(counts, dict) else None
+        own = own if isinstance(own, dict) else {}
+        flow.sent, flow.retransmits = _whole(own.get("sent")), _whole(own.get("retransmits"))
+        flow.lost = None
+        flow.loss_fraction = number(own.get("loss_fraction"))
+        flow.drops, flow.marks = _whole(own.get("drops")), _whole(own.get("marks"))
+        flow.goodput_bps = number(goodputs.get(flow.name)) if isinstance(goodputs, dict) else None
+        flow.measured_from_s = begin
+        flow.rtts = [
+            rtt for row in flow.rows if (row["time"] or 0.0) >= begin and (rtt := row.get("rtt"))
+        ]
+    return found
 
 
 def _flows(about: dict[str, Any], events: Iterable[Any]) -> list[Flow]:
@@ -252,7 +295,8 @@ def _metrics(trace: _Trace, data: dict[str, Any]) -> None:
             row[column] = value
     if trace.acked:
         row["delivered"] = trace.acked
-    if flow.lost is not None:
+    trace.tells_lost = trace.tells_lost or "lost" in data
+    if flow.lost is not None and not trace.tells_lost:
         row["lost"], row["lost_packets"] = trace.lost, flow.lost
     flow.rows.append(row)
 

@@ -55,9 +55,7 @@ def path(
     if file is not None:
         return load(file, set={**of_path, **settings})
     if profile is not None:
-        text = (
-            f'# The path {profile}\nduration = "60min"\n\n[path]\nprofile = "{profile}"\n\n{_FLOW}'
-        )
+        text = f'duration = "60min"\n\n[path]\nprofile = "{profile}"\n\n{_FLOW}'
         return Scenario.parse(text, "link", list({**of_path, **settings}.items()))
     # A queue that is named has its own default limit.
     both = {

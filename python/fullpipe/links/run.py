@@ -121,6 +121,7 @@ def execute(
     each_second: Callable[[dict[str, Any]], object] | None,
     aside: Path | None,
     called: str,
+    named: Sequence[str] = (),
 ) -> Outcome:
     """Runs a program behind a path.
 
@@ -136,6 +137,7 @@ def execute(
         each_second: Called each second with its numbers.
         aside: A directory for captures, report, scenario, metrics and trace.
         called: The command, for results in `aside`.
+        named: The program that titles and results name; empty for `program` itself.
 
     Raises:
         LinkError: When the program can't run behind the path.
@@ -161,7 +163,8 @@ def execute(
         disk.write(aside / "link.json", json.dumps(outcome.report, indent=1) + "\n")
         from fullpipe.links.series import keep
 
-        keep(aside, outcome.report, series, scenario, program, called)
+        outcome.report["began_s"] = series["began_s"]
+        keep(aside, outcome.report, series, scenario, named or program, called)
     return outcome
 
 

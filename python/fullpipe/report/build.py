@@ -16,6 +16,7 @@ from fullpipe.report.panels import (
     runners,
     slowdowns,
     spread,
+    tested,
     time,
     why,
 )
@@ -54,11 +55,17 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
         MetricError: When a metric is unknown, or the runs have no value of it.
         OSError: When a table of the results can't be read.
     """
-    measures = values.measures(results, show)
-    groups = values.groups(results, [each.column for each in measures.every])
-    comparisons = differences.compared(results, groups, measures.at("differences"))
+    load = tested.load(results)
+    measures = values.measures(load, show)
+    groups = values.groups(load, [each.column for each in measures.every])
+    comparisons = (
+        []  # the directions of one test do not compete
+        if results.tested and not results.axes
+        else differences.compared(results, groups, measures.at("differences"))
+    )
     findings, note = _summary(results, comparisons)
     sections = [
+        tested.section(results),
         replays.published(results),
         runners.section(groups, measures.every),
         numbers.section(groups, measures.every),
@@ -74,7 +81,7 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
         results.title,
         results.about,
         results.facts,
-        findings,
+        [*tested.findings(results), *findings],
         note,
         [each for each in sections if each],
     )
@@ -88,5 +95,6 @@ def _summary(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
     findings, note = differences.findings(results, comparisons) if beside else ([], "")
     if findings or len(results.metrics) > _MOST_TOLD:
         return findings, note
-    findings, span = why.findings(results)
-    return findings, " ".join(filter(None, (span, note)))
+    told, span = why.findings(results)
+    between = differences.of_runs(comparisons) if beside else []
+    return [*between, *told], " ".join(filter(None, (span, note)))

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.view.colors import COLORS, DASHES, ON_DARK, Look, color_of, looks, shaded
+from fullpipe.view.colors import (
+    COLORS,
+    DASHES,
+    DROPS,
+    MARKS,
+    ON_DARK,
+    Look,
+    color_of,
+    looks,
+    shaded,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "DASHES",
+    "DROPS",
+    "MARKS",
     "ON_DARK",
     "Look",
     "color_of",

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe._core import __version__
+from fullpipe.explore import POLICY, again, inside
 from fullpipe.report import hexagons, page_data, svg
 from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat, own_looks
-from fullpipe.report.model import Code, Density, Heat, Lines, Number, Table, Text, Timeline
+from fullpipe.report.model import Again, Code, Density, Heat, Lines, Number, Table, Text, Timeline
 from fullpipe.report.page_timeline import timeline
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from fullpipe.report.model import Block, Cell, Finding, Line, Report, Section, Values
 
 _MARKS = {1: ("better", "▲"), -1: ("worse", "▼"), 0: ("", "•")}
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+_MOST_BYTES = 2_000_000
 _FEW_ROWS = 40
 _FEW_FINDINGS = 12
 
@@ -30,7 +33,8 @@ _FEW_FINDINGS = 12
 class _Data:
     """The data of the page's charts, as they are met."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, live: bool) -> None:
+        self.live = live
         self.charts: list[page_data.Chart] = []
         self.timelines: list[page_data.Timeline] = []
         self.packed = page_data.Packed()
@@ -49,9 +53,30 @@ class _Data:
         return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def page(report: Report) -> str:
-    """Returns the whole page."""
-    data = _Data()
+def page(report: Report, *, live: bool = False) -> str:
+    """Returns the whole page.
+
+    The page has the simulator, for readers who change a scenario and run it again, if it is built and
+    as long as the page stays below 2 MB.
+
+    Args:
+        report: The report.
+        live: Have the simulator in a larger page, too.
+    """
+    simulator = inside() if any(_again(report)) else None
+    made = _page(report, simulator)
+    if simulator is None or live or len(made) <= _MOST_BYTES:
+        return made
+    return _page(report, None)
+
+
+def _again(report: Report) -> Iterator[Again]:
+    for section in report.sections:
+        yield from (block for block in section.blocks if isinstance(block, Again))
+
+
+def _page(report: Report, simulator: str | None) -> str:
+    data = _Data(live=simulator is not None)
     body = "".join(
         _section(number, section, data) for number, section in enumerate(report.sections)
     )
@@ -78,21 +103,30 @@ def page(report: Report) -> str:
 <script type="application/json" id="data">{data.text()}</script>
 <script type="text/plain" id="points">{"".join(data.packed.parts)}</script>
 <script>{asset("page.js")}</script>
-<script type="text/plain" id="late">{"".join(data.packed.late)}</script>""",
+<script type="text/plain" id="late">{"".join(data.packed.late)}</script>
+{simulator or ""}""",
         asset("page.css") + _colors(),
+        live=data.live,
     )
 
 
-def document(title: str, body: str, styles: str) -> str:
-    """Returns a self-contained page; its content security policy forbids loading anything else."""
+def document(title: str, body: str, styles: str, *, live: bool = False) -> str:
+    """Returns a self-contained page; its content security policy forbids loading anything else.
+
+    Args:
+        title: The title.
+        body: The contents of the body.
+        styles: The style sheet.
+        live: Allow what the explorer needs that the page opens.
+    """
+    policy = POLICY if live else _POLICY
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="fullpipe {__version__}">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{escape(title)}</title>
 <style>{styles}</style>
 </head>
@@ -170,6 +204,9 @@ def _each(blocks: Iterable[Block], data: _Data) -> Iterator[str]:
                 yield f"<figure><figcaption>{escape(block.title)}</figcaption>{hexagons.density(block)}{note}</figure>"
             case Timeline():
                 yield _timeline(block, data)
+            case Again():
+                if data.live:
+                    yield f'<div class="wide">{again(block.scenarios)}</div>'
             case Text():
                 yield (
                     f'<details class="wide"><summary>{escape(block.title)}</summary>'

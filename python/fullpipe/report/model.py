@@ -176,7 +176,7 @@ class Panel:
     behind: str = ""
     """The words drawn as colors behind the lines."""
     ticks: tuple[str, ...] = ()
-    """Columns of counts whose increases are drawn as ticks."""
+    """Columns of counts, of links or flows, whose increases are drawn as ticks."""
     first: bool = True
     """Whether the page shows it at first."""
 
@@ -235,6 +235,8 @@ class Recorded:
     """Times and descriptions of the changes of the path."""
     notes: dict[str, str] = field(default_factory=dict)
     """A sentence below a panel, by the panel's key."""
+    near: tuple[float, float] | None = None
+    """A time in which single packets are distinguishable, if packets were recorded."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +256,14 @@ class Text:
     text: str
 
 
-Block = Table | Lines | Heat | Clouds | Density | Timeline | Text
+@dataclass(frozen=True)
+class Again:
+    """Scenarios that a reader can change and run again in the page: label and TOML text of each."""
+
+    scenarios: tuple[tuple[str, str], ...]
+
+
+Block = Table | Lines | Heat | Clouds | Density | Timeline | Text | Again
 
 
 @dataclass(frozen=True)

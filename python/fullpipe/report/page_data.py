@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fullpipe.report.model import Track
 
-VERSION = 2
+VERSION = 3
 CHUNK = 65_536
 """Most points of a chunk."""
 
@@ -93,6 +93,7 @@ class Run(TypedDict):
     measureFrom: float
     changes: list[Change]
     notes: dict[str, str]
+    near: list[float]
     sources: list[Source]
 
 

@@ -13,7 +13,7 @@ from fullpipe.report.panels.tracks import column
 from fullpipe.view.states import colors as state_colors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fullpipe.report import page_data
     from fullpipe.report.model import Panel, Recorded, Source, Stay, Timeline
@@ -100,14 +100,21 @@ def _run(
         "measureFrom": run.measure_from_s,
         "changes": [{"time": time, "text": text} for time, text in run.changes],
         "notes": run.notes,
+        "near": list(run.near or ()),
         "sources": [
-            _source(each, own.get(each.name, _look(each)), packed, most, words) for each in sources
+            _source(each, _look(each, sources, own), packed, most, words) for each in sources
         ],
     }
 
 
-def _look(source: Source) -> Look:
-    if source.kind in ("link", "run") or not source.algorithm:
+def _look(source: Source, sources: Sequence[Source], own: Mapping[str, Look]) -> Look:
+    """Returns the look of a source: that of its flow; links differ in shades and dashes."""
+    if source.kind == "link":
+        links = [each.name for each in sources if each.kind == "link"]
+        return Look(_REFERENCE.color, links.index(source.name))
+    if source.name in own and source.kind != "run":
+        return own[source.name]
+    if not source.algorithm:
         return _REFERENCE
     return Look(color_of(source.algorithm), 0)
 

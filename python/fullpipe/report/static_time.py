@@ -11,7 +11,7 @@ from matplotlib import rc_context, rcParams
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from fullpipe.report.colors import COLORS, DASHES
+from fullpipe.report.colors import COLORS, DASHES, DROPS, MARKS, Look, shaded
 from fullpipe.report.panels import drawn
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import column, rows_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from fullpipe.report.model import Panel, Recorded, Stay
+    from fullpipe.report.model import Panel, Recorded, Stay, Values
     from fullpipe.report.panels.drawn import Row, Shown
 
 SLIDE = (10.667, 6.0)
@@ -38,6 +38,11 @@ _LABEL = 28
 _LINES = 3
 _TITLE = 100
 _PALE = 0.2
+_TICK = 0.055
+"""Height of a row of ticks, as a part of the chart's."""
+_EVENTS = {"drops": DROPS, "marks": MARKS}
+_MARKS = (".", "x", "^", "+")
+"""Points of each run in a panel of one quantity over another."""
 _STYLES: dict[str, dict[str, Any]] = {
     "": {"linewidth": 1.0},
     "pale": {"linewidth": 0.6, "alpha": 0.45},
@@ -118,10 +123,36 @@ def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:
     """Draws one panel in the format 16:9, with the runs over each other."""
     figure = Figure(figsize=SLIDE, layout="constrained")
     axis = figure.subplots()
-    _draw(axis, panel, runs)
+    _draw(axis, _plain(panel) if len(runs) > 1 else panel, runs)
     if panel.view != "phase":
         axis.set_xlabel("time, s")
+    _fit_legend(figure, axis)
     return figure
+
+
+def _fit_legend(figure: Figure, axis: Axes) -> None:
+    """Moves a legend below the chart, in columns, if it is too high or too wide for the place next to the chart."""
+    legend = axis.get_legend()
+    if legend is None:
+        return
+    figure.draw_without_rendering()
+    box = legend.get_window_extent()
+    if box.height <= 0.95 * figure.bbox.height and box.width <= 0.4 * figure.bbox.width:
+        return
+    handles, texts = legend.legend_handles, legend.get_texts()
+    labels = [each.get_text().replace("\n", " ") for each in texts]
+    look: dict[str, Any] = {"frameon": False, "markerscale": 2, "fontsize": "x-small"}
+    length = legend.handlelength
+    legend.remove()
+    for columns in range(5, 0, -1):
+        look |= {"ncols": columns, "handlelength": length}
+        below = figure.legend(
+            [each for each in handles if each], labels, loc="outside lower left", **look
+        )
+        figure.draw_without_rendering()
+        if columns == 1 or below.get_window_extent().width <= figure.bbox.width:
+            return
+        below.remove()
 
 
 def _height(panel: Panel, runs: Sequence[Shown]) -> float:
@@ -171,22 +202,24 @@ def _is_of_packets(panel: Panel) -> bool:
 
 def _curves(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
     words = _behind(axis, panel, runs) if panel.behind else {}
+    every = [each for run in runs for each in run.sources if each.kind == "link"]
+    links = {each.name: number for number, each in enumerate(every)}
     for line in drawn.lines(panel, runs):
-        style = own.get(line.source.name, _reference(line.order))
+        style = own.get(line.source.name) or _reference(links.get(line.source.name, line.order))
         look = {"color": style.color, "linestyle": style.line, **_STYLES[line.curve.style]}
         look["linewidth"] *= rcParams["lines.linewidth"]
         axis.plot(line.x, line.y, **look, label=in_lines(line.label))
     if not _is_of_packets(panel):
         axis.set_ylim(bottom=0)
-    _ticks(axis, panel, runs)
+    _ticks(axis, panel, runs, own)
     patches = [Patch(color=color, alpha=2 * _PALE, label=word) for word, color in words.items()]
     _legend(axis, [*axis.get_legend_handles_labels()[0], *patches])
 
 
 def _reference(order: int) -> Style:
-    """Returns the style of a link, or of all flows together, of each run."""
-    dash = DASHES[order % len(DASHES)]
-    return Style(COLORS[-1], tuple(length / 2 for length in dash))
+    """Returns the style of one of the links of all runs, or of all flows together of a run."""
+    look = Look(len(COLORS) - 1, order % len(DASHES))
+    return Style(shaded(look), tuple(length / 2 for length in DASHES[look.dash]))
 
 
 def _stack(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
@@ -209,27 +242,31 @@ def _stack(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style
     _legend(axis)
 
 
-def _ticks(axis: Axes, panel: Panel, runs: Sequence[Shown]) -> None:
-    """Draws an increase of a count as a tick at the upper edge, a row of ticks for each count and run."""
-    row = 0
-    for number, count in enumerate(panel.ticks):
+def _ticks(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
+    """Draws an increase of a count as a tick above the lines, a row of ticks for each count of a link or flow."""
+    rows: list[tuple[Values, str, str]] = []
+    for count in panel.ticks:
         for source in (source for each in runs for source in each.sources):
-            if count not in source.tracks:
+            track = source.tracks.get(count)
+            if track is None or source.kind not in ("link", "flow"):
                 continue
-            track = source.tracks[count]
             times = track.time[1:][np.diff(track.values) > 0]
-            if not len(times):
-                continue
-            axis.plot(
-                times,
-                np.full(len(times), 0.98 - 0.05 * row),
-                "|",
-                color=COLORS[1 if number == 0 else 5],
-                markersize=1.5 * rcParams["lines.markersize"],
-                transform=axis.get_xaxis_transform(),
-                label=in_lines(f"{source.name}: {column(count).title}"),
-            )
-            row += 1
+            color = own[source.name].color if source.kind == "flow" else _EVENTS[count]
+            if len(times):
+                rows.append((times, color, f"{source.name}: {column(count).title}"))
+    if rows:
+        low, high = axis.get_ylim()
+        axis.set_ylim(low, low + (high - low) / (1 - min(_TICK * len(rows), 0.6)))
+    for row, (times, color, label) in enumerate(rows):
+        axis.plot(
+            times,
+            np.full(len(times), 1 - _TICK * (row + 0.5)),
+            "|",
+            color=color,
+            markersize=rcParams["lines.markersize"],
+            transform=axis.get_xaxis_transform(),
+            label=in_lines(label),
+        )
 
 
 def _behind(axis: Axes, panel: Panel, runs: Sequence[Shown]) -> dict[str, str]:
@@ -296,10 +333,12 @@ def _lanes(axis: Axes, names: Sequence[str]) -> None:
 
 def _phase(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
     named = []
+    order = {source.name: number for number, run in enumerate(runs) for source in run.sources}
     for first, second, x, y in drawn.phases(panel, runs):
         label = f"{second.name} over {first.name}" if drawn.is_pair(panel) else first.name
         look: dict[str, Any] = {"color": own[first.name].color, "alpha": 0.7}
-        axis.plot(x, y, ".", **look, label=in_lines(label))
+        mark = _MARKS[order[first.name] % len(_MARKS)]
+        axis.plot(x, y, mark, **look, label=in_lines(label))
         axis.plot(x, y, color=look["color"], alpha=0.12, linewidth=0.8)
         named.append((first.name, second.name))
     axis.set_ylim(bottom=0)

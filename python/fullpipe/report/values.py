@@ -165,8 +165,9 @@ def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
     """Groups runs by contender and setting, in the order of points and flows.
 
     If a sweep varies the algorithm of a `[[flow]]` or `[[workload]]`, each such algorithm is a contender,
-    measured by the mean of the table's flows; the flows of other tables are further contenders.
-    Otherwise each flow of a run is a contender, or with more than seven flows each algorithm.
+    measured by the mean of the table's flows; the flows of other tables are further contenders. Those of a
+    canned test are its directions. Otherwise each flow of a run is a contender, or with more than seven
+    flows each algorithm.
 
     Args:
         results: The results.
@@ -206,6 +207,11 @@ def groups(results: Results, columns: Sequence[str] = ()) -> list[Group]:
 
 def _told_apart(results: Results, tables: Tables) -> tuple[pl.DataFrame, str]:
     """Returns the rows, and the column that identifies contenders: `table`, `flow_index` or `cc`."""
+    if results.tested:
+        roles = results.tested["roles"]
+        order = list(dict.fromkeys(roles.values()))
+        found = [order.index(roles[flow]) for flow in results.rows["flow"]]
+        return results.rows.with_columns(table=pl.Series(found, dtype=pl.Int64)), "table"
     if _set_by(results, tables):
         numbers = {
             (number, index): table
@@ -245,7 +251,7 @@ class _Naming:
         others = {key: value for key, value in point.settings.items() if key not in self._set_by}
         tables = self._tables.of(point)
         return Group(
-            _contender(row, self._by, alone, ccs),
+            self._of_test(row) or _contender(row, self._by, alone, ccs),
             placed(others),
             others,
             row["point"],
@@ -258,6 +264,15 @@ class _Naming:
             placed({key: others[key] for key in others if key in self._numbers}),
             algorithm=row["cc"],
         )
+
+    def _of_test(self, row: Mapping[str, Any]) -> str:
+        """Returns the name of a direction of a canned test: `4 × download (cubic)`; empty for other results."""
+        if self._results.tested is None:
+            return ""
+        role = self._results.tested["roles"][row["flow"]]
+        count = f"{row['count']} × " if row["count"] > 1 else ""
+        cc = "" if row["cc"] == "unknown" else f" ({row['cc']})"
+        return f"{count}{role}{cc}"
 
 
 def placed(settings: Mapping[str, str]) -> str:

@@ -89,7 +89,10 @@ class _Some(NamedTuple):
 
 
 def about(
-    metrics: Metrics, tables: Mapping[str, pl.DataFrame], path_rtt_s: float | None = None
+    metrics: Metrics,
+    tables: Mapping[str, pl.DataFrame],
+    path_rtt_s: float | None = None,
+    ways: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Returns at most eight sentences about a run, the largest effect first.
 
@@ -97,12 +100,16 @@ def about(
         metrics: The run's metrics.
         tables: The tables of its trace that exist, by their names; without any, only the metrics are described.
         path_rtt_s: The scenario's `path.rtt` in seconds; None if it is unknown.
+        ways: The direction of each flow, if they differ: flows of one direction alone share a link.
     """
-    return [each.text for each in claims(metrics, tables, path_rtt_s)[:MOST]]
+    return [each.text for each in claims(metrics, tables, path_rtt_s, ways)[:MOST]]
 
 
 def claims(
-    metrics: Metrics, tables: Mapping[str, pl.DataFrame], path_rtt_s: float | None
+    metrics: Metrics,
+    tables: Mapping[str, pl.DataFrame],
+    path_rtt_s: float | None,
+    ways: Mapping[str, str] | None = None,
 ) -> list[Claim]:
     """Returns all sentences of :func:`about` with the sizes of their effects, the largest first."""
     some = _some(metrics)
@@ -112,8 +119,10 @@ def claims(
         *_queue(metrics["links"], path_rtt_s),
         *_filled(metrics, tables, some),
         *_lost(metrics["links"], some),
+        *_measured_flows(metrics["flows"]),
+        *_sent_again(metrics),
         *_marked(some),
-        *_shares(metrics, tables, some),
+        *_all_shares(metrics, tables, some, ways or {}),
         *_states(metrics, tables),
         *_answers(some),
         *_transfers(some),
@@ -258,6 +267,47 @@ def _lost(links: Sequence[LinkMetrics], some: Sequence[_Some]) -> Iterator[Claim
     yield Claim(text, math.log2(1 + 100 * total / sent))
 
 
+def _measured_flows(flows: Sequence[FlowMetrics]) -> Iterator[Claim]:
+    """Yields rates and RTTs of flows that another program sent, the largest first: nothing else is known of these."""
+    those = [each for each in flows if _is_measured(each) and each["goodput_bps"]]
+    clauses, sizes = [], [0.0]
+    for flow in sorted(those, key=lambda each: -each["goodput_bps"]):
+        text, rtt = (
+            f"{flow['name']} had a goodput of {rate_text(flow['goodput_bps'])}",
+            flow["rtt_s"],
+        )
+        if rtt["min"] and rtt["p95"]:
+            text += f" and an RTT of {typical(rtt)}, at least {duration(rtt['min'])}"
+            sizes.append(math.log2(rtt["p95"] / rtt["min"]))
+        clauses.append(text)
+    if clauses:
+        yield Claim(f"{'; '.join(shortened(clauses))}.", max(sizes))
+
+
+def _sent_again(metrics: Metrics) -> Iterator[Claim]:
+    """Yields the retransmissions of measured flows, and what the links dropped."""
+    those = [each for each in metrics["flows"] if _is_measured(each) and each["drops"] is None]
+    counts = [(each["retransmits"], each["sent"]) for each in those]
+    known = [(again, sent) for again, sent in counts if again is not None and sent]
+    if known and len(known) == len(counts):
+        again, sent = (sum(each) for each in zip(*known, strict=True))
+        text = f"{again:,} of {sent:,} packets were sent again, {percentage(again / sent)}."
+        if not again:
+            text = f"None of {sent:,} packets was sent again."
+        yield Claim(text, math.log2(1 + 100 * again / sent))
+    if those and metrics["links"] and (dropped := sum(link["drops"] for link in metrics["links"])):
+        yield Claim(f"The queues dropped {dropped:,} packets.", 0.0)
+
+
+def _is_measured(flow: FlowMetrics) -> bool:
+    """Returns whether another program sent a flow, so that its limits are unknown."""
+    return (
+        not any(flow["limited_by"].values())
+        and flow["max_min_share"] is None
+        and flow["cc"] != "none"
+    )
+
+
 def _marked(some: Sequence[_Some]) -> Iterator[Claim]:
     parts = [(one.name, float(one.total("marks"))) for one in some]
     total, sent = sum(count for _, count in parts), sum(one.total("sent") for one in some)
@@ -269,11 +319,25 @@ def _marked(some: Sequence[_Some]) -> Iterator[Claim]:
         )
 
 
-def _shares(
-    metrics: Metrics, tables: Mapping[str, pl.DataFrame], some: Sequence[_Some]
+def _all_shares(
+    metrics: Metrics,
+    tables: Mapping[str, pl.DataFrame],
+    some: Sequence[_Some],
+    ways: Mapping[str, str],
 ) -> Iterator[Claim]:
-    """Goodputs of flows that send as much as they can, and when they were equal."""
-    bulk = [each for each in metrics["flows"] if _is_bulk(each)]
+    """Goodputs of flows of one direction that send as much as they can, and when they were equal."""
+    every = [each for each in metrics["flows"] if _is_bulk(each)]
+    for way in dict.fromkeys(ways.get(each["name"]) for each in every):
+        bulk = [each for each in every if ways.get(each["name"]) == way]
+        yield from _shares(bulk, metrics, tables, some)
+
+
+def _shares(
+    bulk: Sequence[FlowMetrics],
+    metrics: Metrics,
+    tables: Mapping[str, pl.DataFrame],
+    some: Sequence[_Some],
+) -> Iterator[Claim]:
     if len(bulk) < 2:
         return
     rates = [

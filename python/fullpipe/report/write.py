@@ -42,6 +42,8 @@ def write_report(
     out: Path | None = None,
     build: Callable[[Path], Report] | None = None,
     show: Sequence[str] = (),
+    *,
+    live: bool = False,
 ) -> Path:
     """Makes a report of saved results.
 
@@ -58,6 +60,7 @@ def write_report(
             their names: `report-A-B.html`.
         build: Builds the report of the directory; None for :func:`fullpipe.report.build.build`.
         show: The metrics to show, by name or short name, instead of the usual ones.
+        live: Put the simulator into a page of more than 2 MB, too.
 
     Returns:
         The file or directory.
@@ -70,7 +73,8 @@ def write_report(
     """
     directories = [directory] if isinstance(directory, Path) else list(directory)
     target = target_of(directories, name_of(form), out)
-    return make(build(directories[0]) if build else _of_results(directories, show), form, target)
+    report = build(directories[0]) if build else _of_results(directories, show)
+    return make(report, form, target, live=live)
 
 
 def write_panel(
@@ -137,14 +141,16 @@ def name_of(form: Form) -> str:
     return f"report.{form}" if form in (Form.HTML, Form.PDF) else f"report-{form}"
 
 
-def make(report: Report, form: Form, target: Path) -> Path:
+def make(report: Report, form: Form, target: Path, *, live: bool = False) -> Path:
     """Writes a report atomically; replaces an existing one.
 
     Raises:
         OSError: When a file can't be written.
     """
     return replace(
-        target, lambda aside: _write(report, form, aside), folder=form not in (Form.HTML, Form.PDF)
+        target,
+        lambda aside: _write(report, form, aside, live=live),
+        folder=form not in (Form.HTML, Form.PDF),
     )
 
 
@@ -162,12 +168,12 @@ def replace(target: Path, write: Callable[[Path], None], *, folder: bool = False
     return target
 
 
-def _write(report: Report, form: Form, target: Path) -> None:
+def _write(report: Report, form: Form, target: Path, *, live: bool) -> None:
     match form:
         case Form.HTML:
             from fullpipe.report.html import page
 
-            disk.write(target, page(report))
+            disk.write(target, page(report, live=live))
         case Form.PDF:
             from fullpipe.report.static import write_pdf
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SWEEP = "sweep.json"
+TEST = "test.json"
 SWEEP_FORMAT = 2
 """The version of a sweep's directory; it changes with the meaning of its files."""
 
@@ -101,3 +102,26 @@ class Measured(TypedDict):
 
     command: str
     """The command that makes it again."""
+
+
+class TestTable(TypedDict):
+    """A table of a canned test, with its cells as text; a line break in a column's name is that of a terminal."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class TestAbout(TypedDict):
+    """`test.json`: the results of a canned test, next to the run of its first seed."""
+
+    test: str
+    runner: str
+    seeds: list[int]
+    roles: dict[str, str]
+    """By flow: `download` or `upload` for the load, and `probe` or `voice` for the flows that measure it."""
+    tables: list[TestTable]
+    sentences: list[str]
+    notes: list[str]
+    method: str
+    """The definitions of the numbers, in words."""

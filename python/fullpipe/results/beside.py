@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.results.about import TestTable
 from fullpipe.results.load import load
 from fullpipe.results.model import RESULTS, RUNNER, Axis, NoResultsError, Point, Results
 from fullpipe.results.overlay import overlays
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.metrics import Metrics
+    from fullpipe.results.about import TestAbout
 
     Settings = dict[str, str]
 
@@ -261,7 +263,34 @@ def _joined(parts: Sequence[_Part], different: Sequence[Settings], axes: list[Ax
         scenarios,
         metrics if len(metrics) == len(points) else {},
         overlay=_overlay(parts, axes, points),
+        tested=_tested(parts),
     )
+
+
+def _tested(parts: Sequence[_Part]) -> TestAbout | None:
+    """Returns results of one canned test as one, with the label of each directory in front of its rows."""
+    tests = [(part.points[0].label, part.results.tested) for part in parts if part.results.tested]
+    kept = [(label, test) for label, test in tests if test is not None]
+    if len(kept) < len(parts) or len({test["test"] for _, test in kept}) > 1:
+        return None
+    first = kept[0][1]
+    tables = {
+        each["title"]: TestTable(
+            title=each["title"], columns=["results", *each["columns"]], rows=[]
+        )
+        for _, test in kept
+        for each in test["tables"]
+    }
+    for label, test in kept:
+        for each in test["tables"]:
+            tables[each["title"]]["rows"] += [[label, *row] for row in each["rows"]]
+    return {
+        **first,
+        "roles": {name: role for _, test in kept for name, role in test["roles"].items()},
+        "tables": list(tables.values()),
+        "sentences": [f"{label}: {said}" for label, test in kept for said in test["sentences"]],
+        "notes": [f"{label}: {said}" for label, test in kept for said in test["notes"]],
+    }
 
 
 def _overlay(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fullpipe.metrics import Metrics
+    from fullpipe.results.about import TestAbout
 
 RUNNER = "runner"
 """The setting of a point with its runner; the other settings are keys of scenarios."""
@@ -139,6 +140,7 @@ class Results:
         published: The cells and claims of a reproduced study, as `table.json` has them.
         overlay: Groups of points, by number, whose runs belong over each other in charts over time;
             a page begins with the first group.
+        tested: The results of a canned test, whose first seed made the run; None for any other run.
     """
 
     directory: Path
@@ -153,6 +155,7 @@ class Results:
     metrics: dict[int, Metrics] = field(default_factory=dict)
     published: list[dict[str, Any]] = field(default_factory=list)
     overlay: list[list[int]] = field(default_factory=list)
+    tested: TestAbout | None = None
 
     @property
     def runs(self) -> int:

@@ -36,6 +36,9 @@ Form = Literal["json", "json-seq"]
 
 _ENDINGS: dict[str, Form] = {".qlog": "json", ".sqlog": "json-seq"}
 
+COUNTS = ("sent", "retransmits", "loss_fraction", "drops", "marks")
+"""Metrics of each flow in the summary, since events stand for several packets."""
+
 _SLICE = 20_000
 """Number of rows whose text is in memory at once."""
 
@@ -222,6 +225,10 @@ def _about(source: QlogRun) -> dict[str, Any]:
         "duration": metrics["duration_s"] * 1e3,
         "trace_hash": metrics["trace_hash"],
         "goodput": {flow["name"]: round(flow["goodput_bps"]) for flow in metrics["flows"]},
+        "measure_from": metrics["measure_from_s"] * 1e3,
+        "counts": {
+            flow["name"]: {name: flow.get(name) for name in COUNTS} for flow in metrics["flows"]
+        },
     }
     return {"title": source.title, "summary": summary}
 

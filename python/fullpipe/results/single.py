@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.metrics import Metrics
-from fullpipe.results.about import Measured, RunnersAbout
+from fullpipe.results.about import TEST, Measured, RunnersAbout, TestAbout
 from fullpipe.results.files import RUNNERS
 from fullpipe.results.kept import read_json, read_measured, read_text
 from fullpipe.results.model import (
@@ -50,13 +50,14 @@ def load_run(directory: Path) -> Results:
     )
     point = Point(0, title, {}, (seed,), command, scenario=complete, measured=is_there(measured))
     files = {table: file for table in TABLES if is_there(file := table_file(directory, table))}
+    test = read_json(file, TestAbout) if is_there(file := directory / TEST) else None
     return Results(
         directory,
         title,
         about,
         [
             ("Version", f"fullpipe {metrics['version']}"),
-            ("Runs", f"1, seed {seed}"),
+            ("Runs", "1, measured") if point.measured else _runs(seed, test),
             *_ran_on(metrics),
         ],
         rows,
@@ -67,6 +68,7 @@ def load_run(directory: Path) -> Results:
             "scenario.toml": text,
             **({"resolved.toml": complete} if complete else {}),
         },
+        tested=test,
     )
 
 
@@ -107,6 +109,14 @@ def load_runs(directory: Path) -> Results:
         scenarios=parts[0].scenarios,
         overlay=[list(points)],
     )
+
+
+def _runs(seed: int, test: TestAbout | None) -> tuple[str, str]:
+    """Returns the number of runs, of a test perhaps several, and the kept one."""
+    first, *others = test["seeds"] if test else (seed,)
+    if not test or not others:
+        return "Runs", f"1, seed {first}"
+    return "Runs", f"{len(test['seeds'])}, seeds {first} to {others[-1]}; kept: seed {first}"
 
 
 def _ran_on(metrics: Metrics) -> list[tuple[str, str]]:

@@ -26,9 +26,13 @@ class Fairness(NamedTuple):
     start_s: float
     """Start of the first second: the first sample of the flow that starts last."""
     end_s: float
-    """End of the last whole second."""
+    """End of the run."""
     spells: list[tuple[float, float]]
-    """Begin and end of each time of five seconds or more with equal shares, in s."""
+    """Begin and end of each time of five seconds or more with equal shares, in s.
+
+    The seconds are whole ones from `start_s`. A spell that lasts until the last of them ends with the run, if the
+    shares in the second before the run's end are equal, too.
+    """
     last: tuple[float, float]
     """The least and the greatest mean rate in the last five seconds, in bit/s; NaN if there are no five seconds."""
 
@@ -112,8 +116,15 @@ def fairness(
         return Fairness(end_s, end_s, [], (math.nan, math.nan))
     start_s = max(float(time[0]) for time, _ in progress)
     ends, rates = rates_per_window(progress, start_s, end_s)
-    equal = rates.mean(axis=0)
-    fair = (equal > 0) & (np.abs(rates - equal) <= within * equal).all(axis=0)
+
+    def is_fair(rates: Values) -> NDArray[np.bool_]:
+        equal = rates.mean(axis=0)
+        found: NDArray[np.bool_] = (equal > 0) & (np.abs(rates - equal) <= within * equal).all(
+            axis=0
+        )
+        return found
+
+    fair = is_fair(rates)
     needed = round(held_s / WINDOW_S)
     # The numbers of the first second of each spell, and of the first one after it.
     edges = np.flatnonzero(np.diff(fair.astype(int), prepend=0, append=0))
@@ -122,6 +133,11 @@ def fairness(
         for first, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
         if after - first >= needed
     ]
-    last = rates[:, -needed:].mean(axis=1) if len(ends) >= needed else np.array([math.nan])
-    end = float(ends[-1]) if len(ends) else start_s
-    return Fairness(start_s, end, spells, (float(last.min()), float(last.max())))
+    _, at_last = rates_per_window(progress, end_s - WINDOW_S, end_s)
+    if spells and spells[-1][1] >= ends[-1] and is_fair(at_last).all():
+        spells[-1] = (spells[-1][0], end_s)
+    last = np.array([math.nan])
+    if len(ends) >= needed:
+        _, rates = rates_per_window(progress, end_s - held_s, end_s, held_s)
+        last = rates[:, 0]
+    return Fairness(start_s, end_s, spells, (float(last.min()), float(last.max())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.stats.compare import corrected, pairs_needed
+from fullpipe.stats.compare import LEAST_PAIRS, corrected, pairs_needed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,9 @@ class Compared(NamedTuple):
     """The point in words; empty if there is only one."""
     flow: str = ""
     """The flow whose numbers they are, if A and B are two values of a key and the runs have several flows."""
+
+    between: bool = False
+    """Whether A and B are of different runs, not two flows of the same."""
 
     @property
     def about(self) -> str:
@@ -109,6 +112,15 @@ def none_significant(compared: Sequence[Compared]) -> str:
     return f"{words}if it is real, about {needed:,} seeds show it"
 
 
+def of_means(each: Compared) -> str:
+    """Returns a sentence on two means that were not tested."""
+    one, other = (
+        digits(mean * each.quantity.scale) for mean in (each.comparison.a, each.comparison.b)
+    )
+    unit = f" {each.quantity.unit}" if each.quantity.unit else ""
+    return f"{_claim(each)}: {one} against {other}{unit}."
+
+
 def _joined(found: Sequence[Sentence]) -> list[Sentence]:
     """Joins the sentence about goodput with the first about a delay, for the same two at the same point.
 
@@ -148,23 +160,22 @@ def _is_delay(sentence: Sentence) -> bool:
 
 
 def _whole(each: Compared) -> str:
+    return f"{_claim(each)} {_interval(each)}"
+
+
+def _claim(each: Compared) -> str:
     where, words, up = (
         f"{each.about}: " if each.about else "",
         each.quantity.words,
         each.comparison.difference.value > 0,
     )
-    interval = _interval(each)
     match _kind(each):
         case "percent":
-            return (
-                f"{where}{each.a} has {_percent(each)} {_way(up)} {words} than {each.b} {interval}"
-            )
+            return f"{where}{each.a} has {_percent(each)} {_way(up)} {words} than {each.b}"
         case "times":
-            return f"{where}{each.a} has {digits(each.comparison.ratio.value)} times the {words} of {each.b} {interval}"
+            return f"{where}{each.a} has {digits(each.comparison.ratio.value)} times the {words} of {each.b}"
         case _:
-            return (
-                f"{where}{each.a} has a {words} {_amount(each)} {_way(up)} than {each.b} {interval}"
-            )
+            return f"{where}{each.a} has a {words} {_amount(each)} {_way(up)} than {each.b}"
 
 
 def _more(each: Compared) -> str:
@@ -184,7 +195,8 @@ def _more(each: Compared) -> str:
 def _kind(each: Compared) -> str:
     """Returns the form of a difference: an amount for shares and indices, a factor from 2 on, else a percentage."""
     ratio = each.comparison.ratio
-    if each.quantity.unit in ("", "%") or not all(map(math.isfinite, ratio)):
+    ends = ratio if each.comparison.pairs >= LEAST_PAIRS else ratio[:1]  # means alone have none
+    if each.quantity.unit in ("", "%") or not all(map(math.isfinite, ends)):
         return "amount"
     return "times" if ratio.value >= 2 else "percent"
 

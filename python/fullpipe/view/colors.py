@@ -14,6 +14,9 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#00
 ON_DARK = ("#4DA6E0", "#FF8A3D", "#2CC79B", "#E39AC4", "#9AD4F5", "#F2B632", "#F5F5F5")
 """The same hues, light enough for a dark page."""
 
+DROPS, MARKS = "#A50026", "#6A3D9A"
+"""Colors of drops and of CE marks, which no algorithm has."""
+
 DASHES = ((), (8, 4), (2, 3), (10, 3, 2, 3), (14, 4), (5, 2), (3, 6))
 """Dash pattern of each line: lengths of dashes and gaps."""
 

@@ -84,12 +84,13 @@ def add_rows(table: Table, rows: Sequence[Sequence[Cell]], ends: Collection[int]
         rows: The rows; a number is a float or a spread, and None stands for an unknown one.
         ends: The indices of the rows at which a section ends.
     """
-    formed = [_formed(column) for column in zip(*rows, strict=True)]
-    for number, cells in enumerate(zip(*formed, strict=True)):
+    columns = [formed(column) for column in zip(*rows, strict=True)]
+    for number, cells in enumerate(zip(*columns, strict=True)):
         table.add_row(*cells, end_section=number in ends)
 
 
-def _formed(column: Sequence[Cell]) -> list[str | Text]:
+def formed(column: Sequence[Cell]) -> list[str | Text]:
+    """Formats the cells of a column: its numbers all have the same number of decimal places."""
     numbers = [part for cell in column for part in _parts(cell)]
     places = decimals(numbers)
 

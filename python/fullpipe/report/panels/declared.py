@@ -28,7 +28,13 @@ PANELS = (
     Panel(
         "rtt", "Round-trip time", "ms", (Curve("flow", "rtt"), Curve("flow", "min_rtt", "dotted"))
     ),
-    Panel("queue", "Queueing delay", "ms", (Curve("link", "sojourn"),), ticks=("drops", "marks")),
+    Panel(
+        "queue",
+        "Queueing delay",
+        "ms",
+        (Curve("link", "sojourn"),),
+        ticks=("drops", "marks", "lost"),
+    ),
     Panel(
         "share", "Queueing delay by flow, stacked", "ms", (Curve("queue", "share"),), view="stack"
     ),

@@ -20,6 +20,7 @@ from fullpipe.stats.words import (
     digits,
     is_large,
     none_significant,
+    of_means,
     percent_digits,
     size,
 )
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 _EACH_WITH_EACH = 4
 _MOST_SENTENCES = 12
 _MOST_UNTESTED = 400
+_MOST_OF_MEANS = 4
+_MOST_NAMED = 2
 
 
 def compared(
@@ -53,11 +56,16 @@ def compared(
         for quantity in metrics:
             a, b = other.values.get(quantity.column, {}), one.values.get(quantity.column, {})
             if a and b:
-                (first, second), where = _names(one, other, factor), _place(one, factor)
-                whose = several and factor and not is_of_run(quantity.column)
-                flow = one.contender if whose and not _is_cc(factor) else ""
+                whole = is_of_run(quantity.column)
+                (first, second), where = _names(one, other, factor), _place(one, factor, whole)
+                named = several or not (one.only or _is_cc(factor))
+                flow = (
+                    one.contender if named and factor and not whole and not _is_cc(factor) else ""
+                )
                 comparison = _compare(a, b)
-                found.append(Compared(second, first, quantity, comparison, where, flow))
+                found.append(
+                    Compared(second, first, quantity, comparison, where, flow, bool(factor))
+                )
     return family(found)
 
 
@@ -129,8 +137,10 @@ def _names(one: Group, other: Group, factor: Factor) -> tuple[str, str]:
     return first, second
 
 
-def _place(group: Group, factor: Factor) -> str:
-    return placed({key: value for key, value in group.settings.items() if key not in factor})
+def _place(group: Group, factor: Factor, whole: bool) -> str:
+    """Returns the settings that are not compared; those of a whole run include its algorithms."""
+    settings = group.varied if whole and factor and not _is_cc(factor) else group.settings
+    return placed({key: value for key, value in settings.items() if key not in factor})
 
 
 def is_tested(each: Compared) -> bool:
@@ -157,7 +167,7 @@ def findings(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
             f"No comparison: it needs two contenders and {LEAST_PAIRS} seeds that both ran with.",
         )
     if not tested:
-        few = f"Fewer than {LEAST_PAIRS} seeds: the differences below may be chance, and have no intervals."
+        few = f"Fewer than {LEAST_PAIRS} seeds: differences may be chance, and have no intervals."
         return [], f"{few} A sweep with --repeat 10 shows which are not."
     told = by_size(sentences(tested))
     note = (
@@ -170,6 +180,21 @@ def findings(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
     else:
         found = _summed(tested)
     return found or [Finding(none_significant(tested))], note
+
+
+def of_runs(comparisons: Sequence[Compared]) -> list[Finding]:
+    """Returns sentences on the largest differences between single runs, which nothing tests."""
+    between = [each for each in comparisons if each.between and not is_tested(each)]
+    if not between:
+        return []
+    large = sorted(filter(is_large, between), key=lambda each: -size(each))
+    if not large:
+        return [
+            Finding(
+                "The runs differ by less than 5 % in each metric, and less than a point in each share."
+            )
+        ]
+    return [Finding(of_means(each)) for each in large[:_MOST_OF_MEANS]]
 
 
 def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
@@ -188,8 +213,8 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
                 if one.comparison.significant and one.comparison.difference.value * sign > 0
             ]
             if those:
-                of = "" if ways else f" of {len(bundle)} settings"
-                ways.append((len(those), sign, f"{word} at {len(those)}{of}{_by(those)}"))
+                at = _settings(those, len(bundle), first=not ways)
+                ways.append((len(those), sign, f"{word}{at}{_by(those)}"))
         if ways:
             significant = [one for one in bundle if one.comparison.significant]
             large = any(map(is_large, significant))
@@ -200,6 +225,17 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
             found.append((large, median(map(size, significant)), Finding(text, better)))
     ordered = sorted(found, key=lambda each: (not each[0], -each[1]))
     return [finding for _, _, finding in ordered]
+
+
+def _settings(those: Sequence[Compared], count: int, *, first: bool) -> str:
+    """Returns the settings of some of `count` comparisons in words."""
+    places = [each.where for each in those]
+    if count == 1:
+        return f" at {places[0]}" if places[0] else ""
+    if len(those) == count:
+        return " at both settings" if count == 2 else f" at all {count} settings"
+    names = f" ({'; '.join(places)})" if len(places) <= _MOST_NAMED and all(places) else ""
+    return f" at {len(those)}{f' of {count} settings' if first else ''}{names}"
 
 
 def _by(those: Sequence[Compared]) -> str:

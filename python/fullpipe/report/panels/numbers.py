@@ -30,7 +30,8 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
     note = f"Medians over {most} seeds" + (
         " [95 % interval]." if most > 5 else "; there are too few seeds for an interval."
     )
-    note = note if most > 1 else "One run each."
+    if most == 1:
+        note = "One run each." if len({group.point for group in groups}) > 1 else "One run."
     title = "Medians over the seeds" if most > 1 else "Metrics"
     tables = _tables(groups, of_flows, (title, "Further metrics"), contender=True)
     runs = [group for group in groups if any(group.of(each.column) for each in of_runs)]

@@ -24,6 +24,8 @@ TITLES = {
     "packet_access": ("Before the first link", "s"),
 }
 """Title and unit of each track."""
+_NEAR = 300
+"""Number of packets in a picture of single packets."""
 _GONE = ("dropped", "policed", "lost")
 
 
@@ -45,6 +47,28 @@ def packet_tracks(name: str, tables: Mapping[str, pl.DataFrame]) -> Iterator[tup
     acks = tables["acks"].filter(pl.col("flow") == name)
     yield from _track("packet_acked", acks.unique("time", maintain_order=True), "acked", MB)
     yield from _track("packet_sacked", acks.drop_nulls("sack_start"), "sack_end", MB)
+
+
+def near(rows: pl.DataFrame) -> tuple[float, float] | None:
+    """Returns a time in which packets are distinguishable: a loss and its retransmission, if these are near enough.
+
+    Args:
+        rows: The columns `time`, `kind` and `fate` of the packets of all flows.
+    """
+    if rows.height < 2:
+        return None
+    rows = rows.sort("time")
+    times = rows["time"].to_numpy()
+    last = len(times) - 1
+    again = np.flatnonzero((rows["kind"].cast(pl.String) == "retransmission").to_numpy())
+    gone = np.flatnonzero(rows["fate"].cast(pl.String).is_in(_GONE).to_numpy())
+    first = int(gone[0]) if len(gone) else int(again[0]) if len(again) else last // 2
+    answer = int(again[again > first][0]) if (again > first).any() else first
+    if answer - first > _NEAR - _NEAR // 3:
+        first = answer
+    begin = min(max(first - _NEAR // 6, 0), max(last - _NEAR, 0))
+    end = min(begin + _NEAR, last)
+    return (float(times[begin]), float(times[end])) if times[end] > times[begin] else None
 
 
 def _track(

@@ -4,39 +4,57 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.report.model import Code, Number, Section, Table, Text
+from fullpipe.explore import runs_in_pages
+from fullpipe.report.model import Again, Code, Number, Section, Table, Text
 from fullpipe.results.words import spans
 
 if TYPE_CHECKING:
     from fullpipe.report.model import Block, Cell
     from fullpipe.results.model import Point, Results
 
+_MEASURED = "The command measures again, or reads the files again. Programs in real time are not repeatable."
+_MOST_TEXT = 200_000
 _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skipped": "– skipped"}
 
 
 def section(results: Results) -> Section:
     """Returns the points, each with its seeds and the command that replays the first seed, and the scenarios."""
+    measured = all(point.measured for point in results.points.values())
     rows: list[tuple[Cell, ...]] = [
         (
             Number(point.number, f"{point.number}"),
             _label(point),
-            "–" if point.measured else spans(point.seeds),
+            *([] if measured else ["–" if point.measured else spans(point.seeds)]),
             Code(point.command),
         )
         for point in results.points.values()
     ]
-    blocks: list[Block] = [
-        Table(
-            "Commands",
-            ("point", "description", "seeds", "command that replays the first seed"),
-            rows,
-        )
-    ]
+    seeded = ("seeds", "command that replays the first seed")
+    columns = ("point", "description", *(("command",) if measured else seeded))
+    blocks: list[Block] = [Table("Commands", columns, rows)]
+    if again := _again(results):
+        blocks.append(Again(again))
     blocks += [Text(name, text) for name, text in results.scenarios.items()]
+    if measured:
+        return Section(
+            "Commands and scenarios" if results.scenarios else "Commands", blocks, _MEASURED
+        )
     simulated = "runner" not in results.rows.columns or set(results.rows["runner"]) == {"sim"}
     note = "Any of the seeds can follow --seed. The same scenario, seed and version give the same run, bit for bit"
     note += "." if simulated else ", on the simulator. Runs in real time are not repeatable."
     return Section("Scenarios and seeds", blocks, note)
+
+
+def _again(results: Results) -> tuple[tuple[str, str], ...]:
+    """Returns label and text of each point's scenario that the simulator in a page can run, up to a total size."""
+    found, size = [], 0
+    for point in results.points.values():
+        size += len(point.scenario)
+        if size > _MOST_TEXT:
+            break
+        if point.scenario and not point.measured and runs_in_pages(point.scenario):
+            found.append((_label(point) or results.title, point.scenario))
+    return tuple(found)
 
 
 def _label(point: Point) -> str:

@@ -10,10 +10,12 @@ import numpy as np
 import polars as pl
 
 from fullpipe.report.model import Recorded, Section, Source, Timeline, Track
+from fullpipe.report.panels.packets import near
 from fullpipe.report.panels.tracks import MOST_FLOWS, column, longest_queue, sources
 from fullpipe.results import read_parquet
 from fullpipe.stats import fairness, jain_over_time, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
+from fullpipe.stats.words import digits
 
 if TYPE_CHECKING:
     from fullpipe.results.model import Point, Results, Series
@@ -84,6 +86,9 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
         measure_from_s,
         changes,
         {**({"jain": note} if note else {}), **_which_queue(series)},
+        near(read_parquet(series.files["packets"], columns=["time", "kind", "fate"]))
+        if "packets" in series.files
+        else None,
     )
 
 
@@ -156,7 +161,7 @@ def in_words(found: Fairness) -> str:
     least, most = found.last
     if not least > 0:
         return f"{when} In the last five seconds a flow had nothing." if least == 0 else when
-    return f"{when} In the last five seconds 1 : {most / least:.2g}."
+    return f"{when} In the last five seconds 1 : {digits(most / least)}."
 
 
 def _listed(parts: list[str]) -> str:

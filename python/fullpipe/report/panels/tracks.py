@@ -40,7 +40,7 @@ _TITLES = {
     "srtt": ("Smoothed RTT", "s"),
     "min_rtt": ("Minimum RTT", "s"),
     "delivered": ("Delivery rate", "bit/s"),
-    "lost": ("Lost", "B"),
+    "lost": ("Declared lost", "B"),
     "lost_packets": ("Declared lost", "packets"),
     "retransmits": ("Sent again", "packets"),
     "receive_window": ("Advertised window", "B"),
@@ -53,6 +53,8 @@ _TITLES = {
     "jain": ("Jain's index per second", ""),
     **packets.TITLES,
 }
+_WITHOUT_SSTHRESH = ("bbr", "c4", "copa", "scream", "swift", "vivace")
+"""Algorithms, by the begin of their names, that are not bound to ssthresh: a value is that of their last startup."""
 _NOT_TRACKS = {"time", "flow", "link", "workload", "acked", "queue_bytes", "limited_by"}
 
 
@@ -119,6 +121,8 @@ def _flow(name: str, algorithm: str, tables: Mapping[str, pl.DataFrame]) -> Sour
             scaled = _values(rows, each) * column(each).factor * (8 if each == "delivered" else 1)
             if np.isfinite(scaled).any():
                 tracks[each] = Track(time, scaled)
+    if algorithm.startswith(_WITHOUT_SSTHRESH):
+        tracks.pop("ssthresh", None)
     tracks |= dict(packets.packet_tracks(name, tables))
     if "min_rtt" in tracks and (capacity := _capacity(tables, time)) is not None:
         tracks["bdp"] = Track(time, _values(rows, "min_rtt") * capacity / 8 * column("bdp").factor)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.report import why
 from fullpipe.report.model import Finding
+from fullpipe.report.panels import tested
 from fullpipe.report.panels.time import resolved, seconds
 from fullpipe.results import read_parquet
 
@@ -33,7 +34,9 @@ def findings(results: Results) -> tuple[list[Finding], str]:
         point = results.points[number]
         whose = f"{point.runner or point.label}: " if several else ""
         rtt = resolved(point, results).get("path", {}).get("rtt")
-        told = why.about(metrics, tables, seconds(rtt) if rtt else None)
+        ways = results.tested["roles"] if results.tested else None
+        load = tested.load_of_run(results, metrics, tables)
+        told = why.about(*load, seconds(rtt) if rtt else None, ways)
         found += [Finding(whose + each) for each in (told[:_MOST_EACH] if several else told)]
         notes.append(why.window(metrics))
     return found, " ".join(dict.fromkeys(notes)) if found else ""

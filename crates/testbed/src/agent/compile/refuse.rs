@@ -1,5 +1,6 @@
 //! Refuses settings that a kernel's TCP does not have or that a runner can't provide.
 
+use fullpipe_cc::Registry;
 use fullpipe_scenario::{
     App, CwndValidation, EcnFeedback, EcnSetting, Error, Flow, INITIAL_WINDOW, MetricsCache, On,
     PACKET, PAYLOAD, Pacing, Scenario,
@@ -124,9 +125,17 @@ fn algorithm(
                 format!("the kernel of --on {runner} has no {name:?}, its name for this algorithm")
             }
         };
-        let fix = format!(
-            "it has {list}: use one of these, load a module (modprobe tcp_{name}), or run it on sim"
-        );
+        let other = match (name, Registry::default().get(name)) {
+            ("bbr2" | "bbr3", _) => {
+                "or run it on sim: only Google's kernel has this version of BBR".to_owned()
+            }
+            // An algorithm of fullpipe with a module of Linux has an equivalent.
+            (_, Some(_)) if kernel_equivalent(name).is_none() => {
+                "or run it on sim: Linux has no such algorithm".to_owned()
+            }
+            _ => format!("load a module (modprobe tcp_{name}), or run it on sim"),
+        };
+        let fix = format!("it has {list}: use one of these, {other}");
         return refusal("cc", format!("{:?}", spec.cc), problem, fix);
     }
     if let Some((parameter, value)) = refused_parameter(spec) {

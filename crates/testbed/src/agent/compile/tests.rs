@@ -45,6 +45,22 @@ fn algorithms_have_the_kernels_names() {
 }
 
 #[test]
+fn a_refusal_names_a_module_only_if_linux_has_one() {
+    for (cc, words) in [
+        (
+            "bbr3",
+            "on sim: only Google's kernel has this version of BBR",
+        ),
+        ("copa", "on sim: Linux has no such algorithm"),
+        ("dctcp", "load a module (modprobe tcp_dctcp)"),
+        ("westwood", "load a module (modprobe tcp_westwood)"),
+    ] {
+        let refused = plan(&format!("cc = \"{cc}\"")).expect_err("the kernel has it not");
+        assert!(refused.contains(words), "{cc}: {refused}");
+    }
+}
+
+#[test]
 fn what_says_what_linux_does_is_taken() {
     for flow in [
         "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }\npacing = \"on\"",

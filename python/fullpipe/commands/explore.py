@@ -1,0 +1,71 @@
+"""`fullpipe explore`."""
+
+import tempfile
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+from fullpipe.commands.declare import Argument, Option
+from fullpipe.commands.options import SETTING, path_options, scenario_of, seed_option, setting
+from fullpipe.errors import fail, user_errors
+from fullpipe.run import parse
+
+
+@path_options(instead="the scenario's")
+def command(
+    scenario: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="SCENARIO|ALGORITHM...",
+            complete=("algorithms", "scenarios", "files"),
+            help="Scenario: a TOML file, - for standard input, or a name from `fullpipe list scenarios`. Or "
+            "algorithms from `fullpipe list algorithms`: a flow of each on one path (default: CUBIC and BBRv3 for "
+            "30 s at 20 Mbit/s).",
+        ),
+    ] = None,
+    *,
+    path: list[tuple[str, str]],
+    seed: Annotated[
+        int | None,
+        seed_option("Seed of everything random (default: the scenario's seed)."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None, Option("--set", metavar="KEY=VALUE", complete=("settings",), help=SETTING)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Write the page to this file, and do not open it."),
+    ] = None,
+) -> None:
+    """Change a scenario in the browser and watch it run.
+
+    The page has the simulator inside and works offline. Sliders and the text of the scenario change
+    each other, and every change runs at once. It shows the trace's hash, which is the one that
+    `fullpipe run` prints, and the command for that.
+
+    Examples:
+        fullpipe explore
+        fullpipe explore cubic-vs-bbr1
+        fullpipe explore cubic swift --rate 50mbit --out explore.html
+    """
+    from fullpipe.explore import DEFAULT, EngineError, explorer
+
+    with user_errors():
+        text, file = scenario_of(scenario) if scenario else (DEFAULT, "explore")
+        settings = dict(path) | dict(setting(each) for each in set_ or [])
+        if settings or seed is not None:
+            text = parse(text, file, seed=seed, set=settings).to_toml()
+        try:
+            page = explorer(text, file)
+        except EngineError as error:
+            fail(error)
+        if out is not None:
+            out.write_text(page, encoding="utf-8")
+            print(out)
+            return
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="fullpipe-explore-", suffix=".html", delete=False, encoding="utf-8"
+        ) as made:
+            made.write(page)
+        print(made.name)
+        webbrowser.open(Path(made.name).as_uri())

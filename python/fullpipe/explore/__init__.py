@@ -1,0 +1,13 @@
+"""The page of `fullpipe explore`: the simulator itself in a browser, offline, in one file."""
+
+from fullpipe.explore.page import (
+    DEFAULT,
+    POLICY,
+    EngineError,
+    again,
+    explorer,
+    inside,
+    runs_in_pages,
+)
+
+__all__ = ["DEFAULT", "POLICY", "EngineError", "again", "explorer", "inside", "runs_in_pages"]

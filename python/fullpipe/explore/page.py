@@ -1,0 +1,216 @@
+"""Puts the simulator, a scenario and the catalog of algorithms into one page."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fullpipe import _core, origin
+from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ENGINE = "engine.wasm.gz"
+DEFAULT = """# CUBIC against BBRv3
+duration = "30s"
+
+[path]
+rate = "20mbit"
+rtt = "40ms"
+buffer = "1bdp"
+
+[[flow]]
+cc = "cubic"
+
+[[flow]]
+cc = "bbr3"
+"""
+"""The scenario of a page for which none is named: a change of it is drawn within a tenth of a second."""
+_BUILD = "make wasm"
+_UNREADABLE = "/no such directory/scenario"
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
+    "worker-src blob:; img-src data:; connect-src 'none'"
+)
+"""The content security policy of the page, and of pages that open it: it inherits theirs."""
+
+
+class EngineError(Exception):
+    """The simulator for pages is not built."""
+
+
+def explorer(text: str, file: str) -> str:
+    """Returns a page that runs a scenario in the browser and lets a reader change it.
+
+    Args:
+        text: The scenario in TOML.
+        file: The name of its file, for errors and as the place of files that it names.
+
+    Raises:
+        EngineError: When the simulator for pages is not built.
+        ScenarioError: When the scenario is wrong.
+    """
+    try:
+        engine = _asset(ENGINE)
+    except FileNotFoundError:
+        message = f"the simulator for pages is not built\n  fix: run `{_BUILD}` in the repository of fullpipe"
+        raise EngineError(message) from None
+    text, file = _alone(text, file), origin.shown(file)
+    data = {
+        "colors": list(COLORS),
+        "onDark": list(ON_DARK),
+        "dashes": [list(each) for each in DASHES],
+        "explore": {"name": file, "text": text, **_catalogue()},
+    }
+    coded = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    script, worker, styles, own = (
+        _asset(name).decode() for name in ("main.js", "worker.js", "main.css", "own.js")
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="fullpipe {_core.__version__}">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>{escape(file)} · fullpipe explore</title>
+<style>{styles}</style>
+</head>
+<body>
+{_BODY.format(own=escape(own))}
+<script type="application/json" id="data">{coded}</script>
+<script type="text/plain" id="worker">{worker}</script>
+<script type="text/plain" id="engine">{base64.b64encode(engine).decode()}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+_BODY = """<a class="skip" href="#results">To the results</a>
+<header><h1 id="title">fullpipe explore</h1></header>
+<main class="explore">
+<section aria-label="Scenario"><h2>Scenario</h2><div id="controls"></div>
+<details open><summary>As text</summary>
+<textarea id="toml" spellcheck="false" aria-label="Scenario in TOML" aria-describedby="problem"></textarea></details>
+</section>
+<div class="results">
+<div id="actions"></div>
+<p id="problem" role="alert"></p>
+<p class="note"><span id="status" role="status">loading the simulator</span> · trace hash <code id="hash">–</code></p>
+<section aria-label="Charts" id="charts"></section>
+<section aria-label="The path at one time"><h2>The path at <span id="time">0.000 s</span></h2>
+<div id="steps"></div>
+<canvas id="pipe" role="img" aria-label="The path"></canvas>
+<p class="note" id="under-way"></p><ul id="states"></ul></section>
+<section id="results" aria-label="Results"></section>
+<pre id="command"></pre>
+<details><summary>Your own algorithm</summary>
+<p class="note">A class in JavaScript with the methods and arguments of a Python class
+(docs/reference/controller.md). It runs in this page only: no link contains it.</p>
+<textarea id="own" spellcheck="false" aria-label="Your own algorithm in JavaScript"
+aria-describedby="own-problem">{own}</textarea>
+<div id="own-actions"></div><p id="own-problem" role="alert"></p></details>
+</div>
+</main>
+<footer><p>The simulator of fullpipe <span id="version"></span> runs in this page, without network.
+Charts: uPlot, MIT, © Leon Sorokin.</p></footer>"""
+
+
+def inside() -> str | None:
+    """Returns the script elements with which another page opens the explorer; None without its simulator.
+
+    They go behind the page's buttons of the class `again`, as :func:`again` makes them.
+    """
+    try:
+        page = explorer(DEFAULT, "scenario")
+    except EngineError:
+        return None
+    packed = base64.b64encode(gzip.compress(page.encode(), 9, mtime=0)).decode()
+    script = _asset("again.js").decode()
+    return f'<script type="text/plain" id="explorer">{packed}</script>\n<script>{script}</script>'
+
+
+def again(scenarios: Sequence[tuple[str, str]]) -> str:
+    """Returns the controls that open one of the scenarios in the explorer.
+
+    Args:
+        scenarios: The label and the text of each.
+    """
+    texts = json.dumps([text for _, text in scenarios]).replace("<", "\\u003c")
+    options = "".join(f"<option>{escape(label)}</option>" for label, _ in scenarios)
+    hidden = " hidden" if len(scenarios) == 1 else ""
+    return (
+        f'<p class="again"><select aria-label="Run to change"{hidden}>{options}</select> '
+        '<button type="button">Change and run again</button>'
+        f'<script type="application/json">{texts}</script></p>'
+    )
+
+
+def runs_in_pages(text: str) -> bool:
+    """Returns whether a scenario needs neither files nor algorithms outside of the simulator."""
+    known = {each["name"] for each in _core.algorithms()}
+    try:
+        _core.Scenario.parse(text, _UNREADABLE, [])
+    except _core.ScenarioError:
+        return False
+    return set(re.findall(r'(?m)^cc = "([^"]*)"', text)) <= known | {"none"}
+
+
+def _asset(name: str) -> bytes:
+    return files("fullpipe.explore").joinpath("assets", name).read_bytes()
+
+
+def _alone(text: str, file: str) -> str:
+    """Returns the text, or if it names files, the whole scenario with their contents.
+
+    Raises:
+        ScenarioError: When the scenario is wrong.
+    """
+    scenario = _core.Scenario.parse(text, file, [])
+    try:
+        _core.Scenario.parse(text, _UNREADABLE, [])
+    except _core.ScenarioError:
+        return scenario.to_toml()
+    return text
+
+
+def _catalogue() -> dict[str, Any]:
+    """Returns what the controls offer."""
+    params = ("name", "unit", "default", "range", "choices", "purpose")
+    return {
+        "algorithms": [
+            {
+                "name": each["name"],
+                "purpose": each["purpose"],
+                "color": color_of(each["name"]),
+                "params": [
+                    {key: value for key, value in param.items() if key in params}
+                    for param in each["params"]
+                ],
+            }
+            for each in _core.algorithms()
+        ],
+        "queues": [{key: each[key] for key in ("name", "purpose")} for each in _core.queues()],
+        "profiles": [{key: each[key] for key in ("name", "purpose")} for each in _core.profiles()],
+        "scenarios": dict(_examples()),
+    }
+
+
+def _examples() -> list[tuple[str, str]]:
+    """Returns name and text of each packaged scenario that needs no file."""
+    texts = []
+    for file in sorted(origin.packaged()):
+        text = file.read_text(encoding="utf-8")
+        try:
+            _core.Scenario.parse(text, _UNREADABLE, [])
+        except _core.ScenarioError:
+            continue
+        texts.append((file.stem, text))
+    return texts

@@ -1,0 +1,187 @@
+// Uses the page of `fullpipe explore` offline, and prints observations as JSON: node explore.mjs CHROMIUM PAGE OUT
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [executablePath, file, out] = process.argv.slice(2);
+mkdirSync(out, { recursive: true });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const said = { errors: [], requests: [] };
+const address = pathToFileURL(file).href;
+
+async function open(options = {}, hash = "") {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, ...options });
+  const page = await context.newPage();
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) said.errors.push(message.text());
+  });
+  page.on("pageerror", (error) => said.errors.push(String(error)));
+  page.on("request", (request) => said.requests.push(request.url().split(":")[0]));
+  await page.goto(address + hash);
+  await page.waitForFunction(() => document.body.dataset.done, undefined, { timeout: 60_000 });
+  return page;
+}
+
+/** Does something that starts a run, and waits for its end; returns the page's time to the picture in ms. */
+async function after(act) {
+  const runs = await page.evaluate(() => Number(document.body.dataset.done));
+  await act();
+  await page.waitForFunction((before) => Number(document.body.dataset.done) > before, runs, { timeout: 60_000 });
+  return page.evaluate(() => Number(document.body.dataset.took));
+}
+const text = () => page.locator("#toml").inputValue();
+const hash = () => page.locator("#hash").textContent();
+
+const page = await open({ colorScheme: "light" });
+said.title = await page.locator("h1").textContent();
+said.charts = await page.locator("#charts canvas").count();
+said.first = { text: await text(), hash: await hash() };
+await page.waitForTimeout(300);
+await page.screenshot({ path: join(out, "light.png"), fullPage: true });
+
+// A slider changes text and run, by keyboard and pointer.
+const rate = page.locator('input[name="rate"]');
+said.took = [];
+await rate.focus();
+for (let step = 0; step < 8; step++) said.took.push(await after(() => page.keyboard.press("ArrowLeft")));
+said.slid = { text: await text(), hash: await hash() };
+const box = await rate.boundingBox();
+await after(() => page.mouse.click(box.x + box.width * 0.2, box.y + box.height / 2));
+said.clicked = await text();
+
+// The text changes the sliders; a mistake is named and removes nothing.
+await after(() => page.locator("#toml").fill(said.first.text.replace(/rate = "[^"]*"/, 'rate = "5mbit"')));
+said.typed = await page.locator("#controls output").first().textContent();
+await page.locator("#toml").fill(said.first.text.replace("rtt", "rrt"));
+await page.locator("#problem:not(:empty)").waitFor();
+said.problem = await page.locator("#problem").textContent();
+await after(() => page.locator("#toml").fill(said.first.text));
+said.back = [await hash(), await page.locator("#problem").textContent()];
+
+// Flows: algorithm, parameters, one more and one less.
+await after(() => page.getByLabel("algorithm of cubic").selectOption("newreno"));
+said.algorithm = await text();
+await after(() => page.getByRole("button", { name: "Add a flow" }).click());
+said.added = await page.locator(".flows fieldset").count();
+await after(() =>
+  page
+    .getByRole("button", { name: /^remove / })
+    .last()
+    .click(),
+);
+await after(() => page.getByLabel("algorithm of newreno").selectOption("cubic"));
+await page.locator(".flows summary").first().click();
+await after(async () => {
+  await page.getByLabel("beta of cubic").fill("0.5");
+  await page.keyboard.press("Tab");
+});
+said.parameter = await text();
+
+// Two settings side by side.
+await page.getByRole("button", { name: "Pin this run" }).click();
+await after(() => page.locator('select[name="queue"]').selectOption("fq_codel"));
+said.pinned = await page.locator("#charts .u-legend").first().textContent();
+await page.screenshot({ path: join(out, "pinned.png"), fullPage: true });
+
+// Time: by slider, step and play.
+const clock = page.getByLabel("Time", { exact: true });
+await clock.focus();
+await clock.fill("0.5");
+await page.waitForFunction(() => /^[1-9]/.test(document.getElementById("under-way").textContent));
+said.at = await page.locator("#time").textContent();
+said.underWay = await page.locator("#under-way").textContent();
+said.states = await page.locator("#states li").allTextContents();
+await page.getByRole("button", { name: "Step", exact: true }).click();
+said.stepped = await page.locator("#time").textContent();
+await page.getByRole("button", { name: "Step back" }).click();
+said.steppedBack = await page.locator("#time").textContent();
+await page.getByRole("button", { name: "Play" }).click();
+await page.waitForTimeout(600);
+await page.getByRole("button", { name: "Pause" }).click();
+said.played = await page.locator("#time").textContent();
+await page.screenshot({ path: join(out, "time.png"), fullPage: true });
+
+// The command, and the address that holds everything.
+await page.getByRole("button", { name: "Copy the command" }).click();
+said.command = await page.locator("#command").textContent();
+await page.waitForTimeout(300);
+said.shared = { text: await text(), hash: await hash() };
+const linked = await open({}, new URL(page.url()).hash);
+said.linked = { text: await linked.locator("#toml").inputValue(), hash: await linked.locator("#hash").textContent() };
+
+// A long run shows itself on the way and can be stopped.
+await page.locator("#toml").fill(said.first.text.replace('"30s"', '"6000s"').replace('"20mbit"', '"100mbit"'));
+await page.waitForFunction(() => document.getElementById("status").textContent.startsWith("running"));
+said.running = await page.locator("#status").textContent();
+const begun = Date.now();
+await after(() => page.getByRole("button", { name: "Stop" }).click());
+said.stopped = [Date.now() - begun, await page.locator("#status").textContent(), await hash()];
+
+// A reader's own algorithm: by a click, never by a link; mistakes are named, and an endless loop ends.
+const mine = page.getByLabel("Your own algorithm in JavaScript");
+await page
+  .locator("#own-actions")
+  .locator("xpath=..")
+  .evaluate((each) => {
+    each.open = true;
+  });
+const useIt = page.getByRole("button", { name: "Use this class" });
+const fails = async (code) => {
+  await mine.fill(code);
+  const begun = Date.now();
+  await useIt.click();
+  await page.locator("#own-problem:not(:empty), #problem:not(:empty)").first().waitFor({ timeout: 15_000 });
+  const told = (await page.locator("#own-problem").textContent()) || (await page.locator("#problem").textContent());
+  return [told, Date.now() - begun];
+};
+const example = await mine.inputValue();
+await after(() => page.locator("#toml").fill(said.first.text));
+await after(() => useIt.click());
+await page.getByRole("button", { name: "Copy the command" }).click();
+said.own = {
+  code: example,
+  text: await text(),
+  hash: await hash(),
+  states: await page.locator("#states li").allTextContents(),
+  command: await page.locator("#command").textContent(),
+};
+await page.screenshot({ path: join(out, "own.png"), fullPage: true });
+await page.waitForTimeout(300);
+said.ownAddress = decodeURIComponent(page.url());
+said.syntax = await fails(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    let = ;"));
+said.raises = await fails(example.replace("this.ssthresh = Math.max", "cx.unknown.thing = Math.max"));
+said.incomplete = await fails("class Empty {\n  decision() { return {}; }\n}");
+said.wrong = await fails(example.replace("cwnd: this.cwnd", "cwnd: -1"));
+said.chance = await fails(example.replace("this.smss *", "Math.random() *"));
+said.reaches = await fails(example.replace("this.smss = config.smss;", 'fetch("https://example.org/");'));
+said.loops = await fails(example.replace("on_ack(cx, ack) {", "on_ack(cx, ack) {\n    for (;;);"));
+await mine.fill(example);
+await after(() => useIt.click());
+said.ownAgain = await hash();
+
+// Names are text, never markup.
+const name = '<img src=x onerror="alert(1)"><b class=injected>';
+await after(() => page.locator("#toml").fill(`# ${name}\n${said.first.text.replace(/^#.*\n/, "")}`));
+said.named = await page.locator("h1").textContent();
+await page.locator("#toml").fill(`${said.first.text}name = '${name}'\n`);
+await page.locator("#problem:not(:empty)").waitFor();
+said.refused = await page.locator("#problem").textContent();
+said.injected = await page.locator("img, b.injected").count();
+said.unnamed = await page.evaluate(
+  () =>
+    [...document.querySelectorAll("button, select, input, textarea")].filter(
+      (each) => !(each.textContent.trim() || each.getAttribute("aria-label") || each.labels?.length),
+    ).length,
+);
+
+const dark = await open({ colorScheme: "dark" });
+said.darkPaper = await dark.evaluate(() => getComputedStyle(document.body).backgroundColor);
+await dark.waitForTimeout(300);
+await dark.screenshot({ path: join(out, "dark.png"), fullPage: true });
+const narrow = await open({ viewport: { width: 400, height: 800 } });
+said.overflow = await narrow.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+await narrow.waitForTimeout(300);
+await narrow.screenshot({ path: join(out, "narrow.png"), fullPage: true });
+await browser.close();
+console.log(JSON.stringify(said));

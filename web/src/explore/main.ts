@@ -1,0 +1,362 @@
+// The page of `fullpipe explore`: controls and text of a scenario, its run in a worker, charts and the pipe.
+import "uplot/dist/uPlot.min.css";
+import "../page.css";
+import "./explore.css";
+import { button, data, element, onTheme, rounded, swatch } from "../theme";
+import { Charts } from "./charts";
+import { flowColor, OWN } from "./colors";
+import { Controls } from "./controls";
+import {
+  type Answer,
+  type Ask,
+  type Catalogue,
+  type Described,
+  flowOf,
+  type Metrics,
+  numbers,
+  type Param,
+  type Shown,
+  word,
+} from "./format";
+import { type About, ownName, wrapped } from "./own";
+import { drawPipe, type Packets, rowAt } from "./pipe";
+import { changed, quoted } from "./toml";
+
+const catalogue = (data as unknown as { explore: Catalogue }).explore;
+const place = <Kind extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as Kind;
+const [editor, problem, status] = [place<HTMLTextAreaElement>("toml"), place("problem"), place("status")];
+
+let text = catalogue.text;
+let id = 0;
+let interval = 0;
+let described: Described | undefined;
+let shown: Shown | null = null;
+let pinned: Shown | null = null;
+let packets: Packets | null = null;
+let asked: [number, number] | null = null;
+/** The time shown: at first the middle of the run. */
+let at = -1;
+let [playing, last] = [false, 0];
+let begun = 0;
+let late: ReturnType<typeof setTimeout>;
+
+const program = place("worker").textContent ?? "";
+let worker: Worker;
+let [own, ready, heard, failed] = [null as string | null, false, 0, false];
+const ask = (message: Ask, moved: Transferable[] = []) => worker.postMessage(message, moved);
+
+/** Starts the worker, with the class of the reader in its script if there is one. */
+function start(code: string | null): void {
+  worker?.terminate();
+  problem.textContent = "";
+  [own, ready, heard, failed] = [code, false, performance.now(), false];
+  const script = new Blob([code === null ? program : `${wrapped(code)}\n${program}`], { type: "text/javascript" });
+  const address = URL.createObjectURL(script);
+  worker = new Worker(address);
+  URL.revokeObjectURL(address);
+  worker.addEventListener("message", listen);
+  worker.addEventListener("error", (event) => {
+    event.preventDefault();
+    const where = event.lineno && own !== null ? `line ${event.lineno}: ` : "";
+    refuseOwn(`${where}${event.message}`);
+  });
+  const packed = Uint8Array.from(atob(place("engine").textContent?.trim() ?? ""), (each) => each.charCodeAt(0));
+  ask({ kind: "engine", packed: packed.buffer }, [packed.buffer]);
+}
+
+/** Goes back to the algorithms of fullpipe and says why. */
+function refuseOwn(problem: string): void {
+  if (own === null || failed) return;
+  failed = true;
+  worker.terminate();
+  place("own-problem").textContent = problem;
+  status.textContent = "";
+  stop.hidden = true;
+}
+
+/** The longest time that a worker with the reader's class may be silent, and the longest that it may take to start. */
+const [SILENT_MS, START_MS] = [800, 8000];
+
+setInterval(() => {
+  if (own === null || failed) return;
+  const silent = performance.now() - heard;
+  if (!ready && silent > START_MS) refuseOwn("the class did not finish its own definition, and was stopped");
+  if (ready && !stop.hidden && silent > SILENT_MS)
+    refuseOwn("a method of the class did not return within a second, and was stopped");
+}, 100);
+
+const charts = new Charts(place("charts"), (time) => seek(time));
+const controls = new Controls(place("controls"), catalogue, (change) => use(change(text)));
+
+/** Runs a scenario, and shows its text where it is not being edited. */
+function use(next: string, typed = false): void {
+  text = next;
+  if (!typed) editor.value = text;
+  clearTimeout(late);
+  late = setTimeout(() => history.replaceState(null, "", `#${encodeURIComponent(text)}`), 150);
+  if (failed) {
+    start(null);
+    return;
+  }
+  id++;
+  [packets, asked, playing, begun, heard] = [null, null, false, performance.now(), performance.now()];
+  stop.hidden = false;
+  play.textContent = "Play";
+  ask({ kind: "run", id, text });
+}
+
+function duration(): number {
+  return shown?.described.duration_s ?? 1;
+}
+
+/** Shows one time of the run: charts, pipe and states. */
+function seek(time: number): void {
+  at = Math.min(Math.max(time, 0), duration());
+  clock.value = `${at / duration()}`;
+  clock.setAttribute("aria-valuetext", `${at.toFixed(3)} s`);
+  place("time").textContent = `${at.toFixed(3)} s`;
+  charts.mark(at);
+  if (!shown || !stop.hidden) return;
+  const from = Math.max(0, at - 1.5 * reachBack());
+  const known = asked && (asked[0] === 0 || at >= asked[0] + reachBack()) && (at < asked[1] || asked[1] >= duration());
+  if (!known) {
+    asked = [from, Math.min(duration(), at + Math.max(40 * step(), 0.5))];
+    if (asked[1] <= asked[0]) asked[0] = Math.max(0, asked[1] - 1);
+    id++;
+    ask({ kind: "packets", id, text, from: asked[0], to: asked[1] });
+  }
+  const count = drawPipe(place<HTMLCanvasElement>("pipe"), shown, packets, at);
+  const queue = rowAt(numbers(shown.trace, "links", "time"), at);
+  const waiting = numbers(shown.trace, "links", "queue_packets")[queue] ?? 0;
+  place("pipe").setAttribute("aria-label", `The path: ${count} packets under way`);
+  place("under-way").textContent = `${count} packets under way, ${waiting} of them in the queue`;
+  states(shown);
+}
+
+/** How far before the time shown packets may have left that are still under way. */
+function reachBack(): number {
+  if (!shown) return 1;
+  return 2 * shown.described.rtt_s + (shown.described.buffer_bytes * 8) / shown.described.rate_bps;
+}
+
+/** A step in time: a tenth of the RTT. */
+function step(): number {
+  return (shown?.described.rtt_s ?? 0.1) / 10;
+}
+
+/** Lists each flow's state at the time, since when and why. */
+function states(now: Shown): void {
+  const { described: of, trace } = now;
+  const [time, flows] = [numbers(trace, "flows", "time"), numbers(trace, "flows", "flow")];
+  const windows = numbers(trace, "flows", "cwnd");
+  const changes = rowAt(numbers(trace, "transitions", "time"), at);
+  const rows = of.flows.map((flow, number) => {
+    let row = rowAt(time, at);
+    while (row >= 0 && flows[row] !== number) row--;
+    let change = changes;
+    while (change >= 0 && flowOf(now, "transitions", change) !== number) change--;
+    const state = change < 0 ? "its first state" : (word(trace, "transitions", "to", change) ?? "");
+    const since = numbers(trace, "transitions", "time")[change] ?? 0;
+    const why =
+      change < 0 ? "" : ` since ${since.toFixed(3)} s (${word(trace, "transitions", "reason", change) ?? ""})`;
+    const limit = row < 0 ? null : word(trace, "flows", "limited_by", row);
+    const cwnd = row < 0 ? "not started" : `window ${rounded((windows[row] ?? 0) / 1000)} kB`;
+    return element(
+      "li",
+      {},
+      swatch(flowColor(of, number), [], 4),
+      ` ${flow.name}: `,
+      element("b", {}, state),
+      `${why}; ${cwnd}${limit ? `; limited by ${limit}` : ""}`,
+    );
+  });
+  place("states").replaceChildren(...rows);
+}
+
+function results(metrics: Metrics): void {
+  const cells = (kind: "th" | "td", all: string[]) => element("tr", {}, ...all.map((each) => element(kind, {}, each)));
+  const rows = metrics.flows.map((flow) =>
+    cells("td", [
+      flow.name,
+      rounded(flow.goodput_bps / 1e6),
+      rounded((flow.rtt_s?.p50 ?? Number.NaN) * 1e3),
+      `${flow.retransmits}`,
+    ]),
+  );
+  const head = cells("th", ["Flow", "Goodput, Mbit/s", "RTT p50, ms", "Retransmissions"]);
+  const links = metrics.links.map(
+    (link) => `${link.name}: utilization ${rounded(link.utilization * 100)}%, ${link.drops} drops, ${link.marks} marks`,
+  );
+  place("results").replaceChildren(
+    element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)),
+    element("p", { class: "note" }, links.join(" · ")),
+  );
+}
+
+/** Adds the reader's class to what the controls offer; returns the scenario with it. */
+function withOwn(about: About): string {
+  const { name, purpose, params } = about;
+  const declared = params.map((param) => ({
+    ...param,
+    range: [param.least ?? null, param.most ?? null] as Param["range"],
+    choices: null,
+  }));
+  catalogue.algorithms = catalogue.algorithms.filter((each) => each.name !== name);
+  catalogue.algorithms.push({ name, purpose, color: OWN, params: declared });
+  place("own-problem").textContent = "";
+  const used = described?.flows.some((flow) => flow.cc === name);
+  return used ? text : changed(changed(text, 0, "params", null), 0, "cc", quoted(name));
+}
+
+const ownEditor = place<HTMLTextAreaElement>("own");
+const file = element("input", { type: "file", accept: ".js,text/javascript", "aria-label": "File with a class" });
+file.addEventListener("change", async () => {
+  const [chosen] = file.files ?? [];
+  if (chosen) ownEditor.value = await chosen.text();
+});
+place("own-actions").append(
+  button("Use this class", () => {
+    place("own-problem").textContent = "";
+    if (/^\s*class\s+[A-Za-z]/m.test(ownEditor.value)) start(ownEditor.value);
+    else place("own-problem").textContent = "there is no class: begin with `class MyAlgorithm {`";
+  }),
+  file,
+);
+
+/** The command that repeats the run. */
+function command(): string {
+  if (described?.flows.some((flow) => flow.cc === ownName(own ?? ""))) {
+    return "# The command has no algorithms in JavaScript. The same class in Python: docs/tutorial/python-algorithm.md";
+  }
+  return `fullpipe run - --trace ${interval / 1000}us <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO`;
+}
+
+function listen({ data: answer }: MessageEvent<Answer>): void {
+  heard = performance.now();
+  if (answer.kind === "ready") {
+    ready = true;
+    place("version").textContent = answer.version;
+    use(answer.own ? withOwn(answer.own) : text);
+    return;
+  }
+  if (answer.kind === "alive") return;
+  if (answer.kind === "refused" && own !== null && answer.id === 0) {
+    refuseOwn(answer.error);
+    return;
+  }
+  if (answer.id !== id) return;
+  if (answer.kind === "opened") {
+    [described, interval] = [answer.described, answer.interval_ns];
+    problem.textContent = "";
+    editor.removeAttribute("aria-invalid");
+    place("title").textContent = described.title ?? catalogue.name;
+    controls.show(described, text);
+  } else if (answer.kind === "refused") {
+    stop.hidden = true;
+    problem.textContent = answer.error;
+    editor.setAttribute("aria-invalid", "true");
+  } else if (answer.kind === "packets") {
+    packets = answer;
+    seek(at);
+  } else if (described) {
+    shown = { described, trace: answer.trace };
+    charts.draw(shown, pinned);
+    if (answer.kind === "progress") {
+      status.textContent = `running: ${answer.now.toFixed(1)} of ${described.duration_s} s`;
+      return;
+    }
+    stop.hidden = true;
+    const took = Math.round(performance.now() - begun);
+    document.body.dataset.took = `${took}`;
+    const stopped = answer.stopped ? "stopped; " : "";
+    status.textContent = `${stopped}run and drawn in ${took} ms`;
+    place("hash").textContent = answer.stopped ? "none: the run was stopped" : answer.hash;
+    results(answer.metrics);
+    document.body.dataset.done = `${Number(document.body.dataset.done ?? 0) + 1}`;
+    seek(at < 0 ? duration() / 2 : Math.min(at, duration()));
+  }
+}
+
+const stop = button("Stop", () => ask({ kind: "stop" }), { id: "stop" });
+const pin = button("Pin this run", () => {
+  pinned = pinned ? null : shown;
+  pin.textContent = pinned ? "Unpin" : "Pin this run";
+  if (shown) charts.draw(shown, pinned);
+});
+const copy = button("Copy the command", async () => {
+  place("command").textContent = command();
+  await navigator.clipboard?.writeText(command()).catch(() => undefined);
+  copy.textContent = "Copied";
+  setTimeout(() => {
+    copy.textContent = "Copy the command";
+  }, 1500);
+});
+const examples = element(
+  "select",
+  { "aria-label": "Example", name: "example" },
+  element("option", { value: "" }, "Examples"),
+);
+for (const name of Object.keys(catalogue.scenarios)) examples.append(element("option", { value: name }, name));
+examples.addEventListener("change", () => {
+  const chosen = catalogue.scenarios[examples.value];
+  if (chosen) use(chosen);
+});
+place("actions").append(examples, pin, copy, stop);
+
+const play = button("Play", () => {
+  playing = !playing;
+  play.textContent = playing ? "Pause" : "Play";
+  last = performance.now();
+  if (playing) requestAnimationFrame(frame);
+});
+const clock = element("input", { type: "range", min: "0", max: "1", step: "any", value: "0", "aria-label": "Time" });
+clock.addEventListener("input", () => seek(clock.valueAsNumber * duration()));
+const speed = element("select", { "aria-label": "Speed" });
+for (const [name, value] of [
+  ["1/100 of real time", "0.01"],
+  ["1/20", "0.05"],
+  ["1/5", "0.2"],
+  ["real time", "1"],
+] as const) {
+  speed.append(element("option", { value }, name));
+}
+speed.value = "0.05";
+place("steps").append(
+  play,
+  button("Step back", () => seek(at - step())),
+  button("Step", () => seek(at + step())),
+  clock,
+  speed,
+);
+
+function frame(now: number): void {
+  if (!playing) return;
+  seek(at + ((now - last) / 1000) * Number(speed.value));
+  last = now;
+  if (at >= duration()) play.click();
+  else requestAnimationFrame(frame);
+}
+
+editor.addEventListener("input", () => use(editor.value, true));
+addEventListener("hashchange", () => {
+  const linked = decodeURIComponent(location.hash.slice(1));
+  if (linked && linked !== text) use(linked);
+});
+addEventListener("resize", () => {
+  charts.resize();
+  seek(at);
+});
+onTheme(() => {
+  charts.again();
+  seek(at);
+});
+
+if (location.hash.length > 1) {
+  try {
+    text = decodeURIComponent(location.hash.slice(1));
+  } catch {
+    problem.textContent = "the link is damaged: the scenario in it can't be read";
+  }
+}
+editor.value = text;
+start(null);

@@ -1,0 +1,246 @@
+// A reader's own algorithm: a class that the worker's script defines before this one, called by the engine.
+// The names of methods, arguments and declarations are those of a Python class: docs/reference/controller.md.
+
+type Kind = "number" | "flag" | string[];
+type Layout = [string, Kind][];
+export interface Layouts {
+  conn: Layout;
+  packet: Layout;
+  lost: Layout;
+  ack: Layout;
+  recovery: Layout;
+}
+
+/** What the engine gives to a call of the class. */
+export interface Caller {
+  memory: WebAssembly.Memory;
+  slots(): number;
+  random(): number;
+  word_text(length: number): number;
+  word(): number;
+  transition(from: number, to: number, reason: number): void;
+}
+
+/** What a class may say about itself. */
+export interface About {
+  name: string;
+  purpose: string;
+  params: { name: string; default: number; least?: number; most?: number; unit: string; purpose: string }[];
+  fields: { name: string; unit: string; purpose: string }[];
+  methods: string[];
+  recovery: "prr" | "own";
+  random: boolean;
+}
+
+type Instance = Record<string, (...given: unknown[]) => unknown>;
+type Class = { new (config: unknown): Instance; name: string; prototype: object } & Record<string, unknown>;
+
+export const ownClass = () => (globalThis as { own?: Class }).own;
+
+/** Returns the name of the first class of a script. */
+export const ownName = (code: string) => /^\s*class\s+([A-Za-z]\w*)/m.exec(code)?.[1] ?? "";
+
+/** What a class cannot reach: clocks, whose values differ from run to run, and ways to the page and out. */
+const HIDDEN =
+  "Date,performance,postMessage,fetch,XMLHttpRequest,WebSocket,importScripts,setTimeout,setInterval,Worker";
+
+/** Returns the script that defines the reader's class for the worker; its lines keep their numbers. */
+export function wrapped(code: string): string {
+  const math =
+    'Object.create(globalThis.Math,{random:{value(){throw Error("Math.random() has no seed: use cx.random()")}}})';
+  return `self.own=((Math,${HIDDEN})=>{"use strict";${code}\n;return ${ownName(code)}})(${math});`;
+}
+
+const [DECISION, FIELDS, ECN] = [8, 8, ["off", "ect0", "ect1"]];
+const PATH = ["mtu", "ecn-failed", "seed", "threshold"];
+
+/** Returns what a class says about itself. Throws what is wrong with it. */
+export function about(of: Class, methods: string[]): About {
+  const missing = ["on_ack", "decision"].find((name) => typeof (of.prototype as Instance)[name] !== "function");
+  if (missing) throw new Error(`class ${of.name} has no method ${missing}(): add it`);
+  const declared = (name: string) => Object.entries((of[name] ?? {}) as Record<string, Record<string, unknown>>);
+  const params = declared("params").map(([name, param]) => {
+    const plain: Record<string, unknown> = typeof param === "number" ? { default: param } : (param ?? {});
+    if (typeof plain.default !== "number") {
+      throw new Error(`static params: ${name} has no default: write ${name}: { default: 0.5, least: 0.1, most: 0.9 }`);
+    }
+    return { name, unit: "", purpose: "", ...plain } as About["params"][number];
+  });
+  return {
+    name: of.name,
+    purpose: `${of.purpose ?? ""}`,
+    params,
+    fields: declared("fields").map(([name, field]) => ({ name, unit: "", purpose: "", ...field })),
+    methods: methods.filter((name) => name in of.prototype),
+    recovery: of.recovery === "own" ? "own" : "prr",
+    random: of.random === true,
+  };
+}
+
+/** Returns the functions that the engine imports: calls of instances of the class. */
+export class Calls {
+  private caller!: Caller;
+  private instances: Instance[] = [];
+  private slots = new Float64Array();
+  private words = new Map<string, number>();
+  private methods: string[] = [];
+  private args: ((now: number) => unknown[])[] = [];
+  private cx: { now: number } = { now: 0 };
+
+  readonly imports = {
+    own: {
+      make: () => this.make(),
+      call: (instance: number, method: number) => this.call(instance, method),
+      observe: (instance: number) => this.observe(instance),
+    },
+  };
+
+  constructor(private readonly of: Class | undefined) {}
+
+  /** Takes the engine whose calls these are. */
+  begin(caller: Caller, layouts: Layouts, methods: string[]): void {
+    [this.caller, this.methods] = [caller, methods];
+    const conn = this.view(layouts.conn, 1);
+    const at = 1 + layouts.conn.length;
+    const behind = at + layouts.packet.length;
+    const packet = this.view(layouts.packet, at);
+    const lost = Object.assign(this.view(layouts.lost, behind), { packet });
+    const ack = Object.assign(this.view(layouts.ack, behind), { newest: packet });
+    const change = this.view(layouts.recovery, at);
+    const slot = (place: number) => this.slots[place] ?? Number.NaN;
+    this.cx = Object.freeze({
+      get now() {
+        return slot(0);
+      },
+      conn,
+      random: () => caller.random(),
+      transition: (from: string, to: string, reason: string) =>
+        caller.transition(this.word(from), this.word(to), this.word(reason)),
+    });
+    const bytes = () => (Number.isNaN(slot(at + 1)) ? null : slot(at + 1));
+    const given: Record<string, () => unknown[]> = {
+      on_sent: () => [packet],
+      on_lost: () => [lost],
+      on_acked: () => [packet],
+      on_ack: () => [ack],
+      on_recovery: () => [change],
+      on_unused: () => [slot(at)],
+      on_path: () => [PATH[slot(at)], bytes()],
+      on_frame: () => [slot(at), slot(at + 1)],
+    };
+    this.args = methods.map((name) => given[name] ?? (() => []));
+  }
+
+  /** Returns an object whose attributes are numbers in the slots, as they are when it is read. */
+  private view(layout: Layout, from: number): object {
+    const made = {};
+    layout.forEach(([name, kind], number) => {
+      const read = () => this.slots[from + number] ?? Number.NaN;
+      const get =
+        kind === "flag"
+          ? () => read() === 1
+          : kind === "number"
+            ? () => (Number.isNaN(read()) ? null : read())
+            : () => kind[read()] ?? null;
+      Object.defineProperty(made, name, { get, enumerable: true });
+    });
+    return made;
+  }
+
+  private word(text: string): number {
+    const known = this.words.get(text);
+    if (known !== undefined) return known;
+    const bytes = new TextEncoder().encode(text);
+    const room = this.caller.word_text(bytes.length);
+    new Uint8Array(this.caller.memory.buffer, room, bytes.length).set(bytes);
+    const number = this.caller.word();
+    if (number >= 2 ** 16) throw new Error(`cx.transition: ${text}: too many states and reasons; use a field instead`);
+    this.words.set(text, number);
+    return number;
+  }
+
+  private refresh(): void {
+    if (this.slots.buffer !== this.caller.memory.buffer) {
+      this.slots = new Float64Array(this.caller.memory.buffer, this.caller.slots(), 256);
+    }
+  }
+
+  private make(): number {
+    const { of } = this;
+    if (!of) throw new Error("no class is loaded");
+    this.refresh();
+    const [smss, initial_cwnd] = this.slots;
+    const names = Object.keys((of.params ?? {}) as object);
+    const params = Object.fromEntries(names.map((name, number) => [name, this.slots[2 + number]]));
+    const made = new of(Object.freeze({ smss, initial_cwnd, params }));
+    this.instances.push(made);
+    this.decide(made);
+    this.refresh();
+    this.slots[FIELDS] = Object.keys((of.fields ?? {}) as object).length;
+    return this.instances.length - 1;
+  }
+
+  private call(instance: number, method: number): void {
+    this.refresh();
+    const [of, name, args] = [this.instances[instance], this.methods[method], this.args[method]];
+    if (!of || !name || !args) return;
+    const now = this.slots[0] ?? 0;
+    try {
+      of[name]?.(this.cx, ...args(now));
+      this.refresh();
+      const wake = this.decide(of);
+      if (name === "on_timer" && wake !== null && wake <= now) {
+        throw new Error(`wake_at = ${wake}: on_timer was called at ${now}, so the timer would fire forever`);
+      }
+    } catch (error) {
+      throw new Error(`${this.of?.name} failed at ${now.toFixed(3)} s in ${name}: ${error}`);
+    }
+  }
+
+  /** Puts the decision into the slots; returns the time at which the timer shall fire, or null. */
+  private decide(of: Instance): number | null {
+    const said = of.decision?.() as Record<string, unknown> | undefined;
+    if (typeof said !== "object" || said === null) {
+      throw new Error(`decision() returned ${said}: return { cwnd, ssthresh } in bytes`);
+    }
+    const number = (name: string, least: number, most = Number.MAX_VALUE): number => {
+      const value = said[name] ?? Number.NaN;
+      if (value === Number.POSITIVE_INFINITY && name === "ssthresh") return Number.NaN;
+      if (said[name] == null) return Number.NaN;
+      if (typeof value !== "number" || !(value >= least && value <= most)) {
+        throw new Error(`${name} = ${value}: give a number of at least ${least}`);
+      }
+      return value;
+    };
+    const cwnd = number("cwnd", 1);
+    if (Number.isNaN(cwnd)) throw new Error("decision() has no cwnd: return { cwnd, ssthresh } in bytes");
+    const ecn = ECN.indexOf(`${said.ecn ?? "off"}`);
+    if (ecn < 0) throw new Error(`ecn = ${said.ecn}: give "off", "ect0" or "ect1"`);
+    const wake = number("wake_at", 0);
+    const all = [
+      Math.floor(cwnd),
+      Math.floor(number("ssthresh", 0)),
+      number("pacing_rate", 1),
+      Math.floor(number("send_quantum", 0)) || 0,
+      ecn,
+      number("source_rate", 0),
+      said.mark_app_limited === true ? 1 : 0,
+      wake,
+    ];
+    this.refresh();
+    for (let slot = 0; slot < DECISION; slot++) this.slots[slot] = all[slot] ?? Number.NaN;
+    return Number.isNaN(wake) ? null : wake;
+  }
+
+  private observe(instance: number): void {
+    const values = this.instances[instance]?.observe?.() as number[] | undefined;
+    const wanted = Object.keys((this.of?.fields ?? {}) as object).length;
+    if (!Array.isArray(values) || values.length !== wanted) {
+      throw new Error(`observe() returned ${values}: return ${wanted} numbers, one for each of \`fields\``);
+    }
+    this.refresh();
+    values.forEach((value, slot) => {
+      this.slots[slot] = value;
+    });
+  }
+}

@@ -185,7 +185,7 @@ def _code(default: str) -> str:
 # --- Python ------------------------------------------------------------------------------------
 
 PARTS = {
-    "Runs": ["run", "load", "Run", "Scenario", "ScenarioError", "plot_runs"],
+    "Runs": ["run", "load", "Run", "Scenario", "ScenarioError", "plot_runs", "load_plugin"],
     "Sweeps": ["sweep", "Sweep"],
     "Comparisons": ["compare", "Comparison"],
     "Real programs": ["link", "Link"],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe._core import Decision, Scenario, ScenarioError, __version__
 from fullpipe.controllers import Field, Param
+from fullpipe.plugins import load_plugin
 from fullpipe.run import Run, load, run
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "compare",
     "link",
     "load",
+    "load_plugin",
     "plot_runs",
     "run",
     "sweep",

@@ -6,6 +6,7 @@ Users call :mod:`fullpipe`, which is built on this module.
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "LinkRun",
     "Lost",
     "MachineError",
+    "Plugin",
     "PopulationPlan",
     "Recovery",
     "RunResult",
@@ -48,10 +50,12 @@ __all__ = [
     "impairments",
     "levels",
     "link",
+    "load_plugin",
     "measured",
     "memory_needed",
     "metrics",
     "namespaces_refused",
+    "plugins",
     "populations",
     "profiles",
     "quantity",
@@ -649,6 +653,26 @@ class Scenario:
     def _repr_png_(self) -> bytes: ...
 
 @final
+class Plugin:
+    """A loaded library with an algorithm."""
+
+    @property
+    def name(self) -> str:
+        """The name by which scenarios call the algorithm."""
+    @property
+    def file(self) -> Path:
+        """The library."""
+    @property
+    def content(self) -> bytes:
+        """The contents of the library when it was loaded."""
+    def check(self, sequences: int) -> str | None:
+        """Tests the contract with random sequences, and returns a description of the first breach.
+
+        Args:
+            sequences: Number of sequences for each transport and set of parameters.
+        """
+
+@final
 class RunResult:
     """A finished run: its metrics, and its trace if one was recorded."""
 
@@ -1159,6 +1183,23 @@ def impairments() -> list[Impairment]:
 
 def metrics() -> list[Metric]:
     """Returns the metrics of a run, of flows, workloads and links, in the order of `docs/reference/metrics.md`."""
+
+def load_plugin(
+    file: str | PathLike[str], name: str | None = None, replaces: bool = False
+) -> Plugin:
+    """Loads a library: from now on, its algorithm is one of this process.
+
+    Args:
+        file: The library. Its code runs with the rights of the process.
+        name: Another name than that which the library gives its algorithm.
+        replaces: Whether it may replace an algorithm of another library.
+
+    Raises:
+        ScenarioError: When it is no library for this machine and version, or its name belongs to another algorithm.
+    """
+
+def plugins() -> list[Plugin]:
+    """Returns the loaded libraries, the latest of each name."""
 
 def profiles() -> list[Profile]:
     """Returns the named paths."""

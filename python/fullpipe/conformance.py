@@ -18,6 +18,7 @@ from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.batch.spec import build
 from fullpipe.controllers import given, is_imported, sources
 from fullpipe.errors import printing, stoppable
+from fullpipe.plugins import used
 from fullpipe.progress import counting
 from fullpipe.results import disk, fresh_directory, suited_interval
 from fullpipe.results.sums import in_name, is_whole_directory
@@ -140,7 +141,9 @@ def _checkpoint(algorithm: str, params: Mapping[str, str], seed: int, out: Path)
         "the algorithm": algorithm,
         "--set": ", ".join(f"{name}={value}" for name, value in sorted(params.items())),
         "--seed": str(seed),
-        "its source": in_name(sources(given([algorithm]))),
+        "its source": in_name(
+            sources(given([algorithm])) + b"".join(each.content for each in used([algorithm]))
+        ),
     }
     return Checkpoint(out, about, f"--out {out}")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe.errors import refusal
+from fullpipe.plugins import is_library, load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,13 +95,17 @@ def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
 
 
 def of_file(name: str) -> str:
-    """Returns the name to import for a class in a file: `my/mine.py:Mine` becomes `mine:Mine`.
+    """Returns the name of an algorithm that a user names by its file.
 
-    The file's directory is added to Python's path. Other names are returned as they are.
+    A class in a file is one to import, `my/mine.py:Mine` becomes `mine:Mine`: the file's directory is added to Python's
+    path. A library or a crate is loaded. Other names are returned as they are.
 
     Raises:
-        ScenarioError: When there is no such file, or the name lacks the class.
+        ScenarioError: When there is no such file, the name lacks the class, or the library can't be loaded.
+        UserError: When the crate can't be built.
     """
+    if is_library(name):
+        return load_plugin(name)
     file, colon, made = name.rpartition(":") if ":" in name else (name, "", "")
     if not file.endswith(".py"):
         return name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullpipe import _core, origin, path_options, toml
 from fullpipe.controllers import is_imported
+from fullpipe.plugins import is_library, load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from fullpipe.controllers import Controllers
 
 Algorithm: TypeAlias = "str | type"
-"""An algorithm's name, that of a class to import (`my.module:Mine`), or a class."""
+"""An algorithm's name, that of a class to import (`my.module:Mine`), of a library or a crate, or a class."""
 ScenarioLike: TypeAlias = (
     "str | os.PathLike[str] | Mapping[str, object] | Sequence[Algorithm] | _core.Scenario"
 )
@@ -92,9 +93,9 @@ def _flat(key: str, value: object) -> Iterator[tuple[str, object]]:
 
 
 def name_of(algorithm: Algorithm, classes: dict[str, type]) -> str:
-    """Returns the name of an algorithm; adds a class to `classes` by its own name."""
+    """Returns the name of an algorithm; loads a library, and adds a class to `classes` by its own name."""
     if isinstance(algorithm, str):
-        return algorithm
+        return load_plugin(algorithm) if is_library(algorithm) else algorithm
     classes[algorithm.__name__] = algorithm
     return algorithm.__name__
 
@@ -117,7 +118,7 @@ def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:
 
 
 def _is_algorithm(name: str) -> bool:
-    if is_imported(name):
+    if is_imported(name) or is_library(name):
         return True
     known = (str(each["name"]) for each in _core.algorithms())
     return name in known and not Path(name).exists()

@@ -4,7 +4,11 @@ use fullpipe_units::{Bytes, EcnCodepoint, Rate, Span, Time};
 
 /// The state of the connection, maintained by the transport: the `C.*` of draft-ietf-ccwg-bbr-06
 /// §2.
+///
+/// The order of the fields is that of the interface of libraries, which has no options: so
+/// `pacing_rate` is the last.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(C)]
 pub struct Conn {
     /// Sender maximum segment size, in payload bytes.
     pub smss: Bytes,
@@ -27,27 +31,27 @@ pub struct Conn {
     pub srtt: Span,
     /// Smallest RTT of the connection; [`Span::MAX`] before the first sample.
     pub min_rtt: Span,
+    /// Time at which the pacer releases the next packet; not in the past. In `on_sent`, the packet
+    /// that left is not yet counted.
+    pub next_departure: Time,
+    /// Number of send quanta that the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3
+    /// for TCP, 1 for QUIC.
+    pub offload_factor: u64,
+    /// State of loss recovery.
+    pub state: CaState,
     /// Whether the flow has too little data to send: the latest rate samples are
     /// application-limited (draft-ietf-ccwg-bbr-06 §4.1.2.4).
     pub app_limited: bool,
     /// Whether the flight that is being acknowledged fully used the window (RFC 9438 §4.2, RFC
     /// 7661).
     pub cwnd_limited: bool,
-    /// State of loss recovery.
-    pub state: CaState,
     /// Whether a segment arrived more than three segments late, by the sequence (Linux:
     /// `tcp_reordering`); only TCP detects it.
     pub reordering_seen: bool,
-    /// Time at which the pacer releases the next packet; not in the past. In `on_sent`, the packet
-    /// that left is not yet counted.
-    pub next_departure: Time,
     /// Whether packets are paced, at the controller's rate or the transport's.
     pub paced: bool,
     /// Pacing rate in force; `None` if not paced.
     pub pacing_rate: Option<Rate>,
-    /// Number of send quanta that the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3
-    /// for TCP, 1 for QUIC.
-    pub offload_factor: u64,
 }
 
 impl Conn {
@@ -86,6 +90,7 @@ impl Conn {
 
 /// State of loss recovery: Linux's `icsk_ca_state`. It does not depend on the owner of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
 pub enum CaState {
     /// No episode (TCP_CA_Open and TCP_CA_Disorder).
     #[default]
@@ -110,6 +115,7 @@ impl CaState {
 
 /// The state of the connection when a packet was sent: the `P.*` of draft-ietf-ccwg-bbr-06 §4.1.1.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
 pub struct Snapshot {
     /// Time at which the packet left.
     pub sent: Time,
@@ -127,10 +133,10 @@ pub struct Snapshot {
     pub inflight: Bytes,
     /// Payload bytes of the packet; `inflight == size` means a start from idle.
     pub size: u16,
-    /// Whether the packet was sent in an application-limited phase.
-    pub app_limited: bool,
     /// ECN codepoint of the packet.
     pub ecn: EcnCodepoint,
+    /// Whether the packet was sent in an application-limited phase.
+    pub app_limited: bool,
     /// Whether the packet is a retransmission.
     pub retransmit: bool,
 }

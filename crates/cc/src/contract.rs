@@ -149,6 +149,7 @@ impl Observer for NoObserver {
 
 /// The reason for which a packet was declared lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum LossCause {
     /// A packet sent later arrived (RFC 8985 §6.2).
     Rack,
@@ -158,6 +159,7 @@ pub enum LossCause {
 
 /// A lost packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
 pub struct Lost {
     /// The state of the connection when the packet was sent.
     pub packet: Snapshot,

@@ -13,6 +13,7 @@ mod connection;
 mod contract;
 mod declare;
 mod descriptor;
+mod fault;
 mod receiver;
 mod registry;
 pub mod replay;
@@ -29,6 +30,7 @@ pub use descriptor::{
     Config, Default, Descriptor, Domain, Field, MediaSource, Param, ParamError, Profile,
     ReceiverDescriptor, RecoveryOwner, Specification, Values,
 };
+pub use fault::Fault;
 pub use fullpipe_units::{EcnCodepoint, ParamValue};
 pub use receiver::{AckSchedule, Arrival, ReceiverController, ReceiverDecision};
 pub use registry::{AnyController, Registry};

@@ -52,6 +52,20 @@ impl Signals {
         "delays of the hosts",
     ];
 
+    /// Returns the set as bits, in the order of the constants.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// Returns the set with these bits; `None` if one of them is no signal.
+    pub const fn from_bits(bits: u16) -> Option<Signals> {
+        if bits & !Signals::ALL.0 == 0 {
+            Some(Signals(bits))
+        } else {
+            None
+        }
+    }
+
     /// Returns the union of both sets.
     pub const fn and(self, other: Signals) -> Signals {
         Signals(self.0 | other.0)

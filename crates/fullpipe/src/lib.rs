@@ -131,6 +131,9 @@ pub use fullpipe_batch as batch;
 pub use fullpipe_cc as cc;
 pub use fullpipe_conformance as conformance;
 pub use fullpipe_path as path;
+pub use fullpipe_plugin as plugin;
+/// Exports an algorithm from a library of its own; see [`plugin`](mod@plugin).
+pub use fullpipe_plugin::plugin;
 pub use fullpipe_scenario as scenario;
 pub use fullpipe_tcp as tcp;
 pub use fullpipe_trace as trace;

@@ -1,5 +1,7 @@
 //! Refused scenarios and failures of the machine, as Python exceptions.
 
+use std::path::Path;
+
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -46,6 +48,23 @@ pub(crate) fn refused_trace(py: Python<'_>, value: &str, problem: &str) -> PyErr
             ("file", ""),
             ("key", "trace"),
             ("value", value),
+            ("problem", problem),
+            ("fix", fix),
+        ],
+    )
+}
+
+/// Returns a [`ScenarioError`] about a library that can't be loaded.
+pub(crate) fn refused_plugin(py: Python<'_>, file: &Path, problem: &str, fix: &str) -> PyErr {
+    let file = file.display().to_string();
+    raise(
+        py,
+        format!("{file}: {problem}\n  fix: {fix}"),
+        None,
+        &[
+            ("file", &file),
+            ("key", ""),
+            ("value", ""),
             ("problem", problem),
             ("fix", fix),
         ],

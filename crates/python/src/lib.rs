@@ -13,6 +13,7 @@ mod flows;
 mod levels;
 #[cfg(target_os = "linux")]
 mod link;
+mod plugin;
 mod population;
 mod run;
 mod scenario_file;
@@ -53,6 +54,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::link::{LinkRun, confinement_refused, link, namespaces_refused};
+    #[pymodule_export]
+    use crate::plugin::{Plugin, load_plugin, plugins};
     #[pymodule_export]
     use crate::population::{PopulationPlan, populations};
     #[pymodule_export]

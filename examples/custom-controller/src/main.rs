@@ -1,7 +1,6 @@
 //! A custom congestion controller, alone and against CUBIC: `cargo run`.
 
-mod delay_aimd;
-
+use custom_controller::delay_aimd;
 use fullpipe::prelude::*;
 use fullpipe::{Error, conformance};
 

@@ -102,6 +102,10 @@ class Planned(Protocol):
         """The Python classes that it names as algorithms."""
 
     @property
+    def plugins(self) -> Sequence[_core.Plugin]:
+        """The loaded libraries that it may name."""
+
+    @property
     def identity(self) -> str:
         """A fingerprint of everything that the results of a run depend on."""
 

@@ -1,6 +1,7 @@
 """A specification with the files that it needs, in a form that another machine can run.
 
-The files of the scenario and the modules of its Python classes are sent by their contents. A worker writes them into a
+The files of the scenario, the modules of its Python classes and the libraries of its algorithms are sent by their
+contents. A worker writes them into a
 folder of its own, at the same places relative to each other. A file with an absolute name stays where it is: the worker
 must have the same one.
 """
@@ -16,6 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from fullpipe import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,12 +43,14 @@ class Shipment(Generic[S]):
         files: Contents of files, by their name relative to a common folder.
         imports: Folders of modules, relative to the same folder.
         absolute: SHA-256 of files with an absolute name, by name.
+        plugins: Libraries with algorithms: the name, the file's name, and the content.
     """
 
     spec: bytes
     files: dict[str, bytes]
     imports: tuple[str, ...]
     absolute: dict[str, str]
+    plugins: tuple[tuple[str, str, bytes], ...]
 
 
 def pack(spec: S, pickle: Pickle) -> Shipment[S]:
@@ -72,6 +77,7 @@ def pack(spec: S, pickle: Pickle) -> Shipment[S]:
         {os.path.relpath(each, root): each.read_bytes() for each in (*named, *modules)},
         tuple(sorted({os.path.relpath(folder, root) for folder in modules.values()})),
         absolute,
+        tuple((each.name, Path(each.file).name, each.content) for each in spec.plugins),
     )
 
 
@@ -80,11 +86,13 @@ class Unpacked(Generic[S]):
 
     Attributes:
         problem: The reason why its runs can't be made here; empty if they can.
+        fix: The fix for it.
         spec: The specification, whose file is in a temporary folder.
     """
 
     def __init__(self, shipment: Shipment[S], unpickle: Unpickle) -> None:
         self.problem = ""
+        self.fix = "copy it to every node, or name it relative to the scenario, which sends it"
         for name, digest in shipment.absolute.items():
             file = Path(name)
             if not file.is_file():
@@ -98,6 +106,17 @@ class Unpacked(Generic[S]):
         for name, content in shipment.files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(content)
+        for number, (plugin, library_name, content) in enumerate(shipment.plugins):
+            library = root / f"plugin{number}" / library_name
+            library.parent.mkdir()
+            library.write_bytes(content)
+            try:
+                _core.load_plugin(library, plugin, replaces=True)
+            except _core.ScenarioError as error:
+                self.problem = f"no use for {library_name}, which {error.problem}"
+                self.fix = "build the library on a machine like the nodes"
+                self._folder.cleanup()
+                return
         sys.path[:0] = [os.path.normpath(root / folder) for folder in shipment.imports]
         spec: S = unpickle(shipment.spec)
         (root / spec.file).parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from fullpipe import _core
 from fullpipe.controllers import given, named, sources
 from fullpipe.errors import refusal
 from fullpipe.memory import available
+from fullpipe.plugins import used
 from fullpipe.results.about import SWEEP_FORMAT
 
 if TYPE_CHECKING:
@@ -73,6 +74,11 @@ class SweepSpec:
         return given(named(self.text, self.settings), self.controllers)
 
     @property
+    def plugins(self) -> list[_core.Plugin]:
+        """The loaded libraries that the sweep may name."""
+        return used([self.text, *(value for _, value in self.settings)])
+
+    @property
     def settings(self) -> Pairs:
         """All keys and values besides the text."""
         return [
@@ -90,6 +96,8 @@ class SweepSpec:
         """
         digest = hashlib.sha256(f"{SWEEP_FORMAT} {build()}\n".encode())
         digest.update(sources(self.classes))
+        for plugin in self.plugins:
+            digest.update(plugin.content)
         for text in self.scenarios():
             digest.update(f"{text}\n".encode())
         return digest.hexdigest()[:16]

@@ -77,8 +77,7 @@ def work(
     if name not in _KNOWN:
         unpacked = Unpacked(fetch(), pickle.loads)
         if unpacked.problem:
-            fix = "copy it to every node, or name it relative to the scenario, which sends it"
-            return _refused(f"has {unpacked.problem}", fix)
+            return _refused(f"has {unpacked.problem}", unpacked.fix)
         _KNOWN.clear()
         try:
             _KNOWN[name] = _Known(unpacked, unpacked.spec.plan)

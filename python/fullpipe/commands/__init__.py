@@ -34,6 +34,7 @@ COMMANDS = {
     "Hosts and files": {
         "fleet": "Compare algorithms on production or simulated hosts.",
         "workload": "Extract traffic from captures and logs, for scenarios.",
+        "plugin": "Use an algorithm of your own, in Rust, C or C++.",
     },
     "Reference and setup": {
         "new": "Print a new scenario with comments.",

@@ -4,7 +4,15 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import FIRST_SEED, ON, new_directory, percentage, seed_option
+from fullpipe.commands.options import (
+    FIRST_SEED,
+    ON,
+    PLUGIN,
+    load_plugins,
+    new_directory,
+    percentage,
+    seed_option,
+)
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
@@ -61,6 +69,7 @@ def command(
             help="Least change that --against counts, if it is significant (default: 5%).",
         ),
     ] = None,
+    plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[
         bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
@@ -88,6 +97,7 @@ def command(
     if as_json and markdown == "-":
         fail("--json and --markdown - both use standard output\n  fix: write one to a file")
     with user_errors():
+        load_plugins(plugin)
         met = check_all(
             paths,
             repeat=repeat,

@@ -9,9 +9,11 @@ from fullpipe.commands.options import (
     FIRST_SEED,
     MORE_SETTINGS,
     ON,
+    PLUGIN,
     SHOW,
     algorithms_of,
     known_metrics,
+    load_plugins,
     new_directory,
     path_options,
     seed_option,
@@ -70,6 +72,7 @@ def command(
     show: Annotated[
         str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
     ] = None,
+    plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Compare algorithms on one path, or kept results.
@@ -94,6 +97,7 @@ def command(
         with user_errors():
             asked = known_metrics(show)
             settings += [setting(text) for text in set_ or []]
+            load_plugins(plugin)
             if are_stored(algorithms):
                 options = {"--out": out, "--bytes": size, "--seed": seed, **dict(settings)}
                 _refuse([key for key, value in options.items() if value is not None])

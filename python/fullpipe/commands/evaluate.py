@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import new_directory, seed_option, setting
+from fullpipe.commands.options import PLUGIN, load_plugins, new_directory, seed_option, setting
 from fullpipe.controllers import of_file
 from fullpipe.errors import fail, user_errors
 
@@ -49,6 +49,7 @@ def command(
             help="New directory for scenarios, traces, pictures and the table.",
         ),
     ] = None,
+    plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[
         bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
@@ -69,6 +70,7 @@ def command(
     params = dict(setting(text) for text in set_ or [])
     try:
         with user_errors():
+            load_plugins(plugin)
             met = conformance(
                 of_file(algorithm), params=params, seed=seed, out=out, as_json=as_json
             )

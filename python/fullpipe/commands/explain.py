@@ -70,13 +70,14 @@ def _explained(name: str) -> str:
     from fullpipe._core import ScenarioError
     from fullpipe.catalogue import UnknownNameError, explain
     from fullpipe.controllers import of_file
+    from fullpipe.errors import UserError
 
     console = terminal.console()
     with console.capture() as printed:
         try:
             for paragraph in explain(of_file(name)):
                 console.print(paragraph)
-        except (UnknownNameError, ScenarioError) as error:
+        except (UnknownNameError, ScenarioError, UserError) as error:
             fail(error)
     # Without the spaces that rich pads lines with.
     return re.sub(r" +((?:\x1b\[[0-9;]*m)*)$", r"\1", printed.get(), flags=re.MULTILINE)

@@ -28,6 +28,12 @@ ON_ONE = (
 SETTING = "Override a scenario key, like path.rate=20mbit; repeatable."
 MORE_SETTINGS = "Set any other scenario key, like path.jitter=5ms; repeatable."
 ENGINE = "Where runs execute: local threads, or a Ray cluster (at RAY_ADDRESS, or a new one on this machine)."
+PLUGIN = Option(
+    "--plugin",
+    metavar="[NAME=]LIBRARY",
+    help="Load an algorithm from a shared library or the directory of a crate, for use by its name or by NAME; "
+    "repeatable. Its code runs with your rights.",
+)
 THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
 SHOW = "Metrics to show, by name, instead of the usual ones; `fullpipe list metrics` lists them."
@@ -162,9 +168,23 @@ def setting(text: str) -> tuple[str, str]:
     if not (key and equals):
         raise wrong(text, "not KEY=VALUE", "write it like path.rate=20mbit", "--set")
     key, value = key.strip(), value.strip()
-    if key.endswith(".cc") and ".py" in value:
+    if key.endswith(".cc"):
         value = ",".join(of_file(each) for each in value.split(","))
     return key, value
+
+
+def load_plugins(given: Sequence[str] | None) -> None:
+    """Loads the libraries that `--plugin` names.
+
+    Raises:
+        ScenarioError: When one can't be loaded.
+        UserError: When a crate can't be built.
+    """
+    if given:
+        from fullpipe.plugins import of_option
+
+        for each in given:
+            of_option(each)
 
 
 def known_metrics(show: str | None) -> list[str]:

@@ -12,7 +12,9 @@ from fullpipe._core import Scenario
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ON,
+    PLUGIN,
     SETTING,
+    load_plugins,
     local,
     new_directory,
     path_options,
@@ -92,6 +94,7 @@ def command(
             help="New file for the trace in qlog format, which qvis shows: .qlog is JSON, .sqlog is JSON-SEQ.",
         ),
     ] = None,
+    plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[
         bool,
         Option("--json", help="Print the metrics as JSON in SI units, and nothing else."),
@@ -110,6 +113,7 @@ def command(
         fullpipe run scenarios/cubic-vs-bbr1.toml --on sim,kernel
     """
     with user_errors():
+        load_plugins(plugin)
         settings = dict(path) | dict(setting(text) for text in set_ or [])
         cc = of_file(cc) if cc is not None else None
         if cc is not None and scenario:

@@ -8,10 +8,12 @@ from fullpipe.commands.options import (
     ENGINE,
     FIRST_SEED,
     ON,
+    PLUGIN,
     SHOW,
     THREADS,
     Engine,
     known_metrics,
+    load_plugins,
     new_place,
     path_options,
     scenario_of,
@@ -118,6 +120,7 @@ def command(
     show: Annotated[
         str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
     ] = None,
+    plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[
         bool,
         Option("--json", help="Print the table as a JSON list in SI units, and nothing else."),
@@ -150,6 +153,7 @@ def command(
 
     with user_errors():
         asked_metrics = known_metrics(show)
+        load_plugins(plugin)
         text, file = scenario_of(scenario)
         settings = [*path, *(setting(each) for each in set_ or [])]
         shorter = origin.warm_up(text, settings)

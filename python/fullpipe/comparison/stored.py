@@ -10,6 +10,7 @@ from fullpipe import terminal
 from fullpipe.comparison.plan import TooFewError
 from fullpipe.comparison.show import records, show
 from fullpipe.errors import UserError, printing
+from fullpipe.plugins import is_library
 from fullpipe.results.beside import beside
 from fullpipe.results.kept import computing
 from fullpipe.results.words import command_of
@@ -29,6 +30,7 @@ def are_stored(names: Sequence[str]) -> bool:
         MixedError: When only some of them are, or one is a path that does not exist.
         TooFewError: When it is one directory.
     """
+    names = [name for name in names if not is_library(name)]
     there = [name for name in names if Path(name).is_dir()]
     missing = [name for name in names if name not in there and _is_path(name)]
     if missing:

@@ -23,7 +23,7 @@ pub use steps::{Arrival, Kind, Step, random_steps};
 pub use transport::Transport;
 
 use crate::replay::replay;
-use crate::{Config, Descriptor, Domain, ParamValue, Shared};
+use crate::{Config, Descriptor, Domain, Fault, ParamValue, Shared};
 
 /// A rule of the contract that an algorithm broke.
 #[derive(Clone, Debug)]
@@ -109,12 +109,21 @@ pub fn hold(
         }
         transport
     };
-    let transport = catch_unwind(AssertUnwindSafe(run)).map_err(|payload| Broken {
-        algorithm: descriptor.name,
-        after: None,
-        problem: format!("panicked: {}", message(&*payload)),
-        fix: "every sequence of calls that a transport can make must be handled".to_owned(),
-        steps: Vec::new(),
+    let transport = catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
+        let (problem, fix) = match payload.downcast_ref::<Fault>() {
+            Some(fault) => (fault.problem.clone(), fault.fix),
+            None => (
+                format!("panicked: {}", message(&*payload)),
+                "every sequence of calls that a transport can make must be handled",
+            ),
+        };
+        Broken {
+            algorithm: descriptor.name,
+            after: None,
+            problem,
+            fix: fix.to_owned(),
+            steps: Vec::new(),
+        }
     })?;
     match transport.broken {
         Some(broken) => Err(broken),

@@ -4,7 +4,6 @@
 mod algorithm;
 mod path;
 
-use fullpipe_cc::Registry;
 use pyo3::prelude::*;
 
 use algorithm::Algorithm;
@@ -53,10 +52,10 @@ pub(crate) struct Key {
     meaning: String,
 }
 
-/// Returns the congestion-control algorithms, sorted by name.
+/// Returns the congestion-control algorithms, those of loaded libraries included, sorted by name.
 #[pyfunction]
 pub(crate) fn algorithms() -> Vec<Algorithm> {
-    let registry = Registry::default();
+    let registry = fullpipe_plugin::registry();
     let windows = registry.receivers().map(Algorithm::from);
     let mut all: Vec<_> = registry
         .iter()

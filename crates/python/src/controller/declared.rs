@@ -42,14 +42,13 @@ struct Known {
 /// The classes registered in this process; their descriptors live as long as the process.
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
-/// Returns the built-in algorithms and the given ones, which replace built-in ones of the same
-/// name.
+/// Returns the built-in algorithms, those of loaded libraries, and the given ones, which replace
+/// others of the same name.
 pub(crate) fn registry(py: Python<'_>, given: Given) -> Registry {
-    given
-        .into_iter()
-        .fold(Registry::default(), |registry, (name, class, about)| {
-            registry.with(descriptor(py, &name, class, about))
-        })
+    given.into_iter().fold(
+        fullpipe_plugin::registry(),
+        |registry, (name, class, about)| registry.with(descriptor(py, &name, class, about)),
+    )
 }
 
 fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'static Descriptor {

@@ -13,8 +13,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use fullpipe_cc::{
-    Ack, AnyController, Config, Context, Controller, Frame, Lost, ParamValue, PathChange, Recovery,
-    Shared, Snapshot, Transition,
+    Ack, AnyController, Config, Context, Controller, Fault, Frame, Lost, ParamValue, PathChange,
+    Recovery, Shared, Snapshot, Transition,
 };
 use fullpipe_units::{Bytes, Time};
 use pyo3::prelude::*;
@@ -54,18 +54,25 @@ pub(crate) fn guarded<T>(run: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(run)).map_err(raised)
 }
 
-/// Returns the exception that a user's class raised. Resumes any other panic, which is a bug in
-/// fullpipe.
+/// Returns the exception that a user's class raised, or the failure of a library. Resumes any other
+/// panic, which is a bug in fullpipe.
 pub(crate) fn raised(payload: Box<dyn Any + Send>) -> PyErr {
-    match payload.downcast::<Raised>() {
-        Ok(raised) => raised.0,
+    let payload = match payload.downcast::<Raised>() {
+        Ok(raised) => return raised.0,
+        Err(other) => other,
+    };
+    match payload.downcast::<Fault>() {
+        Ok(fault) => {
+            Python::attach(|py| refused_class(py, fault.algorithm, &fault.problem, fault.fix))
+        }
         Err(other) => resume_unwind(other),
     }
 }
 
-/// Returns whether the payload is an exception raised by a user's class.
+/// Returns whether the payload is an exception raised by a user's class, or the failure of a
+/// library.
 pub(crate) fn is_raised(payload: &(dyn Any + Send)) -> bool {
-    payload.is::<Raised>()
+    payload.is::<Raised>() || payload.is::<Fault>()
 }
 
 /// An instance of a user's class.

@@ -57,8 +57,23 @@ impl Algorithm {
     }
 }
 
+/// Whether a name is that of a shared library or of a crate. Loading one runs its code, so only the
+/// user's command does so, and a scenario of unknown origin never.
+fn is_library(name: &str) -> bool {
+    name.contains(['/', '\\'])
+        || [".so", ".dylib", ".dll"]
+            .iter()
+            .any(|end| name.ends_with(end))
+}
+
 impl ReadValue for Algorithm {
     fn read(value: &Toml) -> Result<Algorithm, Refusal> {
+        if let Some(file) = value.as_str().filter(|name| is_library(name)) {
+            let fix = format!(
+                "write the name of its algorithm, and load it yourself if you trust it: --plugin {file}"
+            );
+            return Err(Refusal::new("a scenario can't load a library", fix));
+        }
         let Some((module, class)) = value.as_str().and_then(|text| text.split_once(':')) else {
             return Name::read(value).map(|Name(name)| Algorithm(name));
         };

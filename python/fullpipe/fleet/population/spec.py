@@ -68,6 +68,11 @@ class PopulationSpec:
         """No class: the algorithms of a population are built in."""
         return []
 
+    @property
+    def plugins(self) -> Sequence[_core.Plugin]:
+        """No library: the algorithms of a population are built in."""
+        return []
+
     @cached_property
     def identity(self) -> str:
         """A fingerprint of everything that a path's results depend on, the build of fullpipe included.

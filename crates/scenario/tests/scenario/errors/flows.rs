@@ -14,6 +14,8 @@ pub(super) const EDITS: &[(&str, &str)] = &[
         "name = \"a23456789-123456789-123456789-123456789-123456789-123456789-123\"\ncount = 2",
     ),
     (r#"cc = "cubic""#, r#"cc = "cu bic""#),
+    (r#"cc = "cubic""#, r#"cc = "./libmine.so""#),
+    (r#"cc = "cubic""#, r#"cc = "../my-crate""#),
     (r#"start = "0s""#, r#"start = "60s""#),
     (r#"start = "0s""#, r#"bytes = "0B""#),
     (r#"start = "0s""#, "bytes = 3000000"),

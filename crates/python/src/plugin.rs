@@ -1,0 +1,69 @@
+//! Algorithms in shared libraries, for Python.
+
+use std::path::{Path, PathBuf};
+
+use fullpipe_cc::check;
+use fullpipe_plugin::{LoadError, Loaded};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::controller::guarded;
+use crate::error::refused_plugin;
+
+/// A loaded library with an algorithm.
+#[pyclass(frozen, module = "fullpipe._core")]
+#[derive(Debug)]
+pub(crate) struct Plugin {
+    inner: Loaded,
+}
+
+#[pymethods]
+impl Plugin {
+    /// The name by which scenarios call the algorithm.
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.descriptor.name
+    }
+
+    /// The library.
+    #[getter]
+    fn file(&self) -> &Path {
+        &self.inner.file
+    }
+
+    /// The contents of the library when it was loaded.
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.content)
+    }
+
+    /// Tests the contract with this number of random sequences for each transport and set of
+    /// parameters. Returns a description of the first breach, if there is one.
+    fn check(&self, py: Python<'_>, sequences: u64) -> PyResult<Option<String>> {
+        let descriptor = self.inner.descriptor;
+        let broken = py.detach(|| guarded(|| check::contract(descriptor, sequences).err()))?;
+        Ok(broken.map(|broken| broken.to_string()))
+    }
+}
+
+/// Loads the library in `file`: from now on, its algorithm is one of this process.
+#[pyfunction]
+#[pyo3(signature = (file, name=None, replaces=false))]
+pub(crate) fn load_plugin(
+    py: Python<'_>,
+    file: PathBuf,
+    name: Option<&str>,
+    replaces: bool,
+) -> PyResult<Plugin> {
+    let loaded = py.detach(|| fullpipe_plugin::load(&file, name, replaces));
+    loaded
+        .map(|inner| Plugin { inner })
+        .map_err(|LoadError { problem, fix }| refused_plugin(py, &file, &problem, &fix))
+}
+
+/// Returns the loaded libraries, the latest of each name.
+#[pyfunction]
+pub(crate) fn plugins() -> Vec<Plugin> {
+    let all = fullpipe_plugin::loaded().into_iter();
+    all.map(|inner| Plugin { inner }).collect()
+}

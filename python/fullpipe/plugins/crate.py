@@ -1,0 +1,132 @@
+"""Crates with an algorithm: a new one, and the library that cargo builds of one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fullpipe import _core
+from fullpipe.errors import UserError
+from fullpipe.plugins import ENDINGS, MANIFEST
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_DEPENDENCY = "fullpipe-plugin"
+
+
+def sources() -> Path:
+    """Returns the folder of the crate `fullpipe-plugin`: in the checkout, or else in the installed package."""
+    package = Path(__file__).resolve().parents[1]
+    checkout = package.parents[1] / "crates" / "plugin"
+    return checkout if (checkout / MANIFEST).is_file() else package / "rust" / "plugin"
+
+
+def new(place: Path) -> None:
+    """Writes a crate with an algorithm in a few lines, which has the name of its folder.
+
+    Raises:
+        UserError: When the name can't be one of a crate, belongs to another algorithm, or the folder is there.
+        OSError: When the folder can't be written.
+    """
+    name = place.name
+    if not _NAME.fullmatch(name):
+        raise UserError(
+            f"{name or place}: not a name of a crate\n  fix: use letters, digits, - and _, first a letter, like my-reno"
+        )
+    if name in {each["name"] for each in _core.algorithms()}:
+        raise UserError(
+            f"{name}: the name of an algorithm that is there\n  fix: choose another one, like my-{name}"
+        )
+    if place.exists():
+        raise UserError(f"{place}: it is there already\n  fix: choose another name")
+    template = Path(__file__).with_name("template.rs").read_text(encoding="utf-8")
+    version = ".".join(_core.__version__.split(".")[:2])
+    files = {
+        MANIFEST: f"""\
+[package]
+name = "{name}"
+version = "0.1.0"
+edition = "2024"
+
+[lib]
+crate-type = ["cdylib"]
+
+[dependencies]
+{_DEPENDENCY} = "{version}"
+
+[profile.release]
+codegen-units = 1
+""",
+        "src/lib.rs": template.replace("NAME", name),
+        # For cargo and editors without `fullpipe plugin build`; only for this machine.
+        ".cargo/config.toml": f"""\
+# The crate {_DEPENDENCY} of the installed fullpipe; `fullpipe plugin build` passes it, too.
+[patch.crates-io]
+{_DEPENDENCY}.path = {json.dumps(str(sources()))}
+""",
+        ".gitignore": "/target\n/.cargo\n",
+    }
+    for file, text in files.items():
+        (place / file).parent.mkdir(parents=True, exist_ok=True)
+        (place / file).write_text(text, encoding="utf-8")
+
+
+def build(crate: Path) -> Path:
+    """Builds a crate's library with cargo, in release mode, and returns the file.
+
+    Raises:
+        UserError: When there is no crate or no cargo, or the crate has an error or no library of the type cdylib.
+    """
+    manifest = crate / MANIFEST
+    if not manifest.is_file():
+        raise UserError(
+            f"{crate}: no {MANIFEST}\n  fix: name the directory of a crate; `fullpipe plugin new NAME` makes one"
+        )
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        raise UserError(
+            f"{crate}: no cargo on the path, which builds it\n"
+            "  fix: install Rust (https://rustup.rs), or name a library that is built"
+        )
+    print(f"building {crate} with cargo", file=sys.stderr)
+    words = ["build", "--release", "--lib", "--quiet", "--message-format=json-render-diagnostics"]
+    done = subprocess.run(
+        [cargo, *words, f"--manifest-path={manifest}", *_patch(manifest)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise UserError(f"{crate}: cargo did not build it\n  fix: correct the error above")
+    here = manifest.resolve()
+    for line in done.stdout.splitlines():
+        told = json.loads(line) if line.startswith("{") else {}
+        if (
+            told.get("reason") == "compiler-artifact"
+            and Path(told["manifest_path"]).resolve() == here
+            and "cdylib" in told["target"]["kind"]
+        ):
+            return next(Path(file) for file in told["filenames"] if file.endswith(ENDINGS))
+    raise UserError(
+        f'{crate}: its library is no cdylib\n  fix: write crate-type = ["cdylib"] below [lib] in {manifest}'
+    )
+
+
+def _patch(manifest: Path) -> list[str]:
+    """Returns the words for cargo that say where the crate `fullpipe-plugin` is, if it is named by its version."""
+    try:
+        table: dict[str, Any] = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return []  # cargo reports the error
+    given = table.get("dependencies", {}).get(_DEPENDENCY)
+    by_version = isinstance(given, str) or (
+        isinstance(given, dict) and not {"path", "git", "workspace"} & set(given)
+    )
+    if not by_version:
+        return []
+    return ["--config", f"patch.crates-io.{_DEPENDENCY}.path={json.dumps(str(sources()))}"]

@@ -64,6 +64,7 @@ OTHERS = {
     "commands/complete.py": "the package's published tables",
     "commands/new.py": "the package's scenarios",
     "commands/shells.py": "the start file of the user's shell",
+    "plugins/crate.py": "cargo's messages, a crate of the user and the template of one",
     "pages.py": "the package's pages",
     "origin.py": "a user's scenario",
     "canned/": "the package's tests",

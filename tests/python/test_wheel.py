@@ -102,6 +102,26 @@ def test_the_simulator_for_pages_is_in_the_wheel(installed: Installed) -> None:
     assert int(output.split()[-1]) > 700_000  # with the simulator
 
 
+def test_a_new_crate_finds_the_sources_in_the_wheel(installed: Installed, tmp_path: Path) -> None:
+    code, output = installed.call("fullpipe plugin new mine", directory=tmp_path)
+    assert code == 0, output
+    code, output = installed.call("fullpipe plugin build mine", directory=tmp_path)
+    assert code == 2, output  # there is no cargo
+    assert "cargo" in output
+    header = installed.call("fullpipe plugin header")[1].strip()
+    rust = Path(header).parents[1]
+    assert (Path(header) / "fullpipe.h").is_file()
+    for crate in ("cc", "plugin", "units"):
+        assert (rust / crate / "Cargo.toml").is_file()
+        assert (rust / crate / "src/lib.rs").is_file()
+    # With the cargo of this machine it builds; the sources are those of the wheel.
+    if cargo := shutil.which("cargo"):
+        assert str(rust).startswith(str(installed.programs.parent))
+        command = f"PATH={Path(cargo).parent}:$PATH fullpipe plugin build mine"
+        code, output = installed.call(command, directory=tmp_path)
+        assert code == 0, output
+
+
 def test_a_published_table_is_reproduced(installed: Installed) -> None:
     code, output = installed.call("fullpipe reproduce microsoft")
     assert code in (0, 1), output  # 1: a cell is missed, which is a finding

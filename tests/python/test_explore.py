@@ -64,28 +64,45 @@ def _hash(text: str, interval: str) -> str | None:
     return fullpipe.run(text, trace=interval).trace_hash
 
 
-def test_the_engine_has_the_hashes_of_the_command(tmp_path: Path) -> None:
-    _built()
-    expected = {}
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The scenarios of the package that need no file, each with a duration of 3 s."""
+    place = tmp_path_factory.mktemp("short")
+    found = []
     for file in origin.packaged():
         text = file.read_text()
+        shorter = re.sub(r"(?m)^duration = .*", 'duration = "3s"', text)
+        shorter = re.sub(r"(?m)^measure_from = .*\n", "", shorter)
         try:
             Scenario.parse(text, "/no such directory/scenario", [])
+            _hash(shorter, INTERVAL)
         except ScenarioError:
-            continue  # it needs a file, which the command puts into the page
-        short = re.sub(r"(?m)^duration = .*", 'duration = "3s"', text)
-        short = re.sub(r"(?m)^measure_from = .*\n", "", short)
-        place = tmp_path / file.name
-        try:
-            expected[str(place)] = _hash(short, INTERVAL)
-        except ScenarioError:
-            continue  # its path changes later than that
-        place.write_text(short)
-    assert len(expected) >= 40
-    command = ["node", str(WEB / "hashes.mjs"), str(ENGINE), str(10_000_000), *expected]
+            continue  # it needs a file, which the command puts into the page, or its path changes later than 3 s
+        (place / file.name).write_text(shorter)
+        found.append(place / file.name)
+    assert len(found) >= 40
+    return found
+
+
+def test_the_engine_has_the_hashes_of_the_command(short: list[Path]) -> None:
+    _built()
+    command = ["node", str(WEB / "hashes.mjs"), str(ENGINE), str(10_000_000), *map(str, short)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == expected
+    assert json.loads(done.stdout) == {
+        str(file): _hash(file.read_text(), INTERVAL) for file in short
+    }
+
+
+def test_the_page_has_the_hashes_of_the_command(page: Path, short: list[Path]) -> None:
+    command = ["node", str(WEB / "page-hashes.mjs"), browser(), str(page), *map(str, short)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert len(seen) == len(short)
+    for file in short:
+        interval, digest = seen[str(file)]
+        assert digest == _hash(file.read_text(), interval), file.name
 
 
 def test_the_page_is_one_small_file(page: Path) -> None:

@@ -20,7 +20,7 @@ from fullpipe import _core
 from fullpipe.batch.shipped import Unpacked, pack
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.errors import UserError
-from fullpipe.plugins import used
+from fullpipe.plugins import is_library, used
 from fullpipe.plugins.crate import build, sources
 
 if TYPE_CHECKING:
@@ -207,6 +207,15 @@ def test_a_scenario_of_unknown_origin_loads_no_library(
     loading = fullpipe("run", "./libevil.so")
     assert "exports no function fullpipe_plugin" in loading.stderr
     assert (tmp_path / "ran").exists()
+
+
+def test_a_text_of_a_scenario_is_no_name_of_a_library() -> None:
+    remark = f"# 1/8 of a BDP {'and more ' * 60}\n"
+    path = "[path]\nrate = '8mbit'\nrtt = '20ms'\nbuffer = '1bdp'\n"
+    text = f"{remark}duration = '1s'\n{path}[[flow]]\ncc = 'cubic'\n"
+    assert package.run(text).metrics["flows"][0]["cc"] == "cubic"
+    assert not is_library(remark.strip())
+    assert not is_library("a/\0")
 
 
 def test_names_are_told_apart(fullpipe: Fullpipe, tmp_path: Path) -> None:

@@ -29,7 +29,12 @@ def is_library(name: str) -> bool:
     """
     if name.endswith(ENDINGS):
         return True
-    return (name == "." or "/" in name or "\\" in name) and (Path(name) / MANIFEST).is_file()
+    if "\n" in name or not (name == "." or "/" in name or "\\" in name):
+        return False
+    try:
+        return (Path(name) / MANIFEST).is_file()
+    except (OSError, ValueError):  # too long for a path, or with a character that no path has
+        return False
 
 
 def load_plugin(library: str | Path, name: str | None = None) -> str:
@@ -66,7 +71,7 @@ def loaded(library: Path, name: str | None = None) -> _core.Plugin:
 
 def of_option(text: str) -> str:
     """Loads what `--plugin` names, `LIBRARY` or `NAME=LIBRARY`, and returns the algorithm's name."""
-    named = None if Path(text).exists() else _NAMED.fullmatch(text)
+    named = None if is_library(text) and Path(text).exists() else _NAMED.fullmatch(text)
     return load_plugin(named[2], named[1]) if named else load_plugin(text)
 
 

@@ -210,7 +210,7 @@ def test_a_scenario_of_unknown_origin_loads_no_library(
 
 
 def test_a_text_of_a_scenario_is_no_name_of_a_library() -> None:
-    remark = f"# 1/8 of a BDP {'and more ' * 60}\n"
+    remark = f"# {'more and more: ' * 30} 1/8 of a BDP\n"
     path = "[path]\nrate = '8mbit'\nrtt = '20ms'\nbuffer = '1bdp'\n"
     text = f"{remark}duration = '1s'\n{path}[[flow]]\ncc = 'cubic'\n"
     assert package.run(text).metrics["flows"][0]["cc"] == "cubic"

@@ -160,6 +160,32 @@ await mine.fill(example);
 await after(() => useIt.click());
 said.ownAgain = await hash();
 
+// Two parameters, not in the order of their names.
+await mine.fill(`class Two {
+  static params = { gain: { default: 2, least: 0, most: 9 }, beta: { default: 0.5, least: 0, most: 1 } };
+  constructor(config) {
+    throw new Error(\`gain = \${config.params.gain}, beta = \${config.params.beta}\`);
+  }
+  on_ack() {}
+  decision() {}
+}`);
+await useIt.click();
+await page.locator("#problem:not(:empty)").waitFor();
+said.params = await page.locator("#problem").textContent();
+await mine.fill(example);
+await after(() => useIt.click());
+
+// A scenario whose text has the word that ends the command's, and the link over the controls.
+const tricky = `${said.first.text}\n[sweep]\n"path.rate" = ["""1mbit\nSCENARIO\necho INJECTED >&2\n: <<'SCENARIO'\n"""]\n`;
+await after(() => page.locator("#toml").fill(tricky));
+await page.getByRole("button", { name: "Copy the command" }).click();
+said.shell = await page.locator("#command").textContent();
+await after(() => page.locator("#toml").fill(said.first.text));
+await page.locator("a.skip").focus();
+await page.keyboard.press("Enter");
+await page.waitForTimeout(300);
+said.skipped = [await text(), await page.locator("#problem").textContent()];
+
 // A lesson: its claim, and a step that changes the scenario.
 const taught = async () => ({
   title: await page.locator("#lesson h2").textContent(),

@@ -234,6 +234,32 @@ def test_an_own_algorithm_has_the_run_of_the_same_class_in_python(seen: dict[str
     assert re.match(r" Mine: avoidance since [\d.]+ s \(loss\)", own["states"][0])
 
 
+def test_parameters_reach_the_class_by_their_names(seen: dict[str, Any]) -> None:
+    assert seen["params"] == "gain = 2, beta = 0.5"
+
+
+def test_no_line_of_a_scenario_ends_the_text_of_the_command(seen: dict[str, Any]) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"fullpipe() {{ cat; }}\n{seen['shell']}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "\nSCENARIO\necho INJECTED" in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_skip_link_keeps_the_scenario(seen: dict[str, Any]) -> None:
+    assert seen["skipped"] == [seen["first"]["text"], ""]
+
+
+def test_a_page_has_no_algorithm_that_its_simulator_lacks() -> None:
+    _built()
+    text = explore.DEFAULT.replace('"bbr3"', '"mine:Mine"')
+    with pytest.raises(explore.EngineError, match="and not mine:Mine"):
+        explore.explorer(text, "explore")
+
+
 def test_a_link_never_contains_or_runs_code(seen: dict[str, Any]) -> None:
     assert "Mine" in seen["ownAddress"]
     assert "class" not in seen["ownAddress"]

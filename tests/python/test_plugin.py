@@ -209,6 +209,24 @@ def test_a_scenario_of_unknown_origin_loads_no_library(
     assert (tmp_path / "ran").exists()
 
 
+def test_kept_results_are_no_crate(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    path = ("--rate", "8mbit", "--rtt", "20ms", "--duration", "1s")
+    for name, cc in (("a", "cubic"), ("b", "newreno")):
+        assert fullpipe("run", cc, *path, "--out", name).returncode == 0
+        crate = (
+            '[package]\nname = "evil"\nversion = "0.1.0"\nedition = "2024"\nbuild = "build.rs"\n'
+        )
+        (tmp_path / name / "Cargo.toml").write_text(crate)
+        (tmp_path / name / "build.rs").write_text(
+            f'fn main() {{ std::fs::write("{tmp_path}/ran", "").unwrap(); }}\n'
+        )
+    for words in (["compare", "a", "b"], ["compare", "./a", "./b"], ["report", "./a", "./b"]):
+        done = fullpipe(*words)
+        assert "cargo" not in done.stdout + done.stderr
+    assert fullpipe("run", "./a").returncode == 2
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_text_of_a_scenario_is_no_name_of_a_library() -> None:
     remark = f"# {'more and more: ' * 30} 1/8 of a BDP\n"
     path = "[path]\nrate = '8mbit'\nrtt = '20ms'\nbuffer = '1bdp'\n"

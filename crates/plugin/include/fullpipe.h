@@ -5,8 +5,9 @@
  *
  * Times are nanoseconds since the start of the run, sizes bytes, rates bits per second. Texts and tables that a
  * library returns must stay valid until the process ends. A library has one algorithm. Runs are on several threads,
- * so a library has no variable besides the data of a connection. Declare functions static: a name that another
- * library of the process has, too, would lead to that one.
+ * so a library has no variable besides the data of a connection. Calls for one connection come one after the other,
+ * but not always from the same thread. No exception of C++ and no longjmp may leave a function. Declare functions
+ * static: a name that another library of the process has, too, would lead to that one.
  *
  * docs/guide/plugin.md has a complete example; docs/reference/controller.md has the contract, with the order of the
  * calls.
@@ -335,7 +336,7 @@ struct fullpipe_plugin {
     /* Creates the controller of a connection; null is an error. */
     void *(*create)(const struct fullpipe_config *config);
     void (*destroy)(void *it);
-    /* Describes the last error; `it` is null after `create`. */
+    /* Describes the last error. After `create`, `it` is null; keep its words in a variable of the thread. */
     struct fullpipe_text (*error)(void *it);
     /* Called after every other call. */
     int32_t (*decision)(void *it, struct fullpipe_decision *into);

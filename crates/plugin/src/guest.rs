@@ -34,15 +34,20 @@ struct Guest {
     error: String,
 }
 
-/// Returns the table of an algorithm; the macro [`plugin!`](crate::plugin) calls it.
+/// Returns the table of an algorithm; the macro [`plugin!`](crate::plugin) calls it. Null if the
+/// declaration panics.
 pub fn export(descriptor: &'static Descriptor) -> *const abi::Plugin {
-    DESCRIPTOR.get_or_init(|| {
-        panic::set_hook(Box::new(|info| {
-            PANIC.with(|place| *place.borrow_mut() = format!("{info}").replace('\n', " "));
-        }));
-        descriptor
+    let made = catch_unwind(|| {
+        let made: *const abi::Plugin = TABLE.get_or_init(|| table(descriptor));
+        DESCRIPTOR.get_or_init(|| {
+            panic::set_hook(Box::new(|info| {
+                PANIC.with(|place| *place.borrow_mut() = format!("{info}").replace('\n', " "));
+            }));
+            descriptor
+        });
+        made
     });
-    TABLE.get_or_init(|| table(descriptor))
+    made.unwrap_or(core::ptr::null())
 }
 
 fn leaked<T, Made>(entries: &[T], make: impl Fn(&T) -> Made) -> List<Made> {

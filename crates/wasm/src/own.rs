@@ -5,7 +5,7 @@
 //! all its frames, and the page makes a new one.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fullpipe_cc::{
     Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Domain, EcnCodepoint,
@@ -96,6 +96,8 @@ pub(crate) const METHODS: [&str; 10] = [
 ];
 
 thread_local! {
+    /// The parameters of the class, in its order.
+    static PARAMS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     /// The methods that the class has.
     static HAS: RefCell<BTreeSet<usize>> = const { RefCell::new(BTreeSet::new()) };
 }
@@ -129,6 +131,7 @@ pub(crate) fn descriptor(about: &Value) -> &'static Descriptor {
             section: "",
         })
         .collect();
+    PARAMS.set(params.iter().map(|param| param.name).collect());
     let fields: Vec<Field> = list("fields")
         .iter()
         .map(|field| Field {
@@ -181,16 +184,16 @@ struct Own {
 
 impl Own {
     fn new(config: &Config) -> Own {
-        let values = config.params().map(|(_, value)| match value {
-            ParamValue::Number(number) => *number,
-            ParamValue::Flag(_) | ParamValue::Word(_) => f64::NAN,
+        // `params` sorts them by name, and the class declares them in another order.
+        let given: BTreeMap<_, _> = config.params().collect();
+        put(0, [config.smss.as_f64(), config.initial_cwnd.as_f64()]);
+        PARAMS.with_borrow(|names| {
+            let number = |name: &&'static str| match given.get(name) {
+                Some(ParamValue::Number(number)) => *number,
+                _ => f64::NAN,
+            };
+            put(2, names.iter().map(number));
         });
-        put(
-            0,
-            [config.smss.as_f64(), config.initial_cwnd.as_f64()]
-                .into_iter()
-                .chain(values),
-        );
         let instance = page::make();
         Own {
             instance,

@@ -106,7 +106,7 @@ def check_all(
                 style="bold",
                 soft_wrap=True,
             )
-            if any(not checked.met for checked in done):
+            if any(not checked.met and checked.runner == "sim" for checked in done):
                 console.print(_IN_BROWSER, markup=False, soft_wrap=True)
             if found:
                 _tell(found, kept, console)

@@ -42,8 +42,12 @@ POLICY = (
 """The content security policy of the page, and of pages that open it: it inherits theirs."""
 
 
+_OTHERS = "name others, or write the algorithm in JavaScript in the page: docs/guide/explore.md"
+_NAMES_A_FILE = re.compile(r'"[^"\n]*\bfile [^"\n]*"')
+
+
 class EngineError(Exception):
-    """The simulator for pages is not built."""
+    """The simulator for pages is not built, or lacks what the scenario needs."""
 
 
 def explorer(text: str, file: str, lesson: str | None = None) -> str:
@@ -55,7 +59,7 @@ def explorer(text: str, file: str, lesson: str | None = None) -> str:
         lesson: The name of the lesson to begin with.
 
     Raises:
-        EngineError: When the simulator for pages is not built.
+        EngineError: When the simulator for pages is not built, or lacks an algorithm of the scenario.
         ScenarioError: When the scenario is wrong.
     """
     try:
@@ -64,6 +68,9 @@ def explorer(text: str, file: str, lesson: str | None = None) -> str:
         message = f"the simulator for pages is not built\n  fix: run `{_BUILD}` in the repository of fullpipe"
         raise EngineError(message) from None
     text, file = _alone(text, file), origin.shown(file)
+    if others := _algorithms_in(text) - _built_in():
+        message = f"the page has fullpipe's own algorithms, and not {', '.join(sorted(others))}\n  fix: {_OTHERS}"
+        raise EngineError(message)
     data = {
         "colors": list(COLORS),
         "onDark": list(ON_DARK),
@@ -158,12 +165,23 @@ def again(scenarios: Sequence[tuple[str, str]]) -> str:
 
 def runs_in_pages(text: str) -> bool:
     """Returns whether a scenario needs neither files nor algorithms outside of the simulator."""
-    known = {each["name"] for each in _core.algorithms()}
+    if _NAMES_A_FILE.search(text) or _algorithms_in(text) - _built_in():
+        return False
     try:
         _core.Scenario.parse(text, _UNREADABLE, [])
     except _core.ScenarioError:
         return False
-    return set(re.findall(r'(?m)^cc = "([^"]*)"', text)) <= known | {"none"}
+    return True
+
+
+def _algorithms_in(text: str) -> set[str]:
+    return set(re.findall(r"""(?m)^\s*cc\s*=\s*["']([^"']*)["']""", text)) - {"none"}
+
+
+def _built_in() -> set[str]:
+    """Returns the algorithms that the simulator for pages has: those of libraries are in this process only."""
+    loaded = {each.name for each in _core.plugins()}
+    return {each["name"] for each in _core.algorithms()} - loaded
 
 
 def _asset(name: str) -> bytes:
@@ -177,6 +195,8 @@ def _alone(text: str, file: str) -> str:
         ScenarioError: When the scenario is wrong.
     """
     scenario = _core.Scenario.parse(text, file, [])
+    if _NAMES_A_FILE.search(text):
+        return scenario.to_toml()
     try:
         _core.Scenario.parse(text, _UNREADABLE, [])
     except _core.ScenarioError:
@@ -199,6 +219,7 @@ def _catalogue() -> dict[str, Any]:
                 ],
             }
             for each in _core.algorithms()
+            if each["name"] in _built_in()
         ],
         "queues": [{key: each[key] for key in ("name", "purpose")} for each in _core.queues()],
         "profiles": [{key: each[key] for key in ("name", "purpose")} for each in _core.profiles()],

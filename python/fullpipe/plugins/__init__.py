@@ -19,20 +19,24 @@ if TYPE_CHECKING:
 
 ENDINGS = (".so", ".dylib", ".dll")
 MANIFEST = "Cargo.toml"
+KEPT = ("SHA256SUMS", "metrics.json", "resolved.toml", "sweep.json", "table.json")
+"""Files of results that this program has kept; one of them is in each such directory."""
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)")
 
 
 def is_library(name: str) -> bool:
     """Whether the name of an algorithm is that of a library, or of a directory with a crate.
 
-    A name without a separator, like `cubic`, is never a directory's: write `./cubic`.
+    A name without a separator, like `cubic`, is never a directory's: write `./cubic`. Kept results are no crate,
+    whatever else their directory has: whoever sent them does not choose what this machine builds and runs.
     """
     if name.endswith(ENDINGS):
         return True
     if "\n" in name or not (name == "." or "/" in name or "\\" in name):
         return False
     try:
-        return (Path(name) / MANIFEST).is_file()
+        there = Path(name)
+        return (there / MANIFEST).is_file() and not any((there / each).exists() for each in KEPT)
     except (OSError, ValueError):  # too long for a path, or with a character that no path has
         return False
 

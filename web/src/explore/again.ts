@@ -13,6 +13,11 @@ for (const place of document.querySelectorAll<HTMLElement>(".again")) {
   const select = place.querySelector("select");
   place.querySelector("button")?.addEventListener("click", async () => {
     address ??= explorer();
-    open(`${await address}#${encodeURIComponent(texts[select?.selectedIndex ?? 0] ?? "")}`);
+    try {
+      open(`${await address}#${encodeURIComponent(texts[select?.selectedIndex ?? 0] ?? "")}`);
+    } catch (error) {
+      address = undefined;
+      place.append(` This browser can't unpack the simulator: ${error}`);
+    }
   });
 }

@@ -106,7 +106,9 @@ export class Controls {
     for (const [slider, input, output] of this.sliders) {
       const at = slider.position(described);
       if (document.activeElement !== input) input.value = `${at}`;
-      output.textContent = written(text, "path", slider.key)?.replaceAll('"', "") ?? slider.text(Number(at.toFixed(2)));
+      const shown = written(text, "path", slider.key)?.replaceAll('"', "") ?? slider.text(Number(at.toFixed(2)));
+      output.textContent = shown;
+      input.setAttribute("aria-valuetext", shown);
     }
     const queue = described.scenario.path?.queue;
     this.queue.value = typeof queue === "string" ? queue : String((queue as { kind?: string })?.kind ?? "pfifo");

@@ -66,7 +66,13 @@ export interface Metrics {
     retransmits: number;
     rtt_s: { p50?: number | null } | null;
   }[];
-  links: { name: string; utilization: number; drops: number; marks: number }[];
+  links: {
+    name: string;
+    utilization: number;
+    drops: number;
+    marks: number;
+    queue_delay_s: { max?: number | null } | null;
+  }[];
 }
 
 /** An algorithm's parameter, as its descriptor declares it. */

@@ -21,13 +21,16 @@ import {
 import { showLesson } from "./lessons";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
-import { changed, quoted } from "./toml";
+import { changed, quoted, written } from "./toml";
 
 const catalogue = (data as unknown as { explore: Catalogue }).explore;
 const place = <Kind extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as Kind;
 const [editor, problem, status] = [place<HTMLTextAreaElement>("toml"), place("problem"), place("status")];
 
+const builtIn = new Set(catalogue.algorithms.map((each) => each.name));
 let text = catalogue.text;
+/** The text that the engine has last accepted. */
+let accepted = "";
 let id = 0;
 let interval = 0;
 let described: Described | undefined;
@@ -37,6 +40,8 @@ let packets: Packets | null = null;
 let asked: [number, number] | null = null;
 /** The time shown: at first the middle of the run. */
 let at = -1;
+/** The longest time that a packet of the run waited in a queue, in seconds. */
+let waited = 0;
 let [playing, last] = [false, 0];
 let begun = 0;
 let late: ReturnType<typeof setTimeout>;
@@ -58,11 +63,19 @@ function start(code: string | null): void {
   worker.addEventListener("message", listen);
   worker.addEventListener("error", (event) => {
     event.preventDefault();
+    if (own === null) halted(`the simulator can't start: ${event.message}`);
     const where = event.lineno && own !== null ? `line ${event.lineno}: ` : "";
     refuseOwn(`${where}${event.message}`);
   });
   const packed = Uint8Array.from(atob(place("engine").textContent?.trim() ?? ""), (each) => each.charCodeAt(0));
   ask({ kind: "engine", packed: packed.buffer }, [packed.buffer]);
+}
+
+/** Says why there is no run. */
+function halted(reason: string): void {
+  problem.textContent = reason;
+  status.textContent = "";
+  stop.hidden = true;
 }
 
 /** Goes back to the algorithms of fullpipe and says why. */
@@ -78,9 +91,13 @@ function refuseOwn(problem: string): void {
 /** The longest time that a worker with the reader's class may be silent, and the longest that it may take to start. */
 const [SILENT_MS, START_MS] = [800, 8000];
 
+let silences = 0;
 setInterval(() => {
   if (own === null || failed) return;
   const silent = performance.now() - heard;
+  // Not at the first look: a message may have waited while this page was busy or asleep.
+  silences = silent > SILENT_MS ? silences + 1 : 0;
+  if (silences < 2) return;
   if (!ready && silent > START_MS) refuseOwn("the class did not finish its own definition, and was stopped");
   if (ready && !stop.hidden && silent > SILENT_MS)
     refuseOwn("a method of the class did not return within a second, and was stopped");
@@ -143,7 +160,7 @@ function seek(time: number): void {
 /** How far before the time shown packets may have left that are still under way. */
 function reachBack(): number {
   if (!shown) return 1;
-  return 2 * shown.described.rtt_s + (shown.described.buffer_bytes * 8) / shown.described.rate_bps;
+  return 2 * shown.described.rtt_s + waited;
 }
 
 /** A step in time: a tenth of the RTT. */
@@ -211,8 +228,17 @@ function withOwn(about: About): string {
   catalogue.algorithms = catalogue.algorithms.filter((each) => each.name !== name);
   catalogue.algorithms.push({ name, purpose, color: OWN, params: declared });
   place("own-problem").textContent = "";
-  const used = described?.flows.some((flow) => flow.cc === name);
-  return used ? text : changed(changed(text, 0, "params", null), 0, "cc", quoted(name));
+  // It takes the place of an earlier class, or of the first flow's algorithm if no flow has it.
+  const flows: string[] = [];
+  for (let flow = 0; ; flow++) {
+    const cc = written(text, flow, "cc");
+    if (cc === null) break;
+    flows.push(cc.slice(1, -1));
+  }
+  const stale = flows.findIndex((cc) => cc !== name && !builtIn.has(cc));
+  if (stale < 0 && flows.includes(name)) return text;
+  const flow = Math.max(stale, 0);
+  return changed(changed(text, flow, "params", null), flow, "cc", quoted(name));
 }
 
 const ownEditor = place<HTMLTextAreaElement>("own");
@@ -224,8 +250,11 @@ file.addEventListener("change", async () => {
 place("own-actions").append(
   button("Use this class", () => {
     place("own-problem").textContent = "";
-    if (/^\s*class\s+[A-Za-z]/m.test(ownEditor.value)) start(ownEditor.value);
-    else place("own-problem").textContent = "there is no class: begin with `class MyAlgorithm {`";
+    const name = ownName(ownEditor.value);
+    if (!name) place("own-problem").textContent = "there is no class: begin with `class MyAlgorithm {`";
+    else if (builtIn.has(name))
+      place("own-problem").textContent = `${name} is an algorithm of fullpipe: choose another name`;
+    else start(ownEditor.value);
   }),
   file,
 );
@@ -235,7 +264,11 @@ function command(): string {
   if (described?.flows.some((flow) => flow.cc === ownName(own ?? ""))) {
     return "# The command has no algorithms in JavaScript. The same class in Python: docs/tutorial/python-algorithm.md";
   }
-  return `fullpipe run - --trace ${interval / 1000}us <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO`;
+  // The text of the run that the page shows, so that a shell gets nothing that the engine refused.
+  const lines = accepted.trimEnd().split("\n");
+  let end = "SCENARIO";
+  while (lines.includes(end)) end += "_";
+  return [`fullpipe run - --trace ${interval / 1000}us <<'${end}'`, ...lines, end].join("\n");
 }
 
 function listen({ data: answer }: MessageEvent<Answer>): void {
@@ -247,13 +280,14 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     return;
   }
   if (answer.kind === "alive") return;
-  if (answer.kind === "refused" && own !== null && answer.id === 0) {
-    refuseOwn(answer.error);
+  if (answer.kind === "refused" && answer.id === 0) {
+    if (own === null) halted(answer.error);
+    else refuseOwn(answer.error);
     return;
   }
   if (answer.id !== id) return;
   if (answer.kind === "opened") {
-    [described, interval] = [answer.described, answer.interval_ns];
+    [described, interval, accepted] = [answer.described, answer.interval_ns, text];
     problem.textContent = "";
     editor.removeAttribute("aria-invalid");
     place("title").textContent = described.title ?? catalogue.name;
@@ -279,6 +313,7 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     status.textContent = `${stopped}run and drawn in ${took} ms`;
     place("hash").textContent = answer.stopped ? "none: the run was stopped" : answer.hash;
     results(answer.metrics);
+    waited = answer.metrics.links.reduce((sum, link) => sum + (link.queue_delay_s?.max ?? 0), 0);
     document.body.dataset.done = `${Number(document.body.dataset.done ?? 0) + 1}`;
     seek(at < 0 ? duration() / 2 : Math.min(at, duration()));
   }
@@ -363,9 +398,21 @@ function frame(now: number): void {
 }
 
 editor.addEventListener("input", () => use(editor.value, true));
+/** Returns the scenario in the address; null for a place in the page, or a damaged link, which it reports. */
+function linked(): string | null {
+  const hash = location.hash.slice(1);
+  if (!hash || document.getElementById(hash)) return null;
+  try {
+    return decodeURIComponent(hash);
+  } catch {
+    problem.textContent = "the link is damaged: the scenario in it can't be read";
+    return null;
+  }
+}
+
 addEventListener("hashchange", () => {
-  const linked = decodeURIComponent(location.hash.slice(1));
-  if (linked && linked !== text) use(linked);
+  const given = linked();
+  if (given !== null && given !== text) use(given);
 });
 addEventListener("resize", () => {
   charts.resize();
@@ -376,12 +423,8 @@ onTheme(() => {
   seek(at);
 });
 
-if (location.hash.length > 1) {
-  try {
-    text = decodeURIComponent(location.hash.slice(1));
-  } catch {
-    problem.textContent = "the link is damaged: the scenario in it can't be read";
-  }
-} else if (catalogue.lesson) text = begin(catalogue.lesson)?.scenario ?? text;
+const given = linked();
+if (given !== null) text = given;
+else if (catalogue.lesson) text = begin(catalogue.lesson)?.scenario ?? text;
 editor.value = text;
 start(null);

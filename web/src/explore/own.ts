@@ -40,7 +40,8 @@ export const ownClass = () => (globalThis as { own?: Class }).own;
 /** Returns the name of the first class of a script. */
 export const ownName = (code: string) => /^\s*class\s+([A-Za-z]\w*)/m.exec(code)?.[1] ?? "";
 
-/** What a class cannot reach: clocks, whose values differ from run to run, and ways to the page and out. */
+/** Names that mean nothing in a class, against mistakes: clocks differ from run to run. The page's policy is what keeps a class
+ * from the network. */
 const HIDDEN =
   "Date,performance,postMessage,fetch,XMLHttpRequest,WebSocket,importScripts,setTimeout,setInterval,Worker";
 
@@ -107,7 +108,7 @@ export class Calls {
     const lost = Object.assign(this.view(layouts.lost, behind), { packet });
     const ack = Object.assign(this.view(layouts.ack, behind), { newest: packet });
     const change = this.view(layouts.recovery, at);
-    const slot = (place: number) => this.slots[place] ?? Number.NaN;
+    const slot = (place: number) => this.slot(place);
     this.cx = Object.freeze({
       get now() {
         return slot(0);
@@ -135,7 +136,7 @@ export class Calls {
   private view(layout: Layout, from: number): object {
     const made = {};
     layout.forEach(([name, kind], number) => {
-      const read = () => this.slots[from + number] ?? Number.NaN;
+      const read = () => this.slot(from + number);
       const get =
         kind === "flag"
           ? () => read() === 1
@@ -157,6 +158,12 @@ export class Calls {
     if (number >= 2 ** 16) throw new Error(`cx.transition: ${text}: too many states and reasons; use a field instead`);
     this.words.set(text, number);
     return number;
+  }
+
+  /** Returns a number that the engine has put there; a call of the engine may have moved its memory. */
+  private slot(place: number): number {
+    if (this.slots.length === 0) this.refresh();
+    return this.slots[place] ?? Number.NaN;
   }
 
   private refresh(): void {

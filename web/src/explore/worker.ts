@@ -70,8 +70,8 @@ function make(of: WebAssembly.Module): [Engine, Answer & { kind: "ready" }] {
 }
 
 /** Tells the page now and then that a run goes on. */
-function alive(id: number): void {
-  if (performance.now() - heard < ALIVE_MS) return;
+function alive(id: number, now = false): void {
+  if (!now && performance.now() - heard < ALIVE_MS) return;
   heard = performance.now();
   say({ kind: "alive", id });
 }
@@ -115,6 +115,7 @@ async function run(of: Engine, id: number, text: string): Promise<void> {
       say({ kind: "progress", id, now: of.now(), trace }, [trace.block]);
     }
   }
+  alive(id, true);
   of.finish();
   const said = reply<{ tables: Table[]; hash: string; metrics: never }>(of);
   const trace: Tables = { tables: said.tables, block: block(of) };
@@ -147,13 +148,9 @@ async function handle(ask: Ask): Promise<void> {
   if (ask.kind === "engine") {
     const unpacked = new Blob([ask.packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     module = await WebAssembly.compile(await new Response(unpacked).arrayBuffer());
-    try {
-      const [made, ready] = make(module);
-      engine = made;
-      return say(ready);
-    } catch (error) {
-      return say({ kind: "refused", id: 0, error: words(error) });
-    }
+    const [made, ready] = make(module);
+    engine = made;
+    return say(ready);
   }
   if (ask.kind === "stop") {
     stopped = true;
@@ -173,4 +170,6 @@ async function handle(ask: Ask): Promise<void> {
   }
 }
 
-addEventListener("message", (event: MessageEvent<Ask>) => void handle(event.data));
+addEventListener("message", ({ data: ask }: MessageEvent<Ask>) => {
+  handle(ask).catch((error) => say({ kind: "refused", id: 0, error: words(error) }));
+});

@@ -295,7 +295,7 @@ impl Controller for PluginController {
         self.decision
     }
     fn observe(&self, row: &mut Vec<f64>) {
-        let Some(observe) = self.plugin.observe else {
+        let Some(observe) = self.plugin.observe.filter(|_| self.fields > 0) else {
             return;
         };
         let start = row.len();

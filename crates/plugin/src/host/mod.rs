@@ -55,6 +55,16 @@ pub struct Loaded {
 /// traces have texts of theirs.
 static KNOWN: Mutex<Vec<Loaded>> = Mutex::new(Vec::new());
 
+/// A library that was opened, whether its algorithm was taken or refused: the system gives it again.
+struct Opened {
+    file: PathBuf,
+    content: Arc<[u8]>,
+    /// Its table; `None` if it has none of this version.
+    plugin: Option<&'static Plugin>,
+}
+
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
 /// Loads the library in `file`, and makes its algorithm known in this process: as `name`, or by the
 /// name that it gives itself. A library replaces an earlier one of its file, or of any file if
 /// `replaces` is true.
@@ -75,20 +85,30 @@ pub fn load(file: &Path, name: Option<&str>, replaces: bool) -> Result<Loaded, L
     };
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let earlier = known.iter().find(|each| each.content == content);
-    let plugin = match earlier {
-        Some(same) => same.plugin,
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let earlier = opened.iter().find(|each| each.content == content);
+    let plugin = match earlier.and_then(|each| each.plugin) {
+        Some(same) => same,
         None => {
             image::check(&content)?;
-            let builds = known.iter().filter(|each| each.file == file).count();
-            let plugin = open(&spelled(&file, builds))?;
-            if known.iter().any(|each| std::ptr::eq(each.plugin, plugin)) {
+            let builds = opened.iter().filter(|each| each.file == file).count();
+            let plugin = open(&spelled(&file, builds));
+            let old = plugin.as_ref().is_ok_and(|new| {
+                let tables = opened.iter().filter_map(|each| each.plugin);
+                tables.into_iter().any(|each| std::ptr::eq(each, *new))
+            });
+            opened.push(Opened {
+                file: file.clone(),
+                content: Arc::clone(&content),
+                plugin: plugin.as_ref().ok().copied().filter(|_| !old),
+            });
+            if old {
                 return refusal(
                     "was overwritten after it was loaded",
                     "start fullpipe again, or build the library to a new file",
                 );
             }
-            plugin
+            plugin?
         }
     };
     // SAFETY: `open` has checked the version, and the interface promises that the texts stay valid.

@@ -108,16 +108,33 @@ pub(super) unsafe fn descriptor(
             };
             let declared = params.iter().find(|param| param.name == key);
             let value = match declared.map(|param| param.domain) {
-                Some(Domain::Number { .. }) => Default::Number(usual.value),
+                Some(Domain::Number { min, max, .. }) if (min..=max).contains(&usual.value) => {
+                    Default::Number(usual.value)
+                }
                 Some(Domain::Flag { .. }) => Default::Flag(usual.value != 0.0),
-                Some(Domain::Choice(_)) => Default::Word(word),
+                Some(Domain::Choice(words)) if words.contains(&word) => Default::Word(word),
+                Some(_) => {
+                    return Err(format!(
+                        "a profile sets {key} to a value that it can't have"
+                    ));
+                }
                 None => return Err(format!("a profile sets {key}, which is no parameter")),
             };
             defaults.push((key, value));
         }
+        // SAFETY: as above.
+        let name = unsafe { text(each.name, "a profile's name")? };
+        let keywords = params.iter().find(|param| param.name == "profile");
+        match keywords.map(|param| param.domain) {
+            Some(Domain::Choice(words)) if words.contains(&name) => {}
+            _ => {
+                return Err(format!(
+                    "has a profile {name}, which is no keyword of its parameter profile"
+                ));
+            }
+        }
         profiles.push(Profile {
-            // SAFETY: as above.
-            name: unsafe { text(each.name, "a profile's name")? },
+            name,
             defaults: defaults.leak(),
         });
     }

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -255,6 +255,67 @@ def test_names_are_told_apart(fullpipe: Fullpipe, tmp_path: Path) -> None:
     built_in = fullpipe("run", "cubic", "--plugin", "cubic=libcreno.so")
     assert built_in.returncode == 2
     assert "cubic is the name of a built-in algorithm" in built_in.stderr
+
+
+def test_a_refused_library_is_not_what_a_later_build_runs(tmp_path: Path) -> None:
+    library, source = tmp_path / "libturns.so", tmp_path / "turns.c"
+    path: dict[str, Any] = {"rate": "10mbit", "rtt": "20ms", "duration": "2s"}
+
+    def build_of(name: str, window: str) -> None:
+        text = IN_C.read_text().replace('FULLPIPE_TEXT("creno")', f'FULLPIPE_TEXT("{name}")')
+        source.write_text(text.replace("/ 2, 2 * conn", window))
+        library.unlink(missing_ok=True)
+        compiled(source, library)
+
+    build_of("cubic", "* 9 / 10, 2 * conn")
+    with pytest.raises(package.ScenarioError, match="built-in algorithm"):
+        package.load_plugin(library)
+    again = package.load_plugin(library, "taken")  # the same library under another name
+    build_of("turned", "/ 2, 2 * conn")
+    assert package.load_plugin(library) == "turned"
+    goodput = [
+        package.run([cc], **path).metrics["flows"][0]["goodput_bps"]
+        for cc in (again, "turned", "newreno")
+    ]
+    assert goodput[1] == goodput[2] != goodput[0]
+
+
+@pytest.mark.parametrize(
+    ("profile", "word", "problem"),
+    [
+        ("gentle", "much", "a profile sets mode to a value that it can't have"),
+        ("rough", "some", "has a profile rough, which is no keyword of its parameter profile"),
+        ("gentle", "some", None),
+    ],
+)
+def test_the_defaults_of_a_profile_are_checked(
+    profile: str, word: str, problem: str | None, tmp_path: Path
+) -> None:
+    tables = f"""
+static const struct fullpipe_text profile_words[] = {{{{"usual", 5}}, {{"gentle", 6}}}};
+static const struct fullpipe_text mode_words[] = {{{{"all", 3}}, {{"some", 4}}}};
+static const struct fullpipe_param params[] = {{
+    {{.name = {{"profile", 7}}, .kind = FULLPIPE_WORDS, .words = {{profile_words, 2}}}},
+    {{.name = {{"mode", 4}}, .kind = FULLPIPE_WORDS, .words = {{mode_words, 2}}}},
+}};
+static const struct fullpipe_default usual[] = {{{{{{"mode", 4}}, 0, {{"{word}", 4}}}}}};
+static const struct fullpipe_profile profiles[] = {{{{{{"{profile}", {len(profile)}}}, {{usual, 1}}}}}};
+"""
+    table = "static const struct fullpipe_plugin table = {"
+    source = tmp_path / "profiled.c"
+    text = IN_C.read_text().replace(
+        table, f"{tables}{table} .params = {{params, 2}}, .profiles = {{profiles, 1}},"
+    )
+    source.write_text(text.replace('FULLPIPE_TEXT("creno")', 'FULLPIPE_TEXT("profiled")'))
+    library = compiled(source, tmp_path / f"libprofiled-{profile}-{word}.so")
+    if problem is None:
+        package.load_plugin(library)
+        flow = {"cc": "profiled", "params": {"profile": "gentle"}}
+        path = {"rate": "10mbit", "rtt": "20ms", "buffer": "1bdp"}
+        package.run({"duration": "1s", "path": path, "flow": [flow]})
+    else:
+        with pytest.raises(package.ScenarioError, match=problem):
+            package.load_plugin(library)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ OTHERS = {
     "results/objects.py": "a copy of an object store, which is made again if it is lost",
     "commands/shells.py": "files of the user's shell",
     "batch/store.py": "a lock file, which is empty",
+    "loadtest/echo.py": "messages to our own program, while it runs",
+    "plugins/crate.py": "a new crate of the user",
 }
 # Names of `write_parquet`, `rename` and others are also methods of polars; files are these arguments only.
 INTO_PATHS = {"write_parquet", "sink_parquet", "write_csv", "savefig"}

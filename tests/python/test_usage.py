@@ -96,7 +96,7 @@ def test_the_options_of_a_path_mean_the_same_everywhere() -> None:
                 option = of_path[name]
                 assert (param.metavar or "").removesuffix(",…") == option.metavar
                 texts[name].add((param.help or "").partition(",")[0].partition(" (")[0])
-    everywhere = {"run", "sweep", "compare", "link", "test", "new"}
+    everywhere = {"run", "sweep", "compare", "explore", "link", "test", "new"}
     for name, commands in having.items():
         assert commands == everywhere - ({"link"} if name == "duration" else set()), name
         beginning = of_path[name].help.partition(",")[0]

@@ -58,6 +58,7 @@ def command(
         fullpipe explore cubic swift --rate 50mbit --out explore.html
     """
     from fullpipe.explore import DEFAULT, EngineError, explorer, lessons
+    from fullpipe.results import disk
 
     with user_errors():
         text, file = scenario_of(scenario) if scenario else (DEFAULT, "explore")
@@ -74,7 +75,7 @@ def command(
         except EngineError as error:
             fail(error)
         if out is not None:
-            out.write_text(page, encoding="utf-8")
+            disk.put(out, page)
             print(out)
             return
         with tempfile.NamedTemporaryFile(

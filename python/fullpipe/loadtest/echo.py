@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
 
+_PATIENCE_S = 5.0
+"""How long after the program's start a probe still waits for the far end to listen."""
 PORT = 47_001
 """The port of the far end; fixed, since each link has a network of its own."""
 _FAR = "100.64.0.1"
@@ -65,7 +67,14 @@ async def _probe(
     number: int, spec: Spec, zero: float, responses: list[tuple[float, float, int]]
 ) -> None:
     await asyncio.sleep(spec["pause_s"] * number / spec["probes"])
-    reader, writer = await asyncio.open_connection(_FAR, PORT)
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection(_FAR, PORT)
+            break
+        except ConnectionRefusedError:  # the far end has not begun to listen
+            if time.monotonic() - zero > spec["start_s"] + _PATIENCE_S:
+                raise
+            await asyncio.sleep(0.02)
     while True:
         asked = time.monotonic()
         writer.write(b"?")

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypedDict
 
+import numpy as np  # noqa: F401  (the core needs it: a signal that met its import in a thread would be a panic)
 from rich.padding import Padding
 from rich.text import Text
 

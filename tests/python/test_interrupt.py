@@ -66,6 +66,13 @@ ARGUMENTS = {
     "list": ["algorithms"],
     "explain": ["cubic"],
     "doctor": [],
+    "explore": ["--out", "page.html"],
+    "test": ["rrul", "--profile", "lte", "--duration", "20000s"],
+    "plugin new": ["mine"],
+    "plugin header": [],
+    # Without a crate or a library they end at once; builds are cargo's.
+    "plugin build": ["mine"],
+    "plugin check": ["libmine.so"],
     "trace import": ["hosts/x/a.ss.gz", "--out", "out"],
     "fleet sample": ["--interval", "20ms", "--out", "out"],
     "fleet ingest": ["--arm", "cubic=hosts/{host}/*.ss.gz", "--samples", "--out", "out"],

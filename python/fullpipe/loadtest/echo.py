@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypedDict
 
 _PATIENCE_S = 5.0
-"""How long after the program's start a probe still waits for the far end to listen."""
+"""Time after the program's start for which a probe still waits for the far end to listen."""
 PORT = 47_001
 """The port of the far end; fixed, since each link has a network of its own."""
 _FAR = "100.64.0.1"

@@ -28,7 +28,7 @@ def is_library(name: str) -> bool:
     """Whether the name of an algorithm is that of a library, or of a directory with a crate.
 
     A name without a separator, like `cubic`, is never a directory's: write `./cubic`. Kept results are no crate,
-    whatever else their directory has: whoever sent them does not choose what this machine builds and runs.
+    whatever else their directory has: their sender does not choose what this machine builds and runs.
     """
     if name.endswith(ENDINGS):
         return True

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from fullpipe import _core, origin
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
+from fullpipe.view.document import document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,25 +82,12 @@ def explorer(text: str, file: str, lesson: str | None = None) -> str:
     script, worker, styles, own = (
         _asset(name).decode() for name in ("main.js", "worker.js", "main.css", "own.js")
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="fullpipe {_core.__version__}">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<title>{escape(file)} · fullpipe explore</title>
-<style>{styles}</style>
-</head>
-<body>
-{_BODY.format(own=escape(own))}
+    body = f"""{_BODY.format(own=escape(own))}
 <script type="application/json" id="data">{coded}</script>
 <script type="text/plain" id="worker">{worker}</script>
 <script type="text/plain" id="engine">{base64.b64encode(engine).decode()}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
+<script>{script}</script>"""
+    return document(f"{file} · fullpipe explore", body, styles, POLICY)
 
 
 _BODY = """<a class="skip" href="#results">To the results</a>

@@ -16,6 +16,7 @@ from fullpipe.report import hexagons, page_data, svg
 from fullpipe.report.colors import COLORS, DASHES, ON_DARK, heat, own_looks
 from fullpipe.report.model import Again, Code, Density, Heat, Lines, Number, Table, Text, Timeline
 from fullpipe.report.page_timeline import timeline
+from fullpipe.view.document import document as framed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -119,22 +120,7 @@ def document(title: str, body: str, styles: str, *, live: bool = False) -> str:
         styles: The style sheet.
         live: Allow what the explorer needs that the page opens.
     """
-    policy = POLICY if live else _POLICY
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="fullpipe {__version__}">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{escape(title)}</title>
-<style>{styles}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+    return framed(title, body, styles, POLICY if live else _POLICY)
 
 
 def asset(name: str) -> str:

@@ -138,7 +138,7 @@ export class Controls {
     start.setAttribute("aria-label", `start of ${name}`);
     const rate = this.field("app_rate", "text", (value) => this.set(number, "app_rate", value ? quoted(value) : null));
     rate.value = typeof flow.app_rate === "string" ? flow.app_rate : "";
-    rate.placeholder = "as fast as it can";
+    rate.placeholder = "unlimited";
     rate.setAttribute("aria-label", `application's rate of ${name}`);
     const params = element("details", {}, element("summary", {}, "Parameters"));
     params.open = open;

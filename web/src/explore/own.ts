@@ -204,7 +204,7 @@ export class Calls {
     }
   }
 
-  /** Puts the decision into the slots; returns the time at which the timer shall fire, or null. */
+  /** Puts the decision into the slots; returns the time of the next timer, or null. */
   private decide(of: Instance): number | null {
     const said = of.decision?.() as Record<string, unknown> | undefined;
     if (typeof said !== "object" || said === null) {

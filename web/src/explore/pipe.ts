@@ -82,10 +82,11 @@ function drawPackets(
   const [time, flows, access, queue, path] = ["time", "flow", "access", "queue", "path"].map(column);
   if (!time || !flows || !access || !queue || !path) return 0;
   const rtt = Math.max(shown.described.rtt_s, 1e-4);
+  const colors = shown.described.flows.map((_, flow) => flowColor(shown.described, flow));
   let underWay = 0;
   for (let row = rowAt(time, at); row >= 0 && at - (time[row] ?? 0) < 20 * rtt + 2; row--) {
     const age = at - (time[row] ?? 0) - (access[row] ?? 0);
-    context.fillStyle = flowColor(shown.described, flows[row] ?? -1);
+    context.fillStyle = colors[flows[row] ?? 0] ?? ink();
     if (Number.isNaN(path[row])) {
       const share = age / (FALL * rtt);
       if (share < 0 || share > 1 || word(trace, "packets", "fate", row) === "under way") continue;

@@ -16,6 +16,7 @@ import pytest
 import fullpipe
 from fullpipe.report import Form, why, write_report
 from fullpipe.report.build import build
+from fullpipe.report.model import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -219,10 +220,19 @@ def _state(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame])
     for clause in sentence.rstrip(".").split("; "):
         name = clause.partition(" spent ")[0]
         changes = tables["transitions"].filter(pl.col("flow") == name)
-        start = tables["flows"].filter(pl.col("flow") == name)["time"][0]
+        rows = tables["flows"].filter(pl.col("flow") == name)
+        start = rows["time"][0]
         for share, state in re.findall(rf"{NUMBER} % of the time in (\w+)", clause):
             edges = [start, *changes["time"], end]
-            states = [changes["from"][0], *changes["to"]]
+            states = [*changes["from"][:1], *changes["to"]]
+            if not states:  # it stayed in one state
+                states = [
+                    each[0]
+                    for column in rows.columns
+                    if column.endswith(".state")
+                    for each in [rows[column].drop_nulls()]
+                    if len(each)
+                ]
             spent = sum(
                 max(min(till, end) - max(since, begin), 0.0)
                 for since, till, each in zip(edges[:-1], edges[1:], states, strict=True)
@@ -287,6 +297,28 @@ def test_without_a_trace_the_metrics_alone_are_described() -> None:
     told = why.about(run.metrics, {}, run.scenario.rtt_s)
     assert len(told) >= 4
     assert not any("last five seconds" in each or " spent " in each for each in told)
+
+
+def test_a_flow_that_stays_in_one_state_has_it_in_words_and_in_a_lane(tmp_path: Path) -> None:
+    settings = {"flow.0.app": "request 20kB think 500ms"}
+    path: dict[str, Any] = {"rate": "10mbit", "rtt": "20ms", "duration": "10s"}
+    run = fullpipe.run(["bbr3"], trace="10ms", set=settings, **path)
+    assert run.trace("transitions").is_empty()
+    tables = {table: run.trace(table) for table in run.tables}
+    sentences = why.about(run.metrics, tables, run.scenario.rtt_s)
+    assert "bbr3 spent 100 % of the time in startup." in sentences
+    run.save(tmp_path / "kept")
+    report = build(tmp_path / "kept")
+    (timeline,) = (
+        block
+        for section in report.sections
+        for block in section.blocks
+        if isinstance(block, Timeline)
+    )
+    (flow,) = (each for each in timeline.runs[0].read() if each.kind == "flow")
+    (stays,) = (each for each in flow.stays.values() if each[0].word == "startup")
+    assert len(stays) == 1
+    assert stays[0].till - stays[0].since > 9
 
 
 def test_who_filled_the_queue() -> None:

@@ -14,6 +14,7 @@ from fullpipe.results.scenario import Tables
 from fullpipe.results.words import short
 from fullpipe.stats import Interval, columns_asked, columns_shown, is_shown, mean, quantity
 from fullpipe.stats.quantity import rank
+from fullpipe.view.path import links_of_acks
 from fullpipe.view.table import flow_name
 
 if TYPE_CHECKING:
@@ -118,13 +119,16 @@ def measures(results: Results, asked: Sequence[str] = ()) -> Measures:
 def run_metrics(results: Results) -> list[str]:
     """Returns the columns that belong to a run, not to a flow."""
     several = results.rows["flow_index"].max() != 0 and _alike(results)
-    links = dict.fromkeys(
-        name.split(".")[1] for name in results.rows.columns if name.startswith("link.")
-    )
+    named = [name.split(".")[1] for name in results.rows.columns if name.startswith("link.")]
+    links = list(dict.fromkeys(named))
+    if complete := [each.scenario for each in results.points.values() if each.scenario]:
+        # How busy ACKs keep a link is neither better nor worse.
+        acks = set.intersection(*map(links_of_acks, dict.fromkeys(complete)))
+        links = [name for name in links if name not in acks]
     shown = ["jain"] if several and _known(results.rows, "jain") else []
     shown += [
         f"link.{link}.{name}"
-        for link in list(links)[:_MOST_LINKS]
+        for link in links[:_MOST_LINKS]
         for name in columns_shown("report", links=True)
     ]
     shown = [name for name in shown if _known(results.rows, name)]

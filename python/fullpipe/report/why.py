@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from fullpipe.report.panels.time import in_words
+from fullpipe.report.panels.tracks import states_in_order
 from fullpipe.report.why_words import (
     MOST_NAMES,
     capitalized,
@@ -409,14 +410,15 @@ def _states(metrics: Metrics, tables: Mapping[str, pl.DataFrame]) -> Iterator[Cl
 def state_shares(
     flow: str, metrics: Metrics, tables: Mapping[str, pl.DataFrame]
 ) -> dict[str, float]:
-    """Returns the share of each state in the measured time of a flow; empty if it never changed its state."""
+    """Returns the share of each state in the measured time of a flow; empty if its algorithm has none."""
     changes = tables["transitions"].filter(pl.col("flow") == flow)
     rows = tables["flows"].filter(pl.col("flow") == flow)
-    if changes.is_empty() or rows.is_empty():
+    algorithm = next(each["cc"] for each in metrics["flows"] if each["name"] == flow)
+    words = states_in_order(algorithm, rows, changes)
+    if not words or rows.is_empty():
         return {}
     begin = max(float(rows["time"][0]), metrics["measure_from_s"])
     end = float(metrics["duration_s"])
-    words = [str(changes["from"][0]), *map(str, changes["to"])]
     times = [min(max(time, begin), end) for time in (begin, *changes["time"], end)]
     shares: dict[str, float] = {}
     for word, since, till in zip(words, times[:-1], times[1:], strict=True):

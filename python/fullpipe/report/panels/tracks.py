@@ -126,7 +126,10 @@ def _flow(name: str, algorithm: str, tables: Mapping[str, pl.DataFrame]) -> Sour
     tracks |= dict(packets.packet_tracks(name, tables))
     if "min_rtt" in tracks and (capacity := _capacity(tables, time)) is not None:
         tracks["bdp"] = Track(time, _values(rows, "min_rtt") * capacity / 8 * column("bdp").factor)
-    stays = {"limited_by": _runs(time, rows, "limited_by"), "state": _states(name, rows, tables)}
+    stays = {
+        "limited_by": _runs(time, rows, "limited_by"),
+        "state": _states(name, algorithm, rows, tables),
+    }
     for each in rows.columns:
         if (
             each.endswith(".state")
@@ -148,18 +151,35 @@ def _capacity(tables: Mapping[str, pl.DataFrame], time: Values) -> Values | None
     return np.interp(time, _values(first, "time"), rates) if np.isfinite(rates).all() else None
 
 
-def _states(name: str, rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> list[Stay]:
+def _states(
+    name: str, algorithm: str, rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]
+) -> list[Stay]:
     """Returns the stays in each state, at their exact times."""
     if "transitions" not in tables or rows.is_empty():
         return []
     changes = tables["transitions"].filter(pl.col("flow") == name)
-    if changes.is_empty():
+    words = states_in_order(algorithm, rows, changes)
+    if not words:
         return []
-    words = [str(changes["from"][0]), *map(str, changes["to"])]
     begin, end = float(rows["time"][0]), float(rows["time"][-1])
     times = [begin, *changes["time"], end]
     stays = [Stay(*each) for each in zip(words, times[:-1], times[1:], strict=True)]
     return [each for each in stays if each.till > each.since]
+
+
+def states_in_order(algorithm: str, rows: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
+    """Returns the states of a flow, the first one included; empty if its algorithm has none.
+
+    Args:
+        algorithm: The flow's algorithm.
+        rows: The flow's rows of the trace.
+        changes: Its changes of state. A flow that stayed in one state has none, and its rows have the state.
+    """
+    if not changes.is_empty():
+        return [str(changes["from"][0]), *map(str, changes["to"])]
+    state = f"{algorithm}.state"
+    known = rows[state].drop_nulls().to_list() if state in rows.columns else []
+    return [str(known[0])] if known else []
 
 
 def _runs(time: Values, rows: pl.DataFrame, name: str) -> list[Stay]:

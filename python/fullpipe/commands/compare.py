@@ -17,6 +17,7 @@ from fullpipe.commands.options import (
     new_directory,
     path_options,
     seed_option,
+    set_option,
     setting,
 )
 from fullpipe.errors import fail, user_errors
@@ -45,7 +46,7 @@ def command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        Option("--set", metavar="KEY=VALUE", complete=("settings",), help=MORE_SETTINGS),
+        set_option(MORE_SETTINGS),
     ] = None,
     repeat: Annotated[
         int,

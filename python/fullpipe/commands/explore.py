@@ -5,8 +5,16 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
-from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import SETTING, path_options, scenario_of, seed_option, setting
+from fullpipe.commands.declare import Option
+from fullpipe.commands.options import (
+    SETTING,
+    path_options,
+    scenario_argument,
+    scenario_of,
+    seed_option,
+    set_option,
+    setting,
+)
 from fullpipe.errors import fail, user_errors
 from fullpipe.run import parse
 
@@ -15,10 +23,8 @@ from fullpipe.run import parse
 def command(
     scenario: Annotated[
         list[str] | None,
-        Argument(
-            metavar="SCENARIO|ALGORITHM...",
-            complete=("algorithms", "scenarios", "files"),
-            help="Scenario: a TOML file, - for standard input, or a name from `fullpipe list scenarios`. Or "
+        scenario_argument(
+            "Scenario: a TOML file, - for standard input, or a name from `fullpipe list scenarios`. Or "
             "algorithms from `fullpipe list algorithms`: a flow of each on one path (default: CUBIC and BBRv3 for "
             "30 s at 20 Mbit/s).",
         ),
@@ -29,9 +35,7 @@ def command(
         int | None,
         seed_option("Seed of everything random (default: the scenario's seed)."),
     ] = None,
-    set_: Annotated[
-        list[str] | None, Option("--set", metavar="KEY=VALUE", complete=("settings",), help=SETTING)
-    ] = None,
+    set_: Annotated[list[str] | None, set_option(SETTING)] = None,
     lesson: Annotated[
         str | None,
         Option(

@@ -4,7 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import MORE_SETTINGS, new_directory, path_options, setting
+from fullpipe.commands.options import (
+    MORE_SETTINGS,
+    new_directory,
+    path_options,
+    set_option,
+    setting,
+)
 from fullpipe.errors import fail, user_errors
 
 
@@ -35,7 +41,7 @@ def command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        Option("--set", metavar="KEY=VALUE", complete=("settings",), help=MORE_SETTINGS),
+        set_option(MORE_SETTINGS),
     ] = None,
     server: Annotated[
         list[str] | None,

@@ -13,7 +13,7 @@ from typing import Annotated
 import click
 
 from fullpipe import _core, origin
-from fullpipe.commands.declare import WORDS, Option, wrong
+from fullpipe.commands.declare import WORDS, Argument, Option, wrong
 from fullpipe.controllers import is_imported, of_file
 from fullpipe.errors import called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
@@ -120,6 +120,20 @@ class Engine(StrEnum):
 
     LOCAL = "local"
     RAY = "ray"
+
+
+def set_option(purpose: str) -> Option:
+    """Declares --set with its help, which is ``SETTING`` or ``MORE_SETTINGS``."""
+    return Option("--set", metavar="KEY=VALUE", complete=("settings",), help=purpose)
+
+
+def scenario_argument(purpose: str) -> Argument:
+    """Declares the names that :func:`scenario_of` takes, with their help."""
+    return Argument(
+        metavar="SCENARIO|ALGORITHM...",
+        complete=("algorithms", "scenarios", "files"),
+        help=purpose,
+    )
 
 
 def seed_option(text: str) -> Option:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fullpipe import origin, terminal
 from fullpipe._core import Scenario
-from fullpipe.commands.declare import Argument, Option
+from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     ON,
     PLUGIN,
@@ -18,8 +18,10 @@ from fullpipe.commands.options import (
     local,
     new_directory,
     path_options,
+    scenario_argument,
     scenario_of,
     seed_option,
+    set_option,
     setting,
 )
 from fullpipe.controllers import of_file
@@ -36,10 +38,8 @@ if TYPE_CHECKING:
 def command(
     scenario: Annotated[
         list[str] | None,
-        Argument(
-            metavar="SCENARIO|ALGORITHM...",
-            complete=("algorithms", "scenarios", "files"),
-            help="Scenario: a TOML file (`fullpipe explain scenario` lists its keys), - for standard input, a name "
+        scenario_argument(
+            "Scenario: a TOML file (`fullpipe explain scenario` lists its keys), - for standard input, a name "
             "from `fullpipe list scenarios`, or with --point the directory or URL of a sweep. Or algorithms from "
             "`fullpipe list algorithms`, or Python classes, like my.module:Mine: a flow of each on one path.",
         ),
@@ -58,9 +58,7 @@ def command(
         int | None,
         seed_option("Seed of everything random (default: the scenario's seed)."),
     ] = None,
-    set_: Annotated[
-        list[str] | None, Option("--set", metavar="KEY=VALUE", complete=("settings",), help=SETTING)
-    ] = None,
+    set_: Annotated[list[str] | None, set_option(SETTING)] = None,
     cc: Annotated[
         str | None,
         Option(

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fullpipe import origin
-from fullpipe.commands.declare import Argument, Option
+from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     ENGINE,
     FIRST_SEED,
@@ -16,6 +16,7 @@ from fullpipe.commands.options import (
     load_plugins,
     new_place,
     path_options,
+    scenario_argument,
     scenario_of,
     seed_option,
     setting,
@@ -28,10 +29,8 @@ from fullpipe.runners import chosen
 def command(
     scenario: Annotated[
         list[str],
-        Argument(
-            metavar="SCENARIO|ALGORITHM...",
-            complete=("algorithms", "scenarios", "files"),
-            help="Scenario: a TOML file, whose table [sweep] may define what varies, - for standard input, or a "
+        scenario_argument(
+            "Scenario: a TOML file, whose table [sweep] may define what varies, - for standard input, or a "
             "name from `fullpipe list scenarios`. Or algorithms: a flow of each on one path.",
         ),
     ],

@@ -12,6 +12,7 @@ from fullpipe.commands.options import (
     new_directory,
     path_options,
     seed_option,
+    set_option,
     setting,
 )
 from fullpipe.errors import fail, user_errors
@@ -72,7 +73,7 @@ def command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        Option("--set", metavar="KEY=VALUE", complete=("settings",), help=MORE_SETTINGS),
+        set_option(MORE_SETTINGS),
     ] = None,
     repeat: Annotated[
         int,

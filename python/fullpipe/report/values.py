@@ -122,7 +122,7 @@ def run_metrics(results: Results) -> list[str]:
     named = [name.split(".")[1] for name in results.rows.columns if name.startswith("link.")]
     links = list(dict.fromkeys(named))
     if complete := [each.scenario for each in results.points.values() if each.scenario]:
-        # How busy ACKs keep a link is neither better nor worse.
+        # The share of a link that ACKs use is neither better nor worse.
         acks = set.intersection(*map(links_of_acks, dict.fromkeys(complete)))
         links = [name for name in links if name not in acks]
     shown = ["jain"] if several and _known(results.rows, "jain") else []

@@ -20,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
+.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -40,6 +40,11 @@ docs: $(READY) ## build target/site: the documentation as a site, with the galle
 
 gallery: setup ## write target/gallery.html: all scenarios with plots (half a minute)
 	$(BIN)/python -m fullpipe.gallery scenarios target/gallery.html
+
+OBSERVATORY := target/observatory
+
+observatory: setup $(ENGINE) ## write target/observatory/site: every algorithm on some 600 paths, 30 seeds each (an hour; it resumes)
+	$(BIN)/python -m fullpipe.observatory $(OBSERVATORY)
 
 # The Python part is installed in place, so that changing it needs no new build. --inexact keeps the packages that other
 # targets installed.
@@ -142,6 +147,7 @@ web/node_modules/.ready: web/package-lock.json
 page: web/node_modules/.ready ## build the scripts of reports and of `fullpipe explore` from web/src
 	npm run --prefix web --silent build
 	npm run --prefix web --silent build-explore
+	npm run --prefix web --silent build-observatory
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
 
 wasm: $(ENGINE) ## build the simulator for pages, which `fullpipe explore` needs, two minutes

@@ -37,7 +37,7 @@ LAYERS = (
     {"batch", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
-    {"comparison", "loadtest", "reproduce", "gallery"},
+    {"comparison", "loadtest", "reproduce", "gallery", "observatory"},
     {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},

@@ -186,6 +186,13 @@ await page.keyboard.press("Enter");
 await page.waitForTimeout(300);
 said.skipped = [await text(), await page.locator("#problem").textContent()];
 
+// Keys of the path without a table of their own.
+const dotted = `duration = "5s"\npath.rate = "20mbit"\npath.rtt = "40ms"\npath.buffer = "1bdp"\n\n[[flow]]\ncc = "cubic"\n`;
+await after(() => page.locator("#toml").fill(dotted));
+await rate.focus();
+await after(() => page.keyboard.press("ArrowLeft"));
+said.dotted = await text();
+
 // A lesson: its claim, and a step that changes the scenario.
 const taught = async () => ({
   title: await page.locator("#lesson h2").textContent(),
@@ -200,6 +207,36 @@ said.lesson = [await taught()];
 await after(() => page.getByRole("button", { name: "Buffer 1 BDP" }).click());
 said.lesson.push(await taught());
 await page.screenshot({ path: join(out, "lesson.png"), fullPage: true });
+
+// Each lesson's conditions, judged in the page.
+const verdicts = () => page.locator("#results .verdicts li").evaluateAll((all) => all.map((each) => each.textContent));
+said.judged = {};
+for (const lesson of await page.getByLabel("Lesson").first().locator("option:not([value=''])").all()) {
+  const value = await lesson.getAttribute("value");
+  await after(() => page.getByLabel("Lesson").first().selectOption(value));
+  said.judged[value] = await verdicts();
+}
+// The last lesson asks for a class: Reno misses each condition, and the answer's class meets all.
+const graded = async () => {
+  await page.getByRole("button", { name: "Run all of them" }).click();
+  await page.waitForFunction(
+    () => [...document.querySelectorAll("#lesson li span")].every((each) => each.textContent),
+    undefined,
+    { timeout: 60_000 },
+  );
+  return page.locator("#lesson li span").allTextContents();
+};
+said.graded = [await graded()];
+await page.locator("#lesson summary").click();
+const answer = await page.locator("#lesson pre").textContent();
+await page.locator("details:has(#own)").evaluate((each) => {
+  each.open = true;
+});
+await page.locator("#own").fill(answer);
+await after(() => page.getByRole("button", { name: "Use this class" }).click());
+said.graded.push(await graded());
+said.gradedText = await text();
+await page.screenshot({ path: join(out, "graded.png"), fullPage: true });
 
 // Names are text, never markup.
 const name = '<img src=x onerror="alert(1)"><b class=injected>';

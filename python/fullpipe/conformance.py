@@ -123,6 +123,13 @@ def conformance(
                     markup=False,
                     soft_wrap=True,
                 )
+            if any(case["verdict"] == "missed" for case in cases):
+                console.print(
+                    f"{'' if out else 'with --out DIR, '}`fullpipe report {out or 'DIR'}` makes a page that runs each "
+                    "case again in a browser",
+                    markup=False,
+                    soft_wrap=True,
+                )
     return not any(case["verdict"] == "missed" for case in cases)
 
 

@@ -316,15 +316,55 @@ console.log(new TextDecoder().decode(bytes));
     assert set(re.findall(r"^\| `(on_\w+)\(", page, re.MULTILINE)) == set(said["methods"])
 
 
+def _missed(lesson: explore.Lesson, step: explore.Step, **more: str) -> list[str]:
+    """Returns the conditions of a step that a run misses."""
+    conditions = json.dumps(step["expect"])
+    done = fullpipe.run(f"expect = {conditions}\n{lesson['scenario']}", set={**step["set"], **more})
+    found = list(judged(done.scenario, rows_of(done.metrics)))
+    assert len(found) == len(step["expect"])
+    return [each.subject.text for each in found if not each.met]
+
+
+def _steps(lesson: explore.Lesson) -> list[explore.Step]:
+    return [{"say": "", "set": {}, "expect": lesson["expect"]}, *lesson["step"]]
+
+
 @pytest.mark.parametrize("lesson", explore.lessons(), ids=lambda lesson: lesson["name"])
 def test_a_lesson_shows_what_it_says(lesson: explore.Lesson) -> None:
-    first: explore.Step = {"say": "", "set": {}, "expect": lesson["expect"]}
-    for step in (first, *lesson["step"]):
-        conditions = json.dumps(step["expect"])
-        done = fullpipe.run(f"expect = {conditions}\n{lesson['scenario']}", set=step["set"])
-        found = judged(done.scenario, rows_of(done.metrics))
-        assert found
-        assert [each.subject.text for each in found if not each.met] == []
+    for step in _steps(lesson):
+        if "code" not in lesson:
+            assert _missed(lesson, step) == []
+            continue
+        # The reader is to find what Reno lacks.
+        assert _missed(lesson, step) != []
+        assert _missed(lesson, step, **{"flow.0.cc": "bbr3"}) == []
+
+
+def test_the_page_judges_as_check_does(seen: dict[str, Any]) -> None:
+    for lesson in explore.lessons():
+        first = _steps(lesson)[0]
+        missed = _missed(lesson, first)
+        told = seen["judged"][lesson["name"]]
+        assert len(told) == len(first["expect"])
+        for text, line in zip(first["expect"], told, strict=True):
+            assert line.startswith(f"{'✗ missed' if text in missed else '✓ met'} {text}: ")
+
+
+def test_a_class_of_ten_lines_is_graded(seen: dict[str, Any]) -> None:
+    before, after = seen["graded"]
+    assert len(before) == 3
+    assert all(each.startswith("✗ ") for each in before)
+    assert after == ["✓ met"] * 3
+    assert 'cc = "Mine"' in seen["gradedText"]
+    [lesson] = [each for each in explore.lessons() if "code" in each]
+    assert len(lesson["code"].strip().splitlines()) <= 15
+
+
+def test_a_slider_changes_dotted_keys(seen: dict[str, Any]) -> None:
+    rate = r'path\.rate = "(\S+)"'
+    assert re.findall(rate, seen["dotted"]) != ["20mbit"]
+    assert "[path]" not in seen["dotted"]
+    assert Scenario.parse(seen["dotted"], "dotted", []).flows[0][0] == "cubic"
 
 
 def test_a_lesson_changes_the_scenario_in_the_page(seen: dict[str, Any]) -> None:

@@ -149,8 +149,25 @@ fn describe(scenario: &Scenario, registry: &Registry) -> Value {
             "cc": flow.cc,
             "start_s": scenario.start(flow).as_secs_f64(),
         })).collect::<Vec<_>>(),
+        "expect": expectations(scenario),
         "links": scenario.links().map(|link| link.name.as_str()).collect::<Vec<_>>(),
     })
+}
+
+/// Returns the conditions of the scenario, with the columns that they compare.
+fn expectations(scenario: &Scenario) -> Vec<Value> {
+    let known = scenario.expectations().unwrap_or_default();
+    let conditions = known.into_iter().map(|condition| {
+        let measured = condition.measured.iter().map(|of| {
+            json!({ "flow": of.flow, "column": of.column, "bound": of.bound, "unit": of.unit })
+        });
+        json!({
+            "text": condition.text,
+            "comparison": condition.comparison.symbol(),
+            "measured": measured.collect::<Vec<_>>(),
+        })
+    });
+    conditions.collect()
 }
 
 /// Returns an error: its text, and the parts of it.

@@ -9,7 +9,7 @@ import re
 import tomllib
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from fullpipe import _core, origin
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
@@ -235,6 +235,8 @@ class Lesson(TypedDict):
     claim: str
     question: str
     answer: str
+    code: NotRequired[str]
+    """A class that answers the question, for a lesson in which the reader writes one."""
     sources: list[str]
     scenario: str
     expect: list[str]

@@ -186,6 +186,10 @@ def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, st
         markup=False,
         soft_wrap=True,
     )
+    if Verdict.MISSED in done.verdicts and (target / "scenarios").exists():
+        console.print(
+            'The report runs each case again in a browser: "Change and run again"', markup=False
+        )
 
 
 def _free(name: str, about: Mapping[str, str]) -> Path:

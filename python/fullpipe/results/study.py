@@ -44,7 +44,10 @@ def load_study(directory: Path) -> Results:
     for number, case in enumerate(cases):
         seeds = tuple(runs.filter(pl.col("case") == case)["seed"].unique().sort())
         file = directory / "scenarios" / f"{case.replace('/', '-').replace(' ', '_')}.toml"
-        points[number] = Point(number, case, {"case": case}, seeds, replay(file, seeds[0]))
+        scenario = read_text(file) if file.exists() else ""  # not kept for every runner
+        points[number] = Point(
+            number, case, {"case": case}, seeds, replay(file, seeds[0]), scenario=scenario
+        )
     heading, source = _heading(directory / "table.md")
     facts = [("Version", f"report by fullpipe {_core.__version__}"), ("Source", source)]
     facts.append(("Runs", f"{runs.select('case', 'seed').n_unique():,}: {len(cases):,} cases"))

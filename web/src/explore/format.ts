@@ -29,6 +29,15 @@ export interface Described {
   profile: string | null;
   flows: { name: string; cc: string; start_s: number }[];
   links: string[];
+  /** Conditions that its runs are to meet. */
+  expect: Condition[];
+}
+
+/** A condition of `expect`, with the columns of metrics that it compares; `flow` is null for a link or the run. */
+export interface Condition {
+  text: string;
+  comparison: ">=" | "<=" | ">" | "<";
+  measured: { flow: number | null; column: string; bound: number; unit: string }[];
 }
 
 /** The trace of a run: descriptions of columns, and their numbers. */

@@ -1,6 +1,7 @@
 // A lesson: a claim, changes of its scenario that show it, a question, and the answer behind a fold.
 import { button, element } from "../theme";
-import { changed, quoted } from "./toml";
+import type { Verdict } from "./expect";
+import { changed, quoted, written } from "./toml";
 
 export interface Lesson {
   name: string;
@@ -8,9 +9,26 @@ export interface Lesson {
   claim: string;
   question: string;
   answer: string;
+  /** A class that answers the question, for a lesson in which the reader writes one. */
+  code?: string;
   sources: string[];
   scenario: string;
-  step: { say: string; set: Record<string, string> }[];
+  expect: string[];
+  step: Step[];
+}
+
+interface Step {
+  say: string;
+  set: Record<string, string>;
+  expect: string[];
+}
+
+/** A lesson that is shown. */
+export interface Shown {
+  /** Its scenario as it is at first. */
+  text: string;
+  /** Marks the step that a run belongs to with its verdicts. */
+  judged(text: string, verdicts: Verdict[]): void;
 }
 
 /** Returns a scenario's text with keys like path.rtt and flow.0.cc changed. */
@@ -25,31 +43,69 @@ export function withSettings(text: string, settings: Record<string, string>): st
   return made;
 }
 
-/** Shows a lesson, or none; `use` runs a scenario. */
-export function showLesson(place: HTMLElement, lesson: Lesson | undefined, use: (text: string) => void): void {
+/** Shows a lesson; `use` runs a scenario, and `current` returns the one that is shown. */
+export function showLesson(
+  place: HTMLElement,
+  lesson: Lesson | undefined,
+  use: (text: string) => void,
+  current: () => string,
+): Shown | null {
   place.hidden = !lesson;
-  if (!lesson) return;
-  const { scenario, step } = lesson;
-  const choices = [{ say: "The scenario as it is.", set: {} }, ...step].map(({ say, set }) => {
-    const [head, ...rest] = say.split(/(?<=[:.])\s/);
-    const made = button(
-      (head ?? say).replace(/[:.]$/, ""),
-      () => {
-        use(withSettings(scenario, set));
-        for (const each of place.querySelectorAll("[aria-pressed]")) each.setAttribute("aria-pressed", "false");
-        made.setAttribute("aria-pressed", "true");
-      },
-      { "aria-pressed": "false" },
-    );
-    return element("li", {}, made, rest.length ? `: ${rest.join(" ")}` : "");
+  if (!lesson) return null;
+  const textOf = ({ set, expect }: Step, keepsClass: boolean) => {
+    const text = changed(withSettings(lesson.scenario, set), "", "expect", `[${expect.map(quoted).join(", ")}]`);
+    const cc = keepsClass && lesson.code ? written(current(), 0, "cc") : null;
+    return cc ? changed(text, 0, "cc", cc) : text;
+  };
+  const first: Step = {
+    say: lesson.code ? "Random loss: use half of the link or more." : "The scenario as it is.",
+    set: {},
+    expect: lesson.expect,
+  };
+  let waiting: (() => void)[] = [];
+  const choices = [first, ...lesson.step].map((step) => {
+    const [head, ...rest] = step.say.split(/(?<=[:.])\s/);
+    const mark = element("span", { role: "status" });
+    const choose = () => {
+      use(textOf(step, true));
+      for (const each of place.querySelectorAll("[aria-pressed]")) each.setAttribute("aria-pressed", "false");
+      made.setAttribute("aria-pressed", "true");
+    };
+    const made = button((head ?? step.say).replace(/[:.]$/, ""), choose, { "aria-pressed": "false" });
+    const item = element("li", {}, made, rest.length ? `: ${rest.join(" ")} ` : " ", mark);
+    return { step, choose, mark, item };
   });
-  choices[0]?.querySelector("button")?.setAttribute("aria-pressed", "true");
+  choices[0]?.item.querySelector("button")?.setAttribute("aria-pressed", "true");
+  const all = button("Run all of them", () => {
+    for (const { mark } of choices) mark.textContent = "";
+    waiting = choices.slice(1).map(({ choose }) => choose);
+    choices[0]?.choose();
+  });
   place.replaceChildren(
     element("h2", {}, lesson.title),
     element("p", { class: "claim" }, lesson.claim),
-    element("ol", {}, ...choices),
+    element("ol", {}, ...choices.map(({ item }) => item)),
+    ...(lesson.code ? [all] : []),
     element("p", {}, element("b", {}, "Question: "), lesson.question),
-    element("details", {}, element("summary", {}, "Answer"), element("p", {}, lesson.answer)),
+    element(
+      "details",
+      {},
+      element("summary", {}, "Answer"),
+      element("p", {}, lesson.answer),
+      ...(lesson.code ? [element("pre", {}, lesson.code.trim())] : []),
+    ),
     element("p", { class: "note" }, `Sources: ${lesson.sources.join("; ")}.`),
   );
+  return {
+    text: textOf(first, false),
+    judged(text, verdicts) {
+      const missed = verdicts.filter(({ met }) => !met).length;
+      for (const { step, mark } of choices) {
+        if (textOf(step, true) !== text || !verdicts.length) continue;
+        mark.textContent = missed ? `✗ ${missed} of ${verdicts.length} missed` : "✓ met";
+        mark.className = missed ? "worse" : "better";
+      }
+      waiting.shift()?.();
+    },
+  };
 }

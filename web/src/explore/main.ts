@@ -6,6 +6,7 @@ import { button, data, element, onTheme, rounded, swatch } from "../theme";
 import { Charts } from "./charts";
 import { flowColor, OWN } from "./colors";
 import { Controls } from "./controls";
+import { judge, shown as shownVerdicts } from "./expect";
 import {
   type Answer,
   type Ask,
@@ -18,7 +19,7 @@ import {
   type Shown,
   word,
 } from "./format";
-import { showLesson } from "./lessons";
+import { type Shown as Lesson, showLesson } from "./lessons";
 import { type About, ownName, wrapped } from "./own";
 import { drawPipe, type Packets, rowAt } from "./pipe";
 import { changed, quoted, written } from "./toml";
@@ -36,6 +37,7 @@ let interval = 0;
 let described: Described | undefined;
 let shown: Shown | null = null;
 let pinned: Shown | null = null;
+let lesson: Lesson | null = null;
 let packets: Packets | null = null;
 let asked: [number, number] | null = null;
 /** The time shown: at first the middle of the run. */
@@ -197,7 +199,7 @@ function states(now: Shown): void {
   place("states").replaceChildren(...rows);
 }
 
-function results(metrics: Metrics): void {
+function results(of: Described, metrics: Metrics): void {
   const cells = (kind: "th" | "td", all: string[]) => element("tr", {}, ...all.map((each) => element(kind, {}, each)));
   const rows = metrics.flows.map((flow) =>
     cells("td", [
@@ -211,10 +213,13 @@ function results(metrics: Metrics): void {
   const links = metrics.links.map(
     (link) => `${link.name}: utilization ${rounded(link.utilization * 100)}%, ${link.drops} drops, ${link.marks} marks`,
   );
+  const verdicts = judge(of, metrics);
   place("results").replaceChildren(
+    shownVerdicts(verdicts),
     element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)),
     element("p", { class: "note" }, links.join(" · ")),
   );
+  lesson?.judged(accepted, verdicts);
 }
 
 /** Adds the reader's class to what the controls offer; returns the scenario with it. */
@@ -312,7 +317,7 @@ function listen({ data: answer }: MessageEvent<Answer>): void {
     const stopped = answer.stopped ? "stopped; " : "";
     status.textContent = `${stopped}run and drawn in ${took} ms`;
     place("hash").textContent = answer.stopped ? "none: the run was stopped" : answer.hash;
-    results(answer.metrics);
+    results(described, answer.metrics);
     waited = answer.metrics.links.reduce((sum, link) => sum + (link.queue_delay_s?.max ?? 0), 0);
     document.body.dataset.done = `${Number(document.body.dataset.done ?? 0) + 1}`;
     seek(at < 0 ? duration() / 2 : Math.min(at, duration()));
@@ -352,14 +357,14 @@ catalogue.lessons.forEach(({ name, title }, number) => {
   lessons.append(element("option", { value: name }, `${number + 1} ${title}`));
 });
 const begin = (name: string) => {
-  const lesson = catalogue.lessons.find((each) => each.name === name);
-  lessons.value = lesson?.name ?? "";
-  showLesson(place("lesson"), lesson, use);
+  const found = catalogue.lessons.find((each) => each.name === name);
+  lessons.value = found?.name ?? "";
+  lesson = showLesson(place("lesson"), found, use, () => text);
   return lesson;
 };
 lessons.addEventListener("change", () => {
-  const lesson = begin(lessons.value);
-  if (lesson) another(lesson.scenario);
+  const begun = begin(lessons.value);
+  if (begun) another(begun.text);
 });
 place("actions").append(lessons, examples, pin, copy, stop);
 
@@ -425,6 +430,6 @@ onTheme(() => {
 
 const given = linked();
 if (given !== null) text = given;
-else if (catalogue.lesson) text = begin(catalogue.lesson)?.scenario ?? text;
+else if (catalogue.lesson) text = begin(catalogue.lesson)?.text ?? text;
 editor.value = text;
 start(null);

@@ -28,17 +28,27 @@ function lineOf(lines: string[], [first, end]: [number, number], key: string): n
   return at < 0 ? -1 : first + at;
 }
 
+/** Returns the section and the key by which the text has, or would have, a key: `path.rate` may stand at its top. */
+function home(lines: string[], section: Section, key: string): [Section, string] {
+  if (section !== "path" || span(lines, section)) return [section, key];
+  const [first, end] = span(lines, "") ?? [0, 0];
+  const dotted = lines.slice(first, end).some((line) => /^\s*path\s*\./.test(line));
+  return dotted ? ["", `path.${key}`] : [section, key];
+}
+
 /** Returns the value of a key as it is written; null if the text does not have it. */
 export function written(text: string, section: Section, key: string): string | null {
   const lines = text.split("\n");
-  const where = span(lines, section);
-  const line = where && lines[lineOf(lines, where, key)];
+  const [place, name] = home(lines, section, key);
+  const where = span(lines, place);
+  const line = where && lines[lineOf(lines, where, name)];
   return line ? (LINE.exec(line)?.[2] ?? null) : null;
 }
 
 /** Returns the text with the key set to a value in TOML; null removes the key. */
-export function changed(text: string, section: Section, key: string, value: string | null): string {
+export function changed(text: string, of: Section, name: string, value: string | null): string {
   const lines = text.split("\n");
+  const [section, key] = home(lines, of, name);
   const where = span(lines, section);
   if (!where) return value === null ? text : `${text.trimEnd()}\n\n[${section}]\n${key} = ${value}\n`;
   const at = lineOf(lines, where, key);

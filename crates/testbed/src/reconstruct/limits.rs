@@ -15,7 +15,8 @@ const RECOVERY: u8 = 3;
 fn state(info: &Info, paced: bool) -> Limit {
     if info.ca_state >= RECOVERY {
         Limit::Recovery
-    } else if info.unsent == Bytes::ZERO {
+    } else if info.unsent == Bytes::ZERO && info.inflight < info.cwnd {
+        // With a full window, more data could not be sent either.
         Limit::Application
     } else if paced && info.inflight < info.cwnd {
         Limit::Pacing
@@ -185,12 +186,19 @@ mod tests {
                     ..info(50, 10, 3)
                 },
             ),
+            (
+                at(90),
+                Info {
+                    unsent: Bytes::ZERO,
+                    ..info(60, 10, 10)
+                },
+            ),
         ];
         let window = MeasuredTime {
             from: at(0),
             to: at(100),
         };
-        let (codes, held) = limits(at(0), Some(at(20)), at(80), &samples, true, window);
+        let (codes, held) = limits(at(0), Some(at(20)), at(90), &samples, true, window);
         let named: Vec<&str> = codes
             .iter()
             .map(|code| LIMITS[usize::from(*code)])
@@ -204,7 +212,8 @@ mod tests {
                 "pacing",
                 "recovery",
                 "application",
-                "application"
+                "application",
+                "cwnd"
             ]
         );
         let ms = |limit: Limit| held[limit as usize].as_nanos() / 1_000_000;
@@ -215,6 +224,6 @@ mod tests {
             Limit::Pacing,
             Limit::Recovery,
         ];
-        assert_eq!((others.map(ms), ms(Limit::Application)), ([10; 4], 20));
+        assert_eq!((others.map(ms), ms(Limit::Application)), ([20, 10, 10, 10], 20));
     }
 }

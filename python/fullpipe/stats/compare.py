@@ -15,8 +15,15 @@ LEVEL = 1 - CONFIDENCE
 """The share of significant differences that may be expected to be due to chance."""
 LEAST_PAIRS = 3
 """The least number of pairs for a comparison: two may agree by chance, above all if values are rounded."""
+ADVISED = 10
+"""The number of seeds that help, messages and documentation advise. Sentences on fewer are tested, with a note."""
 _POWER = 0.8
 _MOST_PAIRS = 10_000
+
+
+def more_seeds() -> str:
+    """Returns the advice for too few seeds."""
+    return f"Fewer than {ADVISED} seeds can mislead: use --repeat {ADVISED} or more."
 
 
 class Comparison(NamedTuple):

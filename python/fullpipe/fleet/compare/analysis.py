@@ -121,8 +121,8 @@ class Analysis:
         tested = sum(math.isfinite(each.p) for each in self.compared)
         return (
             f"{tested} comparisons; a difference is significant if p ≤ 0.05 after Benjamini–Hochberg correction "
-            "over all of them, and exactly then its interval, corrected as well (Benjamini–Yekutieli), excludes “no difference”. "
-            f"Both use Student's t, with standard errors from 400 resamples of whole {self.unit}."
+            "over all of them, and exactly then its interval, corrected as well (Benjamini–Yekutieli), excludes "
+            f"“no difference”. Both use Student's t, with standard errors from 400 resamples of whole {self.unit}."
         )
 
     @property

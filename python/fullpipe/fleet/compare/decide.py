@@ -103,8 +103,7 @@ class Compared:
         if self.standard is None or not math.isfinite(self.change.spread.error):
             return False
         widths = [
-            high - low
-            for low, high in (each.interval() for each in (self.change, self.standard))
+            high - low for low, high in (each.interval() for each in (self.change, self.standard))
         ]
         return abs(self.standard.spread.value - self.change.spread.value) > max(widths) / 2
 

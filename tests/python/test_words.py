@@ -1,4 +1,4 @@
-"""What reports and `compare` say about kept results: true names, times by run, and no claim beyond the data."""
+"""Sentences of reports and `compare` about kept results: true names, times by run, and no claim beyond the data."""
 
 from __future__ import annotations
 

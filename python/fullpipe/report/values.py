@@ -263,7 +263,7 @@ class _Naming:
             row[self._by],
             {column: {} for column in columns},
             point.runner,
-            # What another program sent is compared with flows that send as much as they can.
+            # Flows of another program are compared with those that send as much as they can.
             tables[row["first"]][1]
             if row["first"] < len(tables)
             else _MEASURED_KIND * point.measured,

@@ -168,7 +168,7 @@ def _different(parts: Sequence[_Part], axes: Mapping[str, Axis]) -> list[Setting
     """Returns for each part the settings that tell it from the others."""
     keys = _differing_keys(parts, axes)
     runners = [", ".join(part.runners) for part in parts]
-    # What another program measured is no run of the same scenario, even if its runner tells it apart.
+    # A measurement of another program is no run of the same scenario, even if its runner differs.
     measured = any(point.measured for part in parts for point in part.points.values())
     if measured and not keys:
         return [{RESULTS: part.name} for part in parts]

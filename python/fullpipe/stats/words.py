@@ -127,14 +127,14 @@ def none_significant(compared: Sequence[Compared]) -> str:
 def of_means(each: Compared) -> str:
     """Returns a sentence on two means that were not tested, with the digits from which its percentage follows."""
     scaled = [mean * each.quantity.scale for mean in (each.comparison.a, each.comparison.b)]
-    told = [digits(value, 3) for value in scaled]
+    shown = [digits(value, 3) for value in scaled]
     for count in range(3, 7):
-        told = [digits(value, count) for value in scaled]
-        one, other = (float(text.replace(",", "")) for text in told)
+        shown = [digits(value, count) for value in scaled]
+        one, other = (float(text.replace(",", "")) for text in shown)
         if _follows(each, one, other):
             break
     unit = f" {each.quantity.unit}" if each.quantity.unit else ""
-    return f"{_claim(each)}: {told[0]} against {told[1]}{unit}."
+    return f"{_claim(each)}: {shown[0]} against {shown[1]}{unit}."
 
 
 def _follows(each: Compared, one: float, other: float) -> bool:

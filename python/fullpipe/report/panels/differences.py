@@ -68,7 +68,7 @@ def compared(
                 flow = (
                     one.contender if named and factor and not whole and not _is_cc(factor) else ""
                 )
-                if flow and one.contender != other.contender:  # whose names must both be told
+                if flow and one.contender != other.contender:  # then both names are needed
                     first, second = (_owned(each, factor) for each in (one, other))
                     flow = ""
                 comparison = _compare(a, b)
@@ -189,7 +189,7 @@ def findings(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
         few = "One run each" if most == 1 else f"Fewer than {LEAST_PAIRS} seeds in common"
         few += ": differences may be chance, and have no intervals."
         return [], f"{few} A sweep with --repeat {ADVISED} or more shows which are not."
-    told = by_size(sentences(tested))
+    significant = by_size(sentences(tested))
     fewest = min(each.comparison.pairs for each in tested)
     most = max(each.comparison.pairs for each in tested)
     note = (
@@ -197,12 +197,12 @@ def findings(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
         "paired by seed. Listed are the differences that are significant at 5 % by the paired t-test, the largest "
         "first. P-values and intervals are corrected for the number of comparisons (Benjamini–Hochberg, "
         "Benjamini–Yekutieli)."
-        f"{ARROWS if any(each.better for each in told) else ''}"
+        f"{ARROWS if any(each.better for each in significant) else ''}"
     )
     if fewest < ADVISED:
         note += f" {more_seeds()}"
-    if len({each.where for each in tested}) == 1 or len(told) <= _MOST_SENTENCES:
-        found = [Finding(each.text, each.better) for each in told]
+    if len({each.where for each in tested}) == 1 or len(significant) <= _MOST_SENTENCES:
+        found = [Finding(each.text, each.better) for each in significant]
     else:
         found = _summed(tested)
         if more := len(found) - _MOST_SENTENCES:
@@ -325,7 +325,7 @@ def section(results: Results, comparisons: Sequence[Compared]) -> Section | None
         note = (
             "One run each: nothing is tested."
             if len(results.points) > 1
-            else "Of one run: nothing is tested."
+            else "One run: nothing is tested."
         )
     return Section("Differences", [Table("Contenders compared", columns, rows)], note)
 

@@ -13,7 +13,7 @@ from fullpipe.stats import medians
 _MOST_COLUMNS = 8
 _LEAST_METRICS = 3
 _TOO_FEW = 5
-"""The most seeds of which a median has no 95 % interval."""
+"""The most seeds without a 95 % interval of their median."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -153,9 +153,11 @@ def window_note(several: Mapping[str, Metrics]) -> str:
     measured = [name for name, each in several.items() if each["runner"] in _KERNELS]
     if measured:
         whose = f" of {listed(measured)}" if len(several) > 1 else ""
+        note += f" The limits{whose} come from the kernel's clocks and samples, not from each event as in a simulation."
+    flows = [flow for name in measured for flow in several[name]["flows"]]
+    if any(flow["limited_by"].get("application", 0.0) >= HELD for flow in flows):
         note += (
-            f" The limits{whose} come from the kernel's clocks and samples, not from each event as in a simulation. "
-            "The send queue is empty while the application has nothing to send, and between two writes of a sender "
+            " The send queue is empty while the application has nothing to send, and between two writes of a sender "
             "that always has."
         )
     return note

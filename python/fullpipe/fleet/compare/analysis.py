@@ -111,9 +111,12 @@ class Analysis:
             failed = failed or (f"the check {flaws[0]} warns" if flaws else "")
             so_far = f". So far {text}" if text else ""
             return f"not yet: {' and '.join(filter(None, (failed, open_)))}{so_far}"
-        what = "weigh them" if better and worse else f"keep {other}" if worse else f"use {arm}"
-        what = what if better or worse else "either"
-        return f"{what}: {text}{f'; {open_}' if open_ else ''}"
+        if better and not worse:
+            text = f"use {arm}, which is {better}; nothing is worse"
+        else:
+            what = "weigh them" if better else f"keep {other}" if worse else "either"
+            text = f"{what}: {text}"
+        return f"{text}; {open_}" if open_ else text
 
     @cached_property
     def note(self) -> str:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-PATH = {"rate": "10mbit", "rtt": "30ms", "buffer": "2bdp"}
 MIXED = """duration = "8s"
 measure_from = "{begin}"
 [path]
@@ -160,7 +159,7 @@ def test_percentages_have_the_digits_that_matter() -> None:
 
 
 def test_a_kernels_limit_is_told_by_its_measure() -> None:
-    run = fullpipe.run(["cubic"], duration="4s", **PATH)
+    run = fullpipe.run(["cubic"], rate="10mbit", rtt="30ms", buffer="2bdp", duration="4s")
     metrics = {**run.metrics, "runner": "kernel"}
     flow = {**run.metrics["flows"][0], "limited_by": {"application": 0.75, "cwnd": 0.25}}
     metrics["flows"] = [flow]

@@ -56,7 +56,7 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(
     told = done.stdout[done.stdout.index("\n– ") : done.stdout.index("comparisons, paired")]
     *sentences, counted = " ".join(told.split()).split("– ")[1:]
     *last, count = counted.split()
-    assert f"{count} comparisons, paired by seed" in page
+    assert f"{count} comparisons of means over" in page
     for sentence in [*sentences, " ".join(last)]:
         assert f"- {sentence.strip()}" in page
     # The same command runs nothing again; more repetitions are added to the finished ones.
@@ -102,7 +102,7 @@ def test_one_run_has_no_intervals_and_says_so(fullpipe: Fullpipe) -> None:
     done = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "1", "--out", "kept")
     assert "of one run: no intervals" in done.stdout
     assert (
-        "one run of each can't show significant differences: use --repeat 3 or more" in done.stdout
+        "one run of each can't show significant differences: use --repeat 10 or more" in done.stdout
     )
     assert "[" not in done.stdout
 

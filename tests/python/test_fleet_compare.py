@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -430,7 +431,8 @@ def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> 
             tuple(cell.text if isinstance(cell, Number) else cell for cell in row)
             for row in table.rows
         ]
-        return {(row[0], row[1]): row[3:6] for row in texts}
+        # The level of an interval depends on the number of strata that are compared.
+        return {(row[0], row[1]): (*row[3:5], str(row[5]).partition(" (")[0]) for row in texts}
 
     def change(table: str, how: pl.Expr) -> None:
         for file in (directory / table).rglob("*.parquet"):
@@ -578,3 +580,51 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
         refused = CliRunner().invoke(app, ["report", *(f"{tmp_path / each}" for each in args)])
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert said in refused.stderr
+
+
+def _simulated(fullpipe: Fullpipe, directory: str, *args: str) -> dict[str, Any]:
+    arms = ("--cc", "cubic,bbr3", "--paths", "60", *args)
+    made = fullpipe("fleet", "simulate", *arms, "--out", directory)
+    assert made.returncode == 0, made.stderr
+    found: dict[str, Any] = json.loads(fullpipe("fleet", "compare", directory, "--json").stdout)
+    return found
+
+
+def test_few_paths_decide_nothing(fullpipe: Fullpipe) -> None:
+    found = _simulated(fullpipe, "few")
+    undecided = sum(row["verdict"] == "undecided" for row in found["decision"])
+    assert undecided > len(found["decision"]) / 2
+    done = fullpipe("fleet", "compare", "few").stdout
+    last = " ".join(done.partition("\nDecision: ")[2].split())
+    assert last.startswith(
+        f"not yet: {undecided} of {len(found['decision'])} metrics are undecided"
+    )
+    assert "use bbr3" not in last
+
+
+def test_an_interval_and_its_verdict_agree(fullpipe: Fullpipe) -> None:
+    for row in _simulated(fullpipe, "agree")["decision"]:
+        effect = row["effect"]
+        if effect["low"] is None or row["p_corrected"] is None or effect["low"] == effect["high"]:
+            continue
+        nothing = 1.0 if effect["kind"] == "ratio" else 0.0
+        excludes = not effect["low"] <= nothing <= effect["high"]
+        assert excludes == (row["p_corrected"] <= 0.05), row["metric"]
+
+
+def test_the_ends_of_an_interval_have_the_notation_of_its_effect(fullpipe: Fullpipe) -> None:
+    _simulated(fullpipe, "ends")
+    table = fullpipe("fleet", "compare", "ends").stdout.partition("fine clusters")[0]
+    intervals = re.findall(r"(\S+(?: [%×])?) \((\S+(?: ×)?) to (\S+(?: ×)?)\)", table)
+    assert len(intervals) > 10
+    for effect, low, high in intervals:
+        assert {"÷" in low, "÷" in high} == {"÷" in effect}, (effect, low, high)
+        assert "×" not in low + high, (effect, low, high)
+
+
+def test_a_failed_check_leaves_the_decision_open(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {**BBR1, "rows": 0.8}})
+    done = fullpipe("fleet", "compare", "f").stdout
+    last = " ".join(done.partition("\nDecision: ")[2].split())
+    assert last.startswith("not yet: the checks clusters, sample ratio warn and "), last
+    assert "So far bbr1 is better: p25 throughput (nginx) +2" in last

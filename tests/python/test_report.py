@@ -98,10 +98,10 @@ def test_the_summary_says_what_differs_where_in_which_direction_and_at_what_pric
     report = build(_made_up(tmp_path / "s", _told))
     found = {(finding.text, finding.better) for finding in report.findings}
     assert found == {
-        ("buffer 1bdp: bbr3 has 2.0 % lower goodput than cubic (95 % CI 2.0 to 2.0 %)", 0),
+        ("buffer 1bdp: bbr3 has 2.000 % lower goodput than cubic (95 % CI 1.999 to 2.001 %)", 0),
         (
-            "buffer 8bdp: bbr3 has 50 % lower p95 queueing delay than cubic (95 % CI 50 to 50 %), "
-            "at 2.0 % less goodput (95 % CI 2.0 to 2.0 %)",
+            "buffer 8bdp: bbr3 has 50.0 % lower p95 queueing delay than cubic (95 % CI 49.9 to 50.1 %), "
+            "at 2.000 % less goodput (95 % CI 1.999 to 2.001 %)",
             1,
         ),
     }

@@ -429,7 +429,7 @@ def test_no_significant_difference_says_how_many_seeds_it_needs() -> None:
     assert stats.sentences(several) == []
     said = none_significant(several)
     assert said.startswith(
-        "No difference is significant. The likeliest: bbr3 has 2.5 % higher mean RTT than cubic (95 % CI -3.0 to 7.7 %)"
+        "No difference is significant. The likeliest: bbr3 has 2.5 % higher mean RTT than cubic (95 % CI −3.0 to 7.7 %)"
     )
     assert said.endswith("; if it is real, about 37 seeds show it")
     assert none_significant(several[1:]) == (
@@ -447,7 +447,7 @@ def test_digits_are_two() -> None:
         0.0: "0",
         0.0123: "0.012",
         4.96: "5.0",
-        9.99: "10.0",
+        9.99: "10",
         41.2: "41",
         99.6: "100",
         12345.0: "12,345",

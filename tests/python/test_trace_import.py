@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 import fullpipe as package
 from fullpipe.report.build import build
-from fullpipe.report.model import Table, Timeline
+from fullpipe.report.model import Timeline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,17 +86,20 @@ def test_iperf3(tmp_path: Path) -> None:
 
 
 def _beside_its_model(tmp_path: Path) -> None:
-    """A measurement and a simulation lie over each other, and their only flows are the same contender."""
+    """A measurement and a simulation lie over each other, and are compared by their own names."""
     package.run(SCENARIO, trace="10ms").save(tmp_path / "model")
     report = build([tmp_path / "imported", tmp_path / "model"])
     blocks = [block for section in report.sections for block in section.blocks]
     timeline = next(block for block in blocks if isinstance(block, Timeline))
     assert timeline.first == (0, 1)
-    assert [run.label for run in timeline.runs] == ["iperf3", "sim, seed 1"]
-    table = next(
-        block for block in blocks if isinstance(block, Table) and "by runner" in block.title
+    assert [run.label for run in timeline.runs] == ["imported", "model, seed 1"]
+    assert "Runners side by side" not in [section.title for section in report.sections]
+    first = report.findings[0].text
+    assert re.match(
+        r"cubic of model has .* goodput (than|of) iperf3 1 \(cubic\) of imported: ", first
     )
-    assert table.columns[:4] == ("contender", "metric", "iperf3", "sim")
+    (measured,) = (each.text for each in report.findings if each.text.startswith("imported: "))
+    assert measured.startswith("imported: iperf3 1 had a goodput of 7.9 Mbit/s")
 
 
 def test_flent(tmp_path: Path) -> None:

@@ -205,14 +205,19 @@ def _goodput(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame
         assert _number(most) == pytest.approx(rates[high] / scale[most_unit], rel=0.005)
         assert _number(least) == pytest.approx(rates[low] / scale[least_unit], rel=0.005)
         assert rates[high] / rates[low] >= why.UNEQUAL
-    if last := re.search(rf"In the last five seconds 1 : {NUMBER}\.", sentence):
+    if last := re.search(
+        rf"in the last five seconds (\S+) had {NUMBER} times (\S+)'s rate\.", sentence
+    ):
         flows = tables["flows"].partition_by("flow", as_dict=True)
         end = tables["flows"]["time"][-1]
-        parts = [
-            np.diff(np.interp([end - 5, end], rows["time"], rows["delivered"].cast(pl.Float64)))[0]
-            for rows in flows.values()
-        ]
-        assert _near(last[1], max(parts) / min(parts))
+        parts = {
+            str(flow): np.diff(
+                np.interp([end - 5, end], rows["time"], rows["delivered"].cast(pl.Float64))
+            )[0]
+            for (flow,), rows in flows.items()
+        }
+        assert _near(last[2], parts[last[1]] / parts[last[3]])
+        assert (parts[last[1]], parts[last[3]]) == (max(parts.values()), min(parts.values()))
 
 
 def _state(sentence: str, run: fullpipe.Run, tables: Mapping[str, pl.DataFrame]) -> None:
@@ -279,7 +284,7 @@ CHECKS: dict[str, Callable[[str, Any, Any], None]] = {
     r"^The bytes in the queue": _filled,
     r"lost, |No packet was lost": _lost,
     r"marked CE": _marked,
-    r"times the goodput of|had no goodput|^Rates of the whole run": _goodput,
+    r"times the goodput of|had no goodput|within 25 % of equal shares": _goodput,
     r" spent \d": _state,
     r"(responses|frames) took": _took,
     r"completed(,)? after": _completed,

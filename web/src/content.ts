@@ -204,17 +204,37 @@ export function bars(
   const context = plot.ctx;
   const [min, max] = [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 1];
   context.globalAlpha = alpha;
-  let drawnTo = -1;
+  // Stays shorter than a pixel share it, in proportion to their times: a short one is not hidden by longer ones.
+  const shares = new Map<string, number>();
+  let pixel = Number.NaN;
+  const flush = () => {
+    let total = 0;
+    for (const share of shares.values()) total += share;
+    let y = top;
+    for (const [color, share] of [...shares].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      context.fillStyle = color;
+      context.fillRect(pixel, y, 1, (height * share) / total);
+      y += (height * share) / total;
+    }
+    shares.clear();
+  };
   for (let at = Math.max(lower(stays.till, min), 0); at < stays.since.length; at++) {
     const [since, till] = [stays.since[at] as number, stays.till[at] as number];
     if (since > max) break;
     const x0 = plot.valToPos(Math.max(since, min), "x", true);
     const x1 = plot.valToPos(Math.min(till, max), "x", true);
-    if (x1 - drawnTo < 0.5) continue;
-    context.fillStyle = word(view, stays.word[at] as number).color;
-    context.fillRect(x0, top, Math.max(x1 - x0, 1), height);
-    drawnTo = x1;
+    const { color } = word(view, stays.word[at] as number);
+    if (x1 - x0 >= 1) {
+      if (shares.size) flush();
+      context.fillStyle = color;
+      context.fillRect(x0, top, x1 - x0, height);
+      continue;
+    }
+    if (shares.size && Math.floor(x0) !== pixel) flush();
+    pixel = Math.floor(x0);
+    shares.set(color, (shares.get(color) ?? 0) + Math.max(x1 - x0, 1e-6));
   }
+  if (shares.size) flush();
   context.globalAlpha = 1;
 }
 

@@ -89,7 +89,7 @@ export class View {
         .map((source) => ({
           run,
           source,
-          label: several ? `${source.name}, ${labels[order]}` : source.name,
+          label: several ? told(source.name, labels[order] ?? "") : source.name,
           color: color(source.color, source.dash + order * step),
           dash: dash(source.dash + order * step),
         })),
@@ -113,4 +113,9 @@ export class View {
   unit(column: string): string {
     return this.timeline.columns[column]?.unit ?? "";
   }
+}
+
+/** Returns the name of a source of one of several runs; "cubic alone" has the flow's name already. */
+function told(name: string, run: string): string {
+  return run.startsWith(`${name} `) ? run : `${name}, ${run}`;
 }

@@ -22,6 +22,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
+from fullpipe.stats.compare import ADVISED, LEAST_PAIRS
 
 
 @path_options()
@@ -53,8 +54,8 @@ def command(
         Option(
             min=1,
             metavar="N",
-            help="Number of runs of each algorithm and of all together, each with another seed; with fewer "
-            "than 3 no difference is tested, and 10 find most of those above two standard deviations.",
+            help="Number of runs of each algorithm and of all together, each with another seed. With fewer "
+            f"than {LEAST_PAIRS} no difference is tested; fewer than {ADVISED} can mislead.",
         ),
     ] = 10,
     seed: Annotated[

@@ -66,8 +66,8 @@ def compare(
             run.
         bytes: Bytes that each flow transfers, like `"1GB"`; None for unlimited flows.
         set: Any other key of the scenario, `{"path.jitter": "5ms"}`.
-        repeat: Runs of each algorithm and of all together, each with another seed; with fewer than 3 no
-            difference is tested, and 10 find most of those above two standard deviations.
+        repeat: Runs of each algorithm and of all together, each with another seed. With fewer than 3 no
+            difference is tested; fewer than 10 can mislead.
         seed: The seed of the first run; None for 1.
         on: The runners: `"sim"`, or others of :func:`fullpipe.runners.names`, as `"sim,kernel"` or a list.
         controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.

@@ -17,6 +17,7 @@ from fullpipe.origin import PATH, TIMES, warm_up, written
 from fullpipe.results import about as abouts
 from fullpipe.results import disk, fresh_directory, sums
 from fullpipe.results.kept import read_json
+from fullpipe.results.words import ONLY_FLOW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,7 +119,7 @@ def plan(
     times, path = TRANSFERS if size else TIMES, LOOPBACK if loopback else PATH
     each = {**({"bytes": size} if size else {}), **({"receive_window": SOCKET} if loopback else {})}
     alone = written(
-        f"{title}, each alone", [{"name": "flow", "cc": algorithms[0], **each}], times, path
+        f"{title}, each alone", [{"name": ONLY_FLOW, "cc": algorithms[0], **each}], times, path
     )
     together = written(
         f"{title} together", [{"cc": name, **each} for name in algorithms], times, path

@@ -12,8 +12,8 @@ from fullpipe.report import values
 from fullpipe.report.panels import differences
 from fullpipe.report.terminal import WIDE, Line, columns, print_table
 from fullpipe.stats import sentences
-from fullpipe.stats.compare import LEAST_PAIRS
-from fullpipe.stats.words import by_size, none_significant
+from fullpipe.stats.compare import ADVISED, more_seeds
+from fullpipe.stats.words import by_size, none_significant, with_price
 from fullpipe.view.table import Trimmed, digits
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def show(kept: Results, about: str, console: Console, asked: Sequence[str] = ())
     """
     measures = values.measures(kept, asked)
     groups = values.groups(kept, [each.column for each in measures.every])
-    seeds = len({seed for point in kept.points.values() for seed in point.seeds})
+    seeds = max(len(point.seeds) for point in kept.points.values())
     console.print(Text(kept.title, style="bold"), soft_wrap=True)
     if about:
         console.print(Text(about), soft_wrap=True)
@@ -100,24 +100,23 @@ def _say(
     ]
     if not comparisons:
         few = f"{'one run' if seeds == 1 else f'{seeds} runs'} of each"
-        fix = (
-            f"use --repeat {LEAST_PAIRS} or more, 30 is better"
-            if not kept.axes
-            else "compare sweeps with --repeat 10"
-        )
-        console.print(f"{few} can't show significant differences: {fix}")
+        fix = "use" if not kept.axes else "compare sweeps with"
+        console.print(f"{few} can't show significant differences: {fix} --repeat {ADVISED} or more")
         return
     lines = Table.grid(padding=(0, 1))
     found = by_size(sentences(comparisons))
-    for sentence in found[:_MOST_SENTENCES]:
+    told = with_price(found, _MOST_SENTENCES, lambda each: each.better)
+    for sentence in told:
         lines.add_row("–", Text(sentence.text, style=_STYLES[sentence.better]))
     console.print(Trimmed(lines) if found else none_significant(comparisons), markup=False)
-    if len(found) > _MOST_SENTENCES:
-        rest = len(found) - _MOST_SENTENCES
+    if rest := len(found) - len(told):
         many = "differences are" if rest > 1 else "difference is"
         console.print(f"{rest} smaller {many} in the report", markup=False)
+    advice = ""
+    if min(each.comparison.pairs for each in comparisons) < ADVISED:
+        advice = f". {more_seeds()}"
     console.print(
-        f"{len(comparisons)} comparisons, paired by seed (t-test, Benjamini-Hochberg correction)",
+        f"{len(comparisons)} comparisons, paired by seed (t-test, Benjamini-Hochberg correction){advice}",
         style="dim",
         markup=False,
     )

@@ -67,7 +67,7 @@ def path(
     if up is not None:
         ways["link.0.rate"] = up
     text = (
-        '# The same both ways\nduration = "60min"\n\n[path]\nrate = "100mbit"\nrtt = "50ms"\n\n'
+        '# The path is the same in both directions.\nduration = "60min"\n\n[path]\nrate = "100mbit"\nrtt = "50ms"\n\n'
         '[[link]]\nname = "up"\nrate = "100mbit"\n\n' + _FLOW + 'reverse_route = ["up"]\n'
     )
     return Scenario.parse(text, "link", list({**ways, **settings}.items()))

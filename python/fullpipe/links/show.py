@@ -8,6 +8,7 @@ from rich.text import Text
 
 from fullpipe.view.table import (
     NONE,
+    Trimmed,
     digits,
     make_table,
     narrow,
@@ -26,6 +27,7 @@ FAR = "100.64.0.1"
 """The address of the far end."""
 _REFUSAL = 12
 """Packets of a connection to the proxy that it refuses, with a margin."""
+_NO_QUEUE_S = 10e-6
 LIVE_HEADER = "   s" + "".join(f"{way:>12}{'ms':>6}{'pkts':>5}{'drop':>5}" for way in WAYS)
 """The header of the live lines, 60 columns wide: a table without an end can't adapt its columns."""
 
@@ -62,7 +64,7 @@ def show(report: Report, console: Console) -> None:
                 Text(link or "none"),
             )
     narrow(table, console)
-    console.print(table)
+    console.print(Trimmed(table))
     time = report["timeliness"]
     late = ", ".join(
         f"{what} {_short(time[key])}"
@@ -116,7 +118,8 @@ def _own_address() -> str:
 
 
 def _milliseconds(seconds: float | None) -> str:
-    return NONE if seconds is None else digits(seconds * 1e3)
+    """Formats a time; below a hundredth of a millisecond there was no queue."""
+    return NONE if seconds is None else digits(seconds * 1e3) if seconds >= _NO_QUEUE_S else "0"
 
 
 def _short(seconds: float) -> str:

@@ -71,7 +71,7 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
         numbers.section(groups, measures.every),
         slowdowns.section(results),
         curves.section(results, groups, measures),
-        differences.section(comparisons),
+        differences.section(results, comparisons),
         maps.section(results, groups, measures),
         time.section(results),
         spread.section(groups, measures),

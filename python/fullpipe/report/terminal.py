@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from fullpipe.view.table import (
@@ -43,6 +44,7 @@ _HEADERS = {
 }
 _PLAIN = ("retransmits", "loss_fraction", "completion_s")
 """Columns that have a spread only in a wide table."""
+_LEAST_NAME = 16
 WIDE = 110
 """Width of a terminal that has room for more columns and spreads."""
 
@@ -127,6 +129,14 @@ def print_table(
         if console.measure(table, options=wide).maximum <= console.width:
             break
     narrowed = False if keep else narrow(table, console)
+    excess = console.measure(table, options=wide).maximum - console.width
+    if (
+        excess > 0 and not keep and len(names) > 1
+    ):  # a long name, as of a measured connection, takes two lines
+        column = table.columns[len(names) - 1]
+        longest = max(cell_len(f"{cell}") for cell in column.cells)
+        column.no_wrap, column.overflow = False, "fold"
+        column.max_width = max(longest - excess, _LEAST_NAME)
     width = max(console.width, console.measure(table, options=wide).maximum) if keep else None
     console.print(Trimmed(table), crop=False, width=width)
     return Printed(narrowed, bool(spreads[:count]))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 7
 _MOST_LINKS = 3
+_MEASURED_KIND = "bulk"
 ALL = "all flows"
 """Label of what belongs to a run as a whole."""
 
@@ -255,14 +256,17 @@ class _Naming:
         others = {key: value for key, value in point.settings.items() if key not in self._set_by}
         tables = self._tables.of(point)
         return Group(
-            self._of_test(row) or _contender(row, self._by, alone, ccs),
+            self._of_test(row) or _contender(row, self._by, alone, ccs, point.measured),
             placed(others),
             others,
             row["point"],
             row[self._by],
             {column: {} for column in columns},
             point.runner,
-            tables[row["first"]][1] if row["first"] < len(tables) else "",
+            # Flows of another program are compared with those that send as much as they can.
+            tables[row["first"]][1]
+            if row["first"] < len(tables)
+            else _MEASURED_KIND * point.measured,
             dict(point.settings),
             placed({key: others[key] for key in others if key not in self._numbers}),
             placed({key: others[key] for key in others if key in self._numbers}),
@@ -287,12 +291,14 @@ def placed(settings: Mapping[str, str]) -> str:
     )
 
 
-def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[int, str]) -> str:
+def _contender(
+    row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[int, str], measured: bool
+) -> str:
     cc, flow, count = row["cc"], row["flow"], row["count"]
     if cc == "unknown" and by != "cc":
         return str(flow)  # of a measurement
     several = f"{count} × {cc}" if count > 1 else cc
-    if by == "cc" or alone:
+    if by == "cc" or (alone and not measured):
         return several
     full = several if count > 1 else flow_name(flow, cc)
     if not ccs:

@@ -45,6 +45,8 @@ STRIKING = 0.05
 """The least share of time of a state that is named."""
 UNEQUAL = 1.25
 """The least ratio of two goodputs that is given."""
+_NO_QUEUE = 0.01
+"""The share of the path's RTT below which a queue is not worth a sentence."""
 _MOST_LIMITS = 3
 # Constants that order the sentences that have no ratio: above a queue of one RTT, below one of seven.
 _ANSWERS, _LIMITS = 3.0, 2.0
@@ -59,6 +61,9 @@ LIMIT_WORDS = {
     "handshake": "the handshake",
     "recovery": "loss recovery",
 }
+_MEASURED_WORDS = {"application": "an empty send queue"}
+"""The words of what a kernel's samples show: they do not show why its sender has written no more."""
+_KERNELS = ("kernel", "uml")
 # States in which a flow sends less, or more, than in its steady state.
 _STATES = {
     *("startup", "slow_start", "css", "drain", "probe_rtt", "recovery", "slowdown"),
@@ -115,7 +120,7 @@ def claims(
     """Returns all sentences of :func:`about` with the sizes of their effects, the largest first."""
     some = _some(metrics)
     found = [
-        *_held(some),
+        *_held(some, metrics["runner"]),
         *(_utilization(metrics["links"]) if any(map(_is_bulk, metrics["flows"])) else ()),
         *_queue(metrics["links"], path_rtt_s),
         *_filled(metrics, tables, some),
@@ -133,11 +138,29 @@ def claims(
 
 
 def window(metrics: Metrics) -> str:
-    """Returns the time that the sentences are about, and how the runner knows the limits."""
-    span = f"From {metrics['measure_from_s']:.4g} s to {metrics['duration_s']:.4g} s, unless other times are given."
-    if metrics["runner"] in ("kernel", "uml"):
-        span += " The limits come from the kernel's clocks and samples, not from each event as in a simulation."
-    return span
+    """Returns the time that the sentences are about: "from 1 s to 6 s"."""
+    return f"from {metrics['measure_from_s']:.4g} s to {metrics['duration_s']:.4g} s"
+
+
+def window_note(several: Mapping[str, Metrics]) -> str:
+    """Returns the times that the sentences on some runs are about, and how their runners know the limits."""
+    spans: dict[str, list[str]] = {}
+    for name, metrics in several.items():
+        spans.setdefault(window(metrics), []).append(name)
+    told = [f"{listed(names)} {span}" if len(spans) > 1 else span for span, names in spans.items()]
+    text = capitalized(told[0]) if len(told) == 1 else f"Times: {'; '.join(told)}"
+    note = f"{text}, unless other times are given."
+    measured = [name for name, each in several.items() if each["runner"] in _KERNELS]
+    if measured:
+        whose = f" of {listed(measured)}" if len(several) > 1 else ""
+        note += f" The limits{whose} come from the kernel's clocks and samples, not from each event as in a simulation."
+    flows = [flow for name in measured for flow in several[name]["flows"]]
+    if any(flow["limited_by"].get("application", 0.0) >= HELD for flow in flows):
+        note += (
+            " The send queue is empty while the application has nothing to send, and between two writes of a sender "
+            "that always has."
+        )
+    return note
 
 
 def _some(metrics: Metrics) -> list[_Some]:
@@ -155,8 +178,9 @@ def _some(metrics: Metrics) -> list[_Some]:
     ]
 
 
-def _held(some: Sequence[_Some]) -> Iterator[Claim]:
+def _held(some: Sequence[_Some], runner: str) -> Iterator[Claim]:
     """Yields the limits of each flow; flows that one and the same limit held share a clause."""
+    words = LIMIT_WORDS | (_MEASURED_WORDS if runner in _KERNELS else {})
     held: dict[object, list[tuple[_Some, list[tuple[str, float]]]]] = {}
     for one in some:
         limits = _limits(one)
@@ -169,7 +193,7 @@ def _held(some: Sequence[_Some]) -> Iterator[Claim]:
         parts = []
         for limit, _ in those[0][1]:
             shares = [dict(limits)[limit] for _, limits in those]
-            parts.append(f"by {LIMIT_WORDS[limit]} for {percentages(shares)}")
+            parts.append(f"by {words[limit]} for {percentages(shares)}")
         text = listed(parts).replace("by its ", "by their ") if several else listed(parts)
         mean = ", on average," if any(len(one.flows) > 1 for one, _ in those) else ""
         names = listed([one.name for one, _ in those])
@@ -212,6 +236,8 @@ def _longest(links: Sequence[LinkMetrics]) -> LinkMetrics | None:
 def _queue(links: Sequence[LinkMetrics], path_rtt_s: float | None) -> Iterator[Claim]:
     link = _longest(links)
     if link is None or not (mean := link["queue_delay_s"]["mean"]):
+        return
+    if path_rtt_s and mean < _NO_QUEUE * path_rtt_s:
         return
     which = f"the queue at {link['name']}" if len(links) > 1 else "the queue"
     text, size = f"{which} was {duration(mean)} long on average", 0.0
@@ -361,15 +387,15 @@ def _shares(
         text = f"{high_name} had {digits(ratio)} times the goodput of {low_name}: {amounts}."
         if not low:
             text = f"{low_name} had no goodput, {high_name} {rate_text(high)}{each}."
+    parts = tables["flows"].partition_by("flow") if "flows" in tables else []
+    names = [str(rows["flow"][0]) for rows in parts]
     progress = [
-        (rows["time"].to_numpy(), rows["delivered"].cast(pl.Float64).to_numpy())
-        for rows in (tables["flows"].partition_by("flow") if "flows" in tables else ())
+        (rows["time"].to_numpy(), rows["delivered"].cast(pl.Float64).to_numpy()) for rows in parts
     ]
     if len(bulk) == len(metrics["flows"]) == len(progress):
         found = fairness(progress, max(float(time[-1]) for time, _ in progress))
-        words = in_words(found)
         if not math.isnan(found.last[0]):  # not shorter than a spell
-            text = f"{text} Rates of the whole run: {words[0].lower()}{words[1:]}".strip()
+            text = f"{text} {in_words(found, names)}".strip()
     if text:
         yield Claim(text, math.log2(min(ratio, 1e3)))
 

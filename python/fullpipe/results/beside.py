@@ -168,6 +168,10 @@ def _different(parts: Sequence[_Part], axes: Mapping[str, Axis]) -> list[Setting
     """Returns for each part the settings that tell it from the others."""
     keys = _differing_keys(parts, axes)
     runners = [", ".join(part.runners) for part in parts]
+    # A measurement of another program is no run of the same scenario, even if its runner differs.
+    measured = any(point.measured for part in parts for point in part.points.values())
+    if measured and not keys:
+        return [{RESULTS: part.name} for part in parts]
     if not keys and len({*runners}) == len(parts):
         return [{RUNNER: each} for each in runners]
     found: list[Settings] = [{key: part.common.get(key, _NONE) for key in keys} for part in parts]
@@ -307,7 +311,9 @@ def _overlay(
 def _facts(parts: Sequence[_Part], different: Sequence[Settings]) -> list[tuple[str, str]]:
     """Returns the facts that all parts share once, and the others for each part."""
     shared = [
-        fact for fact in parts[0].results.facts if all(fact in each.results.facts for each in parts)
+        fact
+        for fact in parts[0].results.facts
+        if fact[0] != "Runs" and all(fact in each.results.facts for each in parts)
     ]
     facts = [*shared]
     for part, settings in zip(parts, different, strict=True):

@@ -83,7 +83,8 @@ def load_runs(directory: Path) -> Results:
         )
         for number, (runner, part) in enumerate(zip(runners, parts, strict=True))
     }
-    facts = [*parts[0].facts[:2], ("Run on", ", ".join(runners))]
+    runs = f"{len(parts)}, one on each runner, seed {parts[0].points[0].seeds[0]}"
+    facts = [parts[0].facts[0], ("Runs", runs), ("Run on", ", ".join(runners))]
     facts += [
         (f"{name}, {runner}", text)
         for runner, part in zip(runners, parts, strict=True)

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+ONLY_FLOW = "flow"
+"""The name of the flow of each run of `compare` that has one algorithm alone: the same random numbers for each."""
+
+
 def titled(text: str, otherwise: str) -> tuple[str, str]:
     """Returns the title and the rest of a scenario's first comment lines."""
     lines = [line.strip() for line in first_comment(text)]

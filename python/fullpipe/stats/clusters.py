@@ -78,9 +78,9 @@ class Spread(NamedTuple):
     error: float
     freedom: float
 
-    def interval(self) -> tuple[float, float]:
-        """Returns the ends of Student's 95 % interval."""
-        half = self.error * _quantile((1 + CONFIDENCE) / 2, self.freedom)
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Returns the ends of Student's interval."""
+        half = self.error * _quantile((1 + confidence) / 2, self.freedom)
         return self.value - half, self.value + half
 
     @property

@@ -15,8 +15,15 @@ LEVEL = 1 - CONFIDENCE
 """The share of significant differences that may be expected to be due to chance."""
 LEAST_PAIRS = 3
 """The least number of pairs for a comparison: two may agree by chance, above all if values are rounded."""
+ADVISED = 10
+"""The number of seeds that help, messages and documentation advise. Sentences on fewer are tested, with a note."""
 _POWER = 0.8
 _MOST_PAIRS = 10_000
+
+
+def more_seeds() -> str:
+    """Returns the advice for too few seeds."""
+    return f"Fewer than {ADVISED} seeds can mislead: use --repeat {ADVISED} or more."
 
 
 class Comparison(NamedTuple):
@@ -72,14 +79,28 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     the truth. Comparisons of values that are equal for every seed do not count.
     """
     p = adjusted([each.p for each in comparisons])
+    return [
+        _compared(each.one, each.other, mine, level)
+        for each, mine, level in zip(comparisons, p, levels(p), strict=True)
+    ]
+
+
+def levels(p: Sequence[float]) -> list[float]:
+    """Returns the confidence levels of the intervals that go with p-values from :func:`adjusted`, in their order.
+
+    They are those of Benjamini and Yekutieli (2005): an interval excludes no difference exactly if its p-value is at
+    most 0.05.
+    """
     tested = sum(each == each for each in p)
     significant = sum(each <= LEVEL for each in p)
-    found = []
-    for each, mine in zip(comparisons, p, strict=True):
-        share = (significant if mine <= LEVEL else min(significant + 1, tested)) / max(tested, 1)
-        confidence = 1 - LEVEL * share if mine == mine else CONFIDENCE
-        found.append(_compared(each.one, each.other, mine, confidence))
-    return found
+    shares = [
+        (significant if each <= LEVEL else min(significant + 1, tested)) / max(tested, 1)
+        for each in p
+    ]
+    return [
+        1 - LEVEL * share if each == each else CONFIDENCE
+        for each, share in zip(p, shares, strict=True)
+    ]
 
 
 def adjusted(p: Sequence[float]) -> list[float]:

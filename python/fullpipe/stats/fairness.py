@@ -35,6 +35,8 @@ class Fairness(NamedTuple):
     """
     last: tuple[float, float]
     """The least and the greatest mean rate in the last five seconds, in bit/s; NaN if there are no five seconds."""
+    which: tuple[int, int] = (0, 0)
+    """The indices of the flows with these two rates."""
 
 
 def jain(rates: Sequence[float] | Values) -> float:
@@ -136,8 +138,9 @@ def fairness(
     _, at_last = rates_per_window(progress, end_s - WINDOW_S, end_s)
     if spells and spells[-1][1] >= ends[-1] and is_fair(at_last).all():
         spells[-1] = (spells[-1][0], end_s)
-    last = np.array([math.nan])
+    last, which = np.array([math.nan]), (0, 0)
     if len(ends) >= needed:
         _, rates = rates_per_window(progress, end_s - held_s, end_s, held_s)
         last = rates[:, 0]
-    return Fairness(start_s, end_s, spells, (float(last.min()), float(last.max())))
+        which = int(last.argmin()), int(last.argmax())
+    return Fairness(start_s, end_s, spells, (float(last.min()), float(last.max())), which)

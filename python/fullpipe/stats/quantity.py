@@ -69,6 +69,8 @@ _FIRST = (
     "jain",
 )
 """The columns that are most informative, in their order."""
+_MOST_NAMED = 3
+_EXAMPLES = "goodput, queue_delay.p95 or response.p95"
 
 
 class MetricError(UserError):
@@ -205,10 +207,11 @@ def refuse_unknown(names: Sequence[str]) -> None:
     """
     for name in names:
         if name not in known_names() and quantity(name) is None and name not in _columns_of_all():
-            near = get_close_matches(name, known_names(), n=1, cutoff=0.5)
-            said = f"did you mean {near[0]}? " if near else ""
+            near = [each for each in known_names() if name.lower() in each][:_MOST_NAMED]
+            near = near or get_close_matches(name, known_names(), n=_MOST_NAMED, cutoff=0.6)
+            said = f"did you mean {' or '.join(near)}?" if near else f"use one like {_EXAMPLES};"
             raise MetricError(
-                f"--show {name}: no metric of this name\n  fix: {said}`fullpipe list metrics` lists them"
+                f"--show {name}: no metric of this name\n  fix: {said} `fullpipe list metrics` lists them"
             )
 
 

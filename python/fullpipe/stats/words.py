@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fullpipe.stats.compare import LEAST_PAIRS, corrected, pairs_needed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fullpipe.stats.compare import Comparison
     from fullpipe.stats.quantity import Quantity
@@ -99,6 +99,18 @@ def size(each: Compared) -> float:
     return abs(math.log(ratio)) if 0 < ratio < math.inf else math.inf
 
 
+Found = TypeVar("Found")
+
+
+def with_price(found: Sequence[Found], most: int, way_of: Callable[[Found], int]) -> list[Found]:
+    """Returns the first of some findings, and the next that is worse if all of these are better, or the reverse."""
+    told, rest = list(found[:most]), found[most:]
+    ways = {way_of(each) for each in told} - {0}
+    if len(ways) == 1:
+        told += [each for each in rest if way_of(each) in {-one for one in ways}][:1]
+    return told
+
+
 def none_significant(compared: Sequence[Compared]) -> str:
     """Returns the sentence for a family without a significant difference, with the seeds that the likeliest needs."""
     tested = [each for each in compared if each.comparison.p == each.comparison.p]
@@ -113,12 +125,28 @@ def none_significant(compared: Sequence[Compared]) -> str:
 
 
 def of_means(each: Compared) -> str:
-    """Returns a sentence on two means that were not tested."""
-    one, other = (
-        digits(mean * each.quantity.scale) for mean in (each.comparison.a, each.comparison.b)
-    )
+    """Returns a sentence on two means that were not tested, with the digits from which its percentage follows."""
+    scaled = [mean * each.quantity.scale for mean in (each.comparison.a, each.comparison.b)]
+    shown = [digits(value, 3) for value in scaled]
+    for count in range(3, 7):
+        shown = [digits(value, count) for value in scaled]
+        one, other = (float(text.replace(",", "")) for text in shown)
+        if _follows(each, one, other):
+            break
     unit = f" {each.quantity.unit}" if each.quantity.unit else ""
-    return f"{_claim(each)}: {one} against {other}{unit}."
+    return f"{_claim(each)}: {shown[0]} against {shown[1]}{unit}."
+
+
+def _follows(each: Compared, one: float, other: float) -> bool:
+    """Returns whether the difference of two rounded numbers has the digits of the exact one."""
+    match _kind(each):
+        case "percent":
+            return bool(other) and _percents(each)[0] == _percent_text(100 * (one / other - 1))
+        case "times":
+            return bool(other) and digits(one / other) == digits(each.comparison.ratio.value)
+        case _:
+            exact = abs(each.comparison.difference.value) * each.quantity.scale
+            return digits(abs(one - other)) == digits(exact)
 
 
 def _joined(found: Sequence[Sentence]) -> list[Sentence]:
@@ -202,15 +230,80 @@ def _kind(each: Compared) -> str:
 
 
 def _percent(each: Compared) -> str:
-    return f"{percent_digits(abs(each.comparison.ratio.value - 1) * 100)} %"
+    return f"{_percents(each)[0]} %"
 
 
-def percent_digits(value: float) -> str:
-    """Formats a percentage as :func:`digits`, but with the digits that distinguish it from 100."""
+def _percents(each: Compared) -> tuple[str, str, str]:
+    """Returns a change and the ends of its interval in percent, positive in its direction, with digits that differ."""
+    value, low, high = _changes(each)
+    if value < 0:
+        value, low, high = -value, -high, -low
+    texts = (
+        f"{'−' if end < 0 else ''}{text}"
+        for end, text in zip(
+            (value, low, high),
+            _told_apart((value, low, high), each.comparison.difference.value < 0),
+            strict=True,
+        )
+    )
+    return next(texts), next(texts), next(texts)
+
+
+def percent_texts(each: Compared) -> tuple[str, str, str]:
+    """Returns a change and the ends of its interval in percent, with signs, and digits that differ."""
+    found = _told_apart(_changes(each), False)
+    signs = (
+        "" if text == "0" else "−" if end < 0 else "+"
+        for end, text in zip(_changes(each), found, strict=True)
+    )
+    value, low, high = (f"{sign}{text}" for sign, text in zip(signs, found, strict=True))
+    return value, low, high
+
+
+def _changes(each: Compared) -> tuple[float, float, float]:
+    value, low, high = (100 * (end - 1) for end in each.comparison.ratio)
+    return value, low, high
+
+
+def _told_apart(changes: tuple[float, float, float], flipped: bool) -> list[str]:
+    """Formats the sizes of a change and of its interval's ends: with more digits if the ends would be equal."""
+    texts: list[str] = []
+    for count in range(2, 6):
+        texts = [_percent_text(-each if flipped else each, count) for each in changes]
+        if not changes[1] < changes[2] or texts[1] != texts[2] or changes[1] < 0 < changes[2]:
+            break
+    return texts
+
+
+def _percent_text(change: float, count: int = 2) -> str:
+    """Formats the size of a change in percent; of a decrease near 100 %, with the digits that distinguish it."""
+    if abs(change) < _LEAST_SHOWN:  # a rounding error
+        return "0"
+    return percent_digits(-change, count) if change < 0 else digits(abs(change), count)
+
+
+def percent_digits(value: float, count: int = 2) -> str:
+    """Formats a decrease in percent as :func:`digits`, but with the digits that distinguish it from 100."""
     if not 99 <= value < 100:
-        return digits(value)
-    rest = digits(100 - value)
+        return digits(value, count)
+    rest = digits(100 - value, count)
     return f"{100 - float(rest):.{len(rest.partition('.')[2])}f}"
+
+
+_LEAST_SHOWN = 5e-4
+
+
+def signed(change: float) -> str:
+    """Formats a change in percent or points with its sign; 0 below a thousandth, where rounding errors are."""
+    text = _percent_text(change)
+    return text if text == "0" or change != change else f"{'−' if change < 0 else '+'}{text}"
+
+
+def spanned(values: Sequence[float], *, percent: bool = False) -> str:
+    """Formats the least and the greatest size of some numbers or, with `percent`, of some changes: "59 to 74"."""
+    ends = [choose(values, key=abs) for choose in (min, max)]
+    low, high = (_percent_text(end) if percent else digits(abs(end)) for end in ends)
+    return low if low == high else f"{low} to {high}"
 
 
 def _way(up: bool) -> str:
@@ -230,28 +323,33 @@ def _interval(each: Compared) -> str:
     comparison, sign = each.comparison, 1 if each.comparison.difference.value > 0 else -1
     match _kind(each):
         case "percent":
-            low, high = sorted(sign * (end - 1) * 100 for end in comparison.ratio[1:])
-            unit = " %"
+            _, low, high = _percents(each)
+            if reaches_nothing(each):
+                return f"(95 % CI {low} % or more)"
+            return f"(95 % CI {low} to {high} %)"
         case "times":
-            low, high = comparison.ratio[1:]
-            unit = ""
+            low, high = map(digits, comparison.ratio[1:])
+            return f"(95 % CI {low} to {high})"
         case _:
-            low, high = sorted(
-                sign * end * each.quantity.scale for end in comparison.difference[1:]
-            )
-            unit = _unit(each)
-    shown = percent_digits if unit == " %" else digits
-    return f"(95 % CI {shown(low)} to {shown(high)}{unit})"
+            ends = sorted(sign * end * each.quantity.scale for end in comparison.difference[1:])
+            low, high = map(digits, ends)
+            return f"(95 % CI {low} to {high}{_unit(each)})"
 
 
-def digits(value: float) -> str:
-    """Formats a number with two significant digits, from 99.5 on as a whole number."""
+def reaches_nothing(each: Compared) -> bool:
+    """Returns whether the interval of a decrease ends at 0 only since a ratio can't be less: −100 % is no finding."""
+    return each.comparison.ratio.low == 0 and each.comparison.a > 0
+
+
+def digits(value: float, count: int = 2) -> str:
+    """Formats a number with two significant digits, or `count`; whole digits are never rounded away."""
     if not math.isfinite(value):
         return "–"
-    size = abs(value)
-    if size >= 1000:
-        return f"{value:,.0f}"
-    if size >= 99.5 or value == 0:
-        return f"{value:.0f}"
-    places = max(1 - math.floor(math.log10(size)), 0)
-    return f"{value:.{places}f}"
+    size, sign = abs(value), "−" if value < 0 else ""
+    if size == 0:
+        return "0"
+    places = max(count - 1 - math.floor(math.log10(size)), 0)
+    # A number that rounds up to the next power of ten has a place less: 100 for 99.5, not 100.0.
+    if places and float(f"{size:.{places}f}") >= 10 ** (count - places):
+        places -= 1
+    return f"{sign}{size:,.{places}f}"

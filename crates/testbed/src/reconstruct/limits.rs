@@ -8,6 +8,8 @@ use fullpipe_units::{Bytes, Span, Time};
 
 use super::info::Info;
 
+/// The longest tick of the kernel's clocks (HZ = 100).
+const TICK: Span = Span::from_millis(10);
 /// TCP_CA_Recovery.
 const RECOVERY: u8 = 3;
 
@@ -15,7 +17,8 @@ const RECOVERY: u8 = 3;
 fn state(info: &Info, paced: bool) -> Limit {
     if info.ca_state >= RECOVERY {
         Limit::Recovery
-    } else if info.unsent == Bytes::ZERO {
+    } else if info.unsent == Bytes::ZERO && info.inflight < info.cwnd {
+        // With a full window, more data could not be sent either.
         Limit::Application
     } else if paced && info.inflight < info.cwnd {
         Limit::Pacing
@@ -52,10 +55,10 @@ fn between(
     );
     let busy = info.busy.saturating_sub(old.busy);
     let idle = span.saturating_sub(busy);
-    // A tick counts as busy or idle as a whole.
+    // A tick counts as busy or idle as a whole. Between two ticks a busy clock stands still, too.
     take(
         Limit::Application,
-        if info.inflight == 0 || busy == Span::ZERO {
+        if info.inflight == 0 || (busy == Span::ZERO && span >= TICK) {
             idle
         } else {
             Span::ZERO
@@ -166,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_between_two_ticks_does_not_make_a_flow_idle() {
+        // Samples each millisecond of a flow with a full window; the clock ticks each 4 ms.
+        let samples: Vec<_> = (0..12)
+            .map(|ms| (at(ms), info(ms / 4 * 4, 0, 10)))
+            .collect();
+        let window = MeasuredTime {
+            from: at(0),
+            to: at(12),
+        };
+        let (codes, held) = limits(at(0), Some(at(0)), at(12), &samples, false, window);
+        assert!(codes.iter().all(|code| *code == Limit::Cwnd as u8));
+        assert_eq!(held[Limit::Cwnd as usize], Span::from_millis(11));
+    }
+
+    #[test]
     fn time_is_what_the_kernels_clocks_say_and_the_rest_is_told_by_state() {
         let recovering = Info {
             ca_state: 4,
@@ -185,12 +203,19 @@ mod tests {
                     ..info(50, 10, 3)
                 },
             ),
+            (
+                at(90),
+                Info {
+                    unsent: Bytes::ZERO,
+                    ..info(60, 10, 10)
+                },
+            ),
         ];
         let window = MeasuredTime {
             from: at(0),
             to: at(100),
         };
-        let (codes, held) = limits(at(0), Some(at(20)), at(80), &samples, true, window);
+        let (codes, held) = limits(at(0), Some(at(20)), at(90), &samples, true, window);
         let named: Vec<&str> = codes
             .iter()
             .map(|code| LIMITS[usize::from(*code)])
@@ -204,7 +229,8 @@ mod tests {
                 "pacing",
                 "recovery",
                 "application",
-                "application"
+                "application",
+                "cwnd"
             ]
         );
         let ms = |limit: Limit| held[limit as usize].as_nanos() / 1_000_000;
@@ -215,6 +241,9 @@ mod tests {
             Limit::Pacing,
             Limit::Recovery,
         ];
-        assert_eq!((others.map(ms), ms(Limit::Application)), ([10; 4], 20));
+        assert_eq!(
+            (others.map(ms), ms(Limit::Application)),
+            ([20, 10, 10, 10], 20)
+        );
     }
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.fleet.compare.checks import checks
+from fullpipe.fleet.compare.checks import ENOUGH_DATA, checks
 from fullpipe.fleet.compare.count import count
 from fullpipe.fleet.compare.decide import compare, effect
 from fullpipe.fleet.compare.estimate import Estimates
@@ -87,27 +87,36 @@ class Analysis:
         if not rows:
             return ""
         better, worse = _group(rows, "better"), _group(rows, "worse")
-        undecided = [each for each in rows if each.verdict in ("undecided", "unknown")]
         size = f"{self.plan.options.effect:.0%}".replace("%", " %")
+        undecided = [each for each in rows if each.verdict in ("undecided", "unknown")]
+        open_ = f"{len(undecided)} of {len(rows)} metrics are undecided" if undecided else ""
+        data = [each.data for each in undecided if math.isfinite(each.data) and each.data > 1]
+        if data:
+            open_ += f" ({digits(max(data))} times the data would show {size} in each of them)"
+        elif open_:
+            open_ += " (ingest more hosts or days)"
+        flaws = [
+            each.name for each in self.checks if each.fine is False and each.name != ENOUGH_DATA
+        ]
         if better and worse:
-            text = f"weigh them: {arm} is {better}; {worse}"
+            text = f"{arm} is {better}; {worse}"
         elif worse:
-            text = f"keep {other}: {arm} is {worse}; nothing is better"
+            text = f"{arm} is {worse}; nothing is better"
         elif better:
-            text = f"use {arm}, which is {better}; nothing is worse"
-        elif undecided:
-            text = "not yet"
+            text = f"{arm} is {better}; nothing is worse"
         else:
-            text = f"either: no difference of {size} or more"
-        if undecided:
-            text += f"; {len(undecided)} of {len(rows)} metrics undecided"
-            data = [each.data for each in undecided if math.isfinite(each.data) and each.data > 1]
-            if data:
-                text += f": {digits(max(data))} times the data would show {size} in each of them"
-            else:
-                text += ": ingest more hosts or days"
-        flaws = [each.name for each in self.checks if each.fine is False]
-        return f"{text}. But these checks failed: {', '.join(flaws)}" if flaws else text
+            text = f"no difference of {size} or more" if len(undecided) < len(rows) else ""
+        if flaws or len(undecided) > len(rows) / 2:
+            failed = f"the checks {', '.join(flaws)} warn" if len(flaws) > 1 else ""
+            failed = failed or (f"the check {flaws[0]} warns" if flaws else "")
+            so_far = f". So far {text}" if text else ""
+            return f"not yet: {' and '.join(filter(None, (failed, open_)))}{so_far}"
+        if better and not worse:
+            text = f"use {arm}, which is {better}; nothing is worse"
+        else:
+            what = "weigh them" if better else f"keep {other}" if worse else "either"
+            text = f"{what}: {text}"
+        return f"{text}; {open_}" if open_ else text
 
     @cached_property
     def note(self) -> str:
@@ -115,8 +124,8 @@ class Analysis:
         tested = sum(math.isfinite(each.p) for each in self.compared)
         return (
             f"{tested} comparisons; a difference is significant if p ≤ 0.05 after Benjamini–Hochberg correction "
-            "over all of them. Intervals and p use Student's t, with standard errors from 400 resamples of "
-            f"whole {self.unit}."
+            "over all of them, and exactly then its interval, corrected as well (Benjamini–Yekutieli), excludes "
+            f"“no difference”. Both use Student's t, with standard errors from 400 resamples of whole {self.unit}."
         )
 
     @property

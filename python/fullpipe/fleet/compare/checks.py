@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+ENOUGH_DATA = "enough data"
+"""Name of the check of the size of the data, which makes no verdict doubtful."""
 _MISMATCH = 0.001
 """The check of sample ratios fails below this p. Strict, since a failure discredits all results."""
 _MIX = 0.05
@@ -248,7 +250,7 @@ def _driven(estimates: Estimates, compared: Sequence[Compared]) -> Check:
 
 def _power(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     """Checks that the data are enough to detect the smallest effect of interest."""
-    name, effect = "enough data", estimates.plan.options.effect
+    name, effect = ENOUGH_DATA, estimates.plan.options.effect
     known = [each for each in compared if math.isfinite(each.data) and each.change.relative]
     short = sorted((each for each in known if each.data > 1), key=lambda each: -each.data)
     if not known:

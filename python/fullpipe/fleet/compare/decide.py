@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from fullpipe.stats import adjusted
 from fullpipe.stats.clusters import Spread, alone, difference
-from fullpipe.stats.compare import LEVEL
+from fullpipe.stats.compare import LEVEL, levels
+from fullpipe.stats.interval import CONFIDENCE
 from fullpipe.stats.words import digits
 
 if TYPE_CHECKING:
@@ -38,14 +39,20 @@ class Change:
     Attributes:
         spread: Estimate and error of log(A / B), or of A - B.
         relative: Whether `spread` is of log(A / B).
+        confidence: Level of its interval, corrected for all comparisons as the p value is.
     """
 
     spread: Spread
     relative: bool
+    confidence: float = CONFIDENCE
+
+    def interval(self) -> tuple[float, float]:
+        """Returns the ends of the interval of `spread`; it excludes 0 exactly if the corrected p is at most 0.05."""
+        return self.spread.interval(self.confidence)
 
     def ends(self) -> tuple[float, float, float]:
         """Returns A / B or A - B, and the ends of its interval."""
-        low, high = self.spread.interval()
+        low, high = self.interval()
         if not self.relative:
             return self.spread.value, low, high
         with np.errstate(over="ignore"):
@@ -96,8 +103,7 @@ class Compared:
         if self.standard is None or not math.isfinite(self.change.spread.error):
             return False
         widths = [
-            high - low
-            for low, high in (each.spread.interval() for each in (self.change, self.standard))
+            high - low for low, high in (each.interval() for each in (self.change, self.standard))
         ]
         return abs(self.standard.spread.value - self.change.spread.value) > max(widths) / 2
 
@@ -117,7 +123,10 @@ def compare(estimates: Estimates, found: Sequence[Estimate] | None = None) -> li
     raw = [each for each in raw if all(math.isfinite(each[0].values[arm, 0]) for arm in each[1:])]
     changes = [_change(each, a, b, estimates) for each, a, b in raw]
     tested = [number for number, each in enumerate(changes) if math.isfinite(each.spread.p)]
-    p = dict(zip(tested, adjusted([changes[number].spread.p for number in tested]), strict=True))
+    found_p = adjusted([changes[number].spread.p for number in tested])
+    p = dict(zip(tested, found_p, strict=True))
+    for number, level in zip(tested, levels(found_p), strict=True):
+        changes[number] = replace(changes[number], confidence=level)
     return [
         _judged(each, a, b, change, p.get(number, math.nan), estimates)
         for number, ((each, a, b), change) in enumerate(zip(raw, changes, strict=True))
@@ -150,8 +159,10 @@ def _judged(
     effect = _asked(each, change, plan.options.effect)
     standard = None
     if each.standard is not None and np.isfinite(each.standard[[a, b], 0]).all():
-        standard = _change(each, a, b, estimates, standard=True)
-    verdict = _verdict(each.metric, change.spread, p, effect)
+        standard = replace(
+            _change(each, a, b, estimates, standard=True), confidence=change.confidence
+        )
+    verdict = _verdict(each.metric, change, p, effect)
     return Compared(
         each.metric,
         plan.arms[a],
@@ -178,14 +189,14 @@ def _asked(each: Estimate, change: Change, effect: float) -> float:
     return math.log1p(effect) if change.relative else effect * (abs(each.values[:, 0]).max() or 1.0)
 
 
-def _verdict(metric: Metric, spread: Spread, p: float, effect: float) -> str:
-    low, high = spread.interval()
+def _verdict(metric: Metric, change: Change, p: float, effect: float) -> str:
+    low, high = change.interval()
     if not math.isfinite(low) or not math.isfinite(p):
         return "unknown"
-    if p <= LEVEL and (low > 0 or high < 0):
+    if p <= LEVEL:
         if max(abs(low), abs(high)) < effect:
             return "slight"
-        up = spread.value > 0
+        up = change.spread.value > 0
         if metric.quantity.better == 0:
             return "higher" if up else "lower"
         return "better" if up == (metric.quantity.better > 0) else "worse"
@@ -202,7 +213,7 @@ def _driven(
     """
     if verdict not in ("better", "worse", "higher", "lower") or not each.without.size:
         return None
-    low, high = change.spread.interval()
+    low, high = change.interval()
     least = min((high - low) / 2, abs(change.spread.value) * _A_THIRD_LESS)
     worst: tuple[str, float] | None = None
     for host, value in _without(each, a, b, change.relative, estimates):
@@ -248,24 +259,16 @@ def said(each: Compared, change: Change | None = None) -> str:
             each.metric.quantity.unit, f" {each.metric.quantity.unit}"
         )
         return f"{signed(value * scale)}{unit}{_range(low * scale, high * scale, signed)}"
-    if value >= 2:
+    if value <= 0.5 and high < 1:
+        return f"÷{_times(1 / value)}{_range(1 / high, 1 / low if low else math.nan, _part)}"
+    if value >= 2 or high > _FAR or low < 1 / _FAR:
         return f"{_times(value)} ×{_range(low, high, _times)}"
-    if value <= 0.5:
-        least, most = (1 / end if end else math.nan for end in (high, low))
-        return _part(1 / value) + _range(least, most, _part_or_times)
-    if high > _FAR or low < 1 / _FAR:
-        ends = _range(low, high, lambda end: _part_or_times(1 / end))
-        return f"{signed((value - 1) * 100)} %{ends}"
     return f"{signed((value - 1) * 100)} %{_range((low - 1) * 100, (high - 1) * 100, signed)}"
 
 
 def _part(factor: float) -> str:
     """Formats a decrease to a part: "÷4.1"."""
     return f"÷{_times(factor)}"
-
-
-def _part_or_times(factor: float) -> str:
-    return _part(factor) if factor > 1 else f"{_times(1 / factor)} ×"
 
 
 def _times(factor: float) -> str:

@@ -128,7 +128,7 @@ def _decision_note(analysis: Analysis) -> str:
     standard = " “Standardized by RTT” is the effect if both arms had the same mix of minimum RTTs."
     return (
         "A verdict other than “undecided” or “no interval” needs a corrected p of at most 0.05, or an interval within "
-        f"{effect:.0%}, the smallest effect of interest. Each 95 % interval is not corrected for multiple comparisons."
+        f"{effect:.0%}, the smallest effect of interest. Intervals are corrected for the number of comparisons, too."
         + (standard if any(each.standard for each in analysis.compared) else "")
     )
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fullpipe.fleet.compare.decide import said
-from fullpipe.view.table import digits, make_table
+from fullpipe.view.table import Trimmed, digits, make_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,7 @@ def show(analysis: Analysis, console: Console) -> None:
                 > console.width
             ):
                 decision = _decision(arm, plan.arms[0], rows, "\n(")
-            console.print(decision)
+            console.print(Trimmed(decision))
         else:
             console.print(f"{arm}: no metric in common with {plan.arms[0]}")
     if any(each.alone for each in analysis.compared):
@@ -62,7 +62,7 @@ def show(analysis: Analysis, console: Console) -> None:
         grid.add_row(
             Text(mark, style=style), Text.assemble((check.name, "bold"), f": {check.text}")
         )
-        console.print(grid)
+        console.print(Trimmed(grid))
     console.print("")
     console.print(analysis.note, style="dim", markup=False)
     for arm in plan.arms[1:]:

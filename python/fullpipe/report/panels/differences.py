@@ -9,20 +9,26 @@ from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Finding, Number, Section, Table
 from fullpipe.report.values import is_of_run, placed, shown, titled
-from fullpipe.results.model import Axis
+from fullpipe.results.model import RESULTS, Axis
 from fullpipe.results.overlay import factors
 from fullpipe.results.words import short
 from fullpipe.stats import family, paired, sentences
-from fullpipe.stats.compare import LEAST_PAIRS
+from fullpipe.stats.compare import ADVISED, LEAST_PAIRS, more_seeds
 from fullpipe.stats.words import (
+    LARGE,
     Compared,
     by_size,
     digits,
     is_large,
     none_significant,
     of_means,
-    percent_digits,
+    percent_texts,
+    reaches_nothing,
+    signed,
     size,
+    spanned,
+    way,
+    with_price,
 )
 
 if TYPE_CHECKING:
@@ -62,6 +68,9 @@ def compared(
                 flow = (
                     one.contender if named and factor and not whole and not _is_cc(factor) else ""
                 )
+                if flow and one.contender != other.contender:  # then both names are needed
+                    first, second = (_owned(each, factor) for each in (one, other))
+                    flow = ""
                 comparison = _compare(a, b)
                 found.append(
                     Compared(second, first, quantity, comparison, where, flow, bool(factor))
@@ -137,6 +146,15 @@ def _names(one: Group, other: Group, factor: Factor) -> tuple[str, str]:
     return first, second
 
 
+def _owned(group: Group, factor: Factor) -> str:
+    """Returns a contender with its values of the factor: "bulk (bbr3) of lte", "cubic with queue fq_codel"."""
+    keys = [key for key in factor if key in group.varied and not Axis(key, ()).is_cc]
+    if not keys:
+        return group.contender
+    word = "of" if keys == [RESULTS] else "with"
+    return f"{group.contender} {word} {placed({key: group.varied[key] for key in keys})}"
+
+
 def _place(group: Group, factor: Factor, whole: bool) -> str:
     """Returns the settings that are not compared; those of a whole run include its algorithms."""
     settings = group.varied if whole and factor and not _is_cc(factor) else group.settings
@@ -167,19 +185,35 @@ def findings(results: Results, comparisons: Sequence[Compared]) -> tuple[list[Fi
             f"No comparison: it needs two contenders and {LEAST_PAIRS} seeds that both ran with.",
         )
     if not tested:
-        few = f"Fewer than {LEAST_PAIRS} seeds: differences may be chance, and have no intervals."
-        return [], f"{few} A sweep with --repeat 10 shows which are not."
-    told = by_size(sentences(tested))
+        most = max(len(point.seeds) for point in results.points.values())
+        few = "One run each" if most == 1 else f"Fewer than {LEAST_PAIRS} seeds in common"
+        few += ": differences may be chance, and have no intervals."
+        return [], f"{few} A sweep with --repeat {ADVISED} or more shows which are not."
+    significant = by_size(sentences(tested))
+    fewest = min(each.comparison.pairs for each in tested)
+    most = max(each.comparison.pairs for each in tested)
     note = (
-        f"{len(tested):,} comparisons, paired by seed. Listed are the differences that are significant at 5 % "
-        "by the paired t-test, the largest first. P-values and intervals are corrected for the number of comparisons "
-        "(Benjamini–Hochberg, Benjamini–Yekutieli)."
+        f"{len(tested):,} comparisons of means over {fewest if fewest == most else f'{fewest} to {most}'} seeds, "
+        "paired by seed. Listed are the differences that are significant at 5 % by the paired t-test, the largest "
+        "first. P-values and intervals are corrected for the number of comparisons (Benjamini–Hochberg, "
+        "Benjamini–Yekutieli)."
+        f"{ARROWS if any(each.better for each in significant) else ''}"
     )
-    if len({each.where for each in tested}) == 1 or len(told) <= _MOST_SENTENCES:
-        found = [Finding(each.text, each.better) for each in told]
+    if fewest < ADVISED:
+        note += f" {more_seeds()}"
+    if len({each.where for each in tested}) == 1 or len(significant) <= _MOST_SENTENCES:
+        found = [Finding(each.text, each.better) for each in significant]
     else:
         found = _summed(tested)
+        if more := len(found) - _MOST_SENTENCES:
+            note += f" {more} more are in the table of differences." if more > 0 else ""
+            found = found[:_MOST_SENTENCES]
     return found or [Finding(none_significant(tested))], note
+
+
+ARROWS = f" Arrows mark differences of {LARGE - 1:.0%} or more, and of a percentage point or more of a share.".replace(
+    "%", " %"
+)
 
 
 def of_runs(comparisons: Sequence[Compared]) -> list[Finding]:
@@ -194,67 +228,64 @@ def of_runs(comparisons: Sequence[Compared]) -> list[Finding]:
                 "The runs differ by less than 5 % in each metric, and less than a point in each share."
             )
         ]
-    return [Finding(of_means(each)) for each in large[:_MOST_OF_MEANS]]
+    return [Finding(of_means(each)) for each in with_price(large, _MOST_OF_MEANS, way)]
 
 
 def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
-    """Summarizes for each pair of contenders and metric the number and size of differences."""
+    """Summarizes for each pair of contenders, metric and direction the number and size of differences."""
     bundles: dict[tuple[str, str, str, str], list[Compared]] = defaultdict(list)
     for each in comparisons:
         bundles[each.flow, each.a, each.b, each.quantity.column].append(each)
     found: list[tuple[bool, float, Finding]] = []
-    for (flow, a, b, _), bundle in bundles.items():
-        quantity = bundle[0].quantity
-        ways: list[tuple[int, int, str]] = []
-        for sign, word in ((-1, "lower"), (1, "higher")):
+    for bundle in bundles.values():
+        for up in (False, True):
             those = [
                 one
                 for one in bundle
-                if one.comparison.significant and one.comparison.difference.value * sign > 0
+                if one.comparison.significant and (one.comparison.difference.value > 0) == up
             ]
-            if those:
-                at = _settings(those, len(bundle), first=not ways)
-                ways.append((len(those), sign, f"{word}{at}{_by(those)}"))
-        if ways:
-            significant = [one for one in bundle if one.comparison.significant]
-            large = any(map(is_large, significant))
-            better = quantity.better * ways[0][1] if len(ways) == 1 and large else 0
-            words = "; ".join(text for _, _, text in ways)
-            whose = f"{flow}: " if flow else ""
-            text = f"{whose}{a} vs. {b}: {quantity.words} {words}."
-            found.append((large, median(map(size, significant)), Finding(text, better)))
+            if not those:
+                continue
+            large = any(map(is_large, those))
+            text = sentences(those)[0].text if len(those) == 1 else _over(those, len(bundle))
+            finding = Finding(text, way(those[0]) if large else 0)
+            found.append((large, median(map(size, those)), finding))
     ordered = sorted(found, key=lambda each: (not each[0], -each[1]))
     return [finding for _, _, finding in ordered]
 
 
-def _settings(those: Sequence[Compared], count: int, *, first: bool) -> str:
+def _over(those: Sequence[Compared], count: int) -> str:
+    """Returns a sentence on a difference at several of `count` settings: "a has 59 to 74 % lower goodput than b"."""
+    first = those[0]
+    whose = f"{first.flow}: " if first.flow else ""
+    words, up = first.quantity.words, first.comparison.difference.value > 0
+    higher = "higher" if up else "lower"
+    ratios = [one.comparison.ratio.value for one in those]
+    if first.quantity.unit in ("", "%") or not all(ratio == ratio for ratio in ratios):
+        unit = {"%": " points", "": ""}.get(first.quantity.unit, f" {first.quantity.unit}")
+        sizes = [abs(one.comparison.difference.value) * one.quantity.scale for one in those]
+        claim = f"has a {words} {spanned(sizes)}{unit} {higher} than {first.b}"
+    elif min(ratios) >= 2:
+        claim = f"has {spanned(ratios)} times the {words} of {first.b}"
+    else:
+        changes = [100 * (ratio - 1) for ratio in ratios]
+        claim = f"has {spanned(changes, percent=True)} % {higher} {words} than {first.b}"
+    return f"{whose}{first.a} {claim}{_settings(those, count)}"
+
+
+def _settings(those: Sequence[Compared], count: int) -> str:
     """Returns the settings of some of `count` comparisons in words."""
-    places = [each.where for each in those]
-    if count == 1:
-        return f" at {places[0]}" if places[0] else ""
     if len(those) == count:
         return " at both settings" if count == 2 else f" at all {count} settings"
+    places = [each.where for each in those]
     names = f" ({'; '.join(places)})" if len(places) <= _MOST_NAMED and all(places) else ""
-    return f" at {len(those)}{f' of {count} settings' if first else ''}{names}"
+    return f" at {len(those)} of {count} settings{names}"
 
 
-def _by(those: Sequence[Compared]) -> str:
-    """Describes the typical size of differences, in percent where possible."""
-    changes = [abs(one.comparison.ratio.value - 1) * 100 for one in those]
-    if those[0].quantity.unit in ("", "%") or not all(change == change for change in changes):
-        unit = "points" if those[0].quantity.unit == "%" else those[0].quantity.unit
-        amounts = [abs(one.comparison.difference.value) * one.quantity.scale for one in those]
-        return f", by {digits(median(amounts))} {unit}".rstrip() + (
-            " (median)" if len(those) > 1 else ""
-        )
-    ratio = median(one.comparison.ratio.value for one in those)
-    size = f"to {digits(ratio)} times" if ratio >= 2 else f"by {percent_digits(median(changes))} %"
-    return f", {size}" + (" (median)" if len(those) > 1 else "")
-
-
-def section(comparisons: Sequence[Compared]) -> Section | None:
+def section(results: Results, comparisons: Sequence[Compared]) -> Section | None:
     """Returns the table of all comparisons, significant or not."""
     tested = any(map(is_tested, comparisons))
+    alone = max((len(point.seeds) for point in results.points.values()), default=1) == 1
     if not comparisons or (not tested and len(comparisons) > _MOST_UNTESTED):
         return None
     somewhere = any(each.about for each in comparisons)
@@ -278,18 +309,24 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
         *(["Setting"] if somewhere else []),
         "Metric",
         "A",
-        "mean A",
+        "value of A" if alone else "mean A",
         "B",
-        "mean B",
+        "value of B" if alone else "mean B",
         f"A against B{interval}",
         *(["Significant"] if tested else []),
     )
-    note = (
-        "Paired by seed; p is corrected for the number of comparisons. A significant difference may still be too small "
-        "to matter: consider its size."
-        if tested
-        else f"Fewer than {LEAST_PAIRS} seeds in common: differences of means, without intervals."
-    )
+    note = f"Fewer than {LEAST_PAIRS} seeds in common: differences of means, without intervals."
+    if tested:
+        note = (
+            "Means, paired by seed; p is corrected for the number of comparisons. A significant difference may still "
+            "be too small to matter: consider its size."
+        )
+    elif alone:
+        note = (
+            "One run each: nothing is tested."
+            if len(results.points) > 1
+            else "One run: nothing is tested."
+        )
     return Section("Differences", [Table("Contenders compared", columns, rows)], note)
 
 
@@ -299,22 +336,20 @@ def _change(each: Compared) -> Number:
     ratio = it.ratio
     if quantity.unit in ("", "%") or ratio.value != ratio.value:
         unit = " points" if quantity.unit == "%" else f" {quantity.unit}".rstrip()
-        scaled = [value * quantity.scale for value in it.difference]
-        return Number(it.difference.value, f"{_signed(scaled[0])}{unit}{_ends(scaled)}")
+        value, low, high = (
+            signed(end * quantity.scale) for end in (it.difference.value, *it.difference[1:])
+        )
+        return Number(it.difference.value, f"{value}{unit}{_ends(it.difference.low, low, high)}")
     if ratio.value >= 2:
         ends = "" if ratio.low != ratio.low else f" [{digits(ratio.low)}, {digits(ratio.high)}]"
         return Number(ratio.value - 1, f"× {digits(ratio.value)}{ends}")
-    percent = [100 * (value - 1) for value in ratio]
-    return Number(ratio.value - 1, f"{_signed(percent[0])} %{_ends(percent)}")
+    value, low, high = percent_texts(each)
+    ends = f" [{high} or less]" if reaches_nothing(each) else _ends(ratio.low, low, high)
+    return Number(ratio.value - 1, f"{value} %{ends}")
 
 
-def _ends(values: Sequence[float]) -> str:
-    return f" [{_signed(values[1])}, {_signed(values[2])}]" if values[1] == values[1] else ""
-
-
-def _signed(value: float) -> str:
-    sign = "−" if value < 0 else "+" if value > 0 else ""
-    return f"{sign}{percent_digits(abs(value))}"
+def _ends(known: float, low: str, high: str) -> str:
+    return f" [{low}, {high}]" if known == known else ""
 
 
 def _significance(each: Compared) -> Cell:

@@ -12,6 +12,8 @@ from fullpipe.stats import medians
 
 _MOST_COLUMNS = 8
 _LEAST_METRICS = 3
+_TOO_FEW = 5
+"""The most seeds without a 95 % interval of their median."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +28,15 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
     of_flows = [each for each in metrics if not is_of_run(each.column)]
     of_runs = [each for each in metrics if is_of_run(each.column)]
     counts = [max((len(group.of(each.column)) for each in metrics), default=0) for group in groups]
-    most = max(counts, default=1)
-    note = f"Medians over {most} seeds" + (
-        " [95 % interval]." if most > 5 else "; there are too few seeds for an interval."
+    least, most = min(counts, default=1), max(counts, default=1)
+    number = f"{least} to {most}" if 0 < least < most else f"{most}"
+    interval = (
+        "[95 % interval]" if least > _TOO_FEW else f"[95 % interval, from {_TOO_FEW + 1} seeds on]"
+    )
+    note = f"Medians over {number} seeds" + (
+        f" {interval}. Sentences and curves are about means."
+        if most > _TOO_FEW
+        else "; there are too few seeds for an interval. Sentences and curves are about means."
     )
     if most == 1:
         note = "One run each." if len({group.point for group in groups}) > 1 else "One run."

@@ -10,6 +10,7 @@ from fullpipe.report.values import is_of_run, shown, titled
 from fullpipe.results.model import RUNNER
 from fullpipe.results.words import short
 from fullpipe.stats import mean
+from fullpipe.stats.words import signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,13 +112,8 @@ def _apart(metric: Quantity, first: Interval | None, other: Interval | None) -> 
     difference = other.value - first.value
     if metric.unit in ("", "%"):
         return Number(
-            difference, f"{_signed(difference * metric.scale)}{' points' if metric.unit else ''}"
+            difference, f"{signed(difference * metric.scale)}{' points' if metric.unit else ''}"
         )
     if first.value == 0:
         return Number(None, "–")
-    return Number(difference / first.value, f"{_signed(100 * difference / first.value)} %")
-
-
-def _signed(value: float) -> str:
-    """Formats a difference with three digits, rounded to a thousandth to hide rounding errors."""
-    return f"{round(value, 3) + 0.0:+.3g}"
+    return Number(difference / first.value, f"{signed(100 * difference / first.value)} %")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +13,23 @@ import polars as pl
 from fullpipe.report.model import Recorded, Section, Source, Timeline, Track
 from fullpipe.report.panels.packets import near
 from fullpipe.report.panels.tracks import MOST_FLOWS, column, longest_queue, sources
+from fullpipe.report.why_words import MOST_NAMES, listed
 from fullpipe.results import read_parquet
+from fullpipe.results.scenario import Tables
+from fullpipe.results.words import ONLY_FLOW
 from fullpipe.stats import fairness, jain_over_time, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
 from fullpipe.stats.words import digits
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from fullpipe.results.model import Point, Results, Series
     from fullpipe.stats import Fairness
 
 _MOST_RUNS = 60
 _MOST_TOGETHER = 4
 _MOST_SPELLS = 3
-_NEVER = "At no time within 25 % of equal shares for five seconds."
 
 
 def section(results: Results) -> Section | None:
@@ -72,9 +77,10 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
     algorithms = dict(results.rows.filter(*those).select("flow", "cc").iter_rows())
     end_s = float(flows["time"].max() or 0.0)  # type: ignore[arg-type]
     measure_from_s, changes = _of_scenario(series.point, results)
-    # as the metric, the index is of flows that react to congestion
-    fair = [name for name in names if algorithms.get(name) != "none"]
+    fair = _of_one_kind(names, algorithms, series, results)
     jain, note = _jain(flows, fair, end_s) if len(fair) >= 2 else (None, "")
+    if jain and len(fair) < len(names):
+        jain = replace(jain, name=listed(fair) if len(fair) <= MOST_NAMES else "bulk flows")
     more = f" (the first {MOST_FLOWS} of {len(names)} flows)" if len(names) > MOST_FLOWS else ""
     command, seeded, _ = series.point.command.rpartition(" --seed ")
     command = f"{command} --seed {series.seed}" if seeded else series.point.command
@@ -92,6 +98,25 @@ def _recorded(results: Results, series: Series, label: str) -> Recorded:
     )
 
 
+def _of_one_kind(
+    names: Sequence[str], algorithms: Mapping[str, str], series: Series, results: Results
+) -> list[str]:
+    """Returns the flows whose shares can be equal: those that react to congestion, and of several kinds the bulk ones.
+
+    A flow that waits for requests has no share to be compared with that of a download.
+    """
+    those = results.rows.filter(pl.col("point") == series.point.number)
+    kinds = Tables().of(series.point)
+    kind_of = {
+        name: kinds[index][1]
+        for name, index in those.select("flow", "flow_index").iter_rows()
+        if index < len(kinds)
+    }
+    fair = [name for name in names if algorithms.get(name) != "none"]
+    several = len({kind_of.get(name, "") for name in fair}) > 1
+    return [name for name in fair if not several or kind_of.get(name) == "bulk"]
+
+
 def _which_queue(series: Series) -> dict[str, str]:
     """Returns the note of the panel of parts in a queue: with several links, the name of that link."""
     if "queues" not in series.files or "links" not in series.files:
@@ -103,7 +128,13 @@ def _which_queue(series: Series) -> dict[str, str]:
 
 
 def _sources(series: Series, algorithms: dict[str, str], jain: Source | None) -> list[Source]:
-    return sources(series, algorithms) + ([jain] if jain else [])
+    found = sources(series, algorithms) + ([jain] if jain else [])
+    if set(algorithms) == {ONLY_FLOW}:  # a flow alone is called after its algorithm
+        found = [
+            replace(each, name=algorithms[ONLY_FLOW]) if each.name == ONLY_FLOW else each
+            for each in found
+        ]
+    return found
 
 
 def _of_scenario(point: Point, results: Results) -> tuple[float, tuple[tuple[float, str], ...]]:
@@ -138,31 +169,34 @@ def _jain(flows: pl.DataFrame, names: list[str], end_s: float) -> tuple[Source, 
     ends, rates = rates_per_window(progress, start_s, end_s)
     index = Track(ends - WINDOW_S / 2, jain_over_time(rates) * column("jain").factor)
     track = {"jain": index} if np.isfinite(index.values).any() else {}
-    return Source("all flows", "run", "", track), in_words(fairness(progress, end_s))
+    return Source("all flows", "run", "", track), in_words(fairness(progress, end_s), names)
 
 
-def in_words(found: Fairness) -> str:
-    """Returns when the shares were equal, and how unequal they were at last."""
-    to_the_end = found.end_s
+def in_words(found: Fairness, names: Sequence[str]) -> str:
+    """Returns when the shares of some flows were equal, and which flow had more at last."""
+    who = listed(names) if len(names) <= MOST_NAMES else f"The {len(names)} flows"
     spells = [
-        f"from {begin:.3g} s to {'the end' if end >= to_the_end else f'{end:.3g} s'}"
+        f"from {begin:.3g} s to the end"
+        if end >= found.end_s
+        else f"from {begin:.3g} to {end:.3g} s"
         for begin, end in found.spells
     ]
     if len(spells) > _MOST_SPELLS:
         more = len(spells) - _MOST_SPELLS
         spells = [*spells[:_MOST_SPELLS], f"{more} more time{'s' if more > 1 else ''}"]
     when = (
-        f"Within 25 % of equal shares for five seconds or longer {_listed(spells)}."
+        f"{who} were within 25 % of equal shares for five seconds or longer {listed(spells)}"
         if spells
-        else _NEVER
+        else f"{who} were at no time of the run within 25 % of equal shares for five seconds"
     )
-    if found.spells and found.spells[-1][1] >= to_the_end:
-        return when
+    if found.spells and found.spells[-1][1] >= found.end_s:
+        return f"{when}."
     least, most = found.last
-    if not least > 0:
-        return f"{when} In the last five seconds a flow had nothing." if least == 0 else when
-    return f"{when} In the last five seconds 1 : {digits(most / least)}."
-
-
-def _listed(parts: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    slow, fast = (names[number] for number in found.which)
+    if not least >= 0:
+        return f"{when}."
+    if not least:
+        return f"{when}; in the last five seconds {slow} had nothing."
+    return (
+        f"{when}; in the last five seconds {fast} had {digits(most / least)} times {slow}'s rate."
+    )

@@ -23,7 +23,8 @@ def findings(results: Results) -> tuple[list[Finding], str]:
         OSError: When a table can't be read.
     """
     several = len(results.metrics) > 1
-    found, notes = [], []
+    found = []
+    told_of = {}
     for number, metrics in results.metrics.items():
         tables = {
             table: read_parquet(file)
@@ -32,11 +33,12 @@ def findings(results: Results) -> tuple[list[Finding], str]:
             for table, file in series.files.items()
         }
         point = results.points[number]
-        whose = f"{point.runner or point.label}: " if several else ""
+        name = point.runner or point.label
+        whose = f"{name}: " if several else ""
+        told_of[name] = metrics
         rtt = resolved(point, results).get("path", {}).get("rtt")
         ways = results.tested["roles"] if results.tested else None
         load = tested.load_of_run(results, metrics, tables)
         told = why.about(*load, seconds(rtt) if rtt else None, ways)
         found += [Finding(whose + each) for each in (told[:_MOST_EACH] if several else told)]
-        notes.append(why.window(metrics))
-    return found, " ".join(dict.fromkeys(notes)) if found else ""
+    return found, why.window_note(told_of) if found else ""

@@ -126,7 +126,9 @@ def test_a_chart_says_whose_states_are_behind_it(seen: dict[str, Any]) -> None:
     words = " ".join(ElementTree.parse(Path(seen["out"]) / "cwnd.svg").getroot().itertext())
     assert "states of cubic" in words
     saved = ElementTree.parse(Path(seen["out"]) / "states.svg").getroot()
-    assert "congestion_avoidance" in " ".join(saved.itertext()), "the colors of states have a legend"
+    assert "congestion_avoidance" in " ".join(saved.itertext()), (
+        "the colors of states have a legend"
+    )
 
 
 def test_curves_have_ticks_at_swept_values_and_the_legend_of_other_charts(
@@ -136,7 +138,9 @@ def test_curves_have_ticks_at_swept_values_and_the_legend_of_other_charts(
     at = texts.index("4")
     assert texts[at - 1] == "1", texts
     assert seen["legends"] == 0
-    assert re.match(r"buffer 4 bdpcubic\S* [\d.]+ Mbit/s \[[\d.]+, [\d.]+\]", seen["curve"]), seen["curve"]
+    assert re.match(r"buffer 4 bdpcubic\S* [\d.]+ Mbit/s \[[\d.]+, [\d.]+\]", seen["curve"]), seen[
+        "curve"
+    ]
 
 
 def test_two_fingers_zoom_a_chart(seen: dict[str, Any]) -> None:

@@ -90,7 +90,8 @@ export async function lines(panel: Panel, view: View, range: Range): Promise<Con
       const style = STYLES[view.styleOf(panel, curve, shown)] ?? USUAL;
       const stroke = faded(style.own === undefined ? shown.color : color(style.own), style.alpha);
       const label = named(view, shown, curve.column, number === 0 && curve.style !== "points");
-      const wide = style === USUAL || curve.style === "points" ? widthOf(order, sources.length) : 1;
+      const isMain = curve.of === "flow" && (style === USUAL || curve.style === "points");
+      const wide = isMain ? widthOf(order, sources.length) : 1;
       const size = (style.points ?? 0) * wide;
       const dashes = style.dash ?? shown.dash;
       const mark = style.points ? { mark: "●" } : {};

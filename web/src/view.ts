@@ -113,16 +113,14 @@ export class View {
     const runs = this.runs();
     const labels = this.labels();
     const kept = runs.map((run) => run.sources.filter((source) => source.kind === kind));
-    const alike = new Map<number, number>();
-    // The flows of one algorithm differ in shades and dashes, in whichever run they are.
-    const order_ = new Map(
-      kept.flat().map((source) => {
-        const before = alike.get(source.color) ?? 0;
-        alike.set(source.color, before + 1);
-        return [source, kind === "flow" || kind === "link" ? before : source.dash];
-      }),
-    );
-    const own = (source: Source) => order_.get(source) ?? 0;
+    // Those of one color differ in shades and dashes, in whichever run they are; a part of a queue is like its flow.
+    const like = kind === "queue" ? "flow" : kind;
+    const own = (source: Source, order: number) =>
+      source.dash +
+      runs
+        .slice(0, order)
+        .flatMap((run) => run.sources)
+        .filter((each) => each.kind === like && each.color === source.color).length;
     return runs.flatMap((run, order) =>
       (kept[order] ?? [])
         .filter((source) => all || !this.hidden.has(source.name))
@@ -130,8 +128,8 @@ export class View {
           run,
           source,
           label: several ? `${source.name}, ${labels[order]}` : source.name,
-          color: color(source.color, own(source)),
-          dash: dash(own(source)),
+          color: color(source.color, own(source, order)),
+          dash: dash(own(source, order)),
         })),
     );
   }

@@ -94,7 +94,7 @@ def _distance(one: str, other: str) -> float:
         times(to_lab, [each ** (1 / 3) for each in times(to_cones, _linear(css))])
         for css in (one, other)
     ]
-    return sum((a - b) ** 2 for a, b in zip(*labs, strict=True)) ** 0.5
+    return float(sum((a - b) ** 2 for a, b in zip(*labs, strict=True)) ** 0.5)
 
 
 @pytest.mark.parametrize(("dark", "paper"), [(False, "#ffffff"), (True, "#16181b")])

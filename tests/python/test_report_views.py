@@ -181,4 +181,7 @@ def test_a_link_has_sentences_and_no_seed(place: Path) -> None:
     assert "seed" not in words.lower(), words
     assert any(" had a goodput of " in each and " RTT of " in each for each in page["findings"])
     assert {"rate", "rtt", "queue"} <= set(page["panels"])
+    assert page["panels"]["cwnd"]["title"].startswith("Data in flight"), (
+        "a measured flow has no window"
+    )
     assert "uplink" in page["panels"]["queue"]["legend"]

@@ -106,7 +106,7 @@ def _ends(groups: Sequence[Group], place: str, metric: str) -> tuple[float, floa
 
 def _legend(figure: Picture, panels: Sequence[Axes]) -> None:
     """Puts one legend of all contenders below the charts, where it hides no point."""
-    named = {}
+    named: dict[str, Any] = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))

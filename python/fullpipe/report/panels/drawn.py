@@ -90,7 +90,7 @@ def within(runs: Sequence[Shown], begin_s: float, end_s: float) -> list[Shown]:
 def _within(source: Source, begin_s: float, end_s: float) -> Source:
     tracks = {}
     for name, track in source.tracks.items():
-        # With a point beside each end, lines reach the edges of the chart.
+        # With a point before and after, lines reach the edges of the chart.
         first = max(int(np.searchsorted(track.time, begin_s)) - 1, 0)
         last = int(np.searchsorted(track.time, end_s, side="right")) + 1
         part = slice(first, last)

@@ -14,7 +14,7 @@ from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs/images"
-_COLORS = 96
+_COLORS = 250
 _MOST_BYTES = 150_000
 
 

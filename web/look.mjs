@@ -139,6 +139,37 @@ for (const kind of ["PNG", "SVG", "CSV"]) {
   }
 }
 
+// So are curves, which show their values at a swept number.
+const curve = page.locator("figure:has(.chart)").first();
+const [graph] = await Promise.all([
+  page.waitForEvent("download"),
+  curve.locator(".exports button", { hasText: "SVG" }).click(),
+]);
+await graph.saveAs(join(out, "curve.svg"));
+await curve.locator(".u-over").scrollIntoViewIfNeeded();
+const above = await curve.locator(".u-over").boundingBox();
+await page.mouse.move(above.x + above.width / 2, above.y + above.height / 2);
+await page.mouse.move(above.x + above.width - 5, above.y + above.height / 2);
+await settled();
+said.curve = await curve.locator(".values").textContent();
+said.legends = await page.locator(".u-legend").count();
+await page.mouse.move(5, 5);
+
+// Two fingers zoom a chart.
+await chart.scrollIntoViewIfNeeded();
+const whole = await chart.locator(".u-over").boundingBox();
+const touch = await page.context().newCDPSession(page);
+const fingers = (spread) =>
+  [-spread, spread].map((by, id) => ({ x: whole.x + whole.width / 2 + by, y: whole.y + whole.height / 2, id }));
+await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: fingers(50) });
+for (const spread of [60, 75, 100])
+  await touch.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: fingers(spread) });
+await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+await settled();
+said.pinched = await shown(chart);
+await page.getByRole("button", { name: "Reset zoom" }).click();
+await settled();
+
 // Runs are laid over each other.
 await page.locator(".runs summary").click();
 const runs = page.locator(".picker input");

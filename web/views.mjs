@@ -39,6 +39,7 @@ async function look(name, file, width) {
         panels.map((each) => [
           each.dataset.panel,
           {
+            title: text(each.querySelector("h3")),
             legend: [...each.querySelectorAll(".values > span:not(.time)")].map(text),
             blocks: Object.fromEntries(
               [...each.querySelectorAll(".values i")].map((block) => [

@@ -9,13 +9,16 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 import pytest
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.comparison.picture import _rates
+from fullpipe.comparison.picture import _rates, picture
+from fullpipe.results.load import load
 from fullpipe.results.model import Point, Series
 
 if TYPE_CHECKING:
@@ -50,6 +53,21 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(
     )
     assert all(len(line) <= 80 for line in lines if not line.startswith("kept in"))
     assert (tmp_path / "kept" / "picture.png").stat().st_size > 10_000
+    # All intervals are within the axes, and the legend hides no point.
+    figure = picture(load(tmp_path / "kept"))
+    figure.draw_without_rendering()
+    assert len(figure.legends) == 1
+    legend = figure.legends[0].get_window_extent()
+    for axis in figure.axes:
+        assert not axis.get_window_extent().overlaps(legend)
+        for bars in (
+            each.lines[2] for each in axis.containers if isinstance(each, ErrorbarContainer)
+        ):
+            for path in (path for bar in bars for path in bar.get_paths()):
+                (left, right), (low, high) = sorted(axis.get_xlim()), axis.get_ylim()
+                for x, y in np.asarray(path.vertices):
+                    assert left <= x <= right
+                    assert low <= y <= high
     # The page corrects for the same comparisons, so that it says the same.
     assert fullpipe("report", "kept", "--format", "md", "--out", "page").returncode == 0
     page = (tmp_path / "page/report.md").read_text(encoding="utf-8")

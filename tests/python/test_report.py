@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import fullpipe
 from conftest import SCENARIO
 from fullpipe.conformance import conformance
 from fullpipe.report import Form, write_report
 from fullpipe.report.build import build
+from fullpipe.report.colors import COLORS, own_looks
+from fullpipe.report.html import page
 from fullpipe.report.model import Code, Lines, Number, Table, Text, Timeline
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import rows_of
+from fullpipe.report.static import draw_lines
 from fullpipe.results.load import load
 from fullpipe.results.words import spans
 from sweep_dir import write_rows, write_sweep
@@ -184,6 +188,22 @@ def test_a_curve_of_whole_runs_is_of_all_flows_and_its_picture_has_plain_numbers
     write_report(directory, Form.SVG, tmp_path / "pictures")
     drawn = "".join(file.read_text() for file in (tmp_path / "pictures").glob("*.svg"))
     assert "mathdefault" not in drawn
+    # In the color of no algorithm, with ticks at the values of the sweep.
+    assert [own_looks(jain.lines)[0].color] == [COLORS.index("#000000")]
+    figure = Figure()
+    axis = figure.subplots()
+    draw_lines(axis, jain)
+    assert axis.lines[0].get_color() == "#000000"
+    figure.draw_without_rendering()
+    assert [each.get_text() for each in axis.get_xticklabels()] == ["0.5", "1", "4"]
+    assert _data(page(report))["charts"][0]["marks"] == [0.5, 1, 4]
+
+
+def _data(made: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', made, re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
 
 
 def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:

@@ -107,6 +107,49 @@ def test_all_charts_show_their_values_at_the_time_under_the_pointer(seen: dict[s
     assert re.search(r"slow_start|congestion_avoidance|recovery", seen["values"][2])
 
 
+def test_every_value_has_its_unit(seen: dict[str, Any]) -> None:
+    """Ticks count what happened near the pointer, not since the begin of the run."""
+    units = {0: "Mbit/s", 1: "kB", 4: "ms", 6: "ms"}
+    for number, unit in units.items():
+        said = re.sub(r"^\S+ s", "", seen["values"][number])
+        assert len(re.findall(r"\d", said)) > 2, said
+        found = re.findall(rf"(?<![\w.])[\d,.]+(?! {unit})(?![\w.,])", said)
+        assert not found, said
+    queue = seen["values"][5]
+    assert re.search(r"bottleneck [\d.]+ ms", queue), queue
+    for counted in re.findall(r"Drops ([\d.]+ \S+?)(?=cubic|bbr|bottleneck|$)", queue):
+        number, unit = counted.split()
+        assert (float(number) < 5, unit) == (True, "packets"), queue
+
+
+def test_a_chart_says_whose_states_are_behind_it(seen: dict[str, Any]) -> None:
+    words = " ".join(ElementTree.parse(Path(seen["out"]) / "cwnd.svg").getroot().itertext())
+    assert "states of cubic" in words
+    saved = ElementTree.parse(Path(seen["out"]) / "states.svg").getroot()
+    assert "congestion_avoidance" in " ".join(saved.itertext()), (
+        "the colors of states have a legend"
+    )
+
+
+def test_curves_have_ticks_at_swept_values_and_the_legend_of_other_charts(
+    seen: dict[str, Any],
+) -> None:
+    texts = [each.text for each in ElementTree.parse(Path(seen["out"]) / "curve.svg").iter()]
+    at = texts.index("4")
+    assert texts[at - 1] == "1", texts
+    assert seen["legends"] == 0
+    assert re.match(r"buffer 4 bdpcubic\S* [\d.]+ Mbit/s \[[\d.]+, [\d.]+\]", seen["curve"]), seen[
+        "curve"
+    ]
+
+
+def test_two_fingers_zoom_a_chart(seen: dict[str, Any]) -> None:
+    low, high = _span(seen["whole"])
+    begin, end = _span(seen["pinched"])
+    assert end - begin == pytest.approx((high - low) / 2, rel=0.1)
+    assert (begin + end) / 2 == pytest.approx((low + high) / 2, rel=0.1)
+
+
 def test_a_flow_is_hidden_in_all_charts(seen: dict[str, Any]) -> None:
     before, after, pressed = seen["toggled"]
     assert pressed == "false"

@@ -82,15 +82,17 @@ def test_legends_of_two_runs_are_within_the_slide(tmp_path: Path, key: str) -> N
         runs = drawn.shown(chosen)
         figure = one_panel(runs, drawn.find(key, runs))
         figure.draw_without_rendering()
-        (axis,) = figure.axes
-        legends = [*figure.legends, *filter(None, [axis.get_legend()])]
-        assert len(legends) == 1
-        box, whole = legends[0].get_window_extent(), figure.bbox
-        assert whole.x0 <= box.x0
-        assert box.x1 <= whole.x1 + 1
-        assert whole.y0 - 1 <= box.y0
-        assert box.y1 <= whole.y1 + 1
-        assert axis.get_window_extent().height > 0.4 * whole.height
+        axes = figure.axes
+        assert len(axes) == (3 if key == "packets" and len(runs) == 1 else 1)
+        legends = [*figure.legends, *filter(None, [axis.get_legend() for axis in axes])]
+        assert len(legends) == len(axes)
+        whole = figure.bbox
+        for box in (each.get_window_extent() for each in legends):
+            assert whole.x0 <= box.x0
+            assert box.x1 <= whole.x1 + 1
+            assert whole.y0 - 1 <= box.y0
+            assert box.y1 <= whole.y1 + 1
+        assert sum(each.get_window_extent().height for each in axes) > 0.4 * whole.height
 
 
 def test_what_is_drawn_together_differs_in_its_looks(tmp_path: Path) -> None:
@@ -181,6 +183,78 @@ def test_of_several_results_the_runs_are_over_each_other(fullpipe: Fullpipe, kep
     assert (done.returncode, done.stdout) == (0, "report-rtt-kept-deep.csv\n"), done.stderr
     names = {row[0] for row in _rows(here / "report-rtt-kept-deep.csv")[1:]}
     assert {"cubic, buffer 1bdp", "cubic, buffer 4bdp", "bbr1, buffer 4bdp: Minimum RTT"} <= names
+
+
+def test_a_part_of_a_run_has_a_picture_and_numbers(fullpipe: Fullpipe, kept: Path) -> None:
+    for key in ("rtt", "rate", "states", "share"):
+        part = ("--panel", key, "--time", "500ms..1s", "--format", "csv")
+        done = fullpipe("report", "kept", *part)
+        assert (done.returncode, done.stdout) == (0, f"kept/report-{key}.csv\n"), done.stderr
+        times = [
+            float(row[2 if key == "states" else 1]) for row in _rows(kept / f"report-{key}.csv")[1:]
+        ]
+        assert 0.5 <= min(times) < 0.6
+        assert max(times) <= 1
+    runs = drawn.within(_read(kept), 0.5, 1.0)
+    axis = one_panel(runs, drawn.find("rtt", runs)).axes[0]
+    assert axis.get_xlim() == (0.5, 1.0)
+    drawn_ = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in axis.lines])
+    assert len(drawn_[(drawn_ >= 0.5) & (drawn_ <= 1)]) > 20
+    for arguments, problem, fix in (
+        (("--panel", "rtt", "--time", "5s..9s"), "nothing in this time", "a part of 0s..2s"),
+        (("--panel", "rtt", "--time", "2s..1s"), "2s..1s", "like 3s..5s"),
+        (("--panel", "rtt", "--time", "2s"), "not a part of a run", "like 3s..5s"),
+        (("--time", "1s..2s"), "--time: ", "add --panel KEY"),
+    ):
+        done = fullpipe("report", "kept", *arguments)
+        assert done.returncode == 2
+        assert problem in done.stderr
+        assert fix in done.stderr
+
+
+def test_where_lines_coincide_both_are_seen_and_strips_have_names(kept: Path) -> None:
+    runs = _read(kept)
+    lines = one_panel(runs, drawn.find("rtt", runs)).axes[0].lines
+    first, last = (
+        next(each for each in lines if each.get_label() == name) for name in ("cubic", "bbr1")
+    )
+    assert first.get_linewidth() > 1.5 * last.get_linewidth()
+    words = [each.get_text() for each in one_panel(runs, drawn.find("cwnd", runs)).axes[0].texts]
+    assert words == ["states of cubic", "states of bbr1"]
+
+
+def test_each_flow_has_an_axis_of_sequence_numbers_and_points_say_what_they_are(kept: Path) -> None:
+    runs = _read(kept)
+    axes = one_panel(runs, drawn.find("packets", runs)).axes
+    assert [
+        next(str(line.get_label()).partition(":")[0] for line in axis.lines) for axis in axes
+    ] == ["cubic", "bbr1"]
+    labels = [each.label for each in drawn.lines(drawn.find("packet-delays", runs), runs)]
+    assert labels[:2] == ["cubic: Waiting in queues", "bbr1: Waiting in queues"]
+
+
+def test_a_link_without_waiting_acks_is_not_drawn(tmp_path: Path) -> None:
+    text = SCENARIO.replace(
+        "[[flow]]",
+        '[[link]]\nname = "up"\nrate = "{0}"\nbuffer = "100packets"\n[[flow]]\nreverse_route = ["up"]',
+        1,
+    )
+    for name, rate in (("fast", "10mbit"), ("slow", "100kbit")):
+        library.run(text.format(rate), trace="10ms").save(tmp_path / name)
+    names = {
+        name: {each.source.name for each in drawn.lines(drawn.find("queue", runs), runs)}
+        for name in ("fast", "slow")
+        for runs in [_read(tmp_path / name)]
+    }
+    assert names == {"fast": {"bottleneck"}, "slow": {"bottleneck", "up"}}
+
+
+def _read(directory: Path) -> list[drawn.Shown]:
+    section = time.section(load(directory))
+    assert section is not None
+    (block,) = section.blocks
+    assert isinstance(block, Timeline)
+    return drawn.shown(block.runs)
 
 
 @pytest.mark.usefixtures("kept")

@@ -92,7 +92,7 @@ def test_packets_open_at_a_loss_and_a_button_shows_the_whole_run(seen: dict[str,
     panel = page["panels"]["packets"]
     assert panel["buttons"] == ["Single packets", "Whole run"]
     names = [each.removeprefix("●").removeprefix("cubic") for each in panel["legend"]]
-    assert names == ["", ": Acknowledged", ": SACKed", ": Sent again", ": Dropped or lost"]
+    assert names == [": Sent", ": Acknowledged", ": SACKed", ": Sent again", ": Dropped or lost"]
     colors = page["colors"]
     assert colors[_rgb(COLORS[0])] > 100, "packets sent"
     assert colors[_rgb(COLORS[3])] > 100, "packets sent again"
@@ -100,7 +100,7 @@ def test_packets_open_at_a_loss_and_a_button_shows_the_whole_run(seen: dict[str,
     sent = [
         float(found[1])
         for each in (early, late)
-        if (found := re.search(r"cubic (\S+?)cubic", each))
+        if (found := re.search(r"cubic: Sent (\S+) MB", each))
     ]
     assert 0 < sent[0] < sent[1], "sequence numbers grow"
 
@@ -147,8 +147,9 @@ def test_two_runs_are_readable(seen: dict[str, Any]) -> None:
     assert len(page["panels"]["cwnd"]["legend"]) == 6
     phases = page["panels"]["rate-rtt"]["legend"]
     assert [each[0] for each in phases] == ["■"] * 3 + ["×"] * 3
-    blocks = page["panels"]["states"]["blocks"]
+    blocks = page["panels"]["share"]["blocks"]
     assert len({*blocks.values()}) == len(blocks) == 6, "flows of each run differ in shades"
+    assert page["panels"]["states"]["blocks"] == {}, "colors there are those of states"
     assert re.search(r"than queue pfifo: \S+ against \S+", page["findings"][0])
     assert all("significant" not in each for each in page["findings"])
 
@@ -178,4 +179,7 @@ def test_a_link_has_sentences_and_no_seed(place: Path) -> None:
     assert "seed" not in words.lower(), words
     assert any(" had a goodput of " in each and " RTT of " in each for each in page["findings"])
     assert {"rate", "rtt", "queue"} <= set(page["panels"])
+    assert page["panels"]["cwnd"]["title"].startswith("Data in flight"), (
+        "a measured flow has no window"
+    )
     assert "uplink" in page["panels"]["queue"]["legend"]

@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import type { Panel, Source } from "./format";
 import { type Line, lower, points, rate, valueAt } from "./points";
-import { color, eventColor, faded, reach, rounded, wordColor } from "./theme";
+import { color, type Entry, eventColor, faded, measured, reach, widthOf, wordColor, written } from "./theme";
 import type { Shown, View } from "./view";
 import type { Range } from "./zoom";
 
@@ -11,16 +11,10 @@ const BINS = 300; // means of a rate on the screen
 const TICK = 9; // height of a row of ticks, in CSS pixels
 
 /** A line of a legend, its value at some time, and its rows for a file. */
-export interface Drawn {
-  label: string;
-  color: string;
-  dash?: number[];
-  /** A block in the legend instead of a piece of a line. */
-  block?: boolean;
-  /** A point in the legend: its form. */
-  mark?: string;
+export interface Drawn extends Entry {
   line?: Line;
-  valueAt(time: number): string;
+  /** The value at a time, with its unit; that of ticks within a time of it. */
+  valueAt(time: number, within: number): string;
 }
 
 /** What a chart draws for a range of time. */
@@ -32,9 +26,10 @@ export interface Content {
   y: { range?: uPlot.Range.Function; axis: Partial<uPlot.Axis>; label: string };
   x?: { label: string; range: uPlot.Range.MinMax };
   drawn: Drawn[];
-  /** Drawn before and after the lines. */
+  /** Drawn before and after the lines, and last. */
   below?(plot: uPlot): void;
   above?(plot: uPlot): void;
+  names?(plot: uPlot): void;
   /** Swatches of words: states or limits. */
   words?: string[];
   /** The rows of a file, if they are not those of the lines. */
@@ -42,8 +37,16 @@ export interface Content {
   mode?: 1 | 2;
 }
 
-const STYLES: Record<string, { alpha: number; width: number; dash?: number[]; points?: number; own?: number }> = {
-  "": { alpha: 1, width: 1.6 },
+interface Style {
+  alpha: number;
+  width: number;
+  dash?: number[];
+  points?: number;
+  own?: number;
+}
+const USUAL: Style = { alpha: 1, width: 1.6 };
+const STYLES: Record<string, Style> = {
+  "": USUAL,
   pale: { alpha: 0.45, width: 1 },
   dashed: { alpha: 0.8, width: 1, dash: [6, 4] },
   dotted: { alpha: 0.9, width: 1, dash: [2, 3] },
@@ -78,14 +81,18 @@ export async function lines(panel: Panel, view: View, range: Range): Promise<Con
   // A rate of a link alone has nothing to be compared with.
   let compared = false;
   for (const [number, curve] of panel.curves.entries()) {
-    const style = STYLES[curve.style] ?? { alpha: 1, width: 1.6 };
     if (view.isOff(panel, curve)) continue;
-    for (const shown of view.sources(curve.of)) {
+    const sources = view.of(panel, curve);
+    for (const [order, shown] of sources.entries()) {
       const line = await track(shown.source, curve.column, range);
       if (!line?.x.length) continue;
       compared ||= curve.style !== "reference";
+      const style = STYLES[view.styleOf(panel, curve, shown)] ?? USUAL;
       const stroke = faded(style.own === undefined ? shown.color : color(style.own), style.alpha);
-      const label = named(view, shown, curve.column, number === 0);
+      const label = named(view, shown, curve.column, number === 0 && curve.style !== "points");
+      const isMain = curve.of === "flow" && (style === USUAL || curve.style === "points");
+      const wide = isMain ? widthOf(order, sources.length) : 1;
+      const size = (style.points ?? 0) * wide;
       const dashes = style.dash ?? shown.dash;
       const mark = style.points ? { mark: "●" } : {};
       drawn.push({
@@ -94,14 +101,14 @@ export async function lines(panel: Panel, view: View, range: Range): Promise<Con
         dash: dashes,
         ...mark,
         line,
-        valueAt: (time) => rounded(valueAt(line, time)),
+        valueAt: (time) => measured(valueAt(line, time), view.unit(curve.column)),
       });
       series.push({
         label,
         stroke,
-        width: style.width,
+        width: style.width * wide,
         dash: dashes,
-        points: style.points ? { show: true, size: style.points, width: 0, fill: stroke } : { show: false },
+        points: style.points ? { show: true, size, width: 0, fill: stroke } : { show: false },
         ...(style.points ? { paths: () => null } : {}),
         spanGaps: true,
       });
@@ -130,6 +137,9 @@ export async function lines(panel: Panel, view: View, range: Range): Promise<Con
     },
     above: (plot) => {
       for (const tick of ticks) tick.draw(plot);
+    },
+    names: (plot) => {
+      if (behindLines) nameStrips(plot, panel, view);
     },
   };
 }
@@ -173,7 +183,10 @@ async function counts(panel: Panel, view: View, range: Range) {
           color: stroke,
           block: true,
           line,
-          valueAt: (time) => rounded(line.y[lower(line.x, time)] ?? line.y.at(-1)),
+          valueAt: (time, within) => {
+            const until = (end: number) => line.y[Math.max(lower(line.x, end + 1e-9) - 1, 0)] ?? 0;
+            return measured(until(time + within) - until(time - within), view.unit(column));
+          },
         },
         draw: (plot) => {
           plot.ctx.fillStyle = stroke;
@@ -189,7 +202,7 @@ async function counts(panel: Panel, view: View, range: Range) {
 }
 
 export function word(view: View, index: number): { text: string; color: string } {
-  return { text: view.timeline.words[index] ?? "", color: wordColor(view.timeline.wordColors[index]) };
+  return { text: view.timeline.words[index] ?? "", color: wordColor(view.timeline, index) };
 }
 
 /** Draws the stays of a source as rectangles between two heights. */
@@ -244,10 +257,28 @@ function used(view: View, stays: string): string[] {
   return [...found].sort((a, b) => a - b).map((index) => word(view, index).text);
 }
 
+const strips = (panel: Panel, view: View): Shown[] =>
+  view.sources("flow").filter((each) => each.source.stays[panel.behind]);
+
+/** Writes whose states a strip has, if there are several. */
+function nameStrips(plot: uPlot, panel: Panel, view: View): void {
+  const flows = strips(panel, view);
+  if (flows.length < 2) return;
+  const { left, top, width, height } = plot.bbox;
+  const ratio = uPlot.pxRatio;
+  plot.ctx.font = `${11 * ratio}px sans-serif`;
+  plot.ctx.textAlign = "right";
+  plot.ctx.textBaseline = "top";
+  flows.forEach((each, row) => {
+    const y = top + (row * height) / flows.length + 3 * ratio;
+    written(plot.ctx, `states of ${each.label}`, left + width - 4 * ratio, y, each.color);
+  });
+}
+
 /** Draws states as colors behind the lines: a strip for each flow. */
 function behind(plot: uPlot, panel: Panel, view: View): void {
   if (!panel.behind) return;
-  const flows = view.sources("flow").filter((each) => each.source.stays[panel.behind]);
+  const flows = strips(panel, view);
   const { top, height } = plot.bbox;
   flows.forEach((each, row) => {
     const stays = each.source.stays[panel.behind];
@@ -292,7 +323,7 @@ export async function stack(panel: Panel, view: View): Promise<Content> {
       color: shown.color,
       block: true,
       line,
-      valueAt: (time: number) => rounded(valueAt(line, time)),
+      valueAt: (time: number) => measured(valueAt(line, time), panel.unit),
     })),
     below: (plot) => {
       for (const [number, { shown }] of parts.entries()) {

@@ -1,6 +1,6 @@
 // Types of the data of a report's page. tools/page_format.py writes this file from page_data.py.
 
-export const VERSION = 3;
+export const VERSION = 4;
 
 /** Some points of a level. */
 export interface Chunk {
@@ -94,6 +94,7 @@ export interface Timeline {
   columns: Record<string, Column>;
   words: string[];
   wordColors: string[];
+  wordColorsOnDark: string[];
   runs: Run[];
   first: number[];
 }
@@ -110,11 +111,12 @@ export interface Line {
   high: (number | null)[];
 }
 
-/** A chart of lines that is not over time. */
+/** A chart of lines that is not over time; with marks, these are the ticks of x. */
 export interface Chart {
   title: string;
   x: string;
   y: string;
+  marks: number[];
   stepped: boolean;
   logX: boolean;
   logY: boolean;

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { bars, type Content, word } from "./content";
 import type { Panel } from "./format";
 import { lower } from "./points";
-import { ink, rounded } from "./theme";
+import { ink, rounded, written } from "./theme";
 import type { View } from "./view";
 
 const ROW = 22;
@@ -28,8 +28,7 @@ export function lanes(panel: Panel, view: View): Content {
     words: [...used].sort((a, b) => a - b).map((index) => word(view, index).text),
     drawn: rows.map((row) => ({
       label: row.label,
-      color: row.shown.color,
-      block: true,
+      color: "",
       valueAt: (time: number) => {
         const at = lower(row.stays.till, time);
         return at < row.stays.since.length && (row.stays.since[at] ?? 0) <= time
@@ -38,35 +37,44 @@ export function lanes(panel: Panel, view: View): Content {
       },
     })),
     above: (plot) => {
-      inLanes(
+      const names = rows.map((row) => row.label);
+      inLanes(plot, names, (number, top, height) => {
+        const stays = rows[number]?.stays;
+        if (stays) bars(plot, view, stays, top, height, 0.85);
+      });
+    },
+    names: (plot) =>
+      nameLanes(
         plot,
         rows.map((row) => row.label),
-        (number, top, height) => {
-          const stays = rows[number]?.stays;
-          if (stays) bars(plot, view, stays, top, height, 0.85);
-        },
-      );
-    },
+      ),
   };
 }
 
 /** Whether names are too long for the room at the axis, so that they are above their rows. */
 const above = (names: string[]): boolean => names.some((name) => name.length > 9);
 
-/** Calls a function for each row with the place of its bars; writes long names above them. */
+/** Calls a function for each row with the place of its bars. */
 function inLanes(plot: uPlot, names: string[], draw: (row: number, top: number, height: number) => void): void {
   const each = plot.bbox.height / Math.max(names.length, 1);
   const ratio = uPlot.pxRatio;
   const head = above(names) ? 15 * ratio : 0;
-  names.forEach((name, number) => {
+  names.forEach((_, number) => {
     const top = plot.bbox.top + number * each;
     draw(number, top + head + 2 * ratio, each - head - 4 * ratio);
-    if (!head) return;
-    plot.ctx.fillStyle = ink();
-    plot.ctx.font = `${12 * ratio}px sans-serif`;
-    plot.ctx.textAlign = "left";
-    plot.ctx.textBaseline = "alphabetic";
-    plot.ctx.fillText(name, plot.bbox.left + 4 * ratio, top + 13 * ratio);
+  });
+}
+
+/** Writes long names above their rows. */
+function nameLanes(plot: uPlot, names: string[]): void {
+  if (!above(names)) return;
+  const each = plot.bbox.height / Math.max(names.length, 1);
+  const ratio = uPlot.pxRatio;
+  plot.ctx.font = `${12 * ratio}px sans-serif`;
+  plot.ctx.textAlign = "left";
+  plot.ctx.textBaseline = "alphabetic";
+  names.forEach((name, number) => {
+    written(plot.ctx, name, plot.bbox.left + 4 * ratio, plot.bbox.top + number * each + 13 * ratio, ink());
   });
 }
 
@@ -151,5 +159,10 @@ export function spans(view: View): Content {
         },
       );
     },
+    names: (plot) =>
+      nameLanes(
+        plot,
+        rows.map((row) => row.label),
+      ),
   };
 }

@@ -2,10 +2,11 @@
 import uPlot from "uplot";
 import { buttons } from "./export";
 import type { Chart, Line } from "./format";
-import { axis, color, dash, data, faded, reach, rounded, state } from "./theme";
+import { axis, color, dash, data, element, entry, faded, measured, reach, rounded, state, widthOf } from "./theme";
 import { type Range, zooms } from "./zoom";
 
 const PAPER = 690; // the width of A4 with margins, in CSS pixels
+const NEAREST = 36; // least distance between labels of an axis, in CSS pixels
 
 /** Returns the ticks of a logarithmic axis: 1 to 9 times powers of ten, or round steps if fewer than two fit. */
 function ticks(_plot: uPlot, _axis: number, low: number, high: number): number[] {
@@ -31,6 +32,30 @@ function numbered(_plot: uPlot, values: number[]): (number | null)[] {
 function numbers(_plot: uPlot, values: (number | null)[]): string[] {
   return values.map((value) => (value === null ? "" : Number(value.toPrecision(3)).toLocaleString("en")));
 }
+
+/** Selects the ticks with a label among the swept values: those that are far enough from the one before. */
+function apart(plot: uPlot, values: number[]): (number | null)[] {
+  let last = Number.NEGATIVE_INFINITY;
+  return values.map((value) => {
+    const at = plot.valToPos(value, "x");
+    if (at - last < NEAREST) return null;
+    last = at;
+    return value;
+  });
+}
+
+/** Returns an axis whose ticks are the swept values that are visible. */
+function marked(marks: number[]): Partial<uPlot.Axis> {
+  const within = (_plot: uPlot, _axis: number, low: number, high: number) =>
+    marks.filter((mark) => mark >= low * 0.999 && mark <= high * 1.001);
+  return { splits: within, filter: apart, values: numbers };
+}
+
+/** Splits a label like "Goodput, Mbit/s" into a name and a unit. */
+const parted = (label: string): [string, string] => {
+  const [name = "", unit = ""] = label.split(", ");
+  return [name, unit];
+};
 
 const logarithmic = { splits: ticks, filter: numbered, values: numbers } as Partial<uPlot.Axis>;
 
@@ -72,14 +97,17 @@ function joined(lines: Line[]) {
 export class LinesChart {
   private plot: uPlot;
   private found: ReturnType<typeof joined>;
+  private readonly legend_ = element("p", { class: "values", "aria-live": "off" });
 
   constructor(
     readonly place: HTMLElement,
     readonly chart: Chart,
   ) {
     this.found = joined(chart.lines);
+    place.before(this.legend_);
     this.plot = this.draw();
-    place.after(buttons(this));
+    const title = place.parentElement?.querySelector("figcaption");
+    (title ?? place).append(buttons(this));
   }
 
   get title(): string {
@@ -96,11 +124,10 @@ export class LinesChart {
     const series: uPlot.Series[] = found.owners.map(({ line, edge }) => ({
       label: line.label,
       stroke: edge ? "transparent" : color(line.color, line.shade),
-      width: 1.6,
+      width: 1.6 * widthOf(chart.lines.indexOf(line), chart.lines.length),
       dash: dash(line.dash),
       points: edge ? { show: false } : { show: line.x.length < 30, size: 5 },
       spanGaps: true,
-      value: (_, value) => rounded(value),
       ...(paths ? { paths } : {}),
     }));
     const y = chart.logY
@@ -111,14 +138,15 @@ export class LinesChart {
       height,
       scales: { x: chart.logX ? { time: false, distr: 3, range: (_, low, high) => [low, high] } : { time: false }, y },
       axes: [
-        axis(chart.x, 32, chart.logX ? logarithmic : {}),
+        axis(chart.x, 32, chart.marks.length ? marked(chart.marks) : chart.logX ? logarithmic : {}),
         axis(chart.y, 50, { size: room, ...(chart.logY ? logarithmic : {}) } as Partial<uPlot.Axis>),
       ],
-      series: [{ label: chart.x, value: (_, value) => rounded(value) }, ...series],
+      series: [{ label: chart.x }, ...series],
       bands: found.bands,
       cursor: { drag: { x: true, y: false, uni: 20 }, focus: { prox: 24 }, bind: { dblclick: () => null } },
       focus: { alpha: 0.35 },
-      legend: { live: true },
+      legend: { show: false },
+      hooks: { setCursor: [(plot) => this.show(plot.cursor.idx ?? null)] },
     };
   }
 
@@ -137,10 +165,7 @@ export class LinesChart {
       this.values(),
       place,
     );
-    const entries = plot.root.querySelectorAll(".u-legend .u-series");
-    this.found.owners.forEach(({ edge }, number) => {
-      if (edge) entries[number + 1]?.remove();
-    });
+    this.show(null);
     place.tabIndex = 0;
     place.setAttribute("role", "application");
     place.setAttribute("aria-label", `Chart: ${this.chart.title}. Plus and minus zoom, arrows move, 0 resets.`);
@@ -149,6 +174,23 @@ export class LinesChart {
     const range = () => ({ min: plot.scales.x?.min ?? 0, max: plot.scales.x?.max ?? 1 });
     zooms(place, plot, { range, whole: () => whole, zoom: (to) => plot.setScale("x", to), log: this.chart.logX });
     return plot;
+  }
+
+  /** Shows the values at a point of x with their intervals; without one, the legend. */
+  private show(at: number | null): void {
+    const { chart, found } = this;
+    const x = at === null ? undefined : found.values[0][at];
+    const [name, across] = parted(chart.x);
+    const [, up] = parted(chart.y);
+    const entries = chart.lines.map((line) => {
+      const own = found.owners.findIndex((owner) => owner.line === line && !owner.edge) + 1;
+      const value = (part: number) => (at === null ? null : (found.values[own + part]?.[at] ?? null));
+      const band = line.low.length && value(1) !== null ? ` [${rounded(value(1))}, ${rounded(value(2))}]` : "";
+      const look = { label: line.label, color: color(line.color, line.shade), dash: dash(line.dash) };
+      return entry(look, x === undefined ? "" : measured(value(0), up) + band);
+    });
+    const place = x === undefined ? "" : `${name} ${measured(x, across)}`;
+    this.legend_.replaceChildren(element("span", { class: "time" }, place), ...entries);
   }
 
   /** Returns what the CSV file has: the points of each line. */

@@ -6,10 +6,11 @@ import type { Panel } from "./format";
 import { lanes, spans } from "./lanes";
 import { phase } from "./phase";
 import { lower } from "./points";
-import { axis, button, element, ink, LEFT, reach, state, swatch, wordColor } from "./theme";
+import { axis, button, element, entry, ink, LEFT, reach, state, wordColor } from "./theme";
 import type { View } from "./view";
 import { type Range, zooms } from "./zoom";
 
+const NEAR = 4; // distance from the pointer within which ticks are counted, in CSS pixels
 const PAPER = 690; // the width of A4 with margins, in CSS pixels
 
 export class PanelChart implements Exported {
@@ -45,8 +46,8 @@ export class PanelChart implements Exported {
     const notes = runs
       .map((run, at) => [run.notes[panel.key], labels[at]])
       .filter(([note]) => note !== undefined)
-      .map(([note, label]) => (runs.length > 1 ? `${label}: ${note}` : `${note}`));
-    if (notes.length) this.box.append(element("p", { class: "note" }, notes.join(" ")));
+      .map(([note, label], _, all) => (new Set(all.map(([each]) => each)).size > 1 ? `${label}: ${note}` : `${note}`));
+    if (notes.length) this.box.append(element("p", { class: "note" }, [...new Set(notes)].join(" ")));
   }
 
   private get ofPackets(): boolean {
@@ -73,6 +74,18 @@ export class PanelChart implements Exported {
         place.append(element("label", {}, box, ` ${view.title(curve.column)}`));
       }
     }
+    const alone = view.alone(panel);
+    if (alone.length > 1) {
+      for (const name of [...alone, ""]) {
+        const box = element("input", { type: "radio", name: `${panel.key}-${view.number}` });
+        box.checked = name === view.flowOf(panel);
+        box.addEventListener("change", () => {
+          view.flow = name;
+          this.draw();
+        });
+        place.append(element("label", {}, box, ` ${name || "all flows"}`));
+      }
+    }
     if (this.ofPackets && view.nearest()) {
       place.append(
         button("Single packets", () => this.zoomed(view.range, view.nearest()), { class: "near" }),
@@ -87,7 +100,13 @@ export class PanelChart implements Exported {
   }
 
   get legend(): [string, string][] {
-    return (this.content?.drawn ?? []).map((each) => [each.label, each.color]);
+    const words = this.view.timeline.words;
+    const named = (this.content?.words ?? []).map((word): [string, string] => [
+      word,
+      wordColor(this.view.timeline, words.indexOf(word)),
+    ]);
+    const drawn = (this.content?.drawn ?? []).filter((each) => each.color);
+    return [...drawn.map((each): [string, string] => [each.label, each.color]), ...named];
   }
 
   values(): uPlot.AlignedData {
@@ -140,7 +159,7 @@ export class PanelChart implements Exported {
     const names = new Set(content.words ?? []);
     this.words.replaceChildren(
       ...this.view.timeline.words
-        .map((word, at) => [word, wordColor(this.view.timeline.wordColors[at])] as const)
+        .map((word, at) => [word, wordColor(this.view.timeline, at)] as const)
         .filter(([word]) => names.has(word))
         .map(([word, color]) => element("li", {}, element("i", { style: `background:${color}` }), word)),
     );
@@ -204,10 +223,15 @@ export class PanelChart implements Exported {
     plot.ctx.restore();
   }
 
-  /** Draws what is above the lines: bars, ticks, and lines at changes of the path and the start of measuring. */
+  /** Draws what is above the lines: bars, ticks, upright lines, and names on these. */
   private marks(plot: uPlot): void {
     this.content?.above?.(plot);
-    if (this.content?.mode === 2) return;
+    if (this.content?.mode !== 2) this.upright(plot);
+    this.content?.names?.(plot);
+  }
+
+  /** Draws lines at changes of the path, and at the start of measuring. */
+  private upright(plot: uPlot): void {
     const context = plot.ctx;
     context.strokeStyle = ink();
     context.globalAlpha = 0.55;
@@ -224,6 +248,8 @@ export class PanelChart implements Exported {
         context.stroke();
       }
     }
+    context.globalAlpha = 1;
+    context.setLineDash([]);
   }
 
   private select(plot: uPlot): void {
@@ -235,20 +261,11 @@ export class PanelChart implements Exported {
 
   /** Shows the values at a time; without a time, the legend. */
   private show(time: number | null): void {
-    const entries = (this.content?.drawn ?? []).map((each) => {
-      const value = time === null ? "" : ` ${each.valueAt(time)}`;
-      return element(
-        "span",
-        {},
-        each.block
-          ? element("i", { style: `background:${each.color}` })
-          : each.mark === undefined
-            ? swatch(each.color, each.dash)
-            : element("b", { class: "mark", style: `color:${each.color}` }, each.mark),
-        each.label,
-        element("b", {}, value),
-      );
-    });
+    const { min, max } = this.range;
+    const within = (NEAR * (max - min)) / (this.plot?.over.clientWidth || 600);
+    const entries = (this.content?.drawn ?? [])
+      .filter((each) => each.color || time !== null)
+      .map((each) => entry(each, time === null ? "" : each.valueAt(time, within)));
     const at = time === null ? "" : `${Number(time.toPrecision(5))} s`;
     this.values_.replaceChildren(element("span", { class: "time" }, at), ...entries);
   }

@@ -193,6 +193,13 @@ export class SvgContext {
     const place = `x="${number(x)}" y="${number(y)}" text-anchor="${anchor}"${line}`;
     this.add(`<text ${place} font-size="${size}" fill="${this.fillStyle}"`, `${escaped(text)}</text>`);
   }
+  strokeText(text: string, x: number, y: number): void {
+    const { fillStyle } = this;
+    const outline = ` stroke="${this.strokeStyle}" stroke-width="${number(this.lineWidth)}" stroke-linejoin="round"`;
+    this.fillStyle = `${this.strokeStyle}"${outline} class="halo`;
+    this.fillText(text, x, y);
+    this.fillStyle = fillStyle;
+  }
   measureText(text: string): TextMetrics | { width: number } {
     if (!this.measure) return { width: 7 * text.length };
     this.measure.font = this.font;

@@ -1,6 +1,6 @@
 // Colors, numbers and axes that all charts share.
 import type uPlot from "uplot";
-import type { Data } from "./format";
+import type { Data, Timeline } from "./format";
 
 export const data = JSON.parse(document.getElementById("data")?.textContent ?? "{}") as Data;
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -46,8 +46,18 @@ export function onTheme(again: () => void): void {
   dark.addEventListener("change", again);
 }
 
-/** Returns the color of a word: black, which is invisible on a dark page, becomes that of text. */
-export const wordColor = (css = "#969696") => (css === "#000000" ? ink() : css);
+/** Formats a value with four digits, and its unit. */
+export function measured(value: number | null | undefined, unit: string): string {
+  const text = rounded(value);
+  return unit && text !== "–" ? `${text} ${unit}` : text;
+}
+
+/** Returns the color of a word of a timeline, on the page as it is. */
+export const wordColor = (timeline: Timeline, index: number): string =>
+  (onDark() ? timeline.wordColorsOnDark : timeline.wordColors)[index] ?? "#969696";
+
+/** Returns the width of one of several lines, the last of which is above the others: where they coincide, all can be seen. */
+export const widthOf = (number: number, count: number): number => (count < 2 ? 1 : 1.8 - (0.9 * number) / (count - 1));
 
 /** Formats a value with four digits. */
 export function rounded(value: number | null | undefined): string {
@@ -108,6 +118,41 @@ export function swatch(stroke: string, dashes: number[] = [], width = 2): SVGSVG
     mark.setAttribute(name, value);
   mark.append(line);
   return mark;
+}
+
+/** What a legend shows of a line. */
+export interface Entry {
+  label: string;
+  /** Empty for what has its name in the chart: then it is shown with its value only. */
+  color: string;
+  dash?: number[];
+  /** A block in the legend instead of a piece of a line. */
+  block?: boolean;
+  /** A point in the legend: its form. */
+  mark?: string;
+}
+
+/** Makes the entry of a legend, with a value if there is one. */
+export function entry(each: Entry, value: string): HTMLElement {
+  const mark = each.block
+    ? element("i", { style: `background:${each.color}` })
+    : each.mark === undefined
+      ? swatch(each.color, each.dash)
+      : element("b", { class: "mark", style: `color:${each.color}` }, each.mark);
+  return element("span", {}, ...(each.color ? [mark] : []), each.label, element("b", {}, value ? ` ${value}` : ""));
+}
+
+/** Writes text on a chart that lines below it do not cross. */
+export function written(context: CanvasRenderingContext2D, text: string, x: number, y: number, fill: string): void {
+  context.save();
+  context.setLineDash([]);
+  context.strokeStyle = paper();
+  context.lineWidth = context.measureText("n").width / 2;
+  context.lineJoin = "round";
+  context.strokeText(text, x, y);
+  context.fillStyle = fill;
+  context.fillText(text, x, y);
+  context.restore();
 }
 
 export function button(text: string, act: () => void, attributes: Record<string, string> = {}): HTMLButtonElement {

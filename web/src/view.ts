@@ -23,6 +23,8 @@ export class View {
   readonly columns = new Set<string>();
   /** The range of the panels of single packets, if it is not that of the others. */
   near: Range | undefined;
+  /** The chosen flow of panels that show one at a time; empty for all. */
+  flow: string | undefined;
   private readonly off = new Map<string, boolean>();
 
   constructor(
@@ -46,6 +48,35 @@ export class View {
     const chosen = this.off.get(`${panel.key} ${curve.column}`);
     if (chosen !== undefined) return chosen;
     return this.optional(panel).includes(curve) && this.countOf(panel) > MOST_LINES && curve !== panel.curves[0];
+  }
+
+  /** Returns the sources of a curve that a panel shows. Two flows on one axis of sequence numbers would flatten both slopes. */
+  of(panel: Panel, curve: Curve): Shown[] {
+    const flow = this.flowOf(panel);
+    return this.sources(curve.of).filter((each) => flow === "" || each.source.name === flow);
+  }
+
+  /** Returns the flows that a panel shows one at a time. */
+  alone(panel: Panel): string[] {
+    const [first] = panel.curves;
+    if (panel.key !== "packets" || !first) return [];
+    const names = this.sources(first.of)
+      .filter((each) => each.source.tracks[first.column])
+      .map((each) => each.source.name);
+    return [...new Set(names)];
+  }
+
+  /** Returns the only flow that a panel shows: the chosen one, or the first; empty for all. */
+  flowOf(panel: Panel): string {
+    const names = this.alone(panel);
+    if (names.length < 2 || this.flow === "") return "";
+    return names.find((name) => name === this.flow) ?? names[0] ?? "";
+  }
+
+  /** Returns the style of a curve; a flow without the panel's main curve, such as a measured one, has a full line for the next. */
+  styleOf(panel: Panel, curve: Curve, shown: Shown): string {
+    const main = panel.curves[0]?.column ?? "";
+    return curve.style === "pale" && panel.behind && !shown.source.tracks[main] ? "" : curve.style;
   }
 
   turn(panel: Panel, curve: Curve, off: boolean): void {
@@ -82,7 +113,14 @@ export class View {
     const runs = this.runs();
     const labels = this.labels();
     const kept = runs.map((run) => run.sources.filter((source) => source.kind === kind));
-    const step = 1 + Math.max(0, ...kept.flat().map((source) => source.dash));
+    // Those of one color differ in shades and dashes, in whichever run they are; a part of a queue is like its flow.
+    const like = kind === "queue" ? "flow" : kind;
+    const own = (source: Source, order: number) =>
+      source.dash +
+      runs
+        .slice(0, order)
+        .flatMap((run) => run.sources)
+        .filter((each) => each.kind === like && each.color === source.color).length;
     return runs.flatMap((run, order) =>
       (kept[order] ?? [])
         .filter((source) => all || !this.hidden.has(source.name))
@@ -90,8 +128,8 @@ export class View {
           run,
           source,
           label: several ? told(source.name, labels[order] ?? "") : source.name,
-          color: color(source.color, source.dash + order * step),
-          dash: dash(source.dash + order * step),
+          color: color(source.color, own(source, order)),
+          dash: dash(own(source, order)),
         })),
     );
   }

@@ -226,6 +226,17 @@ def seconds(text: str, option: str) -> float:
     return found[0]
 
 
+def span(text: str, option: str) -> tuple[float, float]:
+    """Parses a part of a run's time like 3s..5s."""
+    from fullpipe import _core
+
+    ends = [_core.quantity(part) for part in text.split("..")]
+    match [each[0] for each in ends if each is not None and each[1] == "s"]:
+        case [begin_s, end_s] if len(ends) == 2 and 0 <= begin_s < end_s:
+            return begin_s, end_s
+    raise wrong(text, "not a part of a run", "write its begin and its end, like 3s..5s", option)
+
+
 def percentage(text: str, option: str) -> float:
     """Parses a percentage like 5% as a share of 1."""
     try:

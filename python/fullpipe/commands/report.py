@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import SHOW, known_metrics
+from fullpipe.commands.options import SHOW, known_metrics, span
 from fullpipe.errors import fail, user_errors
 from fullpipe.report import Form, SlideForm, write_panel, write_report
 from fullpipe.report.panels.declared import PANELS
@@ -50,6 +50,13 @@ def command(
             "the page shows at first.",
         ),
     ] = None,
+    time: Annotated[
+        str | None,
+        Option(
+            metavar="TIME..TIME",
+            help="With --panel: show this part of the runs, like 10s..20s (default: all).",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         Option(
@@ -81,6 +88,7 @@ def command(
         fullpipe report results/mine --show goodput,response.p95
         fullpipe report results/first --format pdf --out first.pdf
         fullpipe report results/first --panel cwnd --format png
+        fullpipe report results/first --panel rtt --time 10s..20s
     """
     from fullpipe.fleet.report import build, is_fleet
     from fullpipe.results.kept import computing
@@ -105,9 +113,13 @@ def command(
                 else "--show: metrics, and a panel has none"
             )
             fail(f"{problem}\n  fix: leave out {'--panel' if fleets else '--show'}")
+        if time is not None and panel is None:
+            fail("--time: a part of a panel\n  fix: add --panel KEY, like --panel cwnd")
+        part = None if time is None else span(time, "--time")
         with computing(places[0]):
             if panel is not None:
-                made = write_panel(places, panel, _of(SlideForm, form or _Format.SVG), out)
+                chosen_form = _of(SlideForm, form or _Format.SVG)
+                made = write_panel(places, panel, chosen_form, out, time_s=part)
             else:
                 chosen, shown = _of(Form, form or _Format.HTML), known_metrics(show)
                 made = write_report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -57,15 +57,21 @@ def picture(kept: Results) -> Picture:
     delay, called = ("queue_delay_s.p95", "queueing delay")
     if not any(group.of(delay) for group in groups):
         delay, called = ("rtt_s.p95", "RTT")
+    ends = {
+        (place, metric): _ends(groups, place, metric)
+        for place in PARTS
+        for metric in (delay, "goodput_bps")
+    }
+    least, most = zip(*(ends[place, delay] for place in PARTS), strict=True)
     for place in PARTS:
         for group in groups:
             if group.settings["case"] == place:
                 _cloud(panels[place], group, delay, looks[group.named], markers[group.named], scale)
         panels[place].set(title=place, xlabel=f"p95 {called}, ms", ylabel=f"goodput, {unit}")
-        panels[place].set_ylim(0, 1.1 * _most(groups, place, "goodput_bps") / scale)
+        panels[place].set_ylim(*(1.05 * end / scale for end in ends[place, "goodput_bps"]))
         # The same scale in both panels, and less delay to the right, as in a report.
-        panels[place].set_xlim(1.1e3 * max(_most(groups, part, delay) for part in PARTS), 0)
-        panels[place].legend(loc="lower left", frameon=False, fontsize=9)
+        panels[place].set_xlim(1.05e3 * max(most), 1.05e3 * min(least))
+    _legend(figure, list(panels.values()))
     recorded = [
         series
         for series in kept.series
@@ -89,11 +95,23 @@ def picture(kept: Results) -> Picture:
     return figure
 
 
-def _most(groups: Sequence[Group], place: str, metric: str) -> float:
-    values = (
-        value for group in groups if group.settings["case"] == place for value in group.of(metric)
-    )
-    return max(values, default=0.0) or 1e-3
+def _ends(groups: Sequence[Group], place: str, metric: str) -> tuple[float, float]:
+    """Returns the ends of an axis from zero that has all values of a metric at a place, and all of their intervals."""
+    found = [group.of(metric) for group in groups if group.settings["case"] == place]
+    ends = [end for each in found if len(each) > 1 for end in (mean(each).low, mean(each).high)]
+    values = [value for each in found for value in each]
+    known = [0.0, *(each for each in (*values, *ends) if each == each)]
+    return min(known), max(known) or 1e-3
+
+
+def _legend(figure: Picture, panels: Sequence[Axes]) -> None:
+    """Puts one legend of all contenders below the charts, where it hides no point."""
+    named: dict[str, Any] = {}
+    for panel in panels:
+        handles, labels = panel.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    look: Any = {"loc": "outside lower center", "ncols": 4, "frameon": False, "fontsize": 9}
+    figure.legend(list(named.values()), list(named), **look)
 
 
 def _cloud(panel: Axes, group: Group, delay: str, look: Style, marker: str, scale: float) -> None:

@@ -289,6 +289,7 @@ def _chart(block: Lines) -> page_data.Chart:
         "title": block.title,
         "x": block.x,
         "y": block.y,
+        "marks": [float(f"{value:.6g}") for value in block.marks],
         "stepped": block.stepped,
         "logX": block.log_x,
         "logY": block.log_y,

@@ -75,6 +75,8 @@ class Lines:
     log_x: bool = False
     log_y: bool = False
     """Whether the axis is logarithmic; its values must then be greater than zero."""
+    marks: tuple[float, ...] = ()
+    """The ticks of x, if it has values of its own, such as those of a sweep."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,8 @@ class Panel:
     """Columns of counts, of links or flows, whose increases are drawn as ticks."""
     first: bool = True
     """Whether the page shows it at first."""
+    alone: str = ""
+    """Its title when no flow has the first curve."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fullpipe.report.model import Track
 
-VERSION = 3
+VERSION = 4
 CHUNK = 65_536
 """Most points of a chunk."""
 
@@ -133,6 +133,7 @@ class Timeline(TypedDict):
     columns: dict[str, Column]
     words: list[str]
     wordColors: list[str]
+    wordColorsOnDark: list[str]
     runs: list[Run]
     first: list[int]
 
@@ -151,11 +152,12 @@ class Line(TypedDict):
 
 
 class Chart(TypedDict):
-    """A chart of lines that is not over time."""
+    """A chart of lines that is not over time; with marks, these are the ticks of x."""
 
     title: str
     x: str
     y: str
+    marks: list[float]
     stepped: bool
     logX: bool
     logY: bool

@@ -9,6 +9,7 @@ import numpy as np
 from fullpipe._core import levels
 from fullpipe.report.colors import Look, color_of, looks
 from fullpipe.report.panels.declared import PANELS
+from fullpipe.report.panels.drawn import fitted
 from fullpipe.report.panels.tracks import column
 from fullpipe.view.states import colors as state_colors
 
@@ -39,14 +40,15 @@ def timeline(block: Timeline, packed: page_data.Packed) -> page_data.Timeline:
         for number, each in enumerate(block.runs)
     ]
     names = {name for run in runs for each in run["sources"] for name in each["tracks"]}
-    palette = state_colors(list(words))
+    palette, on_dark = state_colors(list(words)), state_colors(list(words), dark=True)
     return {
-        "panels": [_panel(each) for each in PANELS],
+        "panels": [_panel(fitted(each, names)) for each in PANELS],
         "columns": {
             name: {"title": column(name).title, "unit": column(name).unit} for name in sorted(names)
         },
         "words": list(words),
         "wordColors": [palette[word] for word in words],
+        "wordColorsOnDark": [on_dark[word] for word in words],
         "runs": runs,
         "first": list(block.first),
     }

@@ -32,10 +32,18 @@ _STYLE: Any = {
 }
 
 
-def write(directories: Sequence[Path], key: str, form: SlideForm, out: Path | None) -> Path:
+def write(
+    directories: Sequence[Path],
+    key: str,
+    form: SlideForm,
+    out: Path | None,
+    time_s: tuple[float, float] | None,
+) -> Path:
     """Does the work of :func:`fullpipe.report.write_panel`."""
     runs = _runs(directories)
     panel = drawn.find(key, runs)
+    if time_s:
+        runs = _part(runs, panel, *time_s)
     target = target_of(directories, f"report-{key}.{form}", out)
     if form is SlideForm.CSV:
         return replace(target, lambda aside: disk.write(aside, _text(panel, runs)))
@@ -52,6 +60,17 @@ def _runs(directories: Sequence[Path]) -> list[Shown]:
     raise NoResultsError(
         f"{names}: no run was recorded over time\n  fix: record one: --trace 10ms --out DIR"
     )
+
+
+def _part(runs: Sequence[Shown], panel: Panel, begin_s: float, end_s: float) -> list[Shown]:
+    part = drawn.within(runs, begin_s, end_s)
+    if not drawn.has(panel, part):
+        until = max(each.run.end_s for each in runs)
+        raise drawn.PanelError(
+            f"--time {begin_s:g}s..{end_s:g}s: panel {panel.key} has nothing in this time\n"
+            f"  fix: choose a part of 0s..{until:.6g}s with data of it, or leave out --time"
+        )
+    return part
 
 
 def _text(panel: Panel, runs: Sequence[Shown]) -> str:

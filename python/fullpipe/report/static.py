@@ -11,7 +11,14 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from fullpipe.report import hexagons
 from fullpipe.report.colors import COLORS, DASHES, heat, own_looks, shaded
@@ -19,7 +26,7 @@ from fullpipe.report.model import Clouds, Density, Heat, Lines, Table, Timeline
 from fullpipe.report.static_time import in_lines, over_time
 from fullpipe.report.svg import outline
 from fullpipe.results import disk
-from fullpipe.view.colors import styles
+from fullpipe.view.colors import styles, width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +51,8 @@ STYLE: Any = {
 _MARKERS = ("o", "s", "D", "^", "v", "x", "+")
 WIDTH = 6.3
 """The width of a figure for paper, inches."""
+_APART = 0.07
+"""Least distance between numbers of an axis, as a part of it."""
 _ROWS_A_PAGE = 42
 _MOST_TIMELINES = 6
 
@@ -135,10 +144,10 @@ def _figure(rows: int, height: float) -> tuple[Figure, list[Axes]]:
 
 def draw_lines(panel: Axes, block: Lines) -> None:
     """Draws a chart of lines."""
-    for line, own in zip(block.lines, own_looks(block.lines), strict=True):
+    for number, (line, own) in enumerate(zip(block.lines, own_looks(block.lines), strict=True)):
         look: dict[str, Any] = {
             "color": shaded(own) if line.algorithm else COLORS[own.color],
-            "linewidth": 1.1,
+            "linewidth": 1.1 * width(number, len(block.lines)),
             "label": in_lines(line.label),
         }
         if dash := DASHES[own.dash]:
@@ -153,6 +162,8 @@ def draw_lines(panel: Axes, block: Lines) -> None:
     if block.log_x:
         panel.set_xscale("log")
         _number(panel.xaxis)
+    if block.marks:
+        _mark(panel, block.marks)
     if block.log_y:
         panel.set_yscale("log")
         _number(panel.yaxis)
@@ -167,6 +178,19 @@ def _number(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _mark(panel: Axes, marks: Sequence[float]) -> None:
+    """Puts the ticks of x at the marks, and numbers at those that are far enough from the one before."""
+    places = np.log(marks) if panel.get_xscale() == "log" else np.asarray(marks, dtype=float)
+    apart = _APART * (places[-1] - places[0])
+    labels, last = [], -np.inf
+    for place, mark in zip(places, marks, strict=True):
+        labels.append(f"{mark:g}" if place - last >= apart else "")
+        last = place if labels[-1] else last
+    panel.xaxis.set_major_locator(FixedLocator(list(marks)))
+    panel.xaxis.set_major_formatter(FixedFormatter(labels))
+    panel.xaxis.set_minor_locator(NullLocator())
 
 
 def _clouds(panel: Axes, block: Clouds) -> None:

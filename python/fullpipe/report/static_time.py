@@ -10,12 +10,13 @@ import numpy as np
 from matplotlib import rc_context, rcParams
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.patheffects import Normal, Stroke
 
 from fullpipe.report.colors import COLORS, DASHES, DROPS, MARKS, Look, shaded
 from fullpipe.report.panels import drawn
 from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import column, rows_of
-from fullpipe.view.colors import Style, styles
+from fullpipe.view.colors import Style, styles, width
 from fullpipe.view.figure import Picture
 from fullpipe.view.states import colors as state_colors
 
@@ -38,6 +39,8 @@ _LABEL = 28
 _LINES = 3
 _TITLE = 100
 _PALE = 0.2
+_SEQUENCES, _MOST_AXES = "packets", 4
+"""Key of the panel of sequence numbers, and most axes of its picture."""
 _TICK = 0.055
 """Height of a row of ticks, as a part of the chart's."""
 _EVENTS = {"drops": DROPS, "marks": MARKS}
@@ -60,8 +63,11 @@ _STYLES: dict[str, dict[str, Any]] = {
 def over_time(run: Recorded) -> Figure:
     """Draws the panels that a page shows at first, below each other, without those over another quantity."""
     runs = drawn.shown([run])
+    there = {name for each in runs[0].sources for name in each.tracks}
     panels = [
-        each for each in PANELS if each.first and each.view != "phase" and drawn.has(each, runs)
+        drawn.fitted(each, there)
+        for each in PANELS
+        if each.first and each.view != "phase" and drawn.has(each, runs)
     ]
     figure = Figure(layout="constrained")
     _stack_panels(figure, runs, panels, _WIDTH)
@@ -122,12 +128,31 @@ def _plain(panel: Panel) -> Panel:
 def one_panel(runs: Sequence[Shown], panel: Panel) -> Figure:
     """Draws one panel in the format 16:9, with the runs over each other."""
     figure = Figure(figsize=SLIDE, layout="constrained")
-    axis = figure.subplots()
-    _draw(axis, _plain(panel) if len(runs) > 1 else panel, runs)
+    parts = _by_flow(panel, runs)
+    axes = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
+    own = _styles(runs)
+    for number, (axis, part) in enumerate(zip(axes, parts, strict=True)):
+        _draw(axis, _plain(panel) if len(runs) > 1 else panel, part, own)
+        if number:
+            axis.set_title("", loc="left")
     if panel.view != "phase":
-        axis.set_xlabel("time, s")
-    _fit_legend(figure, axis)
+        axes[-1].set_xlabel("time, s")
+    for axis in axes:
+        _fit_legend(figure, axis)
     return figure
+
+
+def _by_flow(panel: Panel, runs: Sequence[Shown]) -> list[Sequence[Shown]]:
+    """Returns what to draw on each axis: a flow of sequence numbers, since two would flatten their slopes."""
+    if panel.key != _SEQUENCES:
+        return [runs]
+    alone = [
+        [replace(run, sources=[each])]
+        for run in runs
+        for each in run.sources
+        if panel.curves[0].column in each.tracks
+    ]
+    return [*alone] if 1 < len(alone) <= _MOST_AXES else [runs]
 
 
 def _fit_legend(figure: Figure, axis: Axes) -> None:
@@ -169,8 +194,10 @@ def _styles(runs: Sequence[Shown]) -> dict[str, Style]:
     return {each.name: style for each, style in zip(flows, found, strict=True)}
 
 
-def _draw(axis: Axes, panel: Panel, runs: Sequence[Shown]) -> None:
-    own = _styles(runs)
+def _draw(
+    axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style] | None = None
+) -> None:
+    own = own or _styles(runs)
     unit = f", {panel.unit}" if panel.unit else ""
     axis.set_title(panel.title + unit, loc="left")
     axis.grid(color="#dddddd", linewidth=0.5)
@@ -186,13 +213,14 @@ def _draw(axis: Axes, panel: Panel, runs: Sequence[Shown]) -> None:
         _stack(axis, panel, runs, own)
     else:
         _curves(axis, panel, runs, own)
+    begin_s, end_s = drawn.time_of(runs)
     for run in (each.run for each in runs if not _is_of_packets(panel)):
         for time, _ in run.changes:
             axis.axvline(time, color="#777777", linestyle=":", linewidth=0.8)
         if run.measure_from_s > 0:
             axis.axvline(run.measure_from_s, color="#777777", linestyle="--", linewidth=0.8)
-    if not _is_of_packets(panel):
-        axis.set_xlim(0, max(each.run.end_s for each in runs) or 1)
+    if runs[0].time or not _is_of_packets(panel):
+        axis.set_xlim(begin_s, end_s)
 
 
 def _is_of_packets(panel: Panel) -> bool:
@@ -201,19 +229,30 @@ def _is_of_packets(panel: Panel) -> bool:
 
 
 def _curves(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]) -> None:
-    words = _behind(axis, panel, runs) if panel.behind else {}
+    words = _behind(axis, panel, runs, own) if panel.behind else {}
     every = [each for run in runs for each in run.sources if each.kind == "link"]
     links = {each.name: number for number, each in enumerate(every)}
-    for line in drawn.lines(panel, runs):
+    every_line = list(drawn.lines(panel, runs))
+    flows = list(dict.fromkeys(each.source.name for each in every_line if each.source.name in own))
+    for line in every_line:
         style = own.get(line.source.name) or _reference(links.get(line.source.name, line.order))
-        look = {"color": style.color, "linestyle": style.line, **_STYLES[line.curve.style]}
+        look = {"color": style.color, "linestyle": style.line, **_STYLES[_look(panel, line)]}
         look["linewidth"] *= rcParams["lines.linewidth"]
+        if line.source.name in flows and line.curve.style in ("", "points"):
+            size = "markersize" if line.curve.style else "linewidth"
+            look[size] *= width(flows.index(line.source.name), len(flows))
         axis.plot(line.x, line.y, **look, label=in_lines(line.label))
-    if not _is_of_packets(panel):
+    if not _is_of_packets(panel) or not panel.curves[0].column.startswith("packet_sent"):
         axis.set_ylim(bottom=0)
     _ticks(axis, panel, runs, own)
     patches = [Patch(color=color, alpha=2 * _PALE, label=word) for word, color in words.items()]
     _legend(axis, [*axis.get_legend_handles_labels()[0], *patches])
+
+
+def _look(panel: Panel, line: drawn.Drawn) -> str:
+    """Returns the look of a line: that of its curve, or the main one if its source does not have the main curve."""
+    pale = line.curve.style == "pale" and panel.behind != ""
+    return "" if pale and panel.curves[0].column not in line.source.tracks else line.curve.style
 
 
 def _reference(order: int) -> Style:
@@ -269,17 +308,27 @@ def _ticks(axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style
         )
 
 
-def _behind(axis: Axes, panel: Panel, runs: Sequence[Shown]) -> dict[str, str]:
+def _behind(
+    axis: Axes, panel: Panel, runs: Sequence[Shown], own: dict[str, Style]
+) -> dict[str, str]:
     """Draws the words of each flow behind the lines, as a strip of pale colors; returns the color of each word."""
-    rows = [
-        source.stays[panel.behind]
-        for each in runs
-        for source in each.sources
-        if panel.behind in source.stays
-    ]
+    sources = [source for each in runs for source in each.sources if panel.behind in source.stays]
+    rows = [source.stays[panel.behind] for source in sources]
     colors = _word_colors(rows)
-    for number, stays in enumerate(rows):
+    for number, (source, stays) in enumerate(zip(sources, rows, strict=True)):
         low = 1 - (number + 1) / len(rows)
+        if len(rows) > 1:
+            axis.text(
+                0.995,
+                low + 0.97 / len(rows),
+                f"states of {source.name}",
+                transform=axis.transAxes,
+                ha="right",
+                va="top",
+                fontsize="x-small",
+                color=own[source.name].color,
+                path_effects=[Stroke(linewidth=2, foreground="white", alpha=0.8), Normal()],
+            )
         for word, color in colors.items():
             axis.broken_barh(
                 _times(stays, word),

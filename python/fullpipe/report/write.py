@@ -82,6 +82,8 @@ def write_panel(
     key: str,
     form: SlideForm = SlideForm.SVG,
     out: Path | None = None,
+    *,
+    time_s: tuple[float, float] | None = None,
 ) -> Path:
     """Writes one panel of the runs that a page shows at first, several ones over each other.
 
@@ -91,19 +93,21 @@ def write_panel(
         form: A picture of 10.7 × 6 inches (16:9), or the numbers as CSV.
         out: Output file; None for `report-KEY.svg` (or another ending) in `directory`. That of several
             directories is in the current one, with their names: `report-KEY-A-B.svg`.
+        time_s: Begin and end of the part of the runs to show, in seconds; None for all.
 
     Returns:
         The file. An existing one in `directory` is replaced.
 
     Raises:
         NoResultsError: When there are no results, or no run was recorded over time.
-        PanelError: When there is no such panel, or the runs have no data of it.
+        PanelError: When there is no such panel, or the runs have no data of it, or none in this time.
         FileExistsError: When `out` exists.
         OSError: When a file can't be read or written.
     """
     from fullpipe.report.slide import write
 
-    return write([directory] if isinstance(directory, Path) else list(directory), key, form, out)
+    directories = [directory] if isinstance(directory, Path) else list(directory)
+    return write(directories, key, form, out, time_s)
 
 
 def _of_results(directories: Sequence[Path], show: Sequence[str]) -> Report:

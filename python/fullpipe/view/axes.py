@@ -41,8 +41,9 @@ def draw_line(
     *,
     pale: bool = False,
     style: str | tuple[float, tuple[float, ...]] = "-",
+    wider: float = 1.0,
 ) -> None:
-    """Draws a line; with many points that of their means, in a band from the least to the greatest."""
+    """Draws a line, `wider` than usual; of many points their means, in a band from the least to the greatest."""
     known = np.isfinite(values)
     time, values = time[known], values[known]
     size = len(values) // _POINTS
@@ -60,7 +61,7 @@ def draw_line(
                 linewidth=0,
                 zorder=1.5,
             )
-    alpha, width = (0.4, 0.9) if pale else (1.0, 1.2)
+    alpha, width = (0.4, 0.9) if pale else (1.0, 1.2 * wider)
     panel.plot(
         time,
         values,

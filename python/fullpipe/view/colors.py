@@ -38,9 +38,13 @@ _OF_ALGORITHMS = {
     "vivace": 2,
     "c4": 2,
     "none": 6,
+    "all flows": 6,  # what belongs to a run as a whole
     "unknown": 3,  # of a measurement: neither CUBIC nor BBR, which it may be compared with
 }
 """Index of each algorithm's color, so that it is the same in every picture."""
+
+_WIDEST, _THINNEST = 1.8, 0.9
+"""Widths of the first and of the last of several lines, as parts of the usual one."""
 
 _SHADES = (0.0, 0.45, -0.4, 0.7, -0.65, 0.2)
 """Shares by which the lines of one algorithm are moved toward white in turn; below zero, toward black."""
@@ -105,6 +109,16 @@ def styles(algorithms: Sequence[str]) -> list[Style]:
         Style(shaded(look), tuple(length / 2 for length in DASHES[look.dash]))
         for look in looks(algorithms)
     ]
+
+
+def width(number: int, count: int) -> float:
+    """Returns the width of one of several lines, as a part of the usual: where they coincide, all can be seen.
+
+    Args:
+        number: The line's index in the order of drawing; the last one is above the others.
+        count: The number of lines.
+    """
+    return 1.0 if count < 2 else _WIDEST - (_WIDEST - _THINNEST) * number / (count - 1)
 
 
 def shaded(look: Look) -> str:

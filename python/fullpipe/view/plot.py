@@ -10,7 +10,7 @@ import polars as pl
 
 from fullpipe.view import states
 from fullpipe.view.axes import ABOVE, GREY, draw_line, dress, numbers
-from fullpipe.view.colors import COLORS, styles
+from fullpipe.view.colors import COLORS, styles, width
 from fullpipe.view.figure import Picture
 from fullpipe.view.path import links_of_acks
 from fullpipe.view.plot_links import BINS, draw_equal_share, draw_link_rate, draw_queue
@@ -211,8 +211,9 @@ def _draw_flows(
 ) -> None:
     """Draws each flow in its color."""
     looks = styles([flow["cc"] for flow in run.flow_metrics])
-    for flow, look in zip(run.flow_metrics, looks, strict=True):
+    for number, (flow, look) in enumerate(zip(run.flow_metrics, looks, strict=True)):
         color = look.color
+        wider = width(number, len(looks))
         rows = trace.filter(pl.col("flow") == flow["name"])
         if rows.is_empty():
             continue
@@ -223,14 +224,18 @@ def _draw_flows(
             else f"{flow['name']} ({flow['cc']})"
         )
         draw_line(panels.window, time, numbers(rows, "inflight") / size, color, pale=True)
-        draw_line(panels.window, time, numbers(rows, "cwnd") / size, color, style=look.line)
-        draw_line(panels.rtt, time, numbers(rows, "rtt") * 1e3, color, label, style=look.line)
+        draw_line(
+            panels.window, time, numbers(rows, "cwnd") / size, color, style=look.line, wider=wider
+        )
+        draw_line(
+            panels.rtt, time, numbers(rows, "rtt") * 1e3, color, label, style=look.line, wider=wider
+        )
         panels.rate.plot(
             (edges[:-1] + edges[1:]) / 2,
             rates[flow["name"]] / 1e6,
             color=color,
             linestyle=look.line,
-            linewidth=1.2,
+            linewidth=1.2 * wider,
         )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Color and style of the lines of the links' queues.
 _QUEUES = ((GREY, "-"), ("#000000", "--"), ("#999999", "-"), ("#000000", ":"))
-_NOTABLE_S = 1e-3
+NOTABLE_S = 1e-3
 """Mean queueing delay from which on a link of ACKs alone is drawn."""
 BINS = 200
 """The number of parts of a picture's time over which rates are averaged."""
@@ -32,7 +32,7 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
     links = [
         link
         for link in run.link_metrics
-        if link["name"] not in acks or (link["queue_delay_s"]["mean"] or 0.0) >= _NOTABLE_S
+        if link["name"] not in acks or (link["queue_delay_s"]["mean"] or 0.0) >= NOTABLE_S
     ]
     longest = sorted(links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[-len(_QUEUES) :]
     # In the scenario's order.
@@ -45,7 +45,7 @@ def draw_queue(panel: Axes, run: RunData, until: float) -> None:
             numbers(own, "time"),
             numbers(own, "sojourn") * 1e3,
             color,
-            link["name"],
+            f"{link['name']} (ACKs)" if link["name"] in acks else link["name"],
             style=style,
         )
     whose = "at the bottleneck"

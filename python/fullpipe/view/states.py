@@ -17,31 +17,79 @@ if TYPE_CHECKING:
 
     from fullpipe.run_data import RunData
 
-# Colors by purpose: growth is green, steady state grey, probing for bandwidth red, draining blue,
-# measuring the empty path black, loss recovery purple.
+# Colors by purpose: growth is green, a steady state pale, probing for bandwidth orange to red, draining blue, measuring
+# the empty path the color of text, loss recovery pink. A test compares them with each other and with the paper.
 _COLORS = {
     "startup": "#009E73",
     "slow_start": "#66A61E",
-    "css": "#8FD4BD",
+    "css": "#4CC9A9",
+    "initial": "#2E8B57",
+    "starting": "#3CB371",
+    "resuming": "#A6D854",
     "drain": "#0072B2",
-    "probe_bw": "#D9D9D9",
-    "congestion_avoidance": "#BDBDBD",
-    "probe_bw_cruise": "#E3DCCB",
+    "probe_bw": "#BDBDBD",
+    "congestion_avoidance": "#9FB0C0",
+    "probe_bw_cruise": "#D3C5A0",
+    "concave": "#B7A6CC",
+    "reno_friendly": "#8C6D31",
+    "cruising": "#A3BFA8",
+    "default": "#C9A999",
+    "learning": "#8E9AA8",
     "probe_bw_refill": "#E69F00",
     "probe_bw_up": "#D55E00",
+    "convex": "#F4A582",
+    "probing": "#F0B84B",
+    "pushing": "#E34A33",
+    "competitive": "#B2462F",
     "probe_bw_down": "#56B4E9",
     "probe_rtt": "#000000",
     "slowdown": "#4D4D4D",
     "ramp": "#B8860B",
     "recovery": "#CC79A7",
-    # Limits of a flow: the window green, pacing orange, the other side blue, the application grey.
+    # Limits of a flow: the window green, pacing orange, the other side blue, the application pale.
     "cwnd": "#009E73",
     "pacing": "#E69F00",
     "receive_window": "#0072B2",
     "send_buffer": "#56B4E9",
-    "application": "#D9D9D9",
+    "application": "#BDBDBD",
     "host": "#8C6D31",
     "handshake": "#000000",
+}
+# The same on a dark page, where pale states are dim, and the color of text is white.
+_ON_DARK = {
+    "startup": "#1FB58A",
+    "slow_start": "#8CCB3A",
+    "css": "#7BE3C8",
+    "initial": "#3FA56D",
+    "starting": "#5CCF8E",
+    "resuming": "#C3EB7C",
+    "drain": "#3D8FD1",
+    "probe_bw": "#6C7176",
+    "congestion_avoidance": "#50708F",
+    "probe_bw_cruise": "#7D7253",
+    "concave": "#77658F",
+    "reno_friendly": "#A98545",
+    "cruising": "#4E7D57",
+    "default": "#8A5B52",
+    "learning": "#8494A6",
+    "probe_bw_refill": "#F2B632",
+    "probe_bw_up": "#FF7A2E",
+    "convex": "#F4A582",
+    "probing": "#FFCB66",
+    "pushing": "#FF5C45",
+    "competitive": "#D9603F",
+    "probe_bw_down": "#8CCBF2",
+    "probe_rtt": "#FFFFFF",
+    "slowdown": "#D0D0D0",
+    "ramp": "#D9A520",
+    "recovery": "#E39AC4",
+    "cwnd": "#1FB58A",
+    "pacing": "#F2B632",
+    "receive_window": "#3D8FD1",
+    "send_buffer": "#8CCBF2",
+    "application": "#6C7176",
+    "host": "#A98545",
+    "handshake": "#FFFFFF",
 }
 # Letters of state names that fit on one line with the title, without handles and gaps.
 _LEGEND_LINE = 85
@@ -122,8 +170,9 @@ def draw(panel: Axes, rows: pl.DataFrame) -> None:
     )
 
 
-def colors(states: Sequence[str]) -> dict[str, str]:
-    """Returns a color for each state: first the states with a fixed color, in the order of `_COLORS`."""
-    known = {state: color for state, color in _COLORS.items() if state in states}
+def colors(states: Sequence[str], *, dark: bool = False) -> dict[str, str]:
+    """Returns a color for each state, on white or on a dark page; declared ones first, in the order of `_COLORS`."""
+    declared = _ON_DARK if dark else _COLORS
+    known = {state: declared[state] for state in _COLORS if state in states}
     new = [state for state in states if state not in known]
     return known | {state: _OTHERS[number % len(_OTHERS)] for number, state in enumerate(new)}

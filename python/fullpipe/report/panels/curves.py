@@ -74,7 +74,7 @@ def _chart(
     algorithms = {}
     for group in groups:
         label = group.label_of(metric.column, swept=swept)
-        algorithms[label] = "" if label == ALL else group.algorithm
+        algorithms[label] = ALL if label == ALL else group.algorithm
         lines[label][group.varied[axis.key]] += group.of(metric.column)
     shown = list(lines.items())[:_MOST_LINES]
     positions = axis.positions
@@ -95,6 +95,7 @@ def _chart(
         ],
         note=note,
         log_x=log,
+        marks=tuple(sorted(set(positions.values()))),
     )
 
 

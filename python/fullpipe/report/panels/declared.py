@@ -22,6 +22,7 @@ PANELS = (
             Curve("flow", "bdp", "dotted"),
         ),
         behind="state",
+        alone="Data in flight",
     ),
     Panel("states", "States", "", stays="state"),
     Panel("limits", "Limited by", "", stays="limited_by"),

@@ -14,7 +14,7 @@ from fullpipe.report.panels.declared import PANELS
 from fullpipe.report.panels.tracks import column, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from fullpipe.report.model import Recorded, Source, Stay, Values
 
@@ -34,6 +34,8 @@ class Shown:
 
     run: Recorded
     sources: list[Source]
+    time: tuple[float, float] | None = None
+    """The time to draw, in seconds; None for the whole run."""
 
 
 class Drawn(NamedTuple):
@@ -73,6 +75,57 @@ def shown(runs: Sequence[Recorded]) -> list[Shown]:
     ]
 
 
+def within(runs: Sequence[Shown], begin_s: float, end_s: float) -> list[Shown]:
+    """Returns what runs have in a part of their time."""
+    return [
+        replace(
+            run,
+            sources=[_within(each, begin_s, end_s) for each in run.sources],
+            time=(begin_s, end_s),
+        )
+        for run in runs
+    ]
+
+
+def _within(source: Source, begin_s: float, end_s: float) -> Source:
+    tracks = {}
+    for name, track in source.tracks.items():
+        # With a point before and after, lines reach the edges of the chart.
+        first = max(int(np.searchsorted(track.time, begin_s)) - 1, 0)
+        last = int(np.searchsorted(track.time, end_s, side="right")) + 1
+        part = slice(first, last)
+        if (track.time[part] <= end_s).any() and (track.time[part] >= begin_s).any():
+            tracks[name] = replace(track, time=track.time[part], values=track.values[part])
+    stays = {
+        name: [
+            replace(each, since=max(each.since, begin_s), till=min(each.till, end_s))
+            for each in found
+            if each.since < end_s and each.till > begin_s
+        ]
+        for name, found in source.stays.items()
+    }
+    spans = [each for each in source.spans if each.start < end_s and each.end > begin_s]
+    return replace(
+        source,
+        tracks=tracks,
+        stays={name: each for name, each in stays.items() if each},
+        spans=spans,
+    )
+
+
+def fitted(panel: Panel, there: Collection[str]) -> Panel:
+    """Returns a panel as it suits the columns that there are: without its first one, the second one takes its place."""
+    if not panel.alone or panel.curves[0].column in there:
+        return panel
+    main, *others = panel.curves[1:]
+    return replace(panel, title=panel.alone, curves=(replace(main, style=""), *others))
+
+
+def title_of(curve: Curve, number: int) -> str:
+    """Returns what a line's label has after its source: nothing for a first curve that is no points."""
+    return "" if number == 0 and curve.style != "points" else f": {column(curve.column).title}"
+
+
 def is_there(key: str, runs: Sequence[Shown]) -> bool:
     """Returns whether runs have data of the panel with a key."""
     return any(each.key == key and has(each, runs) for each in PANELS)
@@ -96,7 +149,7 @@ def find(key: str, runs: Sequence[Shown], *, called: str = "--panel") -> Panel:
         about = column(key)
         return Panel(key, about.title, about.unit, (Curve("flow", key), Curve("link", key)))
     if key in known and has(known[key], runs):
-        return known[key]
+        return fitted(known[key], {name for each in sources for name in each.tracks})
     there = ", ".join(each.key for each in PANELS if has(each, runs))
     fix = f"write one of {there}" + (f", or a column: {', '.join(columns)}" if columns else "")
     if key in known:
@@ -116,14 +169,21 @@ def has(panel: Panel, runs: Sequence[Shown]) -> bool:
 
 def lines(panel: Panel, runs: Sequence[Shown]) -> Iterator[Drawn]:
     """Yields the lines of a panel over time, curve by curve."""
-    end_s = max(each.run.end_s for each in runs)
+    begin_s, end_s = time_of(runs)
     for number, curve in enumerate(panel.curves):
         for order, each in enumerate(runs):
             for source in each.sources:
                 if source.kind == curve.of and curve.column in source.tracks:
-                    title = "" if number == 0 else f": {column(curve.column).title}"
-                    x, y = points(source, curve.column, end_s)
-                    yield Drawn(source.name + title, source, order, curve, x, y)
+                    x, y = points(source, curve.column, end_s, begin_s)
+                    label = source.name + title_of(curve, number)
+                    yield Drawn(label, source, order, curve, x, y)
+
+
+def time_of(runs: Sequence[Shown]) -> tuple[float, float]:
+    """Returns the time that a picture of runs shows."""
+    if runs[0].time:
+        return runs[0].time
+    return 0.0, max(each.run.end_s for each in runs) or 1.0
 
 
 def bars(panel: Panel, runs: Sequence[Shown]) -> list[Row]:
@@ -141,6 +201,7 @@ def phases(panel: Panel, runs: Sequence[Shown]) -> Iterator[tuple[Source, Source
     """Yields the sources of x and y of a panel without time, and the points: one for each time of y."""
     across, up = panel.curves
     for each in runs:
+        begin_s, end_s = time_of([each])
         flows = [
             source
             for source in each.sources
@@ -151,8 +212,8 @@ def phases(panel: Panel, runs: Sequence[Shown]) -> Iterator[tuple[Source, Source
             pairs = [(flows[0], flows[1])] if len(flows) > 1 else []
         for first, second in pairs:
             x, y = (
-                points(first, across.column, each.run.end_s),
-                points(second, up.column, each.run.end_s),
+                points(first, across.column, end_s, begin_s),
+                points(second, up.column, end_s, begin_s),
             )
             if len(x[0]) and len(y[0]):
                 both = (y[0] >= x[0][0]) & (y[0] <= x[0][-1])
@@ -164,14 +225,14 @@ def is_pair(panel: Panel) -> bool:
     return panel.key == _PAIR
 
 
-def points(source: Source, name: str, end_s: float) -> tuple[Values, Values]:
+def points(source: Source, name: str, end_s: float, begin_s: float = 0.0) -> tuple[Values, Values]:
     """Returns the points of a line; of a growing count, its mean increase per second in each of 300 bins."""
     track = source.tracks[name]
     known = np.isfinite(track.values)
     x, y = track.time[known], track.values[known]
     if name != "delivered" or len(x) < 2 or end_s <= x[0]:
         return x, y
-    width = max(end_s / _BINS, 2 * float(np.median(np.diff(x))))
+    width = max((end_s - begin_s) / _BINS, 2 * float(np.median(np.diff(x))))
     edges = np.arange(x[0], min(end_s, x[-1]) + width / 1e6, width)  # whole bins only
     if len(edges) < 2:
         return x[:0], y[:0]
@@ -199,7 +260,8 @@ def table(panel: Panel, runs: Sequence[Shown]) -> Iterator[tuple[object, ...]]:
             yield from zip([label] * len(x), x.tolist(), y.tolist(), strict=True)
     else:
         yield "line", "time, s", title
+        begin_s, end_s = time_of(runs)
         for line in lines(panel, runs):
-            yield from zip(
-                [line.label] * len(line.x), line.x.tolist(), line.y.tolist(), strict=True
-            )
+            kept = (line.x >= begin_s) & (line.x <= end_s) if runs[0].time else slice(None)
+            x, y = line.x[kept].tolist(), line.y[kept].tolist()
+            yield from zip([line.label] * len(x), x, y, strict=True)

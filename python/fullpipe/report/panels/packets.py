@@ -19,7 +19,7 @@ TITLES = {
     "packet_gone": ("Dropped or lost", "MB"),
     "packet_acked": ("Acknowledged", "MB"),
     "packet_sacked": ("SACKed", "MB"),
-    "packet_queue": ("In queues", "s"),
+    "packet_queue": ("Waiting in queues", "s"),
     "packet_path": ("Transmission, propagation and jitter", "s"),
     "packet_access": ("Before the first link", "s"),
 }

@@ -13,6 +13,7 @@ from fullpipe.report.model import Column, Source, Span, Stay, Track
 from fullpipe.report.panels import packets
 from fullpipe.results import read_parquet
 from fullpipe.view.path import links_of_acks
+from fullpipe.view.plot_links import NOTABLE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -197,12 +198,18 @@ def _runs(time: Values, rows: pl.DataFrame, name: str) -> list[Stay]:
 
 
 def _links(tables: Mapping[str, pl.DataFrame], of_acks: set[str]) -> Iterator[Source]:
-    """Yields the links; the rates of those that only ACKs cross would be taken for limits of the flows."""
+    """Yields the links.
+
+    The rates of those that only ACKs cross would be taken for limits of the flows. Where ACKs do not wait either,
+    such a link is left out.
+    """
     if "links" not in tables:
         return
     links = tables["links"]
     for name in list(links["link"].unique().sort())[:MOST_LINKS]:
         rows = links.filter(pl.col("link") == name)
+        if name in of_acks and not _is_notable(rows):
+            continue
         time = _values(rows, "time")
         tracks = {
             each: Track(time, _values(rows, each) * column(each).factor)
@@ -212,6 +219,12 @@ def _links(tables: Mapping[str, pl.DataFrame], of_acks: set[str]) -> Iterator[So
             and np.isfinite(_values(rows, each)).any()
         }
         yield Source(str(name), "link", "", tracks)
+
+
+def _is_notable(rows: pl.DataFrame) -> bool:
+    """Returns whether packets wait, or are lost, at a link."""
+    waits, lost = rows["sojourn"].mean(), rows["drops"].max()
+    return (isinstance(waits, float) and waits >= NOTABLE_S) or bool(lost)
 
 
 def longest_queue(links: pl.DataFrame) -> str:

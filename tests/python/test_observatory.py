@@ -24,7 +24,7 @@ from fullpipe.observatory import plan
 from fullpipe.results.rows import rows_of
 
 ALGORITHMS = ["cubic", "newreno"]
-FAMILIES = ["alone", "beside", "short"]
+FAMILIES = ["alone", "with-another", "short"]
 
 
 def make(out: Path, *args: str) -> subprocess.CompletedProcess[str]:
@@ -90,7 +90,7 @@ def test_a_value_is_that_of_a_run_of_its_own(made: Path) -> None:
     for name, metric, column in (
         ("alone", "utilization", "link.bottleneck.utilization"),
         ("alone", "queue_delay.p95", "queue_delay_s.p95"),
-        ("beside", "max_min_share", "max_min_share"),
+        ("with-another", "max_min_share", "max_min_share"),
         ("short", "completion", "completion_s"),
     ):
         family = families[name]
@@ -102,7 +102,7 @@ def test_a_value_is_that_of_a_run_of_its_own(made: Path) -> None:
 
 
 def test_harm_is_the_loss_of_the_other_flow_against_its_own_kind(made: Path) -> None:
-    family = next(each for each in plan.families(small=True) if each.name == "beside")
+    family = next(each for each in plan.families(small=True) if each.name == "with-another")
     number = next(at for at, cell in enumerate(family.cells) if cell["neighbor"] == "newreno")
     goodput = {}
     for algorithm in ALGORITHMS:
@@ -110,7 +110,7 @@ def test_harm_is_the_loss_of_the_other_flow_against_its_own_kind(made: Path) -> 
         goodput[algorithm] = next(
             flow["goodput_bps"] for flow in run.metrics["flows"] if flow["name"] == "other"
         )
-    harm = values(made).filter(family="beside", cell=number, metric="harm", seed=3)
+    harm = values(made).filter(family="with-another", cell=number, metric="harm", seed=3)
     by_algorithm = dict(zip(harm["algorithm"], harm["value"], strict=True))
     assert by_algorithm["newreno"] == 0
     assert math.isclose(by_algorithm["cubic"], 1 - goodput["cubic"] / goodput["newreno"])
@@ -165,7 +165,7 @@ def seen(changed: Path) -> dict[str, Any]:
 def test_the_site_works_from_a_disk(seen: dict[str, Any], made: Path) -> None:
     assert seen["errors"] == []
     assert set(seen["requests"]) == {"file"}
-    assert seen["families"] == ["Alone", "Beside another algorithm", "Short transfers"]
+    assert seen["families"] == ["Alone", "With another algorithm", "Short transfers"]
     assert seen["heads"] == ["rate", "rtt", "buffer", *ALGORITHMS]
     assert (seen["rows"], seen["filtered"]) == (8, 4)
     assert seen["cell"] == "cubic: rate 5mbit, rtt 10ms, buffer 8bdp"

@@ -1,4 +1,4 @@
-"""`python -m fullpipe.observatory DIR`: runs what is missing, and writes the site into DIR/site."""
+"""`python -m fullpipe.observatory DIR`: executes the missing runs, and writes the site into DIR/site."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 VALUES = "values.parquet"
 """The file of an observatory with which a later one is compared."""
 HARM = Quantity("harm", "harm to the other flow's goodput", "%", 100.0, -1)
-"""1 - (goodput of the other flow beside the algorithm) / (its goodput beside its own kind, same seed): Ware et al.,
+"""1 - (goodput of the other flow next to the algorithm) / (its goodput next to its own kind, same seed): Ware et al.,
 "Beyond Jain's Fairness Index" (HotNets 2019). Below zero the other flow is better off."""
 
 

@@ -29,8 +29,8 @@ class Family:
 
     Attributes:
         name: The name of its file, without the number.
-        title: What is on the paths besides the tested flow.
-        question: What its numbers answer.
+        title: The kind of path, and the other flows.
+        question: The question that its numbers answer.
         metrics: Names of metrics as `--show` takes them, and `harm`; the first is shown at first.
         scenario: A scenario with axes and words in braces.
         axes: The values of each axis.

@@ -30,7 +30,7 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'self' file:; "
     "connect-src 'none'"
 )
-"""Its scripts are in the page and beside it, from a disk or a server; nothing else is loaded."""
+"""Its scripts are in the page and next to it, from a disk or a server; nothing else is loaded."""
 _DIGITS = 4
 _AROUND = {"max_min_share": 1, "harm": 0}
 """Metrics that are best at one value, and worse on both sides."""

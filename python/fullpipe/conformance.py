@@ -116,17 +116,17 @@ def conformance(
         else:
             console = terminal.console()
             show(algorithm, params, cases, console)
-            console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
-            if out:
-                console.print(
-                    f"kept in {out}: table.md, and a directory for each run",
-                    markup=False,
-                    soft_wrap=True,
-                )
             if any(case["verdict"] == "missed" for case in cases):
                 console.print(
                     f"{'' if out else 'with --out DIR, '}`fullpipe report {out or 'DIR'}` makes a page that runs each "
                     "case again in a browser",
+                    markup=False,
+                    soft_wrap=True,
+                )
+            console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
+            if out:
+                console.print(
+                    f"kept in {out}: table.md, and a directory for each run",
                     markup=False,
                     soft_wrap=True,
                 )

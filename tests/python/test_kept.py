@@ -92,6 +92,8 @@ OTHERS = {
     # A scenario's text is parsed where a part of it is needed; its file was read through the door.
     "batch/other_runners.py": "a scenario's text",
     "gallery.py": "a scenario's text",
+    "observatory/plan.py": "the package's families",
+    "observatory/site.py": "the page's script and styles",
     "reproduce/fleet/study.py": "a population's text",
     "results/qlog.py": "a scenario's text",
     "sweeps/store.py": "a value of --set",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+
+from fullpipe.explore.page import ENGINE
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -14,6 +17,13 @@ def chromium() -> str | None:
     """Returns the path of Chromium, if it is installed."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return next(filter(None, map(shutil.which, names)), None)
+
+
+def built_engine() -> None:
+    """Skips the test, which CI counts as a failure, if the simulator for pages is not built."""
+    assets = Path(str(files("fullpipe.explore"))) / "assets"
+    if not (assets / ENGINE).exists():
+        pytest.skip("no engine for pages: `make wasm` builds it")
 
 
 def browser() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import fullpipe
-from browser import WEB, browser
+from browser import WEB, browser, built_engine
 from fullpipe import _core, explore, origin
 from fullpipe._core import Scenario, ScenarioError
 from fullpipe.checks.judge import judged
@@ -35,15 +35,10 @@ def run_program(*args: str, text: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def _built() -> None:
-    if not ENGINE.exists():
-        pytest.skip("no engine for pages: `make wasm` builds it")
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page without a scenario, as the command writes it."""
-    _built()
+    built_engine()
     file = tmp_path_factory.mktemp("explore") / "explore.html"
     done = run_program("explore", "--out", str(file))
     assert done.stdout.strip() == str(file), done.stderr
@@ -85,7 +80,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_the_engine_has_the_hashes_of_the_command(short: list[Path]) -> None:
-    _built()
+    built_engine()
     command = ["node", str(WEB / "hashes.mjs"), str(ENGINE), str(10_000_000), *map(str, short)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
@@ -254,7 +249,7 @@ def test_the_skip_link_keeps_the_scenario(seen: dict[str, Any]) -> None:
 
 
 def test_a_page_has_no_algorithm_that_its_simulator_lacks() -> None:
-    _built()
+    built_engine()
     text = explore.DEFAULT.replace('"bbr3"', '"mine:Mine"')
     with pytest.raises(explore.EngineError, match="and not mine:Mine"):
         explore.explorer(text, "explore")
@@ -283,7 +278,7 @@ def test_an_endless_loop_in_an_own_algorithm_is_stopped(seen: dict[str, Any]) ->
 
 
 def test_a_class_in_the_page_has_the_arguments_of_one_in_python(tmp_path: Path) -> None:
-    _built()
+    built_engine()
     code = """
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -409,7 +404,7 @@ def _again(page: Path, *option: str) -> dict[str, Any]:
 
 
 def test_a_report_changes_its_scenario_and_runs_it_again(tmp_path: Path) -> None:
-    _built()
+    built_engine()
     kept = tmp_path / "kept"
     options = ("--rate", "10mbit", "--rtt", "20ms", "--duration", "10s", "--out", str(kept))
     assert run_program("run", "cubic", "bbr3", *options).returncode == 0
@@ -429,7 +424,7 @@ def test_a_report_changes_its_scenario_and_runs_it_again(tmp_path: Path) -> None
 
 
 def test_a_sweep_offers_each_point_and_no_algorithm_that_pages_lack(tmp_path: Path) -> None:
-    _built()
+    built_engine()
     (tmp_path / "mine.py").write_text(
         "import fullpipe\nclass Mine:\n    def __init__(self, config): self.cwnd = config.initial_cwnd\n"
         "    def on_ack(self, cx, ack): pass\n    def decision(self): return fullpipe.Decision(self.cwnd)\n"

@@ -7,21 +7,21 @@ import math
 import shutil
 import subprocess
 import sys
-from importlib.resources import files
-from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 import fullpipe
-from browser import WEB, browser
+from browser import WEB, browser, built_engine
 from fullpipe._core import Scenario
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.explore import page as explore_page
 from fullpipe.observatory import plan
 from fullpipe.results.rows import rows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ALGORITHMS = ["cubic", "newreno"]
 FAMILIES = ["alone", "with-another", "short"]
@@ -36,8 +36,7 @@ def make(out: Path, *args: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small observatory of three families."""
-    if not (Path(str(files("fullpipe.explore"))) / "assets" / explore_page.ENGINE).exists():
-        pytest.skip("no engine for pages: `make wasm` builds it")
+    built_engine()
     out = tmp_path_factory.mktemp("observatory") / "first"
     done = make(out, "--small", "--cc", ",".join(ALGORITHMS), "--family", ",".join(FAMILIES))
     assert done.returncode == 0, done.stderr

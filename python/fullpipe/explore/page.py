@@ -239,6 +239,8 @@ class Lesson(TypedDict):
     """A class that answers the question, for a lesson in which the reader writes one."""
     sources: list[str]
     scenario: str
+    say: NotRequired[str]
+    """The scenario before any step, in words."""
     expect: list[str]
     step: list[Step]
 

@@ -13,8 +13,6 @@ from fullpipe.observatory import measure, plan, site
 from fullpipe.progress import Counter
 from fullpipe.results import read_parquet
 
-_COLUMNS = ("family", "cell", "algorithm", "metric", "seed", "value", "version")
-
 
 def main(arguments: list[str] | None = None) -> None:
     """Makes the observatory that the arguments ask for."""
@@ -74,7 +72,7 @@ def _earlier(place: Path) -> site.Earlier:
         fail(
             f"--against {place}: no {measure.VALUES} is there\n  fix: name the directory of an observatory"
         )
-    values = read_parquet(file, list(_COLUMNS))
+    values = read_parquet(file, list(measure.COLUMNS))
     return site.Earlier(f"fullpipe {values['version'][0]} in {place.name}", values)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fullpipe.observatory.plan import Family
     from fullpipe.progress import Counter
 
+COLUMNS = ("family", "cell", "algorithm", "metric", "seed", "value", "version")
 VALUES = "values.parquet"
 """The file of an observatory with which a later one is compared."""
 HARM = Quantity("harm", "harm to the other flow's goodput", "%", 100.0, -1)
@@ -88,13 +89,12 @@ def _values(family: Family, algorithms: Sequence[str], rows: pl.DataFrame) -> pl
         column = columns_asked([name], there)[0]  # the flow's, or else that of the only link
         mean = pl.col(column).mean().cast(pl.Float64)
         found.append(tested.group_by(keys).agg(value=mean, metric=pl.lit(name)))
-    order = ["family", "cell", "algorithm", "metric", "seed"]
     return (
         pl.concat([each.select(*keys, "metric", "value") for each in found])
         .with_columns(family=pl.lit(family.name), version=pl.lit(rows["version"][0]))
         .drop_nulls("value")
-        .select(*order, "value", "version")
-        .sort(order)
+        .select(COLUMNS)
+        .sort(COLUMNS[:5])
     )
 
 

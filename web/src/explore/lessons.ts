@@ -13,6 +13,8 @@ export interface Lesson {
   code?: string;
   sources: string[];
   scenario: string;
+  /** The scenario before any step, in words. */
+  say?: string;
   expect: string[];
   step: Step[];
 }
@@ -58,7 +60,7 @@ export function showLesson(
     return cc ? changed(text, 0, "cc", cc) : text;
   };
   const first: Step = {
-    say: lesson.code ? "Random loss: use half of the link or more." : "The scenario as it is.",
+    say: lesson.say ?? "The scenario as it is.",
     set: {},
     expect: lesson.expect,
   };

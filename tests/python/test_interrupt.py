@@ -62,6 +62,7 @@ ARGUMENTS = {
     "validate": ["--seeds", "1000"],
     "report": ["saved", "--out", "report.html"],
     "trace qlog": ["saved", "saved.qlog"],
+    "trace packets": ["saved"],
     "new": ["cubic"],
     "list": ["algorithms"],
     "explain": ["cubic"],

@@ -148,3 +148,92 @@ def test_packets_that_can_not_be_told_apart_have_no_picture() -> None:
     )
     begin, end = packets.near(many) or (0.0, 0.0)
     assert (begin, end) == (449.0, 749.0)
+
+
+@pytest.fixture
+def kept(fullpipe: Fullpipe, tmp_path: Path) -> Path:
+    """A kept run with the packets of a second."""
+    (tmp_path / "two.toml").write_text(TWO.format(more='loss = "0.3%"'), encoding="utf-8")
+    done = fullpipe("run", "two.toml", "--trace", "10ms packets 3s..4s", "--out", "kept")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "kept"
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_command_writes_the_rows_of_a_window(
+    fullpipe: Fullpipe, kept: Path, ending: str
+) -> None:
+    options = ("--window", "3.2s..3400ms", "--flow", "b")
+    done = fullpipe("trace", "packets", "kept", f"rows.{ending}", *options)
+    assert (done.returncode, done.stdout) == (0, f"rows.{ending}\n"), done.stderr
+    read = pl.read_csv if ending == "csv" else pl.read_parquet
+    written = read(kept.parent / f"rows.{ending}")
+    every = pl.read_parquet(kept / "packets.parquet").with_columns(pl.col("flow").cast(pl.String))
+    wanted = every.filter(pl.col("flow") == "b", pl.col("time").is_between(3.2, 3.4))
+    assert written.height > 50
+    for name in ("time", "sequence", "queue"):
+        assert written[name].to_list() == pytest.approx(wanted[name].to_list(), rel=1e-6)
+
+
+def test_the_command_prints_rows_and_says_how_many_there_are(
+    fullpipe: Fullpipe, kept: Path
+) -> None:
+    rows = pl.read_parquet(kept / "packets.parquet")
+    done = fullpipe("trace", "packets", "kept", "--rows", "3")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[6].startswith(f"3 of {rows.height:,} packets: ")
+    first = rows.row(0, named=True)
+    assert lines[3].split()[:4] == [
+        first["flow"],
+        f"{first['time']:.6f}",
+        f"{first['sequence']:,}",
+        f"{first['bytes']:,}",
+    ]
+    acks = fullpipe("trace", "packets", "kept", "--acks", "--rows", "3")
+    assert f"3 of {pl.read_parquet(kept / 'acks.parquet').height:,} rows of ACKs" in acks.stdout
+
+
+def test_a_capture_has_the_packets_when_they_left_and_the_acks_when_they_came(
+    fullpipe: Fullpipe, kept: Path
+) -> None:
+    """The reader of captures gets the trace's data, retransmissions and RTTs of it."""
+    assert fullpipe("trace", "packets", "kept", "all.pcapng").returncode == 0
+    done = fullpipe("trace", "import", "all.pcapng", "--out", "read")
+    assert done.returncode == 0, done.stderr
+    rows = pl.read_parquet(kept / "packets.parquet").with_columns(pl.col("flow").cast(pl.String))
+    order = rows["flow"].unique(maintain_order=True).to_list()
+    read = pl.read_parquet(kept.parent / "read/trace.parquet").with_columns(
+        pl.col("flow").cast(pl.String)
+    )
+    trace = pl.read_parquet(kept / "trace.parquet").with_columns(pl.col("flow").cast(pl.String))
+    assert read["flow"].n_unique() == 2
+    for number, flow in enumerate(order):
+        mine = read.filter(pl.col("flow").str.contains(f":{10_001 + number} "))
+        window = trace.filter(pl.col("flow") == flow, pl.col("time").is_between(3.2, 3.9))
+        median = mine["rtt"].drop_nulls().median()
+        assert median == pytest.approx(window["rtt"].drop_nulls().median(), rel=0.03)
+        sent = rows.filter(pl.col("flow") == flow)["bytes"].sum()
+        assert mine["delivered"].max() == pytest.approx(sent, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("kept", "x.txt"), "x.txt: the suffix is none of .csv, .parquet, .pcapng"),
+        (("kept", "--window", "3s"), "write one, like 3s..3.2s"),
+        (("kept", "--window", "4.5s..5s"), "no packets in this window\n  fix: the packets are"),
+        (("kept", "--flow", "c"), "no packets of a flow c\n  fix: name one of "),
+        (("plain",), "this run has no packets\n  fix: record them: fullpipe run plain/resolved"),
+        (("nothing",), "there is no packets.parquet"),
+    ],
+)
+def test_packets_that_are_not_there_are_an_error(
+    fullpipe: Fullpipe, kept: Path, words: tuple[str, ...], said: str
+) -> None:
+    if words[0] == "plain":
+        ran = fullpipe("run", "cubic", "--duration", "1s", "--out", "plain")
+        assert ran.returncode == 0
+    done = fullpipe("trace", "packets", *words)
+    assert (done.returncode, done.stdout) == (2, ""), kept
+    assert said in done.stderr

@@ -5,8 +5,8 @@ use fullpipe_units::{Bytes, EcnCodepoint, Rate, Span, Time};
 /// The state of the connection, maintained by the transport: the `C.*` of draft-ietf-ccwg-bbr-06
 /// §2.
 ///
-/// The order of the fields is that of the interface of libraries, which has no options: so
-/// `pacing_rate` is the last.
+/// Libraries read it where it is, so that no field is an option, and the order of the fields is that of
+/// `fullpipe.h`.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C)]
 pub struct Conn {
@@ -50,8 +50,8 @@ pub struct Conn {
     pub reordering_seen: bool,
     /// Whether packets are paced, at the controller's rate or the transport's.
     pub paced: bool,
-    /// Pacing rate in force; `None` if not paced.
-    pub pacing_rate: Option<Rate>,
+    /// Pacing rate in force; [`Rate::MAX`] if not `paced`.
+    pub pacing_rate: Rate,
 }
 
 impl Conn {
@@ -74,9 +74,22 @@ impl Conn {
             reordering_seen: false,
             next_departure: now,
             paced: false,
-            pacing_rate: None,
+            pacing_rate: Rate::MAX,
             offload_factor,
         }
+    }
+
+    /// Returns the pacing rate in force; `None` if not paced.
+    #[inline]
+    pub fn pacing(&self) -> Option<Rate> {
+        (self.pacing_rate != Rate::MAX).then_some(self.pacing_rate)
+    }
+
+    /// Paces packets at this rate, or not at all.
+    #[inline]
+    pub fn pace(&mut self, rate: Option<Rate>) {
+        self.paced = rate.is_some();
+        self.pacing_rate = rate.unwrap_or(Rate::MAX);
     }
 
     /// Returns whether an episode is open that a loss or a mark began: with

@@ -62,6 +62,11 @@ pub trait Controller: Debug + Send {
         let _ = (cx, packet);
         false
     }
+    /// Returns whether the controller listens to `on_sent`. A library's one is asked once: each call
+    /// over the interface takes time, and a controller without `on_sent` spares it with `false`.
+    fn hears_sent(&self) -> bool {
+        true
+    }
     /// The transport declared a packet lost, after an ACK or when a timer fired.
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost);
     /// A packet was newly acknowledged, cumulatively or selectively. Called only if the descriptor

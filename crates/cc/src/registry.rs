@@ -96,6 +96,9 @@ impl Controller for AnyController {
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         forward!(self, c => c.on_sent(cx, packet))
     }
+    fn hears_sent(&self) -> bool {
+        forward!(self, c => c.hears_sent())
+    }
     #[inline]
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         forward!(self, c => c.on_lost(cx, lost));

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* The version of the interface, for fullpipe_plugin.version. */
-#define FULLPIPE_VERSION UINT32_C(1)
+#define FULLPIPE_VERSION UINT32_C(2)
 /* Stands for a value that is not there. */
 #define FULLPIPE_NONE UINT64_MAX
 
@@ -173,6 +173,8 @@ struct fullpipe_conn {
     bool cwnd_limited;
     bool reordering_seen;
     bool paced;
+    /* The pacing rate in force; FULLPIPE_NONE if not paced. */
+    uint64_t pacing_rate;
 };
 
 /* The state of the connection when a packet was sent. */
@@ -262,8 +264,8 @@ struct fullpipe_decision {
 struct fullpipe_context {
     uint64_t now;
     const struct fullpipe_conn *conn;
-    /* The pacing rate in force; FULLPIPE_NONE if not paced. */
-    uint64_t pacing_rate;
+    /* The decision in force; a call may change it, and return FULLPIPE_DECIDED. */
+    struct fullpipe_decision *decision;
     /* For the two functions below. */
     void *host;
     /* Returns 64 random bits; only for a table with random = 1. */
@@ -311,8 +313,20 @@ enum {
     FULLPIPE_HOST_DELAYS = 1 << 9
 };
 
-/* An algorithm. Functions return 0; another number is an error, which `error` describes and which ends the run.
- * `create`, `destroy`, `decision` and `on_ack` must be there; a function that is null is not called. `it` is the
+/* What the functions `on_...` return. Any other number is an error. */
+enum {
+    /* fullpipe calls `decision` next. */
+    FULLPIPE_ASK = 0,
+    /* The decision is as before: `decision` is not called. */
+    FULLPIPE_SAME = 2,
+    /* The decision is in cx->decision: `decision` is not called. */
+    FULLPIPE_DECIDED = 3,
+    /* Only of on_sent: as FULLPIPE_SAME, and this connection needs no further call of on_sent. */
+    FULLPIPE_DEAF = 4
+};
+
+/* An algorithm. `decision` and `observe` return 0. Another number is an error, which `error` describes and which ends
+ * the run. `create`, `destroy`, `decision` and `on_ack` must be there; a function that is null is not called. `it` is the
  * result of `create`. */
 struct fullpipe_plugin {
     /* FULLPIPE_VERSION. */
@@ -338,12 +352,12 @@ struct fullpipe_plugin {
     void (*destroy)(void *it);
     /* Describes the last error. After `create`, `it` is null; keep its words in a variable of the thread. */
     struct fullpipe_text (*error)(void *it);
-    /* Called after every other call. */
+    /* Called after `create`, and after a call that returned FULLPIPE_ASK. */
     int32_t (*decision)(void *it, struct fullpipe_decision *into);
     /* Writes a value for each of `fields`. */
     int32_t (*observe)(void *it, double *values);
     int32_t (*on_ack)(void *it, const struct fullpipe_context *cx, const struct fullpipe_ack *ack);
-    /* Returns 0 if the decision is as before, 1 if it may have changed, another number for an error. */
+    /* Null is faster for an algorithm that has no use for it: it is a call for each packet. */
     int32_t (*on_sent)(void *it, const struct fullpipe_context *cx, const struct fullpipe_snapshot *packet);
     int32_t (*on_lost)(void *it, const struct fullpipe_context *cx, const struct fullpipe_lost *lost);
     /* Only with FULLPIPE_ACKED_EACH. */

@@ -6,9 +6,17 @@
 use core::ffi::c_void;
 
 /// The version of the interface. It changes with any change of this file.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Stands for a value that is not there.
 pub const NONE: u64 = u64::MAX;
+/// What a call returns: the decision is that of `Plugin::decision`, which is called next.
+pub const ASK: i32 = 0;
+/// What a call returns: the decision is as before.
+pub const SAME: i32 = 2;
+/// What a call returns: the decision is in [`Context::decision`].
+pub const DECIDED: i32 = 3;
+/// What `on_sent` returns: the decision is as before, and this connection needs no further call.
+pub const DEAF: i32 = 4;
 
 /// Text in UTF-8, without a final zero.
 #[derive(Clone, Copy, Debug)]
@@ -175,31 +183,8 @@ pub struct Config {
     pub params: List<f64>,
 }
 
-/// The state of a connection: `fullpipe_cc::Conn` without `pacing_rate`, which is in [`Context`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-#[allow(missing_docs, reason = "as in fullpipe_cc::Conn")]
-pub struct Conn {
-    pub smss: u64,
-    pub initial_cwnd: u64,
-    pub inflight: u64,
-    pub delivered: u64,
-    pub delivered_ce: u64,
-    pub lost: u64,
-    pub unsent: u64,
-    pub srtt: u64,
-    /// [`NONE`] before the first sample.
-    pub min_rtt: u64,
-    pub next_departure: u64,
-    pub offload_factor: u64,
-    /// 0 open, 1 reduced by a mark, 2 fast recovery, 3 after a timeout.
-    pub state: u32,
-    pub app_limited: bool,
-    pub cwnd_limited: bool,
-    pub reordering_seen: bool,
-    pub paced: bool,
-}
-
+/// The state of a connection.
+pub type Conn = fullpipe_cc::Conn;
 /// The state of the connection when a packet was sent.
 pub type Snapshot = fullpipe_cc::Snapshot;
 /// A lost packet.
@@ -266,8 +251,8 @@ pub struct Context {
     pub now: u64,
     /// The state of the connection at this event.
     pub conn: *const Conn,
-    /// The pacing rate in force; [`NONE`] if not paced.
-    pub pacing_rate: u64,
+    /// The decision in force, which a call that returns [`DECIDED`] has changed.
+    pub decision: *mut Decision,
     /// Passed to the two functions.
     pub host: *mut c_void,
     /// Returns 64 random bits.
@@ -277,8 +262,9 @@ pub struct Context {
     pub transition: extern "C" fn(host: *mut c_void, from: Text, to: Text, reason: Text),
 }
 
-/// An algorithm. Functions return 0, or another number for an error that `error` describes, which
-/// ends the run. Functions that are null are not called.
+/// An algorithm. Calls return [`ASK`], [`SAME`] or [`DECIDED`], `decision` and `observe` 0. Another
+/// number is an error, which `error` describes and which ends the run. Functions that are null are not
+/// called.
 #[derive(Debug)]
 #[repr(C)]
 #[allow(
@@ -311,7 +297,6 @@ pub struct Plugin {
     /// Writes a value for each field.
     pub observe: Option<unsafe extern "C" fn(it: *mut c_void, values: *mut f64) -> i32>,
     pub on_ack: Option<unsafe extern "C" fn(*mut c_void, *const Context, *const Ack) -> i32>,
-    /// 0 if the decision is as before, 1 if it may have changed, another number for an error.
     pub on_sent: Option<unsafe extern "C" fn(*mut c_void, *const Context, *const Snapshot) -> i32>,
     pub on_lost: Option<unsafe extern "C" fn(*mut c_void, *const Context, *const Lost) -> i32>,
     pub on_acked: Option<unsafe extern "C" fn(*mut c_void, *const Context, *const Snapshot) -> i32>,

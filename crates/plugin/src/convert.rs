@@ -1,9 +1,7 @@
 //! The contract's values on their way over the interface, and back.
 
-use core::mem::{MaybeUninit, offset_of};
-
 use fullpipe_cc::{
-    Ack, Conn, Decision, EcnCodepoint, EcnCounts, PathChange, RateSample, Recovery, RecoveryCause,
+    Ack, Decision, EcnCodepoint, EcnCounts, PathChange, RateSample, Recovery, RecoveryCause,
     RttSample,
 };
 use fullpipe_units::{Bytes, Rate, Span, Time};
@@ -27,72 +25,25 @@ const fn ecn_of(bits: u8) -> EcnCodepoint {
     }
 }
 
-/// Checks that the fields of both are at the same places.
-macro_rules! same_places {
-    ($($field:ident),*) => {
-        $(assert!(offset_of!(Conn, $field) == offset_of!(abi::Conn, $field));)*
-    };
-}
-
-const _: () = {
-    same_places!(
-        smss,
-        initial_cwnd,
-        inflight,
-        delivered,
-        delivered_ce,
-        lost,
-        unsent,
-        srtt,
-        min_rtt,
-        next_departure,
-        offload_factor,
-        state,
-        app_limited,
-        cwnd_limited,
-        reordering_seen,
-        paced
-    );
-    assert!(offset_of!(Conn, pacing_rate) == size_of::<abi::Conn>());
-};
-
-/// Returns the connection as the interface has it: the same bytes, without the last field.
-#[cfg(feature = "host")]
-#[inline]
-pub(crate) const fn conn_of(conn: &Conn) -> *const abi::Conn {
-    core::ptr::from_ref(conn).cast()
-}
-
-/// Returns the connection of a context.
-///
-/// # Safety
-/// The context must be that of a call, from fullpipe.
-#[inline]
-pub(crate) unsafe fn conn_in(cx: &abi::Context) -> Conn {
-    let mut conn = MaybeUninit::<Conn>::uninit();
-    let into = conn.as_mut_ptr();
-    // SAFETY: fullpipe passes a connection of its own, whose fields are at the same places, and the
-    // last one is set here.
-    unsafe {
-        core::ptr::copy_nonoverlapping(cx.conn, into.cast(), 1);
-        (&raw mut (*into).pacing_rate).write(some(cx.pacing_rate).map(Rate::from_bps));
-        conn.assume_init()
-    }
-}
-
 impl From<&Ack> for abi::Ack {
     #[inline]
     fn from(it: &Ack) -> abi::Ack {
-        let part = |of: fn(&RttSample) -> Span| it.rtt.as_ref().map_or(0, |rtt| of(rtt).as_nanos());
+        let (rtt, rtt_local, rtt_remote) = it.rtt.map_or((NONE, 0, 0), |rtt| {
+            (
+                rtt.raw.as_nanos(),
+                rtt.local.as_nanos(),
+                rtt.remote.as_nanos(),
+            )
+        });
         abi::Ack {
             newest: it.newest,
             newly_acked: it.newly_acked.get(),
             cumulative: it.cumulative.get(),
             newly_lost: it.newly_lost.get(),
             prior_inflight: it.prior_inflight.get(),
-            rtt: or_none(it.rtt, |rtt| rtt.raw.as_nanos()),
-            rtt_local: part(|rtt| rtt.local),
-            rtt_remote: part(|rtt| rtt.remote),
+            rtt,
+            rtt_local,
+            rtt_remote,
             one_way: or_none(it.one_way, Span::as_nanos),
             rate: or_none(it.rate.rate, Rate::as_bps),
             rate_interval: it.rate.interval.as_nanos(),

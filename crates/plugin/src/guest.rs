@@ -7,13 +7,13 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use fullpipe_cc::{
-    AnyController, Config, Context, Controller, Default as Usual, Descriptor, Domain, Marks,
-    MediaSource, Observer, ParamValue, RecoveryOwner, Shared, Transition,
+    AnyController, Config, Context, Controller, Decision, Default as Usual, Descriptor, Domain,
+    Marks, MediaSource, Observer, ParamValue, RecoveryOwner, Shared, Transition,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
-use crate::abi::{self, List, NONE, Text};
-use crate::convert::{conn_in, path_of, recovery_of};
+use crate::abi::{self, DEAF, DECIDED, List, NONE, SAME, Text};
+use crate::convert::{path_of, recovery_of};
 
 /// The descriptor of this library: each library has this static of its own.
 static DESCRIPTOR: OnceLock<&'static Descriptor> = OnceLock::new();
@@ -29,8 +29,12 @@ thread_local! {
 struct Guest {
     /// A user's own one, without the dispatch to built-in algorithms.
     cc: Box<dyn Controller>,
+    /// Whether it listens to sent packets.
+    hears: bool,
     /// Its random stream, begun by the first call.
     rng: Option<Rng>,
+    /// The decision that the host knows.
+    known: Option<Decision>,
     error: String,
 }
 
@@ -152,18 +156,20 @@ unsafe extern "C" fn create(config: *const abi::Config) -> *mut c_void {
         let descriptor = DESCRIPTOR.get().expect("the library was exported");
         // SAFETY: the host passes a valid configuration.
         let config = unsafe { config_of(descriptor, &*config) };
-        (descriptor.build)(&config, &mut Shared::default())
+        let cc = match (descriptor.build)(&config, &mut Shared::default()) {
+            AnyController::User(cc) => cc,
+            built_in => Box::new(built_in),
+        };
+        Guest {
+            hears: cc.hears_sent(),
+            cc,
+            rng: None,
+            known: None,
+            error: String::new(),
+        }
     });
     match made {
-        Ok(cc) => Box::into_raw(Box::new(Guest {
-            cc: match cc {
-                AnyController::User(cc) => cc,
-                built_in => Box::new(built_in),
-            },
-            rng: None,
-            error: String::new(),
-        }))
-        .cast(),
+        Ok(guest) => Box::into_raw(Box::new(guest)).cast(),
         Err(_) => core::ptr::null_mut(),
     }
 }
@@ -220,44 +226,55 @@ impl Observer for HostObserver<'_> {
     }
 }
 
-/// The code of a call whose number this version of the interface does not have.
-const UNKNOWN: i32 = -2;
+/// Why a call was not made: this version of the interface does not have its number.
+const UNKNOWN: &str = "a number of the interface is unknown";
 
-/// Makes a call of the contract; a panic is an error.
+/// Makes a call of the contract, which returns whether the decision may have changed, and passes a
+/// new decision to the host. A panic is an error.
 ///
 /// # Safety
 /// The pointers must be those that the host passes.
 unsafe fn call(
     it: *mut c_void,
     cx: *const abi::Context,
-    call: impl FnOnce(&mut dyn Controller, &mut Context<'_>) -> i32,
+    call: impl FnOnce(&mut dyn Controller, &mut Context<'_>) -> Result<bool, &'static str>,
 ) -> i32 {
     // SAFETY: the caller vouches for both.
     let (guest, told) = unsafe { (&mut *it.cast::<Guest>(), &*cx) };
-    let random = DESCRIPTOR.get().is_some_and(|descriptor| descriptor.random);
-    let seed = || if random { (told.random)(told.host) } else { 0 };
-    let rng = guest
-        .rng
-        .get_or_insert_with(|| Rng::stream(seed(), "plugin", "cc"));
-    let cc = &mut *guest.cc;
-    let made = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: the host's pointers are valid for the call.
-        let conn = unsafe { conn_in(told) };
-        call(
-            cc,
-            &mut Context {
-                now: Time::from_nanos(told.now),
-                conn: &conn,
-                rng,
-                observer: &mut HostObserver(told),
-            },
-        )
+    let Guest { cc, rng, known, .. } = guest;
+    let made = catch_unwind(AssertUnwindSafe(|| -> Result<i32, &'static str> {
+        let cx = &mut Context {
+            now: Time::from_nanos(told.now),
+            // SAFETY: the host's pointer is valid for the call.
+            conn: unsafe { &*told.conn },
+            rng: rng.get_or_insert_with(|| stream(told)),
+            observer: &mut HostObserver(told),
+        };
+        if !call(&mut **cc, cx)? {
+            return Ok(SAME);
+        }
+        let decision = cc.decision();
+        if *known == Some(decision) {
+            return Ok(SAME);
+        }
+        *known = Some(decision);
+        // SAFETY: as above.
+        unsafe { *told.decision = (&decision).into() };
+        Ok(DECIDED)
     }));
     match made {
-        Ok(UNKNOWN) => fail(guest, "a number of the interface is unknown".to_owned()),
-        Ok(code) => code,
+        Ok(Ok(code)) => code,
+        Ok(Err(problem)) => fail(guest, problem.to_owned()),
         Err(_) => fail(guest, words_of_panic()),
     }
+}
+
+/// Returns the random stream of a controller, seeded by the host's if the algorithm draws.
+#[cold]
+fn stream(told: &abi::Context) -> Rng {
+    let random = DESCRIPTOR.get().is_some_and(|descriptor| descriptor.random);
+    let seed = if random { (told.random)(told.host) } else { 0 };
+    Rng::stream(seed, "plugin", "cc")
 }
 
 fn fail(guest: &mut Guest, error: String) -> i32 {
@@ -276,25 +293,40 @@ macro_rules! calls {
     };
 }
 
+unsafe extern "C" fn on_sent(
+    it: *mut c_void,
+    told: *const abi::Context,
+    packet: *const abi::Snapshot,
+) -> i32 {
+    // SAFETY: the host keeps its side of the interface.
+    unsafe {
+        if !(*it.cast::<Guest>()).hears {
+            return DEAF;
+        }
+        call(it, told, |cc, cx| Ok(cc.on_sent(cx, &*packet)))
+    }
+}
+
 calls! {
-    on_ack(ack: *const abi::Ack) => |cc, cx| { cc.on_ack(cx, &(&*ack).into()); 0 };
-    on_sent(packet: *const abi::Snapshot) => |cc, cx| i32::from(cc.on_sent(cx, &*packet));
-    on_lost(lost: *const abi::Lost) => |cc, cx| { cc.on_lost(cx, &*lost); 0 };
-    on_acked(packet: *const abi::Snapshot) => |cc, cx| { cc.on_acked(cx, &*packet); 0 };
+    on_ack(ack: *const abi::Ack) => |cc, cx| { cc.on_ack(cx, &(&*ack).into()); Ok(true) };
+    on_lost(lost: *const abi::Lost) => |cc, cx| { cc.on_lost(cx, &*lost); Ok(true) };
+    on_acked(packet: *const abi::Snapshot) => |cc, cx| { cc.on_acked(cx, &*packet); Ok(true) };
     on_recovery(change: u32) => |cc, cx| {
-        recovery_of(change).map_or(UNKNOWN, |change| { cc.on_recovery(cx, change); 0 })
+        cc.on_recovery(cx, recovery_of(change).ok_or(UNKNOWN)?);
+        Ok(true)
     };
-    on_unused(cwnd: u64) => |cc, cx| { cc.on_unused(cx, Bytes::new(cwnd)); 0 };
+    on_unused(cwnd: u64) => |cc, cx| { cc.on_unused(cx, Bytes::new(cwnd)); Ok(true) };
     on_path(change: u32, bytes: u64) => |cc, cx| {
-        path_of(change, bytes).map_or(UNKNOWN, |change| { cc.on_path(cx, change); 0 })
+        cc.on_path(cx, path_of(change, bytes).ok_or(UNKNOWN)?);
+        Ok(true)
     };
     on_frame(size: u64, waited: u64) => |cc, cx| {
         let (size, waited) = (Bytes::new(size), Span::from_nanos(waited));
         cc.on_frame(cx, &fullpipe_cc::Frame { size, waited });
-        0
+        Ok(true)
     };
-    on_timer() => |cc, cx| { cc.on_timer(cx); 0 };
-    on_end() => |cc, cx| { cc.on_end(cx); 0 };
+    on_timer() => |cc, cx| { cc.on_timer(cx); Ok(true) };
+    on_end() => |cc, cx| { cc.on_end(cx); Ok(true) };
 }
 
 unsafe extern "C" fn decision(it: *mut c_void, into: *mut abi::Decision) -> i32 {
@@ -302,6 +334,7 @@ unsafe extern "C" fn decision(it: *mut c_void, into: *mut abi::Decision) -> i32 
     let guest = unsafe { &mut *it.cast::<Guest>() };
     match catch_unwind(AssertUnwindSafe(|| guest.cc.decision())) {
         Ok(found) => {
+            guest.known = Some(found);
             // SAFETY: the host passes space for a decision.
             unsafe { *into = (&found).into() };
             0

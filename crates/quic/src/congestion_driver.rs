@@ -318,8 +318,7 @@ impl CongestionDriver {
             ssthresh,
             rtt,
         );
-        self.conn.pacing_rate = self.pacer.rate;
-        self.conn.paced = self.pacer.rate.is_some();
+        self.conn.pace(self.pacer.rate);
     }
 
     /// Returns the current congestion window.
@@ -380,7 +379,7 @@ impl CongestionDriver {
             cwnd: self.cwnd(),
             inflight: self.conn.inflight,
             ssthresh: self.decision.ssthresh,
-            pacing_rate: self.conn.pacing_rate,
+            pacing_rate: self.conn.pacing(),
             delivery_rate: self.last.1,
             rtt: self.last.0,
             srtt: self.conn.srtt,

@@ -111,7 +111,7 @@ impl Measurement {
                 cwnd,
                 inflight: conn.inflight,
                 ssthresh,
-                pacing_rate: conn.pacing_rate,
+                pacing_rate: conn.pacing(),
                 delivery_rate: flow.last.rate,
                 rtt: flow.last.rtt,
                 srtt: conn.srtt,

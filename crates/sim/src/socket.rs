@@ -63,7 +63,7 @@ impl Simulation {
             cwnd: sender.cwnd(),
             ssthresh: sender.ssthresh(),
             rtt: (conn.srtt, conn.min_rtt),
-            pacing_rate: conn.pacing_rate,
+            pacing_rate: conn.pacing(),
             delivery_rate,
             app_limited: conn.app_limited,
             delivered: conn.delivered,

@@ -54,7 +54,7 @@ layout! { CONN, Conn, it,
     reordering_seen: Flag => flag(it.reordering_seen),
     next_departure: Number => it.next_departure.as_secs_f64(),
     paced: Flag => flag(it.paced),
-    pacing_rate: Number => rate(it.pacing_rate),
+    pacing_rate: Number => rate(it.pacing()),
 }
 
 layout! { PACKET, Snapshot, it,

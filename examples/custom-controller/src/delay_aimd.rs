@@ -120,6 +120,11 @@ impl DelayAimd {
 impl Controller for DelayAimd {
     fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 
+    // There is no on_sent here: so a library needs no call for each packet.
+    fn hears_sent(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             self.least = self.least.min(rtt.raw);

@@ -58,6 +58,11 @@ impl Mine {
 impl Controller for Mine {
     fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 
+    // Remove this if you add on_sent, which is a call for each packet.
+    fn hears_sent(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if cx.conn.in_recovery() || !cx.conn.cwnd_limited {
             return;

@@ -1,6 +1,6 @@
 //! An algorithm with a fault in each of its functions, one at a time: for the tests of the interface.
 
-use fullpipe_plugin::cc::words;
+use fullpipe_plugin::cc::{Snapshot, words};
 use fullpipe_plugin::prelude::*;
 
 words! {
@@ -9,6 +9,7 @@ words! {
         None = "none",
         Build = "build",
         Ack = "on_ack",
+        Sent = "on_sent",
         Decision = "decision",
         Observe = "observe",
         /// A window of zero.
@@ -79,6 +80,11 @@ impl Controller for Faulty {
     fn on_ack(&mut self, cx: &mut Context<'_>, _: &Ack) {
         self.at = cx.now;
         assert!(!self.is(Place::Ack), "this ACK is one too many");
+    }
+
+    fn on_sent(&mut self, _: &mut Context<'_>, _: &Snapshot) -> bool {
+        assert!(!self.is(Place::Sent), "this packet is one too many");
+        false
     }
 
     fn on_path(&mut self, cx: &mut Context<'_>, _: PathChange) {

@@ -91,7 +91,7 @@ fn layouts() -> String {
         "conn": abi::Conn {
             smss, initial_cwnd, inflight, delivered, delivered_ce, lost, unsent, srtt, min_rtt,
             next_departure, offload_factor, state, app_limited, cwnd_limited,
-            reordering_seen, paced
+            reordering_seen, paced, pacing_rate
         }
         "snapshot": abi::Snapshot {
             sent, first_sent, delivered_at, delivered, delivered_ce, lost, inflight, size, ecn,
@@ -106,7 +106,7 @@ fn layouts() -> String {
         "decision": abi::Decision {
             cwnd, ssthresh, pacing_rate, send_quantum, source_rate, wake_at, ecn, mark_app_limited
         }
-        "context": abi::Context { now, conn, pacing_rate, host, random, transition }
+        "context": abi::Context { now, conn, decision, host, random, transition }
         "plugin": abi::Plugin {
             version, owns_recovery, needs, answers_marks, random, name, purpose, params, profiles,
             fields, specifications, create, destroy, error, decision, observe, on_ack, on_sent,
@@ -120,6 +120,14 @@ fn layouts() -> String {
         abi::NONE
     )
     .expect("a string");
+    for (name, code) in [
+        ("ASK", abi::ASK),
+        ("SAME", abi::SAME),
+        ("DECIDED", abi::DECIDED),
+        ("DEAF", abi::DEAF),
+    ] {
+        writeln!(text, "FITS(FULLPIPE_{name} == {code});").expect("a string");
+    }
     text
 }
 
@@ -230,4 +238,89 @@ fn newreno_in_c_decides_what_the_built_in_one_does() {
 #[test]
 fn newreno_in_c_keeps_the_contract() {
     check::contract(creno(), 30).unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+/// Grows by a segment at every eighth ACK, by one of the answers; counts the calls of `decision` and of `on_sent`, and
+/// fails at one too many.
+fn answering(answer: &str, sent: &str) -> String {
+    format!(
+        r#"#include <fullpipe.h>
+#include <stdlib.h>
+struct state {{ uint64_t cwnd, acks, asked, sent; }};
+static void *create(const struct fullpipe_config *config) {{
+    struct state *it = calloc(1, sizeof *it);
+    if (it) it->cwnd = config->initial_cwnd;
+    return it;
+}}
+static void destroy(void *it) {{ free(it); }}
+static struct fullpipe_text error(void *it) {{
+    static const struct fullpipe_text text = FULLPIPE_TEXT("one call too many");
+    (void)it;
+    return text;
+}}
+static int32_t decision(void *data, struct fullpipe_decision *into) {{
+    struct state *it = data;
+    into->cwnd = it->cwnd;
+    return it->asked++ > 0 && {answer} != FULLPIPE_ASK ? -1 : 0;
+}}
+static int32_t on_ack(void *data, const struct fullpipe_context *cx, const struct fullpipe_ack *ack) {{
+    struct state *it = data;
+    (void)ack;
+    if (++it->acks % 8) return FULLPIPE_SAME;
+    it->cwnd += cx->conn->smss;
+    if ({answer} == FULLPIPE_DECIDED) cx->decision->cwnd = it->cwnd;
+    return {answer};
+}}
+static int32_t on_sent(void *data, const struct fullpipe_context *cx, const struct fullpipe_snapshot *packet) {{
+    struct state *it = data;
+    (void)cx;
+    (void)packet;
+    return it->sent++ > 0 && {sent} == FULLPIPE_DEAF ? -1 : {sent};
+}}
+static const struct fullpipe_plugin table = {{ .version = FULLPIPE_VERSION, .owns_recovery = 1,
+    .name = FULLPIPE_TEXT("answering"), .create = create, .destroy = destroy, .error = error,
+    .decision = decision, .on_ack = on_ack, .on_sent = on_sent }};
+FULLPIPE_PLUGIN(table)
+"#
+    )
+}
+
+fn answered(name: &'static str, answer: &str, sent: &str) -> fullpipe_trace::Run {
+    let folder = folder("answering");
+    let (source, file) = (
+        folder.join(format!("{name}.c")),
+        folder.join(format!("lib{name}.so")),
+    );
+    std::fs::write(&source, answering(answer, sent)).expect("target/ can be written");
+    library(&source, &file);
+    let registry = Registry::default().with(loaded(&file, name));
+    let text = format!(
+        "duration = \"2s\"\n[path]\nrate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"8bdp\"\n[[flow]]\ncc = {name:?}\n"
+    );
+    run(&text, &registry)
+}
+
+#[test]
+fn a_decision_that_is_written_is_that_which_is_asked_for() {
+    let asked = answered("asked", "FULLPIPE_ASK", "FULLPIPE_SAME");
+    let written = answered("written", "FULLPIPE_DECIDED", "FULLPIPE_DEAF");
+    let windows = |run: &fullpipe_trace::Run| {
+        let table = run.trace.as_ref().expect("traced").table("flows");
+        let column = table.expect("flows are traced").column("cwnd");
+        format!("{:?}", column.expect("a window").data)
+    };
+    assert_eq!(windows(&asked), windows(&written));
+    // The initial window is 2.9 Mbit/s.
+    assert!(asked.summary.flows[0].goodput_bps > 4e6, "it grows");
+}
+
+#[test]
+fn the_answer_of_the_first_version_is_an_error() {
+    let fault = std::panic::catch_unwind(|| answered("old", "FULLPIPE_ASK", "1"));
+    let fault = fault.expect_err("1 is no answer");
+    let fault = fault.downcast::<fullpipe_cc::Fault>().expect("a fault");
+    assert_eq!(
+        fault.problem,
+        "on_sent at 0.0400264 s failed: one call too many"
+    );
 }

@@ -34,7 +34,8 @@ fn a_panic_ends_the_run_with_its_words_and_its_place() {
     for (place, call, words) in [
         ("build", "create failed: ", "no controller today"),
         ("on_ack", "on_ack at ", "this ACK is one too many"),
-        ("decision", "decision at ", "undecided"),
+        ("on_sent", "on_sent at ", "this packet is one too many"),
+        ("decision", "on_ack at ", "undecided"),
         ("observe", "observe failed: ", "unseen"),
     ] {
         let fault = fault_at(place);

@@ -156,8 +156,7 @@ impl Transport {
             self.outgrown = outgrown.then_some((self.events.len(), decision.cwnd));
         }
         self.decision = decision;
-        self.conn.pacing_rate = decision.pacing_rate;
-        self.conn.paced = decision.pacing_rate.is_some();
+        self.conn.pace(decision.pacing_rate);
         self.events.push(event);
         self.decisions.push(decision);
     }

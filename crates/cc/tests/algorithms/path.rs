@@ -195,12 +195,9 @@ impl Path {
             marked,
         });
         self.next_number += 1;
-        self.conn.pacing_rate = self.pacing_rate();
-        self.conn.paced = self.conn.pacing_rate.is_some();
-        let gap = self
-            .conn
-            .pacing_rate
-            .map_or(Span::ZERO, |rate| rate.time_for(SMSS));
+        let rate = self.pacing_rate();
+        self.conn.pace(rate);
+        let gap = rate.map_or(Span::ZERO, |rate| rate.time_for(SMSS));
         self.conn.next_departure = self.conn.next_departure.max(self.now) + gap;
         self.call(|cc, cx| {
             cc.on_sent(cx, &packet);

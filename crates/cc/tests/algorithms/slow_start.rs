@@ -203,8 +203,7 @@ fn hystart_leaves_when_a_train_of_acks_fills_the_pipe() {
 #[test]
 fn hystart_trusts_fast_links_to_offload_less() {
     let mut driver = cubic_with("hystart");
-    driver.conn.paced = true;
-    driver.conn.pacing_rate = Some(Rate::from_mbps(10_000));
+    driver.conn.pace(Some(Rate::from_mbps(10_000)));
     let base = Span::from_millis(10);
     round_at(&mut driver, base);
     round_at(&mut driver, base);

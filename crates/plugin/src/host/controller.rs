@@ -11,8 +11,8 @@ use fullpipe_cc::{
 use fullpipe_units::{Bytes, Rate, Rng, Time};
 
 use super::known_as;
-use crate::abi::{self, NONE, Plugin, Text};
-use crate::convert::{conn_of, or_none, path_number, recovery_number};
+use crate::abi::{self, ASK, DEAF, DECIDED, NONE, Plugin, SAME, Text};
+use crate::convert::{path_number, recovery_number};
 
 /// A controller of a library.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(super) struct PluginController {
     /// The decision as the library has written it.
     told: abi::Decision,
     fields: usize,
+    /// Whether it listens to sent packets.
+    hears: bool,
 }
 
 // SAFETY: the interface lets a controller move between threads; calls are never at the same time.
@@ -97,6 +99,7 @@ impl PluginController {
             decision,
             told: (&decision).into(),
             fields: descriptor.fields.len(),
+            hears: plugin.on_sent.is_some(),
         };
         if it.is_null() {
             let text = made.said();
@@ -118,27 +121,14 @@ impl PluginController {
             .to_owned()
     }
 
-    /// Makes a call, then reads the decision.
+    /// Makes a call. Returns whether the decision may have changed.
     #[inline]
     fn call(
         &mut self,
         name: &'static str,
         cx: &mut Context<'_>,
         call: impl FnOnce(*mut c_void, *const abi::Context) -> i32,
-    ) {
-        if self.called(cx, call) != 0 {
-            fault(self.algorithm, name, Some(cx.now), &self.said());
-        }
-        self.decide(name, Some(cx.now));
-    }
-
-    /// Makes a call, and returns its code.
-    #[inline]
-    fn called(
-        &mut self,
-        cx: &mut Context<'_>,
-        call: impl FnOnce(*mut c_void, *const abi::Context) -> i32,
-    ) -> i32 {
+    ) -> bool {
         let mut host = Host {
             rng: cx.rng,
             observer: cx.observer,
@@ -146,22 +136,50 @@ impl PluginController {
         };
         let told = abi::Context {
             now: cx.now.as_nanos(),
-            conn: conn_of(cx.conn),
-            pacing_rate: or_none(cx.conn.pacing_rate, Rate::as_bps),
+            conn: cx.conn,
+            decision: &raw mut self.told,
             host: (&raw mut host).cast(),
             random,
             transition,
         };
-        call(self.it, &raw const told)
+        match call(self.it, &raw const told) {
+            SAME => return false,
+            DECIDED => self.take(name, Some(cx.now)),
+            ASK => self.decide(name, Some(cx.now)),
+            _ => fault(self.algorithm, name, Some(cx.now), &self.said()),
+        }
+        true
     }
 
-    #[inline]
+    /// Makes the call `on_sent`; a function of its own, so that a deaf controller saves no registers.
+    #[inline(never)]
+    fn sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
+        let on_sent = self.plugin.on_sent.expect("`hears` says so");
+        let mut deaf = false;
+        let changed = self.call("on_sent", cx, |it, told| {
+            // SAFETY: the pointers are valid for the call.
+            let code = unsafe { on_sent(it, told, packet) };
+            deaf = code == DEAF;
+            if deaf { SAME } else { code }
+        });
+        self.hears &= !deaf;
+        changed
+    }
+
+    /// Asks for the decision.
+    #[inline(never)]
     fn decide(&mut self, name: &'static str, now: Option<Time>) {
         let decision = self.plugin.decision.expect("checked by `load`");
         // SAFETY: the library writes a decision.
         if unsafe { decision(self.it, &raw mut self.told) } != 0 {
             fault(self.algorithm, "decision", now, &self.said());
         }
+        self.take(name, now);
+    }
+
+    /// Takes the decision that the library has written.
+    #[inline]
+    fn take(&mut self, name: &'static str, now: Option<Time>) {
         self.decision = (&self.told).into();
         if self.decision.cwnd == Bytes::ZERO {
             broken(
@@ -232,18 +250,7 @@ macro_rules! forward {
 
 impl Controller for PluginController {
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
-        let Some(on_sent) = self.plugin.on_sent else {
-            return false;
-        };
-        // SAFETY: the pointers are valid for the call.
-        match self.called(cx, |it, told| unsafe { on_sent(it, told, packet) }) {
-            0 => false,
-            1 => {
-                self.decide("on_sent", Some(cx.now));
-                true
-            }
-            _ => fault(self.algorithm, "on_sent", Some(cx.now), &self.said()),
-        }
+        self.hears && self.sent(cx, packet)
     }
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         forward!(self, cx, on_lost, lost);

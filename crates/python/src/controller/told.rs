@@ -181,7 +181,7 @@ attributes! { PyConn, it,
     /// Whether packets are paced.
     paced: bool = it.paced;
     /// Current pacing rate; None if unpaced.
-    pacing_rate: Option<u64> = it.pacing_rate.map(Rate::as_bps);
+    pacing_rate: Option<u64> = it.pacing().map(Rate::as_bps);
 }
 
 attributes! { PySnapshot, it,

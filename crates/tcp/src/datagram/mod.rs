@@ -232,8 +232,7 @@ impl<C: Controller> DatagramSender<C> {
             }
         };
         self.pace.quantum = send_quantum;
-        self.conn.pacing_rate = self.pace.rate;
-        self.conn.paced = self.pace.rate.is_some();
+        self.conn.pace(self.pace.rate);
     }
 
     /// Returns the current congestion window.

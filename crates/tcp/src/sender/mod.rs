@@ -284,12 +284,10 @@ impl<C: Controller> Sender<C> {
             ssthresh,
             (self.rtt.srtt, self.rtt.min),
         );
-        self.conn.pacing_rate = self.pacer.rate;
-        let paced = self.pacer.rate.is_some();
-        if paced && !self.conn.paced {
+        if self.pacer.rate.is_some() && !self.conn.paced {
             self.pacer.begin_after(self.next);
         }
-        self.conn.paced = paced;
+        self.conn.pace(self.pacer.rate);
     }
 
     /// Returns the current congestion window.

@@ -292,7 +292,7 @@ fn a_threshold_changes_the_next_pacing_rate() {
     for at in EVERY {
         let low = Decision::window(segments(10), segments(1));
         let found = run(at, window(10), low, Pacing::On);
-        let rate = |event: &Event| event.conn.pacing_rate.map_or(0, Rate::as_bps) as f64;
+        let rate = |event: &Event| event.conn.pacing().map_or(0, Rate::as_bps) as f64;
         let earlier = found.before.iter().rfind(|event| event.sent().is_some());
         let before = rate(earlier.expect("a first flight"));
         let (next, _) = found.sent().next().expect("more packets leave");

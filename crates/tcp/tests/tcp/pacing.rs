@@ -109,7 +109,7 @@ fn next_departure_is_when_the_gate_opens() {
     bench.play("0 > 0-11");
     let conn = bench.sender.conn();
     assert_eq!(conn.next_departure, bench.at(4.0));
-    assert_eq!((conn.paced, conn.pacing_rate), (true, Some(PER_MS)));
+    assert_eq!((conn.paced, conn.pacing()), (true, Some(PER_MS)));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn pacing_on_derives_a_rate_from_the_window() {
          15 > 14-15",
     );
     assert_eq!(
-        bench.sender.conn().pacing_rate,
+        bench.sender.conn().pacing(),
         Some(Rate::from_delivery(segments(2), ms(5.0)))
     );
 }

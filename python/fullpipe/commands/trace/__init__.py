@@ -6,6 +6,7 @@ COMMANDS = {
     "Commands": {
         "import": "Make a run of measurements of other programs.",
         "qlog": "Convert the trace of a run to qlog 0.3, for qvis.",
+        "packets": "Show single packets of a run, or export them.",
     }
 }
 """The modules of this package with their summaries, by the heading of `--help`, in its order."""
@@ -16,6 +17,7 @@ Examples:
     fullpipe trace import iperf3.json --out results/measured
     fullpipe report results/measured
     fullpipe trace qlog results/first first.qlog
+    fullpipe trace packets results/packets --window 3s..3.02s
 """
 
 command = Group("trace", __name__, COMMANDS, _HELP)

@@ -90,7 +90,7 @@ fn ack_delay(rate: Option<Rate>) -> Span {
 /// Returns `sk_pacing_rate`, which Linux computes for flows that it does not pace, too.
 fn pacing_rate(conn: &Conn, cwnd: Bytes, ack: &Ack, ssthresh: Bytes) -> Option<Rate> {
     let unpaced = || linux_pacing_rate(cwnd, ack.prior_inflight, ssthresh, conn.srtt);
-    conn.pacing_rate.or_else(unpaced)
+    conn.pacing().or_else(unpaced)
 }
 
 impl SlowStart for HyStart {

@@ -10,7 +10,6 @@ import struct
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -23,6 +22,7 @@ from fullpipe.results.sums import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 FORMATS = (".csv", ".parquet", ".pcapng")
 """Suffixes of the files that :func:`write` makes."""

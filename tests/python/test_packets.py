@@ -220,7 +220,7 @@ def test_a_capture_has_the_packets_when_they_left_and_the_acks_when_they_came(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("kept", "x.txt"), "x.txt: the suffix is none of .csv, .parquet, .pcapng"),
+        (("kept", "x.txt"), "x.txt: the suffix is not one of .csv, .parquet, .pcapng"),
         (("kept", "--window", "3s"), "write one, like 3s..3.2s"),
         (("kept", "--window", "4.5s..5s"), "no packets in this window\n  fix: the packets are"),
         (("kept", "--flow", "c"), "no packets of a flow c\n  fix: name one of "),

@@ -9,13 +9,13 @@ use core::ffi::c_void;
 pub const VERSION: u32 = 2;
 /// Stands for a value that is not there.
 pub const NONE: u64 = u64::MAX;
-/// What a call returns: the decision is that of `Plugin::decision`, which is called next.
+/// Return value of a call: the decision is that of `Plugin::decision`, which is called next.
 pub const ASK: i32 = 0;
-/// What a call returns: the decision is as before.
+/// Return value of a call: the decision is as before.
 pub const SAME: i32 = 2;
-/// What a call returns: the decision is in [`Context::decision`].
+/// Return value of a call: the decision is in [`Context::decision`].
 pub const DECIDED: i32 = 3;
-/// What `on_sent` returns: the decision is as before, and this connection needs no further call.
+/// Return value of `on_sent`: the decision is as before, and this connection needs no further call.
 pub const DEAF: i32 = 4;
 
 /// Text in UTF-8, without a final zero.

@@ -80,9 +80,11 @@ def of_saved(
         wanted &= pl.col("time").is_between(*window)
     found = Packets(data.filter(wanted), acks.filter(wanted), flows)
     if found.data.is_empty() and found.acks.is_empty():
-        first, last = data["time"].min(), data["time"].max()
+        times = data["time"].to_list()
         raise PacketsError(
-            f"{directory}: no packets in this window\n  fix: the packets are from {first:.6g} s to {last:.6g} s"
+            f"{directory}: no packets in this window\n  fix: the packets are from {times[0]:.6g} s to {times[-1]:.6g} s"
+            if times
+            else f"{directory}: no packet was sent in the recorded window\n  fix: record another one"
         )
     return found
 
@@ -142,7 +144,7 @@ def refuse_suffix(path: Path) -> None:
     """
     if path.suffix not in FORMATS:
         raise PacketsError(
-            f"{path}: the suffix is none of {', '.join(FORMATS)}\n  fix: name it {path.stem}.csv for rows, or "
+            f"{path}: the suffix is not one of {', '.join(FORMATS)}\n  fix: name it {path.stem}.csv for rows, or "
             f"{path.stem}.pcapng for Wireshark"
         )
 

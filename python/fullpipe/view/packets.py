@@ -16,8 +16,8 @@ def show(frame: pl.DataFrame, most: int, *, acks: bool = False) -> None:
     if acks:
         number_columns(table, "acked\nB", "SACK\nfrom", "SACK\nto")
         for row in text.head(most).iter_rows(named=True):
-            numbers = (row["acked"], row["sack_start"], row["sack_end"])
-            table.add_row(row["flow"], f"{row['time']:.6f}", *map(_count, numbers))
+            places = map(_count, (row["acked"], row["sack_start"], row["sack_end"]))
+            table.add_row(row["flow"], f"{row['time']:.6f}", *places)
     else:
         number_columns(table, "sequence\nB", "bytes")
         table.add_column("kind", vertical="bottom")

@@ -42,7 +42,7 @@ def command(
     capture at the sender, of headers: data packets when they left, ACKs when they arrived.
 
     Examples:
-        fullpipe run cubic bbr1 --trace '10ms packets 3s..5s' --out results/packets
+        fullpipe run cubic bbr1 --trace '1s packets 3s..5s' --out results/packets
         fullpipe trace packets results/packets --window 3s..3.02s
         fullpipe trace packets results/packets packets.pcapng
     """
@@ -65,7 +65,7 @@ def command(
 
 def _window(text: str) -> tuple[float, float]:
     from fullpipe import _core
-    from fullpipe.commands.options import wrong
+    from fullpipe.commands.declare import wrong
 
     ends = [_core.quantity(each.strip()) for each in text.split("..")]
     times = [each[0] for each in ends if each is not None and each[1] == "s"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import explore
 from fullpipe._core import __version__
+from fullpipe.batch.cells import HERE
 from fullpipe.observatory.measure import shown
-from fullpipe.observatory.plan import HERE
 from fullpipe.results import disk
 from fullpipe.stats import corrected, mean, paired
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of

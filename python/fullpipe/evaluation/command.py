@@ -22,7 +22,6 @@ from fullpipe.evaluation.measure import Contender, measured, shown
 from fullpipe.evaluation.suite import suite as suite_of
 from fullpipe.progress import Counter
 from fullpipe.report.write import Form, make
-from fullpipe.results import disk
 from fullpipe.sweeps.execute import Execution
 from fullpipe.verdicts.judged import Verdict, finite, write_table
 from fullpipe.verdicts.show import STYLES, wrapped
@@ -88,18 +87,18 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
     chosen = _chosen(suite.short() if asked.quick else suite, asked.names)
     tested = Contender(algorithm, params)
     baselines = [Contender(each) for each in BASELINES]
-    seeds = range(
-        asked.seed, asked.seed + (asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS))
-    )
+    seeds = range(asked.seed, asked.seed + (asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)))
     place = asked.out or usual_directory(tested, suite.name, quick=asked.quick)
     counter = Counter()
     try:
         with stoppable(lambda: counter.at, kept_in(place)), counter:
             outcomes = [
-                _outcome(each, number, len(chosen), (tested, baselines), seeds, place, counter, asked)
+                _outcome(
+                    each, number, len(chosen), (tested, baselines), seeds, place, counter, asked
+                )
                 for number, each in enumerate(chosen, 1)
             ]
-            recorded = {}
+            recorded: dict[str, Path] = {}
             for each in outcomes:
                 counter.begin(len(outcomes), len(recorded), "recording the worst cells")
                 if directory := worst.record(each, tested, place / "worst"):

@@ -80,19 +80,16 @@ def report(
 def summed(outcomes: Sequence[Outcome]) -> str:
     """Returns the number of criteria of each verdict in words."""
     count = Counter(each.verdict for each in outcomes)
-    said = ", ".join(
-        f"{count[verdict]} {WORDS[verdict]}" for verdict in Verdict if count[verdict]
-    )
-    return f"{len(outcomes)} criteria: {said}"
+    said = ", ".join(f"{count[verdict]} {WORDS[verdict]}" for verdict in Verdict if count[verdict])
+    noun = "criterion" if len(outcomes) == 1 else "criteria"
+    return f"{len(outcomes)} {noun}: {said}"
 
 
 def value(estimate: Estimate, quantity: Quantity, *, unit: bool = True) -> str:
     """Formats a number with its interval."""
     if math.isnan(estimate.value):
         return "–"
-    text = digits(estimate.value, _DIGITS) + (
-        f" {quantity.unit}" if unit and quantity.unit else ""
-    )
+    text = digits(estimate.value, _DIGITS) + (f" {quantity.unit}" if unit and quantity.unit else "")
     if math.isnan(estimate.low):
         return text
     return f"{text} [{digits(estimate.low, _DIGITS)} – {digits(estimate.high, _DIGITS)}]"
@@ -104,8 +101,8 @@ def _finding(outcome: Outcome) -> str:
     quantity = shown(criterion)
     where = f" at {cell.label}" if cell.label else ""
     return (
-        f"§{criterion.section} {criterion.title}: {quantity.words} {value(cell.ours, quantity)}{where}, "
-        f"and {limit(outcome, cell)} is required; {outcome.judged.reason}."
+        f"§{criterion.section} {criterion.title}: {quantity.words} {value(cell.ours, quantity)}{where}; "
+        f"required: {limit(outcome, cell)}; {outcome.judged.reason}."
     )
 
 
@@ -122,48 +119,35 @@ def limit(outcome: Outcome, cell: CellResult) -> str:
 def _verdicts(
     tested: Contender, baselines: Sequence[Contender], outcomes: Sequence[Outcome]
 ) -> Section:
-    others = [each for each in baselines if each.label != tested.label]
-    rows: list[tuple[Cell, ...]] = []
-    for each in outcomes:
-        criterion, cell = each.criterion, each.worst
-        said = f"{SIGNS[each.verdict]} {WORDS[each.verdict]}"
-        if cell is None:
-            rows.append(
-                (criterion.section, criterion.title, said, each.judged.reason)
-                + ("",) * (2 + len(others))
-            )
-            continue
-        quantity = shown(criterion)
-        rows.append(
-            (
-                criterion.section,
-                criterion.title,
-                said,
-                f"{quantity.words}; {cell.label}" if cell.label else quantity.words,
-                Number(cell.ours.value, value(cell.ours, quantity)),
-                limit(each, cell),
-                *(_number(cell.others.get(other.label), quantity) for other in others),
-            )
-        )
-    columns = (
-        "section",
-        "criterion",
-        "verdict",
-        "worst cell",
-        tested.label,
-        "bound",
-        *(each.label for each in others),
-    )
-    names = (tested.label, *(each.label for each in others))
+    others = [each.label for each in baselines if each.label != tested.label]
+    columns = ("section", "criterion", "verdict", "worst cell", tested.label, "bound", *others)
+    tables: list[Block] = []
+    for part in dict.fromkeys(each.criterion.part for each in outcomes):
+        rows = [_row(each, others) for each in outcomes if each.criterion.part == part]
+        tables.append(Table(part, columns, rows, names=(tested.label, *others)))
     return Section(
-        "Verdicts", [Table("Criteria and their worst cells", columns, rows, names=names)]
+        "Verdicts",
+        tables,
+        "Each line has the worst cell of a criterion, and its mean over the seeds.",
     )
 
 
-def _number(estimate: Estimate | None, quantity: Quantity) -> Number:
-    if estimate is None or math.isnan(estimate.value):
-        return Number(None, "–")
-    return Number(estimate.value, value(estimate, quantity))
+def _row(outcome: Outcome, others: Sequence[str]) -> tuple[Cell, ...]:
+    criterion, cell = outcome.criterion, outcome.worst
+    said = f"{SIGNS[outcome.verdict]} {WORDS[outcome.verdict]}"
+    if cell is None:
+        empty = ("",) * (2 + len(others))
+        return (criterion.section, criterion.title, said, outcome.judged.reason, *empty)
+    quantity = shown(criterion)
+    return (
+        criterion.section,
+        criterion.title,
+        said,
+        f"{quantity.words}; {cell.label}" if cell.label else quantity.words,
+        Number(cell.ours.value, value(cell.ours, quantity)),
+        limit(outcome, cell),
+        *(_plain(cell.others.get(label), quantity) for label in others),
+    )
 
 
 def _section(
@@ -178,7 +162,13 @@ def _section(
     if recorded and (runs := worst.recorded(recorded)):
         blocks.append(Timeline(runs))
     text = criterion.written(cell.words, tested.cc, tested.params)
-    blocks.append(Table("Replay of the worst cell", ("command",), [(Code(worst.replay(outcome, tested)),)]))
+    blocks.append(
+        Table(
+            "Replay of the worst cell; any of the seeds can follow --seed",
+            ("command",),
+            [(Code(worst.replay(outcome, tested)),)],
+        )
+    )
     blocks.append(Text(f"Scenario of the worst cell, seed {cell.seed}", text))
     words = bound_words(criterion)
     said = f" Bound: {words}." if words else " No bound."
@@ -187,6 +177,7 @@ def _section(
         f"§{criterion.section} {criterion.title}: {WORDS[outcome.verdict]}",
         blocks,
         f"{criterion.question}{said} {criterion.why}{reason[:1] + reason[1:2].upper() + reason[2:]}",
+        criterion.part,
     )
 
 
@@ -206,9 +197,7 @@ def _cells(outcome: Outcome, tested: Contender, baselines: Sequence[Contender]) 
         found.append(Number(cell.ours.value, value(cell.ours, quantity, unit=False)))
         if criterion.bound:
             found += [limit(outcome, cell), WORDS[cell.verdict]]
-        found += [
-            _plain(cell.others.get(label), quantity) for label in others
-        ]
+        found += [_plain(cell.others.get(label), quantity) for label in others]
         found += [_plain(cell.also.get(name), shown(criterion, name)) for name in also]
         rows.append(tuple(found))
     columns = (

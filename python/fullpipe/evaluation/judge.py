@@ -211,7 +211,8 @@ def _against_bound(
     quantity, bound = shown(criterion), criterion.bound
     mean = fmean(ours.values()) if ours else math.nan
     if bound is None:
-        return math.nan, mean * -quantity.better if quantity.better else mean, Verdict.REPORT
+        less = criterion.worse == "less" if criterion.worse else quantity.better > 0
+        return math.nan, -mean if less else mean, Verdict.REPORT
     if missing > _LEAST_SHARE * (missing + len(ours)):
         return _limit(criterion, by_label, None), math.inf, Verdict.MISSED
     sign = 1 if bound.most else -1
@@ -226,11 +227,7 @@ def _against_bound(
     if len(distances) < 3:
         low, high = -math.inf, math.inf
     verdict = (
-        Verdict.MISSED
-        if low > 0
-        else Verdict.MET
-        if high <= 0 and not missing
-        else Verdict.REPORT
+        Verdict.MISSED if low > 0 else Verdict.MET if high <= 0 and not missing else Verdict.REPORT
     )
     return limit, distance, verdict
 

@@ -236,8 +236,8 @@ def _against(
 ) -> dict[tuple[int, str], dict[int, float]]:
     """Returns the values compared with those of the same flow next to its own kind, seed by seed.
 
-    Harm is that of Ware et al., "Beyond Jain's Fairness Index" (HotNets 2019), with the own kind as the reference: the
-    lost share of a quantity of which more is better, and 1 - own / value of one of which less is better.
+    Harm is that of Ware et al., "Beyond Jain's Fairness Index" (HotNets 2019), with the own kind as the reference:
+    1 - value / own if more is better, and 1 - own / value if less is better.
     """
     found: dict[tuple[int, str], dict[int, float]] = {}
     name = known_names().get(criterion.metric, criterion.metric)

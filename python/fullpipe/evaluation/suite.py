@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fullpipe.batch.cells import HERE, Cells, merged, shortened
+from fullpipe.errors import UserError
 from fullpipe.stats.quantity import known_names, quantity
 from fullpipe.verdicts.reader import Reader, read_toml
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from fullpipe.verdicts.reader import Json, Table
 
 PACKAGED = ("rfc9743",)
-"""The suites of the package, besides `bbr-draft`."""
+"""The suites of criteria in the package."""
+DRAFT = "bbr-draft"
+"""The test cases of the BBR draft, which are no criteria of this form: :mod:`fullpipe.conformance` has them."""
 VARIATION = "rate_variation"
 """The metric that is computed from a run over time: coefficient of variation of the goodput in seconds."""
 _COMMON = ("name", "section", "title", "question", "why", "skipped")
@@ -32,6 +35,7 @@ _MEASURED = (
     "over",
     "against",
     "neighbor",
+    "worse",
     "also",
     "at_most",
     "at_least",
@@ -61,6 +65,7 @@ class Criterion(Cells):
 
     Attributes:
         name: Its name in options and directories.
+        part: The part of the suite, the title of its file's criteria in navigation and tables.
         section: The section that asks for it.
         title: Its subject.
         question: The question that its numbers answer.
@@ -71,12 +76,14 @@ class Criterion(Cells):
         against: The reference of a value: `"harm"` and `"more"` compare the flow with the same one next to its own
             kind, as a share or a difference.
         neighbor: The axis that names the algorithm of the flow, with `against`.
+        worse: The side on which the worst cell is, without a bound; empty for that of the metric.
         also: Further metrics of the evidence.
         bound: The accepted values; None without a verdict.
         skipped: The reason why it is not evaluated; empty if it is.
     """
 
     name: str
+    part: str
     section: str
     title: str
     question: str
@@ -86,6 +93,7 @@ class Criterion(Cells):
     over: Literal["mean", "least", "most"] = "mean"
     against: Literal["", "harm", "more"] = ""
     neighbor: str = ""
+    worse: Literal["", "less", "more"] = ""
     also: tuple[str, ...] = ()
     bound: Bound | None = None
     skipped: str = ""
@@ -116,9 +124,15 @@ def suite(name: str) -> Suite:
 
     Raises:
         PublishedError: When the file has an error.
+        UserError: When there is no such suite or file.
         OSError: When it can't be read.
     """
     if name not in PACKAGED:
+        if not Path(name).is_file():
+            known = ", ".join((*PACKAGED, DRAFT))
+            raise UserError(
+                f"--suite {name}: no such suite or file\n  fix: write {known}, or the name of a TOML file"
+            )
         return _suite(name, [Path(name)])
     folder = files("fullpipe.evaluation").joinpath(name)
     return _suite(name, sorted(Path(str(each)) for each in folder.iterdir()))
@@ -130,11 +144,12 @@ def _suite(name: str, places: Sequence[Path]) -> Suite:
     for place in places:
         reader = Reader(place)
         about = read_toml(place)
-        reader.only(about, "", ("title", "with", "criterion"))
+        reader.only(about, "", ("title", "part", "with", "criterion"))
         title = reader.text(about.get("title"), "title")
+        part = reader.text(about.get("part", "Criteria"), "part")
         shared = _words(reader, about.get("with", {}), "with")
         for number, table in enumerate(reader.tables(about.get("criterion"), "criterion")):
-            found.append(_criterion(reader, table, f"criterion[{number}].", shared))
+            found.append(_criterion(reader, table, f"criterion[{number}].", part, shared))
         if len({each.name for each in found}) < len(found):
             twice = [each.name for each in found]
             name_twice = next(each for each in twice if twice.count(each) > 1)
@@ -142,22 +157,31 @@ def _suite(name: str, places: Sequence[Path]) -> Suite:
     return Suite(Path(name).stem, title, tuple(found))
 
 
-def _criterion(reader: Reader, table: Table, where: str, shared: Mapping[str, Words]) -> Criterion:
+def _criterion(
+    reader: Reader, table: Table, where: str, part: str, shared: Mapping[str, Words]
+) -> Criterion:
     reader.only(table, where, (*_COMMON, *_MEASURED))
-    words = {
-        key: reader.text(table.get(key), where + key)
-        for key in ("name", "section", "title", "question")
-    }
-    if set(words["name"]) - set(string.ascii_lowercase + string.digits + "-"):
-        reader.refuse(
-            where + "name", words["name"], "has other characters", "write a-z, digits and -"
-        )
+    name, section, title, question = (
+        reader.text(table.get(key), where + key) for key in ("name", "section", "title", "question")
+    )
+    if set(name) - set(string.ascii_lowercase + string.digits + "-"):
+        reader.refuse(where + "name", name, "has other characters", "write a-z, digits and -")
     if "skipped" in table:
         return Criterion(
-            **words, scenario="", skipped=reader.text(table["skipped"], where + "skipped")
+            name=name,
+            part=part,
+            section=section,
+            title=title,
+            question=question,
+            scenario="",
+            skipped=reader.text(table["skipped"], where + "skipped"),
         )
     made = Criterion(
-        **words,
+        name=name,
+        part=part,
+        section=section,
+        title=title,
+        question=question,
         scenario=reader.text(table.get("scenario"), where + "scenario"),
         axes={
             axis: reader.texts(values, f"{where}axes.{axis}")
@@ -170,6 +194,7 @@ def _criterion(reader: Reader, table: Table, where: str, shared: Mapping[str, Wo
         over=reader.one_of(table.get("over", "mean"), where + "over", ("mean", "least", "most")),  # type: ignore[arg-type]
         against=_optional(reader, table, where, "against", ("harm", "more")),  # type: ignore[arg-type]
         neighbor=_optional(reader, table, where, "neighbor", tuple(table.get("axes", ()))),  # type: ignore[arg-type]
+        worse=_optional(reader, table, where, "worse", ("less", "more")),  # type: ignore[arg-type]
         also=tuple(
             _metric(reader, each, f"{where}also[{number}]")
             for number, each in enumerate(reader.texts(table["also"], where + "also"))
@@ -215,7 +240,9 @@ def _bound(reader: Reader, table: Table, where: str) -> Bound | None:
     given = table[side]
     if isinstance(given, list):
         than = tuple(reader.texts(given, where + side))
-        return Bound(side == "at_most", reader.number(table.get("times", 1), where + "times", 0), than)
+        return Bound(
+            side == "at_most", reader.number(table.get("times", 1), where + "times", 0), than
+        )
     if not isinstance(given, int | float) or isinstance(given, bool):
         reader.refuse(where + side, given, "is no bound", "write a number, or algorithms as a list")
     return Bound(side == "at_most", float(given))
@@ -228,9 +255,7 @@ def _metric(reader: Reader, value: Json | None, key: str) -> str:
     return name
 
 
-def _optional(
-    reader: Reader, table: Table, where: str, key: str, known: Sequence[str]
-) -> str:
+def _optional(reader: Reader, table: Table, where: str, key: str, known: Sequence[str]) -> str:
     return reader.one_of(table[key], where + key, known) if key in table else ""
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from fullpipe.evaluation.measure import Contender
     from fullpipe.report.model import Recorded
 
+_ROWS = 600
+"""Rows per flow: a page shows the worst cells of some forty criteria."""
+
 
 def record(outcome: Outcome, tested: Contender, place: Path) -> Path | None:
     """Runs the seed of the worst cell that is nearest to its mean, and saves it; None if nothing was run.
@@ -35,7 +38,7 @@ def record(outcome: Outcome, tested: Contender, place: Path) -> Path | None:
         text = f"# {outcome.criterion.title}: {cell.label}\n"
         text += outcome.criterion.written(cell.words, tested.cc, tested.params)
         scenario = load(text, seed=cell.seed)
-        run(scenario, trace=suited_interval(scenario)).save(directory)
+        run(scenario, trace=suited_interval(scenario, _ROWS)).save(directory)
     return directory
 
 

@@ -39,7 +39,7 @@ docs: $(READY) ## build target/site: the documentation as a site, with the galle
 	$(BIN)/python tools/site.py
 
 gallery: setup ## write target/gallery.html: all scenarios with plots (half a minute)
-	$(BIN)/python -m fullpipe.gallery scenarios target/gallery.html
+	$(BIN)/fullpipe explore --gallery --out target/gallery.html
 
 OBSERVATORY := target/observatory
 

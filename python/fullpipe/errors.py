@@ -26,6 +26,7 @@ called: dict[str, str] = {}
 
 CONTROLLER = "controller "
 """The beginning of the core's note about an exception of a user's class: its name and the time."""
+_METHODS = "docs/reference/controller.md has the methods and their arguments"
 
 
 class UserError(ValueError):
@@ -195,14 +196,23 @@ def tracebacks() -> Iterator[None]:
             trace = trace.tb_next
         notes: list[str] = getattr(error, "__notes__", [])
         of = next((each for each in notes if each.startswith(CONTROLLER)), None)
-        if of and trace is not None:
-            method = trace.tb_frame.f_code.co_name
-            print(f"error: {of} in {method}", file=sys.stderr)
+        if of:
             error.__notes__ = [each for each in notes if each != of]
+            if trace is None:  # the call itself failed: a method with other arguments
+                problem = ", ".join([f"{type(error).__name__}: {error}", *error.__notes__])
+                print(f"error: {of}: {problem}\n  fix: {_METHODS}", file=sys.stderr)
+                raise SystemExit(2) from None
+            method = trace.tb_frame.f_code.co_name
+            place = "" if method.startswith("<") else f" in {method}"
+            print(f"error: {of}{place}", file=sys.stderr)
         traceback.print_exception(error.with_traceback(trace or error.__traceback__))
         raise SystemExit(2) from None
 
 
 def _is_not_the_users(file: str) -> bool:
-    place = Path(file).parts
-    return "site-packages" in place or Path(file).is_relative_to(Path(__file__).parent)
+    libraries = (Path(__file__).parent, Path(os.__file__).parent)
+    return (
+        file.startswith("<frozen ")
+        or any(map(Path(file).is_relative_to, libraries))
+        or "site-packages" in file
+    )

@@ -20,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
+.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -201,6 +201,10 @@ bench-smoke: ## check that the benchmarks run, not their speed
 bench-instructions: ## count instructions per packet (callgrind) and compare with benches/instructions.txt
 	@command -v valgrind > /dev/null || $(MAKE) apt
 	cargo bench --package fullpipe-benches --bench instructions
+
+bench-page: setup $(ENGINE) ## measure the page of explore in Chromium: size, first picture, slider to picture
+	$(BIN)/fullpipe explore --out target/explore.html
+	node web/slider.mjs $$(command -v chromium || command -v chromium-browser || command -v google-chrome) target/explore.html
 
 same-bits: setup ## compare the trace hashes of all scenarios: debug, release, WebAssembly and (emulated) aarch64
 	command -v qemu-aarch64 aarch64-linux-gnu-gcc || \

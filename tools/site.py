@@ -108,14 +108,15 @@ def explore() -> bool:
         return False
     for page in sorted((STAGE / "docs").rglob("*.md")):
         text = page.read_text(encoding="utf-8")
-        made = _EXPLORE.sub(lambda found, text=text, page=page: _inline(found[1], text, page), text)
+        made = _EXPLORE.sub(partial(_inline, text=text, page=page), text)
         if made != text:
             page.write_text(made, encoding="utf-8")
     return True
 
 
-def _inline(name: str | None, text: str, page: Path) -> str:
+def _inline(found: re.Match[str], text: str, page: Path) -> str:
     """The explorer with a scenario, as a part of a page."""
+    name = found[1]
     own = re.search(
         rf"^```toml file={re.escape(name or '')}\n(.*?)^```", text, re.DOTALL | re.MULTILINE
     )

@@ -16,6 +16,7 @@ from fullpipe._core import __version__
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
 from fullpipe.explore import again, inside, runs_in_pages
+from fullpipe.plugins import built_in
 from fullpipe.progress import Counter
 from fullpipe.report.html import asset, document
 from fullpipe.results import suited_interval
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from fullpipe.run import Run
 
 ELEMENTS: dict[str, Callable[[], Iterable[Mapping[str, Any]]]] = {
-    "Algorithms": _core.algorithms,
+    "Algorithms": lambda: [each for each in _core.algorithms() if each["name"] in built_in()],
     "Queues": _core.queues,
     "Impairments": _core.impairments,
     "Profiles": _core.profiles,

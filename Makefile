@@ -214,18 +214,20 @@ same-bits: setup ## compare the trace hashes of all scenarios: debug, release, W
 
 # cargo-fuzz builds with stable Rust if that accepts the options of nightly Rust. Python's targets have no build.
 CARGO_FUZZ_VERSION := 0.13.2
+# In the user's cache, as user-mode Linux: it takes minutes to build, and does not depend on this repository.
+CARGO_FUZZ := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fullpipe/cargo-fuzz-$(CARGO_FUZZ_VERSION)
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint --locked
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
 FUZZ_TARGETS ?=
 
-fuzz: target/tools/bin/cargo-fuzz $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previous run
+fuzz: $(CARGO_FUZZ)/bin/cargo-fuzz $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previous run
 	$(ALONE) $(UV) sync --locked --inexact --no-dev --group fuzz
-	$(ALONE) RUSTC_BOOTSTRAP=1 target/tools/bin/cargo-fuzz fuzz build --sanitizer none --target-dir target/fuzz
+	$(ALONE) RUSTC_BOOTSTRAP=1 $(CARGO_FUZZ)/bin/cargo-fuzz fuzz build --sanitizer none --target-dir target/fuzz
 	$(BIN)/python tools/fuzz.py run --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
-target/tools/bin/cargo-fuzz:
-	$(ALONE) cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root target/tools --locked --quiet
+$(CARGO_FUZZ)/bin/cargo-fuzz:
+	$(ALONE) cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root $(CARGO_FUZZ) --locked --quiet
 
-clean: ## remove everything built or installed here; what remains is ~/.cache/fullpipe (user-mode Linux)
+clean: ## remove everything built or installed here; what remains is ~/.cache/fullpipe (user-mode Linux, cargo-fuzz)
 	rm -rf target .venv python/fullpipe/*.so python/fullpipe/_bin web/node_modules

@@ -191,6 +191,13 @@ def tracebacks() -> Iterator[None]:
     except Exception as error:
         import traceback
 
+        if missing := _lacks(error):
+            print(
+                f"error: fullpipe._core has no {missing}: the compiled part is older than the rest\n"
+                "  fix: run make setup",
+                file=sys.stderr,
+            )
+            raise SystemExit(2) from None
         trace = error.__traceback__
         while trace is not None and _is_not_the_users(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
@@ -207,6 +214,15 @@ def tracebacks() -> Iterator[None]:
             print(f"error: {of}{place}", file=sys.stderr)
         traceback.print_exception(error.with_traceback(trace or error.__traceback__))
         raise SystemExit(2) from None
+
+
+def _lacks(error: Exception) -> str | None:
+    """Returns the name that the compiled part lacks, if that is the error: a checkout was updated, and not built."""
+    if isinstance(error, AttributeError) and error.obj is sys.modules.get("fullpipe._core"):
+        return error.name
+    if isinstance(error, ImportError) and error.name == "fullpipe._core":
+        return error.msg.partition("name '")[2].partition("'")[0]
+    return None
 
 
 def _is_not_the_users(file: str) -> bool:

@@ -13,6 +13,7 @@ from fullpipe.batch.cells import Cells, merged, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+FIRST_SEED = 1
 SMALL_SEEDS = 3
 SEEDS = 30
 

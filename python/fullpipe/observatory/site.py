@@ -11,6 +11,7 @@ from fullpipe import explore
 from fullpipe._core import __version__
 from fullpipe.batch.cells import HERE
 from fullpipe.observatory.measure import shown
+from fullpipe.observatory.plan import FIRST_SEED
 from fullpipe.results import disk
 from fullpipe.stats import corrected, mean, paired
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
@@ -119,7 +120,7 @@ def _family(
     before = _by_metric(family, earlier.values) if earlier else {}
     for number, cell in enumerate(family.cells):
         about = {
-            "text": "seed = 1\n" + family.text(cell),
+            "text": f"seed = {FIRST_SEED}\n{family.text(cell)}",
             "values": [
                 [
                     [_short(value) for _, value in sorted(of.get((number, each), {}).items())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,11 @@ from fullpipe.batch.cluster import ClusterError, NoClusterError
 from fullpipe.batch.spec import build, command_line
 from fullpipe.errors import UserError, fail, printing, stoppable
 from fullpipe.evaluation import dossier, worst
-from fullpipe.evaluation.judge import WORDS, bound_words, judge
+from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
 from fullpipe.evaluation.suite import suite as suite_of
 from fullpipe.progress import Counter
+from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
 from fullpipe.sweeps.execute import Execution
 from fullpipe.verdicts.judged import Verdict, finite, write_table
@@ -103,10 +104,18 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
                 counter.begin(len(outcomes), len(recorded), "recording the worst cells")
                 if directory := worst.record(each, tested, place / "worst"):
                     recorded[each.criterion.name] = directory
-            report = dossier.report(suite, tested, baselines, outcomes, list(seeds), recorded)
-            write_table(place, _table(suite, tested, outcomes), _records(outcomes))
+            about = (suite, tested, baselines, outcomes, list(seeds))
+            report = dossier.report(*about, recorded)
+            short = replace(report, sections=report.sections[:1])
+            write_table(place, "\n".join(lines(short, [])) + "\n", _records(outcomes))
             make(report, Form.HTML, place / PAGE)
-            make(report, Form.MD, place / MARKDOWN)
+            counter.begin(1, 0, "drawing")
+            drawn = {
+                each.criterion.name: recorded[each.criterion.name]
+                for each in outcomes
+                if each.verdict in (Verdict.MISSED, Verdict.REPORT)
+            }
+            make(dossier.report(*about, drawn), Form.MD, place / MARKDOWN)
     except NoClusterError:
         raise
     except ClusterError as error:
@@ -121,7 +130,9 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
                 f"{dossier.summed(outcomes)}, in {time.perf_counter() - start:.0f} s", style="bold"
             )
             console.print(
-                f"kept in {place}: {PAGE}, {MARKDOWN}/report.md", markup=False, soft_wrap=True
+                f"kept in {place}: {PAGE}, {MARKDOWN}/report.md, table.md",
+                markup=False,
+                soft_wrap=True,
             )
     return not any(each.verdict is Verdict.MISSED for each in outcomes)
 
@@ -247,28 +258,3 @@ def _records(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
             }
         )
     return found
-
-
-def _table(suite: Suite, tested: Contender, outcomes: Sequence[Outcome]) -> str:
-    """Returns the verdicts as a table in Markdown."""
-    lines = [
-        f"# {tested.label}: {suite.title}",
-        "",
-        f"{dossier.summed(outcomes)}.",
-        "",
-        "| section | criterion | verdict | worst cell | measured | bound |",
-        "|---|---|---|---|--:|---|",
-    ]
-    for each in outcomes:
-        cell = each.worst
-        quantity = shown(each.criterion) if each.criterion.metric else None
-        cells = (
-            each.criterion.section,
-            each.criterion.title,
-            WORDS[each.verdict] if cell else f"{WORDS[each.verdict]}: {each.judged.reason}",
-            cell.label if cell else "",
-            f"{quantity.words} {dossier.value(cell.ours, quantity)}" if cell and quantity else "",
-            bound_words(each.criterion) if cell else "",
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"

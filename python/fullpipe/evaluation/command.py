@@ -15,11 +15,13 @@ from fullpipe import terminal
 from fullpipe.batch import kept_in
 from fullpipe.batch.cluster import ClusterError, NoClusterError
 from fullpipe.batch.spec import build, command_line
+from fullpipe.controllers import given, sources
 from fullpipe.errors import UserError, fail, printing, stoppable
 from fullpipe.evaluation import dossier, worst
 from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
 from fullpipe.evaluation.suite import suite as suite_of
+from fullpipe.plugins import used
 from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
@@ -89,7 +91,7 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
     tested = Contender(algorithm, params)
     baselines = [Contender(each) for each in BASELINES]
     seeds = range(asked.seed, asked.seed + (asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)))
-    place = asked.out or usual_directory(tested, suite.name, quick=asked.quick)
+    place = asked.out or usual_directory(tested, suite, quick=asked.quick)
     counter = Counter()
     try:
         with stoppable(lambda: counter.at, kept_in(place)), counter:
@@ -137,11 +139,14 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
     return not any(each.verdict is Verdict.MISSED for each in outcomes)
 
 
-def usual_directory(tested: Contender, suite: str, *, quick: bool) -> Path:
-    """Returns the directory of an evaluation without `--out`: the same one for the same algorithm and build."""
-    digest = hashlib.sha256(f"{build()} {tested.label}".encode()).hexdigest()[:8]
-    name = tested.cc.rpartition(":")[2]
-    return Path("results") / f"{suite}-{name}{'-quick' if quick else ''}-{digest}"
+def usual_directory(tested: Contender, suite: Suite, *, quick: bool) -> Path:
+    """Returns the directory of an evaluation without `--out`: the same one for the same algorithm, suite and build."""
+    digest = hashlib.sha256(f"{build()} {tested.label} {suite}".encode())
+    digest.update(sources(given([tested.cc])))
+    for library in used([tested.cc]):
+        digest.update(library.content)
+    name = f"{suite.name}-{tested.cc.rpartition(':')[2]}{'-quick' if quick else ''}"
+    return Path("results") / f"{name}-{digest.hexdigest()[:8]}"
 
 
 def _chosen(suite: Suite, names: Sequence[str]) -> list[Criterion]:

@@ -132,7 +132,7 @@ impl Controller for AnyController {
     fn on_end(&mut self, cx: &mut Context<'_>) {
         forward!(self, c => c.on_end(cx));
     }
-    #[inline]
+    #[inline(always)] // as a function of its own it would pass the decision through memory
     fn decision(&self) -> Decision {
         forward!(self, c => c.decision())
     }

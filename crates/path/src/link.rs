@@ -41,7 +41,7 @@ impl Link {
     }
 
     /// Handles the arrival of a packet of `size` bytes.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
         let Link { serializer, queue } = self;
         accept(queue, serializer.free_at(), now, size, || {
@@ -149,7 +149,7 @@ impl VaryingLink {
 }
 
 /// Sends a packet, queues it, or drops it.
-#[inline]
+#[inline(always)] // once for each packet
 fn accept(
     queue: &mut DropTail,
     free_at: Time,

@@ -26,8 +26,9 @@ pub(crate) struct ForwardPath<'a> {
 }
 
 impl ForwardPath<'_> {
-    /// Sends a packet from the sender.
-    #[inline]
+    /// Sends a packet from the sender. A function of its own with everything inlined that a packet usually
+    /// passes from here to the receiver: one call per packet.
+    #[inline(never)]
     pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: Segment) {
         if !segment.syn {
             self.meter.on_sent(now, segment.retransmit);
@@ -38,24 +39,31 @@ impl ForwardPath<'_> {
             at = (at + late).max(self.path.last_entry);
             self.path.last_entry = at;
         }
-        self.hop(
-            network,
-            0,
-            at,
-            PacketInTransit {
-                segment,
-                waited: Span::ZERO,
-            },
-        );
+        let packet = PacketInTransit {
+            segment,
+            waited: Span::ZERO,
+        };
+        self.hop_inlined(network, 0, at, packet, Self::arrive_inlined);
     }
 
     /// Sends a packet to hop `hop`, where it arrives at `at`; it arrives now if nothing can happen
     /// before.
-    #[inline]
     fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: PacketInTransit) {
+        self.hop_inlined(network, hop, at, packet, Self::arrive);
+    }
+
+    #[inline(always)] // as `enter` explains, like the next functions
+    fn hop_inlined(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        at: Time,
+        packet: PacketInTransit,
+        arrive: impl FnOnce(&mut Self, &mut Network, usize, Time, PacketInTransit),
+    ) {
         let in_flight = &mut self.path.in_flights[hop];
         if in_flight.is_empty() && network.event_queue.is_first(at) {
-            self.arrive(network, hop, at, packet);
+            arrive(self, network, hop, at, packet);
         } else if in_flight.push(at, packet) {
             network
                 .event_queue
@@ -63,50 +71,91 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// Handles the arrival of a packet at the link of hop `hop`, or at the receiver behind the last
-    /// one.
-    #[inline]
+    /// Handles the arrival of a packet at the link of hop `hop`.
     pub(crate) fn arrive(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        packet: PacketInTransit,
+    ) {
+        self.arrive_inlined(network, hop, now, packet);
+    }
+
+    #[inline(always)]
+    fn arrive_inlined(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        packet: PacketInTransit,
+    ) {
+        network.events += 1;
+        if self.path.impairments.is_some() && self.is_lost(network, hop, now, packet) {
+            return;
+        }
+        let link = &mut network.links[self.path.route[hop]];
+        if link.handles_each_packet() {
+            return self.arrive_at_such_a_link(network, hop, now, packet);
+        }
+        let outcome = link.arrive(now, packet.segment.wire_size(), packet.kind());
+        let left = self.leave(network, hop, now, packet, outcome);
+        if let Some((at, packet)) = left {
+            self.receive(network, at, packet);
+        }
+    }
+
+    /// Handles the arrival of a packet at a link that clears ECN fields, has an AQM queue, or counts the parts
+    /// of flows.
+    #[inline(never)] // a function of its own, so that the common case stays fast
+    fn arrive_at_such_a_link(
         &mut self,
         network: &mut Network,
         hop: usize,
         now: Time,
         mut packet: PacketInTransit,
     ) {
-        let mut at = now;
-        if let Some(link) = self.path.route.get(hop) {
-            network.events += 1;
-            let link = *link;
-            if self.path.impairments.is_some() && self.is_lost(network, hop, now, packet) {
-                return;
-            }
-            let link = &mut network.links[link];
-            let kind = packet.kind();
-            if link.handles_each_packet() {
-                link.strip(&mut packet);
-                if link.is_managed() {
-                    return self.offer(network, hop, now, packet);
-                }
-            }
-            let size = packet.segment.wire_size();
-            let outcome = link.arrive(now, self.path.account, size, kind);
-            if link.is_recorded() {
-                self.log_at_link(network, hop, now, &packet, outcome.err());
-            }
-            let Ok(Departure { waited, at: path }) = outcome else {
-                return self.dropped(now, kind);
-            };
-            packet.waited += waited;
-            if hop + 1 < self.path.route.len() {
-                return self.hop(network, hop + 1, path, packet);
-            }
-            let (arrival, out_of_order) = self.path.line.arrival(path);
-            if out_of_order || self.receiver.controller().is_some() {
-                return self.receive_later(network, arrival, packet);
-            }
-            at = arrival;
+        let link = &mut network.links[self.path.route[hop]];
+        link.strip(&mut packet);
+        if link.is_managed() {
+            return self.offer(network, hop, now, packet);
         }
-        self.receive(network, at, packet);
+        let (size, kind) = (packet.segment.wire_size(), packet.kind());
+        let outcome = link.arrive_recorded(now, self.path.account, size, kind);
+        if link.is_recorded() {
+            self.log_at_link(network, hop, now, &packet, outcome.err());
+        }
+        if let Some((at, packet)) = self.leave(network, hop, now, packet, outcome) {
+            self.deliver(network, at, packet);
+        }
+    }
+
+    /// Sends on a packet from the link of hop `hop`, unless it was dropped there. Returns it with its
+    /// arrival time, if the receiver can read it ahead of that time.
+    #[inline(always)]
+    fn leave(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        mut packet: PacketInTransit,
+        outcome: Result<Departure, DropCause>,
+    ) -> Option<(Time, PacketInTransit)> {
+        let Ok(Departure { waited, at }) = outcome else {
+            self.dropped(now, packet.kind());
+            return None;
+        };
+        packet.waited += waited;
+        if hop + 1 < self.path.route.len() {
+            self.hop(network, hop + 1, at, packet);
+            return None;
+        }
+        let (arrival, out_of_order) = self.path.line.arrival(at);
+        if out_of_order || self.receiver.controller().is_some() {
+            self.receive_later(network, arrival, packet);
+            return None;
+        }
+        Some((arrival, packet))
     }
 
     /// Returns whether a packet is lost in front of the link of hop `hop`. If it is duplicated
@@ -245,7 +294,7 @@ impl ForwardPath<'_> {
         }
         match self.path.line.arrival(at) {
             (arrival, false) if self.receiver.controller().is_none() => {
-                self.arrive(network, next, arrival, packet);
+                self.deliver(network, arrival, packet);
             }
             (arrival, _) => self.receive_later(network, arrival, packet),
         }
@@ -281,13 +330,17 @@ impl ForwardPath<'_> {
                 );
             }
             let packet = first.remove();
-            self.arrive(network, self.path.route.len(), at, packet);
+            self.deliver(network, at, packet);
         }
     }
 
     /// Delivers a packet that arrives at `at`, possibly ahead of time: arrivals are in order, and
     /// nothing else can affect the receiver until then.
-    #[inline]
+    fn deliver(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+        self.receive(network, at, packet);
+    }
+
+    #[inline(always)]
     fn receive(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         network.events += 1;
         if !self.is_plain {
@@ -297,7 +350,7 @@ impl ForwardPath<'_> {
     }
 
     /// Lets a TCP receiver without processing time read a packet.
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         let key = self.key;
         self.take(at, &packet, |path, meter, at, ack, blocks| {
@@ -311,7 +364,7 @@ impl ForwardPath<'_> {
     }
 
     /// Lets the receiver read a packet at `now`; its ACKs go to `acknowledge`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(
         &mut self,
         now: Time,

@@ -20,7 +20,7 @@ pub(crate) struct NetworkLink {
     pub(crate) ack_filter: bool,
     /// Whether it clears ECN fields.
     strips: bool,
-    /// Whether it clears ECN fields or has an AQM queue.
+    /// Whether it clears ECN fields, has an AQM queue, or counts the parts of flows.
     each_packet: bool,
     /// With an AQM queue: the waiting ACKs, and the counters of each flow.
     acks: Slab<WaitingAck>,
@@ -69,9 +69,11 @@ impl NetworkLink {
     /// Counts the parts of this number of flows and workloads from now on.
     pub(crate) fn record_shares(&mut self, accounts: usize) {
         self.shares = Some(Box::new(Shares::new(accounts)));
+        self.each_packet = true;
     }
 
-    /// Returns whether packets must be [stripped](NetworkLink::strip), or it has an AQM queue.
+    /// Returns whether packets must be [stripped](NetworkLink::strip), it has an AQM queue, or it counts
+    /// the parts of flows.
     #[inline]
     pub(crate) fn handles_each_packet(&self) -> bool {
         self.each_packet
@@ -111,25 +113,21 @@ impl NetworkLink {
         self.link.is_managed()
     }
 
-    /// Handles the arrival of a packet or an ACK; returns its departure, or the reason for its
-    /// drop.
-    #[inline]
+    /// Handles the arrival of a packet at a link that [handles no packet
+    /// specially](NetworkLink::handles_each_packet); returns its departure, or the reason for its drop.
+    #[inline(always)] // an outcome that goes through memory costs a percent of a run
     pub(crate) fn arrive(
         &mut self,
         now: Time,
-        account: u32,
         size: Bytes,
         kind: PacketKind,
     ) -> Result<Departure, DropCause> {
-        if self.is_recorded() {
-            return self.arrive_recorded(now, account, size, kind);
-        }
         self.link.arrive(now, size, kind)
     }
 
-    /// Separate, since an outcome that goes through memory costs a percent of a run.
-    #[inline(never)]
-    fn arrive_recorded(
+    /// Handles the arrival of a packet or an ACK as [`arrive`](NetworkLink::arrive), and counts the parts
+    /// of flows if it does that.
+    pub(crate) fn arrive_recorded(
         &mut self,
         now: Time,
         account: u32,

@@ -114,7 +114,7 @@ impl Step<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)] // once for each ACK, with `transmit` in it
     fn ack_at_sender(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
         let AnySender::Tcp(sender) = &mut flow.source else {
             return self.ack_otherwise(flow, now, ack, blocks);
@@ -123,7 +123,7 @@ impl Step<'_> {
         if let Some(rtt) = flow.last.rtt {
             flow.meter.on_rtt(now, rtt);
         }
-        self.transmit(flow, now);
+        self.transmit_inlined(flow, now);
         if flow.watched {
             self.log_ack(flow, now, ack, blocks);
             self.watch(flow, now);
@@ -230,8 +230,13 @@ impl Step<'_> {
         }
     }
 
-    #[inline]
+    #[inline(never)] // few calls come from timers
     fn transmit(&mut self, flow: &mut Flow, now: Time) {
+        self.transmit_inlined(flow, now);
+    }
+
+    #[inline(always)]
+    fn transmit_inlined(&mut self, flow: &mut Flow, now: Time) {
         let (sender, transitions, mut path) = tcp(flow);
         sender.transmit(now, transitions, |segment| {
             path.enter(self.network, now, segment)

@@ -44,10 +44,11 @@ pub struct Receiver {
     ask_at: Option<Time>,
     /// RCV.NXT, in segments.
     next: u64,
-    /// Bytes by which the in-order segments fall short of full size; only the last segment of a
-    /// transfer, a burst or an answer is short.
-    short: u64,
+    /// Bytes of the segments below RCV.NXT.
+    in_order: Bytes,
     early: ReassemblyBitmap,
+    /// The early segments that are not full, and the bytes that they lack; only the last segment of a
+    /// transfer, a burst or an answer is short.
     early_short: Vec<(u64, u64)>,
     blocks: SackBlocks,
     duplicate: Option<u64>,
@@ -85,7 +86,7 @@ impl Receiver {
             client: None,
             ask_at: None,
             next: 0,
-            short: 0,
+            in_order: Bytes::ZERO,
             early: ReassemblyBitmap::new(),
             early_short: Vec::new(),
             blocks: SackBlocks::default(),
@@ -157,12 +158,12 @@ impl Receiver {
     /// Returns the bytes delivered to the application in order.
     #[inline]
     pub fn in_order(&self) -> Bytes {
-        Bytes::new(self.next * self.smss.get() - self.short)
+        self.in_order
     }
 
     /// Processes a segment that arrives at `now`. `emit` receives the departure time, the ACK and
     /// its SACK blocks for each ACK.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub fn on_segment(
         &mut self,
         now: Time,
@@ -256,10 +257,10 @@ impl Receiver {
     }
 
     /// Sends an ACK that the policy requires: at once, or when the train's coalescing time ends.
-    #[inline]
+    #[inline(always)] // a part of `on_segment`
     fn answer(&mut self, now: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         if self.policy.coalesce == Span::ZERO || self.pending >= self.most_coalesced {
-            self.acknowledge(now, emit);
+            self.acknowledge_inlined(now, emit);
         } else {
             self.due = Some(self.train_since + self.policy.coalesce);
         }
@@ -342,8 +343,12 @@ impl Receiver {
         }
     }
 
-    #[inline]
     fn acknowledge(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        self.acknowledge_inlined(at, emit);
+    }
+
+    #[inline(always)] // in the caller that sends most ACKs
+    fn acknowledge_inlined(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         self.pending = 0;
         self.due = self.ask_at;
         self.last_ack = self.next;

@@ -98,7 +98,7 @@ impl Histogram {
 
     /// Counts `value` with a weight, for example the number of nanoseconds for which the value
     /// held.
-    #[inline]
+    #[inline(always)] // on the path of every packet
     pub fn add_weighted(&mut self, value: Span, weight: u64) {
         if weight == 0 {
             return;

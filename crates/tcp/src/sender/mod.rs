@@ -257,7 +257,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Reads the controller's decision after the calls of one event.
-    #[inline]
+    #[inline(never)] // `decision` is inlined in it
     fn decide(&mut self) {
         self.decision = self.controller.decision();
         if self.decision.mark_app_limited {

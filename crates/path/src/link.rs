@@ -155,18 +155,17 @@ fn accept(
     free_at: Time,
     now: Time,
     size: Bytes,
-    mut transmit: impl FnMut() -> (Time, Time),
+    transmit: impl FnOnce() -> (Time, Time),
 ) -> Verdict {
     queue.release(now);
-    if now >= free_at {
-        let (start, end) = transmit();
-        return Verdict::Departs { start, end };
-    }
-    if !queue.has_room(size) {
+    let waits = now < free_at;
+    if waits && !queue.has_room(size) {
         return Verdict::Dropped;
     }
     let (start, end) = transmit();
-    queue.push(start, size);
+    if waits {
+        queue.push(start, size);
+    }
     Verdict::Departs { start, end }
 }
 

@@ -9,7 +9,7 @@ use crate::event_queue::{EventKind, FlowKey};
 use crate::flow::{Network, PacketInTransit};
 use crate::flow_path::FlowPath;
 use crate::link::Sent;
-use crate::waiting::Load;
+use crate::waiting::{Load, kind};
 
 /// The part of a flow behind its sender, borrowed for one step: everything that a data packet
 /// passes after the sender.
@@ -29,7 +29,7 @@ impl ForwardPath<'_> {
     /// Sends a packet from the sender. A function of its own with everything inlined that a packet usually
     /// passes from here to the receiver: one call per packet.
     #[inline(never)]
-    pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: Segment) {
+    pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: &Segment) {
         if !segment.syn {
             self.meter.on_sent(now, segment.retransmit);
         }
@@ -39,32 +39,34 @@ impl ForwardPath<'_> {
             at = (at + late).max(self.path.last_entry);
             self.path.last_entry = at;
         }
-        let packet = PacketInTransit {
-            segment,
-            waited: Span::ZERO,
-        };
-        self.hop_inlined(network, 0, at, packet, Self::arrive_inlined);
+        if self.is_next(network, 0, at) {
+            self.arrive_inlined(network, 0, at, segment, Span::ZERO);
+        } else {
+            self.travel(network, 0, at, segment, Span::ZERO);
+        }
     }
 
-    /// Sends a packet to hop `hop`, where it arrives at `at`; it arrives now if nothing can happen
-    /// before.
-    fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: PacketInTransit) {
-        self.hop_inlined(network, hop, at, packet, Self::arrive);
+    /// Returns whether nothing can happen before a packet arrives at hop `hop` at `at`.
+    #[inline(always)] // as `enter` explains, like some of the next functions
+    fn is_next(&self, network: &Network, hop: usize, at: Time) -> bool {
+        self.path.in_flights[hop].is_empty() && network.event_queue.is_first(at)
     }
 
-    #[inline(always)] // as `enter` explains, like the next functions
-    fn hop_inlined(
+    /// Adds a packet to those in flight to hop `hop`, where it arrives at `at`.
+    #[inline]
+    fn travel(
         &mut self,
         network: &mut Network,
         hop: usize,
         at: Time,
-        packet: PacketInTransit,
-        arrive: impl FnOnce(&mut Self, &mut Network, usize, Time, PacketInTransit),
+        segment: &Segment,
+        waited: Span,
     ) {
-        let in_flight = &mut self.path.in_flights[hop];
-        if in_flight.is_empty() && network.event_queue.is_first(at) {
-            arrive(self, network, hop, at, packet);
-        } else if in_flight.push(at, packet) {
+        let packet = PacketInTransit {
+            segment: *segment,
+            waited,
+        };
+        if self.path.in_flights[hop].push(at, packet) {
             network
                 .event_queue
                 .push(at, EventKind::Segment, self.key, hop as u8);
@@ -77,9 +79,9 @@ impl ForwardPath<'_> {
         network: &mut Network,
         hop: usize,
         now: Time,
-        packet: PacketInTransit,
+        PacketInTransit { segment, waited }: PacketInTransit,
     ) {
-        self.arrive_inlined(network, hop, now, packet);
+        self.arrive_inlined(network, hop, now, &segment, waited);
     }
 
     #[inline(always)]
@@ -88,33 +90,38 @@ impl ForwardPath<'_> {
         network: &mut Network,
         hop: usize,
         now: Time,
-        packet: PacketInTransit,
+        segment: &Segment,
+        waited: Span,
     ) {
         network.events += 1;
-        if self.path.impairments.is_some() && self.is_lost(network, hop, now, packet) {
-            return;
-        }
         let link = &mut network.links[self.path.route[hop]];
-        if link.handles_each_packet() {
-            return self.arrive_at_such_a_link(network, hop, now, packet);
+        if link.handles_each_packet() || self.path.impairments.is_some() {
+            return self.arrive_otherwise(network, hop, now, segment, waited);
         }
-        let outcome = link.arrive(now, packet.segment.wire_size(), packet.kind());
-        let left = self.leave(network, hop, now, packet, outcome);
-        if let Some((at, packet)) = left {
-            self.receive(network, at, packet);
+        let outcome = link.arrive(now, segment.wire_size(), kind(segment));
+        if let Some((at, waited)) = self.leave(network, hop, now, segment, waited, outcome) {
+            self.receive(network, at, segment, waited);
         }
     }
 
-    /// Handles the arrival of a packet at a link that clears ECN fields, has an AQM queue, or counts the parts
-    /// of flows.
+    /// Handles the arrival of a packet behind impairments, or at a link that clears ECN fields, has an AQM
+    /// queue, or counts the parts of flows.
     #[inline(never)] // a function of its own, so that the common case stays fast
-    fn arrive_at_such_a_link(
+    fn arrive_otherwise(
         &mut self,
         network: &mut Network,
         hop: usize,
         now: Time,
-        mut packet: PacketInTransit,
+        segment: &Segment,
+        waited: Span,
     ) {
+        let mut packet = PacketInTransit {
+            segment: *segment,
+            waited,
+        };
+        if self.path.impairments.is_some() && self.is_lost(network, hop, now, packet) {
+            return;
+        }
         let link = &mut network.links[self.path.route[hop]];
         link.strip(&mut packet);
         if link.is_managed() {
@@ -125,37 +132,60 @@ impl ForwardPath<'_> {
         if link.is_recorded() {
             self.log_at_link(network, hop, now, &packet, outcome.err());
         }
-        if let Some((at, packet)) = self.leave(network, hop, now, packet, outcome) {
-            self.deliver(network, at, packet);
+        let PacketInTransit { segment, waited } = &packet;
+        if let Some((at, waited)) = self.leave(network, hop, now, segment, *waited, outcome) {
+            self.receive(network, at, segment, waited);
         }
     }
 
-    /// Sends on a packet from the link of hop `hop`, unless it was dropped there. Returns it with its
-    /// arrival time, if the receiver can read it ahead of that time.
+    /// Sends on a packet from the link of hop `hop`, unless it was dropped there. Returns its arrival
+    /// time and what it has waited, if the receiver can read it ahead of that time.
     #[inline(always)]
     fn leave(
         &mut self,
         network: &mut Network,
         hop: usize,
         now: Time,
-        mut packet: PacketInTransit,
+        segment: &Segment,
+        waited_before: Span,
         outcome: Result<Departure, DropCause>,
-    ) -> Option<(Time, PacketInTransit)> {
+    ) -> Option<(Time, Span)> {
         let Ok(Departure { waited, at }) = outcome else {
-            self.dropped(now, packet.kind());
+            self.dropped(now, kind(segment));
             return None;
         };
-        packet.waited += waited;
+        let waited = waited_before + waited;
         if hop + 1 < self.path.route.len() {
-            self.hop(network, hop + 1, at, packet);
+            self.hop(network, hop + 1, at, segment, waited);
             return None;
         }
         let (arrival, out_of_order) = self.path.line.arrival(at);
         if out_of_order || self.receiver.controller().is_some() {
-            self.receive_later(network, arrival, packet);
+            self.receive_later(network, arrival, segment, waited);
             return None;
         }
-        Some((arrival, packet))
+        Some((arrival, waited))
+    }
+
+    /// Sends a packet to hop `hop`, where it arrives at `at`; it arrives now if nothing can happen
+    /// before.
+    fn hop(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        at: Time,
+        segment: &Segment,
+        waited: Span,
+    ) {
+        if self.is_next(network, hop, at) {
+            let packet = PacketInTransit {
+                segment: *segment,
+                waited,
+            };
+            self.arrive(network, hop, at, packet);
+        } else {
+            self.travel(network, hop, at, segment, waited);
+        }
     }
 
     /// Returns whether a packet is lost in front of the link of hop `hop`. If it is duplicated
@@ -285,25 +315,24 @@ impl ForwardPath<'_> {
     ) {
         let next = hop + 1;
         if next < self.path.route.len() {
-            if self.path.in_flights[next].push(at, packet) {
-                network
-                    .event_queue
-                    .push(at, EventKind::Segment, self.key, next as u8);
-            }
-            return;
+            return self.travel(network, next, at, &packet.segment, packet.waited);
         }
         match self.path.line.arrival(at) {
             (arrival, false) if self.receiver.controller().is_none() => {
                 self.deliver(network, arrival, packet);
             }
-            (arrival, _) => self.receive_later(network, arrival, packet),
+            (arrival, _) => self.receive_later(network, arrival, &packet.segment, packet.waited),
         }
     }
 
     /// Puts a packet on a reordering line, or toward a receiver whose decisions are traced: the
     /// receiver gets the packet only at its arrival time.
     #[cold]
-    fn receive_later(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+    fn receive_later(&mut self, network: &mut Network, at: Time, segment: &Segment, waited: Span) {
+        let packet = PacketInTransit {
+            segment: *segment,
+            waited,
+        };
         let same = self
             .path
             .reordered
@@ -337,34 +366,53 @@ impl ForwardPath<'_> {
     /// Delivers a packet that arrives at `at`, possibly ahead of time: arrivals are in order, and
     /// nothing else can affect the receiver until then.
     fn deliver(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
-        self.receive(network, at, packet);
+        self.receive(network, at, &packet.segment, packet.waited);
     }
 
     #[inline(always)]
-    fn receive(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+    fn receive(&mut self, network: &mut Network, at: Time, segment: &Segment, waited: Span) {
         network.events += 1;
-        if !self.is_plain {
-            return self.receive_otherwise(network, at, packet);
+        if !self.is_plain || !self.receiver.is_usual(at, segment) {
+            return self.receive_otherwise(network, at, segment, waited);
         }
-        self.read(network, at, packet);
+        let in_order = self.receiver.in_order();
+        if let Some(ack) = self.receiver.on_usual_segment(at, segment) {
+            self.path
+                .acknowledge(network, self.meter, self.key, at, ack, &[]);
+        }
+        self.delivered(at, in_order, waited);
+        self.await_ack(network);
     }
 
     /// Lets a TCP receiver without processing time read a packet.
-    #[inline(always)]
-    fn read(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+    fn read(&mut self, network: &mut Network, at: Time, packet: &PacketInTransit) {
         let key = self.key;
-        self.take(at, &packet, |path, meter, at, ack, blocks| {
+        self.take(at, packet, |path, meter, at, ack, blocks| {
             path.acknowledge(network, meter, key, at, ack, blocks)
         });
+        self.await_ack(network);
+    }
+
+    /// Schedules the receiver's delayed ACK.
+    #[inline(always)]
+    fn await_ack(&mut self, network: &mut Network) {
         if let Some(due) = self.receiver.ack_due() {
-            self.path
-                .delayed_ack
-                .arm(&mut network.event_queue, due, EventKind::DelayedAck, key);
+            let (delayed_ack, key) = (&mut self.path.delayed_ack, self.key);
+            delayed_ack.arm(&mut network.event_queue, due, EventKind::DelayedAck, key);
+        }
+    }
+
+    /// Counts data that the receiver has read, which had `before` bytes in order before.
+    #[inline(always)]
+    fn delivered(&mut self, now: Time, before: Bytes, waited: Span) {
+        let in_order = self.receiver.in_order();
+        self.meter.on_delivered(now, waited, in_order - before);
+        if *self.total == Some(in_order) {
+            self.complete(now);
         }
     }
 
     /// Lets the receiver read a packet at `now`; its ACKs go to `acknowledge`.
-    #[inline(always)]
     pub(crate) fn take(
         &mut self,
         now: Time,
@@ -375,7 +423,6 @@ impl ForwardPath<'_> {
             path,
             receiver,
             meter,
-            total,
             ..
         } = self;
         let before = receiver.in_order();
@@ -383,11 +430,7 @@ impl ForwardPath<'_> {
             acknowledge(path, meter, at, ack, blocks)
         });
         if !packet.segment.syn {
-            let in_order = receiver.in_order();
-            meter.on_delivered(now, packet.waited, in_order - before);
-            if **total == Some(in_order) {
-                self.complete(now);
-            }
+            self.delivered(now, before, packet.waited);
         }
     }
 
@@ -407,10 +450,23 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// Handles a packet for a receiver on a host or of datagrams, for unresponsive traffic, or for an
-    /// ended flow.
-    #[cold]
-    fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+    /// Handles a packet that a receiver does not read the usual way, or for a receiver on a host or of
+    /// datagrams, for unresponsive traffic, or for an ended flow.
+    #[inline(never)]
+    fn receive_otherwise(
+        &mut self,
+        network: &mut Network,
+        at: Time,
+        segment: &Segment,
+        waited: Span,
+    ) {
+        let packet = PacketInTransit {
+            segment: *segment,
+            waited,
+        };
+        if self.is_plain {
+            return self.read(network, at, &packet);
+        }
         if self.path.gone {
             return;
         }
@@ -422,7 +478,7 @@ impl ForwardPath<'_> {
         } else if self.path.datagrams.is_some() {
             self.receive_datagram(network, at, packet);
         } else if self.is_tcp {
-            self.read(network, at, packet);
+            self.read(network, at, &packet);
         } else {
             let size = Bytes::new(u64::from(packet.segment.size));
             self.meter.on_delivered(at, packet.waited, size);

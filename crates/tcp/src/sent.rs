@@ -228,7 +228,7 @@ impl Bursts {
     }
 
     /// Returns the number of the burst to which a segment with this snapshot belongs.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub(crate) fn join(&mut self, snapshot: &Snapshot) -> u32 {
         if self.next != self.oldest {
             let number = self.next.wrapping_sub(1);

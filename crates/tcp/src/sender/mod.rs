@@ -237,7 +237,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Calls the controller once, with the current connection state.
-    #[inline]
+    #[inline(always)] // the context then needs no memory
     fn call<T>(
         &mut self,
         now: Time,

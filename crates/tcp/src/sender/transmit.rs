@@ -266,13 +266,23 @@ impl<C: Controller> Sender<C> {
             .snapshot(now, &self.conn, size, ecn, transmissions > 1);
         let burst = self.bursts.join(&snapshot);
         *self.window.get_mut(seq) = Sent::new(&snapshot, burst, transmissions);
-        if self.call(now, observer, |controller, cx| {
-            controller.on_sent(cx, &snapshot)
-        }) {
-            self.decide();
+        debug_assert_eq!(self.bursts.snapshot(self.window.get(seq)), snapshot);
+        if self.controller.wants_sent(self.conn.inflight == bytes) {
+            self.tell_sent(now, seq, observer);
         }
         if self.conn.paced {
             self.pacer.on_sent(now, bytes);
+        }
+    }
+
+    /// Tells the controller of segment `seq`, which has just left.
+    #[inline(never)] // most controllers listen to few
+    fn tell_sent(&mut self, now: Time, seq: u64, observer: &mut dyn Observer) {
+        let packet = self.bursts.snapshot(self.window.get(seq));
+        if self.call(now, observer, |controller, cx| {
+            controller.on_sent(cx, &packet)
+        }) {
+            self.decide();
         }
     }
 

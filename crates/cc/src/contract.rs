@@ -116,6 +116,11 @@ pub trait Controller: Debug + Send {
     }
     /// Returns the instructions for the transport from now on.
     fn decision(&self) -> Decision;
+    /// Replaces `last` by the [`decision`](Controller::decision), for a transport that keeps it.
+    #[inline]
+    fn decide(&self, last: &mut Decision) {
+        *last = self.decision();
+    }
     /// Pushes the values of [`Descriptor::fields`](crate::Descriptor::fields), in their order.
     /// Called only if the run is traced.
     fn observe(&self, row: &mut Vec<f64>);

@@ -142,9 +142,13 @@ impl Controller for AnyController {
     fn on_end(&mut self, cx: &mut Context<'_>) {
         forward!(self, c => c.on_end(cx));
     }
-    #[inline(always)] // as a function of its own it would pass the decision through memory
+    #[inline]
     fn decision(&self) -> Decision {
         forward!(self, c => c.decision())
+    }
+    #[inline(always)] // each algorithm writes its decision in place
+    fn decide(&self, last: &mut Decision) {
+        forward!(self, c => *last = c.decision());
     }
     #[inline]
     fn observe(&self, row: &mut Vec<f64>) {

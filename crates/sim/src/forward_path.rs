@@ -99,13 +99,16 @@ impl ForwardPath<'_> {
             return self.arrive_otherwise(network, hop, now, segment, waited);
         }
         let outcome = link.arrive(now, segment.wire_size(), kind(segment));
+        if link.is_recorded() {
+            self.record(network, hop, now, segment, waited, outcome);
+        }
         if let Some((at, waited)) = self.leave(network, hop, now, segment, waited, outcome) {
             self.receive(network, at, segment, waited);
         }
     }
 
-    /// Handles the arrival of a packet behind impairments, or at a link that clears ECN fields, has an AQM
-    /// queue, or counts the parts of flows.
+    /// Handles the arrival of a packet behind impairments, or at a link that clears ECN fields or has an AQM
+    /// queue.
     #[inline(never)] // a function of its own, so that the common case stays fast
     fn arrive_otherwise(
         &mut self,
@@ -127,14 +130,35 @@ impl ForwardPath<'_> {
         if link.is_managed() {
             return self.offer(network, hop, now, packet);
         }
-        let (size, kind) = (packet.segment.wire_size(), packet.kind());
-        let outcome = link.arrive_recorded(now, self.path.account, size, kind);
-        if link.is_recorded() {
-            self.log_at_link(network, hop, now, &packet, outcome.err());
-        }
         let PacketInTransit { segment, waited } = &packet;
+        let outcome = link.arrive(now, segment.wire_size(), kind(segment));
+        if link.is_recorded() {
+            self.record(network, hop, now, segment, *waited, outcome);
+        }
         if let Some((at, waited)) = self.leave(network, hop, now, segment, *waited, outcome) {
             self.receive(network, at, segment, waited);
+        }
+    }
+
+    /// Notes the arrival of a packet at a link that counts the parts of flows.
+    #[inline(never)] // few runs record a trace
+    fn record(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        segment: &Segment,
+        waited: Span,
+        outcome: Result<Departure, DropCause>,
+    ) {
+        let (account, link) = (self.path.account, &mut network.links[self.path.route[hop]]);
+        link.record(now, account, segment.wire_size(), kind(segment), outcome);
+        if network.packets.is_some() {
+            let packet = PacketInTransit {
+                segment: *segment,
+                waited,
+            };
+            self.log_at_link(network, hop, now, &packet, outcome.err());
         }
     }
 
@@ -394,7 +418,7 @@ impl ForwardPath<'_> {
     }
 
     /// Schedules the receiver's delayed ACK.
-    #[inline(always)]
+    #[inline]
     fn await_ack(&mut self, network: &mut Network) {
         if let Some(due) = self.receiver.ack_due() {
             let (delayed_ack, key) = (&mut self.path.delayed_ack, self.key);

@@ -20,7 +20,7 @@ pub(crate) struct NetworkLink {
     pub(crate) ack_filter: bool,
     /// Whether it clears ECN fields.
     strips: bool,
-    /// Whether it clears ECN fields, has an AQM queue, or counts the parts of flows.
+    /// Whether it clears ECN fields or has an AQM queue.
     each_packet: bool,
     /// With an AQM queue: the waiting ACKs, and the counters of each flow.
     acks: Slab<WaitingAck>,
@@ -69,11 +69,9 @@ impl NetworkLink {
     /// Counts the parts of this number of flows and workloads from now on.
     pub(crate) fn record_shares(&mut self, accounts: usize) {
         self.shares = Some(Box::new(Shares::new(accounts)));
-        self.each_packet = true;
     }
 
-    /// Returns whether packets must be [stripped](NetworkLink::strip), it has an AQM queue, or it counts
-    /// the parts of flows.
+    /// Returns whether packets must be [stripped](NetworkLink::strip), or it has an AQM queue.
     #[inline]
     pub(crate) fn handles_each_packet(&self) -> bool {
         self.each_packet
@@ -113,8 +111,8 @@ impl NetworkLink {
         self.link.is_managed()
     }
 
-    /// Handles the arrival of a packet at a link that [handles no packet
-    /// specially](NetworkLink::handles_each_packet); returns its departure, or the reason for its drop.
+    /// Handles the arrival of a packet or an ACK; returns its departure, or the reason for its
+    /// drop.
     #[inline(always)] // an outcome that goes through memory costs a percent of a run
     pub(crate) fn arrive(
         &mut self,
@@ -125,20 +123,18 @@ impl NetworkLink {
         self.link.arrive(now, size, kind)
     }
 
-    /// Handles the arrival of a packet or an ACK as [`arrive`](NetworkLink::arrive), and counts the parts
-    /// of flows if it does that.
-    pub(crate) fn arrive_recorded(
+    /// Counts the part of a flow whose packet or ACK has [arrived](NetworkLink::arrive).
+    pub(crate) fn record(
         &mut self,
         now: Time,
         account: u32,
         size: Bytes,
         kind: PacketKind,
-    ) -> Result<Departure, DropCause> {
-        let outcome = self.link.arrive(now, size, kind);
+        outcome: Result<Departure, DropCause>,
+    ) {
         if let Some(shares) = &mut self.shares {
             shares.on_arrival(now, account, size, kind, outcome);
         }
-        outcome
     }
 
     /// Offers a packet of a flow, on hop `hop` of its route, to the AQM queue.

@@ -154,7 +154,9 @@ impl ForwardPath<'_> {
             self.path.reverse_route[hop].last = LastAck::Queued(place);
             return self.admitted(network, index, now, kind, admission);
         }
-        match link.arrive_recorded(now, self.path.account, ACK_SIZE, kind) {
+        let outcome = link.arrive(now, ACK_SIZE, kind);
+        link.record(now, self.path.account, ACK_SIZE, kind, outcome);
+        match outcome {
             Err(_) => self.dropped(now, kind),
             Ok(Departure { waited, at }) => {
                 self.path.reverse_route[hop].last = LastAck::Until(now + waited);

@@ -16,7 +16,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// Counts `value` once.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub fn add(&mut self, value: Span) {
         let Ok(ns) = u32::try_from(value.as_nanos()) else {
             return self.add_long(value);

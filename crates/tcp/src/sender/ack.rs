@@ -125,7 +125,10 @@ impl<C: Controller> Sender<C> {
         }
         let mut delivery = self.deliver_first(ack);
         if self.una < ack.next.min(self.next) || !blocks.is_empty() {
-            delivery = self.deliver_others(ack, blocks, delivery);
+            // A copy, so that the usual one stays in registers.
+            let mut all = delivery;
+            self.deliver_others(ack, blocks, &mut all);
+            delivery = all;
         }
         let advanced = self.una > before.una;
         if advanced {
@@ -277,20 +280,19 @@ impl<C: Controller> Sender<C> {
     /// Updates the scoreboard with what is left of an ACK: the cumulatively acknowledged segments, then
     /// the SACK blocks.
     #[inline(never)] // most ACKs leave nothing
-    fn deliver_others(&mut self, ack: &Ack, blocks: &[Block], mut delivery: Delivery) -> Delivery {
+    fn deliver_others(&mut self, ack: &Ack, blocks: &[Block], delivery: &mut Delivery) {
         let una = self.una.max(ack.next.min(self.next));
         let before = delivery.bytes;
         for seq in self.una..una {
-            self.deliver(seq, &mut delivery);
+            self.deliver(seq, delivery);
         }
         self.una = una;
         delivery.cumulative += delivery.bytes - before;
         delivery.ambiguous = delivery.retransmitted;
         delivery.last_cumulative = (delivery.highest > 0).then_some(delivery.last);
         for block in &blocks[usize::from(ack.dsack)..] {
-            self.deliver_block(*block, &mut delivery);
+            self.deliver_block(*block, delivery);
         }
-        delivery
     }
 
     /// Updates RACK (RFC 8985 §6.2 steps 2 and 3) with the newest acknowledged segment: (sent, seq,

@@ -141,7 +141,7 @@ impl Measurement {
         };
         flow.finished = sender.is_done();
         let limit = sender.limits().current();
-        let acked = sender.info().acked;
+        let acked = sender.acked();
         let row = row(
             (sender.cwnd(), sender.ssthresh(), acked),
             limit,

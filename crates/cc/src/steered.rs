@@ -4,7 +4,7 @@
 //! An interval ends in [`Controller::on_timer`], at the time that its order gave. The steerer then
 //! reads [`Steered::closed`] and gives the next [`Order`], which takes effect one nanosecond later,
 //! with the timer that `Steered` has set for it. So an order acts between packets, and a simulation
-//! that pauses for it has the same events as one whose controller decides by itself.
+//! that pauses for it has the same events as a run whose controller decides alone.
 
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
@@ -38,7 +38,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::NONE,
     marks: |_| Marks::Answered,
     random: false,
-    build: |config: &Config, _: &mut Shared| AnyController::Steered(Box::new(Steered::new(config, 1.0))),
+    build: |config: &Config, _: &mut Shared| {
+        AnyController::Steered(Box::new(Steered::new(config, 1.0)))
+    },
 };
 
 /// A monitor interval: data that was sent, delivered and lost in it, and its RTT samples.
@@ -344,7 +346,11 @@ impl Controller for Steered {
     fn decision(&self) -> Decision {
         Decision {
             pacing_rate: self.rate,
-            send_quantum: if self.rate.is_some() { self.smss } else { Bytes::ZERO },
+            send_quantum: if self.rate.is_some() {
+                self.smss
+            } else {
+                Bytes::ZERO
+            },
             wake_at: self.wake_at,
             ..Decision::window(self.cwnd, Bytes::MAX)
         }

@@ -163,7 +163,14 @@ impl Batch {
 
     /// Lets the threads do all tasks.
     fn round(&self) -> Result<(), Failed> {
-        let Shared { next, finished, board, begin, end, slots } = &*self.shared;
+        let Shared {
+            next,
+            finished,
+            board,
+            begin,
+            end,
+            slots,
+        } = &*self.shared;
         finished.store(0, Ordering::SeqCst);
         next.store(0, Ordering::SeqCst);
         if !self.threads.is_empty() {
@@ -183,7 +190,10 @@ impl Batch {
                 resume_unwind(panic);
             }
             if let Some(error) = slot.error.take() {
-                return Err(Failed { environment: place, error });
+                return Err(Failed {
+                    environment: place,
+                    error,
+                });
             }
         }
         Ok(())
@@ -221,7 +231,10 @@ impl Shared {
         loop {
             let mut board = locked(&self.board);
             while board.round == seen && !board.stop {
-                board = self.begin.wait(board).unwrap_or_else(PoisonError::into_inner);
+                board = self
+                    .begin
+                    .wait(board)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
             if board.stop {
                 return;

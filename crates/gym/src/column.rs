@@ -23,11 +23,17 @@ enum Of {
 }
 
 fn bytes(value: Bytes) -> f64 {
-    if value == Bytes::MAX { NULL } else { value.as_f64() }
+    if value == Bytes::MAX {
+        NULL
+    } else {
+        value.as_f64()
+    }
 }
 
 fn span(value: Option<Span>) -> f64 {
-    value.filter(|span| *span != Span::MAX).map_or(NULL, Span::as_secs_f64)
+    value
+        .filter(|span| *span != Span::MAX)
+        .map_or(NULL, Span::as_secs_f64)
 }
 
 fn rate(value: Option<Rate>) -> f64 {
@@ -40,18 +46,42 @@ const KNOWN: &[(&str, &str, Of)] = &[
     ("flows", "cwnd", Of::Flow(|row| bytes(row.cwnd))),
     ("flows", "inflight", Of::Flow(|row| bytes(row.inflight))),
     ("flows", "ssthresh", Of::Flow(|row| bytes(row.ssthresh))),
-    ("flows", "pacing_rate", Of::Flow(|row| rate(row.pacing_rate))),
-    ("flows", "delivery_rate", Of::Flow(|row| rate(row.delivery_rate))),
+    (
+        "flows",
+        "pacing_rate",
+        Of::Flow(|row| rate(row.pacing_rate)),
+    ),
+    (
+        "flows",
+        "delivery_rate",
+        Of::Flow(|row| rate(row.delivery_rate)),
+    ),
     ("flows", "rtt", Of::Flow(|row| span(row.rtt))),
-    ("flows", "srtt", Of::Flow(|row| span(Some(row.srtt).filter(|srtt| *srtt > Span::ZERO)))),
+    (
+        "flows",
+        "srtt",
+        Of::Flow(|row| span(Some(row.srtt).filter(|srtt| *srtt > Span::ZERO))),
+    ),
     ("flows", "min_rtt", Of::Flow(|row| span(Some(row.min_rtt)))),
     ("flows", "delivered", Of::Flow(|row| bytes(row.delivered))),
     ("flows", "acked", Of::Flow(|row| bytes(row.acked))),
     ("flows", "lost", Of::Flow(|row| bytes(row.lost))),
-    ("flows", "limited_by", Of::Flow(|row| f64::from(row.limited_by))),
+    (
+        "flows",
+        "limited_by",
+        Of::Flow(|row| f64::from(row.limited_by)),
+    ),
     ("links", "time", Of::Link(|row| row.time.as_secs_f64())),
-    ("links", "queue_packets", Of::Link(|row| row.queue_packets as f64)),
-    ("links", "queue_bytes", Of::Link(|row| bytes(row.queue_bytes))),
+    (
+        "links",
+        "queue_packets",
+        Of::Link(|row| row.queue_packets as f64),
+    ),
+    (
+        "links",
+        "queue_bytes",
+        Of::Link(|row| bytes(row.queue_bytes)),
+    ),
     ("links", "sojourn", Of::Link(|row| span(Some(row.sojourn)))),
     ("links", "drops", Of::Link(|row| row.drops as f64)),
     ("links", "marks", Of::Link(|row| row.marks as f64)),
@@ -66,18 +96,31 @@ impl Column {
             Some((column, name)) => (column, Some(name)),
             None => (text, None),
         };
-        let all: Vec<String> = KNOWN.iter().map(|(table, name, _)| format!("{table}.{name}")).collect();
+        let all: Vec<String> = KNOWN
+            .iter()
+            .map(|(table, name, _)| format!("{table}.{name}"))
+            .collect();
         let Some(known) = all.iter().position(|each| each == column) else {
             let all: Vec<&str> = all.iter().map(String::as_str).collect();
             let fix = match fullpipe_units::nearest(column, &all) {
                 Some(near) => format!("did you mean {near:?}?"),
-                None => format!("use a feature of an interval, or a column of the trace: {}", all.join(", ")),
+                None => format!(
+                    "use a feature of an interval, or a column of the trace: {}",
+                    all.join(", ")
+                ),
             };
-            return Err(("neither a feature of an interval nor a column of the trace".to_owned(), fix));
+            return Err((
+                "neither a feature of an interval nor a column of the trace".to_owned(),
+                fix,
+            ));
         };
         let of = KNOWN[known].2;
         let names: Vec<&str> = match of {
-            Of::Flow(_) => scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),
+            Of::Flow(_) => scenario
+                .flows
+                .iter()
+                .map(|flow| flow.name.as_str())
+                .collect(),
             Of::Link(_) => scenario.links().map(|link| link.name.as_str()).collect(),
         };
         let place = match name {
@@ -85,7 +128,11 @@ impl Column {
             Some(name) => match names.iter().position(|each| *each == name) {
                 Some(place) => Some(place),
                 None => {
-                    let kind = if matches!(of, Of::Flow(_)) { "flow" } else { "link" };
+                    let kind = if matches!(of, Of::Flow(_)) {
+                        "flow"
+                    } else {
+                        "link"
+                    };
                     let problem = format!("the scenario has no {kind} {name:?}");
                     return Err((problem, format!("name one of {}", names.join(", "))));
                 }
@@ -106,7 +153,9 @@ impl Column {
 
     /// Returns the names of all columns, as `read` takes them.
     pub fn names() -> impl Iterator<Item = String> {
-        KNOWN.iter().map(|(table, name, _)| format!("{table}.{name}"))
+        KNOWN
+            .iter()
+            .map(|(table, name, _)| format!("{table}.{name}"))
     }
 }
 

@@ -135,7 +135,10 @@ impl Episode {
     ///
     /// # Panics If no episode has begun.
     pub fn step(&mut self, actions: &[f32]) {
-        let running = self.running.as_mut().expect("an episode begins with a reset");
+        let running = self
+            .running
+            .as_mut()
+            .expect("an episode begins with a reset");
         running.act(&self.spec, actions);
         running.tell(&self.spec, &mut self.outcome);
         running.steps += 1;
@@ -149,10 +152,18 @@ fn agents(spec: &Spec, scenario: &Scenario, simulation: &mut Simulation) -> Vec<
         if about.cc != AGENT {
             continue;
         }
-        let share = spec.start.as_ref().map(|start| start.draw(scenario.seed, &about.name));
+        let share = spec
+            .start
+            .as_ref()
+            .map(|start| start.draw(scenario.seed, &about.name));
         let rate = share.map(|share| share * scenario.path.link.rate.as_f64());
-        let first = spec.spaces.law.first(rate.map(|rate| (rate, scenario.path.rtt)), about.mss);
-        let (steered, _) = simulation.steered(flow).expect("an agent's flow is steered TCP");
+        let first = spec
+            .spaces
+            .rule
+            .first(rate.map(|rate| (rate, scenario.path.rtt)), about.mss);
+        let (steered, _) = simulation
+            .steered(flow)
+            .expect("an agent's flow is steered TCP");
         steered.begin_with(first, spec.spaces.warm_up);
         agents.push(Agent {
             flow,
@@ -170,7 +181,9 @@ impl Running {
         let look = spec.look(&self.scenario);
         let first = loop {
             let wakes = self.agents.iter().filter_map(|agent| {
-                self.simulation.steered(agent.flow).and_then(|(steered, _)| steered.wakes_at())
+                self.simulation
+                    .steered(agent.flow)
+                    .and_then(|(steered, _)| steered.wakes_at())
             });
             if let Some(first) = wakes.min() {
                 break first;
@@ -199,7 +212,10 @@ impl Running {
             };
             if steered.awaits_order() {
                 steered.steer(Order {
-                    target: spec.spaces.law.target(f64::from(*action), steered, agent.smss),
+                    target: spec
+                        .spaces
+                        .rule
+                        .target(f64::from(*action), steered, agent.smss),
                     until,
                 });
             }
@@ -231,7 +247,9 @@ impl Running {
         outcome.observations.clear();
         let now = self.simulation.now().as_secs_f64();
         for (place, agent) in self.agents.iter().enumerate() {
-            outcome.observations.extend_from_slice(agent.history.values());
+            outcome
+                .observations
+                .extend_from_slice(agent.history.values());
             for column in &spec.columns {
                 let value = column.value(&mut self.simulation, agent.flow);
                 outcome.observations.push(value as f32);
@@ -247,7 +265,13 @@ impl Running {
             let interval = steered.closed();
             outcome.rewards[place] = spec.reward.of(interval, &agent.history, &self.scenario);
             let seconds = interval.length().as_secs_f64();
-            let per_second = |bytes: Bytes| if seconds > 0.0 { 8.0 * bytes.as_f64() / seconds } else { 0.0 };
+            let per_second = |bytes: Bytes| {
+                if seconds > 0.0 {
+                    8.0 * bytes.as_f64() / seconds
+                } else {
+                    0.0
+                }
+            };
             let (cwnd, rate) = steered.window();
             outcome.info[place] = [
                 now,

@@ -54,7 +54,10 @@ impl Reward {
             Reward::Power => {
                 let seconds = interval.length().as_secs_f64();
                 let bits = 8.0 * interval.acked.as_f64();
-                let (rate, rtt) = (scenario.path.link.rate.as_f64(), scenario.path.rtt.as_secs_f64());
+                let (rate, rtt) = (
+                    scenario.path.link.rate.as_f64(),
+                    scenario.path.rtt.as_secs_f64(),
+                );
                 match mean {
                     Some(mean) if bits > 0.0 && seconds > 0.0 && rtt > 0.0 => {
                         let power = bits / seconds / rate / (mean / rtt);

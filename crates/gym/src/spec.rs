@@ -19,7 +19,7 @@ pub const AGENT: &str = steered::DESCRIPTOR.name;
 pub struct Options {
     /// Keys of the scenario, as `--set` takes them: one value, several, or a range to draw from.
     pub prior: Vec<(String, String)>,
-    /// What an agent sees and does.
+    /// Observations and actions.
     pub spaces: Spaces,
     /// Columns of the trace that an observation has besides.
     pub columns: Vec<String>,
@@ -66,7 +66,9 @@ impl Start {
             Start::Share(share) => *share,
             Start::Range(range) => {
                 let drawn = range.draw(&mut Rng::stream(seed, flow, "gym start"));
-                drawn.parse().expect("a range of plain numbers draws numbers")
+                drawn
+                    .parse()
+                    .expect("a range of plain numbers draws numbers")
             }
         }
     }
@@ -85,13 +87,20 @@ impl Spec {
                 let start = Start::read(text);
                 let positive = match &start {
                     Some(Start::Share(share)) => *share > 0.0 && share.is_finite(),
-                    Some(Start::Range(range)) => range.end(false).parse().is_ok_and(|low: f64| low > 0.0),
+                    Some(Start::Range(range)) => {
+                        range.end(false).parse().is_ok_and(|low: f64| low > 0.0)
+                    }
                     None => false,
                 };
                 if !positive {
                     let fix = "give a share of the bottleneck's rate, like \"0.5\", or a range, like \"0.3..1.5\"";
                     let problem = "neither a positive number nor a range".to_owned();
-                    return Err(prior.error("start", &format!("{text:?}"), problem, fix.to_owned()));
+                    return Err(prior.error(
+                        "start",
+                        &format!("{text:?}"),
+                        problem,
+                        fix.to_owned(),
+                    ));
                 }
                 start
             }
@@ -107,7 +116,11 @@ impl Spec {
                 let fix = format!("write cc = {AGENT:?} in the [[flow]] that the agent steers");
                 return Err(prior.error("flow", "", problem, fix));
             }
-            if let Some(flow) = scenario.flows.iter().find(|flow| flow.cc == AGENT && flow.is_datagram()) {
+            if let Some(flow) = scenario
+                .flows
+                .iter()
+                .find(|flow| flow.cc == AGENT && flow.is_datagram())
+            {
                 let problem = "an agent steers TCP, and this is a flow of datagrams".to_owned();
                 let fix = "remove transport, or give this flow another algorithm".to_owned();
                 return Err(prior.error(&flow.key("transport"), "", problem, fix));
@@ -151,7 +164,7 @@ impl Spec {
         self.spaces.observed() + self.columns.len()
     }
 
-    /// Returns what agents see and do.
+    /// Returns observations and actions of agents.
     pub fn spaces(&self) -> &Spaces {
         &self.spaces
     }
@@ -161,9 +174,12 @@ impl Spec {
         self.prior.settings(seed)
     }
 
-    /// Time between two looks for the first packet of an agent: before it, nobody acts.
+    /// Time between two looks for the first packet of an agent: before it, no agent acts.
     pub(crate) fn look(&self, scenario: &Scenario) -> Span {
-        let shortest = scenario.path.rtt.mul_f64(0.5 * self.spaces.warm_up.min(1.0));
+        let shortest = scenario
+            .path
+            .rtt
+            .mul_f64(0.5 * self.spaces.warm_up.min(1.0));
         shortest.max(Span::from_micros(10))
     }
 }

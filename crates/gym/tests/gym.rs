@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fullpipe_cc::{Registry, steered};
 use fullpipe_gym::{Batch, Episode, Options, Reward, Spec};
-use fullpipe_policy::{Feature, Form, Law, Quantity, Spaces};
+use fullpipe_policy::{Feature, Form, Quantity, Rule, Spaces};
 use fullpipe_scenario::{Scenario, Template};
 use fullpipe_sim::Simulation;
 use fullpipe_trace::TraceLevel;
@@ -54,12 +54,16 @@ fn spaces(quantity: Quantity, interval: f64) -> Spaces {
             Feature::LossRatio,
         ],
         history: 3,
-        law: Law {
+        rule: Rule {
             quantity,
             form: Form::Double,
             scale: 1.0,
             actions: (-1.0, 1.0),
-            limits: if quantity == Quantity::Rate { (1e5, 1e9) } else { (2.0, 1e5) },
+            limits: if quantity == Quantity::Rate {
+                (1e5, 1e9)
+            } else {
+                (2.0, 1e5)
+            },
         },
         interval,
         warm_up: 1.0,
@@ -98,9 +102,19 @@ fn fingerprint(batch: &Batch, seeds: &[u64], rounds: usize) -> u64 {
         let actions: Vec<f32> = (0..count).map(|_| rng.unit() as f32 * 2.0 - 1.0).collect();
         batch.step(&actions).expect("episodes continue");
         batch.read(|_, outcome| {
-            outcome.observations.iter().for_each(|value| add(u64::from(value.to_bits())));
-            outcome.rewards.iter().for_each(|value| add(value.to_bits()));
-            outcome.info.iter().flatten().for_each(|value| add(value.to_bits()));
+            outcome
+                .observations
+                .iter()
+                .for_each(|value| add(u64::from(value.to_bits())));
+            outcome
+                .rewards
+                .iter()
+                .for_each(|value| add(value.to_bits()));
+            outcome
+                .info
+                .iter()
+                .flatten()
+                .for_each(|value| add(value.to_bits()));
             add(outcome.seed ^ u64::from(outcome.truncated));
         });
     }
@@ -112,11 +126,20 @@ fn the_number_of_threads_does_not_matter() {
     for text in [TEXT, WITH_OTHERS] {
         let spec = spec(text, options(Quantity::Rate));
         let seeds: Vec<u64> = (0..13).collect();
-        let with = |threads| fingerprint(&Batch::new(Arc::clone(&spec), 13, threads, true), &seeds, 100);
+        let with = |threads| {
+            fingerprint(
+                &Batch::new(Arc::clone(&spec), 13, threads, true),
+                &seeds,
+                100,
+            )
+        };
         let one = with(1);
         assert_eq!([with(2), with(3), with(8)], [one; 3]);
         let other: Vec<u64> = (1..14).collect();
-        assert_ne!(fingerprint(&Batch::new(Arc::clone(&spec), 13, 2, true), &other, 100), one);
+        assert_ne!(
+            fingerprint(&Batch::new(Arc::clone(&spec), 13, 2, true), &other, 100),
+            one
+        );
     }
 }
 
@@ -124,7 +147,9 @@ fn the_number_of_threads_does_not_matter() {
 fn an_environment_of_a_batch_is_the_one_alone() {
     let spec = spec(TEXT, options(Quantity::Window));
     let batch = Batch::new(Arc::clone(&spec), 3, 2, true);
-    batch.reset(&[(0, Some(5)), (1, Some(6)), (2, Some(7))]).expect("episodes begin");
+    batch
+        .reset(&[(0, Some(5)), (1, Some(6)), (2, Some(7))])
+        .expect("episodes begin");
     let mut alone = Episode::new(Arc::clone(&spec));
     alone.reset(Some(6)).expect("an episode begins");
     for step in 0..100 {
@@ -146,7 +171,10 @@ fn an_environment_of_a_batch_is_the_one_alone() {
 #[test]
 fn an_episode_is_cut_after_its_steps_or_at_the_end_of_its_scenario() {
     let cut = |max_steps| {
-        let options = Options { max_steps, ..options(Quantity::Rate) };
+        let options = Options {
+            max_steps,
+            ..options(Quantity::Rate)
+        };
         let mut episode = Episode::new(spec(TEXT, options));
         episode.reset(Some(3)).expect("an episode begins");
         let mut steps = 0;
@@ -154,7 +182,13 @@ fn an_episode_is_cut_after_its_steps_or_at_the_end_of_its_scenario() {
             episode.step(&[0.0]);
             steps += 1;
         }
-        assert_eq!((episode.outcome().truncated, &episode.outcome().terminated[..]), (true, &[false][..]));
+        assert_eq!(
+            (
+                episode.outcome().truncated,
+                &episode.outcome().terminated[..]
+            ),
+            (true, &[false][..])
+        );
         (steps, episode.outcome().info[0][0])
     };
     assert_eq!(cut(Some(40)).0, 40);
@@ -175,15 +209,24 @@ fn a_transfer_terminates_with_its_last_byte() {
         }
         episode.step(&[1.0]);
     }
-    assert_eq!((episode.outcome().truncated, &episode.outcome().terminated[..]), (false, &[true][..]));
+    assert_eq!(
+        (
+            episode.outcome().truncated,
+            &episode.outcome().terminated[..]
+        ),
+        (false, &[true][..])
+    );
 }
 
-/// A flow that is told its rate sends at that rate: the interval after an order, on a path that is
+/// A flow sends at the rate of its order: the interval after an order, on a path that is
 /// faster, has the packets that the rate has room for.
 #[test]
 fn an_action_sets_the_rate_of_the_next_interval() {
     let mut options = options(Quantity::Rate);
-    options.prior = vec![("path.rate".to_owned(), "100mbit".to_owned()), ("path.loss".to_owned(), "0%".to_owned())];
+    options.prior = vec![
+        ("path.rate".to_owned(), "100mbit".to_owned()),
+        ("path.loss".to_owned(), "0%".to_owned()),
+    ];
     options.start = Some("0.05".to_owned());
     let mut episode = Episode::new(spec(TEXT, options));
     episode.reset(Some(1)).expect("an episode begins");
@@ -232,9 +275,12 @@ fn a_late_agent_is_neutral_before_its_first_packet() {
 }
 
 /// The observations of a policy's network: the environment feeds them to it step by step, a run with
-/// the policy as an algorithm feeds them by itself. Both runs are the same at every pause.
+/// the policy as an algorithm has its own. Both runs are the same at every pause.
 fn environment_and_run_agree(text: &str, quantity: Quantity, seed: u64) {
-    let file = std::env::temp_dir().join(format!("fullpipe-gym-{}-{quantity:?}.json", std::process::id()));
+    let file = std::env::temp_dir().join(format!(
+        "fullpipe-gym-{}-{quantity:?}.json",
+        std::process::id()
+    ));
     let (word, limits) = match quantity {
         Quantity::Rate => ("rate", "[1e5, 1e9]"),
         Quantity::Window => ("window", "[2, 1e5]"),
@@ -253,7 +299,9 @@ fn environment_and_run_agree(text: &str, quantity: Quantity, seed: u64) {
     std::fs::write(&file, &policy).expect("a writable directory");
     let loaded = fullpipe_policy::load(&file, &format!("policy:{word}")).expect("a policy");
     std::fs::remove_file(&file).expect("the file that was written");
-    let network = fullpipe_policy::Read::of(&policy).expect("a policy").network;
+    let network = fullpipe_policy::Read::of(&policy)
+        .expect("a policy")
+        .network;
 
     let options = Options {
         prior: vec![],
@@ -280,7 +328,11 @@ fn environment_and_run_agree(text: &str, quantity: Quantity, seed: u64) {
         let [.., rate, cwnd] = episode.outcome().info[0];
         assert_eq!(socket.cwnd.as_f64(), cwnd, "step {steps} at {pause} s");
         if quantity == Quantity::Rate {
-            assert_eq!(socket.pacing_rate.map_or(0.0, |rate| rate.as_f64()), rate, "step {steps}");
+            assert_eq!(
+                socket.pacing_rate.map_or(0.0, |rate| rate.as_f64()),
+                rate,
+                "step {steps}"
+            );
         }
         episode.step(&[action]);
         steps += 1;
@@ -305,18 +357,29 @@ fn a_prior_without_an_agent_is_refused() {
         let mut options = options(Quantity::Rate);
         change(&mut options);
         let template = Template::read(text, "t.toml").expect("a scenario");
-        Spec::new(template, options, Registry::default()).expect_err("a mistake").to_string()
+        Spec::new(template, options, Registry::default())
+            .expect_err("a mistake")
+            .to_string()
     };
     let keep = |_: &mut Options| {};
     let without = refused(&TEXT.replace("agent", "cubic"), &keep);
-    assert!(without.contains("no flow has the algorithm \"agent\""), "{without}");
-    let column = refused(TEXT, &|options| options.columns = vec!["flows.cwmd".to_owned()]);
+    assert!(
+        without.contains("no flow has the algorithm \"agent\""),
+        "{without}"
+    );
+    let column = refused(TEXT, &|options| {
+        options.columns = vec!["flows.cwmd".to_owned()]
+    });
     assert!(column.contains("did you mean \"flows.cwnd\"?"), "{column}");
-    let link = refused(TEXT, &|options| options.columns = vec!["links.drops@core".to_owned()]);
+    let link = refused(TEXT, &|options| {
+        options.columns = vec!["links.drops@core".to_owned()]
+    });
     assert!(link.contains("the scenario has no link \"core\""), "{link}");
     let start = refused(TEXT, &|options| options.start = Some("-1".to_owned()));
     assert!(start.contains("share of the bottleneck's rate"), "{start}");
-    let edge = refused(TEXT, &|options| options.prior[1].1 = "10ms..100ms,5".to_owned());
+    let edge = refused(TEXT, &|options| {
+        options.prior[1].1 = "10ms..100ms,5".to_owned()
+    });
     assert!(edge.contains("path.rtt"), "{edge}");
 }
 
@@ -324,7 +387,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Whatever the actions, observations and rewards are finite, and each interval accounts for the
-    /// data: at most what was sent and had been in flight is delivered or lost.
+    /// time: it grows with each step.
     #[test]
     fn any_actions_give_finite_numbers(
         seed in 0_u64..1 << 40, rate: bool,
@@ -332,7 +395,7 @@ proptest! {
     ) {
         let quantity = if rate { Quantity::Rate } else { Quantity::Window };
         let mut options = options(quantity);
-        options.spaces.law.limits = if rate { (1e5, 1e8) } else { (2.0, 2000.0) };
+        options.spaces.rule.limits = if rate { (1e5, 1e8) } else { (2.0, 2000.0) };
         let mut episode = Episode::new(spec(WITH_OTHERS, options));
         episode.reset(Some(seed)).expect("an episode begins");
         let mut time = episode.outcome().info[0][0];

@@ -157,7 +157,13 @@ impl Feature {
             in_force,
         } = *seen;
         let seconds = interval.length().as_secs_f64();
-        let rate = |bytes: f64| if seconds > 0.0 { 8.0 * bytes / seconds } else { 0.0 };
+        let rate = |bytes: f64| {
+            if seconds > 0.0 {
+                8.0 * bytes / seconds
+            } else {
+                0.0
+            }
+        };
         let received = rate(interval.acked.as_f64() - smss.as_f64());
         let mean = interval.mean_rtt();
         let value = match self {
@@ -169,7 +175,11 @@ impl Feature {
             },
             Feature::SendRatio => {
                 let sent = rate(interval.sent.as_f64());
-                if received > 0.0 && sent < 1000.0 * received { sent / received } else { 1.0 }
+                if received > 0.0 && sent < 1000.0 * received {
+                    sent / received
+                } else {
+                    1.0
+                }
             }
             Feature::LossRatio => loss_ratio(interval),
             Feature::MeanRtt => mean.unwrap_or(0.0),
@@ -184,7 +194,11 @@ impl Feature {
                     ((window, None), Some(mean)) if mean > 0.0 => 8.0 * window.as_f64() / mean,
                     _ => 0.0,
                 };
-                if delivered > 0.0 && chosen > 0.0 { libm::log2(chosen / delivered) } else { 0.0 }
+                if delivered > 0.0 && chosen > 0.0 {
+                    libm::log2(chosen / delivered)
+                } else {
+                    0.0
+                }
             }
         };
         let (least, most) = self.about().range;
@@ -195,7 +209,11 @@ impl Feature {
 /// Returns the share of lost data in the data whose fate became known in an interval.
 pub(crate) fn loss_ratio(interval: &Interval) -> f64 {
     let (lost, acked) = (interval.lost.as_f64(), interval.acked.as_f64());
-    if lost + acked > 0.0 { lost / (lost + acked) } else { 0.0 }
+    if lost + acked > 0.0 {
+        lost / (lost + acked)
+    } else {
+        0.0
+    }
 }
 
 #[cfg(test)]
@@ -241,7 +259,7 @@ mod tests {
         };
         near(Feature::LatencyInflation, 0.02 / 0.1);
         near(Feature::LatencyRatio, 60.0 / 50.0);
-        // Aurora subtracts a packet from what was delivered.
+        // Aurora subtracts a packet from the delivered data.
         near(Feature::SendRatio, 30.0 / 20.0);
         near(Feature::LossRatio, 4.0 / 25.0);
         near(Feature::MeanRtt, 0.06);

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::{Activation, Feature, Form, Law, Layer, Network, Quantity, Spaces};
+use crate::{Activation, Feature, Form, Layer, Network, Quantity, Rule, Spaces};
 
 /// Version of the form that this program reads.
 const VERSION: u64 = 1;
@@ -10,7 +10,7 @@ const VERSION: u64 = 1;
 /// The contents of a policy's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
-    /// What the policy sees and does.
+    /// Observations and actions.
     pub spaces: Spaces,
     /// Its network, with one output.
     pub network: Network,
@@ -34,7 +34,7 @@ struct Raw {
     version: u64,
     features: Vec<String>,
     history: usize,
-    action: RawLaw,
+    action: RawRule,
     interval: f64,
     warm_up: f64,
     #[serde(default)]
@@ -45,7 +45,7 @@ struct Raw {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawLaw {
+struct RawRule {
     quantity: String,
     form: String,
     scale: f64,
@@ -79,16 +79,27 @@ impl Read {
     /// # Errors If it is not a policy of this version, or its parts do not fit.
     pub fn of(text: &str) -> Result<Read, Refused> {
         let raw: Raw = serde_json::from_str(text).map_err(|error| {
-            refused("", format!("not a policy: {error}"), "write it with fullpipe.gym.save_policy")
+            refused(
+                "",
+                format!("not a policy: {error}"),
+                "write it with fullpipe.gym.save_policy",
+            )
         })?;
         if raw.version != VERSION {
-            let problem = format!("version {} of the form; this program reads {VERSION}", raw.version);
-            return Err(refused("fullpipe-policy", problem, "train or save it with this program"));
+            let problem = format!(
+                "version {} of the form; this program reads {VERSION}",
+                raw.version
+            );
+            return Err(refused(
+                "fullpipe-policy",
+                problem,
+                "train or save it with this program",
+            ));
         }
         let spaces = Spaces {
             features: features(&raw.features)?,
             history: raw.history,
-            law: law(&raw.action)?,
+            rule: rule(&raw.action)?,
             interval: raw.interval,
             warm_up: raw.warm_up,
         };
@@ -108,7 +119,7 @@ fn refused(key: &str, problem: String, fix: impl Into<String>) -> Refused {
 
 /// Returns the features with these names.
 ///
-/// # Errors If there is none, or a name is not that of a feature.
+/// # Errors If a name is not that of a feature.
 pub fn features(names: &[String]) -> Result<Vec<Feature>, Refused> {
     let known: Vec<&str> = Feature::ALL.iter().map(|known| known.name).collect();
     let of = |name: &String| {
@@ -117,42 +128,70 @@ pub fn features(names: &[String]) -> Result<Vec<Feature>, Refused> {
                 Some(near) => format!("did you mean {near:?}?"),
                 None => format!("use some of {}", known.join(", ")),
             };
-            refused("features", format!("{name:?} is not a feature of an interval"), fix)
+            refused(
+                "features",
+                format!("{name:?} is not a feature of an interval"),
+                fix,
+            )
         })
     };
     names.iter().map(of).collect()
 }
 
-fn law(raw: &RawLaw) -> Result<Law, Refused> {
-    let quantity = match raw.quantity.as_str() {
-        "rate" => Quantity::Rate,
-        "window" => Quantity::Window,
-        other => {
-            let problem = format!("{other:?} is not a quantity of an action");
-            return Err(refused("action.quantity", problem, "write \"rate\" or \"window\""));
-        }
-    };
-    let form = match raw.form.as_str() {
-        "delta" => Form::Delta,
-        "double" => Form::Double,
-        other => {
-            let problem = format!("{other:?} is not a form of an action");
-            return Err(refused("action.form", problem, "write \"delta\" or \"double\""));
-        }
-    };
-    let law = Law {
-        quantity,
-        form,
+fn rule(raw: &RawRule) -> Result<Rule, Refused> {
+    let rule = Rule {
+        quantity: Quantity::named(&raw.quantity)?,
+        form: Form::named(&raw.form)?,
         scale: raw.scale,
         actions: raw.actions,
         limits: raw.limits,
     };
-    law.check()?;
-    Ok(law)
+    rule.check()?;
+    Ok(rule)
 }
 
-impl Law {
-    /// Checks the numbers of a law.
+impl Quantity {
+    /// Returns the quantity with this name.
+    ///
+    /// # Errors If no variant has it.
+    pub fn named(name: &str) -> Result<Quantity, Refused> {
+        match name {
+            "rate" => Ok(Quantity::Rate),
+            "window" => Ok(Quantity::Window),
+            other => {
+                let problem = format!("{other:?} is not a quantity of an action");
+                Err(refused(
+                    "action.quantity",
+                    problem,
+                    "write \"rate\" or \"window\"",
+                ))
+            }
+        }
+    }
+}
+
+impl Form {
+    /// Returns the form with this name.
+    ///
+    /// # Errors If no variant has it.
+    pub fn named(name: &str) -> Result<Form, Refused> {
+        match name {
+            "delta" => Ok(Form::Delta),
+            "double" => Ok(Form::Double),
+            other => {
+                let problem = format!("{other:?} is not a form of an action");
+                Err(refused(
+                    "action.form",
+                    problem,
+                    "write \"delta\" or \"double\"",
+                ))
+            }
+        }
+    }
+}
+
+impl Rule {
+    /// Checks the numbers of a rule.
     ///
     /// # Errors If a range is empty or a number is not finite.
     pub fn check(&self) -> Result<(), Refused> {
@@ -184,15 +223,23 @@ impl Law {
 pub fn check_spaces(spaces: &Spaces) -> Result<(), Refused> {
     if !(1..=MOST_HISTORY).contains(&spaces.history) {
         let fix = format!("give a number of intervals from 1 to {MOST_HISTORY}");
-        return Err(refused("history", format!("a history of {}", spaces.history), fix));
+        return Err(refused(
+            "history",
+            format!("a history of {}", spaces.history),
+            fix,
+        ));
     }
     for (key, factor) in [("interval", spaces.interval), ("warm_up", spaces.warm_up)] {
         if !(0.01..=1000.0).contains(&factor) {
             let problem = format!("{factor} RTTs");
-            return Err(refused(key, problem, "give a number of RTTs from 0.01 to 1000"));
+            return Err(refused(
+                key,
+                problem,
+                "give a number of RTTs from 0.01 to 1000",
+            ));
         }
     }
-    spaces.law.check()
+    spaces.rule.check()
 }
 
 fn network(raw: RawNetwork, inputs: usize) -> Result<Network, Refused> {
@@ -200,11 +247,19 @@ fn network(raw: RawNetwork, inputs: usize) -> Result<Network, Refused> {
     for (key, values) in [("network.shift", &raw.shift), ("network.scale", &raw.scale)] {
         if values.len() != inputs || !finite(values) {
             let problem = format!("{} values for an observation of {inputs}", values.len());
-            return Err(refused(key, problem, "give one finite number per value of the observation"));
+            return Err(refused(
+                key,
+                problem,
+                "give one finite number per value of the observation",
+            ));
         }
     }
     if raw.clip.is_nan() || raw.clip <= 0.0 {
-        return Err(refused("network.clip", raw.clip.to_string(), "give a positive number"));
+        return Err(refused(
+            "network.clip",
+            raw.clip.to_string(),
+            "give a positive number",
+        ));
     }
     let mut width = inputs;
     let mut layers = Vec::with_capacity(raw.layers.len());
@@ -213,7 +268,10 @@ fn network(raw: RawNetwork, inputs: usize) -> Result<Network, Refused> {
         let fits = layer.weights.len() == layer.bias.len()
             && !layer.bias.is_empty()
             && finite(&layer.bias)
-            && layer.weights.iter().all(|row| row.len() == width && finite(row));
+            && layer
+                .weights
+                .iter()
+                .all(|row| row.len() == width && finite(row));
         if !fits {
             let problem = "weights and bias do not fit".to_owned();
             let fix = format!("give rows of {width} finite numbers, and as many biases as rows");
@@ -227,7 +285,11 @@ fn network(raw: RawNetwork, inputs: usize) -> Result<Network, Refused> {
             other => {
                 let problem = format!("{other:?} is not an activation");
                 let key = format!("{key}.activation");
-                return Err(refused(&key, problem, "write \"linear\", \"tanh\" or \"relu\""));
+                return Err(refused(
+                    &key,
+                    problem,
+                    "write \"linear\", \"tanh\" or \"relu\"",
+                ));
             }
         };
         layers.push(Layer {
@@ -238,7 +300,11 @@ fn network(raw: RawNetwork, inputs: usize) -> Result<Network, Refused> {
     }
     if layers.is_empty() || width != 1 {
         let problem = format!("{width} outputs of {} layers", layers.len());
-        return Err(refused("network.layers", problem, "let the last layer have one output"));
+        return Err(refused(
+            "network.layers",
+            problem,
+            "let the last layer have one output",
+        ));
     }
     Ok(Network {
         shift: raw.shift,

@@ -17,7 +17,10 @@ pub struct History {
 impl History {
     /// Creates the history of a connection whose full packets have `smss` bytes of payload.
     pub fn new(spaces: &Spaces, smss: Bytes) -> History {
-        let neutral = spaces.features.iter().map(|feature| feature.neutral() as f32);
+        let neutral = spaces
+            .features
+            .iter()
+            .map(|feature| feature.neutral() as f32);
         History {
             values: neutral.cycle().take(spaces.observed()).collect(),
             least_rtt: None,

@@ -24,6 +24,18 @@ pub struct Loaded {
     read: Arc<Read>,
 }
 
+impl Loaded {
+    /// Returns the number of values in its observation.
+    pub fn observed(&self) -> usize {
+        self.read.spaces.observed()
+    }
+
+    /// Returns its action for an observation.
+    pub fn action(&self, observation: &[f32]) -> f64 {
+        self.read.network.outputs(observation)[0]
+    }
+}
+
 static LOADED: Mutex<Vec<Loaded>> = Mutex::new(Vec::new());
 
 /// Reads a policy: from now on, it is the algorithm `name` of this process. A file with the same
@@ -71,7 +83,10 @@ pub fn loaded() -> Vec<Loaded> {
     let all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut latest: Vec<Loaded> = Vec::new();
     for each in all.iter().rev() {
-        if latest.iter().all(|known| known.descriptor.name != each.descriptor.name) {
+        if latest
+            .iter()
+            .all(|known| known.descriptor.name != each.descriptor.name)
+        {
             latest.push(each.clone());
         }
     }

@@ -1,13 +1,13 @@
-//! Monitor intervals as observations, laws that turn actions into rates and windows, and trained
+//! Monitor intervals as observations, rules that turn actions into rates and windows, and trained
 //! policies as congestion controllers.
 //!
 //! [`Spaces`] declares what an agent sees and does. The environments of `fullpipe-gym` and a
-//! [`Policy`] share it, so a policy sees in any runner what it saw in training, and
+//! [`Policy`] share it, so a policy has the observations of its training in any runner, and
 //! its actions mean the same.
 //!
 //! - [`Feature`]: a number about one interval.
 //! - [`History`]: the observation, the features of the last intervals.
-//! - [`Law`]: from an action to the next rate or window, and the length of the next interval.
+//! - [`Rule`]: from an action to the next rate or window, and the length of the next interval.
 //! - [`Network`]: a small neural network.
 //! - [`Policy`]: the controller that joins them, read from a file by [`load`].
 
@@ -15,21 +15,21 @@ mod feature;
 mod file;
 mod history;
 mod known;
-mod law;
 mod network;
 mod policy;
+mod rule;
 
 pub use feature::{Feature, Known};
 pub use file::{Read, Refused, check_spaces, features};
 pub use history::History;
 pub use known::{Loaded, load, loaded, registry, with_loaded};
-pub use law::{Form, Law, Quantity};
 pub use network::{Activation, Layer, Network};
 pub use policy::Policy;
+pub use rule::{Form, Quantity, Rule};
 
 use fullpipe_units::Span;
 
-/// What an agent sees, and what its actions do.
+/// The observations of an agent, and the effect of its actions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spaces {
     /// The features of an interval, in the order of the observation.
@@ -37,7 +37,7 @@ pub struct Spaces {
     /// Number of intervals in an observation, the oldest first.
     pub history: usize,
     /// Meaning of an action.
-    pub law: Law,
+    pub rule: Rule,
     /// Length of an interval in mean RTTs of the interval before it.
     pub interval: f64,
     /// Length of the first interval in RTTs of the handshake.

@@ -55,7 +55,10 @@ impl Network {
 impl Layer {
     fn outputs(&self, inputs: &[f64]) -> Vec<f64> {
         let of = |(row, bias): (&Vec<f64>, &f64)| {
-            let sum = row.iter().zip(inputs).fold(*bias, |sum, (weight, input)| sum + weight * input);
+            let sum = row
+                .iter()
+                .zip(inputs)
+                .fold(*bias, |sum, (weight, input)| sum + weight * input);
             match self.activation {
                 Activation::Linear => sum,
                 Activation::Tanh => libm::tanh(sum),

@@ -24,7 +24,7 @@ impl Policy {
     pub fn new(read: Arc<Read>, config: &Config) -> Policy {
         let spaces = &read.spaces;
         let mut steered = Steered::new(config, spaces.warm_up);
-        steered.begin_with(spaces.law.first(None, config.smss), spaces.warm_up);
+        steered.begin_with(spaces.rule.first(None, config.smss), spaces.warm_up);
         Policy {
             steered,
             history: History::new(&read.spaces, config.smss),
@@ -45,7 +45,7 @@ impl Policy {
         let length = spaces.next_length(mean, self.steered.ordered_length());
         let from = self.steered.closed().time.1;
         self.steered.steer(Order {
-            target: spaces.law.target(action, &self.steered, self.smss),
+            target: spaces.rule.target(action, &self.steered, self.smss),
             until: from + length,
         });
     }

@@ -181,23 +181,22 @@ impl Measurement {
 /// Returns the row of a flow whose sender has a controller.
 pub(crate) fn row(now: Time, flow: &mut Flow) -> Option<FlowRow> {
     let (number, last) = (flow.key.number(), flow.last);
-    let row =
-        |(cwnd, ssthresh, acked): (Bytes, Bytes, Bytes), limit: Limit, conn: &Conn| FlowRow {
-            time: now,
-            flow: number,
-            cwnd,
-            inflight: conn.inflight,
-            ssthresh,
-            pacing_rate: conn.pacing(),
-            delivery_rate: last.rate,
-            rtt: last.rtt,
-            srtt: conn.srtt,
-            min_rtt: conn.min_rtt,
-            delivered: conn.delivered,
-            acked,
-            lost: conn.lost,
-            limited_by: limit as u8,
-        };
+    let row = |(cwnd, ssthresh, acked): (Bytes, Bytes, Bytes), limit: Limit, conn: &Conn| FlowRow {
+        time: now,
+        flow: number,
+        cwnd,
+        inflight: conn.inflight,
+        ssthresh,
+        pacing_rate: conn.pacing(),
+        delivery_rate: last.rate,
+        rtt: last.rtt,
+        srtt: conn.srtt,
+        min_rtt: conn.min_rtt,
+        delivered: conn.delivered,
+        acked,
+        lost: conn.lost,
+        limited_by: limit as u8,
+    };
     if let AnySender::Datagram(sender) = &mut flow.source {
         let limit = sender.limits().current();
         let acked = sender.conn().delivered;

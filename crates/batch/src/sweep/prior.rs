@@ -79,7 +79,10 @@ impl Prior {
     /// Returns the settings of a seed: keys with values, as `--set` takes them.
     pub fn settings(&self, seed: u64) -> Vec<(String, String)> {
         let draw = |(key, choice): &(String, Choice)| {
-            (key.clone(), choice.draw(&mut Rng::stream(seed, key, "sweep")))
+            (
+                key.clone(),
+                choice.draw(&mut Rng::stream(seed, key, "sweep")),
+            )
         };
         self.axes.iter().map(draw).collect()
     }
@@ -89,7 +92,8 @@ impl Prior {
     pub fn edges(&self) -> Vec<Vec<(String, String)>> {
         let all = |high| -> Vec<(String, String)> {
             let axes = self.axes.iter();
-            axes.map(|(key, choice)| (key.clone(), choice.end(high))).collect()
+            axes.map(|(key, choice)| (key.clone(), choice.end(high)))
+                .collect()
         };
         let mut edges = vec![all(false), all(true)];
         for (place, (_, choice)) in self.axes.iter().enumerate() {
@@ -168,10 +172,19 @@ mod tests {
         let prior = prior();
         let edges = prior.edges();
         assert_eq!(edges.len(), 3);
-        assert_eq!(edges[0], [("path.rate".to_owned(), "1mbit".to_owned()), ("flow.0.cc".to_owned(), "cubic".to_owned())]);
+        assert_eq!(
+            edges[0],
+            [
+                ("path.rate".to_owned(), "1mbit".to_owned()),
+                ("flow.0.cc".to_owned(), "cubic".to_owned())
+            ]
+        );
         assert_eq!(edges[2][1].1, "bbr3");
         let scenario = prior.scenario(&edges[1], 7).expect("an edge");
-        assert_eq!((scenario.seed, scenario.path.link.rate.as_bps()), (7, 100_000_000));
+        assert_eq!(
+            (scenario.seed, scenario.path.link.rate.as_bps()),
+            (7, 100_000_000)
+        );
         assert_eq!(scenario.path.rtt.as_secs_f64(), 0.03);
     }
 
@@ -180,6 +193,9 @@ mod tests {
         let template = Template::read(TEXT, "t.toml").expect("a scenario");
         let set = vec![("path.rate".to_owned(), "9mbit..1mbit".to_owned())];
         let error = Prior::of(template, set, &Registry::default()).expect_err("an empty range");
-        assert!(error.to_string().contains("9mbit is not below 1mbit"), "{error}");
+        assert!(
+            error.to_string().contains("9mbit is not below 1mbit"),
+            "{error}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Laws of actions: from a number to the next rate or window.
+//! Rules of actions: from a number to the next rate or window.
 
 use fullpipe_cc::steered::{First, Steered, Target};
 use fullpipe_units::{Bytes, Rate, Span};
@@ -21,9 +21,9 @@ pub enum Form {
     Double,
 }
 
-/// A law of actions.
+/// A rule of actions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct Rule {
     /// The quantity that an action changes.
     pub quantity: Quantity,
     /// The way in which it changes.
@@ -36,7 +36,7 @@ pub struct Law {
     pub limits: (f64, f64),
 }
 
-impl Law {
+impl Rule {
     /// Returns the factor of an action; 1 for one that is not a number.
     pub fn factor(&self, action: f64) -> f64 {
         let action = if action.is_nan() { 0.0 } else { action };
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const AURORA: Law = Law {
+    const AURORA: Rule = Rule {
         quantity: Quantity::Rate,
         form: Form::Delta,
         scale: 0.025,
@@ -109,16 +109,16 @@ mod tests {
     proptest! {
         #[test]
         fn an_action_and_its_opposite_cancel(action in -1.0..1.0_f64) {
-            let double = Law { form: Form::Double, scale: 1.0, actions: (-1.0, 1.0), ..AURORA };
-            for law in [AURORA, double] {
-                prop_assert!((law.factor(action) * law.factor(-action) - 1.0).abs() < 1e-12);
+            let double = Rule { form: Form::Double, scale: 1.0, actions: (-1.0, 1.0), ..AURORA };
+            for rule in [AURORA, double] {
+                prop_assert!((rule.factor(action) * rule.factor(-action) - 1.0).abs() < 1e-12);
             }
         }
 
         #[test]
         fn the_first_rate_is_within_the_limits(rate in 0.0..1e12, ms in 0_u64..10_000) {
             let first = AURORA.first(Some((rate, Span::from_millis(ms))), Bytes::new(1448));
-            let First::Given(Target::Rate(first)) = first else { panic!("a law of rates gives a rate") };
+            let First::Given(Target::Rate(first)) = first else { panic!("a rule of rates gives a rate") };
             prop_assert!((480e3..=12e6).contains(&first.as_f64()));
         }
     }

@@ -22,6 +22,7 @@ from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
     from conftest import Fullpipe
 
 RFC9743 = {each.name: each for each in suite("rfc9743").criteria}

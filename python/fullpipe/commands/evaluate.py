@@ -84,7 +84,9 @@ def command(
     The suite rfc9743 has the criteria of RFC 9743 for new congestion controls, as simulated
     scenarios, next to Reno, CUBIC and BBRv3. Each is met, not met, to be argued or not evaluated;
     the dossier is a page and Markdown. The suite bbr-draft has the test cases of
-    draft-ietf-ccwg-bbr-06, Appendix A. Exit code 1 when a criterion is not met.
+    draft-ietf-ccwg-bbr-06, Appendix A. Conditions on states or fields that the algorithm does not
+    have are skipped; an algorithm that has none of them is refused. Exit code 1 when a criterion is
+    not met, or a condition is missed.
 
     Examples:
         fullpipe evaluate bbr3

@@ -20,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions fuzz same-bits screenshots clean
+.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -39,7 +39,7 @@ docs: $(READY) ## build target/site: the documentation as a site, with the galle
 	$(BIN)/python tools/site.py
 
 gallery: setup ## write target/gallery.html: all scenarios with plots (half a minute)
-	$(BIN)/python -m fullpipe.gallery scenarios target/gallery.html
+	$(BIN)/fullpipe explore --gallery --out target/gallery.html
 
 OBSERVATORY := target/observatory
 
@@ -202,6 +202,10 @@ bench-instructions: ## count instructions per packet (callgrind) and compare wit
 	@command -v valgrind > /dev/null || $(MAKE) apt
 	cargo bench --package fullpipe-benches --bench instructions
 
+bench-page: setup $(ENGINE) ## measure the page of explore in Chromium: size, first picture, slider to picture
+	$(BIN)/fullpipe explore --out target/explore.html
+	node web/slider.mjs $$(command -v chromium || command -v chromium-browser || command -v google-chrome) target/explore.html
+
 same-bits: setup ## compare the trace hashes of all scenarios: debug, release, WebAssembly and (emulated) aarch64
 	command -v qemu-aarch64 aarch64-linux-gnu-gcc || \
 	  (apt-get update -qq && apt-get install -qq --no-install-recommends qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
@@ -210,18 +214,20 @@ same-bits: setup ## compare the trace hashes of all scenarios: debug, release, W
 
 # cargo-fuzz builds with stable Rust if that accepts the options of nightly Rust. Python's targets have no build.
 CARGO_FUZZ_VERSION := 0.13.2
+# In the user's cache, as user-mode Linux: it takes minutes to build, and does not depend on this repository.
+CARGO_FUZZ := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fullpipe/cargo-fuzz-$(CARGO_FUZZ_VERSION)
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint --locked
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
 FUZZ_TARGETS ?=
 
-fuzz: target/tools/bin/cargo-fuzz $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previous run
+fuzz: $(CARGO_FUZZ)/bin/cargo-fuzz $(READY) ## fuzz each target for FUZZ_SECONDS=60, going on from the previous run
 	$(ALONE) $(UV) sync --locked --inexact --no-dev --group fuzz
-	$(ALONE) RUSTC_BOOTSTRAP=1 target/tools/bin/cargo-fuzz fuzz build --sanitizer none --target-dir target/fuzz
+	$(ALONE) RUSTC_BOOTSTRAP=1 $(CARGO_FUZZ)/bin/cargo-fuzz fuzz build --sanitizer none --target-dir target/fuzz
 	$(BIN)/python tools/fuzz.py run --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
-target/tools/bin/cargo-fuzz:
-	$(ALONE) cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root target/tools --locked --quiet
+$(CARGO_FUZZ)/bin/cargo-fuzz:
+	$(ALONE) cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root $(CARGO_FUZZ) --locked --quiet
 
-clean: ## remove everything built or installed here; what remains is ~/.cache/fullpipe (user-mode Linux)
+clean: ## remove everything built or installed here; what remains is ~/.cache/fullpipe (user-mode Linux, cargo-fuzz)
 	rm -rf target .venv python/fullpipe/*.so python/fullpipe/_bin web/node_modules

@@ -3,9 +3,11 @@
 1. Copies `docs/` and the project's own pages to a staging directory. A link to a source file becomes a link to a copy.
 2. Runs every scenario of `scenarios/` and adds the gallery: a page with all pictures, and a wall of them on the front
    page.
-3. Orders the navigation as `docs/index.md` and the sections' `index.md` link to the pages, and calls Zensical, which
+3. Adds the page of `fullpipe explore`, and shows it where a page has `<!-- explore: SCENARIO -->`. SCENARIO is one of
+   `scenarios/`, or a file that the page itself shows; the page's own scenario without it.
+4. Orders the navigation as `docs/index.md` and the sections' `index.md` link to the pages, and calls Zensical, which
    fails on a dead link.
-4. Makes the site independent of other servers: `file://` is enough, search included.
+5. Makes the site independent of other servers: `file://` is enough, search included.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
+from fullpipe.explore import DEFAULT, EngineError, explorer, runs_in_pages
 from fullpipe.gallery import GROUPS, Entry, entries, parts
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +42,8 @@ _SHIM = "https://unpkg.com/iframe-worker/shim"
 # Pictures above the questions of the front page, one of each group of scenarios. On a wide screen
 # they form a row.
 _STRIP = 4
+EXPLORER = "explore.html"
+_EXPLORE = re.compile(r"<!-- explore(?:: (\S+))? -->")
 _FENCE = re.compile(r"^(```.*?^```)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(\]\()([^)#\s]+)([^)]*\))")
 
@@ -93,7 +99,39 @@ def _file(there: Path, inside: Path) -> str:
     return name
 
 
-def gallery() -> None:
+def explore() -> bool:
+    """The page of `fullpipe explore`, inside the pages that ask for it; False without the simulator for pages."""
+    try:
+        (STAGE / "docs" / EXPLORER).write_text(explorer(DEFAULT, "explore"), encoding="utf-8")
+    except EngineError as error:
+        print(f"the site has no explorer: {error}")
+        return False
+    for page in sorted((STAGE / "docs").rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        made = _EXPLORE.sub(partial(_inline, text=text, page=page), text)
+        if made != text:
+            page.write_text(made, encoding="utf-8")
+    return True
+
+
+def _inline(found: re.Match[str], text: str, page: Path) -> str:
+    """The explorer with a scenario, as a part of a page."""
+    name = found[1]
+    own = re.search(
+        rf"^```toml file={re.escape(name or '')}\n(.*?)^```", text, re.DOTALL | re.MULTILINE
+    )
+    scenario = DEFAULT
+    if name:
+        scenario = own[1] if own else (ROOT / f"scenarios/{name}.toml").read_text(encoding="utf-8")
+    # A page of the site is a file of its own, in the same directory as its source.
+    link = f"{os.path.relpath(STAGE / 'docs' / EXPLORER, page.parent)}#{quote(scenario, safe='')}"
+    return (
+        f'<iframe class="explore" src="{link}" loading="lazy" title="The scenario in the simulator"></iframe>\n\n'
+        f'<a href="{link}" target="_blank">Open it on a page of its own</a>'
+    )
+
+
+def gallery(live: bool) -> None:
     """Every scenario with words, command, picture and numbers; the front page gets its wall."""
     shown = entries(ROOT / "scenarios")
     pictures = STAGE / "docs/gallery"
@@ -103,7 +141,7 @@ def gallery() -> None:
     sections, wall = [], []
     for group in GROUPS:
         there = [entry for entry in shown if entry.group == group]
-        sections.append(f"## {group}\n\n" + "\n".join(map(_article, there)))
+        sections.append(f"## {group}\n\n" + "\n".join(_article(entry, live) for entry in there))
         wall.append(f"### {group}\n\n" + _wall(there))
     (STAGE / "docs/gallery.md").write_text(
         "# Gallery\n\nEvery file of `scenarios/`: its point, the command that runs it, its picture and its tables.\n\n"
@@ -120,8 +158,9 @@ def gallery() -> None:
     )
 
 
-def _article(entry: Entry) -> str:
+def _article(entry: Entry, live: bool) -> str:
     width, height = entry.size
+    again = f'<a href="{EXPLORER}#{quote(entry.scenario, safe="")}" target="_blank">Change and run again</a>\n'
     expected = "".join(
         f"- `{condition}`: {value}, {'met' if met else 'missed'}\n"
         for condition, value, met in entry.expected
@@ -132,6 +171,7 @@ def _article(entry: Entry) -> str:
             *(f"- `{name}` {text}" if name else f"\n{text}\n" for name, text in parts(entry.about)),
             "",
             f"```sh\nfullpipe run scenarios/{entry.name}.toml\n```\n",
+            again if live and runs_in_pages(entry.scenario) else "",
             f'<img class="shown" src="gallery/{entry.name}.png" width="{width}" height="{height}" loading="lazy"'
             f' alt="{entry.title}: windows, rates, states, round-trip times and queue over time">\n',
             f"```text\n{entry.numbers.strip(chr(10))}\n```\n",
@@ -232,7 +272,7 @@ def localize() -> None:
 
 def main() -> None:
     stage()
-    gallery()
+    gallery(live=explore())
     build()
     localize()
     print(SITE.relative_to(ROOT) / "index.html")

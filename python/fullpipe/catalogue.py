@@ -136,7 +136,14 @@ def explain(name: str) -> Iterator[RenderableType]:
     if len(ended) == 1:
         return explain(ended[0])
     known = [each for made in explanations for each in made]
-    near = ended or get_close_matches(name, known, n=3)
+    written = [
+        each
+        for each, key in keys.items()
+        if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", " ".join(map(str, key["examples"])))
+    ]
+    if len(written) == 1:
+        return explain(written[0])
+    near = ended or written[:3] or list(dict.fromkeys(get_close_matches(name, known, n=3)))
     if near:
         hint = f"did you mean {words_or(near)}?"
     else:
@@ -188,6 +195,7 @@ def _explanations(keys: dict[str, Key]) -> list[dict[str, Callable[[], Iterator[
         },
         {name: partial(_column, name, those) for name, those in columns.items()},
         {name: partial(_limit, name) for name in LIMITS},
+        {"limits": _limits},
     ]
 
 
@@ -226,6 +234,17 @@ def _limit(name: str) -> Iterator[RenderableType]:
             style="dim",
         )
     )
+
+
+def _limits() -> Iterator[RenderableType]:
+    yield _title(
+        "limits",
+        "Causes for which a flow sends nothing more now, in the order in which they are tested.",
+    )
+    grid = _grid(wide=1)
+    for name, condition in LIMITS.items():
+        grid.add_row(Text(name, style="bold"), Text(condition))
+    yield _indent(grid)
 
 
 def _class(name: str) -> Iterator[RenderableType]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe import policies
-from fullpipe.errors import refusal
+from fullpipe.errors import CONTROLLER, refusal
 from fullpipe.plugins import is_library, load_plugin
 
 if TYPE_CHECKING:
@@ -166,9 +166,11 @@ def _imported(name: str) -> type:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise  # a module that the user's module imports
+            raise _noted(error, name) from None  # a module that the user's module imports
         fix = f"run the command in the directory of {module_name.partition('.')[0]}.py, or install the module"
         raise _refused(name, f"there is no module {error.name}", fix) from None
+    except Exception as error:
+        raise _noted(error, name) from None
     made = getattr(module, class_name, None)
     if not isinstance(made, type):
         classes = [
@@ -183,6 +185,11 @@ def _imported(name: str) -> type:
         )
         raise _refused(name, f"{module_name} has no class {class_name}", fix)
     return made
+
+
+def _noted(error: Exception, name: str) -> Exception:
+    error.add_note(f"{CONTROLLER}{name} can't be imported")
+    return error
 
 
 def _described(name: str, made: type) -> _core._GivenController:

@@ -26,6 +26,7 @@ called: dict[str, str] = {}
 
 CONTROLLER = "controller "
 """The beginning of the core's note about an exception of a user's class: its name and the time."""
+_METHODS = "docs/reference/controller.md has the methods and their arguments"
 
 
 class UserError(ValueError):
@@ -201,19 +202,44 @@ def tracebacks() -> Iterator[None]:
     except Exception as error:
         import traceback
 
+        if missing := _lacks(error):
+            print(
+                f"error: fullpipe._core has no {missing}: the compiled part is older than the rest\n"
+                "  fix: run make setup",
+                file=sys.stderr,
+            )
+            raise SystemExit(2) from None
         trace = error.__traceback__
         while trace is not None and _is_not_the_users(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
         notes: list[str] = getattr(error, "__notes__", [])
         of = next((each for each in notes if each.startswith(CONTROLLER)), None)
-        if of and trace is not None:
-            method = trace.tb_frame.f_code.co_name
-            print(f"error: {of} in {method}", file=sys.stderr)
+        if of:
             error.__notes__ = [each for each in notes if each != of]
+            if trace is None:  # the call itself failed: a method with other arguments
+                problem = ", ".join([f"{type(error).__name__}: {error}", *error.__notes__])
+                print(f"error: {of}: {problem}\n  fix: {_METHODS}", file=sys.stderr)
+                raise SystemExit(2) from None
+            method = trace.tb_frame.f_code.co_name
+            place = "" if method.startswith("<") else f" in {method}"
+            print(f"error: {of}{place}", file=sys.stderr)
         traceback.print_exception(error.with_traceback(trace or error.__traceback__))
         raise SystemExit(2) from None
 
 
+def _lacks(error: Exception) -> str | None:
+    """Returns the name that the compiled part lacks, if that is the error: a checkout was updated, and not built."""
+    if isinstance(error, AttributeError) and error.obj is sys.modules.get("fullpipe._core"):
+        return error.name
+    if isinstance(error, ImportError) and error.name == "fullpipe._core":
+        return error.msg.partition("name '")[2].partition("'")[0]
+    return None
+
+
 def _is_not_the_users(file: str) -> bool:
-    place = Path(file).parts
-    return "site-packages" in place or Path(file).is_relative_to(Path(__file__).parent)
+    libraries = (Path(__file__).parent, Path(os.__file__).parent)
+    return (
+        file.startswith("<frozen ")
+        or any(map(Path(file).is_relative_to, libraries))
+        or "site-packages" in file
+    )

@@ -1,16 +1,14 @@
-"""One page of all scenarios: purpose, command, picture and numbers of each. `make gallery` writes it."""
+"""One page of all scenarios: purpose, command, picture and numbers of each. `fullpipe explore --gallery` opens it."""
 
 from __future__ import annotations
 
 import base64
 import multiprocessing
 import re
-import sys
+import signal
 import tomllib
-from concurrent.futures import ProcessPoolExecutor
 from html import escape
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import _core
@@ -18,8 +16,10 @@ from fullpipe._core import __version__
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
 from fullpipe.explore import again, inside, runs_in_pages
+from fullpipe.plugins import built_in
+from fullpipe.progress import Counter
 from fullpipe.report.html import asset, document
-from fullpipe.results import disk, suited_interval
+from fullpipe.results import suited_interval
 from fullpipe.results.rows import rows_of
 from fullpipe.results.words import first_comment
 from fullpipe.run import load, run
@@ -27,12 +27,13 @@ from fullpipe.view.run import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from fullpipe._core import Impairment, Scenario
     from fullpipe.run import Run
 
 ELEMENTS: dict[str, Callable[[], Iterable[Mapping[str, Any]]]] = {
-    "Algorithms": _core.algorithms,
+    "Algorithms": lambda: [each for each in _core.algorithms() if each["name"] in built_in()],
     "Queues": _core.queues,
     "Impairments": _core.impairments,
     "Profiles": _core.profiles,
@@ -82,18 +83,24 @@ class Entry(NamedTuple):
     """Its text."""
 
 
-def write(scenarios: Path, out: Path) -> None:
-    """Runs every scenario of a directory and writes the page."""
-    disk.make_folder(out.parent)
-    disk.put(out, page(entries(scenarios)))
-
-
 def entries(scenarios: Path) -> list[Entry]:
     """Runs every scenario of a directory, on all cores, in the order of the files' names."""
     files = sorted(scenarios.glob("*.toml"))
-    # A new interpreter for each worker: threads of this one do not survive a fork.
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(_entry, files))
+    made = []
+    # A new interpreter for each worker: threads of this one do not survive a fork. Leaving the pool ends the workers.
+    with (
+        Counter(of="scenarios") as counter,
+        multiprocessing.get_context("spawn").Pool(initializer=_ignore_interrupts) as pool,
+    ):
+        counter.begin(len(files), 0, "gallery")
+        for entry in pool.imap(_entry, files):
+            made.append(entry)
+            counter.show(len(made), 0)
+    return made
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def uses(scenario: Scenario) -> dict[str, list[str]]:
@@ -348,8 +355,3 @@ def _link(file: re.Match[str], names: set[str]) -> str:
 
 def _anchor(group: str) -> str:
     return re.sub(r"\W+", "-", group.lower())
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]), Path(sys.argv[2]))
-    print(sys.argv[2])

@@ -11,6 +11,9 @@ FOLDERS = ("tutorial", "guide", "reference", "evidence")
 """The folders of pages for readers, in their order; the notebook's records are not part of the package."""
 
 
+_COMMENT = re.compile(r"^<!--.*?-->\n\n?", re.MULTILINE)
+
+
 class NoPageError(LookupError):
     """There is no page of that name; the text has the fix."""
 
@@ -54,7 +57,7 @@ def page(name: str) -> str:
         )
         problem = "several pages" if those else "no page of the documentation"
         raise NoPageError(f"{name}: {problem}\n  fix: {fix}")
-    return pages[those[0]].read_text(encoding="utf-8")
+    return _COMMENT.sub("", pages[those[0]].read_text(encoding="utf-8"))
 
 
 def _title(file: Path) -> str:

@@ -338,6 +338,52 @@ def test_the_command_shows_a_traceback_of_the_users_code_alone(
     assert lines[-1].startswith("ZeroDivisionError")
 
 
+@pytest.mark.parametrize("command", ["run", "sweep"])
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        (
+            "class Mine:\n    def __init__(self, path, params): ...\n"
+            "    def on_ack(self, cx, ack): ...\n    def decision(self): ...",
+            [
+                r"error: controller own:Mine failed at 0\.000 s: TypeError: Mine\.__init__\(\) missing .*",
+                r"  fix: docs/reference/controller\.md has the methods and their arguments",
+            ],
+        ),
+        (
+            "import fullpipe\nclass Mine:\n    def __init__(self, config): ...\n"
+            "    def on_ack(self, ack): ...\n    def decision(self): return fullpipe.Decision(20_000)",
+            [
+                r"error: controller own:Mine failed at 0\.\d+ s: TypeError: Mine\.on_ack\(\) takes 2 .*",
+                r"  fix: docs/reference/controller\.md has the methods and their arguments",
+            ],
+        ),
+        (
+            "import fullpipe\nclass Mine(fullpipe.Missing): ...",
+            [
+                r"error: controller own:Mine can't be imported",
+                r"Traceback .*",
+                r'  File ".*own\.py", line 2, in <module>',
+                *[r".*"] * 6,
+                r"AttributeError: module 'fullpipe' has no attribute 'Missing'",
+            ],
+        ),
+    ],
+    ids=["arguments of init", "arguments of on_ack", "import"],
+)
+def test_an_error_names_the_class_and_ends_soon(
+    fullpipe: Fullpipe, tmp_path: Path, command: str, code: str, lines: list[str]
+) -> None:
+    (tmp_path / "own.py").write_text(code)
+    more = ["--out", "kept"] if command == "sweep" else []
+    done = fullpipe(command, "own:Mine", "--duration", "1s", *more)
+    assert (done.returncode, done.stdout) == (2, "")
+    found = [line for line in done.stderr.splitlines() if not line.startswith("kept")]
+    assert len(found) <= len(lines), done.stderr
+    assert all(re.fullmatch(*pair) for pair in zip(lines[:3], found, strict=False)), done.stderr
+    assert re.fullmatch(lines[-1], found[-1])
+
+
 def test_a_window_may_be_a_float() -> None:
     goodputs = []
     for decided in (package.Decision(20_000), package.Decision(20_000.9)):

@@ -68,6 +68,8 @@ def test_the_limits_are_those_of_the_page() -> None:
         ("rtt.p95", "--show rtt.p95"),
         ("pacing_rate", "pacing_rate, column of the trace's flows: in force"),
         ("cwnd", "cwnd, limit of a flow: it holds if inflight + the next segment > window"),
+        ("limits", "the window has room, and the pacer permits no packet yet"),
+        ("request", "flow.N.app: Application"),
         ("mine.py:Vegas", "alpha  Least data.\n         default 2, from 1 to 9 segments"),
         ("mine:Vegas", "mine:Vegas: Keeps a few segments in the queue."),
     ],

@@ -1,12 +1,16 @@
 """The page of all scenarios."""
 
+from __future__ import annotations
+
 import re
-import subprocess
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import fullpipe
 from fullpipe import gallery
+
+if TYPE_CHECKING:
+    from conftest import Fullpipe
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))
@@ -29,15 +33,7 @@ def test_the_page_has_what_each_scenario_shows(tmp_path: Path) -> None:
         (tmp_path / "scenarios" / f"{name}.toml").write_bytes(
             (ROOT / f"scenarios/{name}.toml").read_bytes()
         )
-    made = subprocess.run(
-        [sys.executable, "-m", "fullpipe.gallery", "scenarios", "out/page.html"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert made.stdout == "out/page.html\n"
-    page = (tmp_path / "out/page.html").read_text(encoding="utf-8")
+    page = gallery.page(gallery.entries(tmp_path / "scenarios"))
     articles = dict(re.findall(r'<article id="([\w-]+)">(.*?)</article>', page, re.DOTALL))
     assert set(articles) == set(names)
     for name, article in articles.items():
@@ -53,6 +49,14 @@ def test_the_page_has_what_each_scenario_shows(tmp_path: Path) -> None:
     # An element's row links to its uses.
     assert re.search(r'<code>ACKs over links</code></td><td><a href="#congested-ack-path">', page)
     assert not re.search(r'(src|href)="(?!#|data:)', page), "it needs no network"
+
+
+def test_the_gallery_has_no_choice_of_scenarios(fullpipe: Fullpipe) -> None:
+    done = fullpipe("explore", "--gallery", "cubic", "--seed", "3")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: --gallery: it has all scenarios as they are\n  fix: leave out SCENARIO and --seed\n",
+    )
 
 
 def test_a_scenario_stands_where_it_is_most_special() -> None:

@@ -339,6 +339,42 @@ def test_a_file_that_is_no_library_is_an_error(
         assert "\n  fix: " in done.stderr
 
 
+def test_a_canned_test_loads_libraries(fullpipe: Fullpipe) -> None:
+    path = ["--rate", "20mbit", "--duration", "5s", "--json"]
+    by_name = fullpipe("test", "download", "--plugin", "libcreno.so", "--cc", "creno", *path)
+    by_file = fullpipe("test", "download", "--cc", "./libcreno.so", *path)
+    assert by_name.returncode == by_file.returncode == 0, by_name.stderr + by_file.stderr
+    assert by_name.stdout == by_file.stdout
+    refused = fullpipe("test", "program", "--plugin", "libcreno.so", "--", "true")
+    assert refused.stderr.startswith("error: --plugin: the load of the test program is COMMAND")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (
+            ["run", "./libcreno.so", "--on", "quic"],
+            "--on quic: fullpipe-quic runs fullpipe's own algorithms, and not creno\n  fix: run it on sim\n",
+        ),
+        (
+            ["run", "./libcreno.so", "--on", "kernel"],
+            "use one of these, or run it on sim: Linux has no such algorithm\n",
+        ),
+        (
+            ["fleet", "simulate", "--cc", "cubic,./libcreno.so", "--out", "fleet"],
+            "--cc ./libcreno.so: fleet simulate runs fullpipe's own algorithms\n  fix: ",
+        ),
+    ],
+)
+def test_what_runs_no_library_says_so(words: list[str], problem: str, fullpipe: Fullpipe) -> None:
+    if "quic" in words and not shutil.which("fullpipe-quic", path=str(Path(sys.executable).parent)):
+        pytest.skip("make quic has not been run")
+    done = fullpipe(*words)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "modprobe" not in done.stderr
+
+
 def failing(tmp_path: Path, name: str, words: str) -> Path:
     """Compiles the example with an error in `on_ack` after 100 ms."""
     source = tmp_path / "failing.c"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -47,7 +48,10 @@ def seen(site: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]
 
 def test_every_page_is_in_the_navigation(site: Path) -> None:
     front = (site / "index.html").read_text(encoding="utf-8")
-    pages = {page.relative_to(site).as_posix() for page in site.rglob("*.html")} - {"404.html"}
+    pages = {page.relative_to(site).as_posix() for page in site.rglob("*.html")} - {
+        "404.html",
+        "explore.html",  # tests/python/test_explore.py
+    }
     linked = set(re.findall(r'href="([^"#]+\.html)"', front))
     reached = linked | {
         (Path(page).parent / link).as_posix()
@@ -71,6 +75,21 @@ def test_every_scenario_is_in_the_gallery(site: Path) -> None:
         assert f"fullpipe run scenarios/{scenario.name}" in re.sub(r"<[^>]+>", "", gallery)
         assert f'href="gallery.html#{scenario.stem}"' in front
         assert (site / f"gallery/{scenario.stem}.png").stat().st_size > 5000
+
+
+def test_the_tutorial_has_the_simulator_with_its_scenarios(site: Path) -> None:
+    if "explore.html" not in {page.name for page in site.iterdir()}:
+        pytest.skip("`make wasm` builds the simulator for pages")
+    for name, scenario in (
+        ("tutorial/first-run.html", (ROOT / "scenarios/cubic-deep-buffer.toml").read_text()),
+        ("tutorial/your-path.html", "# A download next to a video call"),
+        ("tutorial/compare.html", "# CUBIC against BBRv3"),
+    ):
+        page = (site / name).read_text(encoding="utf-8")
+        (frame,) = re.findall(r'<iframe[^>]* src="?\.\./explore\.html#([^"\s>]+)', page)
+        assert unquote(frame).startswith(scenario), name
+    gallery = (site / "gallery.html").read_text(encoding="utf-8")
+    assert len(re.findall(r'href="?explore\.html#', gallery)) > 50
 
 
 def test_no_page_makes_a_request_or_an_error(seen: dict[str, Any]) -> None:

@@ -316,6 +316,29 @@ def test_quic_over_ipv6_has_the_rtt_of_its_spin_bit(tmp_path: Path, reordered: b
     assert flow["retransmits"] is flow["loss_fraction"] is None
 
 
+@pytest.mark.parametrize(("size", "flows"), [(40, 1), (100, 2)])
+def test_the_acks_of_quic_are_no_flow(tmp_path: Path, size: int, flows: int) -> None:
+    initial = bytes((0xC0, 0, 0, 0, 1)) + bytes(1195)
+    acks = [
+        (
+            time,
+            _ipv6(
+                down=False,
+                protocol=17,
+                payload=_udp(bytes((0x40,)) + bytes(size), down=False, port=4433),
+            ),
+        )
+        for time in (at / 500 for at in range(1000))
+    ]
+    packets = sorted(
+        [*_spinning(initial, port=4433, reordered=False), *acks], key=lambda each: each[0]
+    )
+    (tmp_path / "a").write_bytes(_pcapng(packets))
+    _, metrics = _imported(tmp_path, tmp_path / "a")
+    assert len(metrics["flows"]) == flows
+    assert metrics["jain"] == pytest.approx(1.0 if flows == 1 else 0.6, abs=0.02)
+
+
 def test_a_random_spin_bit_gives_no_rtt_and_other_udp_is_not_quic(tmp_path: Path) -> None:
     packets = []
     for at in range(200):

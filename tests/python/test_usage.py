@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -141,3 +143,20 @@ def _values(words: list[str]) -> Iterator[tuple[PathOption, str]]:
     for option in PATH_OPTIONS:
         if f"--{option.name}" in words and option.name != "duration":
             yield option, words[words.index(f"--{option.name}") + 1]
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [("run", ["cubic", "--duration", "1s"]), ("synonym", ["--bandwidth", "1mbit"])],
+)
+def test_a_compiled_part_that_is_too_old_says_so(missing: str, words: list[str]) -> None:
+    code = (
+        f"import fullpipe._core as core, sys; del core.{missing}; from fullpipe.commands import main; "
+        f"sys.argv = {['fullpipe', 'run', *words]}; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"error: fullpipe._core has no {missing}: the compiled part is older than the rest\n"
+        "  fix: run make setup\n",
+    )

@@ -65,6 +65,26 @@ const KERNEL_EQUIVALENTS: [KernelEquivalent; 4] = [
     },
 ];
 
+/// The algorithms of Linux 6.18, each a module tcp_NAME.
+pub const LINUX: [&str; 16] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
 /// Returns the equivalent of an algorithm, by fullpipe's name or the kernel's.
 pub fn kernel_equivalent(name: &str) -> Option<&'static KernelEquivalent> {
     KERNEL_EQUIVALENTS

@@ -44,6 +44,14 @@ def command(
             help="Begin with a lesson, from `fullpipe list lessons`.",
         ),
     ] = None,
+    gallery: Annotated[
+        bool,
+        Option(
+            "--gallery",
+            help="Run all scenarios of `fullpipe list scenarios`, half a minute, and show each with picture and "
+            "numbers; a button opens it here.",
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         Option(metavar="FILE", help="Write the page to this file, and do not open it."),
@@ -59,26 +67,28 @@ def command(
         fullpipe explore
         fullpipe explore --lesson bufferbloat
         fullpipe explore cubic-vs-bbr1
+        fullpipe explore --gallery --out gallery.html
         fullpipe explore cubic swift --rate 50mbit --out explore.html
     """
-    from fullpipe.explore import DEFAULT, EngineError, explorer, lessons
-    from fullpipe.results import disk
-
     with user_errors():
-        text, file = scenario_of(scenario) if scenario else (DEFAULT, "explore")
-        known = [each["name"] for each in lessons()]
-        if lesson is not None and lesson not in known:
-            fail(
-                f"--lesson {lesson}: no lesson of this name\n  fix: write one of {', '.join(known)}"
-            )
-        settings = dict(path) | dict(setting(each) for each in set_ or [])
-        if settings or seed is not None:
-            text = parse(text, file, seed=seed, set=settings).to_toml()
-        try:
-            page = explorer(text, file, lesson)
-        except EngineError as error:
-            fail(error)
+        if gallery:
+            given = {
+                "SCENARIO": scenario,
+                "an option of the path": path,
+                "--seed": seed is not None,
+                "--set": set_,
+                "--lesson": lesson,
+            }
+            if others := [name for name, value in given.items() if value]:
+                fail(
+                    f"--gallery: it has all scenarios as they are\n  fix: leave out {' and '.join(others)}"
+                )
+            page = _gallery()
+        else:
+            page = _explorer(scenario, dict(path), seed, set_, lesson)
         if out is not None:
+            from fullpipe.results import disk
+
             disk.put(out, page)
             print(out)
             return
@@ -88,3 +98,31 @@ def command(
             made.write(page)
         print(made.name)
         webbrowser.open(Path(made.name).as_uri())
+
+
+def _explorer(
+    scenario: list[str] | None,
+    path: dict[str, str],
+    seed: int | None,
+    set_: list[str] | None,
+    lesson: str | None,
+) -> str:
+    from fullpipe.explore import DEFAULT, EngineError, explorer, lessons
+
+    text, file = scenario_of(scenario) if scenario else (DEFAULT, "explore")
+    known = [each["name"] for each in lessons()]
+    if lesson is not None and lesson not in known:
+        fail(f"--lesson {lesson}: no lesson of this name\n  fix: write one of {', '.join(known)}")
+    settings = path | dict(setting(each) for each in set_ or [])
+    if settings or seed is not None:
+        text = parse(text, file, seed=seed, set=settings).to_toml()
+    try:
+        return explorer(text, file, lesson)
+    except EngineError as error:
+        fail(error)
+
+
+def _gallery() -> str:
+    from fullpipe import gallery, origin
+
+    return gallery.page(gallery.entries(origin.SCENARIOS))

@@ -8,7 +8,9 @@ from fullpipe.commands.options import (
     AS_JSON,
     FIRST_SEED,
     MORE_SETTINGS,
+    PLUGIN,
     algorithms_of,
+    load_plugins,
     new_directory,
     path_options,
     seed_option,
@@ -101,6 +103,7 @@ def command(
             help="New directory for the results, and the first run with its trace.",
         ),
     ] = None,
+    plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     r"""Measure latency under load by a canned test, as RRUL.
@@ -133,7 +136,13 @@ def command(
         chosen_test = canned.named(name)
         settings = [setting(text) for text in set_ or []]
         if chosen_test.is_program:
-            given = {"--flows": flows, "--seed": seed, "--repeat": repeat > 1, "--on": on != "sim"}
+            given = {
+                "--flows": flows,
+                "--seed": seed,
+                "--repeat": repeat > 1,
+                "--on": on != "sim",
+                "--plugin": plugin,
+            }
             _refuse([option for option, value in given.items() if value not in (None, False)])
             code = _program(
                 plan(chosen_test, path, settings, cc="cubic", up=up),
@@ -149,6 +158,7 @@ def command(
                 f"{name}: the test has its own load\n"
                 "  fix: leave COMMAND and --server out, or run fullpipe test program"
             )
+        load_plugins(plugin)
         load = algorithms_of([cc or "cubic"])
         if len(load) != 1:
             fail(

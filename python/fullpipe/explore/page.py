@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from fullpipe import _core, origin
+from fullpipe.plugins import built_in
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
 from fullpipe.view.document import document
 
@@ -69,7 +70,7 @@ def explorer(text: str, file: str, lesson: str | None = None) -> str:
         message = f"the simulator for pages is not built\n  fix: run `{_BUILD}` in the repository of fullpipe"
         raise EngineError(message) from None
     text, file = _alone(text, file), origin.shown(file)
-    if others := _algorithms_in(text) - _built_in():
+    if others := _algorithms_in(text) - built_in():
         message = f"the page has fullpipe's own algorithms, and not {', '.join(sorted(others))}\n  fix: {_OTHERS}"
         raise EngineError(message)
     data = {
@@ -153,7 +154,7 @@ def again(scenarios: Sequence[tuple[str, str]]) -> str:
 
 def runs_in_pages(text: str) -> bool:
     """Returns whether a scenario needs neither files nor algorithms outside of the simulator."""
-    if _NAMES_A_FILE.search(text) or _algorithms_in(text) - _built_in():
+    if _NAMES_A_FILE.search(text) or _algorithms_in(text) - built_in():
         return False
     try:
         _core.Scenario.parse(text, _UNREADABLE, [])
@@ -164,12 +165,6 @@ def runs_in_pages(text: str) -> bool:
 
 def _algorithms_in(text: str) -> set[str]:
     return set(re.findall(r"""(?m)^\s*cc\s*=\s*["']([^"']*)["']""", text)) - {"none"}
-
-
-def _built_in() -> set[str]:
-    """Returns the algorithms that the simulator for pages has: those of libraries are in this process only."""
-    loaded = {each.name for each in _core.plugins()}
-    return {each["name"] for each in _core.algorithms()} - loaded
 
 
 def _asset(name: str) -> bytes:
@@ -207,7 +202,7 @@ def _catalogue() -> dict[str, Any]:
                 ],
             }
             for each in _core.algorithms()
-            if each["name"] in _built_in()
+            if each["name"] in built_in()
         ],
         "queues": [{key: each[key] for key in ("name", "purpose")} for each in _core.queues()],
         "profiles": [{key: each[key] for key in ("name", "purpose")} for each in _core.profiles()],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.batch.spec import SweepSpec
+from fullpipe.observatory.plan import FIRST_SEED
 from fullpipe.results import write_parquet
 from fullpipe.stats import Quantity, columns_asked, quantity
 from fullpipe.stats.quantity import known_names
@@ -55,7 +56,7 @@ def measured(
             family.name,
             points=list(family.points(algorithms)),
             repeat=seeds,
-            seed=1,
+            seed=FIRST_SEED,
         )
         Execution(place, counter, command, trace="off", threads=threads).run(spec)
         found.append(_values(family, algorithms, Sweep(place).frame()))

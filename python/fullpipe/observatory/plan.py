@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 HERE = "{cc}"
 """The place of the tested algorithm in the scenario of a cell."""
+FIRST_SEED = 1
 SMALL_SEEDS = 3
 SEEDS = 30
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fullpipe import explore
 from fullpipe._core import __version__
 from fullpipe.observatory.measure import shown
-from fullpipe.observatory.plan import HERE
+from fullpipe.observatory.plan import FIRST_SEED, HERE
 from fullpipe.results import disk
 from fullpipe.stats import corrected, mean, paired
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of
@@ -119,7 +119,7 @@ def _family(
     before = _by_metric(family, earlier.values) if earlier else {}
     for number, cell in enumerate(family.cells):
         about = {
-            "text": "seed = 1\n" + family.text(cell),
+            "text": f"seed = {FIRST_SEED}\n{family.text(cell)}",
             "values": [
                 [
                     [_short(value) for _, value in sorted(of.get((number, each), {}).items())]

@@ -73,6 +73,11 @@ def loaded(library: Path, name: str | None = None) -> _core.Plugin:
     return _core.load_plugin(library, name)
 
 
+def built_in() -> set[str]:
+    """Returns the names of fullpipe's own algorithms: those of libraries are in this process only."""
+    return {each["name"] for each in _core.algorithms()} - {each.name for each in _core.plugins()}
+
+
 def of_option(text: str) -> str:
     """Loads what `--plugin` names, `LIBRARY` or `NAME=LIBRARY`, and returns the algorithm's name."""
     named = None if is_library(text) and Path(text).exists() else _NAMED.fullmatch(text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core, policies
 from fullpipe.errors import refusal
+from fullpipe.plugins import built_in
 from fullpipe.runners import Missing
 
 if TYPE_CHECKING:
@@ -47,7 +48,16 @@ class Quic:
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Lets the program check the scenario."""
+        """Refuses users' algorithms, and lets the program check the rest of the scenario."""
+        if others := {cc for _, cc in [*scenario.flows, *scenario.workloads]} - {
+            "none",
+            *built_in(),
+        }:
+            raise refusal(
+                f"{PROGRAM} runs fullpipe's own algorithms, and not {', '.join(sorted(others))}",
+                "run it on sim",
+                place=f"--on {self.name}",
+            )
         with tempfile.TemporaryDirectory(prefix="fullpipe-quic-") as folder:
             plan = self._plan(scenario, trace, Path(folder))
             done = subprocess.run(

@@ -130,7 +130,9 @@ impl PyController {
             Some(fields) => fields.len()?,
             None => 0,
         };
-        let object = class.call1(py, (told,))?;
+        let object = class
+            .call1(py, (told,))
+            .map_err(|error| noted(py, error, config.algorithm, Time::ZERO))?;
         let has = |name: &str| object.bind(py).hasattr(name);
         let conn = Py::new(py, PyConn::default())?;
         let cx = Py::new(py, PyContext::new(conn.clone_ref(py)))?;
@@ -151,7 +153,9 @@ impl PyController {
             new_words: 0,
             object,
         };
-        controller.decide(py)?;
+        if let Err(error) = controller.decide(py) {
+            return Err(controller.noted(py, error, Time::ZERO));
+        }
         Ok(controller)
     }
 
@@ -186,11 +190,7 @@ impl PyController {
 
     /// Adds to an exception of the class which controller raised it, and when.
     fn noted(&self, py: Python<'_>, error: PyErr, now: Time) -> PyErr {
-        let at = now.as_secs_f64();
-        let note = format!("controller {} failed at {at:.3} s", self.algorithm);
-        // An exception that takes no note is reported without one.
-        let _ = error.value(py).call_method1("add_note", (note,));
-        error
+        noted(py, error, self.algorithm, now)
     }
 
     fn decide(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -236,6 +236,14 @@ impl PyController {
     fn broken(&self, py: Python<'_>, problem: &str, fix: &str) -> PyErr {
         refused_class(py, self.algorithm, problem, fix)
     }
+}
+
+fn noted(py: Python<'_>, error: PyErr, algorithm: &str, now: Time) -> PyErr {
+    let at = now.as_secs_f64();
+    let note = format!("controller {algorithm} failed at {at:.3} s");
+    // An exception that takes no note is reported without one.
+    let _ = error.value(py).call_method1("add_note", (note,));
+    error
 }
 
 macro_rules! method {

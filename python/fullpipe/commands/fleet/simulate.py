@@ -68,8 +68,10 @@ def command(
         fullpipe fleet simulate --paths 10000 --cc cubic,bbr1,bbr3 --out fleet
         fullpipe fleet compare fleet
     """
+    from fullpipe.controllers import is_imported
     from fullpipe.fleet.population.command import simulate
     from fullpipe.fleet.population.spec import PopulationSpec, population
+    from fullpipe.plugins import is_library
 
     with user_errors():
         try:
@@ -77,6 +79,11 @@ def command(
         except FileNotFoundError as error:
             fail(f"--preset {error}")
         arms = [name.strip() for name in cc.split(",") if name.strip()]
+        if others := [name for name in arms if is_library(name) or is_imported(name)]:
+            fail(
+                f"--cc {others[0]}: fleet simulate runs fullpipe's own algorithms\n"
+                "  fix: draw paths with a sweep: fullpipe sweep cubic mine:Mine --rate '5mbit..50mbit log' --sample 100"
+            )
         changes = [setting(each) for each in set_ or []]
         simulate(
             PopulationSpec(text, file, arms, paths, seed, changes),

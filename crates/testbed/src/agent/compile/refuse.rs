@@ -1,6 +1,5 @@
 //! Refuses settings that a kernel's TCP does not have or that a runner can't provide.
 
-use fullpipe_cc::Registry;
 use fullpipe_scenario::{
     App, CwndValidation, EcnFeedback, EcnSetting, Error, Flow, INITIAL_WINDOW, MetricsCache, On,
     PACKET, PAYLOAD, Pacing, Scenario,
@@ -8,7 +7,7 @@ use fullpipe_scenario::{
 use fullpipe_units::Span;
 
 use super::{Ends, auto_tuning, send_tuning};
-use crate::algorithms::{kernel_equivalent, kernel_name, refused_parameter};
+use crate::algorithms::{LINUX, kernel_equivalent, kernel_name, refused_parameter};
 
 /// Refuses a setting that a run of `scenario` can't have; the error names its key.
 pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
@@ -125,15 +124,14 @@ fn algorithm(
                 format!("the kernel of --on {runner} has no {name:?}, its name for this algorithm")
             }
         };
-        let other = match (name, Registry::default().get(name)) {
-            ("bbr2" | "bbr3", _) => {
+        let other = match name {
+            "bbr2" | "bbr3" => {
                 "or run it on sim: only Google's kernel has this version of BBR".to_owned()
             }
-            // An algorithm of fullpipe with a module of Linux has an equivalent.
-            (_, Some(_)) if kernel_equivalent(name).is_none() => {
-                "or run it on sim: Linux has no such algorithm".to_owned()
+            _ if LINUX.contains(&name) => {
+                format!("load a module (modprobe tcp_{name}), or run it on sim")
             }
-            _ => format!("load a module (modprobe tcp_{name}), or run it on sim"),
+            _ => "or run it on sim: Linux has no such algorithm".to_owned(),
         };
         let fix = format!("it has {list}: use one of these, {other}");
         return refusal("cc", format!("{:?}", spec.cc), problem, fix);

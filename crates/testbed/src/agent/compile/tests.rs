@@ -52,6 +52,8 @@ fn a_refusal_names_a_module_only_if_linux_has_one() {
             "on sim: only Google's kernel has this version of BBR",
         ),
         ("copa", "on sim: Linux has no such algorithm"),
+        ("delayaimd", "on sim: Linux has no such algorithm"),
+        ("mine:Vegas", "on sim: Linux has no such algorithm"),
         ("dctcp", "load a module (modprobe tcp_dctcp)"),
         ("westwood", "load a module (modprobe tcp_westwood)"),
     ] {

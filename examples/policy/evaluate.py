@@ -1,9 +1,10 @@
-"""Compares a policy with CUBIC on paths that it was not trained on.
+"""Compares a policy with another algorithm on paths that it was not trained on.
 
     python examples/policy/evaluate.py power.json
 
-Draws paths from the prior of `fullpipe/Rate-v0` with seeds that the training does not use, and runs each algorithm on
-each. A path is won if the policy's power, goodput over mean RTT, is higher than CUBIC's.
+Draws paths from the prior of `fullpipe/Rate-v0` with a seed that the training does not use, and runs each algorithm on
+each. The policy wins a path if its power, goodput over mean RTT, is higher than that of `--against`, which is CUBIC if
+it is not given.
 """
 
 from __future__ import annotations
@@ -36,16 +37,17 @@ def powers(algorithm, paths, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("policy", type=Path)
+    parser.add_argument("--against", default="cubic")
     parser.add_argument("--paths", type=int, default=100)
     parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args()
-    cubic = powers("cubic", given.paths, given.seed)
+    other = powers(given.against, given.paths, given.seed)
     policy = powers(f"policy:{given.policy}", given.paths, given.seed)
-    wins = int((policy > cubic).sum())
+    wins = int((policy > other).sum())
     share = binomtest(wins, given.paths).proportion_ci(0.95, method="wilson")
-    ratio = (policy / cubic).median()
+    ratio = (policy / other).median()
     print(
-        f"{given.policy.stem} has more power than CUBIC on {wins} of {given.paths} paths "
+        f"{given.policy.stem} has more power than {given.against} on {wins} of {given.paths} paths "
         f"({wins / given.paths:.0%} [{share.low:.0%}–{share.high:.0%}]), in the median {ratio:.2f} times as much"
     )
 

@@ -158,7 +158,7 @@ def train(updates, seed, threads=None, report=print):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("power.json"))
-    parser.add_argument("--updates", type=int, default=300)
+    parser.add_argument("--updates", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     actor, normal, means = train(given.updates, given.seed)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,11 +24,9 @@ import fullpipe
 import fullpipe.gym
 from fullpipe.gym import Action, Declaration, Env, Layer, ParallelEnv, save_policy
 from fullpipe.gym import VectorEnv as Environments
+from fullpipe.runners._quic import Quic
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-SHORT = {"max_steps": 20}
+SHORT: dict[str, Any] = {"max_steps": 20}
 
 
 @pytest.mark.parametrize("name", fullpipe.gym.IDS)
@@ -113,7 +113,7 @@ def test_an_episode_has_the_settings_of_a_sweeps_first_point() -> None:
     prior = {"path.rate": "4mbit..50mbit log", "path.rtt": "10ms..100ms log"}
     _, info = Env(prior=prior, **SHORT).reset(seed=11)
     swept = fullpipe.sweep("cubic", prior, sample=1, seed=11, duration="1s")
-    row = swept.frame.row(0, named=True)
+    row = swept.flows.row(0, named=True)
     assert {key: row[key] for key in prior} == info["settings"]
 
 
@@ -272,7 +272,7 @@ def test_a_policy_makes_the_run_of_its_environment(tmp_path: Path) -> None:
         windows.append(info["cwnd_bytes"])
     assert isinstance(DECLARATION.scenario, dict)
     run = fullpipe.run(DECLARATION.scenario, cc=f"policy:{file}", seed=4, trace="ack")
-    trace = run.trace.select("time", "cwnd")
+    trace = run.trace().select("time", "cwnd")
     # The window before each pause is that of the last ACK before it.
     place = np.searchsorted(trace["time"].to_numpy(), times[:-1], side="right") - 1
     assert trace["cwnd"].to_numpy()[place].tolist() == windows[:-1]
@@ -306,3 +306,40 @@ def test_a_policy_that_sees_columns_is_not_saved(tmp_path: Path) -> None:
     declaration = DECLARATION.but(observation=["loss-ratio", "links.queue_bytes"])
     with pytest.raises(fullpipe.ScenarioError, match="a sender does not see columns"):
         save_policy(tmp_path / "x.json", declaration, [Layer([[1.0]], [0.0])])
+
+
+def test_a_policy_that_is_trained_for_seconds_is_better_than_before(tmp_path: Path) -> None:
+    examples = str(Path(__file__).parents[2] / "examples/policy")
+    train = [
+        sys.executable,
+        "-W",
+        "error",
+        f"{examples}/train.py",
+        "--updates",
+        "30",
+        "--out",
+        "p.json",
+    ]
+    done = subprocess.run(train, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    first, last = map(float, re.findall(r"reward (\S+) -> (\S+)", done.stdout)[0])
+    assert last > first + 0.5
+    evaluate = [sys.executable, f"{examples}/evaluate.py", "p.json", "--paths", "10"]
+    done = subprocess.run(evaluate, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"on \d+ of 10 paths \(\d+% \[\d+%–\d+%\]\)", done.stdout)
+
+
+@pytest.mark.skipif(
+    Quic("quic", "", real_time=True).missing() is not None,
+    reason="fullpipe-quic is not built; make quic does that",
+)
+def test_a_policy_drives_quic(tmp_path: Path) -> None:
+    policy = _saved(tmp_path)
+    run = fullpipe.run(
+        f"policy:{policy}", rate="10mbit", rtt="30ms", duration="5s", on="quic-virtual", trace="ack"
+    )
+    # The action depends on what QUIC measures: windows differ, and are not the initial one.
+    windows = run.trace()["cwnd"].unique()
+    assert len(windows) > 10
+    assert run.flows["goodput_bps"][0] > 2e6

@@ -313,3 +313,67 @@ fn network(raw: RawNetwork, inputs: usize) -> Result<Network, Refused> {
         layers,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &str = r#"{"fullpipe-policy": 1, "features": ["loss-ratio", "latency-ratio"], "history": 1,
+        "interval": 1.0, "warm_up": 1.0,
+        "action": {"quantity": "rate", "form": "double", "scale": 1.0, "actions": [-1, 1], "limits": [1e5, 1e9]},
+        "network": {"shift": [0, 1], "scale": [1, 2], "clip": 10,
+            "layers": [{"weights": [[1, -1]], "bias": [0.5], "activation": "linear"}]}}"#;
+
+    #[test]
+    fn a_file_has_spaces_and_a_network() {
+        let read = Read::of(TEXT).expect("a policy");
+        assert_eq!(read.spaces.observed(), 2);
+        // 0.5 + 0.25 x 1 - (1.5 - 1) x 2, worked by hand.
+        assert_eq!(read.network.outputs(&[0.25, 1.5]), [-0.25]);
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_with_its_key_and_a_fix() {
+        for (from, to, key) in [
+            (
+                "\"fullpipe-policy\": 1",
+                "\"fullpipe-policy\": 2",
+                "fullpipe-policy",
+            ),
+            ("latency-ratio", "latency-ration", "features"),
+            ("\"history\": 1", "\"history\": 0", "history"),
+            ("\"interval\": 1.0", "\"interval\": 0", "interval"),
+            ("\"rate\"", "\"speed\"", "action.quantity"),
+            ("\"double\"", "\"add\"", "action.form"),
+            ("[1e5, 1e9]", "[1e9, 1e5]", "action.limits"),
+            ("[-1, 1]", "[1, 1]", "action.actions"),
+            ("\"shift\": [0, 1]", "\"shift\": [0]", "network.shift"),
+            ("\"clip\": 10", "\"clip\": 0", "network.clip"),
+            ("[[1, -1]]", "[[1]]", "network.layers.0"),
+            ("[0.5]", "[]", "network.layers.0"),
+            ("linear", "swish", "network.layers.0.activation"),
+            ("\"warm_up\": 1.0,", "", ""),
+        ] {
+            assert!(TEXT.contains(from), "{from}");
+            let refused = Read::of(&TEXT.replace(from, to)).expect_err(to);
+            assert_eq!(refused.key, key, "{to}");
+            assert!(!refused.fix.is_empty());
+        }
+    }
+
+    proptest! {
+        /// A text that is cut, or has another byte somewhere, is read or refused.
+        #[test]
+        fn a_damaged_file_is_no_panic(cut in 0..TEXT.len(), at in 0..TEXT.len(), byte in 0x20..0x7f_u8) {
+            let mut bytes = TEXT.as_bytes().to_vec();
+            bytes[at] = byte;
+            for text in [&TEXT.as_bytes()[..cut], &bytes] {
+                let text = std::str::from_utf8(text).expect("ASCII");
+                if let Ok(read) = Read::of(text) {
+                    prop_assert_eq!(read.network.outputs(&vec![1.0; read.spaces.observed()]).len(), 1);
+                }
+            }
+        }
+    }
+}

@@ -176,7 +176,7 @@ class Declaration:
             restarts: Whether the step after the end of an episode begins the next one.
 
         Raises:
-            ScenarioError: When a scenario of the prior or an option is refused.
+            ScenarioError: When a scenario of the prior, or an option, has an error.
         """
         it = given(self.scenario, controllers=self.controllers)
         prior = [*it.pairs, *((key, _of_prior(value)) for key, value in self.prior.items())]

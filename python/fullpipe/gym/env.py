@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fullpipe.errors import refusal
 from fullpipe.gym.declaration import AGENT, INFO, RATE, Declaration
@@ -29,7 +29,7 @@ class Env(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         **options: Values of :class:`Declaration` that replace the declaration's.
 
     Raises:
-        ScenarioError: When a scenario of the prior or an option is refused.
+        ScenarioError: When a scenario of the prior, or an option, has an error.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as the base class declares it)
@@ -74,7 +74,7 @@ class Env(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         }
 
     def step(
-        self, action: NDArray[np.float32]
+        self, action: ArrayLike
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Gives the action and runs to the end of the interval that it begins.
 

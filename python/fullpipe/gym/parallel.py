@@ -10,8 +10,10 @@ from pettingzoo import ParallelEnv as Base
 from fullpipe.gym.declaration import INFO, RATE, Declaration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gymnasium.spaces import Space
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
 class ParallelEnv(Base):  # type: ignore[misc]  # PettingZoo has no types
@@ -33,7 +35,7 @@ class ParallelEnv(Base):  # type: ignore[misc]  # PettingZoo has no types
         **options: Values of :class:`Declaration` that replace the declaration's.
 
     Raises:
-        ScenarioError: When a scenario of the prior or an option is refused.
+        ScenarioError: When a scenario of the prior, or an option, has an error.
     """
 
     metadata: dict[str, Any] = {"name": "fullpipe_v0", "render_modes": []}  # noqa: RUF012  (as PettingZoo's own)
@@ -90,7 +92,7 @@ class ParallelEnv(Base):  # type: ignore[misc]  # PettingZoo has no types
         return dict(zip(self.agents, observations, strict=True)), infos
 
     def step(
-        self, actions: dict[str, NDArray[np.float32]]
+        self, actions: Mapping[str, ArrayLike]
     ) -> tuple[
         dict[str, NDArray[np.float32]],
         dict[str, float],

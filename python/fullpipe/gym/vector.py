@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector import VectorEnv as Base
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fullpipe.gym.declaration import INFO, RATE, Declaration, cores
 from fullpipe.gym.env import check_one_agent
@@ -35,7 +35,7 @@ class VectorEnv(Base[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
         **options: Values of :class:`Declaration` that replace the declaration's.
 
     Raises:
-        ScenarioError: When a scenario of the prior or an option is refused.
+        ScenarioError: When a scenario of the prior, or an option, has an error.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (as the base class declares it)
@@ -99,7 +99,7 @@ class VectorEnv(Base[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
         return observations, self._infos(info, episodes)
 
     def step(
-        self, actions: NDArray[np.float32]
+        self, actions: ArrayLike
     ) -> tuple[
         NDArray[np.float32],
         NDArray[np.float64],

@@ -25,13 +25,13 @@ ROOT = Path(fullpipe.__file__).parent
 LAYERS = (
     {"_core"},  # Rust
     {"errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
-    {"plugins"},
+    {"plugins", "policies"},
     {"canned", "controllers", "memory", "path_options", "progress", "skeleton"},
     {"given", "runners"},
     {"run_data", "hostfit"},
     {"view"},
     {"results", "stats", "explore"},
-    {"report", "verdicts", "foreign"},
+    {"report", "verdicts", "foreign", "gym"},
     {"plots"},
     {"kept", "run"},
     {"batch", "links", "catalogue"},

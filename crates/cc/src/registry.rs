@@ -9,7 +9,7 @@ use crate::algo::{
 };
 use crate::{
     Ack, Context, Controller, Decision, Descriptor, Frame, Lost, PathChange, ReceiverDescriptor,
-    Recovery, Snapshot,
+    Recovery, Snapshot, steered::Steered,
 };
 
 /// Any controller as one type: built-in ones are stored inline, so that the per-packet path has no
@@ -44,6 +44,8 @@ pub enum AnyController {
     Swift(Swift),
     /// [`crate::algo::vivace`].
     Vivace(Vivace),
+    /// [`crate::steered`], for programs that learn.
+    Steered(Box<Steered>),
     /// A user's controller.
     User(Box<dyn Controller>),
 }
@@ -86,18 +88,30 @@ macro_rules! forward {
             AnyController::Scream($c) => $call,
             AnyController::Swift($c) => $call,
             AnyController::Vivace($c) => $call,
+            AnyController::Steered($c) => $call,
             AnyController::User($c) => $call,
         }
     };
 }
 
 impl Controller for AnyController {
-    #[inline(always)] // as a function of its own it would save all registers for a few algorithms
+    #[inline]
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         forward!(self, c => c.on_sent(cx, packet))
     }
     fn hears_sent(&self) -> bool {
         forward!(self, c => c.hears_sent())
+    }
+    #[inline(always)] // for each packet; others want each one
+    fn wants_sent(&self, from_idle: bool) -> bool {
+        match self {
+            AnyController::NewReno(c) => c.wants_sent(from_idle),
+            AnyController::Cubic(c) => c.wants_sent(from_idle),
+            AnyController::Bbr1(c) => c.wants_sent(from_idle),
+            AnyController::Bbr(c) => c.wants_sent(from_idle),
+            AnyController::User(c) => c.wants_sent(from_idle),
+            _ => true,
+        }
     }
     #[inline]
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
@@ -135,6 +149,10 @@ impl Controller for AnyController {
     #[inline]
     fn decision(&self) -> Decision {
         forward!(self, c => c.decision())
+    }
+    #[inline(always)] // each algorithm writes its decision in place
+    fn decide_into(&self, last: &mut Decision) {
+        forward!(self, c => *last = c.decision());
     }
     #[inline]
     fn observe(&self, row: &mut Vec<f64>) {

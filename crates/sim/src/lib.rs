@@ -73,11 +73,13 @@ mod link;
 mod memory;
 mod observe;
 mod packet_log;
+mod per_hop;
 mod prefetch;
 mod received;
 mod reverse;
 mod shares;
 mod socket;
+mod steer;
 mod step;
 mod waiting;
 

@@ -118,7 +118,7 @@ pub trait Controller: Debug + Send {
     fn decision(&self) -> Decision;
     /// Replaces `last` by the [`decision`](Controller::decision), for a transport that keeps it.
     #[inline]
-    fn decide(&self, last: &mut Decision) {
+    fn decide_into(&self, last: &mut Decision) {
         *last = self.decision();
     }
     /// Pushes the values of [`Descriptor::fields`](crate::Descriptor::fields), in their order.

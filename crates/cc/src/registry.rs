@@ -148,7 +148,7 @@ impl Controller for AnyController {
         forward!(self, c => c.decision())
     }
     #[inline(always)] // each algorithm writes its decision in place
-    fn decide(&self, last: &mut Decision) {
+    fn decide_into(&self, last: &mut Decision) {
         forward!(self, c => *last = c.decision());
     }
     #[inline]

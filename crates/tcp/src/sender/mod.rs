@@ -259,7 +259,7 @@ impl<C: Controller> Sender<C> {
     /// Reads the controller's decision after the calls of one event.
     #[inline(never)] // with the controller's part in it
     fn decide(&mut self) {
-        self.controller.decide(&mut self.decision);
+        self.controller.decide_into(&mut self.decision);
         if self.decision.mark_app_limited {
             self.flight.mark_app_limited(&mut self.conn);
         }

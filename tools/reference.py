@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/reference: `commands.md`, `cli.md`, `scenario.md` and `python.md`.
+"""Writes the generated pages of docs/reference: commands, cli, scenario, python and gym.
 
 `tests/python/test_reference.py` compares the pages with what these functions return; FULLPIPE_BLESS=1 writes them.
 """
@@ -31,6 +31,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli(),
         "scenario.md": scenario(),
         "python.md": python(),
+        "gym.md": gym(),
     }
 
 
@@ -234,10 +235,47 @@ def python() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _find(name: str) -> tuple[ast.FunctionDef | ast.ClassDef, list[ast.ClassDef]]:
+GYM = {
+    "Declare an environment": ["Declaration", "Action", "Feature", "features"],
+    "Use it": ["Env", "VectorEnv", "ParallelEnv"],
+    "Save a policy": ["save_policy", "Layer"],
+}
+"""The names of `fullpipe.gym`."""
+
+GYM_SOURCES = tuple(
+    f"gym/{name}.py" for name in ("declaration", "env", "vector", "parallel", "policy")
+)
+
+
+def gym() -> str:
+    """The public names of `fullpipe.gym`, with the features and columns that can be observed."""
+    lines = [
+        "# Environments",
+        "",
+        "The public names of `fullpipe.gym`, generated from their docstrings. [Guide](../guide/gym.md).",
+        "",
+        "## Features of an interval",
+        "",
+        "| Feature | Unit | Range | Meaning |",
+        "|---|---|---|---|",
+    ]
+    for name, unit, least, most, meaning in _core.gym_features():
+        lines.append(f"| `{name}` | {unit} | {least:g} to {most:g} | {_row(meaning)} |")
+    columns = ", ".join(f"`{name}`" for name in _core.gym_columns())
+    lines += ["", f"Columns of the trace that can be observed: {columns}.", ""]
+    for heading, names in GYM.items():
+        lines += [f"## {heading}", ""]
+        for name in names:
+            lines += _definition(*_find(name, GYM_SOURCES), module="fullpipe.gym")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _find(
+    name: str, sources: tuple[str, ...] = SOURCES
+) -> tuple[ast.FunctionDef | ast.ClassDef, list[ast.ClassDef]]:
     """The definition of a public name, and those of its base classes that fullpipe defines."""
     known: dict[str, ast.FunctionDef | ast.ClassDef] = {}
-    for file in reversed(SOURCES):
+    for file in reversed(sources):
         for node in ast.parse((PACKAGE / file).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 known[node.name] = node
@@ -250,12 +288,14 @@ def _find(name: str) -> tuple[ast.FunctionDef | ast.ClassDef, list[ast.ClassDef]
     return found, [base for base in bases if isinstance(base, ast.ClassDef)]
 
 
-def _definition(node: ast.FunctionDef | ast.ClassDef, bases: list[ast.ClassDef]) -> list[str]:
+def _definition(
+    node: ast.FunctionDef | ast.ClassDef, bases: list[ast.ClassDef], module: str = "fullpipe"
+) -> list[str]:
     if isinstance(node, ast.FunctionDef):
         return [
             f"### `{node.name}`",
             "",
-            *_signature(node, f"fullpipe.{node.name}"),
+            *_signature(node, f"{module}.{node.name}"),
             *_docstring(node),
         ]
     lines = [f"### `{node.name}`", "", *_docstring(node)]

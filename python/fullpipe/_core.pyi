@@ -21,10 +21,12 @@ __all__ = [
     "Decision",
     "FleetReader",
     "FleetSampler",
+    "GymBatch",
     "LinkRun",
     "Lost",
     "MachineError",
     "Plugin",
+    "Policy",
     "PopulationPlan",
     "Recovery",
     "RunResult",
@@ -46,16 +48,22 @@ __all__ = [
     "conformance_cases",
     "fleet_begin",
     "fleet_variables",
+    "gym_agent",
+    "gym_columns",
+    "gym_features",
+    "gym_info",
     "handed_over",
     "impairments",
     "levels",
     "link",
     "load_plugin",
+    "load_policy",
     "measured",
     "memory_needed",
     "metrics",
     "namespaces_refused",
     "plugins",
+    "policies",
     "populations",
     "profiles",
     "quantity",
@@ -784,6 +792,93 @@ def run(
     """
 
 @final
+class GymBatch:
+    """Environments for reinforcement learning with one declaration; :mod:`fullpipe.gym` is built on it."""
+
+    @staticmethod
+    def make(
+        text: str,
+        file: str,
+        *,
+        prior: Sequence[tuple[str, str]],
+        features: Sequence[str],
+        history: int,
+        columns: Sequence[str],
+        action: tuple[str, str, float, tuple[float, float], tuple[float, float]],
+        interval: float,
+        warm_up: float,
+        reward: tuple[float, float, float] | None,
+        max_steps: int | None,
+        start: str | None,
+        count: int,
+        threads: int,
+        restarts: bool,
+        controllers: Sequence[_GivenController] = ...,
+    ) -> GymBatch:
+        """Checks a declaration and creates its environments.
+
+        Args:
+            text: TOML of the scenario; flows with `cc = "agent"` are steered.
+            file: Name of the file in error messages.
+            prior: Keys with the text after the `=` of a `--set`.
+            features: Features of intervals that agents observe.
+            history: Number of intervals in an observation.
+            columns: Columns of the trace that agents observe.
+            action: Quantity, form, scale, (least, most) action, (least, most) bit/s or packets.
+            interval: Length of an interval in mean RTTs.
+            warm_up: Length of the first interval in RTTs.
+            reward: Weights of packets per second, mean RTT in seconds and loss ratio; None for power.
+            max_steps: Number of steps after which an episode is cut.
+            start: First rate as a share of the bottleneck's, a number or a range.
+            count: Number of environments.
+            threads: Number of threads that step them.
+            restarts: Whether the step after the end of an episode begins the next one.
+            controllers: Algorithms in Python.
+
+        Raises:
+            ScenarioError: When a scenario or an option is refused.
+        """
+    @property
+    def agents(self) -> list[str]:
+        """Names of the agents' flows."""
+    @property
+    def observed(self) -> int:
+        """Number of values in an agent's observation."""
+    def settings(self, seed: int) -> list[tuple[str, str]]:
+        """Returns the (key, value) pairs that an episode's seed draws, as `--set` takes them."""
+    def reset(self, chosen: Sequence[tuple[int, int | None]]) -> None:
+        """Begins episodes, without the GIL: (environment, seed), or None for the environment's next seed.
+
+        Raises:
+            ScenarioError: When drawn settings do not fit each other.
+        """
+    def step(self, actions: NDArray[np.float32]) -> None:
+        """Makes a step in all environments, without the GIL.
+
+        Args:
+            actions: One per agent: those of the first environment, then those of the second.
+
+        Raises:
+            ScenarioError: When the drawn settings of a next episode do not fit each other.
+        """
+    def read(
+        self,
+    ) -> tuple[
+        NDArray[np.float32],
+        NDArray[np.float64],
+        NDArray[np.bool_],
+        NDArray[np.bool_],
+        NDArray[np.float64],
+        NDArray[np.uint64],
+    ]:
+        """Returns the results of the last reset or step, in new arrays.
+
+        Returns:
+            Observations, rewards and terminated, with a row or value per agent; truncated, one per environment;
+            the numbers of `gym_info` about the intervals, with a row per agent; seeds of the episodes.
+        """
+
+@final
 class SweepPlan:
     """The checked points of a sweep. The number of a run is (seed - first seed) x points + point."""
 
@@ -857,6 +952,22 @@ class SweepPlan:
         """
 
 @final
+class Policy:
+    """A trained policy that was read from a file."""
+
+    @property
+    def name(self) -> str:
+        """The name by which scenarios call it."""
+    @property
+    def file(self) -> Path:
+        """The file."""
+    @property
+    def text(self) -> str:
+        """The text of the file when it was read."""
+    def action(self, observation: NDArray[np.float32]) -> float:
+        """Returns the action for an observation."""
+
+@final
 class PopulationPlan:
     """A number of paths of a population, under each arm.
 
@@ -916,6 +1027,9 @@ def levels(values: NDArray[np.float64]) -> list[NDArray[np.uint32]]:
         The finest level omits values that are not finite, and those in the middle of equal values.
         Each further level keeps the minimum and the maximum of every eight points.
     """
+
+def policies() -> list[Policy]:
+    """Returns the policies of this process, the latest of each name."""
 
 def populations() -> list[tuple[str, str]]:
     """Returns (name, text) of the populations included in the program."""
@@ -1163,6 +1277,18 @@ def memory_needed(scenario: Scenario, trace: str) -> int:
         ScenarioError: When `trace` is neither a level nor an interval.
     """
 
+def gym_agent() -> str:
+    """Returns the name of the algorithm of a steered flow."""
+
+def gym_columns() -> list[str]:
+    """Returns the names of the trace's columns that agents can observe."""
+
+def gym_features() -> list[tuple[str, str, float, float, str]]:
+    """Returns (name, unit, least, most, meaning) of each feature of an interval."""
+
+def gym_info() -> list[str]:
+    """Returns the names of the numbers about an interval."""
+
 def handed_over(path: str | PathLike[str], repeatable: bool) -> RunResult:
     """Reads the results that a runner in another process wrote to a file.
 
@@ -1196,6 +1322,13 @@ def load_plugin(
 
     Raises:
         ScenarioError: When it is no library for this machine and version, or its name belongs to another algorithm.
+    """
+
+def load_policy(file: str | PathLike[str], name: str) -> Policy:
+    """Reads a policy: from now on, it is the algorithm `name` of this process.
+
+    Raises:
+        ScenarioError: When the file can't be read, or is no policy of this version.
     """
 
 def plugins() -> list[Plugin]:

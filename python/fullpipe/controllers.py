@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from fullpipe import policies
 from fullpipe.errors import CONTROLLER, refusal
 from fullpipe.plugins import is_library, load_plugin
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Given: TypeAlias = list[_core._GivenController]
 
 _IMPORTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-_MAY_IMPORT = re.compile(r"\w:[A-Za-z_]")
+_MAY_NAME = re.compile(r"\w:[A-Za-z_]|policy:")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
@@ -68,19 +69,23 @@ class Field:
 def given(names: Iterable[str], controllers: Controllers | None = None) -> Given:
     """Describes classes for the core: those that `names` has as `module:Class`, and those in `controllers`.
 
+    Reads the policies that `names` has as `policy:FILE`.
+
     Raises:
-        ScenarioError: When there is no such module or class, or the class is not an algorithm.
+        ScenarioError: When there is no such module, class or policy, or the class is not an algorithm.
     """
     found: dict[str, type] = dict(controllers or {})
     for name in names:
-        if name not in found and _IMPORTED.fullmatch(name):
+        if policies.is_policy(name):
+            policies.load(name)
+        elif name not in found and _IMPORTED.fullmatch(name):
             found[name] = _imported(name)
     return [_described(name, made) for name, made in found.items()]
 
 
 def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
     """Yields the names of algorithms to import in a scenario's text, and in settings as `--set` takes them."""
-    if _MAY_IMPORT.search(text):  # else the text needs no second parser besides the core's
+    if _MAY_NAME.search(text):  # else the text needs no second parser besides the core's
         import tomllib
 
         try:
@@ -98,7 +103,7 @@ def of_file(name: str) -> str:
     """Returns the name of an algorithm that a user names by its file.
 
     A class in a file is one to import, `my/mine.py:Mine` becomes `mine:Mine`: the file's directory is added to Python's
-    path. A library or a crate is loaded. Other names are returned as they are.
+    path. A library or a crate is loaded, and a policy is read. Other names are returned as they are.
 
     Raises:
         ScenarioError: When there is no such file, the name lacks the class, or the library can't be loaded.
@@ -106,6 +111,8 @@ def of_file(name: str) -> str:
     """
     if is_library(name):
         return load_plugin(name)
+    if policies.is_policy(name):
+        return policies.load(name).name
     file, colon, made = name.rpartition(":") if ":" in name else (name, "", "")
     if not file.endswith(".py"):
         return name

@@ -41,6 +41,17 @@ class RunnerError(UserError):
     """The runner is unknown or not installed; the text lists the known ones, or says how to install it."""
 
 
+class MissingExtraError(ImportError):
+    """A package that an extra brings is not installed; the text has the fix."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs {package}, which is an extra\n"
+            f"  fix: in a clone of fullpipe, run pip install '.[{extra}]'",
+            name=package,
+        )
+
+
 def refusal(
     problem: str, fix: str, *, file: str = "", key: str = "", value: str = "", place: str = ""
 ) -> ScenarioError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from fullpipe import _core, origin, path_options, toml
 from fullpipe.controllers import is_imported
 from fullpipe.plugins import is_library, load_plugin
+from fullpipe.policies import is_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from fullpipe.controllers import Controllers
 
 Algorithm: TypeAlias = "str | type"
-"""An algorithm's name, that of a class to import (`my.module:Mine`), of a library or a crate, or a class."""
+"""An algorithm's name, that of a class to import (`my.module:Mine`), of a library, a crate or a policy, or a class."""
 ScenarioLike: TypeAlias = (
     "str | os.PathLike[str] | Mapping[str, object] | Sequence[Algorithm] | _core.Scenario"
 )
@@ -118,7 +119,7 @@ def _read(scenario: ScenarioLike) -> tuple[str, str, dict[str, type]]:
 
 
 def _is_algorithm(name: str) -> bool:
-    if is_imported(name) or is_library(name):
+    if is_imported(name) or is_library(name) or is_policy(name):
         return True
     known = (str(each["name"]) for each in _core.algorithms())
     return name in known and not Path(name).exists()

@@ -25,27 +25,37 @@ ROOT = Path(fullpipe.__file__).parent
 LAYERS = (
     {"_core"},  # Rust
     {"errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
-    {"plugins"},
+    {"plugins", "policies"},
     {"canned", "controllers", "memory", "path_options", "progress", "skeleton"},
     {"given", "runners"},
     {"run_data", "hostfit"},
     {"view"},
     {"results", "stats", "explore"},
-    {"report", "verdicts", "foreign"},
+    {"report", "verdicts", "foreign", "gym"},
     {"plots"},
     {"kept", "run"},
     {"batch", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
-    {"comparison", "loadtest", "reproduce", "gallery", "observatory"},
+    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation"},
     {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},
 )
 # Packages of one command each. They share the layers below them, such as batch and verdicts, and do not
-# import each other, with two exceptions: a study of a fleet simulates one, a comparison is two sweeps.
-OF_COMMANDS = {"sweeps", "checks", "fleet", "validate", "comparison", "loadtest", "reproduce"}
-ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps")}
+# import each other, with three exceptions: a study of a fleet simulates one, a comparison is two sweeps, and an
+# evaluation is a sweep for each criterion.
+OF_COMMANDS = {
+    "sweeps",
+    "checks",
+    "fleet",
+    "validate",
+    "comparison",
+    "loadtest",
+    "reproduce",
+    "evaluation",
+}
+ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps"), ("evaluation", "sweeps")}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 

@@ -19,6 +19,7 @@ mod registry;
 pub mod replay;
 mod shared;
 mod signals;
+pub mod steered;
 
 pub use connection::{CaState, Conn, Snapshot};
 pub use contract::{

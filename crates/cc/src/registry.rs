@@ -9,7 +9,7 @@ use crate::algo::{
 };
 use crate::{
     Ack, Context, Controller, Decision, Descriptor, Frame, Lost, PathChange, ReceiverDescriptor,
-    Recovery, Snapshot,
+    Recovery, Snapshot, steered::Steered,
 };
 
 /// Any controller as one type: built-in ones are stored inline, so that the per-packet path has no
@@ -44,6 +44,8 @@ pub enum AnyController {
     Swift(Swift),
     /// [`crate::algo::vivace`].
     Vivace(Vivace),
+    /// [`crate::steered`], for programs that learn.
+    Steered(Box<Steered>),
     /// A user's controller.
     User(Box<dyn Controller>),
 }
@@ -86,6 +88,7 @@ macro_rules! forward {
             AnyController::Scream($c) => $call,
             AnyController::Swift($c) => $call,
             AnyController::Vivace($c) => $call,
+            AnyController::Steered($c) => $call,
             AnyController::User($c) => $call,
         }
     };

@@ -87,6 +87,33 @@ pub(crate) fn refused_class(py: Python<'_>, class: &str, problem: &str, fix: &st
     )
 }
 
+/// Returns a [`ScenarioError`] about an option, or a key of a file that is not a scenario; `file` may be
+/// empty.
+pub(crate) fn refused_option(
+    py: Python<'_>,
+    file: &str,
+    key: &str,
+    problem: &str,
+    fix: &str,
+) -> PyErr {
+    let place: Vec<&str> = [file, key]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    raise(
+        py,
+        format!("{}: {problem}\n  fix: {fix}", place.join(": ")),
+        None,
+        &[
+            ("file", file),
+            ("key", key),
+            ("value", ""),
+            ("problem", problem),
+            ("fix", fix),
+        ],
+    )
+}
+
 fn raise(py: Python<'_>, text: String, line: Option<usize>, parts: &[(&str, &str)]) -> PyErr {
     let error = ScenarioError::new_err(text);
     let object = error.value(py);

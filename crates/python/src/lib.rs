@@ -10,6 +10,7 @@ mod controller;
 mod error;
 mod fleet;
 mod flows;
+mod gym;
 mod levels;
 #[cfg(target_os = "linux")]
 mod link;
@@ -49,6 +50,10 @@ mod _core {
     use crate::fleet::FleetSampler;
     #[pymodule_export]
     use crate::fleet::{FleetReader, fleet_begin, fleet_variables};
+    #[pymodule_export]
+    use crate::gym::{
+        GymBatch, Policy, gym_agent, gym_columns, gym_features, gym_info, load_policy, policies,
+    };
     #[pymodule_export]
     use crate::levels::levels;
     #[cfg(target_os = "linux")]

@@ -66,7 +66,7 @@ pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
     if runner == Runner::Real {
         check_cpus(scenario)?;
     }
-    let registry = Registry::default();
+    let registry = fullpipe_policy::registry();
     scenario
         .flows
         .iter()

@@ -8,7 +8,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fullpipe_quic::real::{self, RunError};
@@ -34,6 +34,9 @@ struct Plan {
     /// `off`, `ack`, or the interval between two rows.
     #[serde(default)]
     trace: Option<String>,
+    /// (name, file) of the policies that the scenario names as algorithms.
+    #[serde(default)]
+    policies: Vec<(String, PathBuf)>,
 }
 
 fn main() -> ExitCode {
@@ -95,6 +98,10 @@ fn load(path: &str) -> Result<(Scenario, Runner, Plan), RunError> {
             plan.on
         ))
     })?;
+    for (name, file) in &plan.policies {
+        fullpipe_policy::load(file, name)
+            .map_err(|refused| broken(format!("{name}: {}", refused.problem)))?;
+    }
     Ok((Scenario::parse(&plan.scenario, &plan.file)?, runner, plan))
 }
 

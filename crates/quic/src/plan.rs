@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use fullpipe_cc::{AnyController, Controller, Descriptor, EcnCodepoint, Registry, Shared, Signals};
+use fullpipe_cc::{AnyController, Controller, Descriptor, EcnCodepoint, Shared, Signals};
 use fullpipe_scenario::{EcnSetting, Error, Flow, Scenario};
 use fullpipe_tcp::Pacing;
 use fullpipe_trace::TraceLevel;
@@ -97,7 +97,7 @@ fn plan(
     spec: &Flow,
     level: TraceLevel,
 ) -> Result<Plan, Error> {
-    let (descriptor, config) = check_flow(scenario, spec, &Registry::default())?;
+    let (descriptor, config) = check_flow(scenario, spec, &fullpipe_policy::registry())?;
     let index = index as u32;
     let start = Time::ZERO + scenario.start(spec);
     let window = MeasuredTime {

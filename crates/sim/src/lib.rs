@@ -79,6 +79,7 @@ mod received;
 mod reverse;
 mod shares;
 mod socket;
+mod steer;
 mod step;
 mod waiting;
 

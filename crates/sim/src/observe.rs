@@ -104,49 +104,21 @@ impl Measurement {
         if now < flow.meter.started() || flow.finished {
             return;
         }
-        let row =
-            |(cwnd, ssthresh, acked): (Bytes, Bytes, Bytes), limit: Limit, conn: &Conn| FlowRow {
-                time: now,
-                flow: flow.key.number(),
-                cwnd,
-                inflight: conn.inflight,
-                ssthresh,
-                pacing_rate: conn.pacing(),
-                delivery_rate: flow.last.rate,
-                rtt: flow.last.rtt,
-                srtt: conn.srtt,
-                min_rtt: conn.min_rtt,
-                delivered: conn.delivered,
-                acked,
-                lost: conn.lost,
-                limited_by: limit as u8,
-            };
-        if let AnySender::Datagram(sender) = &mut flow.source {
-            let limit = sender.limits().current();
-            let acked = sender.conn().delivered;
-            let row = row(
-                (sender.cwnd(), sender.ssthresh(), acked),
-                limit,
-                sender.conn(),
-            );
+        if let Some(received) = &mut flow.path.received {
+            return recorder.flow(unresponsive(flow.key, now, received), NO_GROUP, |_| ());
+        }
+        let Some(row) = row(now, flow) else {
+            return;
+        };
+        if let AnySender::Datagram(sender) = &flow.source {
             return recorder.flow(row, flow.group, |values| {
                 sender.controller().observe(values)
             });
-        }
-        if let Some(received) = &mut flow.path.received {
-            return recorder.flow(unresponsive(flow.key, now, received), NO_GROUP, |_| ());
         }
         let Some(sender) = flow.source.tcp() else {
             return;
         };
         flow.finished = sender.is_done();
-        let limit = sender.limits().current();
-        let acked = sender.acked();
-        let row = row(
-            (sender.cwnd(), sender.ssthresh(), acked),
-            limit,
-            sender.conn(),
-        );
         recorder.flow(row, flow.group, |values| {
             sender.controller().observe(values)
         });
@@ -204,6 +176,37 @@ impl Measurement {
         }
         Some(recorder.finish())
     }
+}
+
+/// Returns the row of a flow whose sender has a controller.
+pub(crate) fn row(now: Time, flow: &mut Flow) -> Option<FlowRow> {
+    let (number, last) = (flow.key.number(), flow.last);
+    let row = |(cwnd, ssthresh, acked): (Bytes, Bytes, Bytes), limit: Limit, conn: &Conn| FlowRow {
+        time: now,
+        flow: number,
+        cwnd,
+        inflight: conn.inflight,
+        ssthresh,
+        pacing_rate: conn.pacing(),
+        delivery_rate: last.rate,
+        rtt: last.rtt,
+        srtt: conn.srtt,
+        min_rtt: conn.min_rtt,
+        delivered: conn.delivered,
+        acked,
+        lost: conn.lost,
+        limited_by: limit as u8,
+    };
+    if let AnySender::Datagram(sender) = &mut flow.source {
+        let limit = sender.limits().current();
+        let acked = sender.conn().delivered;
+        let windows = (sender.cwnd(), sender.ssthresh(), acked);
+        return Some(row(windows, limit, sender.conn()));
+    }
+    let sender = flow.source.tcp()?;
+    let limit = sender.limits().current();
+    let windows = (sender.cwnd(), sender.ssthresh(), sender.acked());
+    Some(row(windows, limit, sender.conn()))
 }
 
 /// Returns the row of unresponsive traffic, which has no window and gets no ACKs.

@@ -6,7 +6,7 @@ use std::process::Command;
 /// Each crate with the workspace's crates that it may depend on. `cc` depends on `units` only;
 /// `path` and `cc` do not know each other; `scenario` knows the queues and impairments of `path`,
 /// with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 20] = [
+const ALLOWED: [(&str, &[&str]); 22] = [
     ("units", &[]),
     // It knows all queues, impairments, arrival models and metrics.
     ("scenario", &["units", "path", "trace", "workload"]),
@@ -53,6 +53,13 @@ const ALLOWED: [(&str, &[&str]); 20] = [
     ),
     // Algorithms in shared libraries: both sides of the interface. The library's side needs no more.
     ("plugin", &["units", "cc"]),
+    // Monitor intervals, actions and trained policies: for environments and every runner.
+    ("policy", &["units", "cc"]),
+    // Environments for reinforcement learning.
+    (
+        "gym",
+        &["units", "scenario", "cc", "policy", "trace", "sim", "batch"],
+    ),
     // The simulator for pages.
     (
         "wasm",
@@ -100,6 +107,8 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "workload",
             "ingest",
             "plugin",
+            "policy",
+            "gym",
         ],
     ),
     (
@@ -125,7 +134,7 @@ const BANNED: [&str; 8] = [
 
 /// The crate with a workspace of its own: real QUIC.
 const QUIC: &[&str] = &[
-    "units", "scenario", "path", "cc", "trace", "tcp", "emulator", "setup", "testbed",
+    "units", "scenario", "path", "cc", "trace", "tcp", "emulator", "setup", "testbed", "policy",
 ];
 
 fn metadata() -> serde_json::Value {

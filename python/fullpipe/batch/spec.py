@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe import _core
+from fullpipe import _core, policies
 from fullpipe.controllers import given, named, sources
 from fullpipe.errors import refusal
 from fullpipe.memory import available
@@ -98,6 +98,8 @@ class SweepSpec:
         digest.update(sources(self.classes))
         for plugin in self.plugins:
             digest.update(plugin.content)
+        for policy in policies.used([self.text, *(value for _, value in self.settings)]):
+            digest.update(policy.text.encode())
         for text in self.scenarios():
             digest.update(f"{text}\n".encode())
         return digest.hexdigest()[:16]

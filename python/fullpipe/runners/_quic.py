@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fullpipe import _core
+from fullpipe import _core, policies
 from fullpipe.errors import refusal
 from fullpipe.plugins import built_in
 from fullpipe.runners import Missing
@@ -91,11 +91,15 @@ class Quic:
             return _core.handed_over(out, repeatable=not self.real_time)
 
     def _plan(self, scenario: _core.Scenario, trace: str, folder: Path) -> Path:
+        text = scenario.to_toml()
         plan: dict[str, Any] = {
-            "scenario": scenario.to_toml(),
+            "scenario": text,
             "file": scenario.file,
             "on": self.name,
             "trace": trace,
+            "policies": [
+                (policy.name, str(policy.file.resolve())) for policy in policies.used([text])
+            ],
         }
         path = folder / "plan.json"
         path.write_text(json.dumps(plan))

@@ -69,6 +69,10 @@ impl Range {
         let (low, high) = text
             .split_once("..")
             .map(|(low, high)| (low.trim(), high.trim()))?;
+        // A word before the number makes it a value of another kind: `sine 4mbit..20mbit every 2s`.
+        if low.contains(' ') {
+            return None;
+        }
         let (Some(from), Some(to)) = (quantity(low), quantity(high)) else {
             return Some(Err(format!(
                 "{low:?} and {high:?} must be numbers, each with or without a unit"
@@ -175,6 +179,7 @@ mod tests {
         );
         assert_eq!(Range::read("cubic"), None);
         assert_eq!(Range::read("0.5bdp"), None);
+        assert_eq!(Range::read("sine 4mbit..20mbit every 2s"), None);
     }
 
     #[test]

@@ -10,7 +10,9 @@
 
 mod axis;
 mod plan;
+mod prior;
 mod runs;
 
 pub use axis::{Axis, Range};
 pub use plan::{Mode, Plan, Request};
+pub use prior::Prior;

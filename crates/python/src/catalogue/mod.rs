@@ -55,7 +55,7 @@ pub(crate) struct Key {
 /// Returns the congestion-control algorithms, those of loaded libraries included, sorted by name.
 #[pyfunction]
 pub(crate) fn algorithms() -> Vec<Algorithm> {
-    let registry = fullpipe_plugin::registry();
+    let registry = fullpipe_policy::with_loaded(fullpipe_plugin::registry());
     let windows = registry.receivers().map(Algorithm::from);
     let mut all: Vec<_> = registry
         .iter()

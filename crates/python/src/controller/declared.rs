@@ -46,7 +46,7 @@ static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 /// others of the same name.
 pub(crate) fn registry(py: Python<'_>, given: Given) -> Registry {
     given.into_iter().fold(
-        fullpipe_plugin::registry(),
+        fullpipe_policy::with_loaded(fullpipe_plugin::registry()),
         |registry, (name, class, about)| registry.with(descriptor(py, &name, class, about)),
     )
 }

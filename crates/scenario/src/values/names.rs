@@ -51,15 +51,28 @@ impl ReadValue for Name {
 }
 
 impl Algorithm {
-    /// Returns the name of a flow that has none of its own: that of the algorithm or class.
+    /// Returns the name of a flow that has none of its own: that of the algorithm, the class, or the
+    /// policy's file without its directory and ending, if that can be a name.
     pub(crate) fn short(&self) -> &str {
+        if let Some(file) = self.0.strip_prefix(POLICY) {
+            let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
+            let name = name.strip_suffix(".json").unwrap_or(name);
+            let is_name = Name::read(&Toml::String(name.to_owned())).is_ok();
+            return if is_name { name } else { "policy" };
+        }
         self.0.rsplit(':').next().unwrap_or_default()
     }
 }
 
+/// Beginning of the name of a trained policy: its file follows, which is data and has no code.
+const POLICY: &str = "policy:";
+
 /// Whether a name is that of a shared library or of a crate. Loading one runs its code, so only the
 /// user's command does so, and a scenario of unknown origin never.
 fn is_library(name: &str) -> bool {
+    if name.starts_with(POLICY) {
+        return false;
+    }
     name.contains(['/', '\\'])
         || [".so", ".dylib", ".dll"]
             .iter()
@@ -73,6 +86,13 @@ impl ReadValue for Algorithm {
                 "write the name of its algorithm, and load it yourself if you trust it: --plugin {file}"
             );
             return Err(Refusal::new("a scenario can't load a library", fix));
+        }
+        if let Some(file) = value.as_str().and_then(|text| text.strip_prefix(POLICY)) {
+            if file.is_empty() || file.contains(char::is_control) {
+                let fix = "write policy: and the file that fullpipe.gym.save_policy wrote";
+                return Err(Refusal::new("not the file of a policy", fix));
+            }
+            return Ok(Algorithm(format!("{POLICY}{file}")));
         }
         let Some((module, class)) = value.as_str().and_then(|text| text.split_once(':')) else {
             return Name::read(value).map(|Name(name)| Algorithm(name));

@@ -358,6 +358,12 @@ impl<C: Controller> Sender<C> {
         &self.controller
     }
 
+    /// Returns the controller to steer it from outside, with the state of the connection. The sender
+    /// reads the controller's decision in its next call of it.
+    pub fn steer(&mut self) -> (&mut C, &Conn) {
+        (&mut self.controller, &self.conn)
+    }
+
     /// Returns the current slow-start threshold.
     pub fn ssthresh(&self) -> Bytes {
         self.decision.ssthresh

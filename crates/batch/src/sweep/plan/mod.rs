@@ -14,6 +14,7 @@ use fullpipe_units::{Bytes, Span};
 use super::axis::Axis;
 pub use points::Mode;
 pub use request::Request;
+pub(super) use request::varied;
 
 /// Marks a key that a point does not set.
 const UNSET: u32 = u32::MAX;

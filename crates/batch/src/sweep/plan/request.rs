@@ -28,10 +28,10 @@ pub struct Request {
 }
 
 /// Keys with their values, or with a range each.
-pub(super) type Varied = Vec<(String, Vec<String>)>;
+pub(crate) type Varied = Vec<(String, Vec<String>)>;
 
 /// Returns the axes of file and request; a key with one value is set in the template instead.
-pub(super) fn varied(template: &mut Template, request: &Request) -> Varied {
+pub(crate) fn varied(template: &mut Template, request: &Request) -> Varied {
     let mut axes = match request.points {
         None => template.sweep().axes.clone(),
         Some(_) => Vec::new(),

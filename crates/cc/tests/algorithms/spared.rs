@@ -1,6 +1,6 @@
 //! Sent packets that a transport may keep to itself.
 
-use fullpipe_cc::{Controller, Registry, Snapshot};
+use fullpipe_cc::{Controller, Snapshot};
 use fullpipe_units::{Bytes, Span};
 
 use super::driver::{Driver, SMSS};
@@ -10,8 +10,8 @@ use super::driver::{Driver, SMSS};
 #[test]
 fn a_packet_that_is_not_wanted_changes_nothing() {
     let mut spared = 0;
-    for descriptor in Registry::default().iter() {
-        let mut driver = Driver::new(descriptor.name, &[]);
+    for name in ["newreno", "cubic", "bbr1", "bbr2", "bbr3"] {
+        let mut driver = Driver::new(name, &[]);
         for round in 0..20 {
             for (from_idle, app_limited) in
                 [(true, false), (true, true), (false, false), (false, true)]
@@ -28,7 +28,7 @@ fn a_packet_that_is_not_wanted_changes_nothing() {
                 }
                 let before = format!("{:?}", driver.cc);
                 let changes = driver.call(|cc, cx| cc.on_sent(cx, &packet));
-                assert!(!changes, "{}: {packet:?}", descriptor.name);
+                assert!(!changes, "{name}: {packet:?}");
                 assert_eq!(before, format!("{:?}", driver.cc));
                 spared += 1;
             }
@@ -36,5 +36,5 @@ fn a_packet_that_is_not_wanted_changes_nothing() {
             driver.round(Span::from_millis(40 + round % 3));
         }
     }
-    assert!(spared > 100, "the usual algorithms want few packets");
+    assert!(spared > 100, "these algorithms want few packets");
 }

@@ -1,7 +1,9 @@
 //! The cost of a sweep beyond its runs: CPU seconds of 1,000 runs of 10 s at 100 Mbit/s (80 million
 //! packets) in a plain loop and, alternating with it, as a sweep on all cores.
 //!
-//! `cargo bench -p fullpipe-benches --bench sweep -- [--test]`
+//! `cargo bench -p fullpipe-benches --bench sweep -- [--test] [--small]`
+//!
+//! With `--small`, 20,000 runs of 1 s at 20 Mbit/s, of 1,600 packets each.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,13 +15,20 @@ use fullpipe_cc::Registry;
 use fullpipe_trace::TraceLevel;
 
 const TEXT: &str = "duration = \"10s\"\n[path]\nrate = \"100mbit\"\nrtt = \"50ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
+const SMALL: &str = "duration = \"1s\"\n[path]\nrate = \"20mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"\n[[flow]]\ncc = \"cubic\"\n";
 const ROUNDS: u64 = 5;
 
 fn main() {
-    let (rounds, repeat) = if std::env::args().any(|argument| argument == "--test") {
+    let asks = |option: &str| std::env::args().any(|argument| argument == option);
+    let (text, runs) = if asks("--small") {
+        (SMALL, 20_000)
+    } else {
+        (TEXT, 1_000)
+    };
+    let (rounds, repeat) = if asks("--test") {
         (1, 4)
     } else {
-        (ROUNDS, 1000 / ROUNDS)
+        (ROUNDS, runs / ROUNDS)
     };
     let request = Request {
         repeat: Some(repeat),
@@ -27,7 +36,7 @@ fn main() {
     };
     let plan = Arc::new(
         Plan::new(
-            TEXT,
+            text,
             "sweep.toml",
             &request,
             fullpipe_cc::Registry::default(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -20,6 +21,15 @@ def as_set(value: object) -> str:
         TypeError: When TOML has no such value.
     """
     return value if isinstance(value, str) else inline(value)
+
+
+def value_of(text: str) -> object:
+    """Returns the value of a text as `--set` takes it: a number, true or false, or else the text."""
+    try:
+        found: object = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return found if isinstance(found, bool | int | float) else text
 
 
 def inline(value: object) -> str:

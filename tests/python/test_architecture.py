@@ -37,15 +37,25 @@ LAYERS = (
     {"batch", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
-    {"comparison", "loadtest", "reproduce", "gallery", "observatory"},
+    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation"},
     {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},
 )
 # Packages of one command each. They share the layers below them, such as batch and verdicts, and do not
-# import each other, with two exceptions: a study of a fleet simulates one, a comparison is two sweeps.
-OF_COMMANDS = {"sweeps", "checks", "fleet", "validate", "comparison", "loadtest", "reproduce"}
-ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps")}
+# import each other, with three exceptions: a study of a fleet simulates one, a comparison is two sweeps, and an
+# evaluation is a sweep for each criterion.
+OF_COMMANDS = {
+    "sweeps",
+    "checks",
+    "fleet",
+    "validate",
+    "comparison",
+    "loadtest",
+    "reproduce",
+    "evaluation",
+}
+ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps"), ("evaluation", "sweeps")}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 

@@ -67,6 +67,13 @@ pub trait Controller: Debug + Send {
     fn hears_sent(&self) -> bool {
         true
     }
+    /// Returns whether `on_sent` would change the controller, for a packet that is alone in flight if
+    /// `from_idle`. A transport may spare the other calls.
+    #[inline]
+    fn wants_sent(&self, from_idle: bool) -> bool {
+        let _ = from_idle;
+        true
+    }
     /// The transport declared a packet lost, after an ACK or when a timer fired.
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost);
     /// A packet was newly acknowledged, cumulatively or selectively. Called only if the descriptor
@@ -109,6 +116,11 @@ pub trait Controller: Debug + Send {
     }
     /// Returns the instructions for the transport from now on.
     fn decision(&self) -> Decision;
+    /// Replaces `last` by the [`decision`](Controller::decision), for a transport that keeps it.
+    #[inline]
+    fn decide_into(&self, last: &mut Decision) {
+        *last = self.decision();
+    }
     /// Pushes the values of [`Descriptor::fields`](crate::Descriptor::fields), in their order.
     /// Called only if the run is traced.
     fn observe(&self, row: &mut Vec<f64>);

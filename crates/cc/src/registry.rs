@@ -95,12 +95,23 @@ macro_rules! forward {
 }
 
 impl Controller for AnyController {
-    #[inline(always)] // as a function of its own it would save all registers for a few algorithms
+    #[inline]
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         forward!(self, c => c.on_sent(cx, packet))
     }
     fn hears_sent(&self) -> bool {
         forward!(self, c => c.hears_sent())
+    }
+    #[inline(always)] // for each packet; others want each one
+    fn wants_sent(&self, from_idle: bool) -> bool {
+        match self {
+            AnyController::NewReno(c) => c.wants_sent(from_idle),
+            AnyController::Cubic(c) => c.wants_sent(from_idle),
+            AnyController::Bbr1(c) => c.wants_sent(from_idle),
+            AnyController::Bbr(c) => c.wants_sent(from_idle),
+            AnyController::User(c) => c.wants_sent(from_idle),
+            _ => true,
+        }
     }
     #[inline]
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
@@ -138,6 +149,10 @@ impl Controller for AnyController {
     #[inline]
     fn decision(&self) -> Decision {
         forward!(self, c => c.decision())
+    }
+    #[inline(always)] // each algorithm writes its decision in place
+    fn decide_into(&self, last: &mut Decision) {
+        forward!(self, c => *last = c.decision());
     }
     #[inline]
     fn observe(&self, row: &mut Vec<f64>) {

@@ -106,7 +106,7 @@ impl<P: Counted> MeteredLink<P> {
     /// reason why it was dropped.
     ///
     /// # Panics If the link has an AQM queue.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub fn arrive(
         &mut self,
         now: Time,

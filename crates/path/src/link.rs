@@ -41,7 +41,7 @@ impl Link {
     }
 
     /// Handles the arrival of a packet of `size` bytes.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
         let Link { serializer, queue } = self;
         accept(queue, serializer.free_at(), now, size, || {
@@ -149,24 +149,23 @@ impl VaryingLink {
 }
 
 /// Sends a packet, queues it, or drops it.
-#[inline]
+#[inline(always)] // once for each packet
 fn accept(
     queue: &mut DropTail,
     free_at: Time,
     now: Time,
     size: Bytes,
-    mut transmit: impl FnMut() -> (Time, Time),
+    transmit: impl FnOnce() -> (Time, Time),
 ) -> Verdict {
     queue.release(now);
-    if now >= free_at {
-        let (start, end) = transmit();
-        return Verdict::Departs { start, end };
-    }
-    if !queue.has_room(size) {
+    let waits = now < free_at;
+    if waits && !queue.has_room(size) {
         return Verdict::Dropped;
     }
     let (start, end) = transmit();
-    queue.push(start, size);
+    if waits {
+        queue.push(start, size);
+    }
     Verdict::Departs { start, end }
 }
 

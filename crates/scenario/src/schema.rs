@@ -1,5 +1,6 @@
 //! The keys as declared in `raw/`: as a JSON schema for programs, and as a list for `explain`.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use schemars::Schema;
@@ -72,15 +73,31 @@ pub(crate) fn keys() -> &'static [Key] {
     &KEYS
 }
 
-/// Returns the names of the keys directly inside `table`: `""`, `"path."`, `"path.change.N."`,
-/// `"host."`, `"quic."`, `"flow.N."`, `"workload.N."` or `"link.N."`.
-pub(crate) fn names(table: &str) -> Vec<&'static str> {
-    let inside = |key: &'static Key| {
-        key.key
-            .strip_prefix(table)
-            .filter(|name| !name.contains('.'))
-    };
-    keys().iter().filter_map(inside).collect()
+/// The name of a key inside its table, and whether it is required.
+pub(crate) type Name = (&'static str, bool);
+
+/// The names in each table. They come from a copy of the keys' names: making the schema takes eight million
+/// instructions, more than a small run, and a valid scenario needs nothing else of it.
+static NAMES: LazyLock<BTreeMap<&'static str, Vec<Name>>> = LazyLock::new(|| {
+    let mut names: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for line in include_str!("names.txt").lines() {
+        let (key, required) = match line.strip_suffix(REQUIRED) {
+            Some(key) => (key, true),
+            None => (line, false),
+        };
+        let (table, name) = key.split_at(key.rfind('.').map_or(0, |dot| dot + 1));
+        names.entry(table).or_default().push((name, required));
+    }
+    names
+});
+
+/// Marks a required key in the copy.
+const REQUIRED: &str = " required";
+
+/// Returns the names directly inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`,
+/// `"quic."`, `"flow.N."`, `"workload.N."` or `"link.N."`.
+pub(crate) fn names(table: &str) -> &'static [Name] {
+    NAMES.get(table).map_or(&[], Vec::as_slice)
 }
 
 /// Adds the keys of one object of the schema.
@@ -131,5 +148,27 @@ fn kind(property: &Json) -> String {
         (None, Some(title), _) => title.to_owned(),
         (None, None, Some("array")) => "tables".to_owned(),
         (None, None, _) => "table".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With `FULLPIPE_BLESS=1` the copy is written anew.
+    #[test]
+    fn the_copy_of_the_names_is_that_of_the_keys() {
+        let line = |key: &Key| format!("{}{}\n", key.key, if key.required { REQUIRED } else { "" });
+        let names: String = keys().iter().map(line).collect();
+        if std::env::var_os("FULLPIPE_BLESS").is_some() {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/names.txt");
+            std::fs::write(file, names).expect("the source can be written");
+        } else {
+            assert_eq!(
+                names,
+                include_str!("names.txt"),
+                "FULLPIPE_BLESS=1 cargo test -p fullpipe-scenario"
+            );
+        }
     }
 }

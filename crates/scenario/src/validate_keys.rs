@@ -3,7 +3,7 @@
 use toml::{Table, Value as Toml};
 
 use crate::error::Error;
-use crate::schema::{keys, names};
+use crate::schema::{Name, keys, names};
 use crate::source::{Source, join, show};
 
 /// Refuses unknown and missing keys, and values where tables should be.
@@ -87,8 +87,9 @@ fn check_names(table: &Table, at: &str, declared: &str, source: &Source) -> Resu
     let known = names(declared);
     if let Some((name, value)) = table
         .iter()
-        .find(|(name, _)| !known.contains(&name.as_str()))
+        .find(|(name, _)| known.iter().all(|(known, _)| known != name))
     {
+        let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         return Err(source.error(
             &join(at, name),
             show(value),
@@ -96,11 +97,10 @@ fn check_names(table: &Table, at: &str, declared: &str, source: &Source) -> Resu
             unknown_fix(name, &known),
         ));
     }
-    let missing =
-        |name: &&&str| !table.contains_key(**name) && is_required(&format!("{declared}{name}"));
+    let missing = |(name, required): &&Name| *required && !table.contains_key(*name);
     match known.iter().find(missing) {
         None => Ok(()),
-        Some(name) => Err(source.error(
+        Some((name, _)) => Err(source.error(
             &join(at, name),
             "",
             "missing",
@@ -134,10 +134,6 @@ fn table<'a>(
     outer[name]
         .as_table()
         .ok_or_else(|| source.error(key, show(&outer[name]), "must be a table", fix))
-}
-
-fn is_required(declared: &str) -> bool {
-    keys().iter().any(|key| key.key == declared && key.required)
 }
 
 /// Returns the fix for a missing required key.

@@ -66,7 +66,7 @@ impl Step<'_> {
         };
         sender.transmit(now, transitions, |emitted| match emitted {
             Emitted::Frame(created, size) => path.meter.on_frame(created, size),
-            Emitted::Packet(segment) => path.enter(self.network, now, segment),
+            Emitted::Packet(segment) => path.enter(self.network, now, &segment),
         });
         let (timer, departure) = (sender.timer_at(), sender.departure_at());
         let (queue, key) = (&mut self.network.event_queue, flow.key);

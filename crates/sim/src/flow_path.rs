@@ -6,18 +6,15 @@ use fullpipe_network::Impairments;
 use fullpipe_path::{DelayLine, Serializer};
 use fullpipe_tcp::{Ack, Block, DatagramReceiver};
 use fullpipe_units::{Rng, Span, Time};
-use smallvec::SmallVec;
 
 use crate::arrivals::KEPT;
 use crate::flow::PacketInTransit;
 use crate::host::ReceivingHost;
 use crate::in_flight::InFlight;
 use crate::lazy_timer::LazyTimer;
+use crate::per_hop::PerHop;
 use crate::received::Received;
 use crate::reverse::ReverseHop;
-
-/// One item per hop; that of a dumbbell's single hop is stored inline in the flow.
-pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
 
 /// The path between a flow's endpoints: its own access link and delays, and the FIFOs of packets in
 /// flight to the network's links.
@@ -111,9 +108,9 @@ impl FlowPath {
         self,
         (mut in_flights, mut acks_in_flight, mut blocks): InFlights,
     ) -> FlowPath {
-        in_flights.resize_with(self.in_flights.len(), InFlight::default);
-        acks_in_flight.resize_with(self.acks_in_flight.len(), InFlight::default);
-        blocks.resize_with(self.blocks.len(), VecDeque::new);
+        in_flights.resize(self.in_flights.len());
+        acks_in_flight.resize(self.acks_in_flight.len());
+        blocks.resize(self.blocks.len());
         FlowPath {
             in_flights,
             acks_in_flight,

@@ -9,7 +9,7 @@ use crate::event_queue::{EventKind, FlowKey};
 use crate::flow::{Network, PacketInTransit};
 use crate::flow_path::FlowPath;
 use crate::link::Sent;
-use crate::waiting::Load;
+use crate::waiting::{Load, kind};
 
 /// The part of a flow behind its sender, borrowed for one step: everything that a data packet
 /// passes after the sender.
@@ -26,9 +26,10 @@ pub(crate) struct ForwardPath<'a> {
 }
 
 impl ForwardPath<'_> {
-    /// Sends a packet from the sender.
-    #[inline]
-    pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: Segment) {
+    /// Sends a packet from the sender. A function of its own with everything inlined that a packet usually
+    /// passes from here to the receiver: one call per packet.
+    #[inline(never)]
+    pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: &Segment) {
         if !segment.syn {
             self.meter.on_sent(now, segment.retransmit);
         }
@@ -38,75 +39,177 @@ impl ForwardPath<'_> {
             at = (at + late).max(self.path.last_entry);
             self.path.last_entry = at;
         }
-        self.hop(
-            network,
-            0,
-            at,
-            PacketInTransit {
-                segment,
-                waited: Span::ZERO,
-            },
-        );
+        if self.is_next(network, 0, at) {
+            self.arrive_inlined(network, 0, at, segment, Span::ZERO);
+        } else {
+            self.travel(network, 0, at, segment, Span::ZERO);
+        }
     }
 
-    /// Sends a packet to hop `hop`, where it arrives at `at`; it arrives now if nothing can happen
-    /// before.
+    /// Returns whether nothing can happen before a packet arrives at hop `hop` at `at`.
+    #[inline(always)] // as `enter` explains, like some of the next functions
+    fn is_next(&self, network: &Network, hop: usize, at: Time) -> bool {
+        self.path.in_flights[hop].is_empty() && network.event_queue.is_first(at)
+    }
+
+    /// Adds a packet to those in flight to hop `hop`, where it arrives at `at`.
     #[inline]
-    fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: PacketInTransit) {
-        let in_flight = &mut self.path.in_flights[hop];
-        if in_flight.is_empty() && network.event_queue.is_first(at) {
-            self.arrive(network, hop, at, packet);
-        } else if in_flight.push(at, packet) {
+    fn travel(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        at: Time,
+        segment: &Segment,
+        waited: Span,
+    ) {
+        let packet = PacketInTransit {
+            segment: *segment,
+            waited,
+        };
+        if self.path.in_flights[hop].push(at, packet) {
             network
                 .event_queue
                 .push(at, EventKind::Segment, self.key, hop as u8);
         }
     }
 
-    /// Handles the arrival of a packet at the link of hop `hop`, or at the receiver behind the last
-    /// one.
-    #[inline]
+    /// Handles the arrival of a packet at the link of hop `hop`.
     pub(crate) fn arrive(
         &mut self,
         network: &mut Network,
         hop: usize,
         now: Time,
-        mut packet: PacketInTransit,
+        PacketInTransit { segment, waited }: PacketInTransit,
     ) {
-        let mut at = now;
-        if let Some(link) = self.path.route.get(hop) {
-            network.events += 1;
-            let link = *link;
-            if self.path.impairments.is_some() && self.is_lost(network, hop, now, packet) {
-                return;
-            }
-            let link = &mut network.links[link];
-            let kind = packet.kind();
-            if link.handles_each_packet() {
-                link.strip(&mut packet);
-                if link.is_managed() {
-                    return self.offer(network, hop, now, packet);
-                }
-            }
-            let size = packet.segment.wire_size();
-            let outcome = link.arrive(now, self.path.account, size, kind);
-            if link.is_recorded() {
-                self.log_at_link(network, hop, now, &packet, outcome.err());
-            }
-            let Ok(Departure { waited, at: path }) = outcome else {
-                return self.dropped(now, kind);
-            };
-            packet.waited += waited;
-            if hop + 1 < self.path.route.len() {
-                return self.hop(network, hop + 1, path, packet);
-            }
-            let (arrival, out_of_order) = self.path.line.arrival(path);
-            if out_of_order || self.receiver.controller().is_some() {
-                return self.receive_later(network, arrival, packet);
-            }
-            at = arrival;
+        self.arrive_inlined(network, hop, now, &segment, waited);
+    }
+
+    #[inline(always)]
+    fn arrive_inlined(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        segment: &Segment,
+        waited: Span,
+    ) {
+        network.events += 1;
+        let link = &mut network.links[self.path.route[hop]];
+        if link.handles_each_packet() || self.path.impairments.is_some() {
+            return self.arrive_otherwise(network, hop, now, segment, waited);
         }
-        self.receive(network, at, packet);
+        let outcome = link.arrive(now, segment.wire_size(), kind(segment));
+        if link.is_recorded() {
+            self.record(network, hop, now, segment, waited, outcome);
+        }
+        if let Some((at, waited)) = self.leave(network, hop, now, segment, waited, outcome) {
+            self.receive(network, at, segment, waited);
+        }
+    }
+
+    /// Handles the arrival of a packet behind impairments, or at a link that clears ECN fields or has an AQM
+    /// queue.
+    #[inline(never)] // a function of its own, so that the common case stays fast
+    fn arrive_otherwise(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        segment: &Segment,
+        waited: Span,
+    ) {
+        let mut packet = PacketInTransit {
+            segment: *segment,
+            waited,
+        };
+        if self.path.impairments.is_some() && self.is_lost(network, hop, now, packet) {
+            return;
+        }
+        let link = &mut network.links[self.path.route[hop]];
+        link.strip(&mut packet);
+        if link.is_managed() {
+            return self.offer(network, hop, now, packet);
+        }
+        let PacketInTransit { segment, waited } = &packet;
+        let outcome = link.arrive(now, segment.wire_size(), kind(segment));
+        if link.is_recorded() {
+            self.record(network, hop, now, segment, *waited, outcome);
+        }
+        if let Some((at, waited)) = self.leave(network, hop, now, segment, *waited, outcome) {
+            self.receive(network, at, segment, waited);
+        }
+    }
+
+    /// Notes the arrival of a packet at a link that counts the parts of flows.
+    #[inline(never)] // few runs record a trace
+    fn record(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        segment: &Segment,
+        waited: Span,
+        outcome: Result<Departure, DropCause>,
+    ) {
+        let (account, link) = (self.path.account, &mut network.links[self.path.route[hop]]);
+        link.record(now, account, segment.wire_size(), kind(segment), outcome);
+        if network.packets.is_some() {
+            let packet = PacketInTransit {
+                segment: *segment,
+                waited,
+            };
+            self.log_at_link(network, hop, now, &packet, outcome.err());
+        }
+    }
+
+    /// Sends on a packet from the link of hop `hop`, unless it was dropped there. Returns its arrival
+    /// time and what it has waited, if the receiver can read it ahead of that time.
+    #[inline(always)]
+    fn leave(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        segment: &Segment,
+        waited_before: Span,
+        outcome: Result<Departure, DropCause>,
+    ) -> Option<(Time, Span)> {
+        let Ok(Departure { waited, at }) = outcome else {
+            self.dropped(now, kind(segment));
+            return None;
+        };
+        let waited = waited_before + waited;
+        if hop + 1 < self.path.route.len() {
+            self.hop(network, hop + 1, at, segment, waited);
+            return None;
+        }
+        let (arrival, out_of_order) = self.path.line.arrival(at);
+        if out_of_order || self.receiver.controller().is_some() {
+            self.receive_later(network, arrival, segment, waited);
+            return None;
+        }
+        Some((arrival, waited))
+    }
+
+    /// Sends a packet to hop `hop`, where it arrives at `at`; it arrives now if nothing can happen
+    /// before.
+    fn hop(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        at: Time,
+        segment: &Segment,
+        waited: Span,
+    ) {
+        if self.is_next(network, hop, at) {
+            let packet = PacketInTransit {
+                segment: *segment,
+                waited,
+            };
+            self.arrive(network, hop, at, packet);
+        } else {
+            self.travel(network, hop, at, segment, waited);
+        }
     }
 
     /// Returns whether a packet is lost in front of the link of hop `hop`. If it is duplicated
@@ -236,25 +339,24 @@ impl ForwardPath<'_> {
     ) {
         let next = hop + 1;
         if next < self.path.route.len() {
-            if self.path.in_flights[next].push(at, packet) {
-                network
-                    .event_queue
-                    .push(at, EventKind::Segment, self.key, next as u8);
-            }
-            return;
+            return self.travel(network, next, at, &packet.segment, packet.waited);
         }
         match self.path.line.arrival(at) {
             (arrival, false) if self.receiver.controller().is_none() => {
-                self.arrive(network, next, arrival, packet);
+                self.deliver(network, arrival, packet);
             }
-            (arrival, _) => self.receive_later(network, arrival, packet),
+            (arrival, _) => self.receive_later(network, arrival, &packet.segment, packet.waited),
         }
     }
 
     /// Puts a packet on a reordering line, or toward a receiver whose decisions are traced: the
     /// receiver gets the packet only at its arrival time.
     #[cold]
-    fn receive_later(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+    fn receive_later(&mut self, network: &mut Network, at: Time, segment: &Segment, waited: Span) {
+        let packet = PacketInTransit {
+            segment: *segment,
+            waited,
+        };
         let same = self
             .path
             .reordered
@@ -281,37 +383,60 @@ impl ForwardPath<'_> {
                 );
             }
             let packet = first.remove();
-            self.arrive(network, self.path.route.len(), at, packet);
+            self.deliver(network, at, packet);
         }
     }
 
     /// Delivers a packet that arrives at `at`, possibly ahead of time: arrivals are in order, and
     /// nothing else can affect the receiver until then.
-    #[inline]
-    fn receive(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+    fn deliver(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+        self.receive(network, at, &packet.segment, packet.waited);
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, network: &mut Network, at: Time, segment: &Segment, waited: Span) {
         network.events += 1;
-        if !self.is_plain {
-            return self.receive_otherwise(network, at, packet);
+        if !self.is_plain || !self.receiver.is_usual(at, segment) {
+            return self.receive_otherwise(network, at, segment, waited);
         }
-        self.read(network, at, packet);
+        let in_order = self.receiver.in_order();
+        if let Some(ack) = self.receiver.on_usual_segment(at, segment) {
+            self.path
+                .acknowledge(network, self.meter, self.key, at, ack, &[]);
+        }
+        self.delivered(at, in_order, waited);
+        self.await_ack(network);
     }
 
     /// Lets a TCP receiver without processing time read a packet.
-    #[inline]
-    fn read(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+    fn read(&mut self, network: &mut Network, at: Time, packet: &PacketInTransit) {
         let key = self.key;
-        self.take(at, &packet, |path, meter, at, ack, blocks| {
+        self.take(at, packet, |path, meter, at, ack, blocks| {
             path.acknowledge(network, meter, key, at, ack, blocks)
         });
+        self.await_ack(network);
+    }
+
+    /// Schedules the receiver's delayed ACK.
+    #[inline]
+    fn await_ack(&mut self, network: &mut Network) {
         if let Some(due) = self.receiver.ack_due() {
-            self.path
-                .delayed_ack
-                .arm(&mut network.event_queue, due, EventKind::DelayedAck, key);
+            let (delayed_ack, key) = (&mut self.path.delayed_ack, self.key);
+            delayed_ack.arm(&mut network.event_queue, due, EventKind::DelayedAck, key);
+        }
+    }
+
+    /// Counts data that the receiver has read, which had `before` bytes in order before.
+    #[inline(always)]
+    fn delivered(&mut self, now: Time, before: Bytes, waited: Span) {
+        let in_order = self.receiver.in_order();
+        self.meter.on_delivered(now, waited, in_order - before);
+        if *self.total == Some(in_order) {
+            self.complete(now);
         }
     }
 
     /// Lets the receiver read a packet at `now`; its ACKs go to `acknowledge`.
-    #[inline]
     pub(crate) fn take(
         &mut self,
         now: Time,
@@ -322,7 +447,6 @@ impl ForwardPath<'_> {
             path,
             receiver,
             meter,
-            total,
             ..
         } = self;
         let before = receiver.in_order();
@@ -330,11 +454,7 @@ impl ForwardPath<'_> {
             acknowledge(path, meter, at, ack, blocks)
         });
         if !packet.segment.syn {
-            let in_order = receiver.in_order();
-            meter.on_delivered(now, packet.waited, in_order - before);
-            if **total == Some(in_order) {
-                self.complete(now);
-            }
+            self.delivered(now, before, packet.waited);
         }
     }
 
@@ -354,10 +474,23 @@ impl ForwardPath<'_> {
         }
     }
 
-    /// Handles a packet for a receiver on a host or of datagrams, for unresponsive traffic, or for an
-    /// ended flow.
-    #[cold]
-    fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
+    /// Handles a packet that a receiver does not read the usual way, or for a receiver on a host or of
+    /// datagrams, for unresponsive traffic, or for an ended flow.
+    #[inline(never)]
+    fn receive_otherwise(
+        &mut self,
+        network: &mut Network,
+        at: Time,
+        segment: &Segment,
+        waited: Span,
+    ) {
+        let packet = PacketInTransit {
+            segment: *segment,
+            waited,
+        };
+        if self.is_plain {
+            return self.read(network, at, &packet);
+        }
         if self.path.gone {
             return;
         }
@@ -369,7 +502,7 @@ impl ForwardPath<'_> {
         } else if self.path.datagrams.is_some() {
             self.receive_datagram(network, at, packet);
         } else if self.is_tcp {
-            self.read(network, at, packet);
+            self.read(network, at, &packet);
         } else {
             let size = Bytes::new(u64::from(packet.segment.size));
             self.meter.on_delivered(at, packet.waited, size);

@@ -186,7 +186,7 @@ impl SendingHost {
             self.sender.on_turn_sent(now, done);
         }
         for segment in self.leaving.drain(..) {
-            path.enter(network, done, segment);
+            path.enter(network, done, &segment);
         }
         let event = self.next_event();
         self.program

@@ -73,6 +73,7 @@ mod link;
 mod memory;
 mod observe;
 mod packet_log;
+mod per_hop;
 mod prefetch;
 mod received;
 mod reverse;

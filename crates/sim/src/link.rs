@@ -113,34 +113,28 @@ impl NetworkLink {
 
     /// Handles the arrival of a packet or an ACK; returns its departure, or the reason for its
     /// drop.
-    #[inline]
+    #[inline(always)] // an outcome that goes through memory costs a percent of a run
     pub(crate) fn arrive(
         &mut self,
         now: Time,
-        account: u32,
         size: Bytes,
         kind: PacketKind,
     ) -> Result<Departure, DropCause> {
-        if self.is_recorded() {
-            return self.arrive_recorded(now, account, size, kind);
-        }
         self.link.arrive(now, size, kind)
     }
 
-    /// Separate, since an outcome that goes through memory costs a percent of a run.
-    #[inline(never)]
-    fn arrive_recorded(
+    /// Counts the part of a flow whose packet or ACK has [arrived](NetworkLink::arrive).
+    pub(crate) fn record(
         &mut self,
         now: Time,
         account: u32,
         size: Bytes,
         kind: PacketKind,
-    ) -> Result<Departure, DropCause> {
-        let outcome = self.link.arrive(now, size, kind);
+        outcome: Result<Departure, DropCause>,
+    ) {
         if let Some(shares) = &mut self.shares {
             shares.on_arrival(now, account, size, kind, outcome);
         }
-        outcome
     }
 
     /// Offers a packet of a flow, on hop `hop` of its route, to the AQM queue.

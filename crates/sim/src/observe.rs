@@ -205,7 +205,7 @@ pub(crate) fn row(now: Time, flow: &mut Flow) -> Option<FlowRow> {
     }
     let sender = flow.source.tcp()?;
     let limit = sender.limits().current();
-    let windows = (sender.cwnd(), sender.ssthresh(), sender.info().acked);
+    let windows = (sender.cwnd(), sender.ssthresh(), sender.acked());
     Some(row(windows, limit, sender.conn()))
 }
 

@@ -62,7 +62,7 @@ fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
 
 impl FlowPath {
     /// Sends an ACK from the receiver at `at`.
-    #[inline]
+    #[inline(always)] // once for each ACK
     pub(crate) fn acknowledge(
         &mut self,
         network: &mut Network,
@@ -81,12 +81,24 @@ impl FlowPath {
                 Outcome::Duplicated => self.ack_hop(network, key, 0, at, ack, blocks),
             }
         }
-        self.ack_hop(network, key, 0, at, ack, blocks);
+        self.ack_hop_inlined(network, key, 0, at, ack, blocks);
     }
 
     /// Sends an ACK to hop `hop` of the reverse path, or to the sender behind the last one.
-    #[inline]
     pub(crate) fn ack_hop(
+        &mut self,
+        network: &mut Network,
+        key: FlowKey,
+        hop: usize,
+        at: Time,
+        ack: Ack,
+        blocks: &[Block],
+    ) {
+        self.ack_hop_inlined(network, key, hop, at, ack, blocks);
+    }
+
+    #[inline(always)] // once for each ACK
+    fn ack_hop_inlined(
         &mut self,
         network: &mut Network,
         key: FlowKey,
@@ -142,7 +154,9 @@ impl ForwardPath<'_> {
             self.path.reverse_route[hop].last = LastAck::Queued(place);
             return self.admitted(network, index, now, kind, admission);
         }
-        match link.arrive(now, self.path.account, ACK_SIZE, kind) {
+        let outcome = link.arrive(now, ACK_SIZE, kind);
+        link.record(now, self.path.account, ACK_SIZE, kind, outcome);
+        match outcome {
             Err(_) => self.dropped(now, kind),
             Ok(Departure { waited, at }) => {
                 self.path.reverse_route[hop].last = LastAck::Until(now + waited);

@@ -37,7 +37,7 @@ impl Step<'_> {
         match &mut flow.source {
             AnySender::Tcp(sender) => {
                 let syn = sender.syn(now);
-                flow.forward_path().enter(self.network, now, syn);
+                flow.forward_path().enter(self.network, now, &syn);
                 self.rearm(flow, now);
             }
             AnySender::Hosted(_) => flow.start_host(self.network, now),
@@ -114,7 +114,7 @@ impl Step<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)] // once for each ACK, with `transmit` in it
     fn ack_at_sender(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
         let AnySender::Tcp(sender) = &mut flow.source else {
             return self.ack_otherwise(flow, now, ack, blocks);
@@ -123,7 +123,7 @@ impl Step<'_> {
         if let Some(rtt) = flow.last.rtt {
             flow.meter.on_rtt(now, rtt);
         }
-        self.transmit(flow, now);
+        self.transmit_inlined(flow, now);
         if flow.watched {
             self.log_ack(flow, now, ack, blocks);
             self.watch(flow, now);
@@ -186,12 +186,12 @@ impl Step<'_> {
         };
         if sender.must_resend_syn(now) {
             let syn = sender.syn(now);
-            flow.forward_path().enter(self.network, now, syn);
+            flow.forward_path().enter(self.network, now, &syn);
             return self.rearm(flow, now);
         }
         let (sender, transitions, mut path) = tcp(flow);
         sender.on_timer(now, transitions, |segment| {
-            path.enter(self.network, now, segment)
+            path.enter(self.network, now, &segment)
         });
         self.transmit(flow, now);
     }
@@ -216,7 +216,7 @@ impl Step<'_> {
             };
             let segment = source.send(now);
             let next = source.next_at();
-            flow.forward_path().enter(self.network, now, segment);
+            flow.forward_path().enter(self.network, now, &segment);
             if !self.network.event_queue.is_first(next) {
                 return flow.departure.arm(
                     &mut self.network.event_queue,
@@ -230,11 +230,16 @@ impl Step<'_> {
         }
     }
 
-    #[inline]
+    #[inline(never)] // few calls come from timers
     fn transmit(&mut self, flow: &mut Flow, now: Time) {
+        self.transmit_inlined(flow, now);
+    }
+
+    #[inline(always)]
+    fn transmit_inlined(&mut self, flow: &mut Flow, now: Time) {
         let (sender, transitions, mut path) = tcp(flow);
         sender.transmit(now, transitions, |segment| {
-            path.enter(self.network, now, segment)
+            path.enter(self.network, now, &segment)
         });
         self.rearm(flow, now);
     }

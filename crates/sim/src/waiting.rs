@@ -1,7 +1,7 @@
 //! Packets and ACKs that wait in an AQM queue.
 
 use fullpipe_network::{Counted, PacketKind};
-use fullpipe_tcp::{ACK_SIZE, Ack, AckKind, Block, MAX_BLOCKS};
+use fullpipe_tcp::{ACK_SIZE, Ack, AckKind, Block, MAX_BLOCKS, Segment};
 use fullpipe_units::Bytes;
 
 use crate::event_queue::FlowKey;
@@ -83,14 +83,20 @@ impl Counted for Waiting {
 }
 
 impl PacketInTransit {
-    /// Returns the kind of packet for the counters: a SYN is not data.
+    /// Returns the kind of packet for the counters.
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
-        if self.segment.syn {
-            PacketKind::Other
-        } else {
-            PacketKind::Data
-        }
+        kind(&self.segment)
+    }
+}
+
+/// Returns the kind of a segment for the counters: a SYN is not data.
+#[inline]
+pub(crate) fn kind(segment: &Segment) -> PacketKind {
+    if segment.syn {
+        PacketKind::Other
+    } else {
+        PacketKind::Data
     }
 }
 

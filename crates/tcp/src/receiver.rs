@@ -44,10 +44,11 @@ pub struct Receiver {
     ask_at: Option<Time>,
     /// RCV.NXT, in segments.
     next: u64,
-    /// Bytes by which the in-order segments fall short of full size; only the last segment of a
-    /// transfer, a burst or an answer is short.
-    short: u64,
+    /// Bytes of the segments below RCV.NXT.
+    in_order: Bytes,
     early: ReassemblyBitmap,
+    /// The early segments that are not full, and the bytes that they lack; only the last segment of a
+    /// transfer, a burst or an answer is short.
     early_short: Vec<(u64, u64)>,
     blocks: SackBlocks,
     duplicate: Option<u64>,
@@ -85,7 +86,7 @@ impl Receiver {
             client: None,
             ask_at: None,
             next: 0,
-            short: 0,
+            in_order: Bytes::ZERO,
             early: ReassemblyBitmap::new(),
             early_short: Vec::new(),
             blocks: SackBlocks::default(),
@@ -157,12 +158,11 @@ impl Receiver {
     /// Returns the bytes delivered to the application in order.
     #[inline]
     pub fn in_order(&self) -> Bytes {
-        Bytes::new(self.next * self.smss.get() - self.short)
+        self.in_order
     }
 
     /// Processes a segment that arrives at `now`. `emit` receives the departure time, the ACK and
     /// its SACK blocks for each ACK.
-    #[inline]
     pub fn on_segment(
         &mut self,
         now: Time,
@@ -194,14 +194,8 @@ impl Receiver {
         }
         self.note_timestamp(segment);
         if segment.seq == self.next && self.early.is_empty() {
-            self.accept(segment);
-            self.note_train(now);
-            // Linux acknowledges pushed data as soon as it is read (tcp_cleanup_rbuf,
-            // ICSK_ACK_PUSHED).
-            if self.pending >= self.policy.every || self.quick > 0 || segment.push {
-                self.answer(now, &mut emit);
-            } else if self.due.is_none() {
-                self.due = Some(now + self.policy.delay);
+            if self.accept_next(now, segment) {
+                self.acknowledge(now, &mut emit);
             }
             return;
         }
@@ -255,14 +249,50 @@ impl Receiver {
         });
     }
 
-    /// Sends an ACK that the policy requires: at once, or when the train's coalescing time ends.
-    #[inline]
-    fn answer(&mut self, now: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
-        if self.policy.coalesce == Span::ZERO || self.pending >= self.most_coalesced {
-            self.acknowledge(now, emit);
-        } else {
-            self.due = Some(self.train_since + self.policy.coalesce);
+    /// Returns whether a segment that arrives at `now` can be read by
+    /// [`on_usual_segment`](Receiver::on_usual_segment): it is the next one, nothing is due before, and
+    /// neither ECN, the window, a client nor heuristics need more.
+    #[inline(always)] // once for each packet
+    pub fn is_usual(&self, now: Time, segment: &Segment) -> bool {
+        segment.seq == self.next
+            && self.early.is_empty()
+            && !(self.attentive || segment.syn)
+            && segment.ecn == EcnCodepoint::NotEct
+            && self.due.is_none_or(|due| due > now)
+    }
+
+    /// Processes a [usual](Receiver::is_usual) segment like [`on_segment`](Receiver::on_segment), with less
+    /// work; returns the ACK that leaves at once.
+    #[inline(always)]
+    pub fn on_usual_segment(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
+        debug_assert!(self.offer.is_none() && self.heuristics.is_none() && self.client.is_none());
+        debug_assert!(self.blocks.is_empty() && self.duplicate.is_none());
+        self.note_timestamp(segment);
+        let answers = self.accept_next(now, segment);
+        answers.then(|| {
+            self.begin_ack();
+            self.ack_with_window(now, self.window)
+        })
+    }
+
+    /// Accepts the next segment; returns whether the policy wants an ACK at once: not if it is
+    /// delayed, or if the train's coalescing time has not ended.
+    #[inline(always)]
+    fn accept_next(&mut self, now: Time, segment: &Segment) -> bool {
+        self.accept(segment);
+        self.note_train(now);
+        // Linux acknowledges pushed data as soon as it is read (tcp_cleanup_rbuf, ICSK_ACK_PUSHED).
+        if self.pending < self.policy.every && self.quick == 0 && !segment.push {
+            if self.due.is_none() {
+                self.due = Some(now + self.policy.delay);
+            }
+            return false;
         }
+        if self.policy.coalesce > Span::ZERO && self.pending < self.most_coalesced {
+            self.due = Some(self.train_since + self.policy.coalesce);
+            return false;
+        }
+        true
     }
 
     /// Processes a segment that may change the ECN feedback or the window, or that a client waits
@@ -319,17 +349,22 @@ impl Receiver {
     /// Returns an ACK sent at `at`, without SACK blocks.
     #[inline]
     fn plain_ack(&mut self, at: Time) -> Ack {
-        let Receiver {
-            next,
-            ts_recent: echo,
-            window: most,
-            echo: Echo { says: ecn, .. },
-            ..
-        } = *self;
+        let (next, most) = (self.next, self.window);
         let window = self
             .offer
             .as_mut()
             .map_or(most, |offer| offer.window(at, next, most));
+        self.ack_with_window(at, window)
+    }
+
+    #[inline(always)]
+    fn ack_with_window(&self, at: Time, window: u32) -> Ack {
+        let Receiver {
+            next,
+            ts_recent: echo,
+            echo: Echo { says: ecn, .. },
+            ..
+        } = *self;
         Ack {
             next,
             echo,
@@ -342,12 +377,17 @@ impl Receiver {
         }
     }
 
-    #[inline]
-    fn acknowledge(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+    /// Updates the state for an ACK that is about to leave.
+    #[inline(always)]
+    fn begin_ack(&mut self) {
         self.pending = 0;
         self.due = self.ask_at;
         self.last_ack = self.next;
         self.quick = self.quick.saturating_sub(1);
+    }
+
+    fn acknowledge(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        self.begin_ack();
         let mut ack = self.plain_ack(at);
         if self.heuristics.is_some() {
             self.on_ack_sent(ack.window);

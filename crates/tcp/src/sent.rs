@@ -228,7 +228,7 @@ impl Bursts {
     }
 
     /// Returns the number of the burst to which a segment with this snapshot belongs.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub(crate) fn join(&mut self, snapshot: &Snapshot) -> u32 {
         if self.next != self.oldest {
             let number = self.next.wrapping_sub(1);
@@ -264,17 +264,22 @@ impl Bursts {
         number
     }
 
-    /// Removes a segment's reference to burst `number`.
+    /// Removes a segment's reference to burst `number`; returns the time at which the burst left.
     #[inline]
-    pub(crate) fn leave(&mut self, number: u32) {
+    pub(crate) fn leave(&mut self, number: u32) -> Time {
         let burst = &mut self.ring[(number & self.mask) as usize];
+        let sent = burst.sent;
         burst.users -= 1;
         if burst.users == 0 && number == self.oldest {
-            self.release();
+            self.oldest = number.wrapping_add(1);
+            if self.oldest != self.next && self.get(self.oldest).users == 0 {
+                self.release();
+            }
         }
+        sent
     }
 
-    #[inline]
+    #[inline(never)] // usually bursts are left in order
     fn release(&mut self) {
         while self.oldest != self.next && self.get(self.oldest).users == 0 {
             self.oldest = self.oldest.wrapping_add(1);

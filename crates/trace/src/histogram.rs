@@ -16,7 +16,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// Counts `value` once.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub fn add(&mut self, value: Span) {
         let Ok(ns) = u32::try_from(value.as_nanos()) else {
             return self.add_long(value);
@@ -98,7 +98,7 @@ impl Histogram {
 
     /// Counts `value` with a weight, for example the number of nanoseconds for which the value
     /// held.
-    #[inline]
+    #[inline(always)] // on the path of every packet
     pub fn add_weighted(&mut self, value: Span, weight: u64) {
         if weight == 0 {
             return;

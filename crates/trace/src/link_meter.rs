@@ -70,7 +70,7 @@ impl LinkMeter {
 
     /// Records that a packet, which waited for `waited`, is being sent from `start` to `end`.
     /// `data` is false for a packet without payload.
-    #[inline]
+    #[inline(always)] // on the path of every packet, like its parts
     pub fn on_transmission(&mut self, waited: Span, start: Time, end: Time, data: bool) {
         self.packets += u64::from(data && end <= self.window.to);
         let held = end.min(self.window.to).since(start.max(self.window.from));

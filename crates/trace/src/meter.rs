@@ -152,7 +152,7 @@ impl FlowMeter {
 
     /// Records that a packet reached the receiver after waiting for `waited` in queues, and that
     /// `in_order` more bytes reached the application.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub fn on_delivered(&mut self, now: Time, waited: Span, in_order: Bytes) {
         if self.window.holds(now) {
             self.queue.add(waited);

@@ -99,7 +99,7 @@ impl Recorder {
     }
 
     /// Adds a flow's row; `observe` pushes the values of the algorithm's fields.
-    #[inline]
+    #[inline(always)] // the row is then made where it is kept
     pub fn flow(&mut self, row: FlowRow, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
         if self.held.len() == HELD {
             self.settle();

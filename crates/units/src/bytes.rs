@@ -62,9 +62,14 @@ impl Add for Bytes {
 }
 
 impl AddAssign for Bytes {
+    /// Adds to a count, which no run can fill: a sum that overflows is a bug of the caller.
     #[inline]
     fn add_assign(&mut self, other: Bytes) {
-        *self = *self + other;
+        debug_assert!(
+            self.0.checked_add(other.0).is_some(),
+            "{self:?} + {other:?}"
+        );
+        self.0 = self.0.wrapping_add(other.0);
     }
 }
 

@@ -17,11 +17,16 @@ mod time;
 /// Converts a number to the nearest float. Most processors convert only signed numbers in one instruction.
 #[inline]
 pub(crate) const fn float(value: u64) -> f64 {
-    if value <= i64::MAX as u64 {
-        value as i64 as f64
-    } else {
-        value as f64
+    if value > i64::MAX as u64 {
+        return large(value);
     }
+    value as i64 as f64
+}
+
+#[cold] // a function of its own: otherwise the compiler makes one conversion of the two
+#[inline(never)]
+const fn large(value: u64) -> f64 {
+    value as f64
 }
 
 pub use bytes::Bytes;

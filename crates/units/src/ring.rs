@@ -39,7 +39,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Adds an item at the end.
-    #[inline]
+    #[inline(always)] // several times for each packet
     pub fn push(&mut self, item: T) {
         if self.len() == self.places.len() {
             self.resize((self.places.len() * 2).max(8), item);

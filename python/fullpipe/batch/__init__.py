@@ -13,8 +13,10 @@
 it. `checkpoint.py` stores one line per run until a study is complete. The same command resumes
 either.
 
-This package imports no command, and the packages of commands do not import each other, with two
-exceptions: `reproduce` uses `fleet`, `comparison` uses `sweeps`.
+`cells.py` makes the points of a scenario with axes, for the observatory and `evaluate`.
+
+This package imports no command, and the packages of commands do not import each other, with three
+exceptions: `reproduce` uses `fleet`, `comparison` and `evaluation` use `sweeps`.
 """
 
 from __future__ import annotations

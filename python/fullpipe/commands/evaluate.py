@@ -1,19 +1,25 @@
 """`fullpipe evaluate`."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
-from fullpipe.commands.options import PLUGIN, load_plugins, new_directory, seed_option, setting
+from fullpipe.commands.options import (
+    ENGINE,
+    PLUGIN,
+    THREADS,
+    Engine,
+    algorithms_of,
+    load_plugins,
+    new_directory,
+    seed_option,
+    setting,
+)
 from fullpipe.controllers import of_file
 from fullpipe.errors import fail, user_errors
+from fullpipe.toml import value_of
 
-
-class Suite(StrEnum):
-    """The suites of criteria."""
-
-    BBR_DRAFT = "bbr-draft"
+BBR_DRAFT = "bbr-draft"
 
 
 def command(
@@ -22,13 +28,29 @@ def command(
         Argument(
             metavar="ALGORITHM",
             complete=("algorithms",),
-            help="Version of BBR, from `fullpipe list algorithms`, or a Python class, like my.module:Mine.",
+            help="Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library.",
         ),
     ],
     suite: Annotated[
-        Suite,
-        Option(metavar="NAME", help="Criteria: bbr-draft has the 22 test cases of the BBR draft."),
-    ],
+        str,
+        Option(
+            metavar="NAME|FILE",
+            help="Criteria: rfc9743 has those of RFC 9743, bbr-draft the 22 test cases of the BBR draft; or a file of "
+            "your own.",
+        ),
+    ] = "rfc9743",
+    criterion: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Evaluate this criterion only; repeatable (default: all)."),
+    ] = None,
+    quick: Annotated[
+        bool,
+        Option("--quick", help="Evaluate the ends of each axis only, with 5 seeds."),
+    ] = False,
+    seeds: Annotated[
+        int | None,
+        Option(min=3, metavar="N", help="Number of seeds of each cell (default: 30)."),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         Option(
@@ -39,42 +61,70 @@ def command(
     ] = None,
     seed: Annotated[
         int,
-        seed_option("Seed of everything random."),
+        seed_option("First seed; each further run uses the next number."),
     ] = 1,
     out: Annotated[
         Path | None,
         Option(
             metavar="DIR",
             parser=new_directory,
-            help="New directory for scenarios, traces, pictures and the table.",
+            help="Directory for runs and dossier, in which the same command resumes (default: "
+            "results/SUITE-ALGORITHM-…); for bbr-draft a new one (default: none).",
         ),
     ] = None,
+    engine: Annotated[Engine, Option(help=ENGINE)] = Engine.LOCAL,
+    threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
     as_json: Annotated[
-        bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
+        bool, Option("--json", help="Print the verdicts as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
     """Judge an algorithm by a suite of criteria.
 
-    The suite bbr-draft has the test cases of draft-ietf-ccwg-bbr-06, Appendix A, as simulated
-    scenarios with numeric conditions. Conditions on states or fields that the algorithm does not
-    have are skipped; an algorithm that has none of them is refused. Exit code 1 when a condition is
-    missed.
+    The suite rfc9743 has the criteria of RFC 9743 for new congestion controls, as simulated
+    scenarios, next to Reno, CUBIC and BBRv3. Each is met, not met, to be argued or not evaluated;
+    the dossier is a page and Markdown. The suite bbr-draft has the test cases of
+    draft-ietf-ccwg-bbr-06, Appendix A. Conditions on states or fields that the algorithm does not
+    have are skipped; an algorithm that has none of them is refused. Exit code 1 when a criterion is
+    not met, or a condition is missed.
 
     Examples:
-        fullpipe evaluate bbr3 --suite bbr-draft
+        fullpipe evaluate bbr3
+        fullpipe evaluate mine.py:Mine --quick
+        fullpipe evaluate cubic --criterion fairness --seeds 10
         fullpipe evaluate bbr3 --suite bbr-draft --set profile=linux
     """
-    from fullpipe.conformance import RefusedError, conformance
-
     params = dict(setting(text) for text in set_ or [])
-    try:
-        with user_errors():
-            load_plugins(plugin)
-            met = conformance(
-                of_file(algorithm), params=params, seed=seed, out=out, as_json=as_json
+    with user_errors():
+        load_plugins(plugin)
+        if suite == BBR_DRAFT:
+            for option, given in (
+                ("--criterion", criterion),
+                ("--quick", quick),
+                ("--seeds", seeds),
+                ("--threads", threads),
+            ):
+                if given:
+                    fail(f"{option}: not for --suite {BBR_DRAFT}\n  fix: leave it out")
+            met = _draft(of_file(algorithm), params, seed, out, as_json=as_json)
+        else:
+            from fullpipe.evaluation.command import Asked, evaluate
+
+            [name] = algorithms_of([algorithm])
+            asked = Asked(
+                suite, criterion or (), quick, seeds, seed, out, engine.value, threads, as_json
             )
-    except RefusedError as error:
-        fail(error)
+            met = evaluate(name, {key: value_of(text) for key, text in params.items()}, asked)
     if not met:
         raise SystemExit(1)
+
+
+def _draft(
+    algorithm: str, params: dict[str, str], seed: int, out: Path | None, *, as_json: bool
+) -> bool:
+    from fullpipe.conformance import RefusedError, conformance
+
+    try:
+        return conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
+    except RefusedError as error:
+        fail(error)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe import explore
 from fullpipe._core import __version__
+from fullpipe.batch.cells import HERE
 from fullpipe.observatory.measure import shown
-from fullpipe.observatory.plan import FIRST_SEED, HERE
+from fullpipe.observatory.plan import FIRST_SEED
 from fullpipe.results import disk
 from fullpipe.stats import corrected, mean, paired
 from fullpipe.view.colors import COLORS, DASHES, ON_DARK, color_of

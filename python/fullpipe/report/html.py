@@ -81,10 +81,10 @@ def _page(report: Report, simulator: str | None) -> str:
     body = "".join(
         _section(number, section, data) for number, section in enumerate(report.sections)
     )
-    links = "".join(
-        f'<a href="#s{number}">{escape(each.title)}</a>'
-        for number, each in enumerate(report.sections)
-    )
+    places: dict[str, int] = {}
+    for number, each in enumerate(report.sections):
+        places.setdefault(each.part or each.title, number)
+    links = "".join(f'<a href="#s{number}">{escape(title)}</a>' for title, number in places.items())
     facts = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts
     )

@@ -277,6 +277,8 @@ class Section:
     title: str
     blocks: list[Block]
     note: str = ""
+    part: str = ""
+    """Its part of a long report: the page's navigation then has the parts instead of all sections."""
 
 
 @dataclass(frozen=True)

@@ -43,13 +43,13 @@ def save_runs(runs: Sequence[RunData], directory: Path) -> None:
     disk.write(directory / RUNNERS, json.dumps(about) + "\n")
 
 
-def suited_interval(scenario: Scenario) -> str:
+def suited_interval(scenario: Scenario, most_rows: int = 6_000) -> str:
     """Returns a trace interval that suits a scenario, from one with a duration of seconds to one of hours.
 
-    The interval makes about 6000 rows per flow and at most about 3 million in all, and is 1, 2 or 5
+    The interval makes about `most_rows` rows per flow and at most about 3 million in all, and is 1, 2 or 5
     times a power of ten.
     """
-    rows = min(6_000, 3_000_000 / max(len(scenario.flows), 1))
+    rows = min(most_rows, 3_000_000 / max(len(scenario.flows), 1))
     exact = max(scenario.duration_s / rows, 1e-6)
     power = 10 ** math.floor(math.log10(exact))
     step = next(step for step in (1, 2, 5, 10) if step * power >= exact * 0.999)

@@ -147,6 +147,11 @@ impl NewReno {
 }
 
 impl Controller for NewReno {
+    #[inline]
+    fn wants_sent(&self, _: bool) -> bool {
+        false
+    }
+
     fn on_lost(&mut self, _: &mut Context<'_>, lost: &Lost) {
         self.0.policy.flight.on_lost(lost);
     }

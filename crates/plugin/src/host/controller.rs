@@ -252,6 +252,9 @@ impl Controller for PluginController {
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         self.hears && self.sent(cx, packet)
     }
+    fn wants_sent(&self, _: bool) -> bool {
+        self.hears
+    }
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         forward!(self, cx, on_lost, lost);
     }

@@ -132,10 +132,17 @@ impl App {
     }
 
     /// Returns the payload of segment `seq`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn size(&self, seq: u64, smss: Bytes) -> u16 {
         match self {
             App::Unlimited => smss.get() as u16,
+            _ => self.size_of_some(seq, smss),
+        }
+    }
+
+    /// As [`App::size`], for an application whose data may end.
+    fn size_of_some(&self, seq: u64, smss: Bytes) -> u16 {
+        match self {
             App::Bursts(bursts) => bursts.messages.size(seq),
             App::Parts(parts) => parts.size(seq),
             App::Answers(answers) => answers.size(seq),

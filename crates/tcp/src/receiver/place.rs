@@ -1,6 +1,6 @@
 //! Reassembly: the place of an arriving segment in the stream.
 
-use fullpipe_units::Time;
+use fullpipe_units::{Bytes, Time};
 
 use super::Receiver;
 use crate::wire::Segment;
@@ -77,19 +77,20 @@ impl Receiver {
     #[inline]
     pub(super) fn accept(&mut self, segment: &Segment) {
         self.next += 1;
-        self.short += self.smss.get() - u64::from(segment.size);
+        self.in_order += Bytes::new(u64::from(segment.size));
     }
 
     /// Moves segments that had arrived early and are now in order.
     fn accept_early(&mut self) {
         while !self.early.is_empty() && self.early.contains(self.next) {
             self.early.remove(self.next);
+            self.in_order += self.smss;
             if let Some(i) = self
                 .early_short
                 .iter()
                 .position(|(seq, _)| *seq == self.next)
             {
-                self.short += self.early_short.swap_remove(i).1;
+                self.in_order -= Bytes::new(self.early_short.swap_remove(i).1);
             }
             self.next += 1;
         }

@@ -120,17 +120,21 @@ impl<C: Controller> Sender<C> {
             return AckOutcome::default();
         }
         let before = self.read_header(ack);
-        let head = (ack.next > before.una).then(|| *self.window.get(before.una));
-        let mut delivery = Delivery::default();
         if self.acked.is_some() {
             self.collect_acked(ack, blocks);
         }
-        self.deliver_all(ack, blocks, &mut delivery);
+        let mut delivery = self.deliver_first(ack);
+        if self.una < ack.next.min(self.next) || !blocks.is_empty() {
+            // A copy, so that the usual one stays in registers.
+            let mut all = delivery;
+            self.deliver_others(ack, blocks, &mut all);
+            delivery = all;
+        }
         let advanced = self.una > before.una;
         if advanced {
             self.timer.restart_rto(now);
         }
-        let undo = self.detect_spurious(ack, blocks, head.as_ref());
+        let undo = self.detect_spurious(ack, blocks, before.una);
         if undo {
             self.undo(now, observer);
         }
@@ -240,15 +244,50 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Updates the scoreboard: the cumulatively acknowledged segments, then the SACK blocks.
+    /// Acknowledges cumulatively the segments from SND.UNA on that were sent once and are neither lost nor
+    /// SACKed, up to the first one for which that is not so: usually all. Such segments were sent in
+    /// order of their sequence, so the last is the newest.
     #[inline(always)]
-    fn deliver_all(&mut self, ack: &Ack, blocks: &[Block], delivery: &mut Delivery) {
+    fn deliver_first(&mut self, ack: &Ack) -> Delivery {
+        let (first, end) = (self.una, ack.next.min(self.next));
+        let mut delivery = Delivery::default();
+        let (mut seq, mut last) = (first, None);
+        while seq < end {
+            let sent = *self.window.get(seq);
+            if sent.state != State::Outstanding || sent.transmissions != 1 {
+                break;
+            }
+            delivery.bytes += Bytes::new(u64::from(sent.size));
+            let when = self.bursts.leave(sent.burst());
+            delivery.first_once.get_or_insert(when);
+            last = Some((when, sent));
+            seq += 1;
+        }
+        if let Some((when, sent)) = last {
+            self.una = seq;
+            self.conn.inflight -= delivery.bytes;
+            delivery.cumulative = delivery.bytes;
+            delivery.newest = Some((when, seq - 1, sent));
+            delivery.newest_once = Some((when, seq - 1));
+            delivery.lowest_once = first;
+            delivery.highest = seq;
+            delivery.last = (when, false);
+            delivery.last_cumulative = Some(delivery.last);
+        }
+        delivery
+    }
+
+    /// Updates the scoreboard with what is left of an ACK: the cumulatively acknowledged segments, then
+    /// the SACK blocks.
+    #[inline(never)] // most ACKs leave nothing
+    fn deliver_others(&mut self, ack: &Ack, blocks: &[Block], delivery: &mut Delivery) {
         let una = self.una.max(ack.next.min(self.next));
+        let before = delivery.bytes;
         for seq in self.una..una {
             self.deliver(seq, delivery);
         }
         self.una = una;
-        delivery.cumulative += delivery.bytes;
+        delivery.cumulative += delivery.bytes - before;
         delivery.ambiguous = delivery.retransmitted;
         delivery.last_cumulative = (delivery.highest > 0).then_some(delivery.last);
         for block in &blocks[usize::from(ack.dsack)..] {
@@ -346,7 +385,6 @@ impl<C: Controller> Sender<C> {
 
     /// Processes a SACK block. Newly reported segments cost one step each. Runs that are already
     /// known are skipped, since the first record of a run stores the run's length.
-    #[inline(never)] // a function of its own: most ACKs have no blocks
     fn deliver_block(&mut self, block: Block, delivery: &mut Delivery) {
         let (start, end) = (block.start.max(self.una), block.end.min(self.next));
         let mut seq = start;
@@ -378,8 +416,7 @@ impl<C: Controller> Sender<C> {
             State::Lost => self.lost -= 1,
             State::Sacked => {}
         }
-        let when = self.bursts.get(sent.burst()).sent;
-        self.bursts.leave(sent.burst());
+        let when = self.bursts.leave(sent.burst());
         let this = order(when, seq);
         if delivery
             .newest

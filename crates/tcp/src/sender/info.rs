@@ -33,6 +33,14 @@ pub struct Info {
 }
 
 impl<C: Controller> Sender<C> {
+    /// Returns [`Info::acked`].
+    #[inline]
+    pub fn acked(&self) -> Bytes {
+        // A SACKed segment counts as full: only the last one of a message may be shorter.
+        let sacked = self.conn.smss * self.sacked;
+        self.conn.delivered.saturating_sub(sacked)
+    }
+
     /// Returns the sender's current state.
     pub fn info(&self) -> Info {
         Info {
@@ -40,11 +48,7 @@ impl<C: Controller> Sender<C> {
             delivered_at: self.flight.delivered_at(),
             sent: self.next + self.resent,
             retransmitted: self.resent,
-            // A SACKed segment counts as full: only the last one of a message may be shorter.
-            acked: self
-                .conn
-                .delivered
-                .saturating_sub(self.conn.smss * self.sacked),
+            acked: self.acked(),
             unacked: self.next - self.una,
             sacked: self.sacked,
             lost: self.lost,

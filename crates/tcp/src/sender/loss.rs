@@ -85,12 +85,17 @@ impl<C: Controller> Sender<C> {
     ///
     /// First transmissions are in order of sequence, and retransmissions are in a separate queue,
     /// so each segment is examined once, not once per ACK.
-    #[inline]
+    #[inline(always)]
     pub(super) fn detect_losses(&mut self, now: Time, observer: &mut dyn Observer) {
         self.timer.reordering = None;
-        if self.sacked == 0 && self.retransmitted.is_empty() {
-            return; // Everything sent before the newest delivered segment is acknowledged.
+        // Otherwise everything sent before the newest delivered segment is acknowledged.
+        if self.sacked > 0 || !self.retransmitted.is_empty() {
+            self.detect_losses_before_newest(now, observer);
         }
+    }
+
+    #[inline(never)] // most ACKs need no look
+    fn detect_losses_before_newest(&mut self, now: Time, observer: &mut dyn Observer) {
         let Some(newest) = self.rack.newest else {
             return;
         };
@@ -260,7 +265,7 @@ impl<C: Controller> Sender<C> {
             self.conn.inflight -= Bytes::new(u64::from(sent.size));
             self.bursts.leave(sent.burst());
             let ecn = self.ecn.codepoint(self.decision.ecn, true);
-            self.depart(
+            self.depart_again(
                 now,
                 seq,
                 sent.size,

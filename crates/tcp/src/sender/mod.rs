@@ -237,7 +237,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Calls the controller once, with the current connection state.
-    #[inline]
+    #[inline(always)] // the context then needs no memory
     fn call<T>(
         &mut self,
         now: Time,
@@ -257,9 +257,9 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Reads the controller's decision after the calls of one event.
-    #[inline]
+    #[inline(never)] // with the controller's part in it
     fn decide(&mut self) {
-        self.decision = self.controller.decision();
+        self.controller.decide_into(&mut self.decision);
         if self.decision.mark_app_limited {
             self.flight.mark_app_limited(&mut self.conn);
         }

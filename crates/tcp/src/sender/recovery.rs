@@ -9,7 +9,7 @@ use fullpipe_units::{Bytes, Time};
 use super::Sender;
 use crate::ecn::EcnFeedback;
 use crate::prr::Prr;
-use crate::sent::{Sent, State};
+use crate::sent::State;
 use crate::wire::{Ack, Block};
 
 /// The latest episode: its end, and the state that detects a spurious episode.
@@ -263,14 +263,15 @@ impl<C: Controller> Sender<C> {
     /// Returns whether this ACK, whose deliveries are already counted, shows that the episode was
     /// spurious: all its retransmissions were reported as duplicates (DSACK, RFC 2883), or an ACK
     /// of retransmitted data echoes a timestamp from before the retransmission (Eifel, RFC 3522).
-    /// `head` is the record of the segment that was at SND.UNA.
-    #[inline]
-    pub(super) fn detect_spurious(
-        &mut self,
-        ack: &Ack,
-        blocks: &[Block],
-        head: Option<&Sent>,
-    ) -> bool {
+    /// `una` is SND.UNA before the ACK.
+    #[inline(always)]
+    pub(super) fn detect_spurious(&mut self, ack: &Ack, blocks: &[Block], una: u64) -> bool {
+        // Without a DSACK, only an ACK in recovery shows anything.
+        (ack.dsack || self.conn.state.repairs()) && self.is_spurious(ack, blocks, una)
+    }
+
+    #[inline(never)] // most ACKs show nothing
+    fn is_spurious(&mut self, ack: &Ack, blocks: &[Block], una: u64) -> bool {
         if ack.dsack {
             self.rack.on_dsack(self.una, self.next);
         }
@@ -291,7 +292,8 @@ impl<C: Controller> Sender<C> {
                 return true;
             }
         }
-        let late = head.is_some_and(|head| head.transmissions > 1) && ack.echo < first_retransmit;
+        let late =
+            ack.next > una && self.window.get(una).transmissions > 1 && ack.echo < first_retransmit;
         match self.conn.state {
             CaState::Open | CaState::Reduced => false,
             // While other retransmissions are in flight, one of them may have been necessary

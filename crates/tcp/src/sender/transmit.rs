@@ -150,7 +150,7 @@ impl<C: Controller> Sender<C> {
 
     /// Sends the next segment. `push` is called after it has left and returns whether the segment
     /// has PSH: it ends a burst, or data that was written at once.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub(super) fn send_new(
         &mut self,
         now: Time,
@@ -178,6 +178,7 @@ impl<C: Controller> Sender<C> {
         });
     }
 
+    #[inline(never)] // few segments are sent again
     pub(super) fn retransmit(
         &mut self,
         now: Time,
@@ -192,7 +193,7 @@ impl<C: Controller> Sender<C> {
         self.bursts.leave(sent.burst());
         self.flight.on_send(now, &self.conn);
         let ecn = self.ecn.codepoint(self.decision.ecn, true);
-        self.depart(
+        self.depart_again(
             now,
             seq,
             sent.size,
@@ -233,8 +234,20 @@ impl<C: Controller> Sender<C> {
 
     /// Counts segment `seq` in flight, takes its snapshot and notifies the controller, whose
     /// decision already applies to the pacing of this segment.
-    #[inline]
-    pub(super) fn depart(
+    pub(super) fn depart_again(
+        &mut self,
+        now: Time,
+        seq: u64,
+        size: u16,
+        transmissions: u8,
+        ecn: EcnCodepoint,
+        observer: &mut dyn Observer,
+    ) {
+        self.depart(now, seq, size, transmissions, ecn, observer);
+    }
+
+    #[inline(always)] // in `send_new`
+    fn depart(
         &mut self,
         now: Time,
         seq: u64,
@@ -253,13 +266,23 @@ impl<C: Controller> Sender<C> {
             .snapshot(now, &self.conn, size, ecn, transmissions > 1);
         let burst = self.bursts.join(&snapshot);
         *self.window.get_mut(seq) = Sent::new(&snapshot, burst, transmissions);
-        if self.call(now, observer, |controller, cx| {
-            controller.on_sent(cx, &snapshot)
-        }) {
-            self.decide();
+        debug_assert_eq!(self.bursts.snapshot(self.window.get(seq)), snapshot);
+        if self.controller.wants_sent(self.conn.inflight == bytes) {
+            self.tell_sent(now, seq, observer);
         }
         if self.conn.paced {
             self.pacer.on_sent(now, bytes);
+        }
+    }
+
+    /// Tells the controller of segment `seq`, which has just left.
+    #[inline(never)] // most controllers listen to few
+    fn tell_sent(&mut self, now: Time, seq: u64, observer: &mut dyn Observer) {
+        let packet = self.bursts.snapshot(self.window.get(seq));
+        if self.call(now, observer, |controller, cx| {
+            controller.on_sent(cx, &packet)
+        }) {
+            self.decide();
         }
     }
 

@@ -5,6 +5,7 @@ mod points;
 mod request;
 
 use std::ops::Range as Numbers;
+use std::sync::OnceLock;
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Error, Scenario, Template};
@@ -33,7 +34,13 @@ pub struct Plan {
     /// Largest amount of memory that a run needs, and the point of that run.
     memory: (Bytes, usize),
     jitter: Vec<(&'static str, Span, Span)>,
+    /// The scenarios of the first points, made for their first runs: reading one takes as long as 150
+    /// packets.
+    read: Box<[OnceLock<Scenario>]>,
 }
+
+/// Number of points whose scenarios are kept.
+const MOST_READ: usize = 1_000;
 
 impl Plan {
     /// Makes the points of a scenario's `text`, which errors call `file`, and checks each.
@@ -77,6 +84,7 @@ impl Plan {
             repeat,
             memory: (Bytes::ZERO, 0),
             jitter: Vec::new(),
+            read: Box::default(),
             template,
             registry,
         };
@@ -88,6 +96,9 @@ impl Plan {
         }
         plan.check_repeats()?;
         plan.check_points()?;
+        plan.read = (0..plan.points.min(MOST_READ))
+            .map(|_| OnceLock::new())
+            .collect();
         Ok(plan)
     }
 
@@ -104,10 +115,17 @@ impl Plan {
     /// Returns the scenario of a run, by the run's number.
     pub fn scenario(&self, run: u64) -> Scenario {
         let (point, seed) = self.place(run);
-        let mut scenario = self.scenario_at(point).expect("all points were checked");
-        if self.repeat > 1 {
-            scenario.add_jitter();
-        }
+        let read = || {
+            let mut scenario = self.scenario_at(point).expect("all points were checked");
+            if self.repeat > 1 {
+                scenario.add_jitter();
+            }
+            scenario
+        };
+        let mut scenario = match self.read.get(point) {
+            Some(kept) => kept.get_or_init(read).clone(),
+            None => read(),
+        };
         scenario.seed = seed;
         scenario
     }

@@ -283,6 +283,11 @@ impl Controller for Cubic {
         false
     }
 
+    #[inline]
+    fn wants_sent(&self, from_idle: bool) -> bool {
+        from_idle || self.linux.is_some()
+    }
+
     fn on_lost(&mut self, _: &mut Context<'_>, lost: &Lost) {
         self.flight.on_lost(lost);
     }

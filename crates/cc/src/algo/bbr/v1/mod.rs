@@ -287,6 +287,11 @@ impl Controller for Bbr1 {
         true
     }
 
+    #[inline]
+    fn wants_sent(&self, from_idle: bool) -> bool {
+        from_idle || self.core.pacing.awaits_rtt()
+    }
+
     /// Losses are counted per ACK, by [`Ack::newly_lost`].
     fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 

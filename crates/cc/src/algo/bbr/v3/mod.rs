@@ -237,6 +237,11 @@ impl Controller for Bbr {
         true
     }
 
+    #[inline]
+    fn wants_sent(&self, from_idle: bool) -> bool {
+        from_idle || self.core.pacing.awaits_rtt()
+    }
+
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         self.handle_lost_packet(cx, lost);
     }

@@ -1,0 +1,274 @@
+"""Evaluates an algorithm: runs, verdicts, dossier, and the lines in the terminal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from fullpipe import terminal
+from fullpipe.batch import kept_in
+from fullpipe.batch.cluster import ClusterError, NoClusterError
+from fullpipe.batch.spec import build, command_line
+from fullpipe.errors import UserError, fail, printing, stoppable
+from fullpipe.evaluation import dossier, worst
+from fullpipe.evaluation.judge import WORDS, bound_words, judge
+from fullpipe.evaluation.measure import Contender, measured, shown
+from fullpipe.evaluation.suite import suite as suite_of
+from fullpipe.progress import Counter
+from fullpipe.report.write import Form, make
+from fullpipe.sweeps.execute import Execution
+from fullpipe.verdicts.judged import Verdict, finite, write_table
+from fullpipe.verdicts.show import STYLES, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from fullpipe.batch.spec import SweepSpec
+    from fullpipe.evaluation.judge import Outcome
+    from fullpipe.evaluation.suite import Criterion, Suite
+
+SEEDS = 30
+QUICK_SEEDS = 5
+BASELINES = ("newreno", "cubic", "bbr3")
+PAGE = "dossier.html"
+MARKDOWN = "dossier"
+_TITLE_WIDTH = 58
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of an evaluation.
+
+    Attributes:
+        suite: The name of a suite of the package, or a file.
+        names: The criteria to evaluate; empty for all.
+        quick: Evaluate the first and the last value of each axis, with few seeds.
+        seeds: The number of seeds; None for the usual one.
+        seed: The first seed.
+        out: The directory; None for the usual one.
+        engine: One of :data:`fullpipe.batch.pool.ENGINES`.
+        threads: The number of runs at a time; None for one per core.
+        as_json: Print only the verdicts, as a JSON list.
+    """
+
+    suite: str
+    names: Sequence[str] = ()
+    quick: bool = False
+    seeds: int | None = None
+    seed: int = 1
+    out: Path | None = None
+    engine: str = "local"
+    threads: int | None = None
+    as_json: bool = False
+
+
+def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool:
+    """Evaluates an algorithm, and prints the verdicts on standard output.
+
+    Returns:
+        Whether no criterion is "not met".
+
+    Raises:
+        UserError: When the suite has an error, or a name is unknown.
+        ScenarioError: When the algorithm or a parameter is unknown.
+        FileExistsError: When the directory has runs of another build or algorithm.
+        OSError: When a file can't be written.
+    """
+    start = time.perf_counter()
+    suite = suite_of(asked.suite)
+    chosen = _chosen(suite.short() if asked.quick else suite, asked.names)
+    tested = Contender(algorithm, params)
+    baselines = [Contender(each) for each in BASELINES]
+    seeds = range(asked.seed, asked.seed + (asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)))
+    place = asked.out or usual_directory(tested, suite.name, quick=asked.quick)
+    counter = Counter()
+    try:
+        with stoppable(lambda: counter.at, kept_in(place)), counter:
+            outcomes = [
+                _outcome(
+                    each, number, len(chosen), (tested, baselines), seeds, place, counter, asked
+                )
+                for number, each in enumerate(chosen, 1)
+            ]
+            recorded: dict[str, Path] = {}
+            for each in outcomes:
+                counter.begin(len(outcomes), len(recorded), "recording the worst cells")
+                if directory := worst.record(each, tested, place / "worst"):
+                    recorded[each.criterion.name] = directory
+            report = dossier.report(suite, tested, baselines, outcomes, list(seeds), recorded)
+            write_table(place, _table(suite, tested, outcomes), _records(outcomes))
+            make(report, Form.HTML, place / PAGE)
+            make(report, Form.MD, place / MARKDOWN)
+    except NoClusterError:
+        raise
+    except ClusterError as error:
+        fail(f"{error.problem}; {kept_in(place)}\n  fix: {error.fix}")
+    with printing():
+        if asked.as_json:
+            print(json.dumps(_records(outcomes)))
+        else:
+            console = terminal.console()
+            show(suite, tested, outcomes, len(seeds), console)
+            console.print(
+                f"{dossier.summed(outcomes)}, in {time.perf_counter() - start:.0f} s", style="bold"
+            )
+            console.print(
+                f"kept in {place}: {PAGE}, {MARKDOWN}/report.md", markup=False, soft_wrap=True
+            )
+    return not any(each.verdict is Verdict.MISSED for each in outcomes)
+
+
+def usual_directory(tested: Contender, suite: str, *, quick: bool) -> Path:
+    """Returns the directory of an evaluation without `--out`: the same one for the same algorithm and build."""
+    digest = hashlib.sha256(f"{build()} {tested.label}".encode()).hexdigest()[:8]
+    name = tested.cc.rpartition(":")[2]
+    return Path("results") / f"{suite}-{name}{'-quick' if quick else ''}-{digest}"
+
+
+def _chosen(suite: Suite, names: Sequence[str]) -> list[Criterion]:
+    known = [each.name for each in suite.criteria]
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"--criterion {name}: no such criterion\n  fix: write one of {', '.join(known)}"
+            )
+    return [each for each in suite.criteria if not names or each.name in names]
+
+
+def _outcome(
+    criterion: Criterion,
+    number: int,
+    of: int,
+    contenders: tuple[Contender, Sequence[Contender]],
+    seeds: Sequence[int],
+    place: Path,
+    counter: Counter,
+    asked: Asked,
+) -> Outcome:
+    tested, baselines = contenders
+    if criterion.skipped:
+        return judge(criterion, tested, None)
+
+    def execute(spec: SweepSpec, directory: Path, trace: str) -> None:
+        Execution(
+            directory,
+            _Named(counter, f"{number}/{of} {criterion.name}"),
+            command_line(),
+            called=f"--out {asked.out}" if asked.out else None,
+            trace=trace,
+            engine=asked.engine,
+            threads=asked.threads,
+        ).run(spec)
+
+    found = measured(
+        criterion, tested, baselines, seeds, place / "criteria" / criterion.name, execute
+    )
+    return judge(criterion, tested, found)
+
+
+class _Named(Counter):
+    """Shows the runs of a criterion on the bar of the whole evaluation, with the criterion's name."""
+
+    def __init__(self, inner: Counter, name: str) -> None:
+        super().__init__(silent=True)
+        self._inner, self._name = inner, name
+
+    def begin(self, total: int, done: int, what: str = "running") -> None:
+        del what
+        self._inner.begin(total, done, self._name)
+
+    def show(self, runs: int, packets: int, left_s: float | None = None) -> None:
+        self._inner.show(runs, packets, left_s)
+
+    def note(self, text: str) -> None:
+        self._inner.note(text)
+
+
+def show(
+    suite: Suite, tested: Contender, outcomes: Sequence[Outcome], seeds: int, console: Console
+) -> None:
+    """Prints two lines for each criterion: its verdict, and the number of its worst cell."""
+    console.print(Text(f"{tested.label}: {suite.title}", style="bold"), soft_wrap=True)
+    console.print(
+        Text(f"mean of {seeds} seeds at the worst cell [95 % interval]", style="dim"),
+        soft_wrap=True,
+    )
+    for each in outcomes:
+        criterion, cell = each.criterion, each.worst
+        line = Text(f"{criterion.section:<7}{criterion.title:<{_TITLE_WIDTH}} ")
+        line.append(WORDS[each.verdict], style=STYLES[each.verdict])
+        console.print(line, soft_wrap=True)
+        if cell is None:
+            wrapped(each.judged.reason, 7, console, "dim")
+            continue
+        quantity = shown(criterion)
+        text = f"{quantity.words} {dossier.value(cell.ours, quantity)}"
+        if criterion.bound:
+            text += f", required {dossier.limit(each, cell)}"
+        text += f"; {cell.label}" if cell.label else ""
+        others = ", ".join(
+            f"{label} {dossier.value(number._replace(low=float('nan')), quantity)}"
+            for label, number in cell.others.items()
+            if label != tested.label and number.value == number.value
+        )
+        wrapped(text + (f"; {others}" if others else ""), 7, console, "dim")
+    console.print()
+
+
+def _records(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
+    """Returns the verdicts as `--json` prints them."""
+    found: list[dict[str, object]] = []
+    for each in outcomes:
+        criterion, cell = each.criterion, each.worst
+        found.append(
+            {
+                "criterion": criterion.name,
+                "section": criterion.section,
+                "verdict": WORDS[each.verdict],
+                "reason": each.judged.reason,
+                "metric": shown(criterion).words if criterion.metric else "",
+                "unit": shown(criterion).unit if criterion.metric else "",
+                "worst": dict(cell.words) if cell else {},
+                "seed": cell.seed if cell else None,
+                "measured": finite(cell.ours.value) if cell else None,
+                "interval": [finite(cell.ours.low), finite(cell.ours.high)] if cell else None,
+                "bound": finite(cell.bound) if cell else None,
+                "others": {label: finite(number.value) for label, number in cell.others.items()}
+                if cell
+                else {},
+            }
+        )
+    return found
+
+
+def _table(suite: Suite, tested: Contender, outcomes: Sequence[Outcome]) -> str:
+    """Returns the verdicts as a table in Markdown."""
+    lines = [
+        f"# {tested.label}: {suite.title}",
+        "",
+        f"{dossier.summed(outcomes)}.",
+        "",
+        "| section | criterion | verdict | worst cell | measured | bound |",
+        "|---|---|---|---|--:|---|",
+    ]
+    for each in outcomes:
+        cell = each.worst
+        quantity = shown(each.criterion) if each.criterion.metric else None
+        cells = (
+            each.criterion.section,
+            each.criterion.title,
+            WORDS[each.verdict] if cell else f"{WORDS[each.verdict]}: {each.judged.reason}",
+            cell.label if cell else "",
+            f"{quantity.words} {dossier.value(cell.ours, quantity)}" if cell and quantity else "",
+            bound_words(each.criterion) if cell else "",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

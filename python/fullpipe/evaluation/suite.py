@@ -1,0 +1,276 @@
+"""Suites of criteria, from the files of the package or of a user."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fullpipe.batch.cells import HERE, Cells, merged, shortened
+from fullpipe.errors import UserError
+from fullpipe.stats.quantity import known_names, quantity
+from fullpipe.verdicts.reader import Reader, read_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fullpipe.batch.cells import Words
+    from fullpipe.verdicts.reader import Json, Table
+
+PACKAGED = ("rfc9743",)
+"""The suites of criteria in the package."""
+DRAFT = "bbr-draft"
+"""The test cases of the BBR draft, which are no criteria of this form: :mod:`fullpipe.conformance` has them."""
+VARIATION = "rate_variation"
+"""The metric that is computed from a run over time: coefficient of variation of the goodput in seconds."""
+_COMMON = ("name", "section", "title", "question", "why", "skipped")
+_MEASURED = (
+    "scenario",
+    "axes",
+    "with",
+    "metric",
+    "of",
+    "over",
+    "against",
+    "neighbor",
+    "worse",
+    "also",
+    "at_most",
+    "at_least",
+    "times",
+)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The accepted values of a metric.
+
+    Attributes:
+        most: Whether values up to the bound are accepted; otherwise values from it on.
+        value: The bound in the metric's unit, as tables show it. With `than`, the factor.
+        than: Algorithms with whose values the values are compared, at the same cell and seed: the most favorable
+            limit counts.
+    """
+
+    most: bool
+    value: float
+    than: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion(Cells):
+    """A criterion.
+
+    Attributes:
+        name: Its name in options and directories.
+        part: The part of the suite, the title of its file's criteria in navigation and tables.
+        section: The section that asks for it.
+        title: Its subject.
+        question: The question that its numbers answer.
+        why: The reason for the bound, or for none.
+        metric: The judged metric, as `--show` takes it, or :data:`VARIATION`.
+        of: The flows or workloads with the metric: their name, without a number.
+        over: The value of several flows: their mean, the least or the most.
+        against: The reference of a value: `"harm"` and `"more"` compare the flow with the same one next to its own
+            kind, as a share or a difference.
+        neighbor: The axis that names the algorithm of the flow, with `against`.
+        worse: The side on which the worst cell is, without a bound; empty for that of the metric.
+        also: Further metrics of the evidence.
+        bound: The accepted values; None without a verdict.
+        skipped: The reason why it is not evaluated; empty if it is.
+    """
+
+    name: str
+    part: str
+    section: str
+    title: str
+    question: str
+    why: str = ""
+    metric: str = ""
+    of: str = "tested"
+    over: Literal["mean", "least", "most"] = "mean"
+    against: Literal["", "harm", "more"] = ""
+    neighbor: str = ""
+    worse: Literal["", "less", "more"] = ""
+    also: tuple[str, ...] = ()
+    bound: Bound | None = None
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Criteria of one source.
+
+    Attributes:
+        name: Its name, or the name of its file.
+        title: The document that asks for the criteria.
+        criteria: The criteria, in order.
+    """
+
+    name: str
+    title: str
+    criteria: tuple[Criterion, ...]
+
+    def short(self) -> Suite:
+        """Returns the suite with the first and the last value of each axis only."""
+        kept = tuple(replace(each, axes=shortened(each.axes)) for each in self.criteria)
+        return replace(self, criteria=kept)
+
+
+def suite(name: str) -> Suite:
+    """Returns a suite of the package, or that of a file.
+
+    Raises:
+        PublishedError: When the file has an error.
+        UserError: When there is no such suite or file.
+        OSError: When it can't be read.
+    """
+    if name not in PACKAGED:
+        if not Path(name).is_file():
+            known = ", ".join((*PACKAGED, DRAFT))
+            raise UserError(
+                f"--suite {name}: no such suite or file\n  fix: write {known}, or the name of a TOML file"
+            )
+        return _suite(name, [Path(name)])
+    folder = files("fullpipe.evaluation").joinpath(name)
+    return _suite(name, sorted(Path(str(each)) for each in folder.iterdir()))
+
+
+def _suite(name: str, places: Sequence[Path]) -> Suite:
+    found: list[Criterion] = []
+    title = ""
+    for place in places:
+        reader = Reader(place)
+        about = read_toml(place)
+        reader.only(about, "", ("title", "part", "with", "criterion"))
+        title = reader.text(about.get("title"), "title")
+        part = reader.text(about.get("part", "Criteria"), "part")
+        shared = _words(reader, about.get("with", {}), "with")
+        for number, table in enumerate(reader.tables(about.get("criterion"), "criterion")):
+            found.append(_criterion(reader, table, f"criterion[{number}].", part, shared))
+        if len({each.name for each in found}) < len(found):
+            twice = [each.name for each in found]
+            name_twice = next(each for each in twice if twice.count(each) > 1)
+            reader.refuse("criterion", name_twice, "two criteria have this name", "rename one")
+    return Suite(Path(name).stem, title, tuple(found))
+
+
+def _criterion(
+    reader: Reader, table: Table, where: str, part: str, shared: Mapping[str, Words]
+) -> Criterion:
+    reader.only(table, where, (*_COMMON, *_MEASURED))
+    name, section, title, question = (
+        reader.text(table.get(key), where + key) for key in ("name", "section", "title", "question")
+    )
+    if set(name) - set(string.ascii_lowercase + string.digits + "-"):
+        reader.refuse(where + "name", name, "has other characters", "write a-z, digits and -")
+    if "skipped" in table:
+        return Criterion(
+            name=name,
+            part=part,
+            section=section,
+            title=title,
+            question=question,
+            scenario="",
+            skipped=reader.text(table["skipped"], where + "skipped"),
+        )
+    made = Criterion(
+        name=name,
+        part=part,
+        section=section,
+        title=title,
+        question=question,
+        scenario=reader.text(table.get("scenario"), where + "scenario"),
+        axes={
+            axis: reader.texts(values, f"{where}axes.{axis}")
+            for axis, values in reader.table(table.get("axes", {}), where + "axes").items()
+        },
+        words=_both(shared, _words(reader, table.get("with", {}), where + "with")),
+        why=reader.text(table.get("why"), where + "why"),
+        metric=_metric(reader, table.get("metric"), where + "metric"),
+        of=reader.text(table.get("of", "tested"), where + "of"),
+        over=reader.one_of(table.get("over", "mean"), where + "over", ("mean", "least", "most")),  # type: ignore[arg-type]
+        against=_optional(reader, table, where, "against", ("harm", "more")),  # type: ignore[arg-type]
+        neighbor=_optional(reader, table, where, "neighbor", tuple(table.get("axes", ()))),  # type: ignore[arg-type]
+        worse=_optional(reader, table, where, "worse", ("less", "more")),  # type: ignore[arg-type]
+        also=tuple(
+            _metric(reader, each, f"{where}also[{number}]")
+            for number, each in enumerate(reader.texts(table["also"], where + "also"))
+        )
+        if "also" in table
+        else (),
+        bound=_bound(reader, table, where),
+    )
+    if made.against and not made.neighbor:
+        reader.refuse(
+            where + "neighbor",
+            None,
+            "is missing",
+            "name the axis with the algorithm of the other flow",
+        )
+    _check(reader, made, where)
+    return made
+
+
+def _check(reader: Reader, made: Criterion, where: str) -> None:
+    """Refuses a scenario without a place for the algorithm, or with a word that no axis has."""
+    if HERE not in made.scenario:
+        reader.refuse(
+            where + "scenario", None, f"has no {HERE}", f'write cc = "{HERE}" for the tested flow'
+        )
+    for cell in made.cells:
+        try:
+            made.text(cell)
+        except (KeyError, IndexError, ValueError) as error:
+            problem = f"has a word in braces that no axis has: {error}"
+            reader.refuse(where + "scenario", None, problem, "add it to axes or with")
+
+
+def _bound(reader: Reader, table: Table, where: str) -> Bound | None:
+    sides = [key for key in ("at_most", "at_least") if key in table]
+    if len(sides) > 1:
+        reader.refuse(where + "at_least", None, "is a second bound", "write one of both")
+    if not sides:
+        if "times" in table:
+            reader.refuse(where + "times", None, "has no bound", "write at_most or at_least, too")
+        return None
+    [side] = sides
+    given = table[side]
+    if isinstance(given, list):
+        than = tuple(reader.texts(given, where + side))
+        return Bound(
+            side == "at_most", reader.number(table.get("times", 1), where + "times", 0), than
+        )
+    if not isinstance(given, int | float) or isinstance(given, bool):
+        reader.refuse(where + side, given, "is no bound", "write a number, or algorithms as a list")
+    return Bound(side == "at_most", float(given))
+
+
+def _metric(reader: Reader, value: Json | None, key: str) -> str:
+    name = reader.text(value, key)
+    if name != VARIATION and name not in known_names() and quantity(name) is None:
+        reader.refuse(key, name, "is no metric", "`fullpipe list metrics` lists them")
+    return name
+
+
+def _optional(reader: Reader, table: Table, where: str, key: str, known: Sequence[str]) -> str:
+    return reader.one_of(table[key], where + key, known) if key in table else ""
+
+
+def _words(reader: Reader, value: Json, key: str) -> dict[str, Words]:
+    return {
+        axis: {
+            of: {
+                word: reader.text(text, f"{key}.{axis}.{of}.{word}")
+                for word, text in reader.table(words, f"{key}.{axis}.{of}").items()
+            }
+            for of, words in reader.table(by_value, f"{key}.{axis}").items()
+        }
+        for axis, by_value in reader.table(value, key).items()
+    }
+
+
+def _both(one: Mapping[str, Words], other: Mapping[str, Words]) -> dict[str, Words]:
+    return {axis: merged(one.get(axis, {}), other.get(axis, {})) for axis in {**one, **other}}

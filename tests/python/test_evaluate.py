@@ -1,0 +1,428 @@
+"""`fullpipe evaluate` with criteria: the suite's data, verdicts worked by hand, known results, and bad algorithms."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullpipe.batch.spec import SweepSpec
+from fullpipe.evaluation.judge import Outcome, bound_words, judge
+from fullpipe.evaluation.measure import Contender, Measured, measured
+from fullpipe.evaluation.suite import Bound, Criterion, suite
+from fullpipe.progress import Counter
+from fullpipe.sweeps.execute import Execution
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.reader import PublishedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conftest import Fullpipe
+
+RFC9743 = {each.name: each for each in suite("rfc9743").criteria}
+MEASURED = [each for each in RFC9743.values() if not each.skipped]
+
+PAGE = Path(__file__).parents[2] / "docs/reference/criteria.md"
+SMALL = '''\
+title = "Two rules"
+
+[[criterion]]
+name = "use"
+section = "1"
+title = "Use of the link"
+question = "Does a flow use the link?"
+metric = "utilization"
+at_least = 80
+why = "Our choice."
+also = ["queue_delay.p95"]
+scenario = """
+duration = "4s"
+measure_from = "1s"
+start_jitter = "20ms"
+send_jitter = "1ms"
+
+[path]
+rate = "{rate}"
+rtt = "20ms"
+buffer = "1bdp"
+
+[[flow]]
+name = "tested"
+cc = "{cc}"
+"""
+axes = { rate = ["5mbit", "10mbit"] }
+
+[[criterion]]
+name = "later"
+section = "2"
+title = "Something else"
+question = "Is there more?"
+skipped = "not today"
+'''
+
+
+def evaluated(
+    name: str,
+    cc: str,
+    place: Path,
+    seeds: int = 5,
+    against: Sequence[str] | None = None,
+    *,
+    axes: Mapping[str, Sequence[str]],
+) -> Outcome:
+    """Judges an algorithm by a criterion of RFC 9743 at some of its cells."""
+    criterion = RFC9743[name]
+    assert set(axes) <= set(criterion.axes)
+    for axis, values in axes.items():
+        assert set(values) <= set(criterion.axes[axis])
+    criterion = replace(criterion, axes={**criterion.axes, **axes})
+    baselines = [Contender(each) for each in against or ("newreno", "cubic")]
+
+    def execute(spec: SweepSpec, directory: Path, trace: str) -> None:
+        Execution(directory, Counter(silent=True), "a test", trace=trace).run(spec)
+
+    tested = Contender(cc)
+    found = measured(criterion, tested, baselines, range(1, seeds + 1), place, execute)
+    return judge(criterion, tested, found)
+
+
+def test_the_suite_has_some_forty_criteria_in_the_sections_of_the_rfc() -> None:
+    assert 25 <= len(MEASURED) <= 40
+    sections = {each.section for each in RFC9743.values()}
+    assert {
+        "5.1.1",
+        "5.1.2",
+        "5.1.3",
+        "5.1.4",
+        "5.1.5",
+        "5.2",
+        "5.2.1",
+        "5.2.2",
+        "5.2.3",
+    } <= sections
+    assert {"6.1", "6.2", "6.4", "7.1", "7.1.1", "7.3", "7.4", "7.5", "7.6", "7.7"} <= sections
+    assert {"7.8.1", "7.10", "7.11", "5.3.1", "5.3.2"} <= sections
+    skipped = [each for each in RFC9743.values() if each.skipped]
+    assert all(len(each.skipped) > 20 for each in skipped)
+
+
+@pytest.mark.parametrize("criterion", MEASURED, ids=lambda each: each.name)
+def test_each_cell_is_a_scenario_whose_seeds_differ_by_its_own_jitter(criterion: Criterion) -> None:
+    points = [criterion.settings(cell, "bbr3") for cell in criterion.cells]
+    spec = SweepSpec(
+        criterion.written(criterion.cells[0], "cubic"),
+        criterion.name,
+        points=points,
+        repeat=3,
+        seed=1,
+    )
+    assert spec.plan.points == len(criterion.cells)
+    assert spec.plan.added_jitter == []
+    assert len(set(spec.scenarios())) == len(criterion.cells)
+    short = next(each for each in suite("rfc9743").short().criteria if each.name == criterion.name)
+    assert all(len(values) <= 2 for values in short.axes.values())
+
+
+def test_the_page_lists_the_criteria() -> None:
+    """FULLPIPE_BLESS=1 writes the list."""
+    lines = ["", "| Section | Name | Question | Bound | Reason |", "|---|---|---|---|---|"]
+    for each in RFC9743.values():
+        bound = "not evaluated" if each.skipped else bound_words(each) or "none"
+        cells = (each.section, f"`{each.name}`", each.question, bound, each.why or each.skipped)
+        lines.append(f"| {' | '.join(cells)} |")
+    whole = PAGE.read_text(encoding="utf-8")
+    before, _, rest = whole.partition("<!-- criteria -->\n")
+    _, end, after = rest.partition("\n<!-- end of criteria -->")
+    table = "\n".join(lines)
+    if os.environ.get("FULLPIPE_BLESS"):
+        PAGE.write_text(f"{before}<!-- criteria -->\n{table}\n{end}{after}", encoding="utf-8")
+    else:
+        assert rest.startswith(f"{table}\n{end}"), "FULLPIPE_BLESS=1 writes it"
+
+
+# Verdicts
+
+
+def of_values(bound: Bound | None, values: Sequence[Sequence[float]], worse: str = "") -> Outcome:
+    """Judges made values of a criterion: for each cell those of the tested algorithm."""
+    criterion = Criterion(
+        name="made",
+        part="",
+        section="1",
+        title="Made",
+        question="",
+        scenario='cc = "{cc}"',
+        axes={"cell": [f"{number}" for number in range(len(values))]},
+        metric="loss",
+        why="made",
+        bound=bound,
+        worse=worse,  # type: ignore[arg-type]
+    )
+    by_cell = {
+        (number, "mine"): {seed: value for seed, value in enumerate(each, 1) if value == value}
+        for number, each in enumerate(values)
+    }
+    both = {
+        **by_cell,
+        **{(number, "cubic"): dict.fromkeys(range(1, 4), 0.02) for number, _ in by_cell},
+    }
+    return judge(criterion, Contender("mine"), Measured(both, {}, (1, 2, 3)))
+
+
+def test_a_criterion_is_met_if_all_intervals_are_within_the_bound() -> None:
+    found = of_values(Bound(most=True, value=5), [[0.01, 0.011, 0.012], [0.03, 0.031, 0.032]])
+    assert found.verdict is Verdict.MET
+    assert found.worst
+    assert found.worst.label == "cell 1"
+    assert math.isclose(found.worst.ours.value, 3.1)  # percent
+    # Student's t for two degrees of freedom is 4.303; the standard error is 0.1 / sqrt(3).
+    assert math.isclose(found.worst.ours.high, 3.1 + 4.3027 * 0.1 / math.sqrt(3), rel_tol=1e-4)
+
+
+def test_it_is_not_met_if_one_interval_is_beyond_it() -> None:
+    found = of_values(Bound(most=True, value=5), [[0.01, 0.011, 0.012], [0.08, 0.081, 0.082]])
+    assert found.verdict is Verdict.MISSED
+    assert "1 of 2 cells" in found.judged.reason
+
+
+def test_it_is_to_be_argued_if_an_interval_includes_the_bound_or_there_is_none() -> None:
+    unsure = of_values(Bound(most=True, value=5), [[0.01, 0.05, 0.12]])
+    assert unsure.verdict is Verdict.REPORT
+    assert "includes the bound" in unsure.judged.reason
+    none = of_values(None, [[0.01] * 3, [0.02] * 3])
+    assert none.verdict is Verdict.REPORT
+    assert none.worst
+    assert none.worst.label == "cell 1"  # more loss is worse
+    assert (least := of_values(None, [[0.01] * 3, [0.02] * 3], "less").worst)
+    assert least.label == "cell 0"
+
+
+def test_a_bound_of_another_algorithm_is_its_value_at_the_same_cell_and_seed() -> None:
+    limit = Bound(most=True, value=2, than=("cubic",))  # twice 2 %
+    assert of_values(limit, [[0.03, 0.031, 0.032]]).verdict is Verdict.MET
+    found = of_values(limit, [[0.05, 0.051, 0.052]])
+    assert found.verdict is Verdict.MISSED
+    assert found.worst
+    assert math.isclose(found.worst.bound, 4)
+
+
+def test_runs_without_a_value_count_against_the_algorithm() -> None:
+    few = of_values(Bound(most=True, value=5), [[0.01, 0.011, math.nan]])
+    assert few.verdict is Verdict.REPORT
+    most = of_values(Bound(most=True, value=5), [[0.01, math.nan, math.nan]])
+    assert most.verdict is Verdict.MISSED
+    assert most.judged.failed == (2, 3)
+
+
+# Known results
+
+
+def test_several_bbr1_flows_lose_many_packets_below_one_and_a_half_bdp(tmp_path: Path) -> None:
+    """RFC 9743 §5.1.3 names it; Reno, CUBIC and BBRv3 do not."""
+    axes = {"flows": ["6"], "rate": ["80mbit"], "buffer": ["0.2bdp", "0.5bdp"]}
+    found = evaluated(
+        "self-inflicted-loss", "bbr1", tmp_path, against=["newreno", "cubic", "bbr3"], axes=axes
+    )
+    assert found.verdict is Verdict.MISSED
+    assert found.worst
+    assert found.worst.ours.low > 10
+    assert all(each.value < 5 for each in found.worst.others.values())
+
+
+def test_bbr1_harms_cubic_in_a_shallow_buffer(tmp_path: Path) -> None:
+    axes = {"neighbor": ["cubic"], "rate": ["80mbit"], "buffer": ["0.5bdp"]}
+    found = evaluated("harm-to-standards", "bbr1", tmp_path, axes=axes)
+    assert found.verdict is Verdict.MISSED
+    assert found.worst
+    assert found.worst.ours.low > 70
+    assert found.worst.others["cubic"].value == 0  # next to its own kind
+
+
+def test_bbr1_keeps_its_rate_under_random_loss_and_reno_and_cubic_do_not(tmp_path: Path) -> None:
+    found = evaluated("random-loss", "bbr1", tmp_path, axes={"loss": ["1%"], "rtt": ["80ms"]})
+    assert found.worst
+    assert found.worst.ours.low > 90
+    assert all(each.high < 20 for each in found.worst.others.values())
+
+
+def test_a_late_comer_of_ledbat_starves_the_first_flow_and_one_of_ledbatpp_does_not(
+    tmp_path: Path,
+) -> None:
+    """RFC 6817 §2 and its discussion of late comers; LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) ends it."""
+    axes = {"rate": ["5mbit"], "buffer": ["400ms"]}
+    assert evaluated("late-comer", "ledbat", tmp_path / "a", axes=axes).verdict is Verdict.MISSED
+    assert evaluated("late-comer", "ledbat++", tmp_path / "b", axes=axes).verdict is Verdict.MET
+
+
+def test_bbr3_gets_less_than_its_share_next_to_cubic_in_deep_buffers(tmp_path: Path) -> None:
+    axes = {"neighbor": ["cubic"], "buffer": ["2bdp", "16bdp"]}
+    found = evaluated("starved-by-others", "bbr3", tmp_path, seeds=20, axes=axes)
+    shallow, deep = found.cells
+    assert deep is found.worst
+    assert deep.ours.high < 0.85
+    assert deep.ours.high < shallow.ours.low
+
+
+def test_reno_meets_what_reno_defines(tmp_path: Path) -> None:
+    for name, axes in {
+        "full-backoff": {"rate": ["20mbit"], "rtt": ["100ms"]},
+        "self-inflicted-loss": {"flows": ["6"], "rate": ["20mbit"], "buffer": ["0.5bdp"]},
+        "fairness": {"flows": ["4"], "buffer": ["2bdp"]},
+        "after-idle": {"rate": ["20mbit"], "meanwhile": ["pause"], "buffer": ["0.5bdp"]},
+    }.items():
+        found = evaluated(name, "newreno", tmp_path / name, axes=axes)
+        assert found.verdict is Verdict.MET, name
+
+
+# Algorithms made to be bad, each with the criterion that is meant for it
+
+
+@pytest.mark.parametrize(
+    ("bad", "name", "axes"),
+    [
+        ("NeverBacksOff", "full-backoff", {"rate": ["5mbit"], "rtt": ["100ms"]}),
+        (
+            "HalvesOnEachAck",
+            "tail-drop",
+            {"rate": ["20mbit"], "rtt": ["100ms"], "buffer": ["1bdp"]},
+        ),
+        (
+            "IgnoresIdle",
+            "after-idle",
+            {"rate": ["80mbit"], "meanwhile": ["pause"], "buffer": ["0.1bdp"]},
+        ),
+        ("StarvesOnJitter", "jitter", {"jitter": ["10ms"], "rtt": ["10ms"]}),
+        ("Oscillates", "steadiness", {"rtt": ["20ms"], "buffer": ["2bdp"]}),
+    ],
+)
+def test_a_bad_algorithm_is_caught_by_the_criterion_that_is_meant_for_it(
+    bad: str, name: str, axes: dict[str, list[str]], tmp_path: Path
+) -> None:
+    caught = evaluated(name, f"bad_controllers:{bad}", tmp_path / "bad", seeds=3, axes=axes)
+    assert caught.verdict is Verdict.MISSED
+    plain = evaluated(name, "bad_controllers:Plain", tmp_path / "plain", seeds=3, axes=axes)
+    assert plain.verdict is Verdict.MET
+
+
+# The command
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL, encoding="utf-8")
+    return file
+
+
+def test_a_file_of_criteria_makes_a_dossier(
+    fullpipe: Fullpipe, small: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    command = ("evaluate", "cubic", "--suite", str(small), "--seeds", "3", "--out", str(out))
+    done = fullpipe(*command)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Use of the link" in done.stdout
+    assert "2 criteria: 1 met, 1 not evaluated" in done.stdout
+    page = (out / "dossier.html").read_text(encoding="utf-8")
+    assert "§1 Use of the link: met" in page
+    text = (out / "dossier/report.md").read_text(encoding="utf-8")
+    assert "| 1 | Use of the link | ✓ met | utilization; rate " in text
+    assert "| 2 | Something else | – not evaluated | not today |" in text
+    assert [file.suffix for file in sorted((out / "dossier").iterdir())] == [".svg", ".md"]
+    # The command in it repeats the run of the worst cell.
+    replay = next(line for line in text.splitlines() if "fullpipe run" in line).strip("| `")
+    again = fullpipe(*replay.split()[1:])
+    assert again.returncode == 0, again.stderr
+    shards = {file: file.stat().st_mtime_ns for file in out.glob("criteria/*/runs/*")}
+    assert shards
+    assert fullpipe(*command).returncode == 0
+    assert {file: file.stat().st_mtime_ns for file in out.glob("criteria/*/runs/*")} == shards
+
+
+def test_a_criterion_that_is_not_met_is_exit_code_1(
+    fullpipe: Fullpipe, small: Path, tmp_path: Path
+) -> None:
+    small.write_text(SMALL.replace("at_least = 80", "at_most = 10"), encoding="utf-8")
+    done = fullpipe(
+        "evaluate",
+        "cubic",
+        "--suite",
+        str(small),
+        "--quick",
+        "--json",
+        "--out",
+        str(tmp_path / "out"),
+    )
+    assert done.returncode == 1
+    first, second = json.loads(done.stdout)
+    assert (first["criterion"], first["verdict"], second["verdict"]) == (
+        "use",
+        "not met",
+        "not evaluated",
+    )
+    assert first["measured"] > 10 == first["bound"]
+    assert set(first["others"]) >= {"newreno", "bbr3"}
+
+
+def test_parameters_apply_to_the_tested_algorithm_only(
+    fullpipe: Fullpipe, small: Path, tmp_path: Path
+) -> None:
+    done = fullpipe(
+        "evaluate", "cubic", "--suite", str(small), "--seeds", "3", "--set", "beta=0.3", "--json",
+        "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+    [first, _] = json.loads(done.stdout)
+    assert set(first["others"]) == {"newreno", "cubic", "bbr3"}  # cubic itself is a baseline now
+    assert first["measured"] != first["others"]["cubic"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('metric = "utilization"', 'metric = "usage"', "criterion[0].metric"),
+        ("at_least = 80", 'at_least = "much"', "criterion[0].at_least"),
+        ("at_least = 80", "at_least = 80\nat_most = 90", "is a second bound"),
+        ("{rate}", "{speed}", "no axis has"),
+        ("{cc}", "cubic", "has no {cc}"),
+        ('why = "Our choice."', "", "criterion[0].why"),
+        ('name = "later"', 'name = "use"', "two criteria have this name"),
+        ('section = "2"', 'chapter = "2"', "unknown key"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_key(old: str, new: str, said: str, small: Path) -> None:
+    assert old in SMALL
+    small.write_text(SMALL.replace(old, new), encoding="utf-8")
+    with pytest.raises(PublishedError) as refused:
+        suite(str(small))
+    assert said in str(refused.value)
+    assert "fix: " in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["nothing"], "not an algorithm"),
+        (["cubic", "--criterion", "beauty"], "--criterion beauty: no such criterion"),
+        (["cubic", "--suite", "none.toml"], "none.toml"),
+        (["bbr3", "--suite", "bbr-draft", "--quick"], "--quick: not for --suite bbr-draft"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_a_fix(
+    args: list[str], said: str, fullpipe: Fullpipe
+) -> None:
+    done = fullpipe("evaluate", *args)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "fix: " in done.stderr
+
+
+def test_an_algorithm_that_a_path_refuses_is_not_evaluated_there(tmp_path: Path) -> None:
+    found = evaluated("tunnel", "dctcp", tmp_path, axes={"queue": ["codel"]})
+    assert found.verdict is Verdict.SKIPPED
+    assert found.judged.reason

@@ -109,6 +109,7 @@ impl Controller for AnyController {
             AnyController::Cubic(c) => c.wants_sent(from_idle),
             AnyController::Bbr1(c) => c.wants_sent(from_idle),
             AnyController::Bbr(c) => c.wants_sent(from_idle),
+            AnyController::Steered(c) => c.wants_sent(from_idle),
             AnyController::User(c) => c.wants_sent(from_idle),
             _ => true,
         }

@@ -74,8 +74,9 @@ def loaded(library: Path, name: str | None = None) -> _core.Plugin:
 
 
 def built_in() -> set[str]:
-    """Returns the names of fullpipe's own algorithms: those of libraries are in this process only."""
-    return {each["name"] for each in _core.algorithms()} - {each.name for each in _core.plugins()}
+    """Returns the names of fullpipe's own algorithms: those of libraries and policies are in this process only."""
+    others = {each.name for each in (*_core.plugins(), *_core.policies())}
+    return {each["name"] for each in _core.algorithms()} - others
 
 
 def of_option(text: str) -> str:

@@ -309,11 +309,8 @@ def _definition(
                 if not isinstance(member, ast.AnnAssign)
                 else _after(member, [node, *bases])
             )
-            attributes.append(
-                f"| `{name}` | `{ast.unparse(kind) if kind else ''}` | {_row(text)} |".replace(
-                    " | None`", " \\| None`"
-                )
-            )
+            kind_text = ast.unparse(kind).replace(" | ", " \\| ") if kind else ""
+            attributes.append(f"| `{name}` | `{kind_text}` | {_row(text)} |")
         else:
             methods += [
                 f"#### `{node.name}.{name}`",

@@ -286,6 +286,10 @@ def test_a_policy_is_an_algorithm_of_commands(tmp_path: Path) -> None:
     done = subprocess.run([*command, *path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert f"policy:{file}" in done.stdout
+    done = subprocess.run(
+        [*command[:3], "explain", f"policy:{file}"], capture_output=True, text=True
+    )
+    assert "A trained policy" in done.stdout
     wrong = tmp_path / "wrong.json"
     content = json.loads(file.read_text())
     content["network"]["layers"][0]["bias"] = [1, 2]

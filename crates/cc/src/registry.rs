@@ -109,6 +109,7 @@ impl Controller for AnyController {
             AnyController::Cubic(c) => c.wants_sent(from_idle),
             AnyController::Bbr1(c) => c.wants_sent(from_idle),
             AnyController::Bbr(c) => c.wants_sent(from_idle),
+            AnyController::Steered(c) => c.wants_sent(from_idle),
             AnyController::User(c) => c.wants_sent(from_idle),
             _ => true,
         }
@@ -152,7 +153,7 @@ impl Controller for AnyController {
     }
     #[inline(always)] // each algorithm writes its decision in place
     fn decide_into(&self, last: &mut Decision) {
-        forward!(self, c => *last = c.decision());
+        forward!(self, c => c.decide_into(last));
     }
     #[inline]
     fn observe(&self, row: &mut Vec<f64>) {

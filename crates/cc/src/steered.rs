@@ -316,12 +316,17 @@ fields! {
 }
 
 impl Controller for Steered {
+    #[inline]
+    fn wants_sent(&self, _: bool) -> bool {
+        self.wake_at.is_none() || self.closed_at.is_some()
+    }
+
     fn on_sent(&mut self, cx: &mut Context<'_>, _: &Snapshot) -> bool {
         if self.wake_at.is_none() {
             self.begin(cx.now, cx.conn);
             return true;
         }
-        self.closed_at.is_some() && self.obey(cx.now, cx.conn)
+        self.obey(cx.now, cx.conn)
     }
 
     fn on_lost(&mut self, cx: &mut Context<'_>, _: &Lost) {

@@ -52,6 +52,10 @@ impl Policy {
 }
 
 impl Controller for Policy {
+    fn wants_sent(&self, from_idle: bool) -> bool {
+        self.steered.wants_sent(from_idle)
+    }
+
     fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) -> bool {
         self.steered.on_sent(cx, packet)
     }

@@ -277,7 +277,6 @@ fn failed(py: Python<'_>, result: Result<(), Failed>) -> PyResult<()> {
     result.map_err(|failed| refused(py, &failed.error))
 }
 
-#[expect(clippy::needless_pass_by_value)] // as an argument of map_err
 fn refused_of_option(py: Python<'_>, Refused { key, problem, fix }: Refused) -> PyErr {
     refused_option(py, "", &key, &problem, &fix)
 }

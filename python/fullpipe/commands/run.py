@@ -65,7 +65,7 @@ def command(
             metavar="NAME",
             complete=("algorithms",),
             help="Algorithm of the first flow, from `fullpipe list algorithms`, or a Python class, "
-            "like my.module:Mine.",
+            "like my.module:Mine, or a trained policy, policy:FILE.",
         ),
     ] = None,
     trace: Annotated[

@@ -337,7 +337,7 @@ def test_a_file_of_criteria_makes_a_dossier(
     assert "| 2 | Something else | – not evaluated | not today |" in text
     assert [file.suffix for file in (out / "dossier").iterdir()] == [
         ".md"
-    ]  # no picture of what is met
+    ]  # a met criterion has no picture
     # The command in it repeats the run of the worst cell.
     replay = next(line for line in text.splitlines() if "fullpipe run" in line).strip("| `")
     again = fullpipe(*replay.split()[1:])

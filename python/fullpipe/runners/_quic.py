@@ -48,13 +48,14 @@ class Quic:
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Refuses users' algorithms, and lets the program check the rest of the scenario."""
+        """Refuses users' algorithms except policies, and lets the program check the rest of the scenario."""
         if others := {cc for _, cc in [*scenario.flows, *scenario.workloads]} - {
             "none",
             *built_in(),
+            *(policy.name for policy in _core.policies()),
         }:
             raise refusal(
-                f"{PROGRAM} runs fullpipe's own algorithms, and not {', '.join(sorted(others))}",
+                f"{PROGRAM} runs fullpipe's own algorithms and policies, and not {', '.join(sorted(others))}",
                 "run it on sim",
                 place=f"--on {self.name}",
             )

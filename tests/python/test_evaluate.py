@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullpipe.batch.spec import SweepSpec
+from fullpipe.evaluation.command import usual_directory
 from fullpipe.evaluation.judge import Outcome, bound_words, judge
 from fullpipe.evaluation.measure import Contender, Measured, measured
 from fullpipe.evaluation.suite import Bound, Criterion, suite
@@ -343,6 +344,22 @@ def test_a_file_of_criteria_makes_a_dossier(
     assert shards
     assert fullpipe(*command).returncode == 0
     assert {file: file.stat().st_mtime_ns for file in out.glob("criteria/*/runs/*")} == shards
+
+
+def test_another_suite_or_another_class_has_another_usual_directory(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = suite(str(small))
+    small.write_text(SMALL.replace("1bdp", "2bdp"), encoding="utf-8")
+    other = suite(str(small))
+    cubic = Contender("cubic")
+    assert usual_directory(cubic, one, quick=False) == usual_directory(cubic, one, quick=False)
+    assert usual_directory(cubic, one, quick=False) != usual_directory(cubic, other, quick=False)
+    lower = Contender("cubic", {"beta": 0.5})
+    assert usual_directory(cubic, one, quick=False) != usual_directory(lower, one, quick=False)
+    before = usual_directory(Contender("bad_controllers:Plain"), one, quick=False)
+    monkeypatch.setattr("fullpipe.evaluation.command.sources", lambda classes: b"edited")
+    assert usual_directory(Contender("bad_controllers:Plain"), one, quick=False) != before
 
 
 def test_a_criterion_that_is_not_met_is_exit_code_1(

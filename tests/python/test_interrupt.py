@@ -58,6 +58,7 @@ ARGUMENTS = {
     "check": ["expect.toml"],
     "reproduce": ["study.toml"],
     "evaluate": ["bbr3", "--suite", "bbr-draft", "--out", "out"],
+    "evaluate ": ["cubic", "--criterion", "fairness", "--seeds", "10000", "--out", "out"],
     "link": ["--rate", "10mbit", "--", "sleep", "100"],
     "validate": ["--seeds", "1000"],
     "report": ["saved", "--out", "report.html"],

@@ -51,6 +51,8 @@ OTHERS = {
     "batch/shipped.py": "the user's files, to send them, and the text of a scenario",
     "results/objects.py": "a copy of an object store, whose files the door reads later",
     "batch/spec.py": "the program's own extension, for its fingerprint",
+    "batch/cells.py": "the text of a scenario, from the package or a user's suite",
+    "toml.py": "a value of --set",
     "commands/doctor.py": "the installation",
     "doctor.py": "the machine's configuration",
     "memory.py": "/proc/meminfo",

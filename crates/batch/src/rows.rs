@@ -87,41 +87,42 @@ impl Rows {
             whole.insert("warnings".to_owned(), Json::String(words.join("; ")));
         }
         let mut run = Vec::new();
+        let mut keep = |name: &str, cell| run.push((name.to_owned(), cell));
         for link in links {
             let (name, metrics) = named(link)?;
-            run.extend(cells(&format!("link.{name}"), metrics));
+            cells(&mut format!("link.{name}"), metrics, &mut keep);
         }
-        run.extend(cells("", Json::Object(whole)));
+        cells(&mut String::new(), Json::Object(whole), &mut keep);
         for (index, flow) in flows.into_iter().enumerate() {
             let (name, metrics) = named(flow)?;
-            let mut row = vec![
-                ("point".to_owned(), Cell::Count(point as u64)),
-                ("seed".to_owned(), Cell::Count(seed)),
-                ("flow".to_owned(), Cell::Word(name)),
-                ("flow_index".to_owned(), Cell::Count(index as u64)),
-            ];
-            row.extend(cells("", metrics));
-            row.extend(run.iter().cloned());
-            self.push(row);
+            self.put("point", Cell::Count(point as u64));
+            self.put("seed", Cell::Count(seed));
+            self.put("flow", Cell::Word(name));
+            self.put("flow_index", Cell::Count(index as u64));
+            cells(&mut String::new(), metrics, &mut |name, cell| {
+                self.put(name, cell);
+            });
+            for (name, cell) in &run {
+                self.put(name, cell.clone());
+            }
+            self.rows += 1;
         }
         Ok(())
     }
 
-    fn push(&mut self, row: Vec<(String, Cell)>) {
-        for (name, cell) in row {
-            let column = match self.index.get(&name) {
-                Some(column) => *column,
-                None => {
-                    self.index.insert(name.clone(), self.columns.len());
-                    self.columns.push((name, Vec::new()));
-                    self.columns.len() - 1
-                }
-            };
-            let cells = &mut self.columns[column].1;
-            cells.resize(self.rows, Cell::None); // earlier rows lack this column
-            cells.push(cell);
-        }
-        self.rows += 1;
+    /// Adds a cell to the row in progress.
+    fn put(&mut self, name: &str, cell: Cell) {
+        let column = match self.index.get(name) {
+            Some(column) => *column,
+            None => {
+                self.index.insert(name.to_owned(), self.columns.len());
+                self.columns.push((name.to_owned(), Vec::new()));
+                self.columns.len() - 1
+            }
+        };
+        let cells = &mut self.columns[column].1;
+        cells.resize(self.rows, Cell::None); // earlier rows lack this column
+        cells.push(cell);
     }
 
     /// Returns the columns.
@@ -184,31 +185,26 @@ fn named(metrics: Json) -> Result<(String, Json), NotMetrics> {
     Ok((name, Json::Object(metrics)))
 }
 
-/// Returns the numbers and words in `value`, each with its path below `at`. Of lists, only those of
-/// decades are included, with the start of each decade in the path.
-fn cells(at: &str, value: Json) -> Vec<(String, Cell)> {
-    let join = |name: String| {
-        if at.is_empty() {
-            name
-        } else {
-            format!("{at}.{name}")
-        }
-    };
+/// Passes the numbers and words in `value` to `put`, each with its path below `at`, which is as before at
+/// the end. Of lists, only those of decades are included, with the start of each decade in the path.
+fn cells(at: &mut String, value: Json, put: &mut impl FnMut(&str, Cell)) {
     let cell = match value {
         Json::Object(inner) => {
-            return inner
-                .into_iter()
-                .flat_map(|(name, value)| cells(&join(name), value))
-                .collect();
+            for (name, value) in inner {
+                below(at, &name, value, put);
+            }
+            return;
         }
         Json::Array(list) => {
-            let decade = |mut each: Json| {
-                Some((each.as_object_mut()?.remove("from_bytes")?.as_u64()?, each))
-            };
-            let decades = list.into_iter().filter_map(decade);
-            return decades
-                .flat_map(|(from, decade)| cells(&join(from.to_string()), decade))
-                .collect();
+            for mut each in list {
+                let from = each
+                    .as_object_mut()
+                    .and_then(|each| each.remove("from_bytes"));
+                if let Some(from) = from.and_then(|from| from.as_u64()) {
+                    below(at, &from.to_string(), each, put);
+                }
+            }
+            return;
         }
         Json::Null => Cell::None,
         Json::Bool(flag) => Cell::Count(u64::from(flag)),
@@ -218,5 +214,16 @@ fn cells(at: &str, value: Json) -> Vec<(String, Cell)> {
         },
         Json::String(word) => Cell::Word(word),
     };
-    vec![(at.to_owned(), cell)]
+    put(at, cell);
+}
+
+/// Passes on the [`cells`] of `value`, which is called `name` below `at`.
+fn below(at: &mut String, name: &str, value: Json, put: &mut impl FnMut(&str, Cell)) {
+    let length = at.len();
+    if length > 0 {
+        at.push('.');
+    }
+    at.push_str(name);
+    cells(at, value, put);
+    at.truncate(length);
 }

@@ -153,7 +153,7 @@ impl Controller for AnyController {
     }
     #[inline(always)] // each algorithm writes its decision in place
     fn decide_into(&self, last: &mut Decision) {
-        forward!(self, c => *last = c.decision());
+        forward!(self, c => c.decide_into(last));
     }
     #[inline]
     fn observe(&self, row: &mut Vec<f64>) {

@@ -163,7 +163,7 @@ impl ForwardPath<'_> {
     }
 
     /// Sends on a packet from the link of hop `hop`, unless it was dropped there. Returns its arrival
-    /// time and what it has waited, if the receiver can read it ahead of that time.
+    /// time and its wait, if the receiver can read it ahead of that time.
     #[inline(always)]
     fn leave(
         &mut self,

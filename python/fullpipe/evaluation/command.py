@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,15 @@ from fullpipe import terminal
 from fullpipe.batch import kept_in
 from fullpipe.batch.cluster import ClusterError, NoClusterError
 from fullpipe.batch.spec import build, command_line
+from fullpipe.controllers import given, sources
 from fullpipe.errors import UserError, fail, printing, stoppable
 from fullpipe.evaluation import dossier, worst
-from fullpipe.evaluation.judge import WORDS, bound_words, judge
+from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
 from fullpipe.evaluation.suite import suite as suite_of
+from fullpipe.plugins import used
 from fullpipe.progress import Counter
+from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
 from fullpipe.sweeps.execute import Execution
 from fullpipe.verdicts.judged import Verdict, finite, write_table
@@ -88,7 +91,7 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
     tested = Contender(algorithm, params)
     baselines = [Contender(each) for each in BASELINES]
     seeds = range(asked.seed, asked.seed + (asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)))
-    place = asked.out or usual_directory(tested, suite.name, quick=asked.quick)
+    place = asked.out or usual_directory(tested, suite, quick=asked.quick)
     counter = Counter()
     try:
         with stoppable(lambda: counter.at, kept_in(place)), counter:
@@ -103,10 +106,18 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
                 counter.begin(len(outcomes), len(recorded), "recording the worst cells")
                 if directory := worst.record(each, tested, place / "worst"):
                     recorded[each.criterion.name] = directory
-            report = dossier.report(suite, tested, baselines, outcomes, list(seeds), recorded)
-            write_table(place, _table(suite, tested, outcomes), _records(outcomes))
+            about = (suite, tested, baselines, outcomes, list(seeds))
+            report = dossier.report(*about, recorded)
+            short = replace(report, sections=report.sections[:1])
+            write_table(place, "\n".join(lines(short, [])) + "\n", _records(outcomes))
             make(report, Form.HTML, place / PAGE)
-            make(report, Form.MD, place / MARKDOWN)
+            counter.begin(1, 0, "drawing")
+            drawn = {
+                each.criterion.name: recorded[each.criterion.name]
+                for each in outcomes
+                if each.verdict in (Verdict.MISSED, Verdict.REPORT)
+            }
+            make(dossier.report(*about, drawn), Form.MD, place / MARKDOWN)
     except NoClusterError:
         raise
     except ClusterError as error:
@@ -121,16 +132,21 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
                 f"{dossier.summed(outcomes)}, in {time.perf_counter() - start:.0f} s", style="bold"
             )
             console.print(
-                f"kept in {place}: {PAGE}, {MARKDOWN}/report.md", markup=False, soft_wrap=True
+                f"kept in {place}: {PAGE}, {MARKDOWN}/report.md, table.md",
+                markup=False,
+                soft_wrap=True,
             )
     return not any(each.verdict is Verdict.MISSED for each in outcomes)
 
 
-def usual_directory(tested: Contender, suite: str, *, quick: bool) -> Path:
-    """Returns the directory of an evaluation without `--out`: the same one for the same algorithm and build."""
-    digest = hashlib.sha256(f"{build()} {tested.label}".encode()).hexdigest()[:8]
-    name = tested.cc.rpartition(":")[2]
-    return Path("results") / f"{suite}-{name}{'-quick' if quick else ''}-{digest}"
+def usual_directory(tested: Contender, suite: Suite, *, quick: bool) -> Path:
+    """Returns the directory of an evaluation without `--out`: the same one for the same algorithm, suite and build."""
+    digest = hashlib.sha256(f"{build()} {tested.label} {suite}".encode())
+    digest.update(sources(given([tested.cc])))
+    for library in used([tested.cc]):
+        digest.update(library.content)
+    name = f"{suite.name}-{tested.cc.rpartition(':')[2]}{'-quick' if quick else ''}"
+    return Path("results") / f"{name}-{digest.hexdigest()[:8]}"
 
 
 def _chosen(suite: Suite, names: Sequence[str]) -> list[Criterion]:
@@ -247,28 +263,3 @@ def _records(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
             }
         )
     return found
-
-
-def _table(suite: Suite, tested: Contender, outcomes: Sequence[Outcome]) -> str:
-    """Returns the verdicts as a table in Markdown."""
-    lines = [
-        f"# {tested.label}: {suite.title}",
-        "",
-        f"{dossier.summed(outcomes)}.",
-        "",
-        "| section | criterion | verdict | worst cell | measured | bound |",
-        "|---|---|---|---|--:|---|",
-    ]
-    for each in outcomes:
-        cell = each.worst
-        quantity = shown(each.criterion) if each.criterion.metric else None
-        cells = (
-            each.criterion.section,
-            each.criterion.title,
-            WORDS[each.verdict] if cell else f"{WORDS[each.verdict]}: {each.judged.reason}",
-            cell.label if cell else "",
-            f"{quantity.words} {dossier.value(cell.ours, quantity)}" if cell and quantity else "",
-            bound_words(each.criterion) if cell else "",
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"

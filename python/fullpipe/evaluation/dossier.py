@@ -58,11 +58,7 @@ def report(
         f"{tested.label}: evaluation",
         f"{summed(outcomes)}. Simulated; the same version, parameters and seeds give the same numbers.",
         facts,
-        [
-            Finding(_finding(each), -1 if each.verdict is Verdict.MISSED else 0)
-            for each in outcomes
-            if each.verdict is Verdict.MISSED
-        ],
+        [Finding(_finding(each)) for each in outcomes if each.verdict is Verdict.MISSED],
         "A criterion is met if every cell is within its bound with its whole interval, and not met if the whole "
         "interval of a cell is beyond it. The intervals are Student's over the seeds, of 95 % for all cells of a "
         "criterion together (Bonferroni). Other criteria are to be argued.",

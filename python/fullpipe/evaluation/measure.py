@@ -102,7 +102,7 @@ def measured(
         values = _variations(criterion, runs, seeds, place, execute)
         return Measured(values, {}, tuple(seeds), points, place)
     execute(_spec(criterion, runs, seeds), place, "off")
-    rows = Sweep(place).frame()
+    rows = Sweep(place).frame().filter(pl.col("seed").is_in(list(seeds)))  # it may have more
     numbers = pl.DataFrame(
         {
             "point": list(points.values()),

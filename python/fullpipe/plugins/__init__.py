@@ -75,8 +75,10 @@ def loaded(library: Path, name: str | None = None) -> _core.Plugin:
 
 def built_in() -> set[str]:
     """Returns the names of fullpipe's own algorithms: those of libraries and policies are in this process only."""
-    others = {each.name for each in (*_core.plugins(), *_core.policies())}
-    return {each["name"] for each in _core.algorithms()} - others
+    plugins, policies = (
+        {each.name for each in those} for those in (_core.plugins(), _core.policies())
+    )
+    return {each["name"] for each in _core.algorithms()} - plugins - policies
 
 
 def of_option(text: str) -> str:

@@ -23,10 +23,11 @@ def write_markdown(report: Report, directory: Path) -> None:
         OSError: When a file can't be written.
     """
     pictures = write_pictures(report, directory, "svg")
-    disk.write(directory / "report.md", "\n".join(_lines(report, pictures)) + "\n")
+    disk.write(directory / "report.md", "\n".join(lines(report, pictures)) + "\n")
 
 
-def _lines(report: Report, pictures: list[tuple[str, str]]) -> Iterator[str]:
+def lines(report: Report, pictures: list[tuple[str, str]]) -> Iterator[str]:
+    """Yields the lines of a report, with its figures by section and file name."""
     yield f"# {_plain(report.title)}\n"
     if report.about:
         yield f"{_plain(report.about)}\n"

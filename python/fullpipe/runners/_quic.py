@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import _core, policies
 from fullpipe.errors import refusal
 from fullpipe.plugins import built_in
+from fullpipe.policies import is_policy
 from fullpipe.runners import Missing
 
 if TYPE_CHECKING:
@@ -49,11 +50,9 @@ class Quic:
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
         """Refuses users' algorithms except policies, and lets the program check the rest of the scenario."""
-        if others := {cc for _, cc in [*scenario.flows, *scenario.workloads]} - {
-            "none",
-            *built_in(),
-            *(policy.name for policy in _core.policies()),
-        }:
+        known = {"none", *built_in()}
+        named = {cc for _, cc in [*scenario.flows, *scenario.workloads] if not is_policy(cc)}
+        if others := named - known:
             raise refusal(
                 f"{PROGRAM} runs fullpipe's own algorithms and policies, and not {', '.join(sorted(others))}",
                 "run it on sim",

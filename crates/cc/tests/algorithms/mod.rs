@@ -18,3 +18,4 @@ mod prague;
 mod rledbat;
 mod scream;
 mod slow_start;
+mod spared;

@@ -255,6 +255,9 @@ impl Controller for PluginController {
     fn wants_sent(&self, _: bool) -> bool {
         self.hears
     }
+    fn decide_into(&self, last: &mut Decision) {
+        last.clone_from(&self.decision);
+    }
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         forward!(self, cx, on_lost, lost);
     }

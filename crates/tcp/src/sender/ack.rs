@@ -277,7 +277,7 @@ impl<C: Controller> Sender<C> {
         delivery
     }
 
-    /// Updates the scoreboard with what is left of an ACK: the cumulatively acknowledged segments, then
+    /// Updates the scoreboard with the rest of an ACK: the cumulatively acknowledged segments, then
     /// the SACK blocks.
     #[inline(never)] // most ACKs leave nothing
     fn deliver_others(&mut self, ack: &Ack, blocks: &[Block], delivery: &mut Delivery) {

@@ -291,7 +291,7 @@ impl Steered {
         }
     }
 
-    /// Begins the first interval with the first packet.
+    /// Begins the first interval: with the first packet whose sender knows an RTT, or with the first ACK.
     #[cold]
     fn begin(&mut self, now: Time, conn: &Conn) {
         let rtt = rtt(conn);
@@ -322,9 +322,13 @@ impl Controller for Steered {
     }
 
     fn on_sent(&mut self, cx: &mut Context<'_>, _: &Snapshot) -> bool {
+        // QUIC knows no RTT before its first ACK: until then, the initial window is sent.
         if self.wake_at.is_none() {
-            self.begin(cx.now, cx.conn);
-            return true;
+            let knows = cx.conn.srtt > Span::ZERO;
+            if knows {
+                self.begin(cx.now, cx.conn);
+            }
+            return knows;
         }
         self.obey(cx.now, cx.conn)
     }
@@ -334,6 +338,10 @@ impl Controller for Steered {
     }
 
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
+        if self.wake_at.is_none() && cx.conn.srtt > Span::ZERO {
+            self.begin(cx.now, cx.conn);
+            self.base = Totals::of(cx.conn);
+        }
         self.obey(cx.now, cx.conn);
         if let Some(rtt) = ack.rtt {
             self.current.rtts.push(rtt.raw);

@@ -285,8 +285,8 @@ fn environment_and_run_agree(text: &str, quantity: Quantity, seed: u64) {
         Quantity::Rate => ("rate", "[1e5, 1e9]"),
         Quantity::Window => ("window", "[2, 1e5]"),
     };
-    let zeros = vec!["0"; 12].join(",");
-    let ones = vec!["1"; 12].join(",");
+    let zeros = ["0"; 12].join(",");
+    let ones = ["1"; 12].join(",");
     // Slows down when the RTT ratio, a send ratio or a loss ratio grows, else speeds up.
     let weights = "0,0,0,0,0,0,0,0,-2,-0.4,-0.2,-3";
     let policy = format!(

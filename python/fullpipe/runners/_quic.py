@@ -49,12 +49,12 @@ class Quic:
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Refuses users' algorithms, and lets the program check the rest of the scenario."""
+        """Refuses users' algorithms except policies, and lets the program check the rest of the scenario."""
         known = {"none", *built_in()}
         named = {cc for _, cc in [*scenario.flows, *scenario.workloads] if not is_policy(cc)}
         if others := named - known:
             raise refusal(
-                f"{PROGRAM} runs fullpipe's own algorithms, and not {', '.join(sorted(others))}",
+                f"{PROGRAM} runs fullpipe's own algorithms and policies, and not {', '.join(sorted(others))}",
                 "run it on sim",
                 place=f"--on {self.name}",
             )

@@ -354,7 +354,7 @@ def test_a_canned_test_loads_libraries(fullpipe: Fullpipe) -> None:
     [
         (
             ["run", "./libcreno.so", "--on", "quic"],
-            "--on quic: fullpipe-quic runs fullpipe's own algorithms, and not creno\n  fix: run it on sim\n",
+            "--on quic: fullpipe-quic runs fullpipe's own algorithms and policies, and not creno\n  fix: ",
         ),
         (
             ["run", "./libcreno.so", "--on", "kernel"],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import polars as pl
-from rich.console import Console
 
+from fullpipe import terminal
 from fullpipe.view.table import NONE, make_table, ms, number_columns
 
 
@@ -29,7 +29,7 @@ def show(frame: pl.DataFrame, most: int, *, acks: bool = False) -> None:
             delays = (ms(row[name]) for name in ("access", "queue", "path"))
             numbers = (_count(row["sequence"]), _count(row["bytes"]))
             table.add_row(row["flow"], f"{row['time']:.6f}", *numbers, kind, fate, *delays)
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(table)
     if frame.height > most:
         what = "rows of ACKs" if acks else "packets"

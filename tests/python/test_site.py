@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -24,9 +26,19 @@ def site() -> Path:
     """The built site. The build fails on a warning, such as a dead link."""
     if importlib.util.find_spec("zensical") is None:
         pytest.skip("Zensical is not installed: `make docs` installs it")
-    command: list[str | Path] = [sys.executable, ROOT / "tools/site.py"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}")
+    built = ROOT / "target/site.run"
+    built.parent.mkdir(exist_ok=True)
+    # Workers share the directory: the first one builds, and the others wait for it.
+    with built.open("a+") as stamp:
+        fcntl.flock(stamp, fcntl.LOCK_EX)
+        stamp.seek(0)
+        if stamp.read() != run:
+            command: list[str | Path] = [sys.executable, ROOT / "tools/site.py"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+            stamp.truncate(0)
+            stamp.write(run)
     return SITE
 
 

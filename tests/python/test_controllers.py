@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -313,77 +312,6 @@ def test_what_is_no_decision_is_refused() -> None:
         package.run(BASE, set={"flow.0.cc": "wrong"}, controllers={"wrong": wrong})
 
 
-OWN = """\
-class Raises:
-    def __init__(self, config): pass
-    def on_ack(self, cx, ack): {}
-    def decision(self):
-        import fullpipe
-        return fullpipe.Decision(20_000, wake_at={})
-"""
-
-
-def test_the_command_shows_a_traceback_of_the_users_code_alone(
-    fullpipe: Fullpipe, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.toml").write_text(BASE)
-    (tmp_path / "own.py").write_text(OWN.format("1 / 0", "None"))
-    done = fullpipe("run", "mine.toml", "--set", "flow.0.cc=own:Raises")
-    assert (done.returncode, done.stdout) == (2, "")  # 1 means that a condition is not met
-    lines = done.stderr.splitlines()
-    assert re.fullmatch(r"error: controller own:Raises failed at 0\.\d+ s in on_ack", lines[0])
-    assert lines[1] == "Traceback (most recent call last):"
-    assert "own.py" in lines[2]
-    assert len(lines) <= 6
-    assert lines[-1].startswith("ZeroDivisionError")
-
-
-@pytest.mark.parametrize("command", ["run", "sweep"])
-@pytest.mark.parametrize(
-    ("code", "lines"),
-    [
-        (
-            "class Mine:\n    def __init__(self, path, params): ...\n"
-            "    def on_ack(self, cx, ack): ...\n    def decision(self): ...",
-            [
-                r"error: controller own:Mine failed at 0\.000 s: TypeError: Mine\.__init__\(\) missing .*",
-                r"  fix: docs/reference/controller\.md has the methods and their arguments",
-            ],
-        ),
-        (
-            "import fullpipe\nclass Mine:\n    def __init__(self, config): ...\n"
-            "    def on_ack(self, ack): ...\n    def decision(self): return fullpipe.Decision(20_000)",
-            [
-                r"error: controller own:Mine failed at 0\.\d+ s: TypeError: Mine\.on_ack\(\) takes 2 .*",
-                r"  fix: docs/reference/controller\.md has the methods and their arguments",
-            ],
-        ),
-        (
-            "import fullpipe\nclass Mine(fullpipe.Missing): ...",
-            [
-                r"error: controller own:Mine can't be imported",
-                r"Traceback .*",
-                r'  File ".*own\.py", line 2, in <module>',
-                *[r".*"] * 6,
-                r"AttributeError: module 'fullpipe' has no attribute 'Missing'",
-            ],
-        ),
-    ],
-    ids=["arguments of init", "arguments of on_ack", "import"],
-)
-def test_an_error_names_the_class_and_ends_soon(
-    fullpipe: Fullpipe, tmp_path: Path, command: str, code: str, lines: list[str]
-) -> None:
-    (tmp_path / "own.py").write_text(code)
-    more = ["--out", "kept"] if command == "sweep" else []
-    done = fullpipe(command, "own:Mine", "--duration", "1s", *more)
-    assert (done.returncode, done.stdout) == (2, "")
-    found = [line for line in done.stderr.splitlines() if not line.startswith("kept")]
-    assert len(found) <= len(lines), done.stderr
-    assert all(re.fullmatch(*pair) for pair in zip(lines[:3], found, strict=False)), done.stderr
-    assert re.fullmatch(lines[-1], found[-1])
-
-
 def test_a_window_may_be_a_float() -> None:
     goodputs = []
     for decided in (package.Decision(20_000), package.Decision(20_000.9)):
@@ -395,19 +323,6 @@ def test_a_window_may_be_a_float() -> None:
         package.Decision(float("nan"))
     with pytest.raises(ValueError, match=r"ssthresh = -1\.5: give a number of bytes"):
         package.Decision(7240, ssthresh=-1.5)
-
-
-def test_a_timer_that_fires_forever_is_an_error_without_a_traceback(
-    fullpipe: Fullpipe, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.toml").write_text(BASE)
-    (tmp_path / "own.py").write_text(OWN.format("pass", "0.0"))
-    done = fullpipe("run", "mine.toml", "--set", "flow.0.cc=own:Raises")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "error: cc = own:Raises: wake_at = 0: on_timer was called at 0, so the timer would fire forever\n"
-        "  fix: let on_timer set a later time, or None\n"
-    )
 
 
 class Timed:

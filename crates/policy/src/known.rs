@@ -4,10 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fullpipe_cc::{
-    AnyController, Config, Descriptor, Marks, RecoveryOwner, Registry, Shared, Signals,
-    steered::Steered,
-};
+use fullpipe_cc::{AnyController, Config, Descriptor, Registry, Shared, steered};
 
 use crate::file::{Read, Refused};
 use crate::policy::Policy;
@@ -57,16 +54,8 @@ pub fn load(file: &Path, name: &str) -> Result<Loaded, Refused> {
     let descriptor: &'static mut Descriptor = Box::leak(Box::new(Descriptor {
         name: name.to_owned().leak(),
         purpose: "A trained policy",
-        specifications: &[],
-        params: &[],
-        profiles: &[],
-        preset_of: None,
-        fields: Steered::FIELDS,
-        recovery: RecoveryOwner::Own,
-        needs: Signals::NONE,
-        marks: |_| Marks::Answered,
-        random: false,
         build,
+        ..steered::DESCRIPTOR
     }));
     let loaded = Loaded {
         descriptor,

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fullpipe.batch.spec import SweepSpec
+from evaluations import evaluation
 from fullpipe.evaluation.command import usual_directory
-from fullpipe.evaluation.judge import Outcome, bound_words, judge
-from fullpipe.evaluation.measure import Contender, Measured, measured
+from fullpipe.evaluation.judge import Outcome, judge
+from fullpipe.evaluation.measure import Contender, Measured
 from fullpipe.evaluation.suite import Bound, Criterion, suite
-from fullpipe.progress import Counter
-from fullpipe.sweeps.execute import Execution
 from fullpipe.verdicts.judged import Verdict
 from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from conftest import Fullpipe
 
 RFC9743 = {each.name: each for each in suite("rfc9743").criteria}
 MEASURED = [each for each in RFC9743.values() if not each.skipped]
 
-PAGE = Path(__file__).parents[2] / "docs/reference/criteria.md"
 SMALL = '''\
 title = "Two rules"
 
@@ -78,19 +73,7 @@ def evaluated(
     axes: Mapping[str, Sequence[str]],
 ) -> Outcome:
     """Judges an algorithm by a criterion of RFC 9743 at some of its cells."""
-    criterion = RFC9743[name]
-    assert set(axes) <= set(criterion.axes)
-    for axis, values in axes.items():
-        assert set(values) <= set(criterion.axes[axis])
-    criterion = replace(criterion, axes={**criterion.axes, **axes})
-    baselines = [Contender(each) for each in against or ("newreno", "cubic")]
-
-    def execute(spec: SweepSpec, directory: Path, trace: str) -> None:
-        Execution(directory, Counter(silent=True), "a test", trace=trace).run(spec)
-
-    tested = Contender(cc)
-    found = measured(criterion, tested, baselines, range(1, seeds + 1), place, execute)
-    return judge(criterion, tested, found)
+    return evaluation(RFC9743[name], cc, against or ("newreno", "cubic"), place, seeds, axes)
 
 
 def test_the_suite_has_some_forty_criteria_in_the_sections_of_the_rfc() -> None:
@@ -111,40 +94,6 @@ def test_the_suite_has_some_forty_criteria_in_the_sections_of_the_rfc() -> None:
     assert {"7.8.1", "7.10", "7.11", "5.3.1", "5.3.2"} <= sections
     skipped = [each for each in RFC9743.values() if each.skipped]
     assert all(len(each.skipped) > 20 for each in skipped)
-
-
-@pytest.mark.parametrize("criterion", MEASURED, ids=lambda each: each.name)
-def test_each_cell_is_a_scenario_whose_seeds_differ_by_its_own_jitter(criterion: Criterion) -> None:
-    points = [criterion.settings(cell, "bbr3") for cell in criterion.cells]
-    spec = SweepSpec(
-        criterion.written(criterion.cells[0], "cubic"),
-        criterion.name,
-        points=points,
-        repeat=3,
-        seed=1,
-    )
-    assert spec.plan.points == len(criterion.cells)
-    assert spec.plan.added_jitter == []
-    assert len(set(spec.scenarios())) == len(criterion.cells)
-    short = next(each for each in suite("rfc9743").short().criteria if each.name == criterion.name)
-    assert all(len(values) <= 2 for values in short.axes.values())
-
-
-def test_the_page_lists_the_criteria() -> None:
-    """FULLPIPE_BLESS=1 writes the list."""
-    lines = ["", "| Section | Name | Question | Bound | Reason |", "|---|---|---|---|---|"]
-    for each in RFC9743.values():
-        bound = "not evaluated" if each.skipped else bound_words(each) or "none"
-        cells = (each.section, f"`{each.name}`", each.question, bound, each.why or each.skipped)
-        lines.append(f"| {' | '.join(cells)} |")
-    whole = PAGE.read_text(encoding="utf-8")
-    before, _, rest = whole.partition("<!-- criteria -->\n")
-    _, end, after = rest.partition("\n<!-- end of criteria -->")
-    table = "\n".join(lines)
-    if os.environ.get("FULLPIPE_BLESS"):
-        PAGE.write_text(f"{before}<!-- criteria -->\n{table}\n{end}{after}", encoding="utf-8")
-    else:
-        assert rest.startswith(f"{table}\n{end}"), "FULLPIPE_BLESS=1 writes it"
 
 
 # Verdicts
@@ -414,6 +363,14 @@ def test_parameters_apply_to_the_tested_algorithm_only(
         ('why = "Our choice."', "", "criterion[0].why"),
         ('name = "later"', 'name = "use"', "two criteria have this name"),
         ('section = "2"', 'chapter = "2"', "unknown key"),
+        ("at_least = 80", 'at_least = ["vivace"]', "is no baseline of the suite"),
+        ('title = "Two rules"', 'title = "T"\nbaselines = ["vegas"]', "is no algorithm"),
+        ('title = "Two rules"', 'title = "T"\nsubject = "queue"', "baselines: is missing"),
+        (
+            'title = "Two rules"',
+            'title = "T"\nsubject = "queue"\nbaselines = ["pfifo"]',
+            "has no {aqm}",
+        ),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_key(old: str, new: str, said: str, small: Path) -> None:
@@ -429,6 +386,10 @@ def test_a_wrong_file_is_refused_with_its_key(old: str, new: str, said: str, sma
     ("args", "said"),
     [
         (["nothing"], "not an algorithm"),
+        (["cubic", "--suite", "aqm"], "cubic: not a queue"),
+        (["fq_code", "--suite", "aqm"], "did you mean fq_codel?"),
+        (["fq_codel", "--suite", "aqm", "--set", "targt=1ms"], "did you mean target?"),
+        (["cubic", "--set", "betta=0.9"], 'did you mean "beta"?'),
         (["cubic", "--criterion", "beauty"], "--criterion beauty: no such criterion"),
         (["cubic", "--suite", "none.toml"], "none.toml"),
         (["bbr3", "--suite", "bbr-draft", "--quick"], "--quick: not for --suite bbr-draft"),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 HERE = "{cc}"
 """The place of the tested algorithm in the scenario of a cell."""
+QUEUE_HERE = "{aqm}"
+"""The place of the tested queue: `queue = "{aqm}"` in a path or a link."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +26,7 @@ class Cells:
     """A scenario with the values of its axes.
 
     Attributes:
-        scenario: A scenario with axes, words and :data:`HERE` in braces.
+        scenario: A scenario with axes and words in braces, and :data:`HERE` or :data:`QUEUE_HERE`.
         axes: The values of each axis.
         words: Further words of the scenario, by axis and value.
     """
@@ -50,32 +52,34 @@ class Cells:
         words = dict(cell)
         for axis, by_value in self.words.items():
             words |= by_value.get(cell.get(axis, ""), {})
-        return self.scenario.format_map({**words, "cc": algorithm})
+        return self.scenario.format_map({**words, "cc": algorithm, "aqm": QUEUE_HERE})
 
     def tables(
-        self, cell: Mapping[str, str], algorithm: str, params: Mapping[str, object] | None = None
+        self, cell: Mapping[str, str], tested: str, params: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
-        """Returns the scenario of a cell as tables; the flows of the algorithm have the parameters."""
+        """Returns the scenario of a cell as tables, with an algorithm or a queue and its parameters in its place."""
         tables = tomllib.loads(self.text(cell))
-        for kind in ("flow", "workload"):
-            for each in tables.get(kind, []):
-                if each.get("cc") == HERE:
-                    each["cc"] = algorithm
-                    if params:
-                        each["params"] = dict(params)
+        for each in [*tables.get("flow", []), *tables.get("workload", [])]:
+            if each.get("cc") == HERE:
+                each["cc"] = tested
+                if params:
+                    each["params"] = dict(params)
+        for each in [tables.get("path", {}), *tables.get("link", [])]:
+            if each.get("queue") == QUEUE_HERE:
+                each["queue"] = {"kind": tested, **params} if params else tested
         return tables
 
     def written(
-        self, cell: Mapping[str, str], algorithm: str, params: Mapping[str, object] | None = None
+        self, cell: Mapping[str, str], tested: str, params: Mapping[str, object] | None = None
     ) -> str:
-        """Returns the scenario of a cell as TOML, with the algorithm and its parameters."""
-        return document(self.tables(cell, algorithm, params))
+        """Returns the scenario of a cell as TOML, with what is tested and its parameters."""
+        return document(self.tables(cell, tested, params))
 
     def settings(
-        self, cell: Mapping[str, str], algorithm: str, params: Mapping[str, object] | None = None
+        self, cell: Mapping[str, str], tested: str, params: Mapping[str, object] | None = None
     ) -> list[tuple[str, str]]:
         """Returns each key of a cell's scenario with its value, both as `--set` takes them."""
-        return list(_flat(self.tables(cell, algorithm, params)))
+        return list(_flat(self.tables(cell, tested, params)))
 
 
 def shortened(axes: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

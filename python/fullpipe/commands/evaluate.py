@@ -12,6 +12,7 @@ from fullpipe.commands.options import (
     algorithms_of,
     load_plugins,
     new_directory,
+    queue_of,
     seed_option,
     setting,
 )
@@ -28,15 +29,16 @@ def command(
         Argument(
             metavar="ALGORITHM",
             complete=("algorithms",),
-            help="Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library.",
+            help="Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library; "
+            "with --suite aqm a queue, from `fullpipe list queues`.",
         ),
     ],
     suite: Annotated[
         str,
         Option(
             metavar="NAME|FILE",
-            help="Criteria: rfc9743 has those of RFC 9743, bbr-draft the 22 test cases of the BBR draft; or a file of "
-            "your own.",
+            help="Criteria: rfc9743 has those of RFC 9743, aqm those of RFC 7928 for queues, prudentia pairs of flows "
+            "in deep buffers, bbr-draft the 22 test cases of the BBR draft; or a file of your own.",
         ),
     ] = "rfc9743",
     criterion: Annotated[
@@ -56,7 +58,7 @@ def command(
         Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
+            help="Set a parameter of the algorithm or queue, from `fullpipe explain`; repeatable.",
         ),
     ] = None,
     seed: Annotated[
@@ -79,12 +81,13 @@ def command(
         bool, Option("--json", help="Print the verdicts as a JSON list, and nothing else.")
     ] = False,
 ) -> None:
-    """Judge an algorithm by a suite of criteria.
+    """Judge an algorithm or a queue by a suite of criteria.
 
     The suite rfc9743 has the criteria of RFC 9743 for new congestion controls, as simulated
     scenarios, next to Reno, CUBIC and BBRv3. Each is met, not met, to be argued or not evaluated;
-    the dossier is a page and Markdown. The suite bbr-draft has the test cases of
-    draft-ietf-ccwg-bbr-06, Appendix A. Conditions on states or fields that the algorithm does not
+    the dossier is a page and Markdown. The suite aqm evaluates a queue by the scenarios of RFC
+    7928, and prudentia has the two paths of the fairness watchdog Prudentia. The suite bbr-draft
+    has the test cases of draft-ietf-ccwg-bbr-06, Appendix A. Conditions on states or fields that the algorithm does not
     have are skipped; an algorithm that has none of them is refused. Exit code 1 when a criterion is
     not met, or a condition is missed.
 
@@ -92,6 +95,7 @@ def command(
         fullpipe evaluate bbr3
         fullpipe evaluate mine.py:Mine --quick
         fullpipe evaluate cubic --criterion fairness --seeds 10
+        fullpipe evaluate fq_codel --suite aqm --set target=10ms
         fullpipe evaluate bbr3 --suite bbr-draft --set profile=linux
     """
     params = dict(setting(text) for text in set_ or [])
@@ -109,12 +113,16 @@ def command(
             met = _draft(of_file(algorithm), params, seed, out, as_json=as_json)
         else:
             from fullpipe.evaluation.command import Asked, evaluate
+            from fullpipe.evaluation.measure import Contender
+            from fullpipe.evaluation.suite import suite as suite_of
 
-            [name] = algorithms_of([algorithm])
-            asked = Asked(
-                suite, criterion or (), quick, seeds, seed, out, engine.value, threads, as_json
+            criteria = suite_of(suite)
+            [name] = (
+                [queue_of(algorithm)] if criteria.subject == "queue" else algorithms_of([algorithm])
             )
-            met = evaluate(name, {key: value_of(text) for key, text in params.items()}, asked)
+            tested = Contender(name, {key: value_of(text) for key, text in params.items()})
+            asked = Asked(criterion or (), quick, seeds, seed, out, engine.value, threads, as_json)
+            met = evaluate(tested, criteria, asked)
     if not met:
         raise SystemExit(1)
 

@@ -273,6 +273,16 @@ def algorithms_of(names: Sequence[str]) -> list[str]:
     return split
 
 
+def queue_of(name: str) -> str:
+    """Returns the queue of a name; fails if it is unknown."""
+    known = [str(each["name"]) for each in _core.queues()]
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        fix = f"did you mean {near[0]}?" if near else "`fullpipe list queues` has the names"
+        fail(f"{name}: not a queue\n  fix: {fix}")
+    return name
+
+
 def scenario_of(names: Sequence[str]) -> tuple[str, str]:
     """Returns the text of the scenario that names give, and the name that errors use for it."""
     if not names:

@@ -13,14 +13,14 @@ from rich.text import Text
 
 from fullpipe import terminal
 from fullpipe.batch import kept_in
+from fullpipe.batch.cells import HERE, QUEUE_HERE, Cells
 from fullpipe.batch.cluster import ClusterError, NoClusterError
-from fullpipe.batch.spec import build, command_line
+from fullpipe.batch.spec import SweepSpec, build, command_line
 from fullpipe.controllers import given, sources
 from fullpipe.errors import UserError, fail, printing, stoppable
 from fullpipe.evaluation import dossier, worst
 from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
-from fullpipe.evaluation.suite import suite as suite_of
 from fullpipe.plugins import used
 from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
@@ -30,20 +30,35 @@ from fullpipe.verdicts.judged import Verdict, finite, write_table
 from fullpipe.verdicts.show import STYLES, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
-    from fullpipe.batch.spec import SweepSpec
     from fullpipe.evaluation.judge import Outcome
     from fullpipe.evaluation.suite import Criterion, Suite
 
 SEEDS = 30
 QUICK_SEEDS = 5
-BASELINES = ("newreno", "cubic", "bbr3")
 PAGE = "dossier.html"
 MARKDOWN = "dossier"
 _TITLE_WIDTH = 58
+_PLAIN = Cells(
+    scenario="""
+duration = "1s"
+[path]
+rate = "10mbit"
+rtt = "20ms"
+buffer = "100packets"
+queue = "{queue}"
+[[flow]]
+cc = "{algorithm}"
+"""
+)
+"""A scenario that refuses what is tested, or its parameters, only for an error of their own."""
+_SUBJECTS = {
+    "algorithm": {"queue": "pfifo", "algorithm": HERE},
+    "queue": {"queue": QUEUE_HERE, "algorithm": "cubic"},
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +66,6 @@ class Asked:
     """The options of an evaluation.
 
     Attributes:
-        suite: The name of a suite of the package, or a file.
         names: The criteria to evaluate; empty for all.
         quick: Evaluate the first and the last value of each axis, with few seeds.
         seeds: The number of seeds; None for the usual one.
@@ -62,7 +76,6 @@ class Asked:
         as_json: Print only the verdicts, as a JSON list.
     """
 
-    suite: str
     names: Sequence[str] = ()
     quick: bool = False
     seeds: int | None = None
@@ -73,23 +86,23 @@ class Asked:
     as_json: bool = False
 
 
-def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool:
-    """Evaluates an algorithm, and prints the verdicts on standard output.
+def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
+    """Evaluates an algorithm or a queue, and prints the verdicts on standard output.
 
     Returns:
         Whether no criterion is "not met".
 
     Raises:
-        UserError: When the suite has an error, or a name is unknown.
-        ScenarioError: When the algorithm or a parameter is unknown.
+        UserError: When a name is unknown.
+        ScenarioError: When what is tested, or a parameter, is unknown.
         FileExistsError: When the directory has runs of another build or algorithm.
         OSError: When a file can't be written.
     """
     start = time.perf_counter()
-    suite = suite_of(asked.suite)
     chosen = _chosen(suite.short() if asked.quick else suite, asked.names)
-    tested = Contender(algorithm, params)
-    baselines = [Contender(each) for each in BASELINES]
+    plain = _PLAIN.written(_SUBJECTS[suite.subject], tested.name, tested.params)
+    SweepSpec(plain, tested.label).plan  # noqa: B018  (refuses parameters)
+    baselines = [Contender(each) for each in suite.baselines]
     seeds = range(asked.seed, asked.seed + (asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)))
     place = asked.out or usual_directory(tested, suite, quick=asked.quick)
     counter = Counter()
@@ -142,10 +155,10 @@ def evaluate(algorithm: str, params: Mapping[str, object], asked: Asked) -> bool
 def usual_directory(tested: Contender, suite: Suite, *, quick: bool) -> Path:
     """Returns the directory of an evaluation without `--out`: the same one for the same algorithm, suite and build."""
     digest = hashlib.sha256(f"{build()} {tested.label} {suite}".encode())
-    digest.update(sources(given([tested.cc])))
-    for library in used([tested.cc]):
+    digest.update(sources(given([tested.name])))
+    for library in used([tested.name]):
         digest.update(library.content)
-    name = f"{suite.name}-{tested.cc.rpartition(':')[2]}{'-quick' if quick else ''}"
+    name = f"{suite.name}-{tested.name.rpartition(':')[2]}{'-quick' if quick else ''}"
     return Path("results") / f"{name}-{digest.hexdigest()[:8]}"
 
 

@@ -157,7 +157,7 @@ def _section(
     blocks: list[Block] = [_cells(outcome, tested, baselines)]
     if recorded and (runs := worst.recorded(recorded)):
         blocks.append(Timeline(runs))
-    text = criterion.written(cell.words, tested.cc, tested.params)
+    text = criterion.written(cell.words, tested.name, tested.params)
     blocks.append(
         Table(
             "Replay of the worst cell; any of the seeds can follow --seed",

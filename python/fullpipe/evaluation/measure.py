@@ -31,20 +31,20 @@ _SAMPLED = "100ms"
 
 @dataclass(frozen=True)
 class Contender:
-    """An algorithm with its parameters.
+    """An algorithm or a queue, with its parameters.
 
     Attributes:
-        cc: Its name.
+        name: Its name.
         params: Its parameters.
     """
 
-    cc: str
+    name: str
     params: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
         """Its name, with the parameters."""
-        return ", ".join([self.cc, *(f"{name} = {value}" for name, value in self.params.items())])
+        return ", ".join([self.name, *(f"{name} = {value}" for name, value in self.params.items())])
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _variations(
         execute(_spec(criterion, runs, [seed]), inside, _SAMPLED)
         sweep = Sweep(inside)
         for number, (cell, contender) in enumerate(runs):
-            tables = criterion.tables(criterion.cells[cell], contender.cc)
+            tables = criterion.tables(criterion.cells[cell], contender.name)
             start, end = (_seconds(tables[key]) for key in ("measure_from", "duration"))
             flows = sweep.series(number).filter(
                 pl.col("flow").cast(pl.String).str.contains(rf"^{criterion.of}(-\d+)?$")
@@ -199,9 +199,9 @@ def _spec(
     cells = criterion.cells
     (first, contender), *_ = runs
     return SweepSpec(
-        criterion.written(cells[first], contender.cc),
+        criterion.written(cells[first], contender.name),
         criterion.name,
-        points=[criterion.settings(cells[cell], each.cc, each.params) for cell, each in runs],
+        points=[criterion.settings(cells[cell], each.name, each.params) for cell, each in runs],
         repeat=len(seeds),
         seed=seeds[0],
     )

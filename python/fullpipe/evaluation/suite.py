@@ -8,7 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fullpipe.batch.cells import HERE, Cells, merged, shortened
+from fullpipe import _core
+from fullpipe.batch.cells import HERE, QUEUE_HERE, Cells, merged, shortened
 from fullpipe.errors import UserError
 from fullpipe.stats.quantity import known_names, quantity
 from fullpipe.verdicts.reader import Reader, read_toml
@@ -19,12 +20,17 @@ if TYPE_CHECKING:
     from fullpipe.batch.cells import Words
     from fullpipe.verdicts.reader import Json, Table
 
-PACKAGED = ("rfc9743",)
+PACKAGED = ("rfc9743", "aqm", "prudentia")
 """The suites of criteria in the package."""
+BASELINES = ("newreno", "cubic", "bbr3")
+"""The algorithms next to the tested one, if the suite names none."""
 DRAFT = "bbr-draft"
 """The test cases of the BBR draft, which are no criteria of this form: :mod:`fullpipe.conformance` has them."""
 VARIATION = "rate_variation"
 """The metric that is computed from a run over time: coefficient of variation of the goodput in seconds."""
+_PLACES = {"algorithm": (HERE, f'cc = "{HERE}"'), "queue": (QUEUE_HERE, f'queue = "{QUEUE_HERE}"')}
+"""What a suite can test, with its place in a scenario and the line to write."""
+_FILE = ("title", "part", "subject", "baselines", "with", "criterion")
 _COMMON = ("name", "section", "title", "question", "why", "skipped")
 _MEASURED = (
     "scenario",
@@ -107,11 +113,15 @@ class Suite:
         name: Its name, or the name of its file.
         title: The document that asks for the criteria.
         criteria: The criteria, in order.
+        subject: What it tests, an algorithm or a queue.
+        baselines: The algorithms or queues next to the tested one.
     """
 
     name: str
     title: str
     criteria: tuple[Criterion, ...]
+    subject: Literal["algorithm", "queue"] = "algorithm"
+    baselines: tuple[str, ...] = BASELINES
 
     def short(self) -> Suite:
         """Returns the suite with the first and the last value of each axis only."""
@@ -129,9 +139,9 @@ def suite(name: str) -> Suite:
     """
     if name not in PACKAGED:
         if not Path(name).is_file():
-            known = ", ".join((*PACKAGED, DRAFT))
+            names = ", ".join((*PACKAGED, DRAFT))
             raise UserError(
-                f"--suite {name}: no such suite or file\n  fix: write {known}, or the name of a TOML file"
+                f"--suite {name}: no such suite or file\n  fix: write {names}, or the name of a TOML file"
             )
         return _suite(name, [Path(name)])
     folder = files("fullpipe.evaluation").joinpath(name)
@@ -140,21 +150,45 @@ def suite(name: str) -> Suite:
 
 def _suite(name: str, places: Sequence[Path]) -> Suite:
     found: list[Criterion] = []
-    title = ""
+    made: Suite | None = None
     for place in places:
         reader = Reader(place)
         about = read_toml(place)
-        reader.only(about, "", ("title", "part", "with", "criterion"))
-        title = reader.text(about.get("title"), "title")
+        reader.only(about, "", _FILE)
+        made = made or _head(reader, about, name)
         part = reader.text(about.get("part", "Criteria"), "part")
         shared = _words(reader, about.get("with", {}), "with")
         for number, table in enumerate(reader.tables(about.get("criterion"), "criterion")):
-            found.append(_criterion(reader, table, f"criterion[{number}].", part, shared))
-        if len({each.name for each in found}) < len(found):
-            twice = [each.name for each in found]
-            name_twice = next(each for each in twice if twice.count(each) > 1)
-            reader.refuse("criterion", name_twice, "two criteria have this name", "rename one")
-    return Suite(Path(name).stem, title, tuple(found))
+            where = f"criterion[{number}]."
+            each = _criterion(reader, table, where, part, shared)
+            if not each.skipped:
+                _check(reader, each, made, where)
+            if each.name in {other.name for other in found}:
+                reader.refuse("criterion", each.name, "two criteria have this name", "rename one")
+            found.append(each)
+    assert made is not None
+    return replace(made, criteria=tuple(found))
+
+
+def _head(reader: Reader, about: Table, name: str) -> Suite:
+    """Returns a suite without criteria, as its first file describes it."""
+    subject = reader.one_of(about.get("subject", "algorithm"), "subject", _PLACES)
+    if subject == "queue" and "baselines" not in about:
+        reader.refuse("baselines", None, "is missing", 'name queues, like baselines = ["pfifo"]')
+    baselines = reader.texts(about.get("baselines", list(BASELINES)), "baselines")
+    for each in baselines:
+        if each not in known(subject):
+            reader.refuse(
+                "baselines", each, f"is no {subject}", f"`fullpipe list {subject}s` has the names"
+            )
+    title = reader.text(about.get("title"), "title")
+    return Suite(Path(name).stem, title, (), subject, tuple(baselines))  # type: ignore[arg-type]
+
+
+def known(subject: str) -> list[str]:
+    """Returns the names of the built-in algorithms or queues."""
+    rows = _core.queues() if subject == "queue" else _core.algorithms()
+    return [str(each["name"]) for each in rows]
 
 
 def _criterion(
@@ -210,16 +244,22 @@ def _criterion(
             "is missing",
             "name the axis with the algorithm of the other flow",
         )
-    _check(reader, made, where)
     return made
 
 
-def _check(reader: Reader, made: Criterion, where: str) -> None:
-    """Refuses a scenario without a place for the algorithm, or with a word that no axis has."""
-    if HERE not in made.scenario:
+def _check(reader: Reader, made: Criterion, suite: Suite, where: str) -> None:
+    """Refuses a scenario without a place for what is tested, or with a word that no axis has, and an unknown bound."""
+    here, line = _PLACES[suite.subject]
+    if here not in made.scenario:
         reader.refuse(
-            where + "scenario", None, f"has no {HERE}", f'write cc = "{HERE}" for the tested flow'
+            where + "scenario", None, f"has no {here}", f"write {line} for what is tested"
         )
+    own = made.axes.get(made.neighbor, ())
+    for each in made.bound.than if made.bound else ():
+        if each not in (*suite.baselines, *own):
+            side = "at_most" if made.bound and made.bound.most else "at_least"
+            fix = f"use one of {', '.join(suite.baselines)}, or add it to baselines"
+            reader.refuse(where + side, each, "is no baseline of the suite", fix)
     for cell in made.cells:
         try:
             made.text(cell)
@@ -255,8 +295,8 @@ def _metric(reader: Reader, value: Json | None, key: str) -> str:
     return name
 
 
-def _optional(reader: Reader, table: Table, where: str, key: str, known: Sequence[str]) -> str:
-    return reader.one_of(table[key], where + key, known) if key in table else ""
+def _optional(reader: Reader, table: Table, where: str, key: str, words: Sequence[str]) -> str:
+    return reader.one_of(table[key], where + key, words) if key in table else ""
 
 
 def _words(reader: Reader, value: Json, key: str) -> dict[str, Words]:

@@ -36,7 +36,7 @@ def record(outcome: Outcome, tested: Contender, place: Path) -> Path | None:
     if not is_whole_directory(directory):
         disk.remove_folder(directory)
         text = f"# {outcome.criterion.title}: {cell.label}\n"
-        text += outcome.criterion.written(cell.words, tested.cc, tested.params)
+        text += outcome.criterion.written(cell.words, tested.name, tested.params)
         scenario = load(text, seed=cell.seed)
         run(scenario, trace=suited_interval(scenario, _ROWS)).save(directory)
     return directory

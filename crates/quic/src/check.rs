@@ -230,6 +230,14 @@ fn check_socket(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
             "omit the key, and stack = \"linux\" in [host]",
         );
     }
+    if spec.optimistic_acks > Span::ZERO {
+        return refuse(
+            "optimistic_acks",
+            &format!("\"{}\"", spec.optimistic_acks),
+            "noq's receiver is honest",
+            "omit the key",
+        );
+    }
     if spec.gro > Span::ZERO {
         return refuse(
             "gro",

@@ -77,6 +77,7 @@ impl Word for EcnFeedback {
         ("accurate", EcnFeedback::Accurate),
         ("classic", EcnFeedback::Classic),
         ("dctcp", EcnFeedback::Dctcp),
+        ("concealed", EcnFeedback::Concealed),
     ];
 }
 

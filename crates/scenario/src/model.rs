@@ -133,6 +133,8 @@ pub struct Flow {
     /// Time within which arriving segments are merged into one before they reach the receiver;
     /// zero turns merging off.
     pub gro: Span,
+    /// Time by which the receiver acknowledges data before they arrive; zero for an honest receiver.
+    pub optimistic_acks: Span,
     /// Keys whose defaults depend on [`Scenario::stack`].
     pub stack: FlowStack,
     pub(crate) table: Written<Table>,
@@ -189,6 +191,8 @@ pub enum EcnFeedback {
     Classic,
     /// The ECE flag for marked packets only (RFC 8257).
     Dctcp,
+    /// No report: the receiver conceals marks.
+    Concealed,
 }
 
 /// The ECN codepoint of data packets.

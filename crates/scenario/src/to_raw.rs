@@ -191,6 +191,7 @@ impl Tcp {
             quick_acks: RawValue::of(&Whole(u64::from(flow.quick_acks))),
             ack_delay: RawValue::of(&Delay(flow.ack_delay)),
             gro: RawValue::of(&Delay(flow.gro)),
+            optimistic_acks: RawValue::of(&Delay(flow.optimistic_acks)),
             stack: StackKeys::from(&flow.stack),
             params: written(&flow.params),
         }

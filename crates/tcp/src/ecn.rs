@@ -17,6 +17,8 @@ pub enum EcnFeedback {
     /// The ECE flag reports whether the packets that an ACK acknowledges are marked (RFC 8257
     /// §3.2).
     Dctcp,
+    /// No ACK reports a mark: the receiver conceals them.
+    Concealed,
 }
 
 /// The receiver's side of ECN.
@@ -70,6 +72,7 @@ impl Echo {
                 self.dctcp_ce = segment.ce;
                 self.says = u8::from(segment.ce);
             }
+            EcnFeedback::Concealed => {}
         }
     }
 }
@@ -161,6 +164,7 @@ impl Reaction {
                 // (tcp_newly_delivered).
                 self.marks.bytes = acked * u64::from(ack.ecn);
             }
+            EcnFeedback::Concealed => {}
             EcnFeedback::Dctcp if ack.ecn == 0 => {}
             EcnFeedback::Dctcp => self.kept += acked.get().div_ceil(smss.get()),
             EcnFeedback::Accurate if self.late => {}

@@ -5,6 +5,7 @@ use fullpipe_units::{Bytes, Span, Time};
 
 mod heuristics;
 mod linux_acks;
+mod optimist;
 mod place;
 mod round_trip;
 mod sack_blocks;
@@ -13,6 +14,7 @@ mod schedule;
 mod train;
 
 use self::heuristics::Heuristics;
+use self::optimist::Optimist;
 use self::sack_blocks::SackBlocks;
 use crate::ack_policy::AckPolicy;
 use crate::advertised_window::AdvertisedWindow;
@@ -64,6 +66,9 @@ pub struct Receiver {
     /// Linux's heuristics, if it has any.
     heuristics: Option<Box<Heuristics>>,
     echo: Echo,
+    /// A receiver that misbehaves, and the segments that its ACKs acknowledge before they arrive.
+    optimist: Option<Box<Optimist>>,
+    ahead: u64,
     /// Whether data segments need extra processing, for ECN, the window, the client or heuristics. A
     /// segment that is ECN-capable needs it, and those after it.
     attentive: bool,
@@ -97,6 +102,8 @@ impl Receiver {
             quick: policy.quick,
             heuristics: None,
             echo: Echo::default(),
+            optimist: None,
+            ahead: 0,
             attentive: false,
             ts_recent: Time::ZERO,
             last_ack: 0,
@@ -306,6 +313,11 @@ impl Receiver {
         emit: &mut impl FnMut(Time, Ack, &[Block]),
     ) -> bool {
         self.attentive = true;
+        if self.optimist.is_some() {
+            self.echo.on_segment(segment);
+            self.on_segment_optimistically(now, segment, emit);
+            return true;
+        }
         self.end_train_before(now, segment, emit);
         let grows = self
             .offer
@@ -366,7 +378,7 @@ impl Receiver {
             ..
         } = *self;
         Ack {
-            next,
+            next: next + self.ahead,
             echo,
             sent: at,
             window,

@@ -109,8 +109,8 @@ pub(crate) struct Tcp {
     #[serde(default = "as_the_cc_wants")]
     pub(crate) ecn: RawValue<EcnSetting>,
     /// Feedback of the receiver on ECN marks: exact counts as with AccECN ("accurate"), the ECE
-    /// flag until the sender reduces its window as in RFC 3168 ("classic"), or the ECE flag for
-    /// marked packets only as in RFC 8257 ("dctcp").
+    /// flag until the sender reduces its window as in RFC 3168 ("classic"), the ECE flag for marked
+    /// packets only as in RFC 8257 ("dctcp"), or none, since the receiver misbehaves ("concealed").
     #[serde(default = "exact_counts")]
     pub(crate) ecn_feedback: RawValue<EcnFeedback>,
     /// Links that data packets cross, in order: names of [[link]] tables, and "bottleneck" for the
@@ -170,6 +170,12 @@ pub(crate) struct Tcp {
     #[serde(default = "no_delay")]
     #[schemars(example = "1ms")]
     pub(crate) gro: RawValue<Delay>,
+    /// Time by which a misbehaving receiver acknowledges data before they arrive (optimistic ACKs).
+    /// It acknowledges at once whatever arrives, and as many packets more as arrived within this
+    /// time, and conceals losses. Zero is an honest receiver. Lost data count as received.
+    #[serde(default = "no_delay")]
+    #[schemars(example = "10ms")]
+    pub(crate) optimistic_acks: RawValue<Delay>,
     #[serde(flatten)]
     pub(crate) stack: StackKeys,
     /// Parameters of the congestion control: numbers, true or false, or words. `fullpipe explain

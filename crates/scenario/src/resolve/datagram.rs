@@ -68,6 +68,7 @@ fn senseless(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Option<(String
         (flow.ecn_feedback != EcnFeedback::Accurate).then(|| raw.tcp.ecn_feedback.show());
     let quick = (flow.quick_acks != QUICK_ACKS).then(|| raw.tcp.quick_acks.show());
     let gro = (flow.gro != Span::ZERO).then(|| raw.tcp.gro.show());
+    let optimistic = (flow.optimistic_acks != Span::ZERO).then(|| raw.tcp.optimistic_acks.show());
     let given = [
         ("bytes", bytes, ENDS),
         ("app", app, WAITS),
@@ -84,6 +85,11 @@ fn senseless(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Option<(String
             "no effect: a receiver of datagrams has no quick ACKs",
         ),
         ("gro", gro, "no effect: datagrams are not merged"),
+        (
+            "optimistic_acks",
+            optimistic,
+            "no effect: datagrams are not acknowledged",
+        ),
     ];
     let first = given
         .into_iter()

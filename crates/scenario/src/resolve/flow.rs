@@ -118,6 +118,18 @@ fn flow(raw: &raw::Flow, i: usize, ground: Ground<'_>) -> Result<(Flow, bool, u6
     check_unresponsive(&flow, raw, ground)?;
     check_app(&flow, raw, source)?;
     check_transport(&flow, raw, ground)?;
+    if let (Some(App::Request { .. }), Some(app)) = (&flow.app, &raw.app)
+        && flow.optimistic_acks != Span::ZERO
+    {
+        let problem =
+            "a client needs its answers, and a receiver with optimistic_acks conceals losses";
+        return Err(ground.source.error(
+            &flow.key("app"),
+            app.show(),
+            problem,
+            "remove one of the two",
+        ));
+    }
     Ok((flow, named, count))
 }
 
@@ -139,6 +151,7 @@ pub(crate) fn tcp(
     let algorithm = cc.get(source, &key("cc"))?;
     let Delay(ack_delay) = raw.ack_delay.get(source, &key("ack_delay"))?;
     let Delay(gro) = raw.gro.get(source, &key("gro"))?;
+    let Delay(optimistic_acks) = raw.optimistic_acks.get(source, &key("optimistic_acks"))?;
     let Mss(mss) = raw.mss.get(source, &key("mss"))?;
     let Whole(initial_window) = raw.initial_window.get(source, &key("initial_window"))?;
     let delayed_ack = optional(&raw.delayed_ack, source, &key("delayed_ack"))?;
@@ -188,10 +201,12 @@ pub(crate) fn tcp(
         quick_acks: u32::try_from(quick_acks).expect("its kind allows at most a million"),
         ack_delay,
         gro,
+        optimistic_acks,
         stack: raw.stack.read(stack, table, source)?,
         table: Written(table),
     };
     check_receiver(&flow, raw, source)?;
+    check_optimistic(&flow, raw, source)?;
     if transport == Transport::Tcp {
         check_acks(&flow, raw, source)?;
     }
@@ -293,6 +308,27 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
     }
 }
 
+/// Refuses keys that have no effect on a receiver that acknowledges whatever arrives.
+fn check_optimistic(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Error> {
+    if flow.optimistic_acks == Span::ZERO {
+        return Ok(());
+    }
+    let given = [
+        (flow.gro != Span::ZERO).then(|| ("gro", raw.gro.show())),
+        raw.receiver
+            .as_ref()
+            .map(|receiver| ("receiver", receiver.show())),
+        raw.delayed_ack
+            .as_ref()
+            .map(|every| ("delayed_ack", every.show())),
+    ];
+    let Some((key, value)) = given.into_iter().flatten().next() else {
+        return Ok(());
+    };
+    let problem = "no effect: a receiver with optimistic_acks acknowledges each packet at once";
+    Err(source.error(&flow.key(key), value, problem, "remove one of the two"))
+}
+
 /// Refuses an unresponsive flow without a rate, or with keys that need a congestion control or
 /// ACKs.
 fn check_unresponsive(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Result<(), Error> {
@@ -337,7 +373,7 @@ fn without_effect<'a>(
     raw: &'a raw::Flow,
     stack: Stack,
 ) -> impl Iterator<Item = (String, String)> + use<'a> {
-    let given: [Option<(&'static str, String)>; 10] = [
+    let given: [Option<(&'static str, String)>; 11] = [
         (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.tcp.reverse_route.show())),
         raw.app.as_ref().map(|app| ("app", app.show())),
         raw.group.as_ref().map(|group| ("group", group.show())),
@@ -356,6 +392,8 @@ fn without_effect<'a>(
         (flow.initial_window != INITIAL_WINDOW)
             .then(|| ("initial_window", raw.tcp.initial_window.show())),
         (flow.gro != Span::ZERO).then(|| ("gro", raw.tcp.gro.show())),
+        (flow.optimistic_acks != Span::ZERO)
+            .then(|| ("optimistic_acks", raw.tcp.optimistic_acks.show())),
     ];
     let given = given
         .into_iter()

@@ -73,6 +73,7 @@ fn feedback(spec: &Flow) -> EcnFeedback {
         fullpipe_scenario::EcnFeedback::Accurate => EcnFeedback::Accurate,
         fullpipe_scenario::EcnFeedback::Classic => EcnFeedback::Classic,
         fullpipe_scenario::EcnFeedback::Dctcp => EcnFeedback::Dctcp,
+        fullpipe_scenario::EcnFeedback::Concealed => EcnFeedback::Concealed,
     }
 }
 
@@ -152,6 +153,9 @@ pub(super) fn receiver(scenario: &Scenario, spec: &Flow) -> Receiver {
     }
     if spec.stack.sack_compression > 0.0 {
         receiver = receiver.with_sack_compression(spec.stack.sack_compression);
+    }
+    if spec.optimistic_acks > Span::ZERO {
+        receiver = receiver.with_optimistic_acks(spec.optimistic_acks);
     }
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => receiver.with_auto_tuning(),

@@ -119,6 +119,10 @@ impl<C: Controller> Sender<C> {
         if ack.kind != AckKind::Plain && self.is_handshake(now, ack, observer) {
             return AckOutcome::default();
         }
+        // RFC 9293 §3.10.7.4: an ACK of data that was not sent is dropped.
+        if ack.next > self.next {
+            return AckOutcome::default();
+        }
         let before = self.read_header(ack);
         if self.acked.is_some() {
             self.collect_acked(ack, blocks);

@@ -9,6 +9,7 @@ mod growth;
 mod handshake;
 mod large_window;
 mod limits;
+mod misbehaving;
 mod offer;
 mod one_way;
 mod pacing;

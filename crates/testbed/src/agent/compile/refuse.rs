@@ -250,6 +250,8 @@ fn settings(spec: &Flow) -> Option<Refusal> {
         ("ack_delay", format!("\"{}\"", spec.ack_delay))
     } else if spec.gro != Span::ZERO {
         ("gro", format!("\"{}\"", spec.gro))
+    } else if spec.optimistic_acks != Span::ZERO {
+        ("optimistic_acks", format!("\"{}\"", spec.optimistic_acks))
     } else if !KERNELS_SACK_COMPRESSION.contains(&spec.stack.sack_compression) {
         (
             "sack_compression",

@@ -388,7 +388,7 @@ def test_a_wrong_file_is_refused_with_its_key(old: str, new: str, said: str, sma
         (["nothing"], "not an algorithm"),
         (["cubic", "--suite", "aqm"], "cubic: not a queue"),
         (["fq_code", "--suite", "aqm"], "did you mean fq_codel?"),
-        (["fq_codel", "--suite", "aqm", "--set", "targt=1ms"], "did you mean target?"),
+        (["fq_codel", "--suite", "aqm", "--set", "targets=1ms"], "did you mean target?"),
         (["cubic", "--set", "betta=0.9"], 'did you mean "beta"?'),
         (["cubic", "--criterion", "beauty"], "--criterion beauty: no such criterion"),
         (["cubic", "--suite", "none.toml"], "none.toml"),

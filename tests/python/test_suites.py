@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import fullpipe
 from evaluations import evaluation
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.evaluation.judge import bound_words
@@ -79,7 +80,7 @@ def test_the_page_lists_the_criteria(of: Suite) -> None:
         ("fq_codel", "unresponsive", {"sent": ["19mbit"]}, Verdict.MET),
         ("pfifo", "call-in-the-mix", {"rate": ["5mbit"]}, Verdict.MISSED),
         ("fq_codel", "call-in-the-mix", {"rate": ["20mbit"]}, Verdict.MET),
-        ("red", "marks", {"flows": ["5"]}, Verdict.MET),
+        ("fq_codel", "marks", {"flows": ["5"]}, Verdict.MET),
     ],
 )
 def test_what_is_known_of_queues_comes_out(
@@ -114,3 +115,21 @@ def test_what_is_known_of_pairs_comes_out(
     [criterion] = [each for each in of.criteria if each.name == name]
     found = evaluation(criterion, algorithm, of.baselines, tmp_path, 3, axes)
     assert found.verdict is verdict, found.worst
+
+
+def test_a_receiver_that_acknowledges_early_takes_the_rate_of_others() -> None:
+    """Savage et al., CCR 1999: the sender sees a shorter RTT and no loss."""
+    flows = {}
+    for lead in ("0s", "1ms"):
+        text = f"""
+            duration = "20s"
+            measure_from = "5s"
+            path = {{ rate = "20mbit", rtt = "40ms", buffer = "4bdp" }}
+            flow = [{{ name = "a", cc = "cubic", optimistic_acks = "{lead}" }}, {{ name = "b", cc = "cubic" }}]
+        """
+        flows[lead] = fullpipe.run(text).flow_metrics
+    honest, other = flows["0s"]
+    early, starved = flows["1ms"]
+    assert other["goodput_bps"] > 0.3 * honest["goodput_bps"]
+    assert starved["goodput_bps"] < 0.1 * early["goodput_bps"] < 0.1 * 20e6
+    assert early["retransmits"] == 0 < early["drops"]

@@ -57,7 +57,7 @@ class Cells:
     def tables(
         self, cell: Mapping[str, str], tested: str, params: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
-        """Returns the scenario of a cell as tables, with an algorithm or a queue and its parameters in its place."""
+        """Returns the scenario of a cell as tables, for an algorithm or a queue with parameters."""
         tables = tomllib.loads(self.text(cell))
         for each in [*tables.get("flow", []), *tables.get("workload", [])]:
             if each.get("cc") == HERE:
@@ -72,7 +72,7 @@ class Cells:
     def written(
         self, cell: Mapping[str, str], tested: str, params: Mapping[str, object] | None = None
     ) -> str:
-        """Returns the scenario of a cell as TOML, with what is tested and its parameters."""
+        """Returns the scenario of a cell as TOML, for an algorithm or a queue with parameters."""
         return document(self.tables(cell, tested, params))
 
     def settings(

@@ -54,7 +54,7 @@ queue = "{queue}"
 cc = "{algorithm}"
 """
 )
-"""A scenario that refuses what is tested, or its parameters, only for an error of their own."""
+"""A scenario that every algorithm and queue can run, so that an error is one of the name or of a parameter."""
 _SUBJECTS = {
     "algorithm": {"queue": "pfifo", "algorithm": HERE},
     "queue": {"queue": QUEUE_HERE, "algorithm": "cubic"},
@@ -94,7 +94,7 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
 
     Raises:
         UserError: When a name is unknown.
-        ScenarioError: When what is tested, or a parameter, is unknown.
+        ScenarioError: When the algorithm, the queue or a parameter is unknown.
         FileExistsError: When the directory has runs of another build or algorithm.
         OSError: When a file can't be written.
     """

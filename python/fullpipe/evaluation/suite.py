@@ -29,7 +29,7 @@ DRAFT = "bbr-draft"
 VARIATION = "rate_variation"
 """The metric that is computed from a run over time: coefficient of variation of the goodput in seconds."""
 _PLACES = {"algorithm": (HERE, f'cc = "{HERE}"'), "queue": (QUEUE_HERE, f'queue = "{QUEUE_HERE}"')}
-"""What a suite can test, with its place in a scenario and the line to write."""
+"""The subjects of a suite, each with its place in a scenario and the line to write."""
 _FILE = ("title", "part", "subject", "baselines", "with", "criterion")
 _COMMON = ("name", "section", "title", "question", "why", "skipped")
 _MEASURED = (
@@ -113,7 +113,7 @@ class Suite:
         name: Its name, or the name of its file.
         title: The document that asks for the criteria.
         criteria: The criteria, in order.
-        subject: What it tests, an algorithm or a queue.
+        subject: The kind of the tested object.
         baselines: The algorithms or queues next to the tested one.
     """
 
@@ -248,11 +248,14 @@ def _criterion(
 
 
 def _check(reader: Reader, made: Criterion, suite: Suite, where: str) -> None:
-    """Refuses a scenario without a place for what is tested, or with a word that no axis has, and an unknown bound."""
+    """Refuses a scenario without a place for the subject, or with a word that no axis has, and an unknown bound."""
     here, line = _PLACES[suite.subject]
     if here not in made.scenario:
         reader.refuse(
-            where + "scenario", None, f"has no {here}", f"write {line} for what is tested"
+            where + "scenario",
+            None,
+            f"has no {here}",
+            f"write {line} for the tested {suite.subject}",
         )
     own = made.axes.get(made.neighbor, ())
     for each in made.bound.than if made.bound else ():

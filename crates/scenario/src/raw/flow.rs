@@ -172,7 +172,8 @@ pub(crate) struct Tcp {
     pub(crate) gro: RawValue<Delay>,
     /// Time by which a misbehaving receiver acknowledges data before they arrive (optimistic ACKs).
     /// It acknowledges at once whatever arrives, and as many packets more as arrived within this
-    /// time, and conceals losses. Zero is an honest receiver. Lost data count as received.
+    /// time. It conceals losses, so a transfer that loses data does not complete. Zero is an honest
+    /// receiver.
     #[serde(default = "no_delay")]
     #[schemars(example = "10ms")]
     pub(crate) optimistic_acks: RawValue<Delay>,

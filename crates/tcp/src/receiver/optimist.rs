@@ -31,8 +31,8 @@ impl Optimist {
 }
 
 impl Receiver {
-    /// Lets the receiver acknowledge what arrives in the next `lead`, at the present rate, before it
-    /// arrives, and conceal losses.
+    /// Lets the receiver acknowledge the data of the next `lead`, at the present rate of arrivals,
+    /// before they arrive, and conceal losses.
     #[must_use]
     pub fn with_optimistic_acks(self, lead: Span) -> Receiver {
         Receiver {
@@ -62,8 +62,7 @@ impl Receiver {
             self.ahead = 0;
         } else {
             self.ahead = optimist.on_arrival(now);
-            let lost = self.smss * (segment.seq - self.next);
-            self.in_order += lost + Bytes::new(u64::from(segment.size));
+            self.in_order += Bytes::new(u64::from(segment.size));
             self.next = segment.seq + 1;
         }
         self.acknowledge(now, emit);

@@ -46,9 +46,9 @@ fn an_optimist_acknowledges_what_arrived_and_as_much_again_as_in_its_lead() {
     assert_eq!(says(&mut receiver, 2, 110.0), [(6, 3, 0)]);
     // The first arrival is older than the lead.
     assert_eq!(says(&mut receiver, 3, 111.0), [(7, 4, 0)]);
-    // A loss is concealed, and counts as received.
+    // A loss is concealed, and its data are missing.
     assert_eq!(says(&mut receiver, 6, 130.0), [(8, 5, 0)]);
-    assert_eq!(receiver.in_order(), segments(7));
+    assert_eq!(receiver.in_order(), segments(5));
 }
 
 #[test]

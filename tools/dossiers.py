@@ -1,0 +1,93 @@
+"""Evaluates every algorithm by RFC 9743, and writes the dossiers and their overview to docs/evidence.
+
+    tools/dossiers.py [--seeds 10] [--results results/dossiers] [ALGORITHM ...]
+
+Each evaluation is kept in its directory and resumes there. The overview has the algorithms whose evaluation exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from fullpipe import _core
+from fullpipe.evaluation.suite import suite
+
+EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence"
+SIGNS = {"met": "✓", "not met": "✗", "to be argued": "?", "not evaluated": "–"}
+HEAD = """\
+# All algorithms by RFC 9743
+
+**Claim.** The table has the verdicts of [`fullpipe evaluate`](../guide/evaluate.md) on every built-in algorithm, with
+{seeds} seeds per cell.
+
+✓ met · ✗ not met · ? to be argued · – not evaluated. A name leads to the algorithm's dossier.
+[Criteria](../reference/criteria.md#rfc9743) have the questions, bounds and reasons.
+
+"""
+TAIL = """
+**Limits.** Algorithms for data centers (`dctcp`, `swift`), for background traffic (`ledbat`, `ledbat++`, `rledbat`)
+and for media (`c4`, `scream`) are judged by criteria that were written for bulk traffic on the Internet: a "not met"
+is a fact about such a path, not a fault of the algorithm. The bounds are ours where no specification has a number.
+
+**Repeat.** `.venv/bin/python tools/dossiers.py --seeds {seeds}`.
+"""
+
+
+def main() -> None:
+    """Evaluates the algorithms, and writes the pages."""
+    known = [str(each["name"]) for each in _core.algorithms()]
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    options.add_argument("algorithms", nargs="*", metavar="ALGORITHM", choices=[*known, []])
+    options.add_argument("--seeds", type=int, default=10)
+    options.add_argument("--results", type=Path, default=Path("results/dossiers"))
+    asked = options.parse_args()
+    for algorithm in asked.algorithms or known:
+        evaluate(algorithm, asked.seeds, asked.results / algorithm)
+    done = [each for each in known if (asked.results / each / "table.json").exists()]
+    verdicts = {}
+    for algorithm in done:
+        records = json.loads((asked.results / algorithm / "table.json").read_text(encoding="utf-8"))
+        verdicts[algorithm] = {each["criterion"]: each["verdict"] for each in records}
+        table = (asked.results / algorithm / "table.md").read_text(encoding="utf-8")
+        page(algorithm).write_text(table, encoding="utf-8")
+    (EVIDENCE / "rfc9743.md").write_text(overview(verdicts, asked.seeds), encoding="utf-8")
+
+
+def evaluate(algorithm: str, seeds: int, place: Path) -> None:
+    """Runs the command; a criterion that is not met is its exit code 1."""
+    command = [sys.executable, "-m", "fullpipe", "evaluate", algorithm]
+    done = subprocess.run([*command, "--seeds", str(seeds), "--out", str(place)], check=False)
+    if done.returncode > 1:
+        sys.exit(done.returncode)
+
+
+def page(algorithm: str) -> Path:
+    """Returns the page of an algorithm."""
+    return EVIDENCE / f"rfc9743-{algorithm.replace('+', 'p')}.md"
+
+
+def overview(verdicts: dict[str, dict[str, str]], seeds: int) -> str:
+    """Returns the table of all verdicts, a row for each criterion."""
+    names = [f"[{each}]({page(each).name})" for each in verdicts]
+    lines = [
+        f"| § | Criterion | {' | '.join(names)} |",
+        f"|---|---|{':-:|' * len(names)}",
+    ]
+    for each in suite("rfc9743").criteria:
+        if each.skipped:
+            continue
+        signs = [SIGNS[verdicts[algorithm][each.name]] for algorithm in verdicts]
+        lines.append(f"| {each.section} | {each.title} | {' | '.join(signs)} |")
+    totals = [str(sum(of == "met" for of in each.values())) for each in verdicts.values()]
+    lines.append(f"| | met | {' | '.join(totals)} |")
+    return HEAD.format(seeds=seeds) + "\n".join(lines) + "\n" + TAIL.format(seeds=seeds)
+
+
+if __name__ == "__main__":
+    main()

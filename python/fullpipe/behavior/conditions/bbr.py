@@ -95,7 +95,7 @@ def _drained(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     inflight = trace.column("inflight")
     for stay in stays[:1]:
         rtt = trace.at(trace.rtt, stay.end)
-        if rounds and stay.end - stay.begin > (rounds - 0.5) * trace.at(trace.least_rtt, stay.end):
+        if rounds and stay.end - stay.begin > (rounds - 0.5) * trace.at(trace.rtt, stay.end):
             continue  # it ended by its limit in rounds
         most = 1.0 + (BURST * trace.segment) / bdp(trace, stay.end, 10.0) + _GAIN
         value = trace.at(inflight, stay.end + min(trace.gap, rtt / 4)) / bdp(trace, stay.end, 10.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -58,26 +59,29 @@ def _level(trace: Observed, rules: Rules, one_bdp: object) -> object:
 
 def _comes(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     times, rtts = trace.samples("rtt")
-    if len(times) < 2 or float(np.quantile(np.diff(times), 0.9)) > 2 * float(rtts.min()):
-        raise LacksError("the trace has less than one RTT sample in a round trip")
+    if len(times) < 2 or float(np.quantile(np.diff(times), 0.9)) > 0.5 * float(rtts.min()):
+        raise LacksError("the trace has less than two RTT samples in a round trip")
     interval = rules.number("probe_rtt_interval")
+    equal = rules.has("probe_rtt_renewed_by_equal") and rules.flag("probe_rtt_renewed_by_equal")
     stays = [*probe_rtts(trace, rules), None]
     begin, low = float(times[0]), float("inf")
     for stay in stays:
         end = stay.begin if stay else trace.end
         waiting = (times >= begin) & (times < end)
-        waits = list(_waits(times[waiting], rtts[waiting], begin, low, interval, trace))
+        found = _Period(times[waiting], rtts[waiting], begin, low, equal)
+        waits = list(_waits(found, interval, trace))
         yield from waits
         if stay is None:
             return
         if not waits:
-            low, strict, latest = _last_lower(times[waiting], rtts[waiting], begin, low)
+            latest = float(found.renewed[-1])
             slack = _slack(trace, stay.begin)
             waited = stay.begin - latest
             yield Occasion(
                 stay.begin,
                 waited,
-                (interval - slack - (latest - strict), interval + slack),
+                # A lower RTT between two rows may have made the last one seen no lower: only the period is sure.
+                (interval - slack - (latest - begin), interval + slack),
                 f"ProbeRTT came {waited:.2f} s after min_rtt's last sample, {latest:.2f} s, "
                 f"instead of {interval:g} s",
             )
@@ -89,30 +93,28 @@ def _slack(trace: Observed, time: float) -> float:
     return 2 * trace.at(trace.rtt, time) + 2 * trace.gap
 
 
-def _last_lower(
-    times: Values, rtts: Values, begin: float, low: float
-) -> tuple[float, float, float]:
-    """Returns the least RTT, the last time at which it was lowered, and the last at which it was at least equaled.
+@dataclass(frozen=True)
+class _Period:
+    """RTT samples between two ProbeRTTs, and the least RTT of the first of them."""
 
-    A trace rounds RTTs, so an equal one may have been lower.
-    """
-    if not len(times):
-        return low, begin, begin
-    least = np.minimum.accumulate(np.concatenate([[low], rtts]))
-    lower = np.flatnonzero(rtts < least[:-1] * (1 - _ROUNDING))
-    equal = np.flatnonzero(rtts <= least[:-1] * (1 + _ROUNDING))
-    strict = float(times[lower[-1]]) if len(lower) else begin
-    latest = float(times[equal[-1]]) if len(equal) else begin
-    return float(least[-1]), strict, latest
+    times: Values
+    rtts: Values
+    begin: float
+    low: float
+    equal: bool
+
+    @property
+    def renewed(self) -> Values:
+        """The times at which the least RTT was lowered, or as in BBRv2 equaled; the first is the begin."""
+        least = np.minimum.accumulate(np.concatenate([[self.low], self.rtts]))[:-1]
+        lower = self.rtts <= least * (1 + _ROUNDING) if self.equal else self.rtts < least
+        return np.concatenate([[self.begin], self.times[lower]])
 
 
-def _waits(
-    times: Values, rtts: Values, begin: float, low: float, interval: float, trace: Observed
-) -> Iterator[Occasion]:
+def _waits(period: _Period, interval: float, trace: Observed) -> Iterator[Occasion]:
     """Yields the intervals without a lower RTT, and without the ProbeRTT that is then due."""
-    least = np.minimum.accumulate(np.concatenate([[low], rtts]))
-    renewed = [begin, *times[rtts <= least[:-1] * (1 + _ROUNDING)], times[-1] if len(times) else begin]
-    for stamp, until in pairwise(renewed):
+    end = float(period.times[-1]) if len(period.times) else period.begin
+    for stamp, until in pairwise([*period.renewed.tolist(), end]):
         slack = _slack(trace, stamp + interval)
         if until - stamp > interval + slack:
             yield Occasion(
@@ -160,7 +162,9 @@ def _interval(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         rtt = trace.at(trace.least_rtt, down.begin)
         slack = 2 * float(trace.rtt[trace.rows(down.begin, end)].max(initial=rtt)) + 2 * trace.gap
         waited = end - down.begin
-        rounds = min(rules.number("reno_rounds"), bdp(trace, down.begin, 10.0) / trace.segment)
+        rates = trace.bandwidth[trace.rows(down.begin, end)]
+        segments = float(rates.min(initial=np.inf)) * rtt / 8 / trace.segment
+        rounds = min(rules.number("reno_rounds"), segments)
         least = min(base, max(0.9 * rounds - rules.number("reno_rounds_choices"), 0.0) * rtt)
         if refill and waited < _AT_ONCE * trace.at(trace.rtt, down.begin) and not repeated:
             repeated = True  # one alone: two in a row are judged

@@ -25,6 +25,10 @@ _FALL = 0.9
 """Two falls of the window to less than this share are those of two events."""
 _OF_WINDOW, _OF_FLIGHT = 0.04, 0.1
 _SEGMENTS = 1.5
+_MOST_ROUNDS = 3
+"""Events over more round trips are not judged: several powers of beta bound nothing."""
+_LATELY_S = 1.0
+"""A bandwidth of this last time is still in BBR's filter, whose cycles take about two seconds or more."""
 
 
 def decreases(trace: Observed) -> Iterator[tuple[Event, float, float, bool]]:
@@ -83,22 +87,25 @@ def _reno(trace: Observed, _: Rules) -> Iterator[Occasion]:
 
 
 def _bbr(trace: Observed, rules: Rules) -> Iterator[Occasion]:
-    beta = rules.number("beta")
-    cwnd, inflight = trace.column("cwnd"), trace.column("inflight")
-    probing = trace.stays("probertt") if trace.changes else []
+    beta, gain = rules.number("beta"), rules.number("cwnd_gain")
+    cwnd, cruises = trace.column("cwnd"), trace.stays("probebwcruise")
     for event in trace.losses:
         rtt = trace.at(trace.rtt, event.begin)
-        end = event.begin + rtt
-        if end > trace.end or any(
-            stay.begin <= end and event.begin <= stay.end + 2 * rtt for stay in probing
-        ):
+        end = event.end + 1.5 * rtt
+        # In other states the window also changes its gain, or the long-term bound is set.
+        if not any(stay.begin < event.begin - rtt and end < stay.end for stay in cruises):
             continue
-        before = min(trace.before(cwnd, event.begin), trace.before(inflight, event.begin))
+        rounds = int(np.ceil((event.end - event.begin) / rtt)) + 1
+        # The window also falls with the bandwidth: only what was lately a BDP is sure to be one.
+        lately = trace.most_bandwidth_in(event.begin - max(_LATELY_S, 2 * rtt), event.begin)
+        most = gain * lately * trace.at(trace.least_rtt, event.begin) / 8
+        before = min(trace.before(cwnd, event.begin), most)
+        if rounds > _MOST_ROUNDS or not before > 8 * trace.segment:
+            continue
         after = float(cwnd[trace.rows(event.begin, end)].min())
-        if not before > 8 * trace.segment or after <= _TIMEOUT * trace.segment:
-            continue
-        least = beta - _OF_WINDOW - _SEGMENTS * trace.segment / before
-        yield Occasion(event.begin, after / before, (least, float("inf")))
+        if after > _TIMEOUT * trace.segment:
+            least = beta**rounds - _OF_WINDOW - _SEGMENTS * trace.segment / before
+            yield Occasion(event.begin, after / before, (least, float("inf")))
 
 
 _NEEDS = ("cwnd|inflight", "loss", "rtt|srtt")
@@ -132,12 +139,12 @@ CONDITIONS = (
     ),
     Condition(
         key="loss-floor",
-        what="window a round trip after losses / data in flight before",
+        what="window after / before losses",
         unit="",
-        rule="BBR keeps at least beta of its data in flight over a round trip with losses",
+        rule="BBR keeps at least beta of its window in each round trip of ProbeBW_CRUISE with losses",
         sections=of_versions("draft-ietf-ccwg-bbr-06 §5.5.10", BBR2, BBR3),
-        needs=("cwnd", "inflight", "loss", "rtt|srtt"),
-        occasions="loss outside of ProbeRTT with more than eight segments in flight",
+        needs=("cwnd", "states", "delivered", "loss", "rtt|srtt"),
+        occasions="loss of at most three round trips within ProbeBW_CRUISE",
         because="a segment and a half for rounding, and 0.04",
         measure=_bbr,
         case="A.21",

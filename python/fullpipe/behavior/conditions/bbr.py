@@ -45,7 +45,7 @@ def _startup_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     gain = rules.number("startup_pacing_gain") * (1 - rules.number("pacing_margin"))
     pacing = trace.before(trace.column("pacing_rate"), stay.end)
     bandwidth = trace.before(trace.most_bandwidth, stay.end)
-    if not _rose(trace, pacing):
+    if not _rose(trace, stay.end):
         return
     if bandwidth > 0 and np.isfinite(pacing):
         yield Occasion(
@@ -53,16 +53,16 @@ def _startup_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         )
 
 
-def _rose(trace: Observed, pacing: float) -> bool:
+def _rose(trace: Observed, end: float) -> bool:
     """Returns whether Startup set the pacing rate; on a path that holds the initial window it may not."""
-    known = trace.column("pacing_rate")
+    known = trace.column("pacing_rate")[trace.time < end]
     known = known[np.isfinite(known)]
-    return bool(len(known)) and pacing > _ROSE * float(known[0])
+    return bool(len(known)) and float(known[-1]) > _ROSE * float(known.min())
 
 
 def _drain_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     stay = startup(trace)
-    if stay is None or not _rose(trace, trace.before(trace.column("pacing_rate"), stay.end)):
+    if stay is None or not _rose(trace, stay.end):
         return
     end = stay.end + trace.at(trace.rtt, stay.end) / 2 + trace.gap
     if trace.changes:

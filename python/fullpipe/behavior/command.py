@@ -12,7 +12,7 @@ from fullpipe.behavior.envelope import LEAST_POINTS, conformance, points_of
 from fullpipe.behavior.judge import judge
 from fullpipe.behavior.model import model_of
 from fullpipe.behavior.rules import Rules
-from fullpipe.behavior.show import Judgement, as_json, markdown
+from fullpipe.behavior.show import Judgment, as_json, markdown
 from fullpipe.behavior.source import of_run, open_trace
 from fullpipe.foreign.flow import Flow
 from fullpipe.foreign.kept import save as save_flows
@@ -44,7 +44,7 @@ def judge_trace(
     flow: str | None = None,
     seeds: int = 5,
     out: Path | None = None,
-) -> Judgement:
+) -> Judgment:
     """Judges a flow, and keeps the page with both runs in `out`.
 
     Raises:
@@ -61,7 +61,7 @@ def judge_trace(
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
         ours = model.run()
         observed = of_run(ours)
-        judged = Judgement(
+        judged = Judgment(
             f"{trace.name}, {source.observed.name}",
             rules.title,
             path_line(ours.scenario.to_toml()),
@@ -122,7 +122,7 @@ def _envelope(trace: Observed, model: Observed, run: Model, seeds: int) -> Confo
     return conformance(own, runs)
 
 
-def _save(aside: Path, judged: Judgement, source: Source, ours: Run, command: str) -> None:
+def _save(aside: Path, judged: Judgment, source: Source, ours: Run, command: str) -> None:
     from fullpipe.behavior.page import write
 
     disk.make_folder(aside / TRACE)

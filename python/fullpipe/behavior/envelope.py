@@ -118,9 +118,7 @@ def points_of(trace: Observed, rate_bps: float, rtt_s: float) -> Values:
     total = np.bincount(number, weights=rtts, minlength=len(edges))[: len(edges) - 1]
     rate = 8 * np.diff(at) / span
     full = (count > 0) & (rate > 0)
-    points: Values = np.column_stack(
-        [total[full] / count[full] / rtt_s, rate[full] / rate_bps]
-    )
+    points: Values = np.column_stack([total[full] / count[full] / rtt_s, rate[full] / rate_bps])
     return points
 
 
@@ -192,7 +190,9 @@ def _clusters(points: Values) -> Any:  # noqa: ANN401
 
 def _silhouette(points: Values, labels: Any) -> float:  # noqa: ANN401
     distances = np.linalg.norm(points[:, None, :] - points[None, :, :], axis=2)
-    sums = np.stack([distances[:, labels == k].sum(axis=1) for k in range(labels.max() + 1)], axis=1)
+    sums = np.stack(
+        [distances[:, labels == k].sum(axis=1) for k in range(labels.max() + 1)], axis=1
+    )
     sizes = np.bincount(labels)
     rows = np.arange(len(points))
     inside = sums[rows, labels] / np.maximum(sizes[labels] - 1, 1)

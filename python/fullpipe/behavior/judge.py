@@ -21,7 +21,7 @@ WORDS = {Verdict.MET: "met", Verdict.MISSED: "not met", Verdict.SKIPPED: "not ev
 
 
 class ConditionRecord(TypedDict):
-    """A condition as JSON; `measured`, `time_s` and `tolerance` are those of the first difference, or else of the worst."""
+    """A condition as JSON: `measured`, `time_s` and `tolerance` of the first difference, or else of the worst occasion."""
 
     condition: str
     rule: str
@@ -75,7 +75,7 @@ class Found:
 
     @property
     def difference(self) -> str:
-        """The first difference in words, with its rule; empty if there is none."""
+        """The first difference in words, with its rule; empty without one."""
         if not self.different:
             return ""
         first = self.different[0]
@@ -116,7 +116,7 @@ def judge(trace: Observed, rules: Rules) -> list[Found]:
 
 
 def first_difference(found: Sequence[Found]) -> tuple[float, Found] | None:
-    """Returns the earliest difference of all conditions, with its time; None if there is none."""
+    """Returns the earliest difference of all conditions, with its time; None without one."""
     every = [(each.different[0].time, each) for each in found if each.different]
     return min(every, key=lambda each: each[0], default=None)
 

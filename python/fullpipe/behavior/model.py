@@ -6,6 +6,7 @@ import math
 import tomllib
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,8 +157,7 @@ def _of_flow(trace: Observed) -> dict[str, Any]:
     pauses = _pauses(trace, moving, shortest)
     if pauses:
         keys["app_schedule"] = ", ".join(
-            f"{round(begin * 1e3)}ms pause, {round(end * 1e3)}ms unlimited"
-            for begin, end in pauses
+            f"{round(begin * 1e3)}ms pause, {round(end * 1e3)}ms unlimited" for begin, end in pauses
         )
     return keys
 
@@ -178,7 +178,7 @@ def _pauses(trace: Observed, moving: Any, shortest: float) -> list[tuple[float, 
         return []
     inflight = trace.column("inflight")
     found = []
-    for before, after in zip(moving, moving[1:], strict=False):
+    for before, after in pairwise(moving.tolist()):
         begin, end = float(trace.time[before]), float(trace.time[after])
         if end - begin > shortest and float(inflight[before:after].min()) <= 0:
             found.append((begin, end - 2 * float(trace.least_rtt[after])))

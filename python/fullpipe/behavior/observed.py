@@ -57,11 +57,10 @@ class Observed:
     Attributes:
         name: Its name.
         time: Times of the rows in seconds, shape (rows,).
-        columns: Values by the names of a run's trace, shape (rows,) each; NaN where there is none. Sizes are in bytes,
+        columns: Values by the names of a run's trace, shape (rows,) each; NaN for no value. Sizes are in bytes,
             rates in bit/s, times in seconds.
         changes: Times at which states were entered, with their names.
         segment: Payload of a full packet, bytes.
-        packets: Whether `delivered` counts cumulative ACKs only, as seen in a capture.
     """
 
     name: str
@@ -69,7 +68,6 @@ class Observed:
     columns: Mapping[str, Values]
     changes: Sequence[tuple[float, str]] = ()
     segment: float = 1448.0
-    base_rtt: float | None = None
     _cache: dict[str, Values] = field(default_factory=dict, repr=False, compare=False)
 
     def has(self, name: str) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.behavior.envelope import Conformance, Envelope
-    from fullpipe.behavior.show import Judgement
+    from fullpipe.behavior.show import Judgment
     from fullpipe.report.model import Report
 
 TRACE, MODEL = "trace", "model"
@@ -24,7 +24,7 @@ _COLUMNS = ("condition", "trace", "model", "accepted", "verdict", "rule", "from"
 _MOST_POINTS = 400
 
 
-def write(directory: Path, judged: Judgement) -> None:
+def write(directory: Path, judged: Judgment) -> None:
     """Writes `report.html` next to the two runs.
 
     Raises:
@@ -33,7 +33,7 @@ def write(directory: Path, judged: Judgement) -> None:
     make(build(directory, judged), Form.HTML, directory / "report.html")
 
 
-def build(directory: Path, judged: Judgement) -> Report:
+def build(directory: Path, judged: Judgment) -> Report:
     """Returns the report of both runs, with the conditions and the envelope before it."""
     results = beside([directory / TRACE, directory / MODEL])
     points = list(results.points)
@@ -52,7 +52,7 @@ def build(directory: Path, judged: Judgement) -> Report:
     )
 
 
-def _conditions(judged: Judgement) -> Section:
+def _conditions(judged: Judgment) -> Section:
     note = (
         ""
         if judged.found

@@ -25,7 +25,7 @@ _HEAD = ("condition", "trace", "model", "accepted")
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgment:
     """A judged trace.
 
     Attributes:
@@ -54,7 +54,7 @@ class Judgement:
     @property
     def sums(self) -> str:
         """The number of conditions for each verdict."""
-        count = {verdict: 0 for verdict in WORDS}
+        count = dict.fromkeys(WORDS, 0)
         for each in self.found:
             count[each.verdict] += 1
         return ", ".join(f"{count[verdict]} {word}" for verdict, word in WORDS.items())
@@ -70,7 +70,7 @@ class Judgement:
         return f"first difference, at {found[0]:.2f} s: {found[1].difference}"
 
 
-def show(judged: Judgement, console: Console) -> None:
+def show(judged: Judgment, console: Console) -> None:
     """Prints the table of conditions, and a line for each difference."""
     console.print(Text(f"{judged.title} as {judged.algorithm}", style="bold"), soft_wrap=True)
     console.print(Text(judged.path, style="dim"), soft_wrap=True)
@@ -96,7 +96,7 @@ def show(judged: Judgement, console: Console) -> None:
         console.print(Text(judged.sums, style="bold"))
 
 
-def _print_metrics(judged: Judgement, console: Console) -> None:
+def _print_metrics(judged: Judgment, console: Console) -> None:
     for name, of_trace, of_model in judged.metrics:
         console.print(Text(_line(name, of_trace, of_model, "", "")))
     console.print()
@@ -121,7 +121,7 @@ def _times(found: Found) -> str:
     return f", {len(found.different)} of {len(found.occasions)}" if found.different else ""
 
 
-def markdown(judged: Judgement) -> str:
+def markdown(judged: Judgment) -> str:
     """Returns the table as Markdown, with rule, section and reason of each condition."""
     lines = [f"# {judged.title} as {judged.algorithm}", "", f"{judged.path}.", ""]
     if judged.metrics:
@@ -136,9 +136,9 @@ def markdown(judged: Judgement) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(judged: Judgement) -> list[tuple[str, ...]]:
+def table(judged: Judgment) -> list[tuple[str, ...]]:
     """Returns the rows of the conditions, with the columns of the Markdown table."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for each, ours in zip(judged.found, judged.model, strict=True):
         note = each.difference or each.reason
         verdict = f"{WORDS[each.verdict]}{_times(each)}" + (f": {note}" if note else "")
@@ -157,8 +157,8 @@ def table(judged: Judgement) -> list[tuple[str, ...]]:
     return rows
 
 
-def as_json(judged: Judgement) -> str:
-    """Returns the judgement as JSON, in SI units."""
+def as_json(judged: Judgment) -> str:
+    """Returns the judgment as JSON, in SI units."""
     first = first_difference(judged.found)
     record: dict[str, Any] = {
         "trace": judged.title,

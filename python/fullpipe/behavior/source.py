@@ -113,9 +113,7 @@ def _of_run(path: Path, name: str | None) -> Source:
         raise TraceError(f"{path}: {len(results.series)} runs\n  fix: name the directory of one")
     series = results.series[0]
     flows = read_parquet(series.files["flows"])
-    changes = (
-        read_parquet(series.files["transitions"]) if "transitions" in series.files else None
-    )
+    changes = read_parquet(series.files["transitions"]) if "transitions" in series.files else None
     names = [str(each) for each in flows["flow"].unique(maintain_order=True)]
     number = _chosen(path, names, name) if name else 0
     observed = of_frames(names[number], flows, changes)

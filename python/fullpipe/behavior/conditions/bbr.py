@@ -48,9 +48,7 @@ def _startup_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     if not _rose(trace, stay.end):
         return
     if bandwidth > 0 and np.isfinite(pacing):
-        yield Occasion(
-            stay.end, pacing / bandwidth, (gain * (1 - _GAIN), gain * (1 + _GAIN))
-        )
+        yield Occasion(stay.end, pacing / bandwidth, (gain * (1 - _GAIN), gain * (1 + _GAIN)))
 
 
 def _rose(trace: Observed, end: float) -> bool:

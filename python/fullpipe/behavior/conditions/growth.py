@@ -94,7 +94,7 @@ def _curve(
     start, top = epoch.after / mss, max(peak, epoch.after) / mss
     k = np.cbrt((top - start) / c)
     times, rtts = trace.time[rows], trace.rtt[rows]
-    # The epoch begins when recovery ends, a round trip after the last loss; the window follows the target a round later.
+    # The epoch begins a round trip after the last loss, and the window follows the target a round later.
     elapsed = times - epoch.since - rtts
     cubic = c * (elapsed - k) ** 3 + top
     alpha = 3 * (1 - beta) / (1 + beta)

@@ -49,12 +49,11 @@ def probe_rtts(trace: Observed, rules: Rules) -> list[Stay]:
     return stays
 
 
-def _level(trace: Observed, rules: Rules, one_bdp: object) -> object:
-    """Returns the data in flight that ProbeRTT allows, for a BDP or many."""
+def _level(trace: Observed, rules: Rules, one_bdp: Values) -> Values:
+    """Returns the data in flight that ProbeRTT allows, for each BDP: in BBRv1 always four segments."""
     least = _FOUR * trace.segment
-    if not rules.has("probe_rtt_cwnd_gain"):
-        return np.maximum(least, 0.0 * np.asarray(one_bdp))
-    return np.maximum(rules.number("probe_rtt_cwnd_gain") * np.asarray(one_bdp), least)
+    gain = rules.number("probe_rtt_cwnd_gain") if rules.has("probe_rtt_cwnd_gain") else 0.0
+    return np.maximum(gain * one_bdp, least)
 
 
 def _comes(trace: Observed, rules: Rules) -> Iterator[Occasion]:
@@ -133,7 +132,7 @@ def _inflight(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         one = bdp(trace, stay.begin, 10.0)
         least = float(np.nanmin(inflight[trace.rows(stay.begin, stay.end)], initial=np.inf))
         if one > 0 and np.isfinite(least):
-            level = float(np.asarray(_level(trace, rules, one)))
+            level = float(_level(trace, rules, np.array([one]))[0])
             most = (level * 1.1 + 2 * trace.segment) / one
             yield Occasion(stay.begin, least / one, (0.0, most))
 

@@ -44,7 +44,11 @@ def decreases(trace: Observed) -> Iterator[tuple[Event, float, float, bool]]:
         settled = event.begin - last.end > _APART * rtt
         later = [each.begin for each in trace.losses if each.begin > event.end]
         settled = settled and (not later or later[0] - event.end > _APART * rtt)
-        if not settled or event.end - event.begin > _LONGEST * rtt or trace.end < event.end + 3 * rtt:
+        if (
+            not settled
+            or event.end - event.begin > _LONGEST * rtt
+            or trace.end < event.end + 3 * rtt
+        ):
             continue
         rows = trace.rows(event.begin - max(rtt, 2 * trace.gap), event.begin)
         earlier = values[rows.start : event.first]
@@ -96,7 +100,7 @@ def _bbr(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         if not any(stay.begin < event.begin - rtt and end < stay.end for stay in cruises):
             continue
         rounds = int(np.ceil((event.end - event.begin) / rtt)) + 1
-        # The window also falls with the bandwidth: only what was lately a BDP is sure to be one.
+        # The window also falls with the bandwidth: a BDP of the last second is sure to be one still.
         lately = trace.most_bandwidth_in(event.begin - max(_LATELY_S, 2 * rtt), event.begin)
         most = gain * lately * trace.at(trace.least_rtt, event.begin) / 8
         before = min(trace.before(cwnd, event.begin), most)

@@ -48,7 +48,7 @@ def command(
         Option(
             "--path",
             metavar="SCENARIO.toml",
-            help="Scenario with the path; its first flow is the judged one, its others are traffic beside it.",
+            help="Scenario with the path; its first flow is the judged one, its others share the path.",
         ),
     ] = None,
     flow: Annotated[
@@ -57,7 +57,11 @@ def command(
     ] = None,
     seeds: Annotated[
         int,
-        Option(min=0, metavar="N", help="Runs of the model for the performance envelope; 0 for no envelope."),
+        Option(
+            min=0,
+            metavar="N",
+            help="Runs of the model for the performance envelope; 0 for no envelope.",
+        ),
     ] = 5,
     out: Annotated[
         Path | None,

@@ -21,7 +21,7 @@ WORDS = {Verdict.MET: "met", Verdict.MISSED: "not met", Verdict.SKIPPED: "not ev
 
 
 class ConditionRecord(TypedDict):
-    """A condition as JSON; its number, time and tolerance are those of the first difference, or of the worst occasion."""
+    """A condition as JSON; number, time and tolerance are those of the first difference, or the worst occasion."""
 
     condition: str
     rule: str

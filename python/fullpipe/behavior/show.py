@@ -85,7 +85,7 @@ def show(judged: Judgment, console: Console) -> None:
         text.append(_times(each))
         console.print(text)
         note = each.difference or each.reason
-        for part in textwrap.wrap(note, 74):
+        for part in textwrap.wrap(note, 74, break_on_hyphens=False):
             console.print(Text(f"      {part}", style="dim"), soft_wrap=True)
     console.print()
     if judged.envelope:

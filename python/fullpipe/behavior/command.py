@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from fullpipe.behavior.source import Source
     from fullpipe.run import Run
 
-TRACE, MODEL = "trace", "model"
-"""Directories of the two runs."""
-
 
 def judge_trace(
     trace: Path,
@@ -70,9 +67,9 @@ def judge_trace(
             _metrics(source.observed, observed),
             _envelope(source.observed, observed, model, seeds),
         )
-        if aside:
+        if out and aside:
             command = f"fullpipe trace judge {shlex.quote(str(trace))} --as {algorithm}"
-            _save(aside, judged, source, ours, command)
+            _save(aside, judged, source, ours, (command, out))
     return judged
 
 
@@ -122,8 +119,10 @@ def _envelope(trace: Observed, model: Observed, run: Model, seeds: int) -> Confo
     return conformance(own, runs)
 
 
-def _save(aside: Path, judged: Judgment, source: Source, ours: Run, command: str) -> None:
-    from fullpipe.behavior.page import write
+def _save(
+    aside: Path, judged: Judgment, source: Source, ours: Run, called: tuple[str, Path]
+) -> None:
+    from fullpipe.behavior.page import MODEL, TRACE, write
 
     disk.make_folder(aside / TRACE)
     disk.make_folder(aside / MODEL)
@@ -132,13 +131,13 @@ def _save(aside: Path, judged: Judgment, source: Source, ours: Run, command: str
         [_flow(source)],
         runner=source.kind,
         title=judged.title,
-        command=command,
+        command=called[0],
         warnings=source.warnings,
     )
     save_run(ours, aside / MODEL, picture=False)
     disk.write(aside / "judge.md", markdown(judged))
     disk.write(aside / "judge.json", as_json(judged) + "\n")
-    write(aside, judged)
+    write(aside, judged, called[1])
 
 
 def _flow(source: Source) -> Flow:

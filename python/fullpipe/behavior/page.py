@@ -24,22 +24,25 @@ _COLUMNS = ("condition", "trace", "model", "accepted", "verdict", "rule", "from"
 _MOST_POINTS = 400
 
 
-def write(directory: Path, judged: Judgment) -> None:
-    """Writes `report.html` next to the two runs.
+def write(directory: Path, judged: Judgment, called: Path) -> None:
+    """Writes `report.html` next to the two runs; `called` is the name that its directory will have.
 
     Raises:
         OSError: When a file can't be read or written.
     """
-    make(build(directory, judged), Form.HTML, directory / "report.html")
+    make(build(directory, judged, called), Form.HTML, directory / "report.html")
 
 
-def build(directory: Path, judged: Judgment) -> Report:
+def build(directory: Path, judged: Judgment, called: Path) -> Report:
     """Returns the report of both runs, with the conditions and the envelope before it."""
     results = beside([directory / TRACE, directory / MODEL])
-    points = list(results.points)
-    report = of_results(replace(results, overlay=[points]))
+    points = {
+        number: replace(point, command=point.command.replace(str(directory), str(called)))
+        for number, point in results.points.items()
+    }
+    series = [replace(each, point=points[each.point.number]) for each in results.series]
+    report = of_results(replace(results, points=points, series=series, overlay=[list(points)]))
     sections = [_conditions(judged), *_envelope(judged.envelope)]
-    shown = [each for each in report.sections if each.title not in ("Replay",)]
     first = f"{judged.first[0].upper()}{judged.first[1:]}."
     findings = [Finding(first), *([Finding(f"{judged.sums}.")] if judged.found else [])]
     return replace(
@@ -48,7 +51,7 @@ def build(directory: Path, judged: Judgment) -> Report:
         about=judged.path,
         findings=findings,
         findings_note="",
-        sections=[*sections, *shown],
+        sections=[*sections, *report.sections],
     )
 
 

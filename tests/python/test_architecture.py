@@ -34,7 +34,7 @@ LAYERS = (
     {"report", "verdicts", "foreign", "gym"},
     {"plots"},
     {"kept", "run"},
-    {"batch", "links", "catalogue"},
+    {"batch", "behavior", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
     {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation"},

@@ -24,6 +24,8 @@ KINDS = {
 """The kinds of files, by the names of their runners in results."""
 MOST_BYTES = 1 << 30
 """The largest file, decompressed."""
+STEP_S = 0.1
+"""The usual time between the rows of a capture, seconds."""
 
 
 class Read(NamedTuple):
@@ -34,8 +36,8 @@ class Read(NamedTuple):
     warnings: list[str]
 
 
-def read(path: Path) -> Read:
-    """Reads a file.
+def read(path: Path, *, step: float = STEP_S) -> Read:
+    """Reads a file; `step` is the time in seconds between the rows of a capture.
 
     Raises:
         ForeignError: When its kind is not known, or it is damaged.
@@ -44,7 +46,7 @@ def read(path: Path) -> Read:
     data, warnings = _content(path)
     name = str(path)
     if data[:4] in capture.MAGICS:
-        found = connections.connections(capture.segments(io.BytesIO(data), name), step=0.1)
+        found = connections.connections(capture.segments(io.BytesIO(data), name), step=step)
         return _some(Read("capture", found, warnings), name)
     text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
     start = text.lstrip("\x1e \r\n\t")

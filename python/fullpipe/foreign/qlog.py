@@ -260,7 +260,10 @@ def _take(trace: _Trace, name: str, data: dict[str, Any]) -> None:
     elif name in _METRICS:
         _metrics(trace, data)
     elif name == "congestion_state_updated":
-        state = data.get("new")
+        state, before = data.get("new"), data.get("old")
+        if isinstance(before, str) and not flow.changes:
+            # The first change tells the state from the start on.
+            flow.changes.append((flow.rows[0]["time"] or 0.0 if flow.rows else 0.0, before))
         if isinstance(state, str):
             flow.changes.append((trace.clock.now, state))
     elif name == "packet_sent":

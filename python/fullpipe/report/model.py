@@ -107,6 +107,8 @@ class Cloud:
     y: list[float]
     ellipse: Ellipse | None
     algorithm: str = ""
+    hulls: list[list[tuple[float, float]]] = field(default_factory=list)
+    """Corners of areas, instead of an ellipse."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class Clouds:
     x: str
     y: str
     clouds: list[Cloud]
+    note: str = "Ellipses: one standard deviation. Better is up and to the right."
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from fullpipe.report import hexagons
 from fullpipe.report.colors import COLORS, DASHES, heat, own_looks, shaded
 from fullpipe.report.model import Clouds, Density, Heat, Lines, Table, Timeline
 from fullpipe.report.static_time import in_lines, over_time
-from fullpipe.report.svg import outline
+from fullpipe.report.svg import areas
 from fullpipe.results import disk
 from fullpipe.view.colors import styles, width
 
@@ -205,11 +205,12 @@ def _clouds(panel: Axes, block: Clouds) -> None:
             markersize=3.5,
             label=in_lines(cloud.label),
         )
-        if cloud.ellipse:
-            x, y = zip(*outline(cloud.ellipse), strict=True)
+        for area in areas(cloud):
+            x, y = zip(*area, strict=True)
             panel.fill(x, y, facecolor=color, alpha=0.12)
             panel.plot([*x, x[0]], [*y, y[0]], color=color, linewidth=1)
-    _dress(panel, f"{block.title}; ellipses: one standard deviation", block.x, block.y)
+    about = block.note.partition(".")[0]
+    _dress(panel, f"{block.title}; {about[0].lower()}{about[1:]}", block.x, block.y)
     panel.invert_xaxis()
     panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullpipe.report.colors import Look
-    from fullpipe.report.model import Clouds
+    from fullpipe.report.model import Cloud, Clouds
     from fullpipe.stats import Ellipse
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW, _ABOVE = 520, 320, 62, 46, 12
@@ -21,7 +21,7 @@ _MARKS = ("circle", "square", "diamond", "up", "down", "cross", "plus")
 
 def clouds(block: Clouds) -> str:
     """Returns points and ellipses; the axis of delays runs from right to left."""
-    around = [point for cloud in block.clouds if cloud.ellipse for point in outline(cloud.ellipse)]
+    around = [point for cloud in block.clouds for area in areas(cloud) for point in area]
     points = [point for cloud in block.clouds for point in zip(cloud.x, cloud.y, strict=True)]
     x_low, x_high = _widened([x for x, _ in (*around, *points)])
     y_low, y_high = _widened([y for _, y in (*around, *points)])
@@ -49,10 +49,8 @@ def clouds(block: Clouds) -> str:
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
     for number, (cloud, look) in enumerate(zip(block.clouds, _looks(block), strict=True)):
         color = _color(look)
-        if cloud.ellipse:
-            corners = " ".join(
-                f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in outline(cloud.ellipse))
-            )
+        for area in areas(cloud):
+            corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in area))
             dash = ",".join(map(str, DASHES[look.dash]))
             style = f'stroke="{color}" fill="{color}" fill-opacity="0.12"'
             style += f' stroke-width="1.8" stroke-dasharray="{dash}"'
@@ -73,7 +71,7 @@ def clouds(block: Clouds) -> str:
     return (
         f'<svg class="clouds" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
         f'<ul class="legend">{_legend(block)}</ul>'
-        '<p class="note">Ellipses: one standard deviation. Better is up and to the right.</p>'
+        f'<p class="note">{escape(block.note)}</p>'
     )
 
 
@@ -83,6 +81,11 @@ def _legend(block: Clouds) -> str:
         f"{escape(cloud.label)}</li>"
         for number, (cloud, look) in enumerate(zip(block.clouds, _looks(block), strict=True))
     )
+
+
+def areas(cloud: Cloud) -> list[list[tuple[float, float]]]:
+    """Returns the outlines of a cloud's areas: its hulls, or its ellipse."""
+    return cloud.hulls or ([outline(cloud.ellipse)] if cloud.ellipse else [])
 
 
 def outline(ellipse: Ellipse, steps: int = 72) -> list[tuple[float, float]]:

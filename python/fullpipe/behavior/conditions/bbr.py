@@ -1,0 +1,190 @@
+"""BBR's gains: Startup, Drain, and the cap of the window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fullpipe.behavior.conditions.declare import BBR2, BBR3, Condition, Occasion, of_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fullpipe.behavior.observed import Observed, Stay
+    from fullpipe.behavior.rules import Rules
+
+BBR1 = ("bbr1",)
+_GAIN = 0.1
+"""Accepted relative distance of a gain: the bandwidth is measured over the trace's rows, not for each packet."""
+_ROSE = 1.2
+BURST = 16
+"""Segments that the window may hold above its cap: the allowance for bursts of ACKs, and send quanta."""
+_CAP = 0.1
+
+
+def startup(trace: Observed) -> Stay | None:
+    """Returns the first stay in Startup, if it ended; without states, up to the fall of the pacing rate."""
+    from fullpipe.behavior.observed import Stay
+
+    if trace.changes:
+        stays = trace.stays("startup")
+        return stays[0] if stays and stays[0].whole else None
+    pacing = trace.column("pacing_rate")
+    most = np.fmax.accumulate(pacing)
+    fallen = np.flatnonzero(pacing < 0.7 * most)
+    if not len(fallen):
+        return None
+    return Stay(float(trace.time[0]), float(trace.time[fallen[0]]), True)
+
+
+def _startup_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
+    stay = startup(trace)
+    if stay is None:
+        return
+    gain = rules.number("startup_pacing_gain") * (1 - rules.number("pacing_margin"))
+    pacing = trace.before(trace.column("pacing_rate"), stay.end)
+    bandwidth = trace.before(trace.most_bandwidth, stay.end)
+    if not _rose(trace, stay.end):
+        return
+    if bandwidth > 0 and np.isfinite(pacing):
+        yield Occasion(stay.end, pacing / bandwidth, (gain * (1 - _GAIN), gain * (1 + _GAIN)))
+
+
+def _rose(trace: Observed, end: float) -> bool:
+    """Returns whether Startup set the pacing rate; on a path that holds the initial window it may not."""
+    known = trace.column("pacing_rate")[trace.time < end]
+    known = known[np.isfinite(known)]
+    return bool(len(known)) and float(known[-1]) > _ROSE * float(known.min())
+
+
+def _drain_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
+    stay = startup(trace)
+    if stay is None or not _rose(trace, stay.end):
+        return
+    end = stay.end + trace.at(trace.rtt, stay.end) / 2 + trace.gap
+    if trace.changes:
+        drains = trace.stays("drain")
+        end = drains[0].end if drains else stay.end
+        if end - stay.end <= trace.gap:
+            return  # drained at once
+    gain = rules.number("drain_pacing_gain") * (1 - rules.number("pacing_margin"))
+    rows = trace.rows(stay.end, end)
+    pacing = trace.column("pacing_rate")[rows]
+    bandwidth = trace.at(trace.most_bandwidth, stay.end)
+    if bandwidth > 0 and len(pacing):
+        within = (gain * (1 - _GAIN), gain * (1 + _GAIN))
+        yield Occasion(stay.end, float(pacing.min()) / bandwidth, within)
+
+
+def bdp(trace: Observed, time: float, window: float) -> float:
+    """Returns the BDP that BBR's filters give at a time: the largest bandwidth, and the least RTT of a window of it."""
+    rtt = trace.at(trace.least_rtt, time)
+    if trace.has("rtt"):
+        times, rtts = trace.samples("rtt")
+        lately = rtts[(times <= time) & (times > time - window)]
+        rtt = float(lately.min()) if len(lately) else rtt
+    return trace.most_bandwidth_in(time - window, time) * rtt / 8
+
+
+def _drained(trace: Observed, rules: Rules) -> Iterator[Occasion]:
+    rounds = rules.number("drain_rounds") if rules.has("drain_rounds") else 0.0
+    stays = [stay for stay in trace.stays("drain") if stay.whole]
+    inflight = trace.column("inflight")
+    for stay in stays[:1]:
+        rtt = trace.at(trace.rtt, stay.end)
+        if rounds and stay.end - stay.begin > (rounds - 0.5) * trace.at(trace.rtt, stay.end):
+            continue  # it ended by its limit in rounds
+        most = 1.0 + (BURST * trace.segment) / bdp(trace, stay.end, 10.0) + _GAIN
+        value = trace.at(inflight, stay.end + min(trace.gap, rtt / 4)) / bdp(trace, stay.end, 10.0)
+        yield Occasion(stay.end, value, (0.0, most))
+
+
+def _cap(trace: Observed, rules: Rules) -> Iterator[Occasion]:
+    begin = _full_pipe(trace)
+    if begin is None:
+        return
+    name = "cwnd" if trace.has("cwnd") else "inflight"
+    values = trace.column(name)
+    gain = max(rules.number("cwnd_gain"), rules.number("up_cwnd_gain"))
+    time = begin + 1.0
+    while time <= trace.end:
+        rows = trace.rows(time - 1.0, time)
+        if rows.stop > rows.start:
+            known = bdp(trace, time, 10.0)
+            if known > 0:
+                most = gain * (1 + _CAP) + BURST * trace.segment / known
+                row = rows.start + int(np.nanargmax(values[rows]))
+                yield Occasion(float(trace.time[row]), float(values[row]) / known, (0.0, most))
+        time += 1.0
+
+
+def _full_pipe(trace: Observed) -> float | None:
+    """Returns the time at which Startup's queue is gone; None if it stays."""
+    if trace.changes:
+        stays = [stay for stay in trace.stays("drain") if stay.whole]
+        return stays[0].end + 2 * trace.at(trace.rtt, stays[0].end) if stays else None
+    stay = startup(trace) if trace.has("pacing_rate") else None
+    return stay.end + 4 * trace.at(trace.rtt, stay.end) if stay else None
+
+
+_STARTUP = of_versions("draft-ietf-ccwg-bbr-06 §5.3.1.1", BBR2, BBR3) | of_versions(
+    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.2", BBR1
+)
+_DRAIN = of_versions("draft-ietf-ccwg-bbr-06 §5.3.2", BBR2, BBR3) | of_versions(
+    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.3", BBR1
+)
+_CAPPED = of_versions("draft-ietf-ccwg-bbr-06 §5.6.4", BBR2, BBR3) | of_versions(
+    "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.3", BBR1
+)
+_REASON = "10 % for the bandwidth, which the trace's rows give over a round trip"
+
+CONDITIONS = (
+    Condition(
+        key="startup-gain",
+        what="pacing rate / bandwidth at the end of Startup",
+        unit="",
+        rule="Startup paces at its gain times the measured bandwidth",
+        sections=_STARTUP,
+        needs=("pacing_rate", "delivered", "rtt|srtt"),
+        occasions="end of Startup with a pacing rate above the initial one",
+        because=_REASON,
+        measure=_startup_gain,
+        case="A.1",
+    ),
+    Condition(
+        key="drain-gain",
+        what="pacing rate / bandwidth after Startup",
+        unit="",
+        rule="Drain paces at its gain times the measured bandwidth",
+        sections=_DRAIN,
+        needs=("pacing_rate", "delivered", "rtt|srtt"),
+        occasions="end of Startup with a pacing rate above the initial one",
+        because=_REASON,
+        measure=_drain_gain,
+        case="A.3",
+    ),
+    Condition(
+        key="drained",
+        what="data in flight / BDP at the end of Drain",
+        unit="",
+        rule="Drain ends when one BDP is in flight",
+        sections=_DRAIN,
+        needs=("states", "inflight", "delivered", "rtt|srtt"),
+        occasions="end of Drain before its limit in rounds",
+        because="10 %, and a burst of 16 segments",
+        measure=_drained,
+        case="A.3",
+    ),
+    Condition(
+        key="window-cap",
+        what="largest window of a second / BDP",
+        unit="",
+        rule="The window is at most its gain times the BDP, and an allowance for bursts",
+        sections=_CAPPED,
+        needs=("cwnd|inflight", "states|pacing_rate", "delivered", "rtt|srtt"),
+        occasions="second after Drain",
+        because="10 %, and a burst of 16 segments",
+        measure=_cap,
+    ),
+)

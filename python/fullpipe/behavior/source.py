@@ -1,0 +1,154 @@
+"""Reads the flow of a trace: a file of another program, or a kept run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from fullpipe.behavior.observed import Observed
+from fullpipe.errors import UserError
+from fullpipe.foreign.flow import COLUMNS, Flow
+from fullpipe.foreign.kinds import read
+from fullpipe.results import read_parquet
+from fullpipe.results.load import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fullpipe.run_data import RunData
+
+_STEP_S = 0.01
+"""The time between the rows of a capture."""
+_SEGMENT = 1448.0
+
+
+class TraceError(UserError):
+    """A trace can't be judged; the text has the reason and the fix."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A flow as it was found.
+
+    Attributes:
+        observed: Its series.
+        kind: What wrote the trace: "qlog", "capture", the name of a runner.
+        flow: The flow of a foreign file; None for a kept run.
+        scenario: The complete scenario of a kept run; empty for a foreign file.
+        warnings: What could not be read.
+    """
+
+    observed: Observed
+    kind: str
+    flow: Flow | None = None
+    scenario: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def open_trace(path: Path, flow: str | None = None) -> Source:
+    """Reads the flow of a trace.
+
+    Args:
+        path: A file of another program, or the directory of a run.
+        flow: The flow's name, or a part of it that no other has; None for the only or the largest one.
+
+    Raises:
+        TraceError: When there is no such flow, or it has too few samples.
+        ForeignError: When the kind of a file is not known, or it is damaged.
+        NoResultsError: When a directory has no run with a trace.
+        OSError: When it can't be read.
+    """
+    return _of_run(path, flow) if path.is_dir() else _of_file(path, flow)
+
+
+def _of_file(path: Path, name: str | None) -> Source:
+    found = read(path, step=_STEP_S)
+    flows = [each for each in found.flows if len(each.rows) > 1]
+    if not flows:
+        raise TraceError(f"{path}: no flow with two samples\n  fix: name a longer measurement")
+    by_size = sorted(flows, key=lambda each: -(each.rows[-1].get("delivered") or 0.0))
+    chosen = flows[_chosen(path, [each.name for each in flows], name)] if name else by_size[0]
+    # Rates of single rows are those between two ACKs, which come in bursts.
+    columns = {
+        column: np.array([_number(row.get(column)) for row in chosen.rows])
+        for column in COLUMNS
+        if column != "delivery_rate"
+    }
+    time = np.array([_number(row["time"]) for row in chosen.rows])
+    order = np.argsort(time, kind="stable")
+    observed = Observed(
+        chosen.name,
+        time[order],
+        {column: values[order] for column, values in columns.items()},
+        tuple(chosen.changes),
+        _SEGMENT if found.kind in ("capture", "ss", "iperf3") else 1200.0,
+    )
+    return Source(observed, found.kind, chosen, warnings=tuple(found.warnings))
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _chosen(path: Path, names: Sequence[str], name: str) -> int:
+    fitting = [number for number, each in enumerate(names) if name in (each, each.split()[0])]
+    fitting = fitting or [number for number, each in enumerate(names) if name in each]
+    if len(fitting) != 1:
+        problem = "no flow has this name" if not fitting else f"{len(fitting)} flows have this name"
+        raise TraceError(f"{path}: --flow {name}: {problem}\n  fix: name one of {', '.join(names)}")
+    return fitting[0]
+
+
+def _of_run(path: Path, name: str | None) -> Source:
+    results = load(path)
+    if not results.series:
+        raise TraceError(
+            f"{path}: a run without a trace\n  fix: keep it with `fullpipe run … --trace ack --out DIR`"
+        )
+    if len(results.series) > 1:
+        raise TraceError(f"{path}: {len(results.series)} runs\n  fix: name the directory of one")
+    series = results.series[0]
+    flows = read_parquet(series.files["flows"])
+    changes = read_parquet(series.files["transitions"]) if "transitions" in series.files else None
+    names = [str(each) for each in flows["flow"].unique(maintain_order=True)]
+    number = _chosen(path, names, name) if name else 0
+    observed = of_frames(names[number], flows, changes)
+    metrics = results.metrics[0] if results.metrics else None
+    kind = metrics["runner"] if metrics else "sim"
+    scenario = results.scenarios.get("resolved.toml", "")
+    return Source(observed, kind, scenario=scenario)
+
+
+def of_run(run: RunData, number: int = 0) -> Observed:
+    """Returns the series of a flow of a finished run."""
+    name = str(run.flow_metrics[number]["name"])
+    changes = run.trace("transitions") if "transitions" in run.tables else None
+    return of_frames(name, run.trace(), changes)
+
+
+def of_frames(name: str, flows: pl.DataFrame, changes: pl.DataFrame | None) -> Observed:
+    """Returns the series of a flow of a run's tables.
+
+    Raises:
+        TraceError: When it has too few rows.
+    """
+    rows = flows.filter(pl.col("flow").cast(pl.String) == name)
+    if len(rows) < 2:
+        raise TraceError(f"{name}: no flow with two samples\n  fix: record a longer trace")
+    columns = {
+        column: rows[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        for column in COLUMNS
+        if column in rows.columns and column != "delivery_rate"
+    }
+    states: list[tuple[float, str]] = []
+    if changes is not None:
+        own = changes.filter(pl.col("flow").cast(pl.String) == name)
+        for time, before, after in own.select("time", "from", "to").iter_rows():
+            if not states:
+                states.append((float(rows["time"][0]), str(before)))
+            states.append((float(time), str(after)))
+    return Observed(name, rows["time"].to_numpy(), columns, tuple(states))

@@ -1,0 +1,238 @@
+"""`fullpipe trace judge`: conditions on traces of our own runs, of broken variants, and of files."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fullpipe
+from fullpipe.behavior.conditions import CONDITIONS, of_algorithm
+from fullpipe.behavior.judge import judge
+from fullpipe.behavior.rules import Rules
+from fullpipe.behavior.source import of_run
+from fullpipe.verdicts.judged import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fullpipe.behavior.judge import Found
+
+JUDGED = sorted({name for each in CONDITIONS for name in each.sections})
+DRAWS = 6
+
+# A path on which the variants below differ: a queue of three BDP, or for CUBIC losses.
+DEEP: dict[str, Any] = {"rate": "40mbit", "rtt": "60ms", "buffer": "3bdp"}
+SHALLOW: dict[str, Any] = {"rate": "15mbit", "rtt": "60ms", "buffer": "1bdp"}
+# Almost all packets of two and a half round trips are lost, so that little is delivered in one of them.
+GAP: dict[str, Any] = DEEP | {
+    "change": [{"at": "6s", "loss": "98%"}, {"at": "6.15s", "loss": "0%"}]
+}
+# Algorithm, changed parameters, the condition meant for them, and the path.
+BROKEN: list[tuple[str, dict[str, float], str, dict[str, Any]]] = [
+    ("cubic", {"beta": 0.5}, "beta", SHALLOW),
+    ("cubic", {"beta": 0.85}, "beta", SHALLOW),
+    ("cubic", {"c": 2.0}, "cubic-curve", SHALLOW),
+    ("bbr3", {"startup_pacing_gain": 2.0}, "startup-gain", DEEP),
+    ("bbr3", {"drain_pacing_gain": 0.9}, "drain-gain", DEEP),
+    ("bbr3", {"drain_pacing_gain": 0.95, "drain_rounds": 1}, "drained", DEEP),
+    ("bbr3", {"cwnd_gain": 4.0}, "window-cap", DEEP),
+    ("bbr3", {"probe_rtt_interval": 20}, "probe-rtt", DEEP),
+    ("bbr3", {"probe_rtt_interval": 3}, "probe-rtt", DEEP),
+    ("bbr3", {"probe_rtt_cwnd_gain": 1.0}, "probe-rtt-inflight", DEEP),
+    ("bbr3", {"probe_rtt_duration": 1.0}, "probe-rtt-duration", DEEP),
+    ("bbr3", {"probe_wait_base": 8.0}, "probe-interval", DEEP),
+    ("bbr3", {"probe_wait_base": 0.0, "probe_wait_spread": 0.0}, "probe-interval", DEEP),
+    ("bbr3", {"beta": 0.2}, "loss-floor", GAP),
+    ("bbr1", {"high_gain": 2.0}, "startup-gain", DEEP),
+    ("bbr1", {"min_rtt_window": 5}, "probe-rtt", DEEP),
+    ("bbr1", {"min_rtt_window": 60}, "probe-rtt", DEEP),
+]
+
+
+def _judged(
+    algorithm: str,
+    path: dict[str, Any],
+    params: dict[str, float] | None = None,
+    *,
+    seed: int = 1,
+    of: str = "",
+) -> dict[str, Found]:
+    """Runs an algorithm with changed parameters, and judges it by its declared ones, or as another algorithm."""
+    scenario = {
+        "duration": "25s",
+        "path": path,
+        "flow": [{"cc": algorithm, "params": params or {}}],
+    }
+    trace = of_run(fullpipe.run(scenario, trace="ack", seed=seed))
+    return {each.condition.key: each for each in judge(trace, Rules(of or algorithm, {}))}
+
+
+def _missed(found: dict[str, Found]) -> dict[str, str]:
+    return {key: each.difference for key, each in found.items() if each.different}
+
+
+@pytest.mark.parametrize("algorithm", JUDGED)
+def test_our_own_runs_keep_their_rules_on_drawn_paths(algorithm: str) -> None:
+    draw = random.Random(algorithm)
+    evaluated: set[str] = set()
+    for seed in range(DRAWS):
+        path = {
+            "rate": f"{draw.uniform(4, 60):.1f}mbit",
+            "rtt": f"{draw.uniform(10, 120):.0f}ms",
+            "buffer": f"{draw.uniform(0.5, 4):.2f}bdp",
+        }
+        found = _judged(algorithm, path, seed=seed)
+        assert not _missed(found), path
+        evaluated |= {key for key, each in found.items() if each.occasions}
+    # Every rule but that of rare losses has occasions on these paths.
+    assert evaluated >= {each.key for each in of_algorithm(algorithm)} - {"loss-floor"}
+
+
+@pytest.mark.parametrize(("algorithm", "params", "key", "path"), BROKEN)
+def test_a_broken_variant_is_caught_by_its_condition(
+    algorithm: str, params: dict[str, float], key: str, path: dict[str, Any]
+) -> None:
+    sound = _judged(algorithm, path)
+    assert sound[key].verdict is Verdict.MET
+    assert not _missed(sound)
+    assert key in _missed(_judged(algorithm, path, params))
+
+
+def test_reno_is_told_from_cubic_and_the_difference_names_time_rule_and_section() -> None:
+    missed = _missed(_judged("cubic", SHALLOW, of="newreno"))
+    assert set(missed) >= {"halving", "reno-growth"}
+    assert missed["halving"] == (
+        "window after / before losses: 0.7 instead of 0.45 to 0.55 (RFC 5681 §3.1, equation 4)"
+    )
+    assert set(_missed(_judged("newreno", SHALLOW, of="cubic"))) >= {"beta"}
+
+
+def test_a_probe_rtt_that_does_not_come_is_named_with_min_rtts_last_sample() -> None:
+    late = _judged("bbr1", DEEP, of="bbr3")["probe-rtt"]
+    assert late.difference.startswith(
+        "ProbeRTT did not come within 5 s of min_rtt's last sample, 0.12 s"
+    )
+    assert late.difference.endswith("(draft-ietf-ccwg-bbr-06 §5.3.4)")
+
+
+def test_two_segments_a_round_trip_are_not_renos_growth() -> None:
+    class Twice:
+        """Reno that adds two segments in a round trip."""
+
+        def __init__(self, config: Any) -> None:  # noqa: ANN401
+            self.cwnd, self.smss = float(config.initial_cwnd), config.smss
+            self.ssthresh: int | None = None
+
+        def on_ack(self, cx: Any, ack: Any) -> None:  # noqa: ANN401
+            if not cx.conn.in_recovery:
+                slow_start = self.ssthresh is None or self.cwnd < self.ssthresh
+                self.cwnd += ack.newly_acked * (1.0 if slow_start else 2 * self.smss / self.cwnd)
+
+        def on_recovery(self, cx: Any, change: Any) -> None:  # noqa: ANN401
+            del cx
+            if change.kind in ("enter", "timeout"):
+                self.cwnd = max(self.cwnd / 2, 2.0 * self.smss)
+                self.ssthresh = int(self.cwnd)
+
+        def decision(self) -> fullpipe.Decision:
+            return fullpipe.Decision(int(self.cwnd), self.ssthresh)
+
+    scenario = {"duration": "25s", "path": SHALLOW, "flow": [{"cc": "twice"}]}
+    run = fullpipe.run(scenario, trace="ack", controllers={"twice": Twice})
+    found = {each.condition.key: each for each in judge(of_run(run), Rules("newreno", {}))}
+    assert set(_missed(found)) == {"reno-growth"}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kept run of BBRv1 and its qlog."""
+    directory = tmp_path_factory.mktemp("judge")
+    run = fullpipe.run(
+        ["bbr1"], rate="20mbit", rtt="40ms", buffer="2bdp", duration="25s", trace="ack"
+    )
+    run.save(directory / "run")
+    run.qlog(directory / "bbr1.qlog")
+    return directory
+
+
+def _fullpipe(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fullpipe", "trace", "judge", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_qlog_over_a_stated_path_is_judged_and_kept_with_a_page(
+    kept: Path, tmp_path: Path
+) -> None:
+    path = ("--rate", "20mbit", "--rtt", "40ms", "--buffer", "2bdp")
+    done = _fullpipe(kept / "bbr1.qlog", "--as", "bbr1", *path, "--seeds", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["met"] and found["first_difference"] is None
+    assert {each["verdict"] for each in found["conditions"]} == {"met"}
+    # The trace is a run of the model, so it overlaps with it as the model's runs do with each other.
+    assert min(found["envelope"]["model_with_itself"]) > 0.9
+    assert found["envelope"]["conformance"] > 0.85
+
+    out = tmp_path / "judged"
+    done = _fullpipe(kept / "run", "--as", "bbr3", "--seeds", 2, "--out", out)
+    assert done.returncode == 1, done.stderr
+    assert "first difference, at 0.65 s: pacing rate / bandwidth after Startup" in done.stdout
+    page = (out / "report.html").read_text()
+    assert "Performance envelope" in page
+    assert "ProbeRTT did not come within 5 s" in (out / "judge.md").read_text()
+    record = json.loads((out / "judge.json").read_text())
+    assert record["first_difference"]["condition"] == "drain-gain"
+    assert record["envelope"]["conformance"] < 0.5
+
+
+def test_a_trace_without_a_column_is_not_evaluated_and_says_which(tmp_path: Path) -> None:
+    rows = [(0.05 * n, 20_000 + 1448 * n, 40.0) for n in range(200)]
+    listing = "\n".join(
+        f"{1_700_000_000 + time:.2f}\nESTAB 0 0 10.0.0.1:5201 10.0.0.2:4000\n"
+        f"\t cubic rto:204 rtt:{rtt}/1 mss:1448 cwnd:{cwnd // 1448} bytes_acked:{10_000 + 3 * cwnd}"
+        for time, cwnd, rtt in rows
+    )
+    file = tmp_path / "ss.txt"
+    file.write_text(listing + "\n")
+    done = _fullpipe(
+        file, "--as", "cubic", "--rate", "20mbit", "--rtt", "40ms", "--seeds", 0, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    reasons = {each["condition"]: each["reason"] for each in json.loads(done.stdout)["conditions"]}
+    assert reasons["beta"] == "the trace has no separate loss after slow start"
+    done = _fullpipe(
+        file, "--as", "bbr3", "--rate", "20mbit", "--rtt", "40ms", "--seeds", 0, "--json"
+    )
+    reasons = {each["condition"]: each["reason"] for each in json.loads(done.stdout)["conditions"]}
+    assert reasons["startup-gain"] == "the trace has no pacing_rate"
+    assert reasons["probe-rtt-duration"] == "the trace has no states"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--as", "bbr"), "error: --as bbr: not an algorithm of fullpipe\n  fix: did you mean bbr"),
+        (("--as", "bbr1", "--set", "betta=1"), "error: --set betta=1: bbr1 has no such parameter"),
+        (("--as", "bbr1"), "error: --rate and --rtt: a trace does not tell the path"),
+        (("--as", "bbr1", "--rate", "20mbit"), "error: --rtt: a trace does not tell the path"),
+        (
+            ("--as", "bbr1", "--rate", "20mbit", "--rtt", "4ms", "--flow", "x"),
+            "--flow x: no flow has this name\n  fix: name one of bbr1",
+        ),
+    ],
+)
+def test_an_error_names_its_fix(kept: Path, words: tuple[str, ...], problem: str) -> None:
+    done = _fullpipe(kept / "bbr1.qlog", *words)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "fix:" in done.stderr
+    assert "Traceback" not in done.stderr

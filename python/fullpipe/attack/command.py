@@ -17,7 +17,7 @@ from fullpipe.attack.goals import goal as goal_of
 from fullpipe.attack.optimize import Evolution, Faces
 from fullpipe.attack.search import Found, Plan, search
 from fullpipe.attack.space import USUAL, read
-from fullpipe.attack.trial import Tested, filled, run
+from fullpipe.attack.trial import Target, filled, run
 from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.batch.spec import build
 from fullpipe.controllers import sources
@@ -122,7 +122,7 @@ def _plan(algorithm: str, params: Mapping[str, object], asked: Asked) -> Plan:
                 f"  fix: write one of {', '.join(names)}"
             )
     plan = Plan(
-        Tested(algorithm, params, asked.than),
+        Target(algorithm, params, asked.than),
         goal,
         space,
         asked.budget_s,

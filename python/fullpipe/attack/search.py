@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fullpipe.attack.goals import Goal
     from fullpipe.attack.optimize import Candidate
     from fullpipe.attack.space import Space
-    from fullpipe.attack.trial import Tables, Tested
+    from fullpipe.attack.trial import Tables, Target
     from fullpipe.batch.checkpoint import Checkpoint
 
 
@@ -37,7 +37,7 @@ class Plan:
         threads: The number of runs at a time; None for one per core.
     """
 
-    tested: Tested
+    tested: Target
     goal: Goal
     space: Space
     budget_s: float

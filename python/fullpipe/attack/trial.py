@@ -27,7 +27,7 @@ Tables = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Tested:
+class Target:
     """An attacked algorithm.
 
     Attributes:
@@ -110,7 +110,7 @@ def run(tables: Tables, classes: Any, trace: str, progress: Progress | None = No
     return Run(scenario, _core.run(scenario, trace, progress))
 
 
-def measured(tested: Tested, goal: Goal, tables: Tables, progress: Progress | None = None) -> Value:
+def measured(tested: Target, goal: Goal, tables: Tables, progress: Progress | None = None) -> Value:
     """Returns the value of a scenario; one that is refused has none.
 
     Args:
@@ -151,7 +151,7 @@ def _harm(value: float, own_kind: float | None) -> float | None:
 
 
 def measure(
-    tested: Tested, goal: Goal, scenarios: Sequence[Tables], threads: int | None = None
+    tested: Target, goal: Goal, scenarios: Sequence[Tables], threads: int | None = None
 ) -> list[Value]:
     """Returns the values of scenarios, which run on threads."""
     jobs = [
@@ -165,5 +165,5 @@ def measure(
     return found
 
 
-def _job(tested: Tested, goal: Goal, tables: Tables, progress: Progress) -> Value:
+def _job(tested: Target, goal: Goal, tables: Tables, progress: Progress) -> Value:
     return measured(tested, goal, tables, progress)

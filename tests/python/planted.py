@@ -31,7 +31,11 @@ class OldMinimum(Plain):
 
     def on_ack(self, cx: _core.Context, ack: _core.Ack) -> None:
         conn = cx.conn
-        if conn.srtt is not None and conn.min_rtt is not None and conn.srtt > 2 * conn.min_rtt + 0.02:
+        if (
+            conn.srtt is not None
+            and conn.min_rtt is not None
+            and conn.srtt > 2 * conn.min_rtt + 0.02
+        ):
             self.cwnd = max(self.cwnd - self.smss, 2 * self.smss)
             self.ssthresh = self.cwnd
         else:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from fullpipe import _core
 from fullpipe.attack import words
 from fullpipe.attack.goals import CALM_S, GOALS, Measurement, goal
-from fullpipe.attack.optimize import Faces
+from fullpipe.attack.optimize import Candidate, Faces
 from fullpipe.attack.search import Plan, search
 from fullpipe.attack.search import tables as tables_of
 from fullpipe.attack.space import Point, Space, read
@@ -26,8 +26,9 @@ from fullpipe.toml import document
 from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
-    from conftest import Fullpipe
+    from pathlib import Path
 
+    from conftest import Fullpipe
     from fullpipe.attack.search import Found
 
 SPACE = read()
@@ -93,7 +94,12 @@ def test_every_bound_has_a_reason_and_every_value_is_within_it() -> None:
         for each in part.variables:
             assert len(each.why) > 5
             if each.numbers == 1:
-                for share, bound in ((-1.0, each.low), (0.0, each.low), (1.0, each.high), (2.0, each.high)):
+                for share, bound in (
+                    (-1.0, each.low),
+                    (0.0, each.low),
+                    (1.0, each.high),
+                    (2.0, each.high),
+                ):
                     value, unit = words.base(each.text([share], 0))
                     assert unit == each.unit
                     assert value == pytest.approx(bound, rel=0.01)
@@ -125,16 +131,10 @@ def test_disturbances_end_before_the_recovery_is_timed() -> None:
     faces = Faces(SPACE, recovery, seed=3)
     for _ in range(30):
         face = faces.draw()
-        tables = tables_of_point(face, faces)
+        tables = tables_of(Candidate(face, faces.point(face)), recovery)
         changes = tables["path"].get("change", [])
         assert all(words.base(each["at"])[0] <= CALM_S for each in changes)
         _core.Scenario.parse(document(filled(tables, "cubic")), "recovery", [])
-
-
-def tables_of_point(face, faces):  # type: ignore[no-untyped-def]
-    from fullpipe.attack.optimize import Candidate
-
-    return tables_of(Candidate(face, faces.point(face)), goal("recovery"))
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,6 @@ buffer = "1bdp"
 {path}
 {flows}
 """
-    import tomllib
-
     tables = tomllib.loads(text)
     made = run(filled(tables, "cubic"), [], goal(name).trace)
     return goal(name).value(Measurement(made, tables))
@@ -349,7 +347,9 @@ def test_without_the_extra_the_search_names_it(tmp_path: Path) -> None:
         "import sys; sys.modules['cmaes'] = None; from fullpipe.commands import main; "
         "sys.argv = ['fullpipe', 'attack', 'cubic', '--budget', '1s']; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 2
     assert "pip install '.[attack]'" in done.stderr
     assert not (tmp_path / "results").exists()

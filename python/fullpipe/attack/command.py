@@ -87,17 +87,19 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
     called = f"--out {asked.out}" if asked.out else str(place)
     counter = Counter(of="s of CPU time", silent=asked.as_json)
     kept = Checkpoint(place, about, called)
-    with fresh_directory(place, called) as aside, kept:
-        with stoppable(lambda: counter.at, lambda: kept.kept), counter:
-            progress = _Progress(plan, counter)
-            found = search(plan, kept, progress.show)
-            counter.begin(2 * asked.count, 0, "verifying")
-            worst = chosen.choose(
-                plan, found.ranked(), asked.count, lambda done: counter.show(done, 0)
-            )
-            records = _write(plan, worst, aside, place)
-            disk.write(aside / "table.md", _markdown(plan, found, worst, records))
-            disk.write(aside / "attack.json", json.dumps(_about(plan, found, records), indent=1))
+    with (
+        fresh_directory(place, called) as aside,
+        kept,
+        stoppable(lambda: counter.at, lambda: kept.kept),
+        counter,
+    ):
+        progress = _Progress(plan, counter)
+        found = search(plan, kept, progress.show)
+        counter.begin(2 * asked.count, 0, "verifying")
+        worst = chosen.choose(plan, found.ranked(), asked.count, lambda done: counter.show(done, 0))
+        records = _write(plan, worst, aside, place)
+        disk.write(aside / "table.md", _markdown(plan, found, worst, records))
+        disk.write(aside / "attack.json", json.dumps(_about(plan, found, records), indent=1))
     with printing():
         if asked.as_json:
             print(json.dumps(records))
@@ -184,9 +186,7 @@ class _Progress:
         self._counter.show(round(done), 0, self._plan.budget_s - done)
 
 
-def _write(
-    plan: Plan, worst: Sequence[Worst], aside: Path, place: Path
-) -> list[dict[str, object]]:
+def _write(plan: Plan, worst: Sequence[Worst], aside: Path, place: Path) -> list[dict[str, object]]:
     """Saves the run of each scenario, and returns the rows of the table."""
     records: list[dict[str, object]] = []
     for number, each in enumerate(worst, 1):
@@ -284,9 +284,7 @@ def _markdown(
     return "\n".join(lines) + "\n"
 
 
-def _about(
-    plan: Plan, found: Found, records: Sequence[Mapping[str, object]]
-) -> dict[str, object]:
+def _about(plan: Plan, found: Found, records: Sequence[Mapping[str, object]]) -> dict[str, object]:
     return {
         "algorithm": plan.tested.cc,
         "params": dict(plan.tested.params),

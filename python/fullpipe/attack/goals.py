@@ -155,7 +155,7 @@ def _mean_rate(scenario: _core.Scenario, start_s: float) -> float:
 
 def _utilization(of: Measurement) -> float | None:
     fair = of.fair_bps
-    return None if fair is None else of.goodput("own") / fair
+    return None if fair is None else min(of.goodput("own") / fair, 1.0)
 
 
 def _delay(of: Measurement, role: Literal["own", "others"]) -> float | None:
@@ -191,7 +191,10 @@ def _recovery(of: Measurement) -> float | None:
     names = [each["name"] for each in of.flows("own")]
     flows = of.run.trace("flows").filter(pl.col("flow").cast(pl.String).is_in(names))
     delivered = (
-        flows.group_by("time").agg(pl.col("delivered").sum()).sort("time").filter(pl.col("time") >= CALM_S)
+        flows.group_by("time")
+        .agg(pl.col("delivered").sum())
+        .sort("time")
+        .filter(pl.col("time") >= CALM_S)
     )
     times: Sequence[float] = delivered["time"].to_list()
     total: Sequence[float] = delivered["delivered"].to_list()
@@ -211,7 +214,7 @@ GOALS: tuple[Goal, ...] = (
         "less",
         0.5,
         _utilization,
-        without=("pauses",),
+        without=("pauses", "neighbor"),
     ),
     Goal(
         "delay",
@@ -262,7 +265,7 @@ GOALS: tuple[Goal, ...] = (
         "more",
         4,
         _recovery,
-        without=("pauses", "bursts"),
+        without=("pauses", "neighbor"),
         passing=True,
         trace="100ms",
     ),

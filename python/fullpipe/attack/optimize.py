@@ -1,8 +1,8 @@
 """Proposes points of a space, and learns from their scores: at random, or by an evolution strategy.
 
-A search has many starts. Each start draws a face of the space, which has a few parts, and optimizes the variables of that
-face with CatCMAwM (Hamano et al., "CatCMA with Margin", GECCO 2025): a CMA-ES for numbers and choices together. Half of
-the evaluations begin new starts, and half go to the best start that still improves.
+A search has many starts. Each start draws a face of the space, which has a few parts, and optimizes the variables of
+that face with CatCMAwM (Hamano et al., "CatCMA with Margin", GECCO 2025): a CMA-ES for numbers and choices together.
+About half of the evaluations begin new starts, and half go to the best start that still improves.
 """
 
 from __future__ import annotations
@@ -141,13 +141,9 @@ class Evolution:
         start = self._current
         assert start is not None
         finite = [each for each in scores if math.isfinite(each)]
-        worst = max(finite, default=0.0) + 1
-        start.strategy.tell(
-            [
-                (each, score if math.isfinite(score) else worst)
-                for each, score in zip(start.asked, scores, strict=True)
-            ]
-        )
+        # Ranks: the strategy uses no more of them, and its penalty at bounds needs that not all are equal.
+        order = sorted(range(len(scores)), key=lambda number: scores[number])
+        start.strategy.tell([(start.asked[number], float(at)) for at, number in enumerate(order)])
         start.generations += 1
         start.since += 1
         self._left -= 1

@@ -109,7 +109,9 @@ def search(
         if record is None:
             found.cpu_s += time.process_time() - begun
             if kept:
-                kept.add((number,), {"values": [_of(each) for each in values], "cpu_s": found.cpu_s})
+                kept.add(
+                    (number,), {"values": [_of(each) for each in values], "cpu_s": found.cpu_s}
+                )
         else:
             found.cpu_s = record["cpu_s"]
         _add(found, batch, values, scores)

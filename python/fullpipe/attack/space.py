@@ -72,10 +72,11 @@ class Variable:
             return ", ".join(str(first + number * step) for number in range(count))
         share = min(max(at[0], 0.0), 1.0)
         high = min(self.high, before_s) if self.name == _TIME else self.high
-        if self.log:
-            value = self.low * (high / self.low) ** share
-        else:
-            value = self.low + (high - self.low) * share
+        value = (
+            self.low * (high / self.low) ** share
+            if self.log
+            else self.low + (high - self.low) * share
+        )
         return words.quantity(words.rounded(value), self.unit)
 
 
@@ -312,9 +313,7 @@ def _bound(reader: Reader, table: Table, key: str) -> tuple[float, str]:
         reader.refuse(key, text, "is no quantity", 'write one, like "20ms", "2mbit" or "1.5bdp"')
 
 
-def _refuse_unknown(
-    reader: Reader, key: str, text: str, variables: Sequence[Variable]
-) -> None:
+def _refuse_unknown(reader: Reader, key: str, text: str, variables: Sequence[Variable]) -> None:
     known = {each.name for each in variables} | {"cc"}
     for name in (each for pair in _BRACES.findall(text) for each in pair if each):
         if name not in known:

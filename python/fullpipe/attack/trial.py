@@ -146,7 +146,7 @@ def measured(tested: Target, goal: Goal, tables: Tables, progress: Progress | No
 
 
 def _harm(value: float, own_kind: float | None) -> float | None:
-    """Returns the harm of Ware et al., "Beyond Jain's Fairness Index" (HotNets 2019), with the own kind as reference."""
+    """Returns the harm of Ware et al., "Beyond Jain's Fairness Index" (HotNets 2019), by the own kind."""
     return 1 - value / own_kind if own_kind else None
 
 
@@ -154,10 +154,7 @@ def measure(
     tested: Target, goal: Goal, scenarios: Sequence[Tables], threads: int | None = None
 ) -> list[Value]:
     """Returns the values of scenarios, which run on threads."""
-    jobs = [
-        partial(_job, tested, goal, each)
-        for each in scenarios
-    ]
+    jobs = [partial(_job, tested, goal, each) for each in scenarios]
     found: list[Value] = [Value(None)] * len(jobs)
     with closing(on_threads(jobs, threads or cores())) as done:
         for number, value in done:

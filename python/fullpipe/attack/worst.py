@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fullpipe.attack import words
 from fullpipe.attack.goals import Measurement
 from fullpipe.attack.optimize import PART, Candidate
 from fullpipe.attack.search import tables
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 SEEDS = 5
 _TOLERANCE = 0.1
 """The part of a goal's span by which a scenario may get better without a part that does not matter."""
+_BUSY = 0.75
+"""A utilization of the link below which it belongs to the condition."""
 _LOOKED_AT = 12
 """The number of scenarios that are looked at for each that is chosen."""
 
@@ -127,9 +130,7 @@ def record(plan: Plan, worst: Worst, directory: Path) -> Measurement:
     Raises:
         OSError: When it can't be written.
     """
-    seed = next(
-        number for number, each in enumerate(worst.values, 1) if each.own == worst.median
-    )
+    seed = next(number for number, each in enumerate(worst.values, 1) if each.own == worst.median)
     own = filled({"seed": seed, **worst.tables}, plan.tested.cc, plan.tested.params)
     first = run(own, plan.tested.classes, "off")
     made = run(own, plan.tested.classes, suited_interval(first.scenario))
@@ -146,7 +147,8 @@ def conditions(plan: Plan, worst: Worst, of: Measurement) -> list[str]:
         case "utilization":
             share = of.goodput("own") / len(own) / rate
             link = of.run.link_metrics[0]["utilization"] or 0.0
-            return [f"{slowest}.goodput < {_above(share)}%", f"utilization < {_above(link)}%"]
+            own_rate = f"{slowest}.goodput < {_above(share)}%"
+            return [own_rate, f"utilization < {_above(link)}%"] if link < _BUSY else [own_rate]
         case "delay":
             return [f"{own[0]}.queue_delay.p50 > {0.8 * worst.median:.2g}rtt"]
         case "others-delay":
@@ -167,4 +169,4 @@ def conditions(plan: Plan, worst: Worst, of: Measurement) -> list[str]:
 
 
 def _above(share: float) -> str:
-    return f"{max(125 * share, 0.5):.2g}"
+    return words.quantity(words.rounded(max(125 * share, 0.5)), "")

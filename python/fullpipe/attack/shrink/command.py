@@ -79,9 +79,7 @@ def shrink(scenario: str, asked: Asked) -> None:
         def told(now: Subject) -> None:
             counter.begin(holds.runs, holds.runs, f"{now.lines} lines")
 
-        subject = reduce(
-            subject, lambda each: holds(each.tables, each.keep), told, asked.least_s
-        )
+        subject = reduce(subject, lambda each: holds(each.tables, each.keep), told, asked.least_s)
     made = written(subject, asked.title or _title(text, subject), _about(subject, asked))
     if asked.out:
         disk.put(asked.out, made)
@@ -137,7 +135,9 @@ def written(subject: Subject, title: str, about: str) -> str:
     lines = [line for part in (title, about) if part for line in textwrap.wrap(part, _WIDTH)]
     comment = "".join(f"# {line}\n" for line in lines)
     tables = dict(subject.tables)
-    times = {key: tables.pop(key) for key in list(tables) if not isinstance(tables[key], dict | list)}
+    times = {
+        key: tables.pop(key) for key in list(tables) if not isinstance(tables[key], dict | list)
+    }
     return comment + document({**times, "expect": expect, **tables})
 
 

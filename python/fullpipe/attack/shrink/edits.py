@@ -95,9 +95,7 @@ def fewer_seconds(subject: Subject, least_s: float) -> Iterator[Subject]:
     """Yields scenarios with a shorter duration, the shortest first, that measure at least `least_s`."""
     start_s = _seconds(subject.tables.get("measure_from", "0s"))
     now_s = _seconds(subject.tables["duration"])
-    for shorter in sorted(
-        digit * scale for scale in (0.1, 1.0, 10.0, 100.0) for digit in _NICE
-    ):
+    for shorter in sorted(digit * scale for scale in (0.1, 1.0, 10.0, 100.0) for digit in _NICE):
         if start_s + least_s <= shorter < now_s:
             yield subject.changed(["duration"], words.quantity(shorter, "s"))
     if "measure_from" in subject.tables:
@@ -198,7 +196,9 @@ def _names(tables: dict[str, Any]) -> list[str]:
     return [name for name, _ in scenario.flows]
 
 
-def _lists(tables: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Sequence[str | int], list[Any]]]:  # noqa: ANN401
+def _lists(
+    tables: dict[str, Any], path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[Sequence[str | int], list[Any]]]:
     for key, value in tables.items():
         if isinstance(value, dict):
             yield from _lists(value, (*path, key))

@@ -25,8 +25,8 @@ _SHARD_S = 60.0
 class Holds:
     """Runs scenarios and judges conditions.
 
-    A scenario is run with seeds 1 to `seeds`. If nothing in it is random, the runs start at slightly different times, as
-    those of `fullpipe check`: a condition that depends on a coincidence does not hold.
+    A scenario is run with seeds 1 to `seeds`. If nothing in it is random, the runs start at slightly different times,
+    as those of `fullpipe check`: a condition that depends on a coincidence does not hold.
 
     Attributes:
         runs: The number of runs so far.
@@ -71,9 +71,7 @@ class Holds:
         """
         return self._missed(tables, keep, stop=False)
 
-    def _missed(
-        self, tables: Mapping[str, Any], keep: Sequence[str], *, stop: bool
-    ) -> list[int]:
+    def _missed(self, tables: Mapping[str, Any], keep: Sequence[str], *, stop: bool) -> list[int]:
         classes = given([each.get("cc", "") for each in tables.get("flow", [])])
         texts = expanded(keep, tables, classes)
         text = document({**tables, "expect": texts})
@@ -84,17 +82,13 @@ class Holds:
         for first, end in ((0, 1), (1, spec.plan.runs)) if stop else ((0, spec.plan.runs),):
             if first >= end:
                 continue
-            for step in pooled(spec, [(first, end)], _SHARD_S):
-                if step.shard:
-                    frames.append(table(step.shard.rows))
+            steps = pooled(spec, [(first, end)], _SHARD_S)
+            frames.extend(table(each.shard.rows) for each in steps if each.shard)
             self.runs += end - first
             self._tick(self.runs)
             rows = pl.concat(frames, how="diagonal_relaxed")
             missed = {
-                seed
-                for each in judged(scenario, rows)
-                if not each.met
-                for seed in each.failed
+                seed for each in judged(scenario, rows) if not each.met for seed in each.failed
             }
             if missed and stop:
                 break

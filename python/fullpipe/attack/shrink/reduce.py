@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ROUNDS = 8
 _LEAST_S = 5.0
 _LEAST_RTTS = 50
-"""The time to measure, which a shorter scenario keeps: a condition that holds during the first round trips is no finding."""
+"""The time to measure, which a shorter scenario keeps: to hold during the first round trips is no finding."""
 
 
 def reduce(

@@ -34,7 +34,7 @@ def command(
     goal: Annotated[
         Goal,
         Option(help="; ".join(f"{each.name}: {each.title}" for each in GOALS) + "."),
-    ] = Goal.utilization,
+    ] = Goal(GOALS[0].name),
     than: Annotated[
         str | None,
         Option(
@@ -72,7 +72,9 @@ def command(
     ] = False,
     worst: Annotated[
         int,
-        Option(min=1, max=50, metavar="N", help="Number of scenarios with different parts to keep."),
+        Option(
+            min=1, max=50, metavar="N", help="Number of scenarios with different parts to keep."
+        ),
     ] = 5,
     seed: Annotated[int, seed_option("Seed of the search.")] = 1,
     out: Annotated[

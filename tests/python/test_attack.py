@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,15 +21,13 @@ from fullpipe.attack.goals import CALM_S, GOALS, Measurement, goal
 from fullpipe.attack.optimize import Candidate, Faces
 from fullpipe.attack.search import Plan, search
 from fullpipe.attack.search import tables as tables_of
-from fullpipe.attack.space import Point, Space, read
+from fullpipe.attack.space import Point, Space, listed, read
 from fullpipe.attack.trial import Target, filled, measured, run
 from fullpipe.batch.checkpoint import Checkpoint
 from fullpipe.toml import document
 from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Fullpipe
     from fullpipe.attack.search import Found
 
@@ -360,3 +360,25 @@ def test_each_goal_has_a_name_a_title_and_known_parts() -> None:
     assert len({each.name for each in GOALS}) == len(GOALS) == 7
     for each in GOALS:
         assert {*each.needs, *each.without} <= parts
+
+
+PAGE = Path(__file__).parents[2] / "docs/guide/attack.md"
+
+
+def test_the_page_lists_goals_and_bounds() -> None:
+    """FULLPIPE_BLESS=1 writes both lists."""
+    goals = ["", "| Goal | Number to make as bad as possible |", "|---|---|"]
+    goals += [f"| `{each.name}` | {each.title} |" for each in GOALS]
+    space = ["", "| Part | Variable | Bounds |", "|---|---|---|"]
+    rows = [(part or "base", name, bounds) for part, name, bounds, _ in listed(SPACE)]
+    space += [f"| {part} | {name} | {bounds} |" for part, name, bounds in rows]
+    whole = made = PAGE.read_text(encoding="utf-8")
+    for name, lines in (("goals", goals), ("space", space)):
+        before, _, rest = made.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- end of {name} -->")
+        text = "\n".join([*lines, ""])
+        made = f"{before}<!-- {name} -->\n{text}\n{end}{after}"
+    if os.environ.get("FULLPIPE_BLESS"):
+        PAGE.write_text(made, encoding="utf-8")
+    else:
+        assert whole == made, "FULLPIPE_BLESS=1 writes it"

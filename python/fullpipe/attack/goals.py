@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from fullpipe.run import Run
 
 _PAYLOAD = 1448 / 1500
-_LEAST_LEFT = 0.1
-"""The share of the capacity that others must leave, for the rest to be worth a judgment."""
+_LEAST_LEFT = 0.6
+"""The share of the capacity that unresponsive flows must leave: with less left, they do the harm by their volume."""
 RECOVERED = 0.8
 """The share of its fair rate at which a flow counts as recovered."""
 CALM_S = 10.0
@@ -55,7 +55,7 @@ class Measurement:
     def fair_bps(self) -> float | None:
         """The own flows' equal share of the payload that the link carries besides unresponsive flows.
 
-        None if unresponsive flows leave less than a tenth.
+        None if unresponsive flows leave less than three fifths.
         """
         scenario = self.run.scenario
         start_s = self.run.metrics["measure_from_s"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SEEDS = 5
 _TOLERANCE = 0.1
 """The part of a goal's span by which a scenario may get better without a part that does not matter."""
-_BUSY = 0.75
+_BUSY = 0.8
 """A utilization of the link below which it belongs to the condition."""
 _LOOKED_AT = 12
 """The number of scenarios that are looked at for each that is chosen."""

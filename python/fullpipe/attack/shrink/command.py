@@ -110,12 +110,12 @@ def _refuse_failing(subject: Subject, holds: Holds, asked: Asked, file: str) -> 
 def _missed(tables: dict[str, Any], own: object, holds: Holds, file: str) -> tuple[str, ...]:
     """Returns the opposite of the first condition of the scenario that is missed with every seed."""
     conditions = [str(each) for each in own] if isinstance(own, list) else []
-    for each in conditions:
-        opposite = negated(each)
-        if not holds.missed(tables, [opposite]):
-            return (opposite,)
-    problem = "none of its conditions is missed with every seed" if conditions else "no conditions"
-    fail(f"{file}: {problem}\n  fix: name one to keep, as --keep 'goodput < 10%'")
+    opposites = map(negated, conditions)
+    found = next((each for each in opposites if not holds.missed(tables, [each])), None)
+    if found is None:
+        problem = "no condition is missed with every seed" if conditions else "no conditions"
+        fail(f"{file}: {problem}\n  fix: name one to keep, as --keep 'goodput < 10%'")
+    return (found,)
 
 
 def _set(tables: dict[str, Any], settings: Sequence[tuple[str, str]]) -> dict[str, Any]:

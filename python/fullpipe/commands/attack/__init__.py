@@ -14,14 +14,14 @@ COMMANDS = {
 }
 """The modules of this package with their summaries, by the heading of `--help`, in its order."""
 
-_HELP = """Search the scenario in which an algorithm does worst.
+_HELP = """Search the scenario where an algorithm does worst.
 
 `search` tries thousands of scenarios within realistic bounds and keeps the worst ones; its name may
 be left out. `shrink` reduces a scenario to the few lines that matter, for a regression test.
 
 Examples:
     fullpipe attack bbr1 --goal utilization --than cubic
-    fullpipe attack shrink results/attack-…/worst/1/scenario.toml --keep 'goodput < 10%'
+    fullpipe attack shrink worst/1/scenario.toml --keep 'goodput < 10%'
 """
 
 _USUAL = "search"

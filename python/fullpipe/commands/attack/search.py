@@ -20,6 +20,7 @@ from fullpipe.errors import MissingExtraError, fail, user_errors
 from fullpipe.toml import value_of
 
 Goal = StrEnum("Goal", {each.name: each.name for each in GOALS})  # type: ignore[misc]
+_USUAL = Goal(GOALS[0].name)
 
 
 def command(
@@ -33,8 +34,13 @@ def command(
     ],
     goal: Annotated[
         Goal,
-        Option(help="; ".join(f"{each.name}: {each.title}" for each in GOALS) + "."),
-    ] = Goal(GOALS[0].name),
+        Option(
+            metavar="GOAL",
+            help="Number to make as bad as possible. "
+            + "; ".join(f"{each.name}: {each.title}" for each in GOALS)
+            + ".",
+        ),
+    ] = _USUAL,
     than: Annotated[
         str | None,
         Option(

@@ -1,4 +1,4 @@
-"""`fullpipe attack`: the space, the goals' values, the search, and what it finds."""
+"""`fullpipe attack`: the space, the goals' values, and the search."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_starvation_is_the_share_of_the_slowest() -> None:
 
 
 def test_delays_are_in_round_trips() -> None:
-    # Of a window of 25 packets, the path holds 16.7 and the link 1: 7.3 packets of 1.2 ms wait, 0.44 RTTs.
+    # A window has 25 packets: 16.7 are on the path, 1 on the link, and 7.3 of 1.2 ms wait, 0.44 RTTs.
     window = OWN + 'receive_window = "37500B"\ndelayed_ack = 1\n'
     assert value("delay", window) == pytest.approx(0.44, abs=0.05)
     other = '[[flow]]\nname = "neighbor"\ncc = "newreno"\napp_rate = "200kbit"\n'

@@ -94,12 +94,12 @@ class Goal:
         worst: Whether less or more is worse.
         span: The difference of values that is large: a search takes a tenth of it as no difference.
         value: Returns the value of a run; None if the run says nothing about it.
-        needs: Parts one of which a scenario must have; empty for none.
+        needs: Alternative parts: a scenario must have one of them, unless there is no alternative.
         without: Parts that a scenario must not have.
         flows: The least number of own flows.
         passing: Whether the scenario's disturbances end at :data:`CALM_S`.
         trace: The trace that the value needs.
-        beside: Whether the value compares the others with the same flows beside their own kind.
+        compares: Whether the others are compared with the same flows next to their own kind.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Goal:
     flows: int = 1
     passing: bool = False
     trace: str = "off"
-    beside: bool = False
+    compares: bool = False
 
     def score(self, value: float) -> float:
         """Returns a number that is smaller for a worse value, and 1 for a change by `span`."""
@@ -131,7 +131,7 @@ def goal(name: str) -> Goal:
     """Returns a goal by its name.
 
     Raises:
-        UserError: When there is none.
+        UserError: When the goal is unknown.
     """
     for each in GOALS:
         if each.name == name:
@@ -244,7 +244,7 @@ GOALS: tuple[Goal, ...] = (
         0.5,
         _others_rate,
         needs=("neighbor",),
-        beside=True,
+        compares=True,
     ),
     Goal(
         "starvation",

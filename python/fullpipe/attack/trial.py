@@ -84,7 +84,7 @@ def _calm(tables: Tables) -> None:
 
 
 def filled(tables: Tables, cc: str, params: Mapping[str, object] | None = None) -> Tables:
-    """Returns a scenario with an algorithm in the place of the attacked one."""
+    """Returns a scenario with an algorithm as the attacked one."""
     made = copy.deepcopy(tables)
     for flow in made["flow"]:
         if flow["cc"] == HERE:
@@ -129,13 +129,13 @@ def measured(tested: Target, goal: Goal, tables: Tables, progress: Progress | No
         if own is None:
             return Value(None)
         other = None
-        if goal.beside:
+        if goal.compares:
             own, other = _harm(own, value(of_own_kind(tables))), None
             if own is None:
                 return Value(None)
         if tested.than:
             other = value(filled(tables, tested.than))
-            if other is not None and goal.beside:
+            if other is not None and goal.compares:
                 other = _harm(other, value(of_own_kind(tables)))
             if other is None:
                 return Value(None)

@@ -39,7 +39,7 @@ def base(text: str) -> tuple[float, str]:
 
 
 def rounded(value: float, digits: int = _DIGITS) -> float:
-    """Returns a number with so many significant digits."""
+    """Returns a number with `digits` significant digits."""
     return float(f"{value:.{digits - 1}e}") if math.isfinite(value) else value
 
 

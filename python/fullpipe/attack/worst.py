@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SEEDS = 5
 _TOLERANCE = 0.1
 """The part of a goal's span by which a scenario may get better without a part that does not matter."""
+_MORE = 0.3
+"""The part of a goal's span by which further parts must make a scenario worse."""
 _BUSY = 0.8
 """A utilization of the link below which it belongs to the condition."""
 _LOOKED_AT = 12
@@ -40,11 +42,13 @@ class Worst:
         parts: Its parts.
         tables: The scenario, with the place of the algorithm.
         values: The values of its seeds.
+        found: The score in the search.
     """
 
     parts: tuple[str, ...]
     tables: Tables
     values: Sequence[Value]
+    found: float
 
     @cached_property
     def own(self) -> list[float]:
@@ -79,18 +83,25 @@ def choose(
     for looked, each in enumerate(tried):
         if looked >= _LOOKED_AT * count or len(found) >= 2 * count:
             break
-        candidate = _pruned(plan, each)
+        candidate, score = _pruned(plan, each)
         parts = candidate.face.parts
-        if parts not in found:
-            found[parts] = _verified(plan, candidate)
+        # A part more that makes it hardly worse is no other scenario.
+        if any(_includes(parts, less) and score > found[less].found - _MORE for less in found):
+            continue
+        found[parts] = _verified(plan, candidate, score)
         tick(len(found))
     there = [each for each in found.values() if each.own]
     return sorted(there, key=lambda each: each.score + PART * len(each.parts))[:count]
 
 
-def _pruned(plan: Plan, tried: Tried) -> Candidate:
-    """Removes parts one by one, while the value stays about as bad."""
-    candidate = tried.candidate
+def _includes(parts: Sequence[str], less: Sequence[str]) -> bool:
+    """Whether a scenario has all parts of another one, as often or more often."""
+    return all(parts.count(each) >= less.count(each) for each in less)
+
+
+def _pruned(plan: Plan, tried: Tried) -> tuple[Candidate, float]:
+    """Removes parts one by one, while the value stays about as bad; also returns the score."""
+    candidate, score = tried.candidate, tried.value.score
     limit = tried.value.score + _TOLERANCE
     at = 0
     while at < len(candidate.face.parts):
@@ -102,20 +113,20 @@ def _pruned(plan: Plan, tried: Tried) -> Candidate:
         less = Candidate(*candidate.face.without(at, candidate.point))
         [value] = measure(plan.tested, plan.goal, [tables(less, plan.goal)], plan.threads)
         if value.score <= limit:
-            candidate = less
+            candidate, score = less, value.score
         else:
             at += 1
-    return candidate
+    return candidate, score
 
 
-def _verified(plan: Plan, candidate: Candidate) -> Worst:
+def _verified(plan: Plan, candidate: Candidate, score: float) -> Worst:
     """Runs a scenario with several seeds, and with jitter where nothing else is random."""
     made = tables(candidate, plan.goal)
     for key, value in _jitter(plan, made):
         made[key] = value
     seeds = [{"seed": seed, **made} for seed in range(1, SEEDS + 1)]
     values = measure(plan.tested, plan.goal, seeds, plan.threads)
-    return Worst(candidate.face.parts, made, values)
+    return Worst(candidate.face.parts, made, values, score)
 
 
 def _jitter(plan: Plan, made: Tables) -> list[tuple[str, str]]:

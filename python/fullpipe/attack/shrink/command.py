@@ -54,7 +54,7 @@ def shrink(scenario: str, asked: Asked) -> None:
     """Shrinks a scenario, and prints or writes the result.
 
     Raises:
-        UserError: When a condition is none of the scenario.
+        UserError: When a condition does not fit the scenario.
         ScenarioError: When the scenario is refused.
         OSError: When a file can't be read or written.
     """

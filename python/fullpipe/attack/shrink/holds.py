@@ -44,7 +44,7 @@ class Holds:
     def __call__(self, tables: Mapping[str, Any], keep: Sequence[str]) -> bool:
         """Returns whether the conditions hold with every seed; a scenario that is refused holds none.
 
-        With another algorithm in the place of the first flow's they must fail with every seed.
+        With another algorithm for the first flow they must fail with every seed.
         """
         try:
             if self._missed(tables, keep, stop=True):
@@ -66,7 +66,7 @@ class Holds:
         """Returns the seeds with which a condition does not hold.
 
         Raises:
-            UserError: When a condition is none of the scenario.
+            UserError: When a condition does not fit the scenario.
             ScenarioError: When the scenario is refused.
         """
         return self._missed(tables, keep, stop=False)

@@ -38,7 +38,7 @@ def command(
         Option(
             metavar="ALGORITHM",
             complete=("algorithms",),
-            help="Algorithm in the place of the first flow's, with which the conditions must fail.",
+            help="Algorithm with which the first flow must fail the conditions.",
         ),
     ] = None,
     set_: Annotated[

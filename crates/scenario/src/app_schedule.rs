@@ -43,11 +43,17 @@ impl AppSchedule {
             let problem = format!("the run would have more than {MOST} changes");
             return Err(Refusal::new(problem, "write a longer period"));
         }
-        let starts_anew = self.changes.first().is_some_and(|(at, _)| *at == Span::ZERO);
+        let starts_anew = self
+            .changes
+            .first()
+            .is_some_and(|(at, _)| *at == Span::ZERO);
         let period = |number: u64| {
             let from = every * number;
             let begin = (number > 0 && !starts_anew).then_some((from, first));
-            let changes = self.changes.iter().map(move |(at, rate)| (from + *at, *rate));
+            let changes = self
+                .changes
+                .iter()
+                .map(move |(at, rate)| (from + *at, *rate));
             begin.into_iter().chain(changes)
         };
         let all = (0..periods).flat_map(period);

@@ -125,8 +125,8 @@ mod tests {
             (at(9_000), Rate::from_mbps(20)),
             (at(10_000), Rate::ZERO),
         ];
-        let mut source = Unresponsive::new(Rate::ZERO, EcnCodepoint::NotEct, SMSS, at(1_000))
-            .changing(changes);
+        let mut source =
+            Unresponsive::new(Rate::ZERO, EcnCodepoint::NotEct, SMSS, at(1_000)).changing(changes);
         let mut left = Vec::new();
         while source.next_at() < Time::MAX {
             let now = source.next_at();

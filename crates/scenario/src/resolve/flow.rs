@@ -107,7 +107,10 @@ fn flow(raw: &raw::Flow, i: usize, ground: Ground<'_>) -> Result<(Flow, bool, u6
         .unwrap_or_default()
         .until(ground.duration, app_rate)
         .map_err(|refusal| {
-            let shown = raw.app_schedule.as_ref().map_or_else(String::new, RawValue::show);
+            let shown = raw
+                .app_schedule
+                .as_ref()
+                .map_or_else(String::new, RawValue::show);
             source.error(&key("app_schedule"), shown, refusal.problem, refusal.fix)
         })?;
     let flow = Flow {

@@ -393,7 +393,13 @@ fn a_schedule_with_a_period_begins_anew_at_the_rate_of_the_application() {
     };
     let ms = Span::from_millis;
     let (five, off) = (Some(Rate::from_mbps(5)), Some(Rate::ZERO));
-    let five_again = [(ms(100), off), (ms(1000), five), (ms(1100), off), (ms(2000), five), (ms(2100), off)];
+    let five_again = [
+        (ms(100), off),
+        (ms(1000), five),
+        (ms(1100), off),
+        (ms(2000), five),
+        (ms(2100), off),
+    ];
     let app_rate = "app_rate = \"5mbit\"\n";
     assert_eq!(read(app_rate, "100ms pause every 1s"), five_again);
     // Without a rate the application is unlimited, and a change at 0 s replaces it.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ForgetsToGrow(Plain):
-    """After a timeout it stops growing until a fast recovery ends, which a window of one segment never begins."""
+    """After a timeout it stops growing until a fast recovery, which a window of one segment never begins."""
 
     def __init__(self, config: Any) -> None:  # noqa: ANN401  (the core's Config)
         super().__init__(config)
@@ -23,7 +23,7 @@ class ForgetsToGrow(Plain):
 
     def on_recovery(self, cx: _core.Context, change: Any) -> None:  # noqa: ANN401
         super().on_recovery(cx, change)
-        self.stopped = change.kind == "timeout" or (self.stopped and change.kind != "exit")
+        self.stopped = change.kind == "timeout" or (self.stopped and change.kind != "enter")
 
 
 class OldMinimum(Plain):

@@ -224,6 +224,7 @@ GOALS: tuple[Goal, ...] = (
         "more",
         2,
         lambda of: _delay(of, "own"),
+        without=("rate-step",),
     ),
     Goal(
         "others-delay",
@@ -234,6 +235,7 @@ GOALS: tuple[Goal, ...] = (
         2,
         lambda of: _delay(of, "others"),
         needs=("neighbor",),
+        without=("rate-step",),
     ),
     Goal(
         "harm",

@@ -147,6 +147,6 @@ def _title(text: str, subject: Subject) -> str:
 
 
 def _about(subject: Subject, asked: Asked) -> str:
-    made = f"Shrunk by `fullpipe attack shrink --keep '{' and '.join(subject.keep)}'`"
-    unlike = f"; the condition fails with {asked.unlike}" if asked.unlike else ""
-    return f"{made}: it holds with {asked.seeds} of {asked.seeds} seeds{unlike}."
+    keep = " and ".join(subject.keep)
+    unlike = f", and fails with {asked.unlike}" if asked.unlike else ""
+    return f"Shrunk by `fullpipe attack shrink`: {keep} with each of {asked.seeds} seeds{unlike}."

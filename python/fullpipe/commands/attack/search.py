@@ -105,7 +105,7 @@ def command(
     ended.
 
     Examples:
-        fullpipe attack bbr1 --goal utilization --than cubic
+        fullpipe attack search bbr1 --goal utilization --than cubic
         fullpipe attack copa --goal starvation --budget 5min
         fullpipe attack mine.py:Mine --goal recovery --without random-loss
     """

@@ -12,7 +12,7 @@ import pytest
 
 import fullpipe
 from fullpipe import commands
-from fullpipe.commands import fleet, workload
+from fullpipe.commands import attack, fleet, workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +37,14 @@ LAYERS = (
     {"batch", "behavior", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
-    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation"},
+    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation", "attack"},
     {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},
 )
 # Packages of one command each. They share the layers below them, such as batch and verdicts, and do not
-# import each other, with three exceptions: a study of a fleet simulates one, a comparison is two sweeps, and an
-# evaluation is a sweep for each criterion.
+# import each other, with four exceptions: a study of a fleet simulates one, a comparison is two sweeps, an
+# evaluation is a sweep for each criterion, and a scenario is shrunk while a check's conditions hold.
 OF_COMMANDS = {
     "sweeps",
     "checks",
@@ -54,8 +54,14 @@ OF_COMMANDS = {
     "loadtest",
     "reproduce",
     "evaluation",
+    "attack",
 }
-ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps"), ("evaluation", "sweeps")}
+ARROWS = {
+    ("reproduce", "fleet"),
+    ("comparison", "sweeps"),
+    ("evaluation", "sweeps"),
+    ("attack", "checks"),
+}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 
@@ -113,7 +119,7 @@ def _imports(file: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, package if package in LAYER else "__init__"
 
 
-@pytest.mark.parametrize("package", [commands, fleet, workload])
+@pytest.mark.parametrize("package", [commands, attack, fleet, workload])
 def test_a_file_of_commands_is_listed(package: ModuleType) -> None:
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
     listed = [name for names in package.COMMANDS.values() for name in names]

@@ -59,6 +59,8 @@ ARGUMENTS = {
     "reproduce": ["study.toml"],
     "evaluate": ["bbr3", "--suite", "bbr-draft", "--out", "out"],
     "evaluate ": ["cubic", "--criterion", "fairness", "--seeds", "10000", "--out", "out"],
+    "attack search": ["cubic", "--budget", "1000min", "--out", "out"],
+    "attack shrink": ["long.toml", "--keep", "jain >= 0"],
     "link": ["--rate", "10mbit", "--", "sleep", "100"],
     "validate": ["--seeds", "1000"],
     "report": ["saved", "--out", "report.html"],

@@ -52,6 +52,8 @@ OTHERS = {
     "results/objects.py": "a copy of an object store, whose files the door reads later",
     "batch/spec.py": "the program's own extension, for its fingerprint",
     "batch/cells.py": "the text of a scenario, from the package or a user's suite",
+    "attack/space.py": "the text of a scenario, from the package's space or a user's",
+    "attack/shrink/command.py": "the text of a user's scenario",
     "toml.py": "a value of --set",
     "commands/doctor.py": "the installation",
     "doctor.py": "the machine's configuration",

@@ -155,7 +155,7 @@ impl Flow {
             bytes: optional(&flow.bytes),
             app_rate: optional(&flow.app_rate),
             app_schedule: (!flow.app_schedule.is_empty())
-                .then(|| RawValue::of(&AppSchedule(flow.app_schedule.clone()))),
+                .then(|| RawValue::of(&AppSchedule::of(&flow.app_schedule))),
             rtt: RawValue::of(&Extra(flow.extra_rtt)),
             group: optional(&flow.group.clone().map(Name)),
             count: one_flow(),

@@ -184,7 +184,8 @@ impl FlowBuilder<'_> {
         let scenario = self.scenario;
         if spec.is_unresponsive() {
             let ecn = codepoint(spec.ecn).unwrap_or_default();
-            let source = Unresponsive::new(constant_rate(scenario, spec)?, ecn, spec.mss, start);
+            let (rate, changes) = rates(scenario, spec)?;
+            let source = Unresponsive::new(rate, ecn, spec.mss, start).changing(changes);
             return Ok(Ends {
                 source: AnySender::Unresponsive(source),
                 receiver: receiver(scenario, spec),
@@ -240,26 +241,39 @@ impl FlowBuilder<'_> {
     }
 }
 
-/// Returns the rate of unresponsive traffic. Traffic beyond the rate of its access link would pile
-/// up in front of that link without bound.
-fn constant_rate(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Result<Rate, Error> {
-    let rate = spec
+/// Returns the first rate of unresponsive traffic, and its changes. Traffic beyond the rate of its
+/// access link would pile up in front of that link without bound.
+fn rates(
+    scenario: &Scenario,
+    spec: &fullpipe_scenario::Flow,
+) -> Result<(Rate, Vec<(Time, Rate)>), Error> {
+    let first = spec
         .app_rate
         .expect("a flow with cc = \"none\" and no rate is refused");
     let most = scenario
         .access_rate()
         .mul_f64(spec.mss.as_f64() / spec.packet().as_f64());
-    if rate > most {
+    let changes: Vec<(Time, Rate)> = spec
+        .app_schedule
+        .iter()
+        .filter_map(|(at, rate)| Some((Time::ZERO + *at, (*rate)?)))
+        .collect();
+    let of_schedule = changes.iter().map(|(_, rate)| ("app_schedule", *rate));
+    let too_fast = [("app_rate", first)]
+        .into_iter()
+        .chain(of_schedule)
+        .find(|(_, rate)| *rate > most);
+    if let Some((key, rate)) = too_fast {
         let problem = format!(
             "faster than its access link, which is {} x the fastest link, headers included",
             fullpipe_scenario::ACCESS_SPEED
         );
         return Err(scenario.error(
-            &spec.key("app_rate"),
+            &spec.key(key),
             format_args!("\"{rate}\""),
             problem,
             format!("give at most \"{most}\""),
         ));
     }
-    Ok(rate)
+    Ok((first, changes))
 }

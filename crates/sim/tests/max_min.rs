@@ -95,6 +95,13 @@ fn unresponsive_flows_are_served_first() {
         &format!("{PATH}{two}{none}"),
         &[Some(left), Some(left), None],
     );
+    // Bursts count in their times: a fifth of the time here.
+    let bursts = none.to_owned() + "app_schedule = \"200ms pause every 1s\"\n";
+    let left = (20.0 * PAYLOAD - 0.2 * 15.0) / 2.0;
+    assert_fair(
+        &format!("{PATH}{two}{bursts}"),
+        &[Some(left), Some(left), None],
+    );
     // 20 Mbit/s of payload exceed the link's rate: the other flows get nothing.
     let all = none.replace("15", "20");
     assert_fair(&format!("{PATH}{two}{all}"), &[None, None, None]);

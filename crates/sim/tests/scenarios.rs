@@ -142,6 +142,26 @@ fn unresponsive_traffic_keeps_its_rate_whatever_happens() {
 }
 
 #[test]
+fn unresponsive_traffic_comes_in_bursts_of_its_schedule() {
+    let bursts = "app_rate = \"4mbit\"\napp_schedule = \"100ms pause every 400ms\"\n";
+    let flows = format!("[[flow]]\ncc = \"none\"\n{bursts}");
+    let flow = &summary(&flows, PATH).flows[0];
+    // 100 ms at 4 Mbit/s are 34.5 packets; each burst begins with a packet, so it has 35.
+    let expected = 35.0 * 1448.0 * 8.0 / 0.4;
+    assert!(
+        (flow.goodput_bps - expected).abs() < 0.01 * expected,
+        "{} of {expected}",
+        flow.goodput_bps
+    );
+}
+
+#[test]
+fn bursts_beyond_the_access_link_are_refused_by_their_key() {
+    let error = refusal("cc = \"none\"\napp_rate = \"1mbit\"\napp_schedule = \"1s 2gbit\"");
+    assert!(error.to_string().contains("flow.0.app_schedule"), "{error}");
+}
+
+#[test]
 fn a_transfer_completes_and_says_when() {
     let summary = summary(
         "[[flow]]\ncc = \"newreno\"\nstart = \"1s\"\nbytes = \"10kB\"\n",

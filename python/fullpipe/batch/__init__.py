@@ -15,8 +15,8 @@ either.
 
 `cells.py` makes the points of a scenario with axes, for the observatory and `evaluate`.
 
-This package imports no command, and the packages of commands do not import each other, with three
-exceptions: `reproduce` uses `fleet`, `comparison` and `evaluation` use `sweeps`.
+This package imports no command, and the packages of commands do not import each other, with four
+exceptions: `reproduce` uses `fleet`, `comparison` and `evaluation` use `sweeps`, `attack` uses `checks`.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ COMMANDS = {
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",
         "evaluate": "Judge an algorithm by a suite of criteria.",
+        "attack": "Search the scenario where an algorithm does worst.",
         "validate": "Compare the simulator with Linux's TCP.",
         "reproduce": "Rerun a published study and compare the results.",
     },

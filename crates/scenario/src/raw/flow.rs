@@ -80,7 +80,8 @@ pub(crate) struct Flow {
     #[schemars(with = "RawValue<Rate>", example = "5mbit", extend("x-default" = "unlimited"))]
     pub(crate) app_rate: Option<RawValue<Rate>>,
     /// Changes of app_rate during the run: times, each with a new rate, "pause" or "unlimited".
-    /// Without app_rate, the application starts unlimited.
+    /// Without app_rate, the application starts unlimited. "100ms pause every 1s" begins anew, at
+    /// app_rate, every second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RawValue<AppSchedule>", extend("x-default" = "none"))]
     pub(crate) app_schedule: Option<RawValue<AppSchedule>>,

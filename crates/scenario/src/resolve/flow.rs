@@ -102,15 +102,24 @@ fn flow(raw: &raw::Flow, i: usize, ground: Ground<'_>) -> Result<(Flow, bool, u6
     let flow = tcp(&raw.cc, &raw.tcp, table, transport, ground)?;
     let Whole(count) = raw.count.get(source, &key("count"))?;
     let Extra(extra_rtt) = raw.rtt.get(source, &key("rtt"))?;
+    let app_rate = optional(&raw.app_rate, source, &key("app_rate"))?;
+    let app_schedule = optional(&raw.app_schedule, source, &key("app_schedule"))?
+        .unwrap_or_default()
+        .until(ground.duration, app_rate)
+        .map_err(|refusal| {
+            let shown = raw
+                .app_schedule
+                .as_ref()
+                .map_or_else(String::new, RawValue::show);
+            source.error(&key("app_schedule"), shown, refusal.problem, refusal.fix)
+        })?;
     let flow = Flow {
         name: name.map_or(flow.name, |Name(name)| name),
         start: raw.start.get(source, &key("start"))?,
         app,
         bytes: optional(&raw.bytes, source, &key("bytes"))?,
-        app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
-        app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?
-            .unwrap_or_default()
-            .0,
+        app_rate,
+        app_schedule,
         extra_rtt,
         group: optional(&raw.group, source, &key("group"))?.map(|Name(group)| group),
         ..flow
@@ -146,6 +155,7 @@ pub(crate) fn tcp(
         links,
         stack,
         source,
+        ..
     } = ground;
     let key = |name: &str| table.key(name);
     let algorithm = cc.get(source, &key("cc"))?;
@@ -345,13 +355,15 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Resul
             "add app_rate = \"5mbit\", or give the flow a cc",
         ));
     }
-    if let Some(schedule) = &raw.app_schedule {
-        let problem = "a flow with cc = \"none\" sends at a constant rate";
+    if let Some(schedule) = &raw.app_schedule
+        && flow.app_schedule.iter().any(|(_, rate)| rate.is_none())
+    {
+        let problem = "a flow with cc = \"none\" can't send without a limit";
         return Err(source.error(
             &flow.key("app_schedule"),
             schedule.show(),
             problem,
-            "remove it, or give the flow a cc",
+            "write a rate instead of unlimited, or give the flow a cc",
         ));
     }
     let Some((key, value)) = without_effect(flow, raw, ground.stack).next() else {

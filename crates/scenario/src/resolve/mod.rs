@@ -34,6 +34,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) links: &'a [&'a str],
     /// TCP that sets their defaults.
     pub(crate) stack: Stack,
+    /// Length of the run.
+    pub(crate) duration: Span,
     /// Text of the scenario, for errors.
     pub(crate) source: &'a Source,
 }
@@ -55,9 +57,11 @@ pub(crate) fn resolve(
         .map(|link| link.name.as_str())
         .collect();
     let stack = stack(raw, &source)?;
+    let duration = raw.duration.get(&source, "duration")?;
     let ground = Ground {
         links: &names,
         stack,
+        duration,
         source: &source,
     };
     let flows = flows(&raw.flow, ground)?;
@@ -75,7 +79,7 @@ pub(crate) fn resolve(
     let mut scenario = Scenario {
         comment,
         profile,
-        duration: raw.duration.get(&source, "duration")?,
+        duration,
         measure_from: raw.measure_from.get(&source, "measure_from")?,
         seed,
         start_jitter: raw.start_jitter.get(&source, "start_jitter")?,

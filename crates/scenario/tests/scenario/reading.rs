@@ -379,3 +379,36 @@ fn parse_file(path: &std::path::Path) -> Scenario {
     let text = std::fs::read_to_string(path).unwrap();
     Scenario::parse(&text, &path.display().to_string()).unwrap()
 }
+
+#[test]
+fn a_schedule_with_a_period_begins_anew_at_the_rate_of_the_application() {
+    let text = |rate: &str, schedule: &str| {
+        let flow = format!("cc = \"cubic\"\n{rate}app_schedule = \"{schedule}\"\n");
+        let path = "rate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n";
+        format!("duration = \"2500ms\"\n[path]\n{path}[[flow]]\n{flow}")
+    };
+    let read = |rate: &str, schedule: &str| {
+        let scenario = Scenario::parse(&text(rate, schedule), "test.toml").unwrap();
+        scenario.flows[0].app_schedule.clone()
+    };
+    let ms = Span::from_millis;
+    let (five, off) = (Some(Rate::from_mbps(5)), Some(Rate::ZERO));
+    let five_again = [
+        (ms(100), off),
+        (ms(1000), five),
+        (ms(1100), off),
+        (ms(2000), five),
+        (ms(2100), off),
+    ];
+    let app_rate = "app_rate = \"5mbit\"\n";
+    assert_eq!(read(app_rate, "100ms pause every 1s"), five_again);
+    // Without a rate the application is unlimited, and a change at 0 s replaces it.
+    let unlimited = five_again.map(|(at, rate)| (at, if rate == five { None } else { rate }));
+    assert_eq!(read("", "100ms pause every 1s"), unlimited);
+    let whole: Vec<_> = [(ms(0), five)].into_iter().chain(five_again).collect();
+    assert_eq!(read("", "0s 5mbit, 100ms pause every 1s"), whole);
+    // Written out, it is the same schedule without a period.
+    let again = Scenario::parse(&text(app_rate, "100ms pause every 1s"), "test.toml").unwrap();
+    let written = Scenario::parse(&again.to_toml(), "written.toml").unwrap();
+    assert_eq!(written.flows[0].app_schedule, five_again);
+}

@@ -49,6 +49,8 @@ pub(super) const EDITS: &[(&str, &str)] = &[
     (r#"start = "0s""#, r#"app_schedule = "2s stop""#),
     (r#"start = "0s""#, r#"app_schedule = "2s 5""#),
     (r#"start = "0s""#, r#"app_schedule = "2 pause""#),
+    (r#"start = "0s""#, r#"app_schedule = "2s pause every 2s""#),
+    (r#"start = "0s""#, r#"app_schedule = "1us pause every 2us""#),
     (
         r#"start = "0s""#,
         r#"app_schedule = "2s pause, 2s unlimited""#,
@@ -229,7 +231,7 @@ pub(super) const EDITS: &[(&str, &str)] = &[
     ),
     (
         r#"app_rate = "5mbit""#,
-        "app_rate = \"5mbit\"\napp_schedule = \"2s pause\"",
+        "app_rate = \"5mbit\"\napp_schedule = \"2s unlimited\"",
     ),
     (
         r#"app_rate = "5mbit""#,

@@ -1,0 +1,179 @@
+"""Chooses different ones of the worst scenarios: without parts that do not matter, verified with further seeds."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fullpipe.attack import words
+from fullpipe.attack.goals import Measurement
+from fullpipe.attack.optimize import PART, Candidate
+from fullpipe.attack.search import tables
+from fullpipe.attack.trial import Value, filled, measure, run
+from fullpipe.batch.spec import SweepSpec
+from fullpipe.results import suited_interval
+from fullpipe.toml import document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from fullpipe.attack.search import Plan, Tried
+    from fullpipe.attack.trial import Tables
+
+SEEDS = 5
+_TOLERANCE = 0.1
+"""The part of a goal's span by which a scenario may get better without a part that does not matter."""
+_MORE = 0.3
+"""The part of a goal's span by which further parts must make a scenario worse."""
+_BUSY = 0.8
+"""A utilization of the link below which it belongs to the condition."""
+_FAIR = 0.95
+"""The largest bound on Jain's index in a condition about starvation."""
+_LOOKED_AT = 12
+"""The number of scenarios that are looked at for each that is chosen."""
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A chosen scenario.
+
+    Attributes:
+        parts: Its parts.
+        tables: The scenario, with the place of the algorithm.
+        values: The values of its seeds.
+        found: The score in the search.
+    """
+
+    parts: tuple[str, ...]
+    tables: Tables
+    values: Sequence[Value]
+    found: float
+
+    @cached_property
+    def own(self) -> list[float]:
+        """The values of the algorithm, ascending."""
+        return sorted(each.own for each in self.values if each.own is not None)
+
+    @property
+    def median(self) -> float:
+        """The median of the values of the algorithm."""
+        return statistics.median_low(self.own)
+
+    @property
+    def other(self) -> float | None:
+        """The median of the values of the algorithm that it is compared with."""
+        others = [each.other for each in self.values if each.other is not None]
+        return statistics.median_low(others) if others else None
+
+    @property
+    def score(self) -> float:
+        """The median score."""
+        return statistics.median(each.score for each in self.values)
+
+
+def choose(
+    plan: Plan,
+    tried: Iterable[Tried],
+    count: int,
+    tick: Callable[[int], object] = lambda _done: None,
+) -> list[Worst]:
+    """Returns up to `count` scenarios with different parts, the worst by the median of their seeds first."""
+    found: dict[tuple[str, ...], Worst] = {}
+    for looked, each in enumerate(tried):
+        if looked >= _LOOKED_AT * count or len(found) >= 2 * count:
+            break
+        candidate, score = _pruned(plan, each)
+        parts = candidate.face.parts
+        # A part more that makes it hardly worse is no other scenario.
+        if any(_includes(parts, less) and score > found[less].found - _MORE for less in found):
+            continue
+        found[parts] = _verified(plan, candidate, score)
+        tick(len(found))
+    there = [each for each in found.values() if each.own]
+    return sorted(there, key=lambda each: each.score + PART * len(each.parts))[:count]
+
+
+def _includes(parts: Sequence[str], less: Sequence[str]) -> bool:
+    """Whether a scenario has all parts of another one, as often or more often."""
+    return all(parts.count(each) >= less.count(each) for each in less)
+
+
+def _pruned(plan: Plan, tried: Tried) -> tuple[Candidate, float]:
+    """Removes parts one by one, while the value stays about as bad; also returns the score."""
+    candidate, score = tried.candidate, tried.value.score
+    limit = tried.value.score + _TOLERANCE
+    at = 0
+    while at < len(candidate.face.parts):
+        rest = list(candidate.face.parts)
+        name = rest.pop(at)
+        if name in plan.goal.needs and not set(rest) & set(plan.goal.needs):
+            at += 1
+            continue
+        less = Candidate(*candidate.face.without(at, candidate.point))
+        [value] = measure(plan.tested, plan.goal, [tables(less, plan.goal)], plan.threads)
+        if value.score <= limit:
+            candidate, score = less, value.score
+        else:
+            at += 1
+    return candidate, score
+
+
+def _verified(plan: Plan, candidate: Candidate, score: float) -> Worst:
+    """Runs a scenario with several seeds, and with jitter where nothing else is random."""
+    made = tables(candidate, plan.goal)
+    for key, value in _jitter(plan, made):
+        made[key] = value
+    seeds = [{"seed": seed, **made} for seed in range(1, SEEDS + 1)]
+    values = measure(plan.tested, plan.goal, seeds, plan.threads)
+    return Worst(candidate.face.parts, made, values, score)
+
+
+def _jitter(plan: Plan, made: Tables) -> list[tuple[str, str]]:
+    text = document(filled(made, plan.tested.cc, plan.tested.params))
+    spec = SweepSpec(text, "<attack>", repeat=SEEDS, seed=1, points=[[]])
+    return [(key, value) for key, value, _ in spec.plan.added_jitter]
+
+
+def record(plan: Plan, worst: Worst, directory: Path) -> Measurement:
+    """Runs the seed with the median value over time, and saves it.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    seed = next(number for number, each in enumerate(worst.values, 1) if each.own == worst.median)
+    own = filled({"seed": seed, **worst.tables}, plan.tested.cc, plan.tested.params)
+    first = run(own, plan.tested.classes, "off")
+    made = run(own, plan.tested.classes, suited_interval(first.scenario))
+    made.save(directory)
+    return Measurement(made, worst.tables)
+
+
+def conditions(plan: Plan, worst: Worst, of: Measurement) -> list[str]:
+    """Returns conditions for `shrink` that a scenario meets with some room; empty if the goal has none."""
+    own = [each["name"] for each in of.flows("own")]
+    slowest = min(of.flows("own"), key=lambda each: each["goodput_bps"])["name"]
+    rate = of.run.scenario.rate_bps
+    match plan.goal.name:
+        case "utilization":
+            share = of.goodput("own") / len(own) / rate
+            link = of.run.link_metrics[0]["utilization"] or 0.0
+            own_rate = f"{slowest}.goodput < {_above(share)}%"
+            return [own_rate, f"utilization < {_above(link)}%"] if link < _BUSY else [own_rate]
+        case "delay":
+            return [f"{own[0]}.queue_delay.p50 > {0.8 * worst.median:.2g}rtt"]
+        case "others-delay":
+            name = of.flows("others")[0]["name"]
+            return [f"{name}.queue_delay.p50 > {0.8 * worst.median:.2g}rtt"]
+        case "starvation":
+            # Which one of equal flows starves differs by seed.
+            return [f"jain < {min(1.2 * (of.run.metrics['jain'] or 0.0), _FAIR):.2g}"]
+        case "retransmissions":
+            return [f"{own[0]}.loss > {80 * worst.median:.2g}%"]
+    return []
+
+
+def _above(share: float) -> str:
+    return words.quantity(words.rounded(max(125 * share, 0.5)), "")

@@ -37,7 +37,7 @@ LAYERS = (
     {"batch", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
-    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation"},
+    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation", "score"},
     {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},
@@ -54,6 +54,7 @@ OF_COMMANDS = {
     "loadtest",
     "reproduce",
     "evaluation",
+    "score",
 }
 ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps"), ("evaluation", "sweeps")}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}

@@ -28,6 +28,7 @@ COMMANDS = {
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",
         "evaluate": "Judge an algorithm by a suite of criteria.",
+        "score": "Score candidates over drawn scenarios, for a search.",
         "validate": "Compare the simulator with Linux's TCP.",
         "reproduce": "Rerun a published study and compare the results.",
     },

@@ -3,8 +3,8 @@
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 
-use fullpipe_testbed::contained::{self, Contained};
 use fullpipe_testbed::Sandbox;
+use fullpipe_testbed::contained::{self, Contained};
 use pyo3::prelude::*;
 
 use crate::error::of_machine;

@@ -42,12 +42,7 @@ pub(crate) fn forget(name: &str) {
 
 /// Serves the algorithm `name` over a socket, until the other side ends.
 #[pyfunction]
-pub(crate) fn serve(
-    py: Python<'_>,
-    socket: RawFd,
-    name: &str,
-    controllers: Given,
-) -> PyResult<()> {
+pub(crate) fn serve(py: Python<'_>, socket: RawFd, name: &str, controllers: Given) -> PyResult<()> {
     let registry = registry(py, controllers);
     let Some(descriptor) = registry.get(name) else {
         let fix = "name a class or a library";

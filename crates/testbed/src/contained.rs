@@ -1,4 +1,4 @@
-//! A program that does not reach the machine: code that nobody has read, such as a candidate of
+//! A program that does not reach the machine: code of unknown quality, such as a candidate of
 //! `fullpipe score`.
 //!
 //! It has an own root directory with few files, which are read-only; no network, no process besides
@@ -41,7 +41,7 @@ pub struct Contained {
     pub cpu_s: u64,
 }
 
-/// Starts the program, which gets the socket as the descriptor [`SOCKET`]. What it prints is lost.
+/// Starts the program, which gets the socket as the descriptor [`SOCKET`]. Its output is lost.
 ///
 /// # Errors
 /// When a process can't be started. When the machine does not allow a part of the containment, the
@@ -59,9 +59,7 @@ pub fn start(program: Contained, socket: OwnedFd) -> Result<Sandbox, SandboxErro
 /// # Errors
 /// When it can't; the error names the refused step, and a way to allow it.
 pub fn containable() -> Result<(), SandboxError> {
-    sandbox::tried(|_| {
-        prepare(&Contained::default())
-    })
+    sandbox::tried(|_| prepare(&Contained::default()))
 }
 
 fn null() -> Result<OwnedFd, SandboxError> {

@@ -183,7 +183,9 @@ pub fn confinable() -> Result<(), SandboxError> {
     })
 }
 
-pub(crate) fn tried(step: impl FnOnce(&Inside) -> Result<(), SandboxError>) -> Result<(), SandboxError> {
+pub(crate) fn tried(
+    step: impl FnOnce(&Inside) -> Result<(), SandboxError>,
+) -> Result<(), SandboxError> {
     let mut sandbox = Sandbox::start(|inside| step(inside).map(|()| Value::Null))?;
     loop {
         let said = match sandbox.hear() {

@@ -15,8 +15,8 @@ def command(
         Argument(
             metavar="[CANDIDATE]...",
             complete=("algorithms", "files"),
-            help="Algorithm, from `fullpipe list algorithms`, a policy:FILE, a class in a Python file, like mine.py:Mine, "
-            "or a library.",
+            help="Algorithm, from `fullpipe list algorithms`, a policy:FILE, a class in a Python file, like "
+            "mine.py:Mine, or a library.",
         ),
     ] = None,
     candidates: Annotated[
@@ -43,7 +43,10 @@ def command(
     ] = None,
     budget: Annotated[
         str | None,
-        Option(metavar="TIME", help="End after this time, like 60s; finished cells count (default: all)."),
+        Option(
+            metavar="TIME",
+            help="End after this time, like 60s; finished cells count (default: all).",
+        ),
     ] = None,
     alpha: Annotated[
         float,
@@ -57,15 +60,24 @@ def command(
     ] = False,
     reveal: Annotated[
         bool,
-        Option("--reveal", help="Print score and scenarios of the hold-out, and draw others from now on."),
+        Option(
+            "--reveal",
+            help="Print score and scenarios of the hold-out, and draw others from now on.",
+        ),
     ] = False,
     uncontained: Annotated[
         bool,
-        Option("--uncontained", help="Run the code of candidates with your rights, without containment."),
+        Option(
+            "--uncontained",
+            help="Run the code of candidates with your rights, without containment.",
+        ),
     ] = False,
     cache: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Directory for the values of finished cells (default: the user's cache)."),
+        Option(
+            metavar="DIR",
+            help="Directory for the values of finished cells (default: the user's cache).",
+        ),
     ] = None,
     threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
     as_json: Annotated[
@@ -100,7 +112,9 @@ def command(
         if candidates:
             those += listed(candidates)
         if not those:
-            fail("no candidate\n  fix: name one, like bbr3 or mine.py:Mine, or a file: --candidates FILE")
+            fail(
+                "no candidate\n  fix: name one, like bbr3 or mine.py:Mine, or a file: --candidates FILE"
+            )
         asked = Asked(
             suite=suite,
             budget_s=limit,

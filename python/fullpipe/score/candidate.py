@@ -83,7 +83,7 @@ def candidate(
 
     Raises:
         UserError: When there is no such algorithm, file or class.
-        ScenarioError: When a policy is none.
+        ScenarioError: When the file of a policy has an error.
         OSError: When the file can't be read.
     """
     given = dict(params or {})
@@ -97,7 +97,9 @@ def candidate(
         return Candidate(shown, "", given, word, "", _content(word))
     if is_library(word):
         fix = f"build it, and name the library: fullpipe plugin build {word}"
-        raise UserError(f"{word}: the directory of a crate, whose build would not be contained\n  fix: {fix}")
+        raise UserError(
+            f"{word}: the directory of a crate, whose build would not be contained\n  fix: {fix}"
+        )
     if is_imported(word):
         fix = f"name its file, like {word.partition(':')[0].rpartition('.')[2]}.py:{word.partition(':')[2]}"
         raise UserError(f"{word}: a class to import, which may come from any file\n  fix: {fix}")
@@ -105,7 +107,11 @@ def candidate(
     if word not in known:
         near = [each for each in known if re.fullmatch(rf"{re.escape(word)}\d", each)]
         near = near or get_close_matches(word, known, n=1)
-        fix = f"did you mean {' or '.join(near)}?" if near else "`fullpipe list algorithms` has the names"
+        fix = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else "`fullpipe list algorithms` has the names"
+        )
         raise UserError(f"{word}: not a candidate\n  fix: {fix}")
     return Candidate(shown, word, given)
 
@@ -127,7 +133,9 @@ def _python(file: str, made: str, params: Mapping[str, object], shown: str) -> C
 
 def _content(file: str) -> bytes:
     if not Path(file).is_file():
-        raise UserError(f"{file}: no such file\n  fix: name a Python file and its class, or a library")
+        raise UserError(
+            f"{file}: no such file\n  fix: name a Python file and its class, or a library"
+        )
     return Path(file).read_bytes()
 
 

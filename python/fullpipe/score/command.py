@@ -22,13 +22,13 @@ from fullpipe.score.points import points, scored, weights
 from fullpipe.score.show import document, show
 from fullpipe.score.suite import suite as suite_of
 from fullpipe.score.values import Kept, cache, file_of
-from fullpipe.stats.strata import Strata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from fullpipe.score.suite import Cell, Suite
+    from fullpipe.stats.strata import Strata
 
 
 @dataclass(frozen=True)
@@ -218,13 +218,15 @@ def _race(
         if number and len(there) > 1:
             before = ends[number - 1]
             table = np.array(
-                [[each.points[cell.key] * factor[cell.part] for cell in cells[:end]] for each in there]
+                [
+                    [each.points[cell.key] * factor[cell.part] for cell in cells[:end]]
+                    for each in there
+                ]
             )
             _, stops = race.stopped(table, before, alpha, len(ends) - 1)
             for each, stop in zip(there, stops, strict=True):
                 if stop:
                     each.stopped = end
-                    measure.release(each.candidate.key)
             there = [each for each in there if each.stopped is None]
         begin = end
 

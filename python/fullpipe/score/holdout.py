@@ -1,8 +1,8 @@
 """Hold-out: cells that are drawn with a secret, and the alarm when the score on them falls behind.
 
-The secret is in the user's state directory, which only the user may read and no contained candidate sees. Each use of the
-hold-out answers one question with yes or no, so a search learns little about its cells. After a stated number of uses,
-and once the cells have been printed, another secret takes its place.
+The secret is in the user's state directory, which only the user may read and no contained candidate sees. Each use of
+the hold-out answers one question with yes or no, so a search learns little about its cells. After a stated number of
+uses, and once the cells have been printed, another secret takes its place.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def alarm(
     """Returns the probability of a gap as large as that between the shown score and the hold-out's, by chance.
 
     Welch's one-sided test over the strata of both. For other parameters of an algorithm, the points are those beyond
-    its default parameters, so that what is hard for both counts less.
+    its default parameters, so that the difficulty of cells counts less.
 
     Args:
         suite: The suite.

@@ -16,7 +16,7 @@ from fullpipe.score.points import name_of
 from fullpipe.score.suite import with_algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from fullpipe._core import _Rows
@@ -32,7 +32,7 @@ _AT_ONCE = 2000
 """Most runs of one plan: a plan of many takes a while before its first run."""
 
 
-class Failed(Exception):
+class FailedError(Exception):
     """A candidate broke the contract, or its process ended."""
 
     def __init__(self, candidate: Candidate, problem: str) -> None:
@@ -89,26 +89,32 @@ class Measure:
             if candidate.key not in self.failed and kept.get(candidate.key, cell.key) is None
         ]
         self._counter.begin(len(missing), 0, what)
-        done = 0
-        while missing and not self.over:
-            some, missing = missing[:_AT_ONCE], missing[_AT_ONCE:]
+        done = self._some([job for job in missing if not job[0].is_code], kept, 0)
+        # One candidate's processes at a time: thousands of them would not fit into memory.
+        for candidate in candidates:
+            if candidate.is_code:
+                jobs = [job for job in missing if job[0].key == candidate.key]
+                done = self._some(jobs, kept, done)
+                self.release(candidate.key)
+
+    def _some(self, jobs: list[tuple[Candidate, Cell]], kept: Kept, done: int) -> int:
+        while jobs and not self.over:
+            some, jobs = jobs[:_AT_ONCE], jobs[_AT_ONCE:]
             for number, part in enumerate(self._suite.parts):
-                jobs = [job for job in some if job[1].part == number]
-                done = self._part(part, jobs, kept, done)
+                done = self._part(part, [job for job in some if job[1].part == number], kept, done)
+        return done
 
     def release(self, key: str) -> None:
         """Ends the processes of a candidate."""
         if key in self._served:
             self._served.pop(key).close()
 
-    def _part(
-        self, part: Part, jobs: list[tuple[Candidate, Cell]], kept: Kept, done: int
-    ) -> int:
+    def _part(self, part: Part, jobs: list[tuple[Candidate, Cell]], kept: Kept, done: int) -> int:
         while jobs and not self.over:
             jobs = [job for job in jobs if self._is_ready(job[0])]
             try:
                 return self._run(part, jobs, kept, done)
-            except Failed as failure:
+            except FailedError as failure:
                 self.failed[failure.candidate.key] = failure.problem
                 self.release(failure.candidate.key)
                 jobs = [job for job in jobs if kept.get(job[0].key, job[1].key) is None]
@@ -177,7 +183,7 @@ class Measure:
         """Returns the failure of the candidate that an error names, or the error if it is the suite's."""
         for candidate, _ in jobs:
             if candidate.is_code and candidate.cc in str(error):
-                return Failed(candidate, error.problem)
+                return FailedError(candidate, error.problem)
         return error
 
 

@@ -43,7 +43,9 @@ def points(suite: Suite, cell: Cell, values: Values, base: Values) -> float:
     metrics = suite.parts[cell.part].metrics
     total = sum(each.weight for each in metrics)
     return sum(
-        each.weight / total * term(each, values.get(name_of(each)), base.get(name_of(each)), suite.clip)
+        each.weight
+        / total
+        * term(each, values.get(name_of(each)), base.get(name_of(each)), suite.clip)
         for each in metrics
     )
 

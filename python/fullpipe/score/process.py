@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import fullpipe
 from fullpipe import _core
 from fullpipe.errors import UserError
 
@@ -109,7 +108,9 @@ def _said(end: _core.Container | subprocess.Popen[bytes]) -> tuple[str, str] | N
     return None if isinstance(end, subprocess.Popen) else end.refused()
 
 
-def _contained(candidate: Candidate, theirs: socket.socket, secrets: Sequence[Path]) -> _core.Container:
+def _contained(
+    candidate: Candidate, theirs: socket.socket, secrets: Sequence[Path]
+) -> _core.Container:
     suffix = Path(candidate.file).suffix
     inside = _FOLDER / f"candidate{suffix}"
     executable = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
@@ -136,7 +137,7 @@ def _uncontained(
 ) -> subprocess.Popen[bytes]:
     with theirs:
         number = theirs.fileno()
-        code = f"import os; os.dup2({number}, 3); " if number != 3 else ""  # noqa: PLR2004
+        code = f"import os; os.dup2({number}, 3); " if number != 3 else ""
         command = _command(sys.executable, str(Path(candidate.file).resolve()), candidate.made)
         command[-1] = code + command[-1]
         return subprocess.Popen(
@@ -155,7 +156,7 @@ def _environment() -> dict[str, str]:
 
 
 def _package() -> Path:
-    return Path(fullpipe.__file__).resolve().parent
+    return Path(__file__).resolve().parents[1]
 
 
 def _command(executable: str, file: str, made: str) -> list[str]:
@@ -178,7 +179,9 @@ def shown(executable: Path) -> list[Path]:
         package,
         Path(_core.__file__).resolve(),
     ]
-    there = sorted({each for each in wanted if each.exists()}, key=lambda each: len(each.parts))
+    there = sorted(
+        {each for each in wanted if os.access(each, os.R_OK)}, key=lambda each: len(each.parts)
+    )
     kept: list[Path] = []
     for each in there:
         if not any(each.is_relative_to(outer) for outer in kept):

@@ -9,6 +9,7 @@ whole race, however many candidates there are: it meets one rival per look.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 """Probability with which the best candidate may stop by mistake."""
 LOOKS = (0.04, 0.12, 0.24, 0.44, 0.7, 1.0)
-"""Ends of the stages, as shares of the cells: the first stage chooses a leader, and each further one ends with a look."""
+"""Ends of the stages, as shares of the cells: the first one chooses a leader, and each further one ends with a look."""
 _LEAST = 3
 """Least number of cells in a stage."""
 
@@ -65,11 +66,13 @@ def stopped(
     return leader, stops
 
 
-def raced(points: NDArray[np.float64], ends: Sequence[int], alpha: float = ALPHA) -> NDArray[np.int64]:
+def raced(
+    points: NDArray[np.float64], ends: Sequence[int], alpha: float = ALPHA
+) -> NDArray[np.int64]:
     """Returns the number of cells at which each candidate stops, with all points known: for tests of the error."""
     stop = np.full(len(points), ends[-1])
     there = np.arange(len(points))
-    for before, end in zip(ends, ends[1:], strict=False):
+    for before, end in itertools.pairwise(ends):
         _, stops = stopped(points[there, :end], before, alpha, len(ends) - 1)
         stop[there[stops]] = end
         there = there[~stops]

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from fullpipe.score import holdout
 from fullpipe.score.points import name_of, scored
-from fullpipe.stats.strata import Strata
 from fullpipe.verdicts.judged import finite
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.score.command import Hidden, Result, Scored
+    from fullpipe.stats.strata import Strata
 
 _MOST = 10
 """Most candidates in the terminal."""
@@ -35,11 +35,16 @@ def show(result: Result, console: Console, *, revealed: bool) -> None:
     )
     if best.score is None:
         for each in result.all:
-            console.print(f"{each.candidate.name}: failed: {each.failed}", markup=False, soft_wrap=True)
+            console.print(
+                f"{each.candidate.name}: failed: {each.failed}", markup=False, soft_wrap=True
+            )
         return
     console.print()
     console.print(
-        Text(f"{best.candidate.name}  {_interval(best.score)}  {len(best.points)} cells", style="bold"),
+        Text(
+            f"{best.candidate.name}  {_interval(best.score)}  {len(best.points)} cells",
+            style="bold",
+        ),
         soft_wrap=True,
     )
     for name, part in _parts(result, best).items():
@@ -48,7 +53,9 @@ def show(result: Result, console: Console, *, revealed: bool) -> None:
         _show_race(result, console)
     if result.hidden:
         console.print()
-        console.print(Text(_of_holdout(result, result.hidden), style="bold" if result.hidden.alarm else ""))
+        console.print(
+            Text(_of_holdout(result, result.hidden), style="bold" if result.hidden.alarm else "")
+        )
         if revealed:
             _reveal(result, result.hidden, console)
     console.print()
@@ -112,7 +119,9 @@ def _interval(it: Strata) -> str:
 
 def _parts(result: Result, each: Scored) -> Mapping[str, Strata]:
     return {
-        part.name: scored(result.suite, [cell for cell in result.cells if cell.part == number], each.points)
+        part.name: scored(
+            result.suite, [cell for cell in result.cells if cell.part == number], each.points
+        )
         for number, part in enumerate(result.suite.parts)
     }
 
@@ -169,4 +178,7 @@ def _candidate(result: Result, each: Scored) -> dict[str, object]:
 
 def _numbers(it: Strata) -> dict[str, object]:
     interval = it.interval()
-    return {"score": finite(interval.value), "interval": [finite(interval.low), finite(interval.high)]}
+    return {
+        "score": finite(interval.value),
+        "interval": [finite(interval.low), finite(interval.high)],
+    }

@@ -42,7 +42,10 @@ KEYS = (
     Key("title", "suite", "", "subject of the suite"),
     Key("baseline", "suite", '"cubic"', "algorithm whose values on the same cells are the unit"),
     Key(
-        "seed", "suite", "1", "seed with which the shown cells are drawn, and first seed of their runs"
+        "seed",
+        "suite",
+        "1",
+        "seed with which the shown cells are drawn, and first seed of their runs",
     ),
     Key("clip", "suite", "4", "greatest points of a metric in a cell, and the least with a minus"),
     Key("holdout", "suite", "0.3", "cells of the hold-out as a share of the shown ones"),
@@ -253,7 +256,7 @@ def _metric(reader: Reader, table: Table, where: str) -> Metric:
             where + "name", name, "is no metric", "`fullpipe list metrics` lists those of a flow"
         )
     if not found.better:
-        fix = "name a metric of which more or less is better"
+        fix = "name a metric with a better side, like goodput"
         reader.refuse(where + "name", name, "has no better side", fix)
     transform = reader.one_of(
         table.get("transform", "ratio"), where + "transform", ("ratio", "difference")
@@ -275,7 +278,9 @@ def _metric(reader: Reader, table: Table, where: str) -> Metric:
 def _check(reader: Reader, made: Suite) -> None:
     for number, part in enumerate(made.parts):
         if [each.name for each in made.parts].count(part.name) > 1:
-            reader.refuse(f"part[{number}].name", part.name, "is the name of two parts", "rename one")
+            reader.refuse(
+                f"part[{number}].name", part.name, "is the name of two parts", "rename one"
+            )
         if part.weight == 0 or sum(each.weight for each in part.metrics) == 0:
             reader.refuse(f"part[{number}].weight", 0, "counts nothing", "write a weight above 0")
 

@@ -48,9 +48,7 @@ class Strata(NamedTuple):
             return 0.0 if gap > 0 else 1.0
         from scipy.special import stdtr
 
-        parts = [
-            (each.error**4 / each.freedom) for each in (self, other) if each.error > 0
-        ]
+        parts = [(each.error**4 / each.freedom) for each in (self, other) if each.error > 0]
         return float(stdtr(error**4 / sum(parts), -gap / error))
 
 

@@ -186,7 +186,7 @@ pub(crate) fn numbers(descriptor: &Descriptor, config: &Config) -> Vec<f64> {
     descriptor.params.iter().map(number).collect()
 }
 
-/// Returns a decision that a transport can follow; ends the run if it is none.
+/// Returns a decision that a transport can follow; another one ends the run.
 #[inline]
 pub(crate) fn checked(
     algorithm: &'static str,

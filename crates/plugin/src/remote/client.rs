@@ -13,8 +13,8 @@ use fullpipe_cc::{
 };
 use fullpipe_units::{Bytes, Time};
 
-use super::wire::{ANSWER, MOST_DECLARED, MOST_TEXT, Message, Words, answer, call, text};
 use super::declared;
+use super::wire::{ANSWER, MOST_DECLARED, MOST_TEXT, Message, Words, answer, call, text};
 use crate::abi;
 use crate::convert::{path_number, recovery_number};
 use crate::host::{broken, checked, fault, numbers};
@@ -252,7 +252,7 @@ impl Drop for Remote {
         let Channel { sent, writer, .. } = &mut *channel;
         sent.begin();
         sent.all(&[call::DESTROY, self.id]);
-        // The process may have ended, and then there is nothing to destroy.
+        // It fails only if the process has ended, and its controllers with it.
         let _ = sent.send(writer).and_then(|()| writer.flush());
     }
 }
@@ -271,7 +271,9 @@ impl Controller for Remote {
         self.call("on_lost", call::LOST, cx, [0, 0], |to| to.lost(lost));
     }
     fn on_acked(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
-        self.call("on_acked", call::ACKED, cx, [0, 0], |to| to.snapshot(packet));
+        self.call("on_acked", call::ACKED, cx, [0, 0], |to| {
+            to.snapshot(packet)
+        });
     }
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         let told = abi::Ack::from(ack);

@@ -94,7 +94,9 @@ pub(super) fn read(name: &str, text: &str, build: Build) -> Result<&'static Desc
             defaults: usuals(&profile["defaults"], &params),
         })
         .collect();
-    let needs = it["needs"].as_u64().and_then(|bits| u16::try_from(bits).ok());
+    let needs = it["needs"]
+        .as_u64()
+        .and_then(|bits| u16::try_from(bits).ok());
     let needs = needs.and_then(Signals::from_bits);
     Ok(Box::leak(Box::new(Descriptor {
         name: name.to_owned().leak(),
@@ -110,7 +112,11 @@ pub(super) fn read(name: &str, text: &str, build: Build) -> Result<&'static Desc
             RecoveryOwner::Prr
         },
         needs: needs.ok_or("needs signals that this version does not know")?,
-        marks: if it["marks"] == true { answered } else { ignored },
+        marks: if it["marks"] == true {
+            answered
+        } else {
+            ignored
+        },
         random: it["random"] == true,
         build,
     })))
@@ -123,7 +129,10 @@ fn domain(value: &Value) -> Option<Domain> {
     let values = value.as_array()?;
     let words: Option<Vec<&'static str>> = values
         .iter()
-        .map(|each| each.as_str().map(|word| -> &'static str { word.to_owned().leak() }))
+        .map(|each| {
+            each.as_str()
+                .map(|word| -> &'static str { word.to_owned().leak() })
+        })
         .collect();
     if let Some(words) = words {
         return (!words.is_empty()).then(|| Domain::Choice(words.leak()));
@@ -164,7 +173,7 @@ fn usuals(value: &Value, params: &[Param]) -> &'static [(&'static str, Usual)] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullpipe_cc::algo::{bbr, newreno};
+    use fullpipe_cc::Registry;
 
     fn never(_: &Config, _: &mut Shared) -> AnyController {
         unreachable!("no connection is made")
@@ -172,12 +181,17 @@ mod tests {
 
     #[test]
     fn a_declaration_reads_back_as_it_was() {
-        for declared in [&bbr::v3::DESCRIPTOR, &newreno::DESCRIPTOR] {
+        let registry = Registry::default();
+        for declared in registry.iter() {
             let read = read("mine", &written(declared), never).expect("a declaration");
             assert_eq!(read.name, "mine");
             let (read, declared): (Vec<_>, Vec<_>) = (
                 read.params.iter().map(|it| (it.name, it.domain)).collect(),
-                declared.params.iter().map(|it| (it.name, it.domain)).collect(),
+                declared
+                    .params
+                    .iter()
+                    .map(|it| (it.name, it.domain))
+                    .collect(),
             );
             assert_eq!(read, declared);
         }

@@ -62,7 +62,9 @@ pub fn serve(
                 (next - 1, hears)
             } else {
                 let id = message.word();
-                let served = all.get_mut(&id).expect("the other side names what it created");
+                let served = all
+                    .get_mut(&id)
+                    .expect("the other side names its controllers");
                 told(kind, served, descriptor, &mut message);
                 (id, false)
             }

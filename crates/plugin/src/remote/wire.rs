@@ -114,9 +114,8 @@ impl Words {
 
     pub(super) fn ack(&mut self, it: &abi::Ack) {
         self.snapshot(&it.newest);
-        let flags = u64::from(it.rate_app_limited)
-            | u64::from(it.ece) << 1
-            | u64::from(it.tlp_repair) << 2;
+        let flags =
+            u64::from(it.rate_app_limited) | u64::from(it.ece) << 1 | u64::from(it.tlp_repair) << 2;
         self.all(&[
             it.newly_acked,
             it.cumulative,

@@ -76,7 +76,10 @@ pub(crate) fn described(payload: Box<dyn Any + Send>) -> String {
     }
     let error = raised(payload);
     Python::attach(|py| {
-        let problem = error.value(py).getattr("problem").and_then(|it| it.extract());
+        let problem = error
+            .value(py)
+            .getattr("problem")
+            .and_then(|it| it.extract());
         problem.unwrap_or_else(|_| error.to_string())
     })
 }

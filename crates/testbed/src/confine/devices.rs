@@ -68,7 +68,12 @@ fn nodes() -> Vec<(&'static str, File)> {
         .collect()
 }
 
-pub(super) fn file_system(kind: &str, place: &str, flags: MsFlags, options: &str) -> nix::Result<()> {
+pub(super) fn file_system(
+    kind: &str,
+    place: &str,
+    flags: MsFlags,
+    options: &str,
+) -> nix::Result<()> {
     mount(Some(kind), place, Some(kind), flags, Some(options))
 }
 

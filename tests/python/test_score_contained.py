@@ -208,7 +208,7 @@ def test_it_can_not_start_a_thread(mine: Scorer) -> None:
 
 def test_it_gets_no_ten_gigabytes(mine: Scorer) -> None:
     assert "MemoryError" in mine.refused("kept = bytearray(10 << 30)")
-    assert "MemoryError" in mine.refused("kept = [bytearray(1 << 24) for _ in range(640)]")
+    assert "MemoryError" in mine.refused("kept = [bytearray(1 << 28) for _ in range(40)]")
 
 
 def test_an_endless_loop_ends(mine: Scorer) -> None:

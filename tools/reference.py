@@ -341,9 +341,9 @@ def score() -> str:
             `$XDG_STATE_HOME/fullpipe/score`, by default `~/.local/state/fullpipe/score`, in a file of mode
             0600, and so are the values on its cells. Each command with a winner that ran to the end is a use.
             After `renew` uses, and after `--reveal`, another secret takes its place. The alarm is Welch's
-            one-sided test of the shown score and that of the hold-out at the level {holdout.ALARM:g}. For other
-            parameters of a built-in algorithm, the test is about the points beyond those of its default
-            parameters on the same cells.""",
+            one-sided test of the shown score and that of the hold-out at the level {holdout.ALARM:g}. The part
+            of the points that those of `control` on the same cells explain, by a regression within the parts,
+            is taken from both before.""",
         ),
         "## Limits of a candidate",
         "",

@@ -24,7 +24,7 @@ from fullpipe.score.suite import suite as suite_of
 from fullpipe.score.values import Kept, cache, file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe.score.suite import Cell, Suite
@@ -262,29 +262,21 @@ def _hidden(
     secret.use()
     drawn = suite.cells(secret.seed, suite.holdout)
     baseline = Candidate(suite.baseline, suite.baseline)
-    reference = best.candidate.default
-    runners = [baseline, best.candidate, *([reference] if reference else [])]
+    control = best.candidate.default or Candidate(suite.control, suite.control)
     with Kept(file_of(secret.values, suite)) as own:
-        measure.execute(runners, drawn, own, "hold-out")
-        there = Scored(best.candidate)
-        _collect(there, suite, drawn, own, baseline)
-        if reference:
-            measure.execute([reference], cells, kept, "default parameters")
+        measure.execute([baseline, control, best.candidate], drawn, own, "hold-out")
+        measure.execute([control], cells, kept, f"{control.name} on the shown cells")
         if measure.over or best.candidate.key in measure.failed:
             return None
-        shown, hidden = best.points, there.points
-        if reference:
-            usual, usual_hidden = Scored(reference), Scored(reference)
-            _collect(usual, suite, cells, kept, baseline)
-            _collect(usual_hidden, suite, drawn, own, baseline)
-            shown = _beyond(shown, usual.points)
-            hidden = _beyond(hidden, usual_hidden.points)
-        probability = holdout.alarm(suite, (cells, shown), (drawn, hidden))
-        found = Hidden(drawn, scored(suite, drawn, there.points), probability, secret.uses)
+        tried = []
+        for those, values in ((cells, kept), (drawn, own)):
+            ours, usual = Scored(best.candidate), Scored(control)
+            for each in (ours, usual):
+                _collect(each, suite, those, values, baseline)
+            tried.append(holdout.Tried(those, ours.points, usual.points))
+        shown, hidden = tried
+        probability = holdout.alarm(suite, shown, hidden)
+        found = Hidden(drawn, scored(suite, drawn, hidden.points), probability, secret.uses)
     if reveal:
         secret.renew()
     return found
-
-
-def _beyond(those: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
-    return {key: value - others[key] for key, value in those.items() if key in others}

@@ -12,7 +12,8 @@ import os
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from fullpipe.errors import DamagedError
 from fullpipe.results import disk
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from fullpipe.score.suite import Cell, Suite
 
-ALARM = 0.01
+ALARM = 0.02
 """Probability of an alarm about a candidate that does not know the shown cells."""
 _FORMAT = 1
 _ONLY_USER = 0o700
@@ -123,19 +124,47 @@ class Secret:
             os.close(lock)
 
 
-def alarm(
-    suite: Suite,
-    shown: tuple[Sequence[Cell], Mapping[str, float]],
-    hidden: tuple[Sequence[Cell], Mapping[str, float]],
-) -> float:
+class Tried(NamedTuple):
+    """Points of a candidate on cells.
+
+    Attributes:
+        cells: The cells.
+        points: Its points by the cells' keys.
+        control: The points of an algorithm that was not fitted to the cells.
+    """
+
+    cells: Sequence[Cell]
+    points: Mapping[str, float]
+    control: Mapping[str, float]
+
+
+def alarm(suite: Suite, shown: Tried, hidden: Tried) -> float:
     """Returns the probability of a gap as large as that between the shown score and the hold-out's, by chance.
 
-    Welch's one-sided test over the strata of both. For other parameters of an algorithm, the points are those beyond
-    its default parameters, so that the difficulty of cells counts less.
-
-    Args:
-        suite: The suite.
-        shown: The shown cells, and points by their keys.
-        hidden: The same of the hold-out.
+    Welch's one-sided test over the strata of both. What the control explains of the points, by a regression within the
+    strata, is taken from them: cells with more to gain are in one of both sets by chance.
     """
-    return scored(suite, *hidden).below(scored(suite, *shown))
+    slope = _slope([*_centered(suite, shown), *_centered(suite, hidden)])
+    beyond = [
+        {key: value - slope * each.control.get(key, 0.0) for key, value in each.points.items()}
+        for each in (shown, hidden)
+    ]
+    return scored(suite, hidden.cells, beyond[1]).below(scored(suite, shown.cells, beyond[0]))
+
+
+def _centered(suite: Suite, tried: Tried) -> list[tuple[float, float]]:
+    """Returns the control's points and the candidate's, without the means of the strata."""
+    found = []
+    for number in range(len(suite.parts)):
+        keys = [cell.key for cell in tried.cells if cell.part == number]
+        keys = [key for key in keys if key in tried.points and key in tried.control]
+        if keys:
+            x = fmean(tried.control[key] for key in keys)
+            y = fmean(tried.points[key] for key in keys)
+            found += [(tried.control[key] - x, tried.points[key] - y) for key in keys]
+    return found
+
+
+def _slope(pairs: Sequence[tuple[float, float]]) -> float:
+    squares = sum(x * x for x, _ in pairs)
+    return sum(x * y for x, y in pairs) / squares if squares else 0.0

@@ -42,6 +42,13 @@ KEYS = (
     Key("title", "suite", "", "subject of the suite"),
     Key("baseline", "suite", '"cubic"', "algorithm whose values on the same cells are the unit"),
     Key(
+        "control",
+        "suite",
+        '"bbr3"',
+        "algorithm whose points tell how much there is to gain in a cell, for a sharper alarm; for other parameters of "
+        "a built-in algorithm, its defaults do",
+    ),
+    Key(
         "seed",
         "suite",
         "1",
@@ -135,6 +142,7 @@ class Suite:
     name: str
     title: str
     baseline: str
+    control: str
     seed: int
     clip: float
     holdout: float
@@ -201,6 +209,7 @@ def suite(name: str) -> Suite:
         name=place.stem,
         title=reader.text(table.get("title"), "title"),
         baseline=reader.text(table.get("baseline", "cubic"), "baseline"),
+        control=reader.text(table.get("control", "bbr3"), "control"),
         seed=reader.whole(table.get("seed", 1), "seed"),
         clip=reader.number(table.get("clip", 4), "clip", 0.1),
         holdout=reader.number(table.get("holdout", 0.3), "holdout", 0),

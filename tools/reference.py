@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/reference: commands, cli, scenario, python and gym.
+"""Writes the generated pages of docs/reference: commands, cli, scenario, python, gym and score.
 
 `tests/python/test_reference.py` compares the pages with what these functions return; FULLPIPE_BLESS=1 writes them.
 """
@@ -16,6 +16,7 @@ import click
 from fullpipe import _core, catalogue, commands
 from fullpipe.commands.listing import Group
 from fullpipe.path_options import PATH_OPTIONS
+from fullpipe.score import holdout, process, race, suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,7 @@ def pages() -> dict[str, str]:
         "scenario.md": scenario(),
         "python.md": python(),
         "gym.md": gym(),
+        "score.md": score(),
     }
 
 
@@ -268,6 +270,96 @@ def gym() -> str:
         for name in names:
             lines += _definition(*_find(name, GYM_SOURCES), module="fullpipe.gym")
     return "\n".join(lines).rstrip() + "\n"
+
+
+# --- Suites of `fullpipe score` ----------------------------------------------------------------
+
+
+def score() -> str:
+    """The keys of a suite, the points, the error of a race, the hold-out, and the limits of a candidate."""
+    lines = [
+        "# Score",
+        "",
+        "Keys of a suite of [`fullpipe score`](../guide/score.md), definition of the score, and limits of a",
+        "candidate, generated from the program.",
+        "",
+        "## Keys",
+        "",
+    ]
+    heads = {
+        "suite": "Key of the file",
+        "part": "Key of `[[part]]`",
+        "metric": "Key of `[[part.metric]]`",
+    }
+    for of, head in heads.items():
+        lines += [f"| {head} | Default | Meaning |", "|---|---|---|"]
+        for key in suite.KEYS:
+            if key.of == of:
+                lines.append(f"| `{key.name}` | {key.default or 'required'} | {key.meaning} |")
+        lines.append("")
+    general = suite.suite("general")
+    looks = [f"{share:.0%}" for share in race.LOOKS[1:]]
+    lines += [
+        "## The suite general",
+        "",
+        f"{general.title}. Baseline `{general.baseline}`, {sum(part.cells for part in general.parts)} cells.",
+        "",
+        "| Part | Cells | Prior | Metrics with weights |",
+        "|---|--:|---|---|",
+    ]
+    for part in general.parts:
+        prior = ", ".join(f"`{key}` {value}" for key, value in part.prior.items())
+        metrics = ", ".join(
+            f"{each.name}{f' of {each.of}' if each.of != 'tested' else ''} × {each.weight:g}"
+            for each in part.metrics
+        )
+        lines.append(f"| `{part.name}` | {part.cells} | {prior} | {metrics} |")
+    lines += [
+        "",
+        *_paragraph(
+            "## Score",
+            """The points of a metric in a cell compare its value with that of the baseline on the same path with
+            the same seed, on the metric's better side: the binary logarithm of the ratio, or the difference
+            over `scale`, within ± `clip`. A flow without a value, such as a transfer that does not end, has −
+            `clip`, or 0 if the baseline has no value either. The points of a cell are the weighted mean of its
+            metrics', the score is the weighted mean of the parts' means. The interval is Student's over the
+            cells, with the parts as strata and Satterthwaite's degrees of freedom
+            ([Statistics](statistics.md#strata)). It is about the prior: other cells of it give another score.""",
+        ),
+        *_paragraph(
+            "## Race",
+            f"""A race looks at the candidates {len(race.LOOKS) - 1} times, after {", ".join(looks)} of the cells.
+            The first {race.LOOKS[0]:.0%} only choose a leader. At each look the leader on the earlier cells is
+            compared with every other candidate on the cells since the look before, which had no part in its
+            choice, by a paired one-sided t-test. A candidate stops if it is worse at the level alpha / looks. A
+            candidate that no other one surpasses meets one rival per look, so it stops by mistake with a
+            probability of at most alpha, {race.ALPHA:g} by default, for any number of candidates.""",
+        ),
+        *_paragraph(
+            "## Hold-out",
+            f"""The cells of the hold-out are drawn from the same prior with a secret. It is in
+            `$XDG_STATE_HOME/fullpipe/score`, by default `~/.local/state/fullpipe/score`, in a file of mode
+            0600, and so are the values on its cells. Each command with a winner that ran to the end is a use.
+            After `renew` uses, and after `--reveal`, another secret takes its place. The alarm is Welch's
+            one-sided test of the shown score and that of the hold-out at the level {holdout.ALARM:g}. The part
+            of the points that those of `control` on the same cells explain, by a regression within the parts,
+            is taken from both before.""",
+        ),
+        "## Limits of a candidate",
+        "",
+        "| Limit | Value |",
+        "|---|--:|",
+        f"| time for the answer to a call, and for the import of the code | {process.PATIENCE_S:g} s |",
+        f"| address space | {process.MEMORY >> 20} MiB |",
+        f"| processor time of a process | {process.CPU_S} s |",
+        "| open descriptors | 64 |",
+        "| written files, processes, threads, sockets | 0 |",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _paragraph(heading: str, text: str) -> list[str]:
+    return [heading, "", *textwrap.wrap(" ".join(text.split()), 120, break_long_words=False), ""]
 
 
 def _find(

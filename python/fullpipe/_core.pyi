@@ -17,6 +17,7 @@ __all__ = [
     "CaptureRun",
     "Config",
     "Conn",
+    "Container",
     "Context",
     "Decision",
     "FleetReader",
@@ -46,8 +47,12 @@ __all__ = [
     "confinement_refused",
     "conformance_case",
     "conformance_cases",
+    "connect",
+    "contain",
+    "containment_refused",
     "fleet_begin",
     "fleet_variables",
+    "forget",
     "gym_agent",
     "gym_columns",
     "gym_features",
@@ -68,11 +73,13 @@ __all__ = [
     "profiles",
     "quantity",
     "queues",
+    "refuse_to_serve",
     "rows",
     "run",
     "run_kernel",
     "scenario_keys",
     "schema",
+    "serve",
     "synonym",
     "trace_columns",
     "uml_topology",
@@ -752,6 +759,91 @@ def link(
     Raises:
         ScenarioError: When the scenario requires control over the endpoints.
         OSError: When a process can't be started.
+    """
+
+@final
+class Container:
+    """A contained program."""
+
+    def refused(self) -> tuple[str, str] | None:
+        """Returns the problem and its fix, if the program could not be started; waits until it is started, or not."""
+    def end(self) -> None:
+        """Ends the program at once, and waits for its end."""
+
+def contain(
+    command: Sequence[str],
+    socket: int,
+    *,
+    environment: Sequence[str],
+    places: Sequence[str | PathLike[str]],
+    files: Sequence[tuple[str | PathLike[str], bytes]],
+    memory: int,
+    cpu_s: int,
+) -> Container:
+    """Starts a program that does not reach the machine. Linux only.
+
+    It gets the socket as its descriptor 3. Its output is lost.
+
+    Args:
+        command: Its absolute name, and its arguments.
+        socket: Descriptor of a socket, which is handed over.
+        environment: All variables of its environment, as `NAME=VALUE`.
+        places: Folders and files that it may read, none inside another; missing ones are left out.
+        files: Further files with their contents, by their absolute names.
+        memory: Most address space, in bytes.
+        cpu_s: Most processor time.
+
+    Raises:
+        MachineError: When a process can't be started.
+    """
+
+def containment_refused() -> tuple[str, str] | None:
+    """Tests whether programs can be contained here. Linux only.
+
+    Returns:
+        The problem and its fix; None if they can be contained.
+
+    Raises:
+        OSError: When a process can't be started.
+    """
+
+def connect(name: str, sockets: Sequence[int], patience_s: float) -> None:
+    """Makes the algorithm that processes serve one of this process. Not on Windows.
+
+    Args:
+        name: Its name in scenarios.
+        sockets: Descriptors of sockets to the processes, which are handed over.
+        patience_s: Most time for an answer.
+
+    Raises:
+        ScenarioError: When a process has no algorithm to serve.
+    """
+
+def forget(name: str) -> None:
+    """Forgets the algorithms of other processes that have this name. Not on Windows."""
+
+def serve(socket: int, name: str, controllers: Sequence[_GivenController]) -> None:
+    """Serves an algorithm over a socket, until the other side ends. Not on Windows.
+
+    Args:
+        socket: Descriptor, which is handed over.
+        name: Name of the algorithm.
+        controllers: Algorithms in Python.
+
+    Raises:
+        ScenarioError: When there is no such algorithm.
+        OSError: When the other side can't be reached.
+    """
+
+def refuse_to_serve(socket: int, words: str) -> None:
+    """Tells the other side of a socket why there is no algorithm to serve. Not on Windows.
+
+    Args:
+        socket: Descriptor, which is handed over.
+        words: The reason.
+
+    Raises:
+        OSError: When the other side can't be reached.
     """
 
 def confinement_refused() -> tuple[str, str] | None:

@@ -17,6 +17,7 @@ from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
 from fullpipe.explore import again, inside, runs_in_pages
 from fullpipe.plugins import built_in
+from fullpipe.policies import is_policy
 from fullpipe.progress import Counter
 from fullpipe.report.html import asset, document
 from fullpipe.results import suited_interval
@@ -53,6 +54,7 @@ KINDS = {
             "on a host",
             "with a receiver's algorithm",
             "with an auto-tuned window",
+            "with a trained policy",
         ),
     ),
 }
@@ -114,7 +116,7 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
     return {
         "Algorithms": _known(
             [
-                *(flow["cc"] for flow in [*responsive, *workloads]),
+                *(flow["cc"] for flow in [*responsive, *workloads] if not is_policy(flow["cc"])),
                 *(flow.get("receiver") for flow in flows),
             ]
         ),
@@ -150,6 +152,7 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
                     for flow in flows
                     if f"{flow.get('receive_window')}".startswith("auto")
                 ),
+                *("with a trained policy" for flow in responsive if is_policy(flow["cc"])),
                 *("unresponsive" for flow in flows if flow["cc"] == "none"),
                 *("arriving" for _ in workloads),
                 *("on a host" for _ in flows if "host" in resolved),
@@ -222,7 +225,7 @@ def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:
 def _group(used: dict[str, list[str]]) -> str:
     """Returns the heading for a scenario: that of its most unusual element."""
     queues, algorithms = set(used["Queues"]), set(used["Algorithms"])
-    plain = {"unlimited", "unresponsive"}
+    plain = {"unlimited", "unresponsive", "with a trained policy"}
     rules = {
         "Paths by name": bool(used["Profiles"]),
         "Several links": "one bottleneck" not in used["Topologies"],

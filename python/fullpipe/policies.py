@@ -1,6 +1,7 @@
 """Trained policies as algorithms: `policy:FILE` names one, in scenarios and on the command line.
 
 A policy's file is data, JSON that `fullpipe.gym.save_policy` writes, and has no code. So a scenario may name one.
+The package has policies of its own in `trained/`: `policy:power` names one wherever it is installed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PREFIX = "policy:"
+TRAINED = Path(__file__).parent / "trained"
+"""The folder of the package's policies."""
 
 
 def is_policy(name: str) -> bool:
@@ -22,12 +25,15 @@ def is_policy(name: str) -> bool:
 
 
 def load(name: str) -> _core.Policy:
-    """Reads the policy that `policy:FILE` names.
+    """Reads the policy that `policy:FILE` names, or `policy:NAME` in the package; a file comes first.
 
     Raises:
         ScenarioError: When the file can't be read, or is no policy of this version.
     """
-    return _core.load_policy(Path(name.removeprefix(PREFIX)), name)
+    file = Path(name.removeprefix(PREFIX))
+    own = TRAINED / f"{file}.json"
+    packaged = file.parent == Path() and not file.exists() and own.is_file()
+    return _core.load_policy(own if packaged else file, name)
 
 
 def used(words: Iterable[str]) -> list[_core.Policy]:

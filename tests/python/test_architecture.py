@@ -37,7 +37,7 @@ LAYERS = (
     {"batch", "behavior", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
-    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation", "attack"},
+    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation", "attack", "score"},
     {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},
@@ -55,6 +55,7 @@ OF_COMMANDS = {
     "reproduce",
     "evaluation",
     "attack",
+    "score",
 }
 ARROWS = {
     ("reproduce", "fleet"),

@@ -101,6 +101,10 @@ OTHERS = {
     "reproduce/fleet/study.py": "a population's text",
     "results/qlog.py": "a scenario's text",
     "sweeps/store.py": "a value of --set",
+    "score/suite.py": "a user's suite, for its fingerprint",
+    "score/candidate.py": "a user's code and list of candidates",
+    "score/measure.py": "the text of a suite's scenario",
+    "score/values.py": "lines of the door's read_lines, each with its checksum",
 }
 
 

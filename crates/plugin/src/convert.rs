@@ -16,7 +16,7 @@ fn some(number: u64) -> Option<u64> {
     (number != NONE).then_some(number)
 }
 
-const fn ecn_of(bits: u8) -> EcnCodepoint {
+pub(crate) const fn ecn_of(bits: u8) -> EcnCodepoint {
     match bits & 3 {
         0 => EcnCodepoint::NotEct,
         1 => EcnCodepoint::Ect1,

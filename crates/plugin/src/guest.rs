@@ -176,7 +176,7 @@ unsafe extern "C" fn create(config: *const abi::Config) -> *mut c_void {
 
 /// # Safety
 /// The list of `given` must be valid.
-unsafe fn config_of(descriptor: &Descriptor, given: &abi::Config) -> Config {
+pub(crate) unsafe fn config_of(descriptor: &Descriptor, given: &abi::Config) -> Config {
     // SAFETY: the caller vouches for it.
     let values = unsafe { given.params.read() };
     let value = |param: &fullpipe_cc::Param, number: f64| match param.domain {

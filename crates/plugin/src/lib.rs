@@ -26,6 +26,8 @@ mod convert;
 pub mod guest;
 #[cfg(feature = "host")]
 mod host;
+#[cfg(all(feature = "host", unix))]
+pub mod remote;
 
 /// The contract of algorithms.
 pub use fullpipe_cc as cc;

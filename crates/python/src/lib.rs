@@ -6,6 +6,8 @@
 mod capture;
 mod catalogue;
 mod conformance;
+#[cfg(target_os = "linux")]
+mod contained;
 mod controller;
 mod error;
 mod fleet;
@@ -16,6 +18,8 @@ mod levels;
 mod link;
 mod plugin;
 mod population;
+#[cfg(unix)]
+mod remote;
 mod run;
 mod scenario_file;
 mod sweep;
@@ -39,6 +43,9 @@ mod _core {
     };
     #[pymodule_export]
     use crate::conformance::{conformance_case, conformance_cases};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::contained::{Container, contain, containment_refused};
     #[pymodule_export]
     use crate::controller::{
         Ack_, Config_, Conn_, Context_, Decision_, Lost_, Recovery_, Snapshot_,
@@ -63,6 +70,9 @@ mod _core {
     use crate::plugin::{Plugin, load_plugin, plugins};
     #[pymodule_export]
     use crate::population::{PopulationPlan, populations};
+    #[cfg(unix)]
+    #[pymodule_export]
+    use crate::remote::{connect, forget, refuse_to_serve, serve};
     #[pymodule_export]
     use crate::run::{RunResult, handed_over, memory_needed, run};
     #[pymodule_export]

@@ -41,6 +41,7 @@ mod between;
 mod capacity;
 mod clock;
 mod confine;
+pub mod contained;
 mod cpu;
 mod device;
 mod error;

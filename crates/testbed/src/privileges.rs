@@ -58,12 +58,21 @@ fn in_no_user_namespace() -> bool {
 
 /// Limits programs executed from here on to the harmless capabilities, which only root gets.
 pub(crate) fn limit() -> nix::Result<()> {
+    bound(&HARMLESS)
+}
+
+/// Limits programs executed from here on to no capabilities at all, also those of root.
+pub(crate) fn limit_all() -> nix::Result<()> {
+    bound(&[])
+}
+
+fn bound(kept: &[u32]) -> nix::Result<()> {
     // Root's programs get inheritable capabilities despite the bounding set. Any user's get ambient
     // ones, which have to be inheritable.
     let mut sets = held()?;
     sets.iter_mut().for_each(|set| set.inheritable = 0);
     set(&sets)?;
-    for cap in (0..64).filter(|cap| !HARMLESS.contains(cap)) {
+    for cap in (0..64).filter(|cap| !kept.contains(cap)) {
         // SAFETY: the call takes only numbers.
         match Errno::result(unsafe {
             libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(cap), 0, 0, 0)

@@ -115,6 +115,15 @@ impl Sandbox {
         }
     }
 
+    /// Ends all processes inside at once, whatever they do.
+    pub fn kill(&mut self) {
+        if !self.over {
+            // It fails only if the keeper has ended, and the others with it.
+            let _ = nix::sys::signal::kill(self.keeper, Signal::SIGKILL);
+        }
+        self.end();
+    }
+
     /// Ends the sandbox, and waits until all its processes have ended.
     pub fn end(&mut self) {
         self.stop();
@@ -174,7 +183,9 @@ pub fn confinable() -> Result<(), SandboxError> {
     })
 }
 
-fn tried(step: impl FnOnce(&Inside) -> Result<(), SandboxError>) -> Result<(), SandboxError> {
+pub(crate) fn tried(
+    step: impl FnOnce(&Inside) -> Result<(), SandboxError>,
+) -> Result<(), SandboxError> {
     let mut sandbox = Sandbox::start(|inside| step(inside).map(|()| Value::Null))?;
     loop {
         let said = match sandbox.hear() {

@@ -29,6 +29,7 @@ COMMANDS = {
         "check": "Test scenarios against their `expect` conditions.",
         "evaluate": "Judge an algorithm by a suite of criteria.",
         "attack": "Search the scenario where an algorithm does worst.",
+        "score": "Score candidates over drawn scenarios, for a search.",
         "validate": "Compare the simulator with Linux's TCP.",
         "reproduce": "Rerun a published study and compare the results.",
     },

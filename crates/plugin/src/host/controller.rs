@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 
 use fullpipe_cc::{
-    Ack, Config, Context, Controller, Decision, Domain, EcnCodepoint, Fault, Frame, Lost,
-    ParamValue, PathChange, Recovery, Snapshot, Transition,
+    Ack, Config, Context, Controller, Decision, Descriptor, Domain, EcnCodepoint, Fault, Frame,
+    Lost, Param, ParamValue, PathChange, Recovery, Snapshot, Transition,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Time};
 
@@ -65,20 +65,7 @@ extern "C" fn transition(host: *mut c_void, from: Text, to: Text, reason: Text) 
 impl PluginController {
     pub(super) fn new(config: &Config) -> PluginController {
         let (descriptor, plugin) = known_as(config.algorithm);
-        let values: BTreeMap<_, _> = config.params().collect();
-        let numbers: Vec<f64> = descriptor
-            .params
-            .iter()
-            .map(|param| match (param.domain, values[param.name]) {
-                (_, ParamValue::Number(number)) => *number,
-                (_, ParamValue::Flag(flag)) => f64::from(u8::from(*flag)),
-                (Domain::Choice(words), ParamValue::Word(word)) => {
-                    let place = words.iter().position(|each| each == word);
-                    place.expect("the value was checked") as f64
-                }
-                (_, ParamValue::Word(_)) => unreachable!("only a choice has keywords"),
-            })
-            .collect();
+        let numbers = numbers(descriptor, config);
         let source = config.source;
         let told = abi::Config {
             smss: config.smss.get(),
@@ -180,35 +167,46 @@ impl PluginController {
     /// Takes the decision that the library has written.
     #[inline]
     fn take(&mut self, name: &'static str, now: Option<Time>) {
-        self.decision = (&self.told).into();
-        if self.decision.cwnd == Bytes::ZERO {
-            broken(
-                self.algorithm,
-                name,
-                now,
-                "the window is 0",
-                "keep it at one segment or more",
-            );
-        }
-        if self.decision.pacing_rate == Some(Rate::ZERO) {
-            broken(
-                self.algorithm,
-                name,
-                now,
-                "the pacing rate is 0",
-                "pace faster, or not at all",
-            );
-        }
-        if self.decision.ecn == EcnCodepoint::Ce {
-            broken(
-                self.algorithm,
-                name,
-                now,
-                "packets would be sent with CE",
-                "set ECT(0), ECT(1) or neither",
-            );
-        }
+        self.decision = checked(self.algorithm, name, now, (&self.told).into());
     }
+}
+
+/// Returns a value for each parameter, in their order: a number, 0 or 1, or the number of the keyword.
+pub(crate) fn numbers(descriptor: &Descriptor, config: &Config) -> Vec<f64> {
+    let values: BTreeMap<_, _> = config.params().collect();
+    let number = |param: &Param| match (param.domain, values[param.name]) {
+        (_, ParamValue::Number(number)) => *number,
+        (_, ParamValue::Flag(flag)) => f64::from(u8::from(*flag)),
+        (Domain::Choice(words), ParamValue::Word(word)) => {
+            let place = words.iter().position(|each| each == word);
+            place.expect("the value was checked") as f64
+        }
+        (_, ParamValue::Word(_)) => unreachable!("only a choice has keywords"),
+    };
+    descriptor.params.iter().map(number).collect()
+}
+
+/// Returns a decision that a transport can follow; another one ends the run.
+#[inline]
+pub(crate) fn checked(
+    algorithm: &'static str,
+    name: &str,
+    now: Option<Time>,
+    it: Decision,
+) -> Decision {
+    if it.cwnd == Bytes::ZERO {
+        let fix = "keep it at one segment or more";
+        broken(algorithm, name, now, "the window is 0", fix);
+    }
+    if it.pacing_rate == Some(Rate::ZERO) {
+        let fix = "pace faster, or not at all";
+        broken(algorithm, name, now, "the pacing rate is 0", fix);
+    }
+    if it.ecn == EcnCodepoint::Ce {
+        let fix = "set ECT(0), ECT(1) or neither";
+        broken(algorithm, name, now, "packets would be sent with CE", fix);
+    }
+    it
 }
 
 fn at(now: Option<Time>) -> String {
@@ -216,7 +214,7 @@ fn at(now: Option<Time>) -> String {
 }
 
 #[cold]
-fn fault(algorithm: &'static str, call: &str, now: Option<Time>, said: &str) -> ! {
+pub(crate) fn fault(algorithm: &'static str, call: &str, now: Option<Time>, said: &str) -> ! {
     resume_unwind(Box::new(Fault {
         algorithm,
         problem: format!("{call}{} failed: {said}", at(now)),
@@ -225,7 +223,7 @@ fn fault(algorithm: &'static str, call: &str, now: Option<Time>, said: &str) -> 
 }
 
 #[cold]
-fn broken(
+pub(crate) fn broken(
     algorithm: &'static str,
     call: &str,
     now: Option<Time>,

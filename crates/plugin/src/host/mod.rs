@@ -14,6 +14,8 @@ use fullpipe_cc::{Descriptor, Registry};
 use libloading::Library;
 
 use crate::abi::{self, Plugin};
+#[cfg(unix)]
+pub(crate) use controller::{broken, checked, fault, numbers};
 
 /// The reason for which a library can't be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,12 +268,15 @@ pub fn loaded() -> Vec<Loaded> {
     latest.map(|(_, each)| each.clone()).collect()
 }
 
-/// Returns the built-in algorithms and the loaded ones.
+/// Returns the built-in algorithms, the loaded ones, and those of other processes.
 pub fn registry() -> Registry {
     let all = loaded();
-    all.iter().fold(Registry::default(), |registry, each| {
+    let registry = all.iter().fold(Registry::default(), |registry, each| {
         registry.with(each.descriptor)
-    })
+    });
+    #[cfg(unix)]
+    let registry = crate::remote::connected(registry);
+    registry
 }
 
 /// Returns the library whose descriptor has this name: compared by address, since another library

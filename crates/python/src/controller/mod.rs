@@ -69,6 +69,21 @@ pub(crate) fn raised(payload: Box<dyn Any + Send>) -> PyErr {
     }
 }
 
+/// Describes a caught panic: an exception of a user's class, the failure of a library, or another one.
+pub(crate) fn described(payload: Box<dyn Any + Send>) -> String {
+    if !is_raised(payload.as_ref()) {
+        return "it panicked".to_owned();
+    }
+    let error = raised(payload);
+    Python::attach(|py| {
+        let problem = error
+            .value(py)
+            .getattr("problem")
+            .and_then(|it| it.extract());
+        problem.unwrap_or_else(|_| error.to_string())
+    })
+}
+
 /// Returns whether the payload is an exception raised by a user's class, or the failure of a
 /// library.
 pub(crate) fn is_raised(payload: &(dyn Any + Send)) -> bool {
@@ -261,6 +276,10 @@ impl Controller for PyController {
             });
         }
         self.decision != before
+    }
+
+    fn hears_sent(&self) -> bool {
+        self.has_sent
     }
 
     fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {

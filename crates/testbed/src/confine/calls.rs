@@ -17,7 +17,7 @@ use seccompiler::{
 
 use crate::{SandboxError, sandbox};
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Refused to everyone.
 const OUTSIDE: &[c_long] = &[
@@ -116,15 +116,18 @@ pub(super) fn filters(root: bool) -> Result<Vec<BpfProgram>, SandboxError> {
         filters.extend(root.then(missing).transpose()?);
         Ok(filters)
     };
-    build().map_err(|error: seccompiler::BackendError| {
-        SandboxError::new(
-            format!("a program's system calls can't be filtered: {error}"),
-            "use a machine with a 64-bit processor of Arm or x86",
-        )
-    })
+    build().map_err(unfiltered)
 }
 
-fn available() -> nix::Result<()> {
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(super) fn unfiltered(error: seccompiler::BackendError) -> SandboxError {
+    SandboxError::new(
+        format!("a program's system calls can't be filtered: {error}"),
+        "use a machine with a 64-bit processor of Arm or x86",
+    )
+}
+
+pub(super) fn available() -> nix::Result<()> {
     let action = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the call reads the action, which outlives it.
     Errno::result(unsafe {
@@ -175,16 +178,25 @@ fn other_families() -> Result<BpfProgram, seccompiler::BackendError> {
 }
 
 fn program(rules: Rules, error: Errno) -> Result<BpfProgram, seccompiler::BackendError> {
-    let filter = SeccompFilter::new(
+    filtered(
         rules,
         SeccompAction::Allow,
         SeccompAction::Errno(error as u32),
-        TargetArch::try_from(std::env::consts::ARCH)?,
-    )?;
+    )
+}
+
+/// Returns a filter: the action of the calls that have a rule, and that of all others.
+pub(super) fn filtered(
+    rules: Rules,
+    others: SeccompAction,
+    of_rules: SeccompAction,
+) -> Result<BpfProgram, seccompiler::BackendError> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let filter = SeccompFilter::new(rules, others, of_rules, arch)?;
     filter.try_into().map(without_x32)
 }
 
-fn one(
+pub(super) fn one(
     argument: u8,
     is: SeccompCmpOp,
     value: u64,

@@ -68,11 +68,16 @@ fn nodes() -> Vec<(&'static str, File)> {
         .collect()
 }
 
-fn file_system(kind: &str, place: &str, flags: MsFlags, options: &str) -> nix::Result<()> {
+pub(super) fn file_system(
+    kind: &str,
+    place: &str,
+    flags: MsFlags,
+    options: &str,
+) -> nix::Result<()> {
     mount(Some(kind), place, Some(kind), flags, Some(options))
 }
 
-fn path_only(file: &Path) -> Option<File> {
+pub(super) fn path_only(file: &Path) -> Option<File> {
     let mut options = File::options();
     options.read(true).custom_flags(OFlag::O_PATH.bits());
     options.open(file).ok()
@@ -82,7 +87,7 @@ fn folder(path: &str) -> nix::Result<()> {
     DirBuilder::new().mode(0o755).create(path).map_err(errno)
 }
 
-fn errno(error: std::io::Error) -> Errno {
+pub(super) fn errno(error: std::io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
@@ -92,7 +97,9 @@ fn enable(place: &str) -> nix::Result<()> {
     set(&place, 0, 0, NODEV)
 }
 
-/// MOUNT_ATTR_NODEV of mount_setattr(2), which libc does not have.
+/// The flags MOUNT_ATTR_… of mount_setattr(2), which libc does not have.
+const RDONLY: u64 = 1;
+const NOSUID: u64 = 2;
 const NODEV: u64 = 4;
 
 /// The `struct mount_attr` of mount_setattr(2).
@@ -102,6 +109,11 @@ struct MountAttributes {
     clear: u64,
     propagation: u64,
     user_namespace: u64,
+}
+
+/// Makes a mount and all below it read-only, without devices and set-user-ID programs.
+pub(super) fn read_only(place: &CStr) -> nix::Result<()> {
+    set(place, libc::AT_RECURSIVE, RDONLY | NOSUID | NODEV, 0)
 }
 
 /// Changes attributes of mounts.

@@ -7,6 +7,8 @@
 
 mod calls;
 mod devices;
+mod few_calls;
+mod own_root;
 mod read_only;
 
 use std::os::fd::RawFd;
@@ -17,6 +19,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use seccompiler::BpfProgram;
 
+pub(crate) use own_root::{Shown, enter};
 pub(crate) use read_only::protect;
 
 use crate::{SandboxError, privileges, sandbox};
@@ -25,6 +28,22 @@ use crate::{SandboxError, privileges, sandbox};
 #[derive(Debug)]
 pub(crate) struct Confinement {
     filters: Vec<BpfProgram>,
+}
+
+/// A filter of all but a few system calls.
+#[derive(Debug)]
+pub(crate) struct FewCalls(BpfProgram);
+
+/// Returns the filter of a contained program.
+pub(crate) fn few_calls() -> Result<FewCalls, SandboxError> {
+    few_calls::filter().map(FewCalls)
+}
+
+impl FewCalls {
+    /// Filters the calls of this process, and of the program that it executes next.
+    pub(crate) fn apply(&self) -> Result<(), SandboxError> {
+        seccompiler::apply_filter(&self.0).map_err(|_| sandbox::cant(Errno::last()))
+    }
 }
 
 /// Flags of a mounted interface of the kernel.
@@ -105,6 +124,22 @@ fn own_sys() -> nix::Result<()> {
     let place = "/sys/fs/cgroup";
     let _ = mount(Some(groups), place, Some(groups), INTERFACE, none);
     Ok(())
+}
+
+/// Passes the descriptor `from` to the program that this process executes, as `to`, and no other one
+/// beyond the standard ones.
+pub(crate) fn give(from: RawFd, to: RawFd) -> nix::Result<()> {
+    let first = libc::c_uint::try_from(to + 1).unwrap_or(libc::c_uint::MAX);
+    let on_exec = libc::CLOSE_RANGE_CLOEXEC.cast_signed();
+    // SAFETY: the calls take only numbers. A duplicate has no flag that closes it.
+    unsafe {
+        Errno::result(if from == to {
+            libc::fcntl(from, libc::F_SETFD, 0)
+        } else {
+            libc::dup2(from, to)
+        })?;
+        Errno::result(libc::close_range(first, libc::c_uint::MAX, on_exec)).map(drop)
+    }
 }
 
 /// Keeps open folders and disks of the caller from programs: through a folder they would reach the

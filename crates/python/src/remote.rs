@@ -1,0 +1,59 @@
+//! Algorithms in another process, for Python: both sides.
+
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use fullpipe_plugin::remote;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+use crate::controller::{Given, described, registry};
+use crate::error::refused_class;
+
+/// Takes a socket from Python, which has detached its descriptor.
+fn owned(socket: RawFd) -> UnixStream {
+    // SAFETY: the caller hands the descriptor over.
+    #[expect(unsafe_code, reason = "a descriptor from Python has no owner")]
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    UnixStream::from(socket)
+}
+
+/// Makes the algorithm that processes serve over sockets one of this process.
+#[pyfunction]
+pub(crate) fn connect(
+    py: Python<'_>,
+    name: &str,
+    sockets: Vec<RawFd>,
+    patience_s: f64,
+) -> PyResult<()> {
+    let sockets = sockets.into_iter().map(owned).collect();
+    let patience = Duration::from_secs_f64(patience_s);
+    py.detach(|| remote::connect(name, sockets, patience))
+        .map(drop)
+        .map_err(|said| refused_class(py, name, &said, "correct the algorithm"))
+}
+
+/// Forgets the algorithms of other processes that have this name.
+#[pyfunction]
+pub(crate) fn forget(name: &str) {
+    remote::forget(name);
+}
+
+/// Serves the algorithm `name` over a socket, until the other side ends.
+#[pyfunction]
+pub(crate) fn serve(py: Python<'_>, socket: RawFd, name: &str, controllers: Given) -> PyResult<()> {
+    let registry = registry(py, controllers);
+    let Some(descriptor) = registry.get(name) else {
+        let fix = "name a class or a library";
+        return Err(refused_class(py, name, "not an algorithm", fix));
+    };
+    py.detach(|| remote::serve(owned(socket), descriptor, described))
+        .map_err(|error| PyOSError::new_err(error.to_string()))
+}
+
+/// Tells the other side of a socket why there is no algorithm to serve.
+#[pyfunction]
+pub(crate) fn refuse_to_serve(socket: RawFd, words: &str) -> PyResult<()> {
+    remote::refuse(owned(socket), words).map_err(|error| PyOSError::new_err(error.to_string()))
+}

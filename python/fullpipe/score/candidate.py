@@ -1,0 +1,168 @@
+"""Candidates: parameters of an algorithm of fullpipe, a policy, a Python class, or a library."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullpipe import _core, policies
+from fullpipe.batch.spec import build
+from fullpipe.controllers import is_imported
+from fullpipe.errors import UserError
+from fullpipe.plugins import ENDINGS, is_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_KEYS = ("candidate", "params", "name")
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A candidate.
+
+    Attributes:
+        name: Its name in the output.
+        algorithm: The name of an algorithm of this process; empty if the candidate is code.
+        params: Its parameters.
+        file: The name of the file with its code; empty if it is no code.
+        made: The class in a Python file; empty for a library.
+        content: The contents of its file, code or policy, when it was read.
+    """
+
+    name: str
+    algorithm: str = ""
+    params: Mapping[str, object] = field(default_factory=dict)
+    file: str = ""
+    made: str = ""
+    content: bytes = b""
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is code of others, and not an algorithm of this process."""
+        return bool(self.file)
+
+    @property
+    def key(self) -> str:
+        """A fingerprint of all that its results depend on, this program included, 16 hexadecimal digits."""
+        words = json.dumps([self.algorithm, sorted(self.params.items()), self.made])
+        digest = hashlib.sha256(f"{build()} {words} {Path(self.file).suffix}\n".encode())
+        digest.update(self.content)
+        return digest.hexdigest()[:16]
+
+    @property
+    def cc(self) -> str:
+        """The name in scenarios."""
+        return f"candidate-{self.key}" if self.is_code else self.algorithm
+
+    @property
+    def default(self) -> Candidate | None:
+        """The same algorithm with its default parameters; None for code and without other parameters."""
+        if self.is_code or not self.params:
+            return None
+        return Candidate(self.algorithm, self.algorithm, content=self.content)
+
+
+def candidate(
+    word: str, params: Mapping[str, object] | None = None, name: str | None = None
+) -> Candidate:
+    """Returns the candidate that a word names: an algorithm, `policy:FILE`, `mine.py:Class`, or a library.
+
+    Code is read, and not run.
+
+    Args:
+        word: The word.
+        params: Parameters.
+        name: Another name in the output.
+
+    Raises:
+        UserError: When there is no such algorithm, file or class.
+        ScenarioError: When the file of a policy has an error.
+        OSError: When the file can't be read.
+    """
+    given = dict(params or {})
+    shown = name or _shown(word, given)
+    if policies.is_policy(word):
+        return Candidate(shown, word, given, content=policies.load(word).text.encode())
+    file, _, made = word.rpartition(":") if re.search(r"\.py:\w+$", word) else (word, "", "")
+    if file.endswith(".py"):
+        return _python(file, made, given, shown)
+    if word.endswith(ENDINGS):
+        return Candidate(shown, "", given, word, "", _content(word))
+    if is_library(word):
+        fix = f"build it, and name the library: fullpipe plugin build {word}"
+        raise UserError(
+            f"{word}: the directory of a crate, whose build would not be contained\n  fix: {fix}"
+        )
+    if is_imported(word):
+        fix = f"name its file, like {word.partition(':')[0].rpartition('.')[2]}.py:{word.partition(':')[2]}"
+        raise UserError(f"{word}: a class to import, which may come from any file\n  fix: {fix}")
+    known = [str(each["name"]) for each in _core.algorithms()]
+    if word not in known:
+        near = [each for each in known if re.fullmatch(rf"{re.escape(word)}\d", each)]
+        near = near or get_close_matches(word, known, n=1)
+        fix = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else "`fullpipe list algorithms` has the names"
+        )
+        raise UserError(f"{word}: not a candidate\n  fix: {fix}")
+    return Candidate(shown, word, given)
+
+
+def _shown(word: str, params: Mapping[str, object]) -> str:
+    stem = Path(word).name if "/" in word and not policies.is_policy(word) else word
+    return " ".join([stem, *(f"{key}={value}" for key, value in params.items())])
+
+
+def _python(file: str, made: str, params: Mapping[str, object], shown: str) -> Candidate:
+    content = _content(file)
+    classes = _CLASS.findall(content.decode("utf-8", "replace"))
+    if made not in classes:
+        problem = f"has no class {made}" if made else "a file, and its class is missing"
+        fix = " or ".join(f"{file}:{each}" for each in classes) or f"{file}:Mine"
+        raise UserError(f"{file}: {problem}\n  fix: write {fix}")
+    return Candidate(shown, "", params, file, made, content)
+
+
+def _content(file: str) -> bytes:
+    if not Path(file).is_file():
+        raise UserError(
+            f"{file}: no such file\n  fix: name a Python file and its class, or a library"
+        )
+    return Path(file).read_bytes()
+
+
+def listed(file: Path) -> Iterator[Candidate]:
+    """Yields the candidates of a file with a JSON object per line: `candidate`, `params` and `name`.
+
+    Raises:
+        UserError: When a line is no candidate.
+        OSError: When the file can't be read.
+    """
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{file}:{number}"
+        fix = 'write it like {"candidate": "bbr3", "params": {"beta": 0.8}}'
+        try:
+            table = json.loads(line)
+        except ValueError:
+            raise UserError(f"{where}: not JSON\n  fix: {fix}") from None
+        if not isinstance(table, dict) or not isinstance(table.get("candidate"), str):
+            raise UserError(f"{where}: has no candidate\n  fix: {fix}")
+        params = table.get("params", {})
+        if others := set(table) - set(_KEYS):
+            known = ", ".join(_KEYS)
+            raise UserError(f"{where}: {min(others)}: unknown key\n  fix: use one of {known}")
+        if not isinstance(params, dict) or not all(
+            isinstance(value, str | int | float) for value in params.values()
+        ):
+            raise UserError(f"{where}: params: not a table of numbers and words\n  fix: {fix}")
+        yield candidate(table["candidate"], params, table.get("name"))

@@ -37,7 +37,16 @@ LAYERS = (
     {"batch", "behavior", "links", "catalogue"},
     {"workload", "conformance"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
-    {"comparison", "loadtest", "reproduce", "gallery", "observatory", "evaluation", "attack", "score"},
+    {
+        "comparison",
+        "loadtest",
+        "reproduce",
+        "gallery",
+        "observatory",
+        "evaluation",
+        "attack",
+        "score",
+    },
     {"__init__"},  # the module of `import fullpipe`
     {"commands"},
     {"__main__"},

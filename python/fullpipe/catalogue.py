@@ -14,7 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fullpipe import _core, canned, explore, origin
+from fullpipe import programs as recipes
 from fullpipe.controllers import given, is_imported
+from fullpipe.programs.lines import version_of
 from fullpipe.results.words import first_comment
 from fullpipe.stats.quantity import known_names, quantity
 
@@ -84,6 +86,22 @@ def tests() -> list[Listed]:
 def lessons() -> list[Listed]:
     """Returns the lessons of `fullpipe explore`."""
     return [{"name": each["name"], "purpose": each["title"]} for each in explore.lessons()]
+
+
+def programs() -> list[Listed]:
+    """Returns the recipes of programs, each with its version on this machine, or with the way to install it."""
+    return [
+        {
+            "name": each.name,
+            "purpose": f"{each.about} ({each.language}); {_installed(each)}",
+        }
+        for each in recipes.every()
+    ]
+
+
+def _installed(recipe: recipes.Recipe) -> str:
+    version = version_of(recipe.name)
+    return f"installed: {version}" if version else f"missing: {recipe.fix}"
 
 
 def names(entries: Iterable[Named], width: int | None = None) -> str:

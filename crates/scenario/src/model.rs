@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::host::{Host, Quic};
 use crate::path_keys::{Change, Link, Path};
 use crate::profile::Applied;
+use crate::program::Program;
 use crate::source::Source;
 use crate::stack::{FlowStack, Stack};
 use crate::workload::Workload;
@@ -135,6 +136,8 @@ pub struct Flow {
     pub gro: Span,
     /// Keys whose defaults depend on [`Scenario::stack`].
     pub stack: FlowStack,
+    /// Programs that make the transfer, instead of a TCP of the runner.
+    pub program: Option<Program>,
     pub(crate) table: Written<Table>,
 }
 
@@ -145,6 +148,8 @@ pub(crate) enum Table {
     Flow(usize),
     /// The `[[workload]]` of this index.
     Workload(usize),
+    /// The `[[program]]` of this index.
+    Program(usize),
 }
 
 impl Table {
@@ -153,6 +158,7 @@ impl Table {
         match self {
             Table::Flow(i) => format!("flow.{i}.{name}"),
             Table::Workload(i) => format!("workload.{i}.{name}"),
+            Table::Program(i) => format!("program.{i}.{name}"),
         }
     }
 }

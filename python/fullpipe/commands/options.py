@@ -34,6 +34,11 @@ PLUGIN = Option(
     help="Load an algorithm from a shared library or the directory of a crate, for use by its name or by NAME; "
     "repeatable. Its code runs with your rights.",
 )
+PROGRAMS = Option(
+    "--programs",
+    help="Let the scenario run the command lines of its [[program]] tables, with your rights. Recipes from "
+    "`fullpipe list programs` need no permission.",
+)
 THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
 SHOW = "Metrics to show, by name, instead of the usual ones; `fullpipe list metrics` lists them."
@@ -199,6 +204,14 @@ def load_plugins(given: Sequence[str] | None) -> None:
 
         for each in given:
             of_option(each)
+
+
+def allow_programs(yes: bool) -> None:
+    """Lets scenarios run their own command lines, if `--programs` says so."""
+    if yes:
+        from fullpipe import programs
+
+        programs.allow()
 
 
 def known_metrics(show: str | None) -> list[str]:

@@ -1,0 +1,68 @@
+"""A QUIC server that sends as many bytes as a client asks for, and writes a qlog of each connection."""
+
+import argparse
+import asyncio
+import signal
+
+import aioquic
+from aioquic.asyncio import QuicConnectionProtocol, serve
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import StreamDataReceived
+from aioquic.quic.logger import QuicFileLogger
+
+ALPN = ["hq-interop"]
+AHEAD = 1 << 20
+
+
+class Sender(QuicConnectionProtocol):
+    """Keeps some data ready to be sent on the stream of each request."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.left = {}
+
+    def quic_event_received(self, event):
+        """Reads the number of bytes to send."""
+        if isinstance(event, StreamDataReceived) and event.end_stream:
+            self.left[event.stream_id] = int(event.data)
+
+    def transmit(self):
+        """Adds data to streams that have little left to send."""
+        for stream_id, left in list(self.left.items()):
+            waiting = len(self._quic._streams[stream_id].sender._buffer)
+            more = min(left, AHEAD - waiting)
+            if left and more < AHEAD // 2 and more < left:
+                continue
+            self.left[stream_id] = left - more
+            self._quic.send_stream_data(stream_id, bytes(more), end_stream=more == left)
+            if more == left:
+                del self.left[stream_id]
+        super().transmit()
+
+
+async def main(options):
+    """Serves until SIGTERM."""
+    configuration = QuicConfiguration(
+        is_client=False,
+        alpn_protocols=ALPN,
+        congestion_control_algorithm=options.cc,
+        quic_logger=QuicFileLogger("."),
+    )
+    configuration.load_cert_chain(options.cert, options.key)
+    over = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
+    server = await serve(
+        "0.0.0.0", options.port, configuration=configuration, create_protocol=Sender
+    )
+    await over.wait()
+    server.close()  # ends the connections, whose qlogs are then complete
+    await asyncio.sleep(0.2)
+
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--port", type=int)
+parser.add_argument("--cert")
+parser.add_argument("--key")
+parser.add_argument("--cc", default="cubic")
+parser.add_argument("--version", action="version", version=f"aioquic {aioquic.__version__}")
+asyncio.run(main(parser.parse_args()))

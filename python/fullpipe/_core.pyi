@@ -650,9 +650,12 @@ class Scenario:
             float,
         ]
     ]:
-        """Every flow that is a program: (index, name), (key that makes it one, that key's value), [recipe, server's
-        command line, client's, pattern of files to keep], (name, value) of each parameter of the recipe, bytes to
-        transfer, and seconds that are left at its start."""
+        """Every flow that is a program.
+
+        Each has (index, name); (the key that makes it one, that key's value); [recipe, server's command line, client's,
+        pattern of files to keep]; (name, value) of each parameter of the recipe; bytes to transfer; and the seconds
+        that are left at its start.
+        """
     @property
     def workloads(self) -> list[tuple[str, str]]:
         """(name, cc) of every workload, in the order of the trace's workload numbers."""

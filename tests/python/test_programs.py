@@ -19,7 +19,7 @@ from fullpipe import programs
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel runner needs Linux")
 
 FULLPIPE = [sys.executable, "-m", "fullpipe"]
-HEAD = """# a program beside the kernel
+HEAD = """# a program next to the kernel
 duration = "{duration}"
 measure_from = "{warm_up}"
 
@@ -107,7 +107,9 @@ def test_iperf3_shares_a_link_with_the_kernels_cubic(folder: Path) -> None:
         assert flow["goodput_bps"] > 1e6
         assert 0.02 < flow["rtt_s"]["p50"] < 0.06
         assert flow["queue_delay_s"]["p95"] > 0.001
-        assert flow["retransmits"] >= flow["drops"] > 0
+        assert flow["retransmits"] > 0 < flow["drops"], (
+            "the last drop may be repaired after the end"
+        )
     assert flows["iperf3"]["completion_s"] is None, "it runs to the end"
     host = json.loads(done.stdout)["host"]
     assert host["program iperf3, version"].startswith("iperf 3")
@@ -128,7 +130,7 @@ def test_a_transfer_has_a_completion_time_and_ends_the_run(folder: Path) -> None
     left = out / "programs" / "mine"
     assert (left / "left.qlog").read_text() == "a log"
     assert (left / "client.out").read_text() == "taken 1000000\n"
-    assert sorted(file.name for file in left.iterdir()) == ["client.out", "left.qlog"]
+    assert sorted(file.name for file in left.iterdir()) == ["SHA256SUMS", "client.out", "left.qlog"]
 
 
 def test_a_file_runs_no_commands_by_itself(folder: Path) -> None:
@@ -151,7 +153,7 @@ def test_other_runners_refuse_programs(tmp_path: Path, on: str) -> None:
     file = scenario(tmp_path, '\n[[program]]\nuse = "iperf3"\n')
     done = fullpipe("run", file, "--on", on)
     assert done.returncode == 2
-    assert f'{file}:10: program.0.use = "iperf3": ' in done.stderr
+    assert f'{file}:11: program.0.use = "iperf3": ' in done.stderr
     assert "--on kernel" in done.stderr
 
 
@@ -262,7 +264,13 @@ def test_a_flow_can_name_a_recipe_as_its_algorithm(folder: Path) -> None:
     if not shutil.which("iperf3"):
         pytest.skip("iperf3 is not installed")
     done = fullpipe(
-        "run", "cubic", "program:iperf3:reno", "--rate=10mbit", "--duration=3s", "--on=kernel", "--json"
+        "run",
+        "cubic",
+        "program:iperf3:reno",
+        "--rate=10mbit",
+        "--duration=3s",
+        "--on=kernel",
+        "--json",
     )
     flows = metrics(done)
     assert set(flows) == {"cubic", "iperf3-reno"}
@@ -274,11 +282,17 @@ def test_sweeps_and_conditions_treat_programs_like_flows(folder: Path) -> None:
         pytest.skip("iperf3 is not installed")
     more = '\n[[program]]\nuse = "iperf3"\n'
     file = scenario(folder, CUBIC, more, duration="2s")
-    file.write_text(file.read_text().replace("duration", 'expect = ["flow.iperf3.goodput >= 1mbit"]\nduration', 1))
+    file.write_text(
+        file.read_text().replace(
+            "duration", 'expect = ["flow.iperf3.goodput >= 1mbit"]\nduration', 1
+        )
+    )
     done = fullpipe("check", file, "--on=kernel", "--repeat=1")
     assert done.returncode == 0, done.stdout + done.stderr
     out = folder / "sweep"
-    done = fullpipe("sweep", file, "--on=kernel", "--set=program.0.params.cc=cubic,reno", "--out", out)
+    done = fullpipe(
+        "sweep", file, "--on=kernel", "--set=program.0.params.cc=cubic,reno", "--out", out
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "reno" in done.stdout
     assert "receiver" in (out / "programs/run-0/iperf3/client.out").read_text()

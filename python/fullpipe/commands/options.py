@@ -17,6 +17,7 @@ from fullpipe.commands.declare import WORDS, Argument, Option, wrong
 from fullpipe.controllers import is_imported, of_file
 from fullpipe.errors import called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
+from fullpipe.programs import is_program
 
 ON = (
     "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
@@ -265,7 +266,11 @@ def _split(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Returns names, which may have commas between them, and those that are not of algorithms."""
     split = [of_file(part) for name in names for part in name.split(",") if part]
     known = {*(str(each["name"]) for each in _core.algorithms()), "none"}
-    return split, [name for name in split if name not in known and not is_imported(name)]
+    return split, [
+        name
+        for name in split
+        if name not in known and not is_imported(name) and not is_program(name)
+    ]
 
 
 def algorithms_of(names: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fullpipe.programs.lines import Lines
 
 OUTPUTS = ("server.out", "server.err", "client.out", "client.err")
-"""What the programs print."""
+"""Outputs of the programs."""
 _MOST = 256 << 10
 """Bytes of such an output that are kept: its end."""
 
@@ -65,4 +65,3 @@ def save(folder: Path, to: Path) -> None:
             place = to / file.relative_to(folder)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, place)
-

@@ -1,4 +1,4 @@
-"""Command lines of the programs of a scenario, for one run, and the check of what they need."""
+"""Command lines of the programs of a scenario, for one run, and the check that the programs are installed."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def lines(scenario: _core.Scenario, far: str, first_port: int) -> list[Lines]:
             program is not installed.
     """
     plenty = int(_plenty_bps(scenario) / 8)
-    return [_of_one(scenario, each, far, first_port + each.index, plenty) for each in asked(scenario)]
+    return [
+        _of_one(scenario, each, far, first_port + each.index, plenty) for each in asked(scenario)
+    ]
 
 
 def _of_one(scenario: _core.Scenario, flow: Asked, far: str, port: int, plenty: int) -> Lines:
@@ -121,11 +123,11 @@ def _of_one(scenario: _core.Scenario, flow: Asked, far: str, port: int, plenty: 
             refused(
                 scenario,
                 flow,
-                "a scenario can't run the command lines of its file by itself",
+                "a file can't run its command lines without permission",
                 "read them, and if you trust them add --programs",
             )
         server, client = flow.server or "", flow.client or ""
-        fix = "run the command by itself to see why, or name a recipe: use = \"iperf3\""
+        fix = 'run the command alone to see why, or name a recipe: use = "iperf3"'
         found = Lines(flow, [], [], flow.qlog or "", fix, None, "")
     else:
         recipe = _recipe(scenario, flow)
@@ -133,7 +135,7 @@ def _of_one(scenario: _core.Scenario, flow: Asked, far: str, port: int, plenty: 
         server, client = recipe.server, recipe.client
         version = version_of(recipe.name)
         if not version:
-            problem = f"program {flow.name!r}: {recipe.name} is not installed"
+            problem = f'program "{flow.name}": {recipe.name} is not installed'
             refused(scenario, flow, problem, recipe.fix)
         cc = recipe.kernel_cc.format(**values) or None
         found = Lines(flow, [], [], flow.qlog or recipe.qlog, recipe.fix, cc, version)
@@ -161,7 +163,14 @@ def _params(
         known = recipe.params.get(name)
         if known is None:
             there = ", ".join(recipe.params) or "none"
-            _param_refused(scenario, flow, name, text, f"{recipe.name} has no such parameter", f"it has {there}")
+            _param_refused(
+                scenario,
+                flow,
+                name,
+                text,
+                f"{recipe.name} has no such parameter",
+                f"it has {there}",
+            )
         if known.choices and text not in known.choices:
             fix = f"use one of {', '.join(known.choices)}"
             _param_refused(scenario, flow, name, text, f"{recipe.name} does not have it", fix)
@@ -188,7 +197,9 @@ def _size(scenario: _core.Scenario, flow: Asked, text: str, size: int | None) ->
     return int(found[0])
 
 
-def _words(scenario: _core.Scenario, flow: Asked, line: str, values: Mapping[str, str]) -> list[str]:
+def _words(
+    scenario: _core.Scenario, flow: Asked, line: str, values: Mapping[str, str]
+) -> list[str]:
     """Splits a line as a shell does, and then puts values into its words, which no value can split."""
     try:
         words = shlex.split(line)
@@ -197,7 +208,7 @@ def _words(scenario: _core.Scenario, flow: Asked, line: str, values: Mapping[str
         known = ", ".join(f"{{{name}}}" for name in values)
         fix = f"use {known}; write {{{{ and }}}} for braces, and close quotation marks"
         refused(scenario, flow, f"its line can't be read: {line} ({error})", fix)
-    # What stands for several words: the length of a transfer.
+    # The length of a transfer is several words.
     split = [made for word, made in zip(words, made, strict=True) for made in _several(word, made)]
     if not split:
         refused(scenario, flow, "its line is empty", "write the command")
@@ -211,7 +222,7 @@ def _several(word: str, made: str) -> list[str]:
 def _there(scenario: _core.Scenario, flow: Asked, words: list[str], fix: str) -> None:
     if words and shutil.which(words[0]) is None:
         where = "not found" if "/" in words[0] else "not found on PATH"
-        refused(scenario, flow, f"program {flow.name!r}: {words[0]}: {where}", fix)
+        refused(scenario, flow, f'program "{flow.name}": {words[0]}: {where}', fix)
 
 
 def _plenty_bps(scenario: _core.Scenario) -> float:

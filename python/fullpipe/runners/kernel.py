@@ -48,9 +48,7 @@ class Kernel:
         _core.check_kernel(scenario)
         lines(scenario, *_core.kernel_place())
 
-    def execute(
-        self, scenario: _core.Scenario, trace: str, progress: Progress | None
-    ) -> Result:
+    def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> Result:
         """Runs the scenario on this machine's clock."""
         said = progress.interval_of if isinstance(progress, Intervals) else None
         programs = lines(scenario, *_core.kernel_place())
@@ -111,8 +109,14 @@ class WithPrograms:
 def _facts(programs: Sequence[Lines]) -> dict[str, str]:
     facts = {}
     for each in programs:
-        parts = {"version": each.version, "server": shlex.join(each.server), "client": shlex.join(each.client)}
-        facts |= {f"program {each.asked.name}, {part}": text for part, text in parts.items() if text}
+        parts = {
+            "version": each.version,
+            "server": shlex.join(each.server),
+            "client": shlex.join(each.client),
+        }
+        facts |= {
+            f"program {each.asked.name}, {part}": text for part, text in parts.items() if text
+        }
     return facts
 
 

@@ -25,7 +25,7 @@ use crate::ports::Ports;
 const IP: usize = 20;
 const UDP: usize = 8;
 
-/// What the emulator saw of a program's flow.
+/// Packets that the emulator saw of a program's flow.
 #[derive(Default)]
 pub(super) struct Watched {
     /// TCP connections by the client's port.
@@ -71,7 +71,7 @@ enum Place {
     Reached,
 }
 
-/// Passes the packets of programs to the meters of their flows. Returns, by flow, what was seen.
+/// Passes the packets of programs to the meters of their flows. Returns the observations by flow.
 pub(super) fn programs(
     scenario: &Scenario,
     log: &Path,

@@ -1,12 +1,15 @@
 """A QUIC client that asks a server for a number of bytes, and counts them."""
 
+from __future__ import annotations
+
 import asyncio
 import ssl
 import sys
+from typing import Any
 
 from aioquic.asyncio import QuicConnectionProtocol, connect
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import ConnectionTerminated, StreamDataReceived
+from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived
 
 WINDOW = 1 << 26
 
@@ -14,12 +17,12 @@ WINDOW = 1 << 26
 class Taker(QuicConnectionProtocol):
     """Counts the bytes of a response."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)
         self.taken = 0
         self.done = asyncio.get_running_loop().create_future()
 
-    def quic_event_received(self, event):
+    def quic_event_received(self, event: QuicEvent) -> None:
         """Counts data, and notes the end."""
         if isinstance(event, StreamDataReceived):
             self.taken += len(event.data)
@@ -28,7 +31,7 @@ class Taker(QuicConnectionProtocol):
             self.done.set_result(None)
 
 
-async def main(address, port, size):
+async def main(address: str, port: int, size: str) -> None:
     """Takes `size` bytes; the exit code is 1 if fewer come."""
     configuration = QuicConfiguration(
         is_client=True,

@@ -1,13 +1,16 @@
 """A QUIC server that sends as many bytes as a client asks for, and writes a qlog of each connection."""
 
+from __future__ import annotations
+
 import argparse
 import asyncio
 import signal
+from typing import Any
 
 import aioquic
 from aioquic.asyncio import QuicConnectionProtocol, serve
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import StreamDataReceived
+from aioquic.quic.events import QuicEvent, StreamDataReceived
 from aioquic.quic.logger import QuicFileLogger
 
 ALPN = ["hq-interop"]
@@ -17,16 +20,16 @@ AHEAD = 1 << 20
 class Sender(QuicConnectionProtocol):
     """Keeps some data ready to be sent on the stream of each request."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)
-        self.left = {}
+        self.left: dict[int, int] = {}
 
-    def quic_event_received(self, event):
+    def quic_event_received(self, event: QuicEvent) -> None:
         """Reads the number of bytes to send."""
         if isinstance(event, StreamDataReceived) and event.end_stream:
             self.left[event.stream_id] = int(event.data)
 
-    def transmit(self):
+    def transmit(self) -> None:
         """Adds data to streams that have little left to send."""
         for stream_id, left in list(self.left.items()):
             waiting = len(self._quic._streams[stream_id].sender._buffer)
@@ -40,7 +43,7 @@ class Sender(QuicConnectionProtocol):
         super().transmit()
 
 
-async def main(options):
+async def main(options: argparse.Namespace) -> None:
     """Serves until SIGTERM."""
     configuration = QuicConfiguration(
         is_client=False,

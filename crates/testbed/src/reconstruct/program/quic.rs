@@ -58,7 +58,7 @@ impl Quic {
         });
     }
 
-    /// Handles a datagram of `size` bytes that comes to the server and begins with `bytes`; returns
+    /// Handles a datagram of `size` bytes that reaches the server and begins with `bytes`; returns
     /// the handshake's RTT if it completes that.
     pub(super) fn on_back(&mut self, at: Time, size: u32, bytes: &[u8]) -> Option<Span> {
         let greeted = self.greeted.filter(|_| !self.answered)?;

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from fullpipe import programs
+from fullpipe.programs import lines
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel runner needs Linux")
 
@@ -99,7 +100,9 @@ def test_iperf3_shares_a_link_with_the_kernels_cubic(folder: Path) -> None:
     if not shutil.which("iperf3"):
         pytest.skip("iperf3 is not installed")
     more = '\n[[program]]\nuse = "iperf3"\nparams = { cc = "cubic" }\nstart = "500ms"\n'
-    done = fullpipe("run", scenario(folder, CUBIC, more, duration="6s"), "--on=kernel", "--json")
+    done = fullpipe(
+        "run", scenario(folder, CUBIC, more, duration="6s", warm_up="2s"), "--on=kernel", "--json"
+    )
     flows = metrics(done)
     assert flows["iperf3"]["cc"] == "iperf3"
     assert 8e6 < sum(flow["goodput_bps"] for flow in flows.values()) < 10e6
@@ -118,14 +121,14 @@ def test_iperf3_shares_a_link_with_the_kernels_cubic(folder: Path) -> None:
 
 def test_a_transfer_has_a_completion_time_and_ends_the_run(folder: Path) -> None:
     out = folder / "out"
-    file = scenario(folder, own(folder, more='qlog = "*.qlog"\n'), duration="30s")
+    file = scenario(folder, own(folder, more='qlog = "*.qlog"\n'), duration="120s")
     began = time.monotonic()
     done = fullpipe("run", file, "--on=kernel", "--programs", "--out", out)
     assert done.returncode == 0, done.stderr
-    assert time.monotonic() - began < 25, "it ended with the transfer"
+    assert time.monotonic() - began < 100, "it ended with the transfer"
     flow = json.loads((out / "metrics.json").read_text())["flows"][0]
     # 1 MB take 0.83 s at 10 Mbit/s with headers, and a round trip for the connection.
-    assert 0.8 < flow["completion_s"] < 3
+    assert 0.8 < flow["completion_s"] < 10
     assert flow["goodput_bps"] * flow["completion_s"] / 8 == pytest.approx(1e6, rel=0.01)
     left = out / "programs" / "mine"
     assert (left / "left.qlog").read_text() == "a log"
@@ -304,3 +307,47 @@ def test_every_recipe_is_listed_with_its_state() -> None:
     listed = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert set(listed) == {recipe.name for recipe in programs.every()}
     assert all("installed: " in line or "missing: " in line for line in listed.values())
+
+
+@pytest.fixture
+def aioquic() -> None:
+    """Installs aioquic, as its recipe says."""
+    recipe = programs.named("aioquic")
+    if lines.version_of("aioquic"):
+        return
+    for _, line in recipe.installs():
+        done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"aioquic can't be installed: {done.stderr[-300:]}")
+    lines.version_of.cache_clear()
+
+
+def test_aioquic_leaves_a_qlog_and_its_rtt_is_that_of_the_spin_bit(
+    folder: Path, aioquic: None
+) -> None:
+    out = folder / "out"
+    more = '\n[[program]]\nuse = "aioquic"\nparams = { cc = "reno", bytes = "300kB" }\n'
+    done = fullpipe("run", scenario(folder, more, duration="60s"), "--on=kernel", "--out", out)
+    assert done.returncode == 0, done.stderr
+    flow = json.loads((out / "metrics.json").read_text())["flows"][0]
+    transferred = flow["goodput_bps"] * flow["completion_s"] / 8
+    assert 300e3 < transferred < 330e3, "with QUIC's own headers and the handshake"
+    assert flow["rtt_s"]["min"] > 0.02
+    assert flow["retransmits"] == 0, "no observer can tell"
+    (log,) = (out / "programs" / "aioquic").glob("*.qlog")
+    assert json.loads(log.read_text())["traces"][0]["events"]
+
+
+def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:
+    if not shutil.which("iperf3"):
+        pytest.skip("iperf3 is not installed")
+    path = ("--rate=5mbit", "--rtt=10ms", "--duration=1s", "--repeat=3", "--on=kernel")
+    out = folder / "compared"
+    done = fullpipe("compare", "cubic", "program:iperf3", *path, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "control: program:iperf3 twice differs by " in " ".join(done.stdout.split())
+    again = fullpipe("compare", "cubic", "program:iperf3", *path, "--out", out, "--json")
+    assert again.returncode == 0, again.stderr
+    control = json.loads(again.stdout)["control"]
+    assert {each["metric"] for each in control} == {"goodput_bps", "queue_delay_s.p95"}
+    assert all(each["low"] <= each["percent"] <= each["high"] for each in control)

@@ -15,6 +15,7 @@ from aioquic.quic.logger import QuicFileLogger
 
 ALPN = ["hq-interop"]
 AHEAD = 1 << 20
+ALL: list[Sender] = []
 
 
 class Sender(QuicConnectionProtocol):
@@ -23,6 +24,7 @@ class Sender(QuicConnectionProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)
         self.left: dict[int, int] = {}
+        ALL.append(self)
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Reads the number of bytes to send."""
@@ -58,8 +60,11 @@ async def main(options: argparse.Namespace) -> None:
         "0.0.0.0", options.port, configuration=configuration, create_protocol=Sender
     )
     await over.wait()
-    server.close()  # ends the connections, whose qlogs are then complete
-    await asyncio.sleep(0.2)
+    server.close()
+    for each in ALL:  # a connection that is not over yet has not written its qlog
+        if each._quic._quic_logger is not None:
+            configuration.quic_logger.end_trace(each._quic._quic_logger)
+            each._quic._quic_logger = None
 
 
 parser = argparse.ArgumentParser(description=__doc__)

@@ -645,6 +645,25 @@ class Scenario:
     def flows(self) -> list[tuple[str, str]]:
         """(name, cc) of every flow, in the order of the trace's flow numbers. Names are unique."""
     @property
+    def programs(
+        self,
+    ) -> list[
+        tuple[
+            tuple[int, str],
+            tuple[str, str],
+            list[str | None],
+            list[tuple[str, float | bool | str]],
+            int | None,
+            float,
+        ]
+    ]:
+        """Every flow that is a program.
+
+        Each has (index, name); (the key that makes it one, that key's value); [recipe, server's command line, client's,
+        pattern of files to keep]; (name, value) of each parameter of the recipe; bytes to transfer; and the seconds
+        that are left at its start.
+        """
+    @property
     def workloads(self) -> list[tuple[str, str]]:
         """(name, cc) of every workload, in the order of the trace's workload numbers."""
     @property
@@ -1503,9 +1522,13 @@ def check_kernel(scenario: Scenario) -> None:
         ScenarioError: When the scenario has such a key.
     """
 
+def kernel_place() -> tuple[str, int]:
+    """Returns the address of the senders of a run on this machine's TCP, and the port of the first flow."""
+
 def run_kernel(
     scenario: Scenario,
     trace: str,
+    programs: Sequence[tuple[int, Sequence[str], Sequence[str], str | None, Path, str]],
     progress: Callable[[float, float, int], object] | None = None,
     interval_of: Callable[[str, float, float, tuple[int, int, int]], object] | None = None,
 ) -> RunResult:
@@ -1514,6 +1537,9 @@ def run_kernel(
     Args:
         scenario: The scenario to run.
         trace: `off`, or the interval between two rows; `ack` means 1 ms.
+        programs: For each flow that is a program its index, the server and the client with their arguments, the
+            congestion control of the server's TCP (None for the machine's), the directory in which both run, and the
+            fix for errors.
         progress: Called about ten times a second with the seconds completed, the total seconds, and 0.
         interval_of: Called about once a second for each flow, but for arriving ones, with its name, the interval's
             ends in seconds, and within it the bytes acknowledged, the packets sent again, and the congestion window in

@@ -14,7 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fullpipe import _core, canned, explore, origin
+from fullpipe import programs as recipes
 from fullpipe.controllers import given, is_imported
+from fullpipe.programs.lines import version_of
 from fullpipe.results.words import first_comment
 from fullpipe.stats.quantity import known_names, quantity
 
@@ -86,6 +88,22 @@ def lessons() -> list[Listed]:
     return [{"name": each["name"], "purpose": each["title"]} for each in explore.lessons()]
 
 
+def programs() -> list[Listed]:
+    """Returns the recipes of programs, each with its version on this machine, or with the way to install it."""
+    return [
+        {
+            "name": each.name,
+            "purpose": f"{each.about} ({each.language}); {_installed(each)}",
+        }
+        for each in recipes.every()
+    ]
+
+
+def _installed(recipe: recipes.Recipe) -> str:
+    version = version_of(recipe.name)
+    return f"installed: {version}" if version else f"missing: {recipe.fix}"
+
+
 def names(entries: Iterable[Named], width: int | None = None) -> str:
     """Returns a line per entry: its name and its purpose; with a `width`, wrapped to `width` characters."""
     listed = list(entries)
@@ -115,8 +133,8 @@ LIMITS = {
 def explain(name: str) -> Iterator[RenderableType]:
     """Returns the paragraphs about a name, from each list that has it.
 
-    The lists are algorithms, queues, impairments, profiles, canned tests, scenario keys, metrics, columns of the
-    trace, limits of a flow, and classes that can be imported (`my.module:Mine` or `mine.py:Mine`);
+    The lists are algorithms, queues, impairments, profiles, canned tests, recipes of programs, scenario keys, metrics,
+    columns of the trace, limits of a flow, and classes that can be imported (`my.module:Mine` or `mine.py:Mine`);
     `scenario` stands for all keys.
 
     Raises:
@@ -185,6 +203,7 @@ def _explanations(keys: dict[str, Key]) -> list[dict[str, Callable[[], Iterator[
         {each["name"]: partial(_impairment, each) for each in _core.impairments()},
         {each["name"]: partial(_profile, each, keys) for each in _core.profiles()},
         {each.name: partial(_canned, each) for each in canned.every()},
+        {each.name: partial(_program, each) for each in recipes.every()},
         {"scenario": partial(_scenario, list(keys.values()))},
         {name: partial(_key, key) for name, key in keys.items()},
         {name: partial(_metric, name, those) for name, those in metrics.items()},
@@ -388,6 +407,29 @@ def _profile(profile: Profile, keys: dict[str, Key]) -> Iterator[RenderableType]
     yield _indent(Text(f'duration = "60s"\n\n{profile["toml"].rstrip()}'))
 
 
+def _program(recipe: recipes.Recipe) -> Iterator[RenderableType]:
+    yield _title(f"{recipe.name}, recipe of programs", f"{recipe.about} ({recipe.language})")
+    yield _head("Command lines")
+    grid = _grid(wide=1)
+    for name, line in (("server", recipe.server), ("client", recipe.client)):
+        grid.add_row(Text(name, style="bold"), Text(line))
+    yield _indent(grid)
+    yield _head("Parameters")
+    grid = _grid(wide=1)
+    for name, param in recipe.params.items():
+        text = Text(param.about)
+        default = f'default "{param.default}"' if param.default else "no default"
+        one_of = f", one of {', '.join(param.choices)}" if param.choices else ""
+        text.append(f"\n{default}{one_of}", style="dim")
+        grid.add_row(Text(name, style="bold"), text)
+    yield _or_none(grid)
+    yield _head("Installation")
+    grid = _grid(wide=1)
+    for source, line in recipe.installs():
+        grid.add_row(Text(source, style="bold"), Text(line))
+    yield _indent(grid)
+
+
 def _canned(test: Canned) -> Iterator[RenderableType]:
     yield _title(f"{test.name}, canned test", test.purpose)
     yield Text("")
@@ -442,6 +484,7 @@ def sections(keys: Iterable[Key]) -> list[tuple[str, list[Key]]]:
         "host": "[host]",
         "quic": "[quic]",
         "flow": "[[flow]]; --set numbers them from 0: flow.0.cc",
+        "program": "[[program]]; --set numbers them from 0: program.0.start",
         "workload": "[[workload]]; --set numbers them from 0: workload.0.load",
         "sweep": "[sweep], in addition to the keys that it varies",
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fullpipe import policies
+from fullpipe import policies, programs
 from fullpipe.errors import CONTROLLER, refusal
 from fullpipe.plugins import is_library, load_plugin
 
@@ -76,6 +76,8 @@ def given(names: Iterable[str], controllers: Controllers | None = None) -> Given
     """
     found: dict[str, type] = dict(controllers or {})
     for name in names:
+        if programs.is_program(name):
+            continue
         if policies.is_policy(name):
             policies.load(name)
         elif name not in found and _IMPORTED.fullmatch(name):
@@ -111,6 +113,8 @@ def of_file(name: str) -> str:
     """
     if is_library(name):
         return load_plugin(name)
+    if programs.is_program(name):
+        return name
     if policies.is_policy(name):
         return policies.load(name).name
     file, colon, made = name.rpartition(":") if ":" in name else (name, "", "")
@@ -133,7 +137,7 @@ def of_file(name: str) -> str:
 
 def is_imported(name: str) -> bool:
     """Whether a name is that of a class to import: `my.module:Mine`."""
-    return _IMPORTED.fullmatch(name) is not None
+    return not programs.is_program(name) and _IMPORTED.fullmatch(name) is not None
 
 
 def sources(classes: Given) -> bytes:

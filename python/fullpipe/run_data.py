@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -108,6 +109,12 @@ class RunData:
     def has_trace(self) -> bool:
         """Whether a trace was recorded."""
         return bool(self._result.tables)
+
+    @property
+    def files(self) -> Path | None:
+        """The directory with the files that programs left, like qlogs, as long as this object lives; None without."""
+        folders = getattr(self._result, "folders", None)
+        return None if folders is None else folders.path
 
     @property
     def tables(self) -> list[str]:

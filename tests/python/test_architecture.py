@@ -25,7 +25,7 @@ ROOT = Path(fullpipe.__file__).parent
 LAYERS = (
     {"_core"},  # Rust
     {"errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
-    {"plugins", "policies"},
+    {"plugins", "policies", "programs"},
     {"canned", "controllers", "memory", "path_options", "progress", "skeleton"},
     {"given", "runners"},
     {"run_data", "hostfit"},

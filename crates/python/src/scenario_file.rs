@@ -2,12 +2,22 @@
 
 use std::sync::Arc;
 
+use fullpipe_units::ParamValue;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
 use crate::controller::{Given, registry};
 use crate::error::refused;
 use crate::flows::Files;
 
+type Program = (
+    (usize, String),
+    (String, String),
+    [Option<String>; 4],
+    Vec<(String, Py<PyAny>)>,
+    Option<u64>,
+    f64,
+);
 type Measured = (Option<usize>, String, f64, &'static str);
 type Expectation = (String, Option<f64>, &'static str, Vec<Measured>);
 
@@ -173,6 +183,45 @@ impl Scenario {
             .flows
             .iter()
             .map(|flow| (flow.name.as_str(), flow.cc.as_str()))
+            .collect()
+    }
+
+    /// Every flow that is a program: its index, its name, the key that makes it one and that key's
+    /// value, the recipe, the server's and the client's command lines, the pattern of files to keep,
+    /// the recipe's parameters, the bytes to transfer, and the time that is left at its start, in
+    /// seconds.
+    #[getter]
+    fn programs(&self, py: Python<'_>) -> PyResult<Vec<Program>> {
+        let flows = self.inner.flows.iter().enumerate();
+        let programs = flows.filter_map(|(index, flow)| {
+            Some((index, flow, flow.program.as_ref()?, flow.program_key()?))
+        });
+        programs
+            .map(|(index, flow, program, key)| {
+                let params = flow.params.iter().map(|(name, value)| {
+                    let value = match value {
+                        ParamValue::Number(number) => number.into_py_any(py),
+                        ParamValue::Flag(flag) => flag.into_py_any(py),
+                        ParamValue::Word(word) => word.into_py_any(py),
+                    };
+                    value.map(|value| (name.clone(), value))
+                });
+                let lines = [
+                    &program.recipe,
+                    &program.server,
+                    &program.client,
+                    &program.qlog,
+                ];
+                let left = self.inner.duration - self.inner.start(flow);
+                Ok((
+                    (index, flow.name.clone()),
+                    key,
+                    lines.map(Clone::clone),
+                    params.collect::<PyResult<Vec<_>>>()?,
+                    flow.bytes.map(fullpipe_units::Bytes::get),
+                    left.as_secs_f64(),
+                ))
+            })
             .collect()
     }
 

@@ -50,6 +50,7 @@ pub(crate) fn agent_plan(
         offered,
         runner,
         arrivals: false,
+        programs: false,
         routes: true,
     };
     let plan = Plan::of(&scenario.get().inner, &ends).map_err(|error| refused(py, &error))?;
@@ -94,21 +95,62 @@ pub(crate) fn check_kernel(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> Py
     kernel::check(&scenario.get().inner).map_err(|error| refused(py, &error))
 }
 
-/// Runs a scenario on this machine's TCP, in real time; Ctrl-C raises KeyboardInterrupt and removes
+/// Returns the address of the senders of a run on this machine's TCP, and the port of the first flow.
+#[pyfunction]
+pub(crate) fn kernel_place() -> (String, u16) {
+    let (address, port) = kernel::place();
+    (address.to_string(), port)
+}
+
+/// A program's flow, by its index; the server and the client, with their arguments; the congestion
+/// control of the server's TCP, if it matters; the directory in which both run; and the fix for
+/// errors.
+type Commands = (
+    u32,
+    Vec<String>,
+    Vec<String>,
+    Option<String>,
+    PathBuf,
+    String,
+);
+
+fn program(
+    scenario: &fullpipe_scenario::Scenario,
+    (flow, server, client, cc, folder, fix): Commands,
+) -> Option<kernel::Program> {
+    let spec = scenario.flows.get(flow as usize)?;
+    Some(kernel::Program {
+        flow,
+        name: spec.name.clone(),
+        server,
+        client,
+        cc,
+        folder,
+        start: scenario.start(spec),
+        fix,
+    })
+}
+
+/// Runs a scenario on this machine's TCP, with the command lines of its programs, in real time; Ctrl-C raises KeyboardInterrupt and removes
 /// everything that the run created.
 #[pyfunction]
-#[pyo3(signature = (scenario, trace, progress=None, interval_of=None))]
+#[pyo3(signature = (scenario, trace, programs, progress=None, interval_of=None))]
 pub(crate) fn run_kernel(
     py: Python<'_>,
     scenario: &Bound<'_, Scenario>,
     trace: &str,
+    programs: Vec<Commands>,
     progress: Option<&Bound<'_, PyAny>>,
     interval_of: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let (scenario, interval) = (&scenario.get().inner, interval(trace)?);
     // The GIL stays held: the forked child must not inherit data that another thread is changing.
-    let begun =
-        kernel::start(scenario, interval, trace != "off").map_err(|error| refused(py, &error))?;
+    let programs = programs
+        .into_iter()
+        .filter_map(|commands| program(scenario, commands))
+        .collect();
+    let begun = kernel::start(scenario, interval, trace != "off", programs)
+        .map_err(|error| refused(py, &error))?;
     let mut run = begun.map_err(|error| of_machine(py, &error.problem, &error.fix))?;
     let duration = scenario.duration.as_secs_f64();
     loop {

@@ -22,6 +22,7 @@ mod model;
 mod overrides;
 mod path_keys;
 mod profile;
+mod program;
 pub mod quantities;
 mod queue;
 mod raw;
@@ -53,6 +54,7 @@ pub use model::{
 };
 pub use path_keys::{Change, Link, Path};
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
+pub use program::Program;
 pub use raw::{ACK_DELAY, DATAGRAM_DELAYED_ACK, DELAYED_ACK, INITIAL_WINDOW, QUICK_ACKS};
 pub use schema::{Key, explain, schema};
 pub use stack::{

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::host::{Host, Quic};
 use crate::path_keys::{Change, Link, Path};
 use crate::profile::Applied;
+use crate::program::Program;
 use crate::source::Source;
 use crate::stack::{FlowStack, Stack};
 use crate::workload::Workload;
@@ -137,6 +138,8 @@ pub struct Flow {
     pub optimistic_acks: Span,
     /// Keys whose defaults depend on [`Scenario::stack`].
     pub stack: FlowStack,
+    /// Programs that make the transfer, instead of a TCP of the runner.
+    pub program: Option<Program>,
     pub(crate) table: Written<Table>,
 }
 
@@ -147,6 +150,8 @@ pub(crate) enum Table {
     Flow(usize),
     /// The `[[workload]]` of this index.
     Workload(usize),
+    /// The `[[program]]` of this index.
+    Program(usize),
 }
 
 impl Table {
@@ -155,6 +160,7 @@ impl Table {
         match self {
             Table::Flow(i) => format!("flow.{i}.{name}"),
             Table::Workload(i) => format!("workload.{i}.{name}"),
+            Table::Program(i) => format!("program.{i}.{name}"),
         }
     }
 }

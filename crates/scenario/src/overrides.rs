@@ -74,7 +74,7 @@ pub(crate) fn set_seed(root: &mut Table, source: &mut Source, seed: u64) {
 }
 
 /// The lists of tables, in which keys choose a table by its number.
-const LISTS: [&str; 4] = ["flow", "workload", "link", "path.change"];
+const LISTS: [&str; 5] = ["flow", "program", "workload", "link", "path.change"];
 
 /// Returns the list and the index in `key`, if it has them, and the key as declared, with N for the
 /// index.
@@ -124,6 +124,7 @@ const QUEUES: [&str; 2] = ["path.queue", "link.N.queue"];
 fn is_param(declared: &str) -> bool {
     let flow = declared
         .strip_prefix("flow.N.")
+        .or_else(|| declared.strip_prefix("program.N."))
         .or_else(|| declared.strip_prefix("workload.N."));
     let of = |table: &str| flow?.strip_prefix(table)?.strip_prefix('.');
     of("params")
@@ -135,6 +136,7 @@ fn is_param(declared: &str) -> bool {
 fn inside(key: &str, declared: &str) -> String {
     match declared {
         "flow" => "flow.0.cc, flow.0.start…".to_owned(),
+        "program" => "program.0.use, program.0.start…".to_owned(),
         "workload" => "workload.0.load, workload.0.cc…".to_owned(),
         "path" => "path.rate, path.rtt…".to_owned(),
         "link" => "link.0.rate, link.0.delay…".to_owned(),

@@ -13,7 +13,7 @@ use crate::raw;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Dotted name as `--set` takes it, with N for the number, from 0, of a `[[flow]]`,
-    /// `[[workload]]`, `[[link]]` or `[[path.change]]`: `path.rate`, `flow.N.cc`.
+    /// `[[program]]`, `[[workload]]`, `[[link]]` or `[[path.change]]`: `path.rate`, `flow.N.cc`.
     pub key: String,
     /// Kind of value: `duration`, `rate`, `"auto", "on" or "off"`, `table`.
     pub kind: String,
@@ -49,6 +49,11 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     section(&root["properties"]["host"], "host.", &mut keys);
     section(&root["properties"]["quic"], "quic.", &mut keys);
     section(&root["properties"]["flow"]["items"], "flow.N.", &mut keys);
+    section(
+        &root["properties"]["program"]["items"],
+        "program.N.",
+        &mut keys,
+    );
     section(
         &root["properties"]["workload"]["items"],
         "workload.N.",
@@ -95,7 +100,7 @@ static NAMES: LazyLock<BTreeMap<&'static str, Vec<Name>>> = LazyLock::new(|| {
 const REQUIRED: &str = " required";
 
 /// Returns the names directly inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`,
-/// `"quic."`, `"flow.N."`, `"workload.N."` or `"link.N."`.
+/// `"quic."`, `"flow.N."`, `"program.N."`, `"workload.N."` or `"link.N."`.
 pub(crate) fn names(table: &str) -> &'static [Name] {
     NAMES.get(table).map_or(&[], Vec::as_slice)
 }

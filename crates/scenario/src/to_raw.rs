@@ -11,7 +11,7 @@ use crate::host::{self, Wake};
 use crate::model;
 use crate::path_keys::{self, ChangeKeys, LinkKeys, PathKeys};
 use crate::raw::{
-    Change, Flow, Host, Link, NamedLink, Path, Quic, Scenario, Tcp, Workload, one_flow,
+    Change, Flow, Host, Link, NamedLink, Path, Program, Quic, Scenario, Tcp, Workload, one_flow,
 };
 use crate::raw_value::{RawValue, ReadValue};
 use crate::stack::{Stack, StackKeys};
@@ -36,7 +36,14 @@ impl From<&model::Scenario> for Scenario {
             flow: scenario
                 .flows
                 .iter()
+                .filter(|flow| !Program::is_table_of(flow))
                 .map(|flow| Flow::of(flow, scenario))
+                .collect(),
+            program: scenario
+                .flows
+                .iter()
+                .filter(|flow| Program::is_table_of(flow))
+                .filter_map(Program::of)
                 .collect(),
             workload: scenario
                 .workloads
@@ -160,6 +167,28 @@ impl Flow {
             group: optional(&flow.group.clone().map(Name)),
             count: one_flow(),
         }
+    }
+}
+
+impl Program {
+    /// Returns whether the flow was written as a `[[program]]`.
+    fn is_table_of(flow: &model::Flow) -> bool {
+        matches!(flow.table.0, model::Table::Program(_))
+    }
+
+    fn of(flow: &model::Flow) -> Option<Program> {
+        let program = flow.program.as_ref()?;
+        let text = |of: &Option<String>| optional(&of.clone().map(Text));
+        Some(Program {
+            name: Some(RawValue::of(&Name(flow.name.clone()))),
+            recipe: optional(&program.recipe.clone().map(Name)),
+            params: written(&flow.params),
+            server: text(&program.server),
+            client: text(&program.client),
+            start: RawValue::of(&flow.start),
+            rtt: RawValue::of(&Extra(flow.extra_rtt)),
+            qlog: text(&program.qlog),
+        })
     }
 }
 

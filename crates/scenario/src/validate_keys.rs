@@ -44,14 +44,16 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
             check_names(link, &format!("link.{i}"), "link.N.", source)?;
         }
     }
-    if !root.contains_key("flow") && !root.contains_key("workload") {
+    let sources = ["flow", "program", "workload"];
+    if !sources.iter().any(|kind| root.contains_key(*kind)) {
         return Err(source.error("flow", "", "missing", "add a [[flow]] with its cc"));
     }
-    check_flows(root, "flow", source)?;
-    check_flows(root, "workload", source)
+    sources
+        .iter()
+        .try_for_each(|kind| check_flows(root, kind, source))
 }
 
-/// Checks the keys of the tables `[[flow]]` or `[[workload]]`, if there are any.
+/// Checks the keys of the tables `[[flow]]`, `[[program]]` or `[[workload]]`, if there are any.
 fn check_flows(root: &Table, kind: &str, source: &Source) -> Result<(), Error> {
     let Some(found) = root.get(kind) else {
         return Ok(());
@@ -61,7 +63,8 @@ fn check_flows(root: &Table, kind: &str, source: &Source) -> Result<(), Error> {
     let mut found = tables(found, kind, &problem, &fix, source)?
         .enumerate()
         .peekable();
-    if found.peek().is_none() && !root.contains_key("workload") {
+    let others = ["program", "workload"];
+    if found.peek().is_none() && !others.iter().any(|kind| root.contains_key(*kind)) {
         return Err(source.error(
             "flow",
             "[]",
@@ -173,6 +176,7 @@ fn unknown_fix(name: &str, known: &[&str]) -> String {
         (Some(key), _) if key.starts_with("quic.") => "it belongs in [quic]".to_owned(),
         (Some(key), _) if key.starts_with("link.") => "it belongs in a [[link]]".to_owned(),
         (Some(key), _) if key.starts_with("flow.") => "it belongs in a [[flow]]".to_owned(),
+        (Some(key), _) if key.starts_with("program.") => "it belongs in a [[program]]".to_owned(),
         (Some(key), _) if key.starts_with("workload.") => "it belongs in a [[workload]]".to_owned(),
         (Some(_), _) => "it belongs at the top, above the first line in brackets".to_owned(),
         (None, Some(near)) => format!("did you mean {near}?"),

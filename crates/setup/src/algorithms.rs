@@ -61,6 +61,7 @@ pub struct Algorithms {
 /// An unknown algorithm, one that needs a signal that the simulated endpoint does not provide, or a
 /// parameter that the algorithm refuses.
 pub fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<Algorithms, Error> {
+    refuse_program(scenario, spec)?;
     let receiver = spec
         .receiver
         .as_ref()
@@ -120,6 +121,7 @@ pub fn controller(
     registry: &Registry,
     runner: &Runner,
 ) -> Result<(&'static Descriptor, Config), Error> {
+    refuse_program(scenario, spec)?;
     let Some(descriptor) = registry.get(&spec.cc) else {
         let known = registry.names();
         let list = known.join(", ");
@@ -156,6 +158,18 @@ pub fn controller(
             runner.smss,
         )?,
     ))
+}
+
+/// Refuses a flow that a user's programs make.
+///
+/// # Errors
+/// When it is one; the error names the key that makes it one.
+fn refuse_program(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
+    spec.program_key().map_or(Ok(()), |(key, value)| {
+        let problem = "a program runs on this machine, with its own transport";
+        let fix = "run it with --on kernel, or name an algorithm of a [[flow]]";
+        Err(scenario.error(&key, value, problem, fix))
+    })
 }
 
 fn receiver(
@@ -297,7 +311,9 @@ pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
         .flows
         .iter_mut()
         .zip(&scenario.flows)
-        .filter(|(_, spec)| !spec.is_unresponsive() && !spec.is_datagram())
+        .filter(|(_, spec)| {
+            !spec.is_unresponsive() && !spec.is_datagram() && spec.program.is_none()
+        })
     {
         flow.receive_window
             .get_or_insert(ReceiveWindow::Fixed(scenario.receive_window(spec)));
@@ -311,7 +327,8 @@ pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
         .iter()
         .chain(scenario.workloads.iter().map(|workload| &workload.flow));
     let flows = resolved.flows.iter_mut().chain(arriving).zip(specs);
-    for (flow, spec) in flows.filter(|(_, spec)| !spec.is_unresponsive()) {
+    for (flow, spec) in flows.filter(|(_, spec)| !spec.is_unresponsive() && spec.program.is_none())
+    {
         let Ok(Algorithms { sender, receiver }) = choose(scenario, spec, registry) else {
             continue;
         };

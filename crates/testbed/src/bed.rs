@@ -112,6 +112,14 @@ impl End {
             })
     }
 
+    /// Lets the TCP connections of a port use an algorithm, by the kernel's name or fullpipe's, and
+    /// moves this thread into the namespace.
+    pub(crate) fn use_algorithm_at(&self, port: u16, name: &str) -> nix::Result<()> {
+        let kernel = algorithms::kernel_name(name);
+        self.enter()?;
+        route::congestion_control_of_port(self.address, PREFIX as u8, kernel, port)
+    }
+
     /// Returns a program to be run in the namespace, without capabilities and with default signal
     /// handlers.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
@@ -170,10 +178,29 @@ impl End {
 
     /// Waits, at most for `most`, until a socket listens or has a UDP port; returns whether one
     /// does.
-    pub fn wait_for_listener(&mut self, most: Duration, mut is_over: impl FnMut() -> bool) -> bool {
+    pub fn wait_for_listener(&mut self, most: Duration, is_over: impl FnMut() -> bool) -> bool {
+        self.wait_for(None, most, is_over)
+    }
+
+    /// Waits as [`wait_for_listener`](End::wait_for_listener) does for a socket at a port.
+    pub(crate) fn wait_for_port(
+        &mut self,
+        port: u16,
+        most: Duration,
+        is_over: impl FnMut() -> bool,
+    ) -> bool {
+        self.wait_for(Some(port), most, is_over)
+    }
+
+    fn wait_for(
+        &mut self,
+        port: Option<u16>,
+        most: Duration,
+        mut is_over: impl FnMut() -> bool,
+    ) -> bool {
         let step = Duration::from_millis(5);
         for _ in 0..most.as_millis() / step.as_millis() {
-            if self.tables.iter_mut().any(listens) {
+            if self.tables.iter_mut().any(|table| listens(table, port)) {
                 return true;
             }
             if is_over() {
@@ -199,17 +226,23 @@ fn allow_ping() {
 }
 
 /// Returns whether a table of the kernel contains a listening socket (0A), or a UDP socket without
-/// a peer (07).
-fn listens(table: &mut File) -> bool {
+/// a peer (07), at a port if one is given.
+fn listens(table: &mut File, port: Option<u16>) -> bool {
     let mut text = String::new();
     let read = table
         .rewind()
         .and_then(|()| table.read_to_string(&mut text));
-    read.is_ok()
-        && text
-            .lines()
-            .skip(1)
-            .any(|line| matches!(line.split_whitespace().nth(3), Some("0A" | "07")))
+    let wanted = |address: &str| {
+        let at = address.rsplit(':').next();
+        let at = at.and_then(|hex| u16::from_str_radix(hex, 16).ok());
+        port.is_none() || port == at
+    };
+    let is_listener = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        let (address, state) = (words.next(), words.nth(1));
+        matches!(state, Some("0A" | "07")) && address.is_some_and(wanted)
+    };
+    read.is_ok() && text.lines().skip(1).any(is_listener)
 }
 
 fn no_tun(error: Errno) -> SandboxError {

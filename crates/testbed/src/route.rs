@@ -28,16 +28,45 @@ pub(crate) fn congestion_control(
     prefix: u8,
     algorithm: &str,
 ) -> nix::Result<()> {
+    ask(&of_device(address, prefix, algorithm, None)?)
+}
+
+/// Lets the connections of a port of this end use an algorithm of the kernel, in this thread's
+/// network namespace, by a routing table for this port (rules by ports: Linux 4.17).
+///
+/// # Errors
+/// As [`congestion_control`].
+pub(crate) fn congestion_control_of_port(
+    address: Ipv4Addr,
+    prefix: u8,
+    algorithm: &str,
+    port: u16,
+) -> nix::Result<()> {
+    ask(&of_device(address, prefix, algorithm, Some(port))?)?;
+    ask(&rule(port))
+}
+
+/// Returns the request for a route to the network of the end's device.
+fn of_device(
+    address: Ipv4Addr,
+    prefix: u8,
+    algorithm: &str,
+    table: Option<u16>,
+) -> nix::Result<Vec<u8>> {
     let index = if_nametoindex(device::NAME)?;
     let network = Ipv4Addr::from_bits(address.to_bits() & (u32::MAX << (32 - u32::from(prefix))));
+    Ok(replace(network, prefix, address, index, algorithm, table))
+}
+
+/// Sends a request to the kernel, and waits for its answer.
+fn ask(message: &[u8]) -> nix::Result<()> {
     let socket = socket(
         AddressFamily::Netlink,
         SockType::Raw,
         SockFlag::SOCK_CLOEXEC,
         SockProtocol::NetlinkRoute,
     )?;
-    let message = replace(network, prefix, address, index, algorithm);
-    send(socket.as_raw_fd(), &message, MsgFlags::empty())?;
+    send(socket.as_raw_fd(), message, MsgFlags::empty())?;
     let mut answer = [0; 4096];
     let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
     // The answer is a header, and then the error's number, negative; zero is success.
@@ -58,6 +87,7 @@ fn replace(
     address: Ipv4Addr,
     index: u32,
     algorithm: &str,
+    table: Option<u16>,
 ) -> Vec<u8> {
     let metrics = attribute(libc::RTA_METRICS, &{
         let mut name = algorithm.as_bytes().to_vec();
@@ -69,7 +99,10 @@ fn replace(
         prefix,
         0,
         0,
-        libc::RT_TABLE_MAIN,
+        match table {
+            Some(_) => libc::RT_TABLE_UNSPEC,
+            None => libc::RT_TABLE_MAIN,
+        },
         libc::RTPROT_STATIC,
         libc::RT_SCOPE_LINK,
         libc::RTN_UNICAST,
@@ -79,15 +112,41 @@ fn replace(
     body.extend(attribute(libc::RTA_OIF, &index.to_ne_bytes()));
     body.extend(attribute(libc::RTA_PREFSRC, &address.octets()));
     body.extend(metrics);
-    let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    if let Some(table) = table {
+        body.extend(attribute(libc::RTA_TABLE, &u32::from(table).to_ne_bytes()));
+    }
+    message(libc::RTM_NEWROUTE, libc::NLM_F_REPLACE, &body)
+}
+
+/// Returns the request `ip rule add ipproto tcp sport PORT table PORT`.
+fn rule(port: u16) -> Vec<u8> {
+    // struct fib_rule_hdr, linux/fib_rules.h.
+    let mut body = vec![libc::AF_INET as u8, 0, 0, 0, libc::RT_TABLE_UNSPEC, 0, 0];
+    body.push(FR_ACT_TO_TBL);
+    body.extend(0_u32.to_ne_bytes());
+    let ports = [port.to_ne_bytes(), port.to_ne_bytes()].concat();
+    body.extend(attribute(FRA_TABLE, &u32::from(port).to_ne_bytes()));
+    body.extend(attribute(FRA_IP_PROTO, &[libc::IPPROTO_TCP as u8]));
+    body.extend(attribute(FRA_SPORT_RANGE, &ports));
+    message(libc::RTM_NEWRULE, libc::NLM_F_EXCL, &body)
+}
+
+fn message(kind: u16, flags: libc::c_int, body: &[u8]) -> Vec<u8> {
+    let flags = flags | libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE;
     let mut message = Vec::with_capacity(HEADER + body.len());
     message.extend(((HEADER + body.len()) as u32).to_ne_bytes());
-    message.extend(libc::RTM_NEWROUTE.to_ne_bytes());
+    message.extend(kind.to_ne_bytes());
     message.extend((flags as u16).to_ne_bytes());
     message.extend([0; 8]); // sequence and port: one request per socket
     message.extend(body);
     message
 }
+
+/// Numbers of linux/fib_rules.h.
+const FR_ACT_TO_TBL: u8 = 1;
+const FRA_TABLE: u16 = 15;
+const FRA_IP_PROTO: u16 = 22;
+const FRA_SPORT_RANGE: u16 = 23;
 
 /// Index of the congestion control in a route's metrics, linux/rtnetlink.h.
 const RTAX_CC_ALGO: u16 = 16;

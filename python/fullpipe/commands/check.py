@@ -8,6 +8,8 @@ from fullpipe.commands.options import (
     FIRST_SEED,
     ON,
     PLUGIN,
+    PROGRAMS,
+    allow_programs,
     load_plugins,
     new_directory,
     percentage,
@@ -70,6 +72,7 @@ def command(
         ),
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[
         bool, Option("--json", help="Print the conditions as a JSON list, and nothing else.")
     ] = False,
@@ -98,6 +101,7 @@ def command(
         fail("--json and --markdown - both use standard output\n  fix: write one to a file")
     with user_errors():
         load_plugins(plugin)
+        allow_programs(programs)
         met = check_all(
             paths,
             repeat=repeat,

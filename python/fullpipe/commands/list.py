@@ -25,6 +25,7 @@ class Kind(StrEnum):
     SCENARIOS = "scenarios"
     TESTS = "tests"
     LESSONS = "lessons"
+    PROGRAMS = "programs"
 
 
 def command(
@@ -36,7 +37,8 @@ def command(
     profile is a named network path, an impairment a pattern of loss, delay or rate. The names of
     metrics are those of --show; scenarios are those of the package, which run, sweep and check take
     by name; tests are those of `fullpipe test`, lessons those
-    of `fullpipe explore`.
+    of `fullpipe explore`. A program is a recipe for [[program]], with its version here or the
+    command that installs it.
 
     Examples:
         fullpipe list algorithms
@@ -45,8 +47,9 @@ def command(
         fullpipe list scenarios
         fullpipe list tests
         fullpipe list lessons
+        fullpipe list programs
     """
-    from fullpipe.catalogue import lessons, metrics, names, scenarios, tests
+    from fullpipe.catalogue import lessons, metrics, names, programs, scenarios, tests
 
     width = (
         get_terminal_size().columns if os.isatty(1) else None
@@ -60,5 +63,6 @@ def command(
         Kind.SCENARIOS: scenarios,
         Kind.TESTS: tests,
         Kind.LESSONS: lessons,
+        Kind.PROGRAMS: programs,
     }
     print(names(listed[kind](), width))

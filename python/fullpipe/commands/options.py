@@ -17,6 +17,7 @@ from fullpipe.commands.declare import WORDS, Argument, Option, wrong
 from fullpipe.controllers import is_imported, of_file
 from fullpipe.errors import called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
+from fullpipe.programs import is_program
 
 ON = (
     "Runners to use, separated by commas: sim is the simulator, `fullpipe doctor` lists the others."
@@ -33,6 +34,11 @@ PLUGIN = Option(
     metavar="[NAME=]LIBRARY",
     help="Load an algorithm from a shared library or the directory of a crate, for use by its name or by NAME; "
     "repeatable. Its code runs with your rights.",
+)
+PROGRAMS = Option(
+    "--programs",
+    help="Let the scenario run the command lines of its [[program]] tables, with your rights. Recipes from "
+    "`fullpipe list programs` need no permission.",
 )
 THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
@@ -201,6 +207,14 @@ def load_plugins(given: Sequence[str] | None) -> None:
             of_option(each)
 
 
+def allow_programs(yes: bool) -> None:
+    """Lets scenarios run their own command lines, if `--programs` says so."""
+    if yes:
+        from fullpipe import programs
+
+        programs.allow()
+
+
 def known_metrics(show: str | None) -> list[str]:
     """Parses the metrics of --show, which must be known; whether the runs have them shows later.
 
@@ -252,7 +266,11 @@ def _split(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Returns names, which may have commas between them, and those that are not of algorithms."""
     split = [of_file(part) for name in names for part in name.split(",") if part]
     known = {*(str(each["name"]) for each in _core.algorithms()), "none"}
-    return split, [name for name in split if name not in known and not is_imported(name)]
+    return split, [
+        name
+        for name in split
+        if name not in known and not is_imported(name) and not is_program(name)
+    ]
 
 
 def algorithms_of(names: Sequence[str]) -> list[str]:

@@ -13,7 +13,9 @@ from fullpipe.commands.declare import Option
 from fullpipe.commands.options import (
     ON,
     PLUGIN,
+    PROGRAMS,
     SETTING,
+    allow_programs,
     load_plugins,
     local,
     new_directory,
@@ -93,6 +95,7 @@ def command(
         ),
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[
         bool,
         Option("--json", help="Print the metrics as JSON in SI units, and nothing else."),
@@ -112,6 +115,7 @@ def command(
     """
     with user_errors():
         load_plugins(plugin)
+        allow_programs(programs)
         settings = dict(path) | dict(setting(text) for text in set_ or [])
         cc = of_file(cc) if cc is not None else None
         if cc is not None and scenario:

@@ -9,9 +9,11 @@ from fullpipe.commands.options import (
     FIRST_SEED,
     ON,
     PLUGIN,
+    PROGRAMS,
     SHOW,
     THREADS,
     Engine,
+    allow_programs,
     known_metrics,
     load_plugins,
     new_place,
@@ -120,6 +122,7 @@ def command(
         str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[
         bool,
         Option("--json", help="Print the table as a JSON list in SI units, and nothing else."),
@@ -153,6 +156,7 @@ def command(
     with user_errors():
         asked_metrics = known_metrics(show)
         load_plugins(plugin)
+        allow_programs(programs)
         text, file = scenario_of(scenario)
         settings = [*path, *(setting(each) for each in set_ or [])]
         shorter = origin.warm_up(text, settings)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fullpipe import terminal
 from fullpipe.batch import kept_in
 from fullpipe.batch.spec import command_line
+from fullpipe.comparison import control
 from fullpipe.comparison.plan import open_directory
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Counter
@@ -59,9 +60,11 @@ def compare(
     wall_s = time.perf_counter() - start
     with printing():
         if as_json:
-            print(records(kept, asked))
+            print(records(kept, asked, control.records(directory)))
             return
         console = terminal.console()
         show(kept, path_line(next(comparison.specs[0][1].scenarios())), console, asked)
+        for line in control.told(directory):
+            console.print(line, markup=False)
         for line in facts(kept, comparison.specs[0][1], runs, packets, wall_s):
             console.print(line, markup=False, soft_wrap=True)

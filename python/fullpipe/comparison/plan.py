@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
 from fullpipe.batch.spec import SweepSpec
+from fullpipe.comparison import control
 from fullpipe.errors import DamagedError
 from fullpipe.origin import PATH, TIMES, warm_up, written
+from fullpipe.programs import is_program
 from fullpipe.results import about as abouts
 from fullpipe.results import disk, fresh_directory, sums
 from fullpipe.results.kept import read_json
@@ -50,11 +52,14 @@ class Comparison:
     together: SweepSpec
     also: Sequence[str] = ()
     """The settings in words, for the directory's name."""
+    control: SweepSpec | None = None
+    """The programs, each twice; None without programs."""
 
     @property
     def specs(self) -> tuple[tuple[str, SweepSpec], ...]:
-        """Both parts, by name."""
-        return tuple(zip(PARTS, (self.alone, self.together), strict=True))
+        """Both parts and the control, by name."""
+        parts = tuple(zip(PARTS, (self.alone, self.together), strict=True))
+        return (*parts, (control.PART, self.control)) if self.control else parts
 
     @property
     def usual_directory(self) -> Path:
@@ -152,10 +157,24 @@ def plan(
             *(["loopback"] if loopback else []),
             *([f"seed{seed}"] if seed not in (None, 1) else []),
         ],
+        _control(algorithms, alone, fixed, repeat, seed),
     )
     for _, spec in made.specs:
         spec.plan  # noqa: B018  (made here, to be refused here)
     return made
+
+
+def _control(
+    algorithms: Sequence[str], alone: str, fixed: Pairs, repeat: int, seed: int | None
+) -> SweepSpec | None:
+    """Returns the control: each program alone, in two arms."""
+    programs = [name for name in algorithms if is_program(name)]
+    if not programs:
+        return None
+    axes = [(control.KEYS[0], programs), (control.KEYS[1], list(control.ARMS))]
+    first = f'cc = "{algorithms[0]}"'
+    text = alone.replace(first, f'cc = "{programs[0]}"', 1)
+    return SweepSpec(text, "compare", fixed, axes=axes, repeat=repeat, seed=seed)
 
 
 def open_directory(directory: Path, comparison: Comparison, command: str, called: str) -> None:

@@ -140,8 +140,10 @@ def facts(kept: Results, spec: SweepSpec, runs: int, packets: int, wall_s: float
     yield f"kept in {kept.directory}, with picture.png; for a report: fullpipe report {kept.directory}"
 
 
-def records(kept: Results, asked: Sequence[str] = ()) -> str:
-    """Returns a JSON object: means with 95 % intervals in SI units, and the sentences.
+def records(
+    kept: Results, asked: Sequence[str] = (), control: Sequence[dict[str, object]] = ()
+) -> str:
+    """Returns a JSON object: means with 95 % intervals in SI units, the sentences, and the control of programs.
 
     Raises:
         MetricError: When a metric is unknown, or the runs have no value of it.
@@ -165,7 +167,8 @@ def records(kept: Results, asked: Sequence[str] = ()) -> str:
         }
         for group in groups
     ]
-    return json.dumps({"rows": rows, "sentences": _told(groups, measures, kept)})
+    also = {"control": list(control)} if control else {}
+    return json.dumps({"rows": rows, "sentences": _told(groups, measures, kept), **also})
 
 
 def told(kept: Results) -> list[str]:

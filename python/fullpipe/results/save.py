@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from fullpipe.programs import left
 from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, write_parquet
 from fullpipe.results.model import TABLES, table_file
@@ -18,11 +19,17 @@ if TYPE_CHECKING:
     from fullpipe.run_data import RunData
 
 
+PROGRAMS = "programs"
+"""The directory of the files that programs left, in that of a run or a sweep."""
+
+
 def save_run(run: RunData, directory: Path, *, picture: bool = True) -> None:
     """Writes a run into an existing directory, with its picture unless `picture` is False."""
     disk.write(directory / "scenario.toml", run.scenario.source)
     disk.write(directory / "resolved.toml", run.scenario.to_toml())
     disk.write(directory / "metrics.json", json.dumps(run.metrics, indent=2) + "\n")
+    if run.files is not None:
+        left.save(run.files, directory / PROGRAMS)
     if run.has_trace:
         for table in TABLES:
             if table in run.tables:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.errors import refusal
+from fullpipe.programs.left import Folders
+from fullpipe.programs.lines import lines
 from fullpipe.progress import Intervals
 from fullpipe.runners import Missing
 
 if TYPE_CHECKING:
-    from fullpipe.runners import Progress
+    from collections.abc import Sequence
+
+    from fullpipe.frame import Labels, Numbers
+    from fullpipe.programs.lines import Lines
+    from fullpipe.runners import Progress, Result
 
 _TUN = Path("/dev/net/tun")
 
@@ -21,7 +29,7 @@ class Kernel:
     """A runner in network namespaces of its own, which vanish at the end."""
 
     name = "kernel"
-    about = "this machine's TCP, in real time, behind the same path"
+    about = "this machine's TCP, and any programs, in real time, behind the same path"
     real_time = True
 
     def missing(self) -> Missing | None:
@@ -36,20 +44,80 @@ class Kernel:
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        """Refuses features that a kernel's TCP does not have."""
+        """Refuses features that a kernel's TCP does not have, and programs that are not there or not allowed."""
         _core.check_kernel(scenario)
+        lines(scenario, *_core.kernel_place())
 
-    def execute(
-        self, scenario: _core.Scenario, trace: str, progress: Progress | None
-    ) -> _core.RunResult:
+    def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> Result:
         """Runs the scenario on this machine's clock."""
+        said = progress.interval_of if isinstance(progress, Intervals) else None
+        programs = lines(scenario, *_core.kernel_place())
+        folders = Folders(programs) if programs else None
+        commands = [
+            (each.asked.index, each.server, each.client, each.cc, folders.of(each), each.fix)
+            for each in programs
+            if folders
+        ]
         try:
-            said = progress.interval_of if isinstance(progress, Intervals) else None
-            return _core.run_kernel(scenario, trace, progress, said)
+            result = _core.run_kernel(scenario, trace, commands, progress, said)
         except _core.MachineError as error:
             raise refusal(f"--on kernel: {error.problem}", error.fix, file=scenario.file) from error
         except (OSError, RuntimeError) as error:
             raise refusal(f"--on kernel: {error}", "try again", file=scenario.file) from error
+        if folders is None:
+            return result
+        folders.tidy()
+        return WithPrograms(result, folders)
+
+
+class WithPrograms:
+    """The result of a run with programs: their versions and command lines are facts of the host.
+
+    Attributes:
+        folders: The files that the programs left.
+    """
+
+    def __init__(self, result: _core.RunResult, folders: Folders) -> None:
+        self.folders = folders
+        self._result = result
+
+    @property
+    def trace_hash(self) -> str | None:
+        """None: a run in real time can't be repeated exactly."""
+        return self._result.trace_hash
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the recorded tables."""
+        return self._result.tables
+
+    def metrics_json(self) -> str:
+        """The metrics, with the programs among the facts of the host."""
+        metrics = json.loads(self._result.metrics_json())
+        metrics["host"] |= _facts(self.folders.programs)
+        return json.dumps(metrics)
+
+    def table(self, name: str) -> dict[str, Numbers | Labels]:
+        """Returns the columns of a table."""
+        return self._result.table(name)
+
+    def units(self, name: str) -> dict[str, str]:
+        """Returns the unit of each column of a table."""
+        return self._result.units(name)
+
+
+def _facts(programs: Sequence[Lines]) -> dict[str, str]:
+    facts = {}
+    for each in programs:
+        parts = {
+            "version": each.version,
+            "server": shlex.join(each.server),
+            "client": shlex.join(each.client),
+        }
+        facts |= {
+            f"program {each.asked.name}, {part}": text for part, text in parts.items() if text
+        }
+    return facts
 
 
 RUNNER = Kernel()

@@ -10,7 +10,9 @@ from fullpipe.batch import other_runners
 from fullpipe.batch.pool import ENGINES, Step, cores, drain, pooled
 from fullpipe.batch.spec import refuse_too_large
 from fullpipe.errors import RunnerError
+from fullpipe.programs import left
 from fullpipe.results import suited_interval
+from fullpipe.results.save import PROGRAMS
 from fullpipe.run import load
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
@@ -153,6 +155,8 @@ class Execution:
 
         if shard.run and shard.run.has_trace:  # before the row, which marks the run as finished
             save(shard.run, self.directory, shard.first % store.spec.plan.points)
+        if shard.run and shard.run.files is not None:
+            left.save(shard.run.files, self.directory / PROGRAMS / f"run-{shard.first}")
         store.add(shard)
         if self.until:  # at once, not after the whole batch
             self.until.refuse_unknown(list(shard.rows))

@@ -8,6 +8,7 @@ use crate::enums::PathKind;
 use crate::error::Error;
 use crate::model::UNRESPONSIVE;
 use crate::overrides::literal;
+use crate::program;
 use crate::raw_value::{ReadValue, Refusal};
 use crate::source::{Source, join, show};
 
@@ -117,9 +118,10 @@ fn named(root: &Table, source: &Source) -> Result<Option<&'static str>, Error> {
 fn fill_in(root: &mut Table, source: &mut Source, profile: &Profile, given: &Given) {
     let (table, name) = given.table_and_name();
     for (at, table) in tables(root, table) {
-        // The flow keys of a profile are for connections, so an unresponsive flow gets none. A flow
+        // The flow keys of a profile are for connections, so an unresponsive flow or a program gets none. A flow
         // with its own route gets no reverse_route.
-        let unresponsive = table.get("cc").and_then(Toml::as_str) == Some(UNRESPONSIVE);
+        let cc = table.get("cc").and_then(Toml::as_str);
+        let unresponsive = cc.is_some_and(|cc| cc == UNRESPONSIVE || program::of_cc(cc).is_some());
         let on_another_way = name == "reverse_route" && table.contains_key("route");
         if !(unresponsive
             || on_another_way

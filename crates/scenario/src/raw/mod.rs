@@ -6,6 +6,7 @@
 mod flow;
 mod host;
 mod link;
+mod program;
 
 use fullpipe_units::Span;
 use schemars::JsonSchema;
@@ -20,6 +21,7 @@ pub use flow::{ACK_DELAY, DATAGRAM_DELAYED_ACK, DELAYED_ACK, INITIAL_WINDOW, QUI
 pub(crate) use flow::{Flow, MOST_FLOWS, Tcp, Workload, one_flow};
 pub(crate) use host::{Host, Quic};
 pub(crate) use link::{Change, Link, NamedLink, Path};
+pub(crate) use program::Program;
 
 /// The largest whole number of TOML.
 const LARGEST: u64 = i64::MAX as u64;
@@ -69,10 +71,15 @@ pub(crate) struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Quic", extend("x-default" = "one thread per side, placed by the kernel"))]
     pub(crate) quic: Option<Quic>,
-    /// Flows, one table each. A scenario needs at least one flow or one workload.
+    /// Flows, one table each. A scenario needs at least one flow, one program or one workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-default" = "none, if the scenario has a workload"))]
+    #[schemars(extend("x-default" = "none, if the scenario has a program or a workload"))]
     pub(crate) flow: Vec<Flow>,
+    /// Transfers of a user's own programs, one table each: flows that follow the others. They run
+    /// with --on kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-default" = "none"))]
+    pub(crate) program: Vec<Program>,
     /// Workloads, one table each: many flows of one kind that arrive during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]

@@ -6,12 +6,14 @@ use fullpipe_units::{ParamValue, Span};
 
 use super::acks::{ack_numbers, check_acks, usual_delayed_ack};
 use super::datagram::check_transport;
+use super::program::{check_flow, program};
 use super::{Ground, optional};
 use crate::app::{App, On};
 use crate::error::Error;
 use crate::model::{
     BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, Transport, UNRESPONSIVE, Written,
 };
+use crate::program::named;
 use crate::raw::{self, INITIAL_WINDOW, MOST_FLOWS};
 use crate::raw_value::RawValue;
 use crate::source::Source;
@@ -19,11 +21,11 @@ use crate::stack::Stack;
 use crate::topology;
 use crate::values::{Algorithm, Delay, Extra, Mss, Name, Whole};
 
-/// Reads the flows, names unnamed ones, and expands counts.
-pub(super) fn flows(raw: &[raw::Flow], ground: Ground<'_>) -> Result<Vec<Flow>, Error> {
-    let mut tables = Vec::with_capacity(raw.len());
+/// Reads the flows and the programs, names unnamed ones, and expands counts.
+pub(super) fn flows(raw: &raw::Scenario, ground: Ground<'_>) -> Result<Vec<Flow>, Error> {
+    let mut tables = Vec::with_capacity(raw.flow.len() + raw.program.len());
     let mut total = 0;
-    for (i, raw) in raw.iter().enumerate() {
+    for (i, raw) in raw.flow.iter().enumerate() {
         let (flow, named, count) = flow(raw, i, ground)?;
         total += count;
         if total > MOST_FLOWS {
@@ -36,6 +38,10 @@ pub(super) fn flows(raw: &[raw::Flow], ground: Ground<'_>) -> Result<Vec<Flow>, 
             ));
         }
         tables.push((flow, named, count));
+    }
+    for (i, raw) in raw.program.iter().enumerate() {
+        let (flow, named) = program(raw, i, ground)?;
+        tables.push((flow, named, 1));
     }
 
     count_out(tables, ground.source)
@@ -124,6 +130,7 @@ fn flow(raw: &raw::Flow, i: usize, ground: Ground<'_>) -> Result<(Flow, bool, u6
         group: optional(&raw.group, source, &key("group"))?.map(|Name(group)| group),
         ..flow
     };
+    check_flow(&flow, raw, ground)?;
     check_unresponsive(&flow, raw, ground)?;
     check_app(&flow, raw, source)?;
     check_transport(&flow, raw, ground)?;
@@ -185,10 +192,16 @@ pub(crate) fn tcp(
         let fix = format!("name at least one link, like [\"{BOTTLENECK}\"]");
         return Err(source.error(&key("route"), "[]", "data packets must cross a link", fix));
     }
+    let given = params("params", &raw.params)?;
+    let (program, given) = match named(&algorithm.0, &given) {
+        Some((program, params)) => (Some(program), params),
+        None => (None, given),
+    };
     let flow = Flow {
-        name: algorithm.short().to_owned(),
+        name: algorithm.short(),
         cc: algorithm.0,
-        params: params("params", &raw.params)?,
+        params: given,
+        program,
         transport,
         start: Span::ZERO,
         app: None,

@@ -6,6 +6,7 @@ mod flow;
 mod host;
 mod link;
 mod packets;
+mod program;
 
 use fullpipe_units::Span;
 
@@ -64,7 +65,7 @@ pub(crate) fn resolve(
         duration,
         source: &source,
     };
-    let flows = flows(&raw.flow, ground)?;
+    let flows = flows(raw, ground)?;
     let workloads = workloads(&raw.workload, &flows, ground, library)?;
     let all = || {
         flows
@@ -190,17 +191,22 @@ impl Times<'_> {
     }
 
     fn check_flow(&self, flow: &Flow) -> Result<(), Error> {
-        let Table::Flow(i) = flow.table.0 else {
-            return Ok(());
+        let duration = self.scenario.duration;
+        let start = match flow.table.0 {
+            Table::Flow(i) => &self.raw.flow[i].start,
+            Table::Program(i) => &self.raw.program[i].start,
+            Table::Workload(_) => return Ok(()),
         };
-        let (duration, raw) = (self.scenario.duration, &self.raw.flow[i]);
         if flow.start >= duration {
             let problem = "the run ends before the flow starts";
-            return self.refuse(&flow.key("start"), &raw.start, problem, self.before_end());
+            return self.refuse(&flow.key("start"), start, problem, self.before_end());
         }
         if let Some((at, _)) = flow.app_schedule.last().filter(|(at, _)| *at >= duration) {
             let problem = format!("the run ends before the change at {at}");
-            let schedule = raw.app_schedule.as_ref();
+            let schedule = match flow.table.0 {
+                Table::Flow(i) => self.raw.flow[i].app_schedule.as_ref(),
+                _ => None,
+            };
             let written = schedule.map_or_else(String::new, RawValue::show);
             let key = flow.key("app_schedule");
             return Err(self

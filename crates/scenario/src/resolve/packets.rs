@@ -21,7 +21,11 @@ pub(super) fn largest_packet(raw: &raw::Scenario, source: &Source) -> Result<Byt
     let mut packets = flows
         .map(|(i, flow)| of(&flow.tcp.mss, Table::Flow(i)))
         .chain(workloads.map(|(i, workload)| of(&workload.tcp.mss, Table::Workload(i))));
-    packets.try_fold(Bytes::ZERO, |largest, packet| Ok(largest.max(packet?)))
+    let least = match raw.program.is_empty() {
+        true => Bytes::ZERO,
+        false => PACKET,
+    };
+    packets.try_fold(least, |largest, packet| Ok(largest.max(packet?)))
 }
 
 /// Refuses packets that a token bucket on their route never lets pass. Every bucket has room for a

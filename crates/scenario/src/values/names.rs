@@ -3,6 +3,7 @@
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
+use crate::program;
 use crate::raw_value::{ReadValue, Refusal};
 
 /// A name that can be used in file and column names.
@@ -51,16 +52,19 @@ impl ReadValue for Name {
 }
 
 impl Algorithm {
-    /// Returns the name of a flow that has none of its own: that of the algorithm, the class, or the
-    /// policy's file without its directory and ending, if that can be a name.
-    pub(crate) fn short(&self) -> &str {
+    /// Returns the name of a flow that has none of its own: that of the algorithm, the class, the
+    /// recipe, or the policy's file without its directory and ending, if that can be a name.
+    pub(crate) fn short(&self) -> String {
+        if let Some(name) = program::short(&self.0) {
+            return name;
+        }
         if let Some(file) = self.0.strip_prefix(POLICY) {
             let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
             let name = name.strip_suffix(".json").unwrap_or(name);
             let is_name = Name::read(&Toml::String(name.to_owned())).is_ok();
-            return if is_name { name } else { "policy" };
+            return if is_name { name } else { "policy" }.to_owned();
         }
-        self.0.rsplit(':').next().unwrap_or_default()
+        self.0.rsplit(':').next().unwrap_or_default().to_owned()
     }
 }
 
@@ -94,6 +98,14 @@ impl ReadValue for Algorithm {
             }
             return Ok(Algorithm(format!("{POLICY}{file}")));
         }
+        if let Some(fits) = value.as_str().and_then(program::is_well_formed) {
+            let fix = "write it like \"program:iperf3\" or \"program:iperf3:bbr\"; \
+                       `fullpipe list programs` has the names";
+            return match value.as_str().filter(|_| fits) {
+                Some(text) => Ok(Algorithm(text.to_owned())),
+                None => Err(Refusal::new("not the name of a recipe", fix)),
+            };
+        }
         let Some((module, class)) = value.as_str().and_then(|text| text.split_once(':')) else {
             return Name::read(value).map(|Name(name)| Algorithm(name));
         };
@@ -118,7 +130,7 @@ impl ReadValue for Algorithm {
         json_schema!({
             "title": "name",
             "type": "string",
-            "pattern": format!("^([A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}|{word}([.]{word})*:{word})$"),
+            "pattern": format!("^([A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}|{word}([.]{word})*:{word}|program:[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9][A-Za-z0-9._-]*)$"),
             "examples": ["cubic"],
         })
     }

@@ -126,6 +126,11 @@ fn flow(
         start: raw.start.get(source, &key("start"))?,
         ..tcp(&raw.cc, &raw.tcp, table, Transport::Tcp, ground)?
     };
+    if flow.program.is_some() {
+        let problem = "a workload opens its own connections, and a program makes one transfer";
+        let fix = "name a congestion control, like \"cubic\", or use [[program]]";
+        return Err(source.error(&key("cc"), raw.cc.show(), problem, fix));
+    }
     if flow.cc == UNRESPONSIVE {
         let problem = "the flows of a workload open connections and need a congestion control";
         return Err(source.error(

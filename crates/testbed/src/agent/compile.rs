@@ -31,6 +31,8 @@ pub struct Ends<'a> {
     pub runner: &'a str,
     /// Whether the runner supports workloads.
     pub arrivals: bool,
+    /// Whether the runner runs programs as flows.
+    pub programs: bool,
     /// Whether the runner sets up devices and routes for a scenario: MTU and initial window.
     pub routes: bool,
 }
@@ -76,6 +78,7 @@ impl Plan {
             .flows
             .iter()
             .zip(ends.first_port..)
+            .filter(|(spec, _)| spec.program.is_none())
             .map(|(spec, port)| flow(scenario, spec, port))
             .collect();
         // The flows of a workload share one listening socket, so its settings are the same for all.

@@ -60,10 +60,12 @@ pub enum RecordKind {
     Arrived = 14,
     /// The sender refused a flow that arrived: too many flows were open.
     Refused = 15,
+    /// A packet of a program that reached the far end: as [`RecordKind::Packet`].
+    Reached = 16,
 }
 
 impl RecordKind {
-    const ALL: [RecordKind; 15] = [
+    const ALL: [RecordKind; 16] = [
         RecordKind::Info,
         RecordKind::CcInfo,
         RecordKind::Read,
@@ -79,6 +81,7 @@ impl RecordKind {
         RecordKind::Dropped,
         RecordKind::Arrived,
         RecordKind::Refused,
+        RecordKind::Reached,
     ];
 }
 

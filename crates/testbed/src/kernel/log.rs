@@ -25,13 +25,15 @@ pub(super) struct Log {
     zero: u64,
     bytes: Vec<u8>,
     writer: Sender<Vec<u8>>,
+    /// Whether a flow is a program, by its index.
+    programs: Vec<bool>,
 }
 
 /// The thread that writes the file.
 pub(super) type Written = JoinHandle<std::io::Result<()>>;
 
 impl Log {
-    pub(super) fn start(path: &Path) -> Result<(Log, Written), SandboxError> {
+    pub(super) fn start(path: &Path, programs: Vec<bool>) -> Result<(Log, Written), SandboxError> {
         let mut file = std::fs::File::create(path).map_err(|error| {
             SandboxError::new(
                 format!("{}: {error}", path.display()),
@@ -58,6 +60,7 @@ impl Log {
                 zero: 0,
                 bytes: Vec::with_capacity(CHUNK),
                 writer,
+                programs,
             },
             written,
         ))
@@ -107,11 +110,11 @@ impl Log {
         })
     }
 
-    fn packet(&mut self, at: Time, out: bool, packet: &EmulatedPacket<Frame>) {
+    fn packet(&mut self, kind: RecordKind, at: Time, out: bool, packet: &EmulatedPacket<Frame>) {
         let kept = packet.payload.len().min(HEADERS);
         let size = packet.size.get() as u32;
         self.add(
-            RecordKind::Packet,
+            kind,
             packet.flow,
             at,
             &[
@@ -131,7 +134,7 @@ fn number(link: usize) -> u8 {
 impl Tap for Log {
     fn entered(&mut self, at: Time, side: Side, packet: &EmulatedPacket<Frame>) {
         if side == Side::Near {
-            self.packet(at, true, packet);
+            self.packet(RecordKind::Packet, at, true, packet);
         }
     }
 
@@ -194,8 +197,13 @@ impl Tap for Log {
         packet: &EmulatedPacket<Frame>,
     ) {
         if side == Side::Near {
-            self.packet(at, false, packet);
-        } else if packet.direction == Direction::Forward && packet.kind == Counts::Data {
+            self.packet(RecordKind::Packet, at, false, packet);
+            return;
+        }
+        if self.programs.get(packet.flow as usize) == Some(&true) {
+            self.packet(RecordKind::Reached, at, false, packet);
+        }
+        if packet.direction == Direction::Forward && packet.kind == Counts::Data {
             self.add(
                 RecordKind::Arrived,
                 packet.flow,

@@ -6,11 +6,13 @@
 
 mod ends;
 mod log;
+mod programs;
 mod running;
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fullpipe_emulator::{Direction, PacketKind};
@@ -27,6 +29,7 @@ use crate::agent::{AgentError, Ends, Plan};
 use crate::arriving::ExpandedWorkload;
 use crate::between::{Between, between, raise};
 use crate::clock::Clock;
+use crate::confine::Confinement;
 use crate::forward::Side;
 use crate::ports::Ports;
 use crate::reconstruct::{Facts, Measured, Recording, Watched, reconstruct};
@@ -34,6 +37,8 @@ use crate::{Header, Inside, Sandbox, SandboxError, bed, capacity, facts, privile
 use ends::{Child, Ended};
 use log::Log;
 
+pub(crate) use programs::Complete;
+pub use programs::Program;
 pub use running::Interval;
 
 /// Name of this runner.
@@ -41,6 +46,11 @@ pub const NAME: &str = "kernel";
 
 /// Port of the first flow.
 const FIRST_PORT: u16 = 5001;
+
+/// Returns the address of the senders, and the port of the first flow.
+pub fn place() -> (std::net::Ipv4Addr, u16) {
+    (bed::NEAR, FIRST_PORT)
+}
 
 /// Time between two reports of progress.
 const STEP: Duration = Duration::from_millis(100);
@@ -83,12 +93,13 @@ fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
         offered: Some(&offered),
         runner: NAME,
         arrivals: true,
+        programs: true,
         routes: false,
     };
     Plan::of(scenario, &ends)
 }
 
-/// Starts a run. Samples are taken at every `interval`, and become rows of a trace if `traced`.
+/// Starts a run, with the command lines of every flow that is a program. Samples are taken at every `interval`, and become rows of a trace if `traced`.
 ///
 /// # Errors
 /// When the scenario uses something that a kernel does not have.
@@ -96,6 +107,7 @@ pub fn start(
     scenario: &Scenario,
     interval: Span,
     traced: bool,
+    programs: Vec<Program>,
 ) -> Result<Result<Run, SandboxError>, Error> {
     fullpipe_emulator::check(scenario)?;
     let plan = plan(scenario, interval)?;
@@ -112,8 +124,15 @@ pub fn start(
             arrivals,
         } = ExpandedWorkload::of(scenario);
         let ports = Ports::new(FIRST_PORT, scenario, arrivals.len());
-        let sandbox =
-            Sandbox::start(move |inside| run(&inner, ports, &plan, [send, receive, log], inside))?;
+        let sandbox = Sandbox::start(move |inside| {
+            let setup = Setup {
+                scenario: &inner,
+                ports,
+                plan: &plan,
+                programs: &programs,
+            };
+            run(setup, [send, receive, log], inside)
+        })?;
         Ok(Run {
             sandbox,
             scenario: scenario.clone(),
@@ -162,6 +181,7 @@ impl Run {
             delay_on_acks: false,
             host: serde_json::from_value(done["host"].clone()).map_err(broken)?,
             warnings: serde_json::from_value(done["warnings"].clone()).map_err(broken)?,
+            complete: serde_json::from_value(done["complete"].clone()).map_err(broken)?,
         };
         let zero = done["zero_ns"].as_u64().unwrap_or(0);
         let log = path(&self.files.log);
@@ -198,11 +218,23 @@ fn path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Runs inside the sandbox; `scenario` contains all arriving flows as flows.
-fn run(
-    scenario: &Scenario,
+/// Contents of a run; `scenario` contains all arriving flows as flows.
+#[derive(Clone, Copy)]
+struct Setup<'a> {
+    scenario: &'a Scenario,
     ports: Ports,
-    plan: &Plan,
+    plan: &'a Plan,
+    programs: &'a [Program],
+}
+
+/// Runs inside the sandbox.
+fn run(
+    Setup {
+        scenario,
+        ports,
+        plan,
+        programs,
+    }: Setup<'_>,
     [send, receive, log]: [PathBuf; 3],
     inside: &Inside,
 ) -> Result<Value, SandboxError> {
@@ -219,13 +251,16 @@ fn run(
     let sender = Child::start(&bed.near, || {
         crate::agent::send(plan, &send, || gate.pass())
     })?;
-    let (log, written) = Log::start(&log)?;
+    let ready = ready(&mut bed, programs, inside)?;
+    let is_program = |flow: &fullpipe_scenario::Flow| flow.program.is_some();
+    let (log, written) = Log::start(&log, scenario.flows.iter().map(is_program).collect())?;
     let clock = Clock::start();
-    let route = move |_: Side, header: &Header, _: &[u8]| route(ports, header);
+    let running = ready.map(|ready| ready.run(clock, scenario.duration));
+    let route = move |side: Side, header: &Header, _: &[u8]| route(ports, side, header);
     let log = log.since(clock.zero());
     end_agents_on_stop(inside.clone());
     let (
-        (sender, receiver),
+        (sender, receiver, complete),
         Between {
             tap,
             links,
@@ -234,33 +269,57 @@ fn run(
         },
     ) = between(&mut bed, scenario, clock, route, log, || {
         gate.open(clock.zero().as_nanos());
-        let sent = sender.wait(STEP, || {
-            inside.say(&json!({ "progress_s": clock.now().as_secs_f64() }))
-        });
+        if let Some(running) = &running {
+            running.begin();
+        }
+        let progress = || inside.say(&json!({ "progress_s": clock.now().as_secs_f64() }));
+        let sent = sender.wait(STEP, progress);
+        let complete = running.map_or(Ok(Vec::new()), |running| running.wait(STEP, progress));
         // The connections are closed, so data in flight need not arrive, but the packets that close
         // them must.
         std::thread::sleep(STEP);
         // The receiver must not wait for a flow that never arrived.
         receiver.stop();
-        (sent, receiver.wait(STEP, || {}))
+        (sent, receiver.wait(STEP, || {}), complete)
     });
     tap.finish(written)?;
+    // A program that fails ends the run, and the agents with it.
+    let complete = complete?;
     for (ended, who) in [(sender, "the senders"), (receiver, "the receivers")] {
         if let Ended::Failed(_) = ended {
             return Err(ended.trouble(who));
         }
     }
     let zero = clock.zero().as_nanos();
-    Ok(json!({ "zero_ns": zero, "links": links, "host": host, "warnings": warnings }))
+    Ok(json!({
+        "zero_ns": zero,
+        "links": links,
+        "host": host,
+        "warnings": warnings,
+        "complete": complete,
+    }))
 }
 
-/// Returns a packet's flow and direction, by its ports, and its kind.
-fn route(ports: Ports, header: &Header) -> Option<(u32, Direction, PacketKind)> {
-    let (flow, forward) = ports.way(header.ports.0, header.ports.1)?;
-    let direction = if forward {
-        Direction::Forward
-    } else {
-        Direction::Reverse
+/// Prepares the programs, if there are any: their servers listen.
+fn ready(
+    bed: &mut crate::Bed,
+    programs: &[Program],
+    inside: &Inside,
+) -> Result<Option<programs::Ready>, SandboxError> {
+    if programs.is_empty() {
+        return Ok(None);
+    }
+    let confinement = Arc::new(Confinement::prepare(inside.owns_the_machine())?);
+    programs::serve(bed, programs, FIRST_PORT, &confinement).map(Some)
+}
+
+/// Returns a packet's flow, by its ports, its direction and its kind. The near end sends: a flow of
+/// the kernel has its port at the far end, a program at the near one.
+fn route(ports: Ports, side: Side, header: &Header) -> Option<(u32, Direction, PacketKind)> {
+    let (flow, _) = ports.way(header.ports.0, header.ports.1)?;
+    let direction = match side {
+        Side::Near => Direction::Forward,
+        Side::Far => Direction::Reverse,
     };
     Some((flow, direction, counts(direction, header.kind)))
 }

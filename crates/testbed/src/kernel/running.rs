@@ -60,6 +60,7 @@ impl Running {
         let names: Vec<String> = scenario
             .flows
             .iter()
+            .filter(|flow| flow.program.is_none())
             .map(|flow| flow.name.clone())
             .collect();
         Ok(Running {

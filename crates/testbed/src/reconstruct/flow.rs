@@ -59,9 +59,10 @@ pub(super) fn sent(
             }
         })
         .collect();
+    let own = of_the_agents(scenario);
     let mut cc = Vec::new();
     for record in records {
-        let flow = &mut flows[usize::from(record.flow)];
+        let flow = &mut flows[own[usize::from(record.flow)]];
         match record.kind {
             RecordKind::Failure => {
                 return Err(AgentError::new(String::from_utf8_lossy(&record.data)));
@@ -82,6 +83,15 @@ pub(super) fn sent(
     Ok(flows)
 }
 
+/// Returns the index of each flow of the agents' plan, which has no programs.
+pub(super) fn of_the_agents(scenario: &Scenario) -> Vec<usize> {
+    let flows = scenario.flows.iter().enumerate();
+    flows
+        .filter(|(_, spec)| spec.program.is_none())
+        .map(|(index, _)| index)
+        .collect()
+}
+
 /// Returns whether the kernel paces the flow, even if the device does not.
 pub(super) fn is_paced(spec: &fullpipe_scenario::Flow) -> bool {
     spec.pacing == fullpipe_scenario::Pacing::On
@@ -99,7 +109,7 @@ impl Flow {
     /// Handles a record of the receiver's application.
     pub(super) fn on_received(
         &mut self,
-        scenario: &Scenario,
+        spec: &fullpipe_scenario::Flow,
         record: &Record,
         at: impl Fn(u64) -> Time,
     ) {
@@ -109,8 +119,7 @@ impl Flow {
                 let read = record.number(0);
                 self.meter.on_received(time, Bytes::new(read - self.read));
                 self.read = read;
-                let total = scenario.flows[usize::from(record.flow)].bytes;
-                if total.is_some_and(|total| read >= total.get()) {
+                if spec.bytes.is_some_and(|total| read >= total.get()) {
                     self.meter.on_complete(time);
                 }
             }

@@ -6,6 +6,7 @@ mod flow;
 mod info;
 mod limits;
 mod packet;
+mod program;
 mod queue;
 mod recorded;
 mod rows;
@@ -24,11 +25,14 @@ use serde::Deserialize;
 
 use crate::agent::{AgentError, LEAST_INTERVAL, Reader};
 use crate::arriving::ExpandedWorkload;
+use crate::kernel::Complete;
 use crate::ports::Ports;
 use arrivals::ArrivalResults;
 use flow::{Flow, is_paced};
 pub(crate) use info::Info;
+use limits::Limits;
 use packet::Packet;
+use program::Watched as WatchedProgram;
 use recorded::{Taps, complete, that_go};
 use rows::Rows;
 
@@ -60,6 +64,9 @@ pub struct Facts {
     /// Reasons not to trust the run.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Programs whose transfer is complete.
+    #[serde(default)]
+    pub(crate) complete: Vec<Complete>,
 }
 
 /// Recordings of a run.
@@ -160,8 +167,18 @@ pub fn reconstruct(
     let ports = Ports::new(facts.first_port, scenario, expanded.arrivals.len());
     let (taps, mut warnings) = (Taps(ports), facts.warnings);
     let sender = taps.read(&recording.sender, &mut warnings)?;
-    for (flow, packet, forward) in &sender {
+    let is_program = |flow: u32| {
+        let spec = scenario.flows.get(flow as usize);
+        spec.is_some_and(|spec| spec.program.is_some())
+    };
+    for (flow, packet, forward) in sender.iter().filter(|(flow, ..)| !is_program(*flow)) {
         flows[*flow as usize].on_packet(packet, *forward, at(packet.time));
+    }
+    let programs = program::programs(scenario, &recording.sender, ports, &mut flows, at)?;
+    for flow in facts.complete.iter().map(|complete| complete.flow) {
+        if let Some(last) = programs.get(&flow).and_then(WatchedProgram::last) {
+            flows[flow as usize].meter.on_complete(last);
+        }
     }
     let (links, link_summaries) =
         recording
@@ -169,6 +186,18 @@ pub fn reconstruct(
             .read(scenario, taps, sender, facts.departs, &mut warnings, at)?;
     let link_summaries = link_summaries.unwrap_or_else(|| on_links(scenario, &links, window));
     count(&mut flows, &links, window);
+    for packet in links.dropped.iter().filter(|packet| packet.data) {
+        // QUIC sends the data of a lost packet again in another one, which no observer can tell.
+        if programs
+            .get(&packet.flow)
+            .is_some_and(WatchedProgram::is_udp)
+        {
+            flows[packet.flow as usize].meter.on_lost(packet.at);
+        }
+    }
+    for (flow, watched) in &programs {
+        warnings.extend(watched.warning(&scenario.flows[*flow as usize].name));
+    }
 
     let paced = facts.paced;
     let arrived = flows.split_off(scenario.flows.len());
@@ -178,6 +207,11 @@ pub fn reconstruct(
     let mut recorder =
         interval.map(|interval| rows(scenario, &links, &mut arrived, interval, window));
     let flows = summaries(scenario, &mut flows, paced, window, &mut recorder);
+    if let (Some(recorder), Some(interval)) = (&mut recorder, interval) {
+        for (flow, watched) in &programs {
+            recorder.program(*flow, watched, interval, window.to);
+        }
+    }
     for (spec, metrics) in scenario.flows.iter().zip(&flows) {
         warnings.extend(limits::spoiled(spec, metrics));
     }
@@ -215,15 +249,16 @@ fn ends(
     let at = |time: u64| Time::from_nanos(time.saturating_sub(epoch));
     let records = complete(send, &recording.send)?;
     let mut flows = flow::sent(scenario, records, window, at, traced)?;
+    let own = flow::of_the_agents(scenario);
     for record in complete(Reader::open(&recording.receive)?, &recording.receive)? {
-        let spec = &scenario.flows[usize::from(record.flow)];
+        let index = own[usize::from(record.flow)];
+        let spec = &scenario.flows[index];
         let late = if delay_on_acks {
             scenario.path.rtt / 2 + spec.extra_rtt / 2
         } else {
             Span::ZERO
         };
-        let flow = &mut flows[usize::from(record.flow)];
-        flow.on_received(scenario, &record, |time| at(time) + late);
+        flows[index].on_received(spec, &record, |time| at(time) + late);
     }
     Ok((flows, epoch))
 }
@@ -288,7 +323,10 @@ fn summaries(
     let mut summaries = Vec::with_capacity(flows.len());
     for (index, (flow, spec)) in flows.iter_mut().zip(&scenario.flows).enumerate() {
         let paced = paced || is_paced(spec);
-        let (codes, held) = flow.limits(paced, window);
+        let (codes, held) = match spec.program {
+            Some(_) => Limits::default(),
+            None => flow.limits(paced, window),
+        };
         let (name, cc) = (spec.name.clone(), spec.cc.clone());
         summaries.push(FlowSummary::new(name, cc, &flow.meter, &LIMITS, &held));
         if let Some(recorder) = recorder {

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use fullpipe_scenario::Scenario;
 use fullpipe_setup::link_rates;
-use fullpipe_tcp::LIMITS;
-use fullpipe_trace::{ActiveRow, FlowRow, LinkRow, Recorder, Trace, Transfer, TransitionRow};
+use fullpipe_tcp::{LIMITS, Limit};
+use fullpipe_trace::{
+    ActiveRow, FlowRow, LinkRow, NO_GROUP, Recorder, Trace, Transfer, TransitionRow,
+};
 use fullpipe_units::{Bytes, Span, Time};
 
+use super::program::Watched;
 use super::{Flow, Links, info};
 use crate::algorithms::{kernel_equivalent, kernel_name};
 
@@ -30,6 +33,9 @@ impl Rows {
         let mut recorder = Recorder::new(&LIMITS);
         let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
         let algorithms = scenario.flows.iter().map(|flow| {
+            if flow.program.is_some() {
+                return (String::new(), NO_GROUP);
+            }
             let kernel = kernel_name(&flow.cc);
             let ours =
                 kernel_equivalent(&flow.cc).map_or(flow.cc.as_str(), |equivalent| equivalent.ours);
@@ -83,6 +89,37 @@ impl Rows {
             self.asks = true;
             self.responses
                 .extend(answers.into_iter().map(|answer| (index, answer)));
+        }
+    }
+
+    /// Adds a program's rows, one at every `interval` while it is active. Only its endpoints know
+    /// the rest.
+    pub(super) fn program(&mut self, flow: u32, of: &Watched, interval: Span, end: Time) {
+        let Some((first, last)) = of.active() else {
+            return;
+        };
+        let mut time = Time::ZERO + interval;
+        while time <= end {
+            if time >= first && time.since(last) <= interval {
+                let row = FlowRow {
+                    time,
+                    flow,
+                    cwnd: Bytes::MAX,
+                    inflight: Bytes::MAX,
+                    ssthresh: Bytes::MAX,
+                    pacing_rate: None,
+                    delivery_rate: None,
+                    rtt: of.rtt_at(time),
+                    srtt: Span::MAX,
+                    min_rtt: Span::MAX,
+                    delivered: of.arrived_by(time),
+                    acked: Bytes::MAX,
+                    lost: Bytes::MAX,
+                    limited_by: Limit::Application as u8,
+                };
+                self.flows.push((row, Vec::new()));
+            }
+            time += interval;
         }
     }
 

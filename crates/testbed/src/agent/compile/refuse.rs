@@ -27,9 +27,16 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
         let cc = format!("{:?}", workload.flow.cc);
         return Err(scenario.error(&workload.key("cc"), cc, problem, fix));
     }
+    let programs = scenario.flows.iter().filter_map(Flow::program_key);
+    if let Some((key, value)) = programs.into_iter().next().filter(|_| !ends.programs) {
+        let problem = format!("--on {runner} does not run programs yet");
+        let fix = "run it with --on kernel, or name an algorithm of a [[flow]]";
+        return Err(scenario.error(&key, value, problem, fix));
+    }
     let specs = || {
         let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
-        scenario.flows.iter().chain(workloads)
+        let own = scenario.flows.iter().filter(|flow| flow.program.is_none());
+        own.chain(workloads)
     };
     for spec in specs() {
         if let Some(Refusal {
@@ -154,8 +161,9 @@ fn algorithm(
 /// Refuses initial windows that a route can't have.
 fn initial_windows(scenario: &Scenario) -> Result<(), Error> {
     let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
-    let all = scenario.flows.iter().chain(workloads);
-    let first = scenario.flows.first().map(|flow| flow.initial_window);
+    let own = scenario.flows.iter().filter(|flow| flow.program.is_none());
+    let all = own.chain(workloads);
+    let first = all.clone().next().map(|flow| flow.initial_window);
     let differs = |flow: &&Flow| first.is_some_and(|first| flow.initial_window != first);
     match all.clone().find(differs) {
         Some(other) => Err(scenario.error(

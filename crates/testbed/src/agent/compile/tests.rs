@@ -25,6 +25,7 @@ fn plan_at(text: &str, interval: Span) -> Result<Plan, String> {
         offered: Some(&offered),
         runner: "kernel",
         arrivals: true,
+        programs: false,
         routes: false,
     };
     Plan::of(&scenario, &ends).map_err(|error| error.to_string())

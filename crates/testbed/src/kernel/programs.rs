@@ -1,0 +1,248 @@
+//! Programs as flows. The servers start at the near end before the run and have to listen; the
+//! clients start at the far end at their times. Both are confined as the programs of a link are,
+//! and all end with the run.
+//!
+//! The thread that starts them keeps the capabilities that the other threads drop: entering an
+//! end's namespace needs them.
+
+mod child;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fullpipe_units::Span;
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+use self::child::{Child, Line, Role};
+use crate::confine::Confinement;
+use crate::{Bed, Clock, End, SandboxError, sandbox};
+
+/// The programs of one flow.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Name of the flow.
+    pub name: String,
+    /// The server and its arguments.
+    pub server: Vec<String>,
+    /// The client and its arguments.
+    pub client: Vec<String>,
+    /// Congestion control of the server's TCP connections; `None` for the machine's default.
+    pub cc: Option<String>,
+    /// Directory in which both run, and where their outputs go.
+    pub folder: PathBuf,
+    /// Time at which the client starts.
+    pub start: Span,
+    /// Fix for errors of the programs: how to install them, for example.
+    pub fix: String,
+}
+
+/// The end of a client.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Complete {
+    /// Index of its flow.
+    pub(crate) flow: u32,
+}
+
+/// Longest time that a server may take until it listens: an interpreter with many modules takes
+/// seconds on a busy machine.
+const LISTENS: Duration = Duration::from_secs(30);
+/// Time that programs have to end after a request.
+const GRACE: Duration = Duration::from_secs(2);
+/// Time between two looks at the programs.
+const STEP: Duration = Duration::from_millis(10);
+
+/// Servers that listen, and clients ready to start.
+pub(super) struct Ready {
+    pairs: Vec<Pair>,
+}
+
+struct Pair {
+    flow: u32,
+    start: Span,
+    server: Child,
+    client: Line,
+    running: Option<Child>,
+    complete: bool,
+}
+
+/// Starts the servers, and waits until each listens at its flow's port.
+pub(super) fn serve(
+    bed: &mut Bed,
+    programs: &[Program],
+    first_port: u16,
+    confinement: &Arc<Confinement>,
+) -> Result<Ready, SandboxError> {
+    let mut pairs = Vec::new();
+    for program in programs {
+        let port = first_port.saturating_add(program.flow as u16);
+        if let Some(cc) = &program.cc {
+            bed.near
+                .use_algorithm_at(port, cc)
+                .map_err(|error| no_algorithm(program, cc, error))?;
+        }
+        let line = |end: &End, role| Line::new(end, program, role, confinement);
+        let mut server = line(&bed.near, Role::Server)?.start()?;
+        let client = line(&bed.far, Role::Client)?;
+        let mut ended = false;
+        let listens = bed.near.wait_for_port(port, LISTENS, || {
+            ended = server.has_ended().is_some();
+            ended
+        });
+        if ended {
+            return Err(server.trouble("ended before it listened"));
+        }
+        if !listens {
+            let waited = LISTENS.as_secs();
+            return Err(server.trouble(&format!("did not listen at port {port} within {waited} s")));
+        }
+        pairs.push(Pair {
+            flow: program.flow,
+            start: program.start,
+            server,
+            client,
+            running: None,
+            complete: false,
+        });
+    }
+    Ok(Ready { pairs })
+}
+
+fn no_algorithm(program: &Program, cc: &str, error: Errno) -> SandboxError {
+    let name = &program.name;
+    match error {
+        // A route with an unknown algorithm is an invalid argument.
+        Errno::EINVAL => SandboxError::new(
+            format!("program {name:?}: this kernel has no algorithm {cc:?}"),
+            "name one that `fullpipe doctor` lists under \"TCP algorithms\"",
+        ),
+        error => sandbox::refused("a route for the algorithm of a port (ip rule)", error),
+    }
+}
+
+/// Programs that run with the rest of the run.
+pub(super) struct Running {
+    thread: JoinHandle<Result<Vec<Complete>, SandboxError>>,
+    /// Whether the other flows have ended.
+    alone: Arc<AtomicBool>,
+    begins: std::sync::mpsc::Sender<()>,
+}
+
+impl Ready {
+    /// Starts the thread that runs the clients; their times count from `clock`'s zero, once
+    /// [`begin`](Running::begin) is called.
+    pub(super) fn run(self, clock: Clock, duration: Span) -> Running {
+        let (begins, begun) = std::sync::mpsc::channel();
+        let alone = Arc::new(AtomicBool::new(false));
+        let others_ended = Arc::clone(&alone);
+        let thread = std::thread::spawn(move || {
+            let mut pairs = self.pairs;
+            if begun.recv().is_err() {
+                return Ok(Vec::new());
+            }
+            let result = follow(&mut pairs, clock, duration, &others_ended);
+            end(&mut pairs);
+            if result.is_err() {
+                // Ends the run: all processes in this PID namespace but this one.
+                let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+            }
+            result
+        });
+        Running {
+            thread,
+            alone,
+            begins,
+        }
+    }
+}
+
+impl Running {
+    /// Begins the run.
+    pub(super) fn begin(&self) {
+        // The thread waits for this message.
+        let _ = self.begins.send(());
+    }
+
+    /// Waits for the programs, which end at the end of the run or when all clients have ended;
+    /// calls `meanwhile` at every `step`.
+    pub(super) fn wait(
+        self,
+        step: Duration,
+        mut meanwhile: impl FnMut(),
+    ) -> Result<Vec<Complete>, SandboxError> {
+        self.alone.store(true, Ordering::Relaxed);
+        while !self.thread.is_finished() {
+            std::thread::sleep(step);
+            meanwhile();
+        }
+        self.thread.join().unwrap_or_else(|_| {
+            Err(SandboxError::new(
+                "the thread of the programs panicked",
+                "report this as a bug",
+            ))
+        })
+    }
+}
+
+/// Runs the clients until the end of the run; returns those whose transfer is complete.
+fn follow(
+    pairs: &mut [Pair],
+    clock: Clock,
+    duration: Span,
+    others_ended: &AtomicBool,
+) -> Result<Vec<Complete>, SandboxError> {
+    loop {
+        let now = Span::from_nanos(clock.now().as_nanos());
+        let over = now >= duration;
+        for pair in pairs.iter_mut() {
+            pair.step(now, over)?;
+        }
+        let all = pairs.iter().all(|pair| pair.complete);
+        if over || (all && others_ended.load(Ordering::Relaxed)) {
+            let complete = pairs.iter().filter(|pair| pair.complete);
+            return Ok(complete.map(|pair| Complete { flow: pair.flow }).collect());
+        }
+        std::thread::sleep(STEP);
+    }
+}
+
+impl Pair {
+    fn step(&mut self, now: Span, over: bool) -> Result<(), SandboxError> {
+        if self.complete || over {
+            return Ok(());
+        }
+        // The client first: a server may end as soon as it has served.
+        if let Some(client) = &mut self.running {
+            match client.has_ended() {
+                Some(0) => {
+                    self.complete = true;
+                    return Ok(());
+                }
+                Some(_) => return Err(client.trouble("failed")),
+                None => {}
+            }
+        } else if now >= self.start {
+            self.running = Some(self.client.start()?);
+        }
+        match self.server.has_ended() {
+            Some(0) | None => Ok(()),
+            Some(_) => Err(self.server.trouble("ended during the run")),
+        }
+    }
+}
+
+/// Ends the clients, then the servers: a server that sees its connection close can complete its
+/// files.
+fn end(pairs: &mut [Pair]) {
+    let clients = pairs.iter_mut().filter_map(|pair| pair.running.as_mut());
+    child::end(clients.collect(), GRACE);
+    let servers = pairs.iter_mut().map(|pair| &mut pair.server);
+    child::end(servers.collect(), GRACE);
+}

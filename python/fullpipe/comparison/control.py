@@ -1,0 +1,114 @@
+"""The control of a comparison of programs: each program twice, as if it were two, in the same random order.
+
+The machine is a part of a run in real time. A difference between two programs that is no larger than that between two
+arms with the same program says nothing about the programs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullpipe.stats.compare import LEAST_PAIRS, paired
+from fullpipe.stats.quantity import quantity
+from fullpipe.stats.words import digits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from fullpipe.stats.compare import Comparison
+
+PART = "control"
+"""The directory of its runs."""
+ARMS = ("first", "second")
+"""The names of the flow in both arms."""
+KEYS = ("flow.0.cc", "flow.0.name")
+METRICS = ("goodput_bps", "queue_delay_s.p95")
+
+
+class Control(NamedTuple):
+    """Both arms of a program.
+
+    Attributes:
+        program: Its name, as the `cc` of a flow.
+        column: The metric.
+        comparison: The second arm compared with the first, by seed.
+    """
+
+    program: str
+    column: str
+    comparison: Comparison
+
+    @property
+    def percent(self) -> tuple[float, float, float]:
+        """The difference and its interval, in percent of the first arm."""
+        scale = 100 / self.comparison.b if self.comparison.b else float("nan")
+        value, low, high = (each * scale for each in self.comparison.difference)
+        return value, low, high
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether the arms differ significantly, though the program is the same."""
+        return self.comparison.significant
+
+
+def controls(directory: Path) -> list[Control]:
+    """Returns the controls of a comparison, by program and metric; none for fewer than three repetitions."""
+    from fullpipe.sweeps.dataset import Sweep
+
+    if not (directory / PART).exists():
+        return []
+    sweep = Sweep(directory / PART)
+    frame, (cc, name) = sweep.flows, KEYS
+    found = []
+    for program in sweep.axes[cc]:
+        for column in METRICS:
+            arms = []
+            for arm in ARMS:
+                rows = frame.filter((frame[cc] == program) & (frame[name] == arm))
+                known = zip(rows["seed"], rows[column], strict=True)
+                arms.append({seed: value for seed, value in known if value is not None})
+            first, second = arms
+            if len(first.keys() & second.keys()) >= LEAST_PAIRS:
+                found.append(Control(program, column, paired(second, first)))
+    return found
+
+
+def told(directory: Path) -> Iterator[str]:
+    """Yields a sentence about each program, or the number of repetitions that is missing."""
+    if not (directory / PART).exists():
+        return
+    found = controls(directory)
+    if not found:
+        yield f"control: fewer than {LEAST_PAIRS} repetitions can't show how much runs of one program differ"
+    for program in dict.fromkeys(each.program for each in found):
+        of = [_difference(each) for each in found if each.program == program]
+        yield (
+            f"control: {program} twice differs by {' and '.join(of)}; a difference between programs that is smaller is "
+            "noise of this machine"
+        )
+    if alarms := [each for each in found if each.is_alarm]:
+        names = ", ".join(dict.fromkeys(each.program for each in alarms))
+        yield f"warning: the two arms of {names} differ significantly: the machine was too busy, or by chance (5 %)"
+
+
+def records(directory: Path) -> Sequence[dict[str, object]]:
+    """Returns the controls for JSON: differences in percent."""
+    return [
+        {
+            "program": each.program,
+            "metric": each.column,
+            "percent": each.percent[0],
+            "low": each.percent[1],
+            "high": each.percent[2],
+            "p": each.comparison.p if each.comparison.p == each.comparison.p else None,
+        }
+        for each in controls(directory)
+    ]
+
+
+def _difference(control: Control) -> str:
+    value, low, high = (f"{digits(each)}" for each in control.percent)
+    known = quantity(control.column)
+    words = known.words if known else control.column
+    return f"{value} % in {words} [{low} to {high} %]"

@@ -1,0 +1,353 @@
+"""Programs as flows with `--on kernel`: recipes, a scenario's own command lines, their results, and their faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fullpipe import programs
+from fullpipe.programs import lines
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel runner needs Linux")
+
+FULLPIPE = [sys.executable, "-m", "fullpipe"]
+HEAD = """# a program next to the kernel
+duration = "{duration}"
+measure_from = "{warm_up}"
+
+[path]
+rate = "10mbit"
+rtt = "20ms"
+buffer = "1bdp"
+"""
+CUBIC = '\n[[flow]]\nname = "kernel-cubic"\ncc = "cubic"\n'
+SERVER = "python3 {server} {{port}}"
+CLIENT = "python3 {client} {{far}} {{port}}"
+SENDS = """import socket, sys
+listening = socket.create_server(("0.0.0.0", int(sys.argv[1])))
+open("left.qlog", "w").write("a log")
+while True:
+    taker, _ = listening.accept()
+    with taker:
+        taker.sendall(bytes(1_000_000))
+"""
+TAKES = """import socket, sys
+taken = 0
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as of:
+    while data := of.recv(1 << 16):
+        taken += len(data)
+print("taken", taken)
+"""
+
+
+def scenario(
+    folder: Path, *tables: str, duration: str = "3s", warm_up: str = "0s", name: str = "it"
+) -> Path:
+    file = folder / f"{name}.toml"
+    file.write_text(HEAD.format(duration=duration, warm_up=warm_up) + "".join(tables))
+    return file
+
+
+def program(server: str, client: str, more: str = "") -> str:
+    return f'\n[[program]]\nname = "mine"\nserver = """{server}"""\nclient = """{client}"""\n{more}'
+
+
+def own(folder: Path, sends: str = SENDS, takes: str = TAKES, more: str = "") -> str:
+    """A [[program]] of two scripts in Python."""
+    server, client = folder / "sends.py", folder / "takes.py"
+    server.write_text(sends)
+    client.write_text(takes)
+    return program(SERVER.format(server=server), CLIENT.format(client=client), more)
+
+
+def fullpipe(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*FULLPIPE, *map(str, arguments)], capture_output=True, text=True, timeout=180, check=False
+    )
+
+
+@cache
+def _not_allowed(folder: Path) -> str | None:
+    done = fullpipe("run", scenario(folder, CUBIC, duration="50ms"), "--on", "kernel")
+    return None if done.returncode == 0 else done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A writable directory; tests that use it are skipped where namespaces are not allowed."""
+    if said := _not_allowed(tmp_path):
+        if not ("does not allow" in said or "/dev/net/tun" in said):
+            pytest.fail(said)
+        pytest.skip(said)
+    return tmp_path
+
+
+def metrics(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, float]]:
+    assert done.returncode == 0, done.stderr
+    return {flow["name"]: flow for flow in json.loads(done.stdout)["flows"]}
+
+
+def test_iperf3_shares_a_link_with_the_kernels_cubic(folder: Path) -> None:
+    if not shutil.which("iperf3"):
+        pytest.skip("iperf3 is not installed")
+    more = '\n[[program]]\nuse = "iperf3"\nparams = { cc = "cubic" }\nstart = "500ms"\n'
+    done = fullpipe(
+        "run", scenario(folder, CUBIC, more, duration="6s", warm_up="2s"), "--on=kernel", "--json"
+    )
+    flows = metrics(done)
+    assert flows["iperf3"]["cc"] == "iperf3"
+    assert 8e6 < sum(flow["goodput_bps"] for flow in flows.values()) < 10e6
+    for flow in flows.values():
+        assert flow["goodput_bps"] > 1e6
+        assert 0.02 < flow["rtt_s"]["p50"] < 0.06
+        assert flow["queue_delay_s"]["p95"] > 0.001
+        assert flow["retransmits"] > 0 < flow["drops"], (
+            "the last drop may be repaired after the end"
+        )
+    assert flows["iperf3"]["completion_s"] is None, "it runs to the end"
+    host = json.loads(done.stdout)["host"]
+    assert host["program iperf3, version"].startswith("iperf 3")
+    assert "--reverse --time" in host["program iperf3, client"]
+
+
+def test_a_transfer_has_a_completion_time_and_ends_the_run(folder: Path) -> None:
+    out = folder / "out"
+    file = scenario(folder, own(folder, more='qlog = "*.qlog"\n'), duration="120s")
+    began = time.monotonic()
+    done = fullpipe("run", file, "--on=kernel", "--programs", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began < 100, "it ended with the transfer"
+    flow = json.loads((out / "metrics.json").read_text())["flows"][0]
+    # 1 MB take 0.83 s at 10 Mbit/s with headers, and a round trip for the connection.
+    assert 0.8 < flow["completion_s"] < 10
+    assert flow["goodput_bps"] * flow["completion_s"] / 8 == pytest.approx(1e6, rel=0.01)
+    left = out / "programs" / "mine"
+    assert (left / "left.qlog").read_text() == "a log"
+    assert (left / "client.out").read_text() == "taken 1000000\n"
+    assert sorted(file.name for file in left.iterdir()) == ["SHA256SUMS", "client.out", "left.qlog"]
+
+
+def test_a_file_runs_no_commands_by_itself(folder: Path) -> None:
+    mark = folder / "ran"
+    file = scenario(folder, program(f"touch {mark}", "true"))
+    done = fullpipe("run", file, "--on", "kernel")
+    assert done.returncode == 2
+    assert "program.0.server" in done.stderr
+    assert "--programs" in done.stderr.partition("fix: ")[2]
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("on", ["sim", "uml"])
+def test_other_runners_refuse_programs(tmp_path: Path, on: str) -> None:
+    if on == "uml":
+        from fullpipe.runners import uml
+
+        if uml.RUNNER.missing():
+            pytest.skip("user-mode Linux is not built")
+    file = scenario(tmp_path, '\n[[program]]\nuse = "iperf3"\n')
+    done = fullpipe("run", file, "--on", on)
+    assert done.returncode == 2
+    assert f'{file}:11: program.0.use = "iperf3": ' in done.stderr
+    assert "--on kernel" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("server", "client", "problem", "code"),
+    [
+        ("no-such-program {{port}}", "true", "no-such-program: not found on PATH", ""),
+        ("sh -c 'echo bad option >&2; exit 3'", "true", "its server ended before it listened", "3"),
+        ("SERVER", "sh -c 'echo no route >&2; exit 7'", "its client failed", "7"),
+    ],
+)
+def test_errors_name_program_command_code_and_output(
+    folder: Path, server: str, client: str, problem: str, code: str
+) -> None:
+    (folder / "sends.py").write_text(SENDS)
+    server = server.replace("SERVER", f"{sys.executable} {folder / 'sends.py'} {{port}}")
+    done = fullpipe("run", scenario(folder, program(server, client)), "--on=kernel", "--programs")
+    assert done.returncode == 2
+    assert '"mine"' in done.stderr
+    assert problem in done.stderr
+    assert "fix: " in done.stderr
+    assert "Traceback" not in done.stderr
+    if code:
+        assert f"(exit code {code})" in done.stderr
+        assert ("  | bad option" if code == "3" else "  | no route") in done.stderr
+
+
+def test_a_server_that_ends_during_the_run_is_an_error(folder: Path) -> None:
+    sends = SENDS.replace("taker.sendall(bytes(1_000_000))", "sys.exit('out of memory')")
+    takes = "import time\n" + TAKES + "time.sleep(60)\n"
+    file = scenario(folder, own(folder, sends, takes), duration="20s")
+    done = fullpipe("run", file, "--on=kernel", "--programs")
+    assert done.returncode == 2
+    assert "its server ended during the run (exit code 1)" in done.stderr
+    assert "| out of memory" in done.stderr
+
+
+def test_programs_get_sigterm_at_the_end_and_can_complete_their_files(folder: Path) -> None:
+    """A program that does not end within two seconds is killed."""
+    ends = """import signal
+def end(*_):
+    open("whole.qlog", "w").write("whole")
+    raise SystemExit(0)
+signal.signal(signal.SIGTERM, end)
+"""
+    takes = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + TAKES
+    takes += "import time; time.sleep(60)\n"
+    out = folder / "out"
+    more = 'qlog = "*.qlog"\n'
+    file = scenario(folder, own(folder, ends + SENDS, takes, more), duration="2s")
+    done = fullpipe("run", file, "--on=kernel", "--programs", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert (out / "programs" / "mine" / "whole.qlog").read_text() == "whole"
+
+
+def test_nothing_survives_a_kill_of_the_command(folder: Path) -> None:
+    mark = f"mark-{os.getpid()}"
+    takes = TAKES + "import time; time.sleep(60)\n"
+    file = scenario(folder, own(folder, SENDS, takes), duration="60s")
+    text = file.read_text().replace("{far} {port}", "{far} {port} " + mark)
+    file.write_text(text.replace("sends.py {port}", "sends.py {port} " + mark))
+    running = subprocess.Popen(
+        [*FULLPIPE, "run", str(file), "--on=kernel", "--programs"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _until(lambda: len(_with(mark)) >= 2, "the programs have not started")
+    finally:
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+    _until(lambda: not _with(mark), "programs are left")
+
+
+def _with(mark: str) -> list[str]:
+    """Returns the processes whose command lines have a word."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if mark.encode() in words:
+            found.append(folder.name)
+    return found
+
+
+def _until(holds: object, otherwise: str) -> None:
+    for _ in range(600):
+        if holds():  # type: ignore[operator]
+            return
+        time.sleep(0.1)
+    pytest.fail(otherwise)
+
+
+def test_a_recipe_names_its_parameters_and_their_choices(folder: Path) -> None:
+    aioquic = '\n[[program]]\nuse = "iperf3"\nparams = { speed = 3 }\n'
+    done = fullpipe("run", scenario(folder, aioquic), "--on=kernel")
+    assert done.returncode == 2
+    assert 'program.0.params.speed = "3": iperf3 has no such parameter' in done.stderr
+    assert "fix: it has cc, bytes" in done.stderr
+    done = fullpipe("run", scenario(folder, '\n[[program]]\nuse = "iperf"\n'), "--on=kernel")
+    assert done.returncode == 2
+    assert "did you mean iperf3?" in done.stderr
+
+
+def test_a_flow_can_name_a_recipe_as_its_algorithm(folder: Path) -> None:
+    if not shutil.which("iperf3"):
+        pytest.skip("iperf3 is not installed")
+    done = fullpipe(
+        "run",
+        "cubic",
+        "program:iperf3:reno",
+        "--rate=10mbit",
+        "--duration=3s",
+        "--on=kernel",
+        "--json",
+    )
+    flows = metrics(done)
+    assert set(flows) == {"cubic", "iperf3-reno"}
+    assert flows["iperf3-reno"]["goodput_bps"] > 1e6
+
+
+def test_sweeps_and_conditions_treat_programs_like_flows(folder: Path) -> None:
+    if not shutil.which("iperf3"):
+        pytest.skip("iperf3 is not installed")
+    more = '\n[[program]]\nuse = "iperf3"\n'
+    file = scenario(folder, CUBIC, more, duration="2s")
+    file.write_text(
+        file.read_text().replace(
+            "duration", 'expect = ["flow.iperf3.goodput >= 1mbit"]\nduration', 1
+        )
+    )
+    done = fullpipe("check", file, "--on=kernel", "--repeat=1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    out = folder / "sweep"
+    done = fullpipe(
+        "sweep", file, "--on=kernel", "--set=program.0.params.cc=cubic,reno", "--out", out
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "reno" in done.stdout
+    assert "receiver" in (out / "programs/run-0/iperf3/client.out").read_text()
+
+
+def test_every_recipe_is_listed_with_its_state() -> None:
+    done = fullpipe("list", "programs")
+    assert done.returncode == 0, done.stderr
+    listed = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert set(listed) == {recipe.name for recipe in programs.every()}
+    assert all("installed: " in line or "missing: " in line for line in listed.values())
+
+
+@pytest.fixture
+def aioquic() -> None:
+    """Installs aioquic, as its recipe says."""
+    recipe = programs.named("aioquic")
+    if lines.version_of("aioquic"):
+        return
+    for _, line in recipe.installs():
+        done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"aioquic can't be installed: {done.stderr[-300:]}")
+    lines.version_of.cache_clear()
+
+
+def test_aioquic_leaves_a_qlog_and_its_rtt_is_that_of_the_spin_bit(
+    folder: Path, aioquic: None
+) -> None:
+    out = folder / "out"
+    more = '\n[[program]]\nuse = "aioquic"\nparams = { cc = "reno", bytes = "300kB" }\n'
+    done = fullpipe("run", scenario(folder, more, duration="60s"), "--on=kernel", "--out", out)
+    assert done.returncode == 0, done.stderr
+    flow = json.loads((out / "metrics.json").read_text())["flows"][0]
+    transferred = flow["goodput_bps"] * flow["completion_s"] / 8
+    assert 300e3 < transferred < 330e3, "with QUIC's own headers and the handshake"
+    assert flow["rtt_s"]["min"] > 0.02
+    assert flow["retransmits"] == 0, "no observer can tell"
+    (log,) = (out / "programs" / "aioquic").glob("*.qlog")
+    assert json.loads(log.read_text())["traces"][0]["events"]
+
+
+def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:
+    if not shutil.which("iperf3"):
+        pytest.skip("iperf3 is not installed")
+    path = ("--rate=5mbit", "--rtt=10ms", "--duration=1s", "--repeat=3", "--on=kernel")
+    out = folder / "compared"
+    done = fullpipe("compare", "cubic", "program:iperf3", *path, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "control: program:iperf3 twice differs by " in " ".join(done.stdout.split())
+    again = fullpipe("compare", "cubic", "program:iperf3", *path, "--out", out, "--json")
+    assert again.returncode == 0, again.stderr
+    control = json.loads(again.stdout)["control"]
+    assert {each["metric"] for each in control} == {"goodput_bps", "queue_delay_s.p95"}
+    assert all(each["low"] <= each["percent"] <= each["high"] for each in control)

@@ -18,6 +18,7 @@ from browser import WEB, browser, built_engine
 from fullpipe import _core, explore, origin
 from fullpipe._core import Scenario, ScenarioError
 from fullpipe.checks.judge import judged
+from fullpipe.explore.page import runs_in_pages
 from fullpipe.results.rows import rows_of
 
 ROOT = Path(__file__).parents[2]
@@ -445,3 +446,26 @@ def test_a_sweep_offers_each_point_and_no_algorithm_that_pages_lack(tmp_path: Pa
     seen = _again(tmp_path / "kept/report.html")
     assert len(seen["labels"]) == 2
     assert "cubic" in seen["text"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rate_pattern = 'mahimahi file {}'",
+        'rate_pattern = """mahimahi file {}"""',
+        'rate_pattern = "mahimahi  file {}"',
+    ],
+)
+def test_a_report_opens_no_file_that_a_kept_scenario_names(line: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("1\n2\n3\n", encoding="utf-8")
+    text = f"""
+        duration = "1s"
+        flow = [{{ cc = "cubic" }}]
+        [path]
+        {line.format(secret)}
+        rtt = "10ms"
+        buffer = "1bdp"
+    """
+    assert not runs_in_pages(text)
+    assert runs_in_pages(text.replace(line.format(secret), 'rate = "5mbit"'))

@@ -45,7 +45,6 @@ POLICY = (
 
 
 _OTHERS = "name others, or write the algorithm in JavaScript in the page: docs/guide/explore.md"
-_NAMES_A_FILE = re.compile(r'"[^"\n]*\bfile [^"\n]*"')
 
 
 class EngineError(Exception):
@@ -154,13 +153,22 @@ def again(scenarios: Sequence[tuple[str, str]]) -> str:
 
 def runs_in_pages(text: str) -> bool:
     """Returns whether a scenario needs neither files nor algorithms outside of the simulator."""
-    if _NAMES_A_FILE.search(text) or _algorithms_in(text) - built_in():
-        return False
     try:
+        if _names_a_file(tomllib.loads(text)) or _algorithms_in(text) - built_in():
+            return False
         _core.Scenario.parse(text, _UNREADABLE, [])
-    except _core.ScenarioError:
+    except (_core.ScenarioError, tomllib.TOMLDecodeError):
         return False
     return True
+
+
+def _names_a_file(value: object, key: str = "") -> bool:
+    """Returns whether a value of a scenario names a file, like "mahimahi file lte.trace" or a workload's source."""
+    if isinstance(value, dict):
+        return any(_names_a_file(of, name) for name, of in value.items())
+    if isinstance(value, list):
+        return any(_names_a_file(of, key) for of in value)
+    return isinstance(value, str) and (key == "source" or re.search(r"\bfile ", value) is not None)
 
 
 def _algorithms_in(text: str) -> set[str]:
@@ -178,7 +186,7 @@ def _alone(text: str, file: str) -> str:
         ScenarioError: When the scenario is wrong.
     """
     scenario = _core.Scenario.parse(text, file, [])
-    if _NAMES_A_FILE.search(text):
+    if _names_a_file(tomllib.loads(text)):
         return scenario.to_toml()
     try:
         _core.Scenario.parse(text, _UNREADABLE, [])

@@ -11,6 +11,7 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def metrics(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, float]]:
+def metrics(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
     assert done.returncode == 0, done.stderr
     return {flow["name"]: flow for flow in json.loads(done.stdout)["flows"]}
 

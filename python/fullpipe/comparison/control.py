@@ -23,6 +23,7 @@ PART = "control"
 ARMS = ("first", "second")
 """The names of the flow in both arms."""
 KEYS = ("flow.0.cc", "flow.0.name")
+"""The keys that its sweep varies: the program, and the arm."""
 METRICS = ("goodput_bps", "queue_delay_s.p95")
 
 
@@ -59,13 +60,13 @@ def controls(directory: Path) -> list[Control]:
     if not (directory / PART).exists():
         return []
     sweep = Sweep(directory / PART)
-    frame, (cc, name) = sweep.flows, KEYS
+    frame = sweep.flows
     found = []
-    for program in sweep.axes[cc]:
+    for program in frame["cc"].unique(maintain_order=True):
         for column in METRICS:
             arms = []
             for arm in ARMS:
-                rows = frame.filter((frame[cc] == program) & (frame[name] == arm))
+                rows = frame.filter((frame["cc"] == program) & (frame["flow"] == arm))
                 known = zip(rows["seed"], rows[column], strict=True)
                 arms.append({seed: value for seed, value in known if value is not None})
             first, second = arms

@@ -85,8 +85,8 @@ class Lines(NamedTuple):
 def asked(scenario: _core.Scenario) -> list[Asked]:
     """Returns the flows of a scenario that are programs."""
     return [
-        Asked(*flow, *key, *lines, dict(params), size, left_s)
-        for flow, key, lines, params, size, left_s in scenario.programs
+        Asked(*flow, *key, recipe, server, client, qlog, dict(params), size, left_s)
+        for flow, key, (recipe, server, client, qlog), params, size, left_s in scenario.programs
     ]
 
 

@@ -107,7 +107,7 @@ class WithPrograms:
 
 
 def _facts(programs: Sequence[Lines]) -> dict[str, str]:
-    facts = {}
+    facts: dict[str, str] = {}
     for each in programs:
         parts = {
             "version": each.version,

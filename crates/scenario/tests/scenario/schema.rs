@@ -16,6 +16,10 @@ cc = "cubic"
 [[flow]]
 cc = "cubic"
 reverse_route = ["uplink"]
+[[program]]
+name = "mine"
+server = "serve {port}"
+client = "take {far} {port}"
 [[workload]]
 model = "lognormal median 1kB sigma 1"
 load = 0.001
@@ -72,6 +76,10 @@ fn examples_and_defaults_are_accepted() {
                 "path.kind" => BASE.replace("1bdp", "9packets"),
                 // The model of hosts has no datagrams, which media are.
                 "flow.N.app" | "flow.N.transport" => without_host(),
+                // A recipe has the command lines.
+                "program.N.use" => BASE
+                    .replace("server = \"serve {port}\"\n", "")
+                    .replace("client = \"take {far} {port}\"\n", ""),
                 _ => BASE.to_owned(),
             };
             if let Err(error) = Scenario::parse_with(&base, "scenario.toml", &overrides, None) {
@@ -186,6 +194,7 @@ fn patterns_agree_with_the_parser() {
             "host" => &root["properties"]["host"],
             "quic" => &root["properties"]["quic"],
             "link.N" => &root["properties"]["link"]["items"],
+            "program.N" => &root["properties"]["program"]["items"],
             "workload.N" => &root["properties"]["workload"]["items"],
             _ => &root["properties"]["flow"]["items"],
         };

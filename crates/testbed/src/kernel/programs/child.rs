@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child as Process, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -170,8 +170,10 @@ pub(super) fn end(mut programs: Vec<&mut Child>, grace: Duration) {
     for program in &programs {
         program.signal(Signal::SIGTERM);
     }
-    let begun = Instant::now();
-    while !programs.is_empty() && begun.elapsed() < grace {
+    for _ in 0..grace.as_millis() / STEP.as_millis() {
+        if programs.is_empty() {
+            return;
+        }
         programs.retain_mut(|program| program.has_ended().is_none());
         std::thread::sleep(STEP);
     }

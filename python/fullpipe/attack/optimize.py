@@ -2,7 +2,8 @@
 
 A third of the scenarios is drawn at random: a face of the space, which has a few parts, and a point in it. The worst of
 them are starts of CatCMAwM (Hamano et al., "CatCMA with Margin", GECCO 2025), a CMA-ES for numbers and choices
-together, which optimizes the variables of that face. Each start is of another face, and the worst start goes on as long as it improves.
+together, which optimizes the variables of that face. Each start is of another face, and the worst start goes on as
+long as it improves.
 """
 
 from __future__ import annotations

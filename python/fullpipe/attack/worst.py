@@ -168,7 +168,7 @@ def conditions(plan: Plan, worst: Worst, of: Measurement) -> list[str]:
             name = of.flows("others")[0]["name"]
             return [f"{name}.queue_delay.p50 > {0.8 * worst.median:.2g}rtt"]
         case "starvation":
-            # Which one of equal flows starves differs by seed.
+            # Another one of equal flows starves with another seed.
             return [f"jain < {min(1.2 * (of.run.metrics['jain'] or 0.0), _FAIR):.2g}"]
         case "retransmissions":
             return [f"{own[0]}.loss > {80 * worst.median:.2g}%"]

@@ -95,7 +95,7 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
     ):
         progress = _Progress(plan, counter)
         found = search(plan, kept, progress.show)
-        counter.begin(2 * asked.count, 0, "verifying")
+        counter.begin(chosen.LOOKED_AT * asked.count, 0, "verifying")
         worst = chosen.choose(plan, found.ranked(), asked.count, lambda done: counter.show(done, 0))
         records = _write(plan, worst, aside, place)
         disk.write(aside / "table.md", _markdown(plan, found, worst, records))

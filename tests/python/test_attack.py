@@ -181,7 +181,7 @@ OWN = '[[flow]]\nname = "own"\ncc = "{cc}"\n'
 
 def test_utilization_is_the_share_of_the_rate_that_others_leave() -> None:
     assert value("utilization", OWN) == pytest.approx(1, abs=0.02)
-    constant = '[[flow]]\ncc = "none"\napp_rate = "5mbit"\n'
+    constant = '[[flow]]\ncc = "none"\napp_rate = "3mbit"\n'
     assert value("utilization", OWN + constant) == pytest.approx(1, abs=0.05)
     # Half of the time 10 Mbit/s are there, and half of the time 5: the application writes 2 all the time.
     slow = OWN + 'app_rate = "2mbit"\n'

@@ -14,7 +14,7 @@ from rich.text import Text
 from fullpipe import terminal
 from fullpipe.attack import worst as chosen
 from fullpipe.attack.goals import goal as goal_of
-from fullpipe.attack.optimize import Evolution, Faces
+from fullpipe.attack.optimize import optimizer
 from fullpipe.attack.search import Found, Plan, search
 from fullpipe.attack.space import USUAL, read
 from fullpipe.attack.trial import Target, filled, run
@@ -95,7 +95,7 @@ def attack(algorithm: str, params: Mapping[str, object], asked: Asked) -> None:
     ):
         progress = _Progress(plan, counter)
         found = search(plan, kept, progress.show)
-        counter.begin(2 * asked.count, 0, "verifying")
+        counter.begin(chosen.LOOKED_AT * asked.count, 0, "verifying")
         worst = chosen.choose(plan, found.ranked(), asked.count, lambda done: counter.show(done, 0))
         records = _write(plan, worst, aside, place)
         disk.write(aside / "table.md", _markdown(plan, found, worst, records))
@@ -150,7 +150,7 @@ def _refuse_wrong(plan: Plan) -> None:
     if plan.tested.than:
         run(filled(tables, plan.tested.than), plan.tested.classes, "off")
     if not plan.at_random:
-        Evolution(Faces(plan.space, plan.goal, 1, plan.without)).ask()
+        optimizer()
 
 
 def _identity(plan: Plan) -> str:

@@ -32,7 +32,7 @@ _BUSY = 0.8
 """A utilization of the link below which it belongs to the condition."""
 _FAIR = 0.95
 """The largest bound on Jain's index in a condition about starvation."""
-_LOOKED_AT = 12
+LOOKED_AT = 12
 """The number of scenarios that are looked at for each that is chosen."""
 
 
@@ -44,13 +44,11 @@ class Worst:
         parts: Its parts.
         tables: The scenario, with the place of the algorithm.
         values: The values of its seeds.
-        found: The score in the search.
     """
 
     parts: tuple[str, ...]
     tables: Tables
     values: Sequence[Value]
-    found: float
 
     @cached_property
     def own(self) -> list[float]:
@@ -83,17 +81,25 @@ def choose(
     """Returns up to `count` scenarios with different parts, the worst by the median of their seeds first."""
     found: dict[tuple[str, ...], Worst] = {}
     for looked, each in enumerate(tried):
-        if looked >= _LOOKED_AT * count or len(found) >= 2 * count:
+        if looked >= LOOKED_AT * count:
             break
-        candidate, score = _pruned(plan, each)
+        candidate = _pruned(plan, each)
         parts = candidate.face.parts
-        # A part more that makes it hardly worse is no other scenario.
-        if any(_includes(parts, less) and score > found[less].found - _MORE for less in found):
-            continue
-        found[parts] = _verified(plan, candidate, score)
-        tick(len(found))
+        if parts not in found:
+            found[parts] = _verified(plan, candidate)
+        tick(looked)
+    chosen: list[Worst] = []
     there = [each for each in found.values() if each.own]
-    return sorted(there, key=lambda each: each.score + PART * len(each.parts))[:count]
+    for worst in sorted(there, key=lambda each: each.score + PART * len(each.parts)):
+        # A scenario is no other one if more parts make it hardly worse, or fewer hardly better.
+        alike = (
+            each
+            for each in chosen
+            if _includes(each.parts, worst.parts) or _includes(worst.parts, each.parts)
+        )
+        if all(abs(each.score - worst.score) > _MORE for each in alike):
+            chosen.append(worst)
+    return chosen[:count]
 
 
 def _includes(parts: Sequence[str], less: Sequence[str]) -> bool:
@@ -101,9 +107,9 @@ def _includes(parts: Sequence[str], less: Sequence[str]) -> bool:
     return all(parts.count(each) >= less.count(each) for each in less)
 
 
-def _pruned(plan: Plan, tried: Tried) -> tuple[Candidate, float]:
-    """Removes parts one by one, while the value stays about as bad; also returns the score."""
-    candidate, score = tried.candidate, tried.value.score
+def _pruned(plan: Plan, tried: Tried) -> Candidate:
+    """Removes parts one by one, while the value stays about as bad."""
+    candidate = tried.candidate
     limit = tried.value.score + _TOLERANCE
     at = 0
     while at < len(candidate.face.parts):
@@ -115,20 +121,20 @@ def _pruned(plan: Plan, tried: Tried) -> tuple[Candidate, float]:
         less = Candidate(*candidate.face.without(at, candidate.point))
         [value] = measure(plan.tested, plan.goal, [tables(less, plan.goal)], plan.threads)
         if value.score <= limit:
-            candidate, score = less, value.score
+            candidate = less
         else:
             at += 1
-    return candidate, score
+    return candidate
 
 
-def _verified(plan: Plan, candidate: Candidate, score: float) -> Worst:
+def _verified(plan: Plan, candidate: Candidate) -> Worst:
     """Runs a scenario with several seeds, and with jitter where nothing else is random."""
     made = tables(candidate, plan.goal)
     for key, value in _jitter(plan, made):
         made[key] = value
     seeds = [{"seed": seed, **made} for seed in range(1, SEEDS + 1)]
     values = measure(plan.tested, plan.goal, seeds, plan.threads)
-    return Worst(candidate.face.parts, made, values, score)
+    return Worst(candidate.face.parts, made, values)
 
 
 def _jitter(plan: Plan, made: Tables) -> list[tuple[str, str]]:
@@ -168,7 +174,7 @@ def conditions(plan: Plan, worst: Worst, of: Measurement) -> list[str]:
             name = of.flows("others")[0]["name"]
             return [f"{name}.queue_delay.p50 > {0.8 * worst.median:.2g}rtt"]
         case "starvation":
-            # Which one of equal flows starves differs by seed.
+            # Another one of equal flows starves with another seed.
             return [f"jain < {min(1.2 * (of.run.metrics['jain'] or 0.0), _FAIR):.2g}"]
         case "retransmissions":
             return [f"{own[0]}.loss > {80 * worst.median:.2g}%"]

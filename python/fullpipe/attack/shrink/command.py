@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import terminal
 from fullpipe.attack.shrink.conditions import expanded, negated
-from fullpipe.attack.shrink.edits import Subject
+from fullpipe.attack.shrink.edits import Subject, text_of
 from fullpipe.attack.shrink.holds import Holds
 from fullpipe.attack.shrink.reduce import reduce
 from fullpipe.controllers import given
@@ -19,7 +19,7 @@ from fullpipe.origin import read
 from fullpipe.progress import Counter
 from fullpipe.results import disk
 from fullpipe.run import parse
-from fullpipe.toml import document, value_of
+from fullpipe.toml import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,8 @@ def shrink(scenario: str, asked: Asked) -> None:
     tables.pop("sweep", None)
     tables.pop("seed", None)
     counter = Counter(of="runs")
-    holds = Holds(asked.seeds, asked.unlike, lambda runs: counter.show(runs, 0))
+    attacked = tables["flow"][0]["cc"] if tables.get("flow") else ""
+    holds = Holds(asked.seeds, attacked, asked.unlike, lambda runs: counter.show(runs, 0))
     keep = tuple(asked.keep) or _missed(tables, own, holds, file)
     subject = Subject(tables, keep)
     classes = given([each.get("cc", "") for each in tables.get("flow", [])])
@@ -138,7 +139,7 @@ def written(subject: Subject, title: str, about: str) -> str:
     times = {
         key: tables.pop(key) for key in list(tables) if not isinstance(tables[key], dict | list)
     }
-    return comment + document({**times, "expect": expect, **tables})
+    return comment + text_of({**times, "expect": expect, **tables})
 
 
 def _title(text: str, subject: Subject) -> str:

@@ -13,7 +13,7 @@ from fullpipe.attack.shrink.conditions import renamed
 from fullpipe.toml import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Edit = Callable[["Subject"], Iterator["Subject"]]
 
@@ -51,7 +51,23 @@ class Subject:
     @property
     def lines(self) -> int:
         """The number of lines of the scenario as TOML, with a line for `expect`."""
-        return sum(map(bool, document(self.tables).splitlines())) + 1
+        return sum(map(bool, text_of(self.tables).splitlines())) + 1
+
+
+def text_of(tables: Mapping[str, Any]) -> str:
+    """Returns a scenario as TOML, with a table for each change of the path."""
+    whole = dict(tables)
+    path = whole.get("path", {})
+    changes = path.get("change", [])
+    if not changes:
+        return document(whole)
+    whole["path"] = {key: value for key, value in path.items() if key != "change"}
+    parts = [
+        document({"change": [each]}).replace("[[change]]", "[[path.change]]") for each in changes
+    ]
+    head = {key: value for key, value in whole.items() if key != "flow"}
+    rest = {key: value for key, value in whole.items() if key == "flow"}
+    return "\n".join([document(head), *parts, *([document(rest)] if rest else [])])
 
 
 def _without_empty(tables: dict[str, Any]) -> dict[str, Any]:

@@ -35,28 +35,31 @@ class Holds:
     def __init__(
         self,
         seeds: int,
+        attacked: str = "",
         unlike: str | None = None,
         tick: Callable[[int], object] = lambda _runs: None,
     ) -> None:
         self.runs = 0
-        self._seeds, self._unlike, self._tick = seeds, unlike, tick
+        self._seeds, self._tick = seeds, tick
+        self._attacked, self._unlike = attacked, unlike
 
     def __call__(self, tables: Mapping[str, Any], keep: Sequence[str]) -> bool:
         """Returns whether the conditions hold with every seed; a scenario that is refused holds none.
 
-        With another algorithm for the first flow they must fail with every seed.
+        With `unlike` for the attacked algorithm they must fail with every seed.
         """
         try:
             if self._missed(tables, keep, stop=True):
                 return False
             if self._unlike is None:
                 return True
-            flows = [dict(each) for each in tables["flow"]]
-            first = flows[0]["cc"]
-            for each in flows:
-                if each["cc"] == first:
-                    each["cc"] = self._unlike
-                    each.pop("params", None)
+            flows = [dict(each) for each in tables.get("flow", [])]
+            own = [each for each in flows if each["cc"] == self._attacked]
+            for each in own:
+                each["cc"] = self._unlike
+                each.pop("params", None)
+            if not own:
+                return False
             other = {**tables, "flow": flows}
             return len(self._missed(other, keep, stop=False)) == self._seeds
         except (_core.ScenarioError, UserError):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fullpipe.errors import MissingExtraError
+from fullpipe.identify.check import contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.behavior.observed import Values
+    from fullpipe.behavior.observed import Observed, Values
 
 Table = tuple["Values", list[str]]
 """Features, shape (flows, features), and the algorithm of each flow."""
@@ -33,26 +34,26 @@ class Identified:
     Attributes:
         name: The algorithm, or "unknown".
         probabilities: Share of the trees that chose each algorithm, the largest first.
-        distance: Distance to the flows of the nearest algorithm, 1 at the threshold.
+        nearness: Share of the trees that put the flow next to flows of the chosen algorithm.
         reason: The reason for "unknown"; empty otherwise.
     """
 
     name: str
     probabilities: Sequence[tuple[str, float]]
-    distance: float
+    nearness: float
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Limits of novelty: the least share of the trees, and the largest distance, for a flow of a known algorithm.
+    """Limits of novelty: the least share of the trees, and the least nearness, of a flow of a known algorithm.
 
     `accepted` is the share of known flows within both, in cross-validation; `rejected` that of the flows of each
     algorithm outside of one of them, when the classifier was fitted without that algorithm.
     """
 
     least_share: float
-    most_distance: float
+    least_nearness: float
     accepted: float
     rejected: float
 
@@ -60,8 +61,8 @@ class Thresholds:
 class Classifier:
     """Trees over the features, with thresholds of novelty.
 
-    A flow is unknown if no algorithm has enough of the trees, or if it is far from the flows of the
-    chosen one.
+    A flow is unknown if no algorithm has enough of the trees, if it is unlike the flows of the chosen one,
+    or if it breaks a rule of the chosen one.
     """
 
     def __init__(self, table: Table, thresholds: Thresholds | None = None) -> None:
@@ -72,87 +73,76 @@ class Classifier:
         """
         values, names = table
         self.names = np.array(names)
-        self._low, self._span = _scale(values)
-        self._values = self._scaled(values)
+        self._values = values
         self._trees = _forest().fit(values, self.names)
-        importance: Values = self._trees.feature_importances_
-        self._weight = np.sqrt(importance / importance.sum())
-        self.thresholds = thresholds or self._thresholds(values)
+        self._leaves = self._trees.apply(values)
+        self.thresholds = thresholds or self._thresholds()
 
-    def identify(self, row: Values) -> Identified:
-        """Returns the decision on a flow's features."""
+    def identify(self, row: Values, trace: Observed | None = None) -> Identified:
+        """Returns the decision on a flow's features, and with its trace by the rules of the chosen algorithm."""
         shares = self._trees.predict_proba(row[None, :])[0]
         order = np.argsort(-shares, kind="stable")
         ranked = [(str(self._trees.classes_[at]), float(shares[at])) for at in order]
         name, share = ranked[0]
-        distance = float(self._distances(self._scaled(row[None, :]), np.array([name]))[0])
-        relative = distance / self.thresholds.most_distance
+        leaves = self._trees.apply(row[None, :])
+        near = float(_nearness(leaves, [name], self._leaves, self.names)[0])
         reason, least = "", self.thresholds.least_share
         if share < least:
             reason = f"{name} has {share:.0%} of the trees, less than {least:.0%}"
-        elif relative > 1:
-            reason = f"it is {relative:.2g} times as far from the flows of {name} as these are from each other"
-        return Identified(UNKNOWN if reason else name, ranked, relative, reason)
+        elif near < self.thresholds.least_nearness:
+            reason = f"it is unlike the flows of {name}: {near:.0%} of the trees put it next to some of them"
+        elif trace is not None and (broken := contradiction(trace, name)):
+            reason = f"most like {name}, but {broken}"
+        return Identified(UNKNOWN if reason else name, ranked, near, reason)
 
-    def _scaled(self, values: Values) -> Values:
-        scaled: Values = np.clip((values - self._low) / self._span, -2.0, 3.0)
-        return scaled
+    def without(self, name: str) -> Classifier:
+        """Returns a classifier with the same thresholds that does not know an algorithm."""
+        keep = self.names != name
+        table = self._values[keep], self.names[keep].tolist()
+        return Classifier(table, self.thresholds)
 
-    def _distances(
-        self,
-        rows: Values,
-        names: Any,
-        *,
-        without: Any = None,  # noqa: ANN401
-    ) -> Values:
-        """Returns the mean distance of each row to the nearest flows of its algorithm."""
-        found = np.empty(len(rows))
-        for number, (row, name) in enumerate(zip(rows, names, strict=True)):
-            of_name = self.names == name
-            if without is not None:
-                of_name &= ~without
-            other = (self._values[of_name] - row) * self._weight
-            distances = np.sort(np.linalg.norm(other, axis=1))
-            found[number] = distances[:_NEAREST].mean() if len(distances) else np.inf
-        return found
-
-    def _thresholds(self, values: Values) -> Thresholds:
+    def _thresholds(self) -> Thresholds:
         """Returns the thresholds that reject the most flows of algorithms left out, and accept enough of the known."""
         from sklearn.model_selection import StratifiedKFold
 
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=_SEED)
-        known = self._left_out(values, [left for _, left in folds.split(values, self.names)])
+        known = self._left_out([left for _, left in folds.split(self._values, self.names)])
         groups = [np.flatnonzero(self.names == name) for name in np.unique(self.names)]
-        strange = self._left_out(values, groups)
+        strange = self._left_out(groups)
         best: Thresholds | None = None
         for rank in np.linspace(0.0, 1 - ACCEPTED, _RANKS):
             least = float(np.quantile(known[0], rank))
             for other in np.linspace(0.0, 1 - ACCEPTED, _RANKS):
-                most = float(np.quantile(known[1], 1 - other))
-                accepted = float(np.mean((known[0] >= least) & (known[1] <= most)))
-                rejected = float(np.mean((strange[0] < least) | (strange[1] > most)))
+                near = float(np.quantile(known[1], other))
+                accepted = float(np.mean((known[0] >= least) & (known[1] >= near)))
+                rejected = float(np.mean((strange[0] < least) | (strange[1] < near)))
                 if accepted >= ACCEPTED and (best is None or rejected > best.rejected):
-                    best = Thresholds(least, most, accepted, rejected)
+                    best = Thresholds(least, near, accepted, rejected)
         assert best is not None  # both ranks of 0 accept every flow
         return best
 
-    def _left_out(self, values: Values, parts: Sequence[Any]) -> tuple[Values, Values]:
-        """Returns, for each flow, the largest share and the distance by a fit without its part."""
-        shares, far = np.empty(len(values)), np.empty(len(values))
+    def _left_out(self, parts: Sequence[Any]) -> tuple[Values, Values]:
+        """Returns, for each flow, the largest share and the nearness by a fit without its part."""
+        shares, near = np.empty(len(self._values)), np.empty(len(self._values))
         for left in parts:
-            without = np.zeros(len(values), dtype=bool)
-            without[left] = True
-            trees = _forest().fit(values[~without], self.names[~without])
-            found = trees.predict_proba(values[left])
+            others = np.ones(len(self._values), dtype=bool)
+            others[left] = False
+            trees = _forest().fit(self._values[others], self.names[others])
+            found = trees.predict_proba(self._values[left])
             shares[left] = found.max(axis=1)
             chosen = trees.classes_[found.argmax(axis=1)]
-            far[left] = self._distances(self._values[left], chosen, without=without)
-        return shares, far
+            leaves, names = trees.apply(self._values[others]), self.names[others]
+            near[left] = _nearness(trees.apply(self._values[left]), chosen, leaves, names)
+        return shares, near
 
 
-def _scale(values: Values) -> tuple[Values, Values]:
-    low, high = np.quantile(values, [0.02, 0.98], axis=0)
-    return low, np.where(high > low, high - low, 1.0)
+def _nearness(rows: Any, chosen: Any, leaves: Any, names: Any) -> Values:  # noqa: ANN401
+    """Returns the share of trees in which each row falls into a leaf with the nearest flows of its algorithm."""
+    found = np.empty(len(rows))
+    for number, (row, name) in enumerate(zip(rows, chosen, strict=True)):
+        same = np.sort((leaves[names == name] == row).mean(axis=1))
+        found[number] = same[-_NEAREST:].mean() if len(same) else 0.0
+    return found
 
 
 def _forest() -> Any:  # noqa: ANN401  (scikit-learn has no types)

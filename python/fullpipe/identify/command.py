@@ -58,7 +58,7 @@ def identify_trace(trace: Path, flow: str | None = None) -> tuple[str, Identifie
         raise TraceError(
             f"{trace}: {error}\n  fix: record ten seconds or more, at the sender or the bottleneck, with ACKs"
         ) from error
-    return source.observed.name, classifier().identify(row)
+    return source.observed.name, classifier().identify(row, source.observed)
 
 
 def show(name: str, found: Identified, console: Console) -> None:
@@ -78,6 +78,6 @@ def as_json(name: str, found: Identified) -> str:
             "algorithm": found.name,
             "reason": found.reason,
             "shares": dict(found.probabilities),
-            "distance": found.distance,
+            "nearness": found.nearness,
         }
     )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("inflight", "delivered", "rtt", "srtt", *LOSS_COUNTS)
 """Columns of captures. Windows and states are not taken, so that a trace with them is not treated in another way."""
-_TWICE = 2
 _MOST = 0.5
 
 
@@ -24,11 +23,10 @@ def bare(trace: Observed) -> Observed:
 
 
 def contradiction(trace: Observed, algorithm: str) -> str:
-    """Returns the rule of an algorithm that a flow breaks on most of at least two occasions; empty without one."""
+    """Returns the rule of an algorithm that a flow breaks on most occasions; empty without one."""
     broken = [each for each in judge(bare(trace), Rules(algorithm, {})) if _is_broken(each)]
     return broken[0].difference if broken else ""
 
 
 def _is_broken(found: Found) -> bool:
-    count = len(found.occasions)
-    return count >= _TWICE and len(found.different) > _MOST * count
+    return len(found.different) > _MOST * len(found.occasions)

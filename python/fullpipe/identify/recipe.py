@@ -36,11 +36,14 @@ STEP = "10ms"
 _SEED = "identify-2"
 
 
-def draws(algorithm: str, flows: int = FLOWS) -> list[dict[str, Any]]:
+def draws(algorithm: str, flows: int | None = None) -> list[dict[str, Any]]:
     """Returns the scenarios of an algorithm."""
     draw = random.Random(f"{_SEED} {algorithm}")
     variants = ALGORITHMS.get(algorithm, [{}])
-    return [_scenario(draw, algorithm, variants[n % len(variants)], n + 1) for n in range(flows)]
+    return [
+        _scenario(draw, algorithm, variants[n % len(variants)], n + 1)
+        for n in range(FLOWS if flows is None else flows)
+    ]
 
 
 def _scenario(

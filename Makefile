@@ -32,7 +32,7 @@ run: setup ## set up, then reproduce a published table
 
 setup: $(READY) ## install the command into .venv
 setup-dev: $(READY_DEV) ## ... and the requirements of tests and lints
-setup-all: $(READY_ALL) ## ... and Ray, DuckDB, obstore with a local S3 server, and Zensical
+setup-all: $(READY_ALL) ## ... and Ray, DuckDB, obstore with a local S3 server, scikit-learn, and Zensical
 
 docs: $(READY) ## build target/site: the documentation as a site, with the gallery
 	$(ALONE) $(UV) sync --locked --inexact --group docs
@@ -57,7 +57,7 @@ $(READY_DEV): $(READY)
 	@touch $@
 
 $(READY_ALL): $(READY_DEV)
-	$(ALONE) $(UV) sync --locked --inexact --extra ray --extra cloud --group others --group docs
+	$(ALONE) $(UV) sync --locked --inexact --extra ray --extra cloud --extra identify --group others --group docs
 	@touch $@
 
 target/tools/bin/uv:

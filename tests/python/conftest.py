@@ -43,6 +43,7 @@ EXTRAS = {
     "user-mode Linux": ("user-mode Linux", "make oracle"),
     "Chromium": ("chromium", "make browser"),
     "nginx": ("nginx", "make nginx"),
+    "scikit-learn": ("scikit-learn is", "make setup-all"),
     "Ray": ("Ray is", "make setup-all"),
     "a tool": ("is not installed: `make apt`", "make apt"),
     "DuckDB": ("DuckDB", "make setup-all"),

@@ -35,7 +35,7 @@ LAYERS = (
     {"plots"},
     {"kept", "run"},
     {"batch", "behavior", "links", "catalogue"},
-    {"workload", "conformance"},
+    {"workload", "conformance", "identify"},
     {"sweeps", "checks", "fleet", "validate", "doctor", "flows"},
     {
         "comparison",

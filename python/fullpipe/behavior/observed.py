@@ -122,7 +122,9 @@ class Observed:
     def least_rtt(self) -> Values:
         """The least RTT so far, at each row."""
         known = self.columns["rtt"] if self.has("rtt") else self.rtt
-        return np.fmin.accumulate(np.where(np.isfinite(known), known, np.inf))
+        least = np.fmin.accumulate(np.where(np.isfinite(known), known, np.inf))
+        first = least[np.isfinite(least)]
+        return np.where(np.isfinite(least), least, first[0] if len(first) else np.nan)
 
     @cached_property
     def bandwidth(self) -> Values:

@@ -6,6 +6,7 @@ COMMANDS = {
     "Commands": {
         "import": "Make a run of measurements of other programs.",
         "judge": "Judge a flow in a trace by an algorithm's rules.",
+        "identify": "Name the algorithm that made a flow.",
         "qlog": "Convert the trace of a run to qlog 0.3, for qvis.",
         "packets": "Show single packets of a run, or export them.",
     }

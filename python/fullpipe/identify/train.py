@@ -1,0 +1,101 @@
+"""Simulates the recipe's flows, and keeps their features in the user's cache."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fullpipe.behavior.observed import LacksError
+from fullpipe.behavior.source import of_run
+from fullpipe.identify import recipe
+from fullpipe.identify.classify import Classifier, Thresholds
+from fullpipe.identify.features import FEATURES, features
+from fullpipe.progress import counting
+from fullpipe.results import disk
+from fullpipe.run import run
+
+if TYPE_CHECKING:
+    from fullpipe.behavior.observed import Values
+    from fullpipe.identify.classify import Table
+
+
+def folder() -> Path:
+    """Returns the directory of this recipe's features in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "fullpipe" / "identify" / recipe.digest(FEATURES)
+
+
+def is_trained() -> bool:
+    """Returns whether the features of all algorithms are there."""
+    return all(_file(name).is_file() for name in recipe.ALGORITHMS)
+
+
+def train(*, again: bool = False) -> Table:
+    """Returns the features of the recipe's flows; simulates the algorithms that are not in the cache.
+
+    An algorithm whose flows are done is kept, so that an interrupted training goes on.
+
+    Raises:
+        OSError: When the cache can't be written.
+    """
+    missing = [name for name in recipe.ALGORITHMS if again or not _file(name).is_file()]
+    with counting() as bar:
+        task = bar.add_task("simulating", total=len(missing) * recipe.FLOWS)
+        for name in missing:
+            rows = []
+            for scenario in recipe.draws(name):
+                rows.append(simulated(scenario))
+                bar.advance(task)
+            _keep(name, np.array([row for row in rows if row is not None]))
+    return load()
+
+
+def classifier() -> Classifier:
+    """Returns the classifier of the kept features; computes its thresholds once.
+
+    Raises:
+        MissingExtraError: When scikit-learn is not installed.
+        OSError: When the cache can't be read or written.
+    """
+    file = folder() / "thresholds.json"
+    if file.is_file():
+        return Classifier(load(), Thresholds(**json.loads(file.read_text("utf-8"))))
+    made = Classifier(load())
+    disk.write(file, json.dumps(asdict(made.thresholds)) + "\n")
+    return made
+
+
+def load() -> Table:
+    """Returns the kept features."""
+    values, names = [], []
+    for name in recipe.ALGORITHMS:
+        with _file(name).open("rb") as file:
+            rows = np.load(file, allow_pickle=False)
+        values.append(rows)
+        names += [name] * len(rows)
+    return np.concatenate(values), names
+
+
+def simulated(scenario: dict[str, object]) -> Values | None:
+    """Returns the features of a scenario's first flow; None if the run is too short to have them."""
+    try:
+        return features(of_run(run(scenario, trace=recipe.STEP)))
+    except LacksError:
+        return None
+
+
+def _file(name: str) -> Path:
+    return folder() / f"{name}.npy"
+
+
+def _keep(name: str, rows: Values) -> None:
+    folder().mkdir(parents=True, exist_ok=True)
+    with disk.hidden(_file(name), folder=False) as aside:
+        with aside.open("wb") as file:
+            np.save(file, rows)
+        disk.place(aside, _file(name))

@@ -1,8 +1,10 @@
-"""Measures how often `fullpipe score` errs: races that lose the best candidate, and alarms of the hold-out.
+"""Measures how often `fullpipe score` errs, and writes docs/evidence/score-bbr3.md about a search.
 
     python benches/score.py races             # 2,000 simulated races of 100 equal candidates, for each kind of points
     python benches/score.py alarms            # 100 suites: candidates that do not know the shown cells
     python benches/score.py tuned             # 10 suites: candidates that are fitted to 20 shown cells
+    python benches/score.py sets --sets 1000  # sets of parameters of BBRv3, for --candidates, the defaults first
+    python benches/score.py page RESULT       # the page, from the JSON of `fullpipe score --candidates … --json`
 
 Suites are those of `general` with a tenth of its cells, 20, each with another seed, and hold-outs of 40 cells. Values
 are kept in --out, so that a command resumes.
@@ -11,9 +13,12 @@ are kept in --out, so that a command resumes.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
@@ -44,20 +49,20 @@ SEEN = {seen!r}  # RTT in seconds, window in bytes
 
 class Fitted:
     def __init__(self, config):
-        self.mss, self.cwnd, self.limit, self.known = config.smss, config.initial_cwnd, 1 << 40, None
+        self.mss, self.cwnd, self.limit, self.known = config.smss, config.initial_cwnd, 1 << 40, -1
 
     def on_ack(self, cx, ack):
-        if self.known is None and ack.rtt is not None:
+        if self.known < 0 and ack.rtt:
             near = min(SEEN, key=lambda each: abs(each[0] - ack.rtt))
             self.known = near[1] if abs(near[0] - ack.rtt) < 0.002 else 0
-        if self.known:
+        if self.known > 0:
             self.cwnd = max(self.known, 2 * self.mss)
         elif not cx.conn.in_recovery:
             grows = ack.newly_acked
             self.cwnd += grows if self.cwnd < self.limit else self.mss * grows // self.cwnd
 
     def on_recovery(self, cx, change):
-        if not self.known and change.kind in ("enter", "timeout"):
+        if self.known <= 0 and change.kind in ("enter", "timeout"):
             self.limit = max(cx.conn.inflight // 2, 2 * self.mss)
             self.cwnd = self.limit if change.kind == "enter" else self.mss
 
@@ -81,6 +86,13 @@ def parameters(seed: int) -> dict[str, float]:
     """Returns a set of parameters of BBRv3."""
     drawn = random.Random(seed)
     return {name: round(drawn.uniform(low, high), 4) for name, (low, high) in SETS.items()}
+
+
+def sets_of(count: int) -> None:
+    """Prints sets of parameters, the defaults first."""
+    print(json.dumps({"candidate": "bbr3", "name": "defaults"}))
+    for seed in range(1, count):
+        print(json.dumps({"candidate": "bbr3", "name": f"set {seed}", "params": parameters(seed)}))
 
 
 def share(hits: int, of: int) -> str:
@@ -168,16 +180,143 @@ def tuned(folder: Path, suites: int, sets: int) -> None:
     print(f"the best of {sets} sets of BBRv3 on 20 cells: alarms in {share(chosen, suites)}")
 
 
+PAGE = """\
+# A search of BBRv3's parameters
+
+**Claim.** `fullpipe score` compares 1,000 sets of parameters over 200 cells within an hour on two cores, and
+tells how far to trust the winner.
+
+**Method.** {count:,} sets of BBRv3 (profile "draft"), the defaults and sets that are uniformly drawn from
+{ranges}. They race over
+the 200 cells of the suite `general` ([Score](../reference/score.md)): points are binary logarithms of each
+metric over CUBIC's on the same cell, so
++1 is twice as good. Those that are worse than the leader stop early; the best one stops by mistake with a
+probability of at most
+{alpha:.0%}. The winner also runs on a hold-out of {hidden} secret cells.
+
+```sh
+python benches/score.py sets --sets {count} > sets.jsonl
+fullpipe score --candidates sets.jsonl --json > result.json
+python benches/score.py page result.json
+```
+
+**Result.** {runs:,} runs instead of {all:,}, {seconds:.0f} s{load}. {ended} sets ran to the end, {stopped}
+stopped early, {first} of
+them at the first look, after {look} cells. {whole}The hold-out raised {alarm}.
+
+| | Score [95 %] | {parts} |
+|---|--:|{dashes}
+{rows}
+
+The best set: {best}.
+
+**Where it is worse than the defaults.** Mean points of each metric, the best set's minus the defaults':
+
+| Part | Metric | Difference |
+|---|---|--:|
+{differences}
+
+{losses}
+
+**Limits.** The score is about this suite: its paths, its weights, and CUBIC as the unit. A weight of another
+size for a metric gives another
+winner. The winner's own score is that of the luckiest of many; sets near the top do not differ significantly.
+This page is not a
+recommendation to change BBRv3's parameters.
+
+**Errors of the method**, measured with equal or known candidates (`python benches/score.py races`, `alarms`,
+`tuned`):
+
+{errors}
+"""
+
+
+def page(file: Path, errors: str, load: str) -> None:
+    """Prints the page of a search."""
+    result = json.loads(file.read_text(encoding="utf-8"))
+    every = result["candidates"]
+    best = every[0]
+    usual = next(each for each in every if each["name"] == "defaults")
+    stops = Counter(each["stopped"] for each in every if each["stopped"])
+    parts = list(best["parts"])
+    few = [*every[:5], *([usual] if usual not in every[:5] else [])]
+    gaps = [
+        (part, metric, best["parts"][part]["metrics"][metric] - value)
+        for part in parts
+        for metric, value in usual["parts"][part]["metrics"].items()
+    ]
+    worse = [
+        f"{metric} in `{part}` ({gap:+.2f})"
+        for part, metric, gap in sorted(gaps, key=lambda it: it[2])
+        if gap < 0
+    ]
+    count = len(every)
+    thousand = result["seconds"] * 1000 / count
+    whole = f"1,000 sets take {thousand / 60:.0f} minutes at this rate. " if count < 1000 else ""
+    print(
+        PAGE.format(
+            count=count,
+            ranges=", ".join(f"`{name}` {low:g} to {high:g}" for name, (low, high) in SETS.items()),
+            alpha=result["alpha"],
+            hidden=result["holdout"]["cells"],
+            runs=result["runs"],
+            all=count * result["cells"],
+            seconds=result["seconds"],
+            load=load,
+            ended=count - sum(stops.values()),
+            stopped=sum(stops.values()),
+            first=stops[min(stops)],
+            look=min(stops),
+            whole=whole,
+            alarm="an alarm" if result["holdout"]["alarm"] else "no alarm",
+            parts=" | ".join(f"`{part}`" for part in parts),
+            dashes="--:|" * len(parts),
+            rows="\n".join(_row(each, parts) for each in few),
+            best=", ".join(f"`{name}` {value:g}" for name, value in best["params"].items())
+            or "the defaults",
+            differences="\n".join(
+                f"| `{part}` | {metric} | {gap:+.2f} |" for part, metric, gap in gaps
+            ),
+            losses=f"It is worse in {', '.join(worse)}."
+            if worse
+            else "It is worse in none of these means.",
+            errors=errors,
+        ),
+        end="",
+    )
+
+
+def _row(each: dict[str, Any], parts: list[str]) -> str:
+    low, high = each["interval"]
+    cells = f" ({each['cells']} cells)" if each["stopped"] else ""
+    values = " | ".join(f"{each['parts'][part]['score']:+.2f}" for part in parts)
+    return f"| {each['name']}{cells} | {each['score']:+.3f} [{low:+.3f}, {high:+.3f}] | {values} |"
+
+
 def main() -> None:
     """Measures what the command names."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["races", "alarms", "tuned"])
+    parser.add_argument("what", choices=["races", "alarms", "tuned", "sets", "page"])
+    parser.add_argument("result", type=Path, nargs="?")
+    parser.add_argument("--errors", type=Path, help="text of the page about the measured errors")
+    parser.add_argument(
+        "--load", default="", help="words of the page about the load of the machine"
+    )
     parser.add_argument("--out", type=Path, default=Path("target/score-errors"))
     parser.add_argument("--races", type=int, default=2000)
     parser.add_argument("--candidates", type=int, default=100)
     parser.add_argument("--suites", type=int)
     parser.add_argument("--sets", type=int, default=50)
     given = parser.parse_args()
+    if given.what == "sets":
+        sets_of(given.sets)
+        return
+    if given.what == "page":
+        errors = (
+            given.errors.read_text(encoding="utf-8").strip() if given.errors else "not measured"
+        )
+        page(given.result, errors, given.load)
+        return
     given.out.mkdir(parents=True, exist_ok=True)
     os.environ["XDG_STATE_HOME"] = str((given.out / "state").resolve())
     if given.what == "races":

@@ -263,7 +263,10 @@ def test_a_candidate_that_knows_the_shown_cells_raises_the_alarm(
 ) -> None:
     """One that acts alike on all cells does not; `benches/score.py` measures both on many suites."""
     only = SUITE.partition('[[part]]\nname = "transfer"')[0]
-    text = only.replace("cells = 6", "cells = 20").replace("title =", "holdout = 2\ntitle =")
+    text = only.replace("cells = 6", "cells = 20").replace("weight = 3", "weight = 1")
+    text = text.replace("title =", "holdout = 2\ntitle =")
+    # Without jitter of its own, a run gets one of a packet's time, which would hide the RTT.
+    text = text.replace("[path]", 'send_jitter = "10us"\n[path]', 1)
     text = text.replace('"path.buffer" =', '"path.rtt" = "10ms..200ms"\n"path.buffer" =')
     (place / "mine.toml").write_text(text)
     seen = []

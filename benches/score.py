@@ -6,7 +6,8 @@
     python benches/score.py sets --sets 1000  # sets of parameters of BBRv3, for --candidates, the defaults first
     python benches/score.py page RESULT       # the page, from the JSON of `fullpipe score --candidates … --json`
 
-Suites have a tenth of the cells of `general`, 20, and hold-outs of 40. Values are kept in --out, so that a command resumes.
+Suites have a tenth of the cells of `general`, 20, and hold-outs of 40. Values are kept in --out, so that a command
+resumes.
 """
 
 from __future__ import annotations
@@ -127,8 +128,8 @@ def races(count: int, candidates: int) -> None:
 def alarms(folder: Path, suites: int, sets: int) -> None:
     """Prints how often candidates raise an alarm that do not know the shown cells.
 
-    A suite has 20 of the 200 cells of `general`, and a hold-out of 40 others. The difference of the means of two samples
-    without a common cell has the variance of independent ones.
+    A suite has 20 of the 200 cells of `general`, and a hold-out of 40 others. The difference of the means of two
+    samples without a common cell has the variance of independent ones.
     """
     asked = Asked(folder=folder / "cache", holdout=False, as_json=True)
     general = suite("general")

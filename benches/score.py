@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import textwrap
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -224,7 +225,8 @@ probability of at most
 ```sh
 python benches/score.py sets --sets {count} > sets.jsonl
 fullpipe score --candidates sets.jsonl --json > result.json
-python benches/score.py page result.json
+fullpipe score bbr3 --no-holdout --json > defaults.json
+python benches/score.py page result.json --defaults defaults.json
 ```
 
 **Result.** {runs:,} runs instead of {all:,}, {seconds:.0f} s{load}. {ended} sets ran to the end, {stopped}
@@ -258,15 +260,16 @@ recommendation to change BBRv3's parameters.
 """
 
 
-def page(file: Path, errors: str, load: str) -> None:
+def page(file: Path, defaults: Path, errors: str, load: str, cpu_s: float) -> None:
     """Prints the page of a search."""
     result = json.loads(file.read_text(encoding="utf-8"))
     every = result["candidates"]
     best = every[0]
-    usual = next(each for each in every if each["name"] == "defaults")
+    [usual] = json.loads(defaults.read_text(encoding="utf-8"))["candidates"]  # on all cells
+    usual["name"] = "defaults"
     stops = Counter(each["stopped"] for each in every if each["stopped"])
     parts = list(best["parts"])
-    few = [*every[:5], *([usual] if usual not in every[:5] else [])]
+    few = [*(each for each in every[:5] if each["params"]), usual]
     gaps = [
         (part, metric, best["parts"][part]["metrics"][metric] - value)
         for part in parts
@@ -278,38 +281,61 @@ def page(file: Path, errors: str, load: str) -> None:
         if gap < 0
     ]
     count = len(every)
-    thousand = result["seconds"] * 1000 / count
-    whole = f"1,000 sets take {thousand / 60:.0f} minutes at this rate. " if count < 1000 else ""
+    minutes = cpu_s * 1000 / count / 2 / 60
+    whole = f"The processor's time was {cpu_s:.0f} s: 1,000 sets take about {minutes:.0f} minutes on two idle cores. "
     print(
-        PAGE.format(
-            count=count,
-            ranges=", ".join(f"`{name}` {low:g} to {high:g}" for name, (low, high) in SETS.items()),
-            alpha=result["alpha"],
-            hidden=result["holdout"]["cells"],
-            runs=result["runs"],
-            all=count * result["cells"],
-            seconds=result["seconds"],
-            load=load,
-            ended=count - sum(stops.values()),
-            stopped=sum(stops.values()),
-            first=stops[min(stops)],
-            look=min(stops),
-            whole=whole,
-            alarm="an alarm" if result["holdout"]["alarm"] else "no alarm",
-            parts=" | ".join(f"`{part}`" for part in parts),
-            dashes="--:|" * len(parts),
-            rows="\n".join(_row(each, parts) for each in few),
-            best=", ".join(f"`{name}` {value:g}" for name, value in best["params"].items())
-            or "the defaults",
-            differences="\n".join(
-                f"| `{part}` | {metric} | {gap:+.2f} |" for part, metric, gap in gaps
-            ),
-            losses=f"It is worse in {', '.join(worse)}."
-            if worse
-            else "It is worse in none of these means.",
-            errors=errors,
+        _wrapped(
+            PAGE.format(
+                count=count,
+                ranges=", ".join(
+                    f"`{name}` {low:g} to {high:g}" for name, (low, high) in SETS.items()
+                ),
+                alpha=result["alpha"],
+                hidden=result["holdout"]["cells"],
+                runs=result["runs"],
+                all=count * result["cells"],
+                seconds=result["seconds"],
+                load=load,
+                ended=count - sum(stops.values()),
+                stopped=sum(stops.values()),
+                first=stops[min(stops)],
+                look=min(stops),
+                whole=whole,
+                alarm="an alarm" if result["holdout"]["alarm"] else "no alarm",
+                parts=" | ".join(f"`{part}`" for part in parts),
+                dashes="--:|" * len(parts),
+                rows="\n".join(_row(each, parts) for each in few),
+                best=", ".join(f"`{name}` {value:g}" for name, value in best["params"].items())
+                or "the defaults",
+                differences="\n".join(
+                    f"| `{part}` | {metric} | {gap:+.2f} |" for part, metric, gap in gaps
+                ),
+                losses=f"It is worse in {', '.join(worse)}."
+                if worse
+                else "It is worse in none of these means.",
+                errors=errors,
+            )
         ),
         end="",
+    )
+
+
+def _wrapped(text: str) -> str:
+    """Fills the paragraphs of a page."""
+    blocks = text.split("\n\n")
+    plain = [not block.startswith(("|", "#", "```")) for block in blocks]
+    return (
+        "\n\n".join(
+            "\n".join(
+                textwrap.wrap(
+                    " ".join(block.split()), 120, break_long_words=False, break_on_hyphens=False
+                )
+            )
+            if is_plain
+            else block
+            for block, is_plain in zip(blocks, plain, strict=True)
+        ).rstrip()
+        + "\n"
     )
 
 
@@ -334,6 +360,10 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=100)
     parser.add_argument("--suites", type=int)
     parser.add_argument("--sets", type=int, default=50)
+    parser.add_argument(
+        "--cpu", type=float, default=0.0, help="processor's seconds of the search, for the page"
+    )
+    parser.add_argument("--defaults", type=Path, help="JSON of the defaults on all cells")
     given = parser.parse_args()
     if given.what == "sets":
         sets_of(given.sets)
@@ -342,7 +372,7 @@ def main() -> None:
         errors = (
             given.errors.read_text(encoding="utf-8").strip() if given.errors else "not measured"
         )
-        page(given.result, errors, given.load)
+        page(given.result, given.defaults, errors, given.load, given.cpu)
         return
     given.out.mkdir(parents=True, exist_ok=True)
     os.environ["XDG_STATE_HOME"] = str((given.out / "state").resolve())

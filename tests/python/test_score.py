@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fullpipe as package
-from fullpipe.score import race
+from fullpipe.score import process, race
 from fullpipe.score.points import term
 from fullpipe.score.suite import Metric, suite
 from fullpipe.stats.strata import strata
@@ -278,7 +278,7 @@ def test_a_candidate_that_knows_the_shown_cells_raises_the_alarm(
     honest = scored(fullpipe, "newreno")
     assert not honest["holdout"]["alarm"]
     for contained in ((), ("--uncontained",)):
-        if not contained and package._core.containment_refused():
+        if not contained and process.refused():
             continue
         (place / "fitted.py").write_text(FITTED.format(seen=seen))
         found = scored(fullpipe, "fitted.py:Fitted", *contained, code=1)

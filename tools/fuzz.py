@@ -50,6 +50,7 @@ _OPTIONS = {
     "directories": (300, 200),
     "emulator": (2048, 200),
     "logs": (2048, 1000),
+    "policy": (2048, 1000),
     "qlog": (300, 200),
     "replay": (2048, 1000),
 }

@@ -141,6 +141,24 @@ def _measured() -> Iterator[bytes]:
     yield from _captures()
 
 
+def _policies() -> Iterator[bytes]:
+    """Yields small policies: one for each quantity, form and activation."""
+    cases = (("rate", "double", "tanh"), ("window", "delta", "relu"), ("rate", "delta", "linear"))
+    for quantity, form, activation in cases:
+        limits = [1e5, 1e10] if quantity == "rate" else [2.0, 1000.0]
+        action = {"quantity": quantity, "form": form, "scale": 0.5, "actions": [-1.0, 1.0]}
+        hidden = {
+            "weights": [[0.5, -0.25], [1.0, 2.0]],
+            "bias": [0.0, 0.1],
+            "activation": activation,
+        }
+        last = {"weights": [[1.0, -1.0]], "bias": [0.0], "activation": "linear"}
+        network = {"shift": [0.0, 1.0], "scale": [1.0, 2.0], "clip": 5.0, "layers": [hidden, last]}
+        policy = {"fullpipe-policy": 1, "features": ["latency-ratio", "loss-ratio"], "history": 1}
+        policy |= {"action": {**action, "limits": limits}, "interval": 1.0, "warm_up": 1.0}
+        yield bytes(8) + _json({**policy, "network": network})
+
+
 def _json(value: object) -> bytes:
     return json.dumps(value).encode()
 
@@ -154,4 +172,5 @@ _SEEDS = {
     "counters": lambda: _after((b"\0\0",), _texts("ingest/tests/fleet/logs.rs")),
     "logs": _flows,
     "foreign": _measured,
+    "policy": _policies,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import yaml
 from nbclient import NotebookClient
 
 import fullpipe
+from fullpipe.score import process
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -42,6 +44,25 @@ def _call(*command: str | Path, cwd: Path) -> str:
 def test_every_example_is_listed() -> None:
     listed = re.findall(r"\]\(([\w-]+)\)", (EXAMPLES / "README.md").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(each.name for each in EXAMPLES.iterdir() if each.is_dir())
+
+
+def test_an_evolution_improves_a_small_algorithm(tmp_path: Path) -> None:
+    if refused := process.refused():
+        pytest.skip(refused)
+    suite = (ROOT / "python/fullpipe/score/suites/general.toml").read_text(encoding="utf-8")
+    head, *parts = suite.split("[[part]]")
+    few = re.sub(r"cells = \d+", "cells = 3", parts[0]).replace('"12s"', '"4s"')
+    (tmp_path / "few.toml").write_text(f"{head}[[part]]{few}", encoding="utf-8")
+    script = EXAMPLES / "evolve/evolve.py"
+    lines = script.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 100
+    words = ("--generations", "2", "--population", "4", "--suite", "few.toml")
+    printed = _call(sys.executable, script, *words, cwd=tmp_path)
+    assert "generation 1: " in printed
+    assert "the hold-out" in printed
+    best = json.loads((tmp_path / "evolved/best.json").read_text(encoding="utf-8"))
+    assert set(best["params"]) == {"gain", "target", "slope", "cut"}
+    assert best["cells"] == 3
 
 
 @pytest.fixture(scope="module")

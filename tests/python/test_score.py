@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fullpipe as package
-from fullpipe.score import race
+from fullpipe.score import process, race
 from fullpipe.score.points import term
 from fullpipe.score.suite import Metric, suite
 from fullpipe.stats.strata import strata
@@ -210,6 +210,82 @@ def test_a_race_of_one_stage_stops_nobody() -> None:
     assert not race.raced(points, [3])[0] < 3
 
 
+def test_the_hold_out_is_secret_and_renewed(fullpipe: Fullpipe, place: Path) -> None:
+    (place / "mine.toml").write_text(SUITE.replace("title =", "renew = 2\ntitle ="))
+    folder = place / "state/fullpipe/score"
+
+    def secret() -> str:
+        [file] = folder.glob("*.json")
+        assert file.stat().st_mode & 0o777 == 0o600
+        found: str = json.loads(file.read_text())["secret"]
+        return found
+
+    first = scored(fullpipe, "newreno")["holdout"]
+    assert (first["use"], first["alarm"]) == (1, False)
+    assert not {"score", "scenarios"} & set(first)
+    before = secret()
+    assert scored(fullpipe, "bbr3")["holdout"]["use"] == 2
+    assert secret() == before
+    assert scored(fullpipe, "bbr3")["holdout"]["use"] == 1, "two uses were stated"
+    renewed = secret()
+    assert renewed != before
+    shown = scored(fullpipe, "newreno", "--reveal")["holdout"]
+    assert len(shown["scenarios"]) == shown["cells"]
+    assert {"part", "seed"} < set(shown["scenarios"][0])
+    assert secret() != renewed, "printed scenarios are no secret any more"
+
+
+FITTED = """\
+import fullpipe
+
+SEEN = {seen}
+
+
+class Fitted:
+    \"\"\"Sends a BDP on the RTTs that it knows, and four packets elsewhere.\"\"\"
+
+    def __init__(self, config):
+        self.mss = config.smss
+        self.cwnd = 4 * self.mss
+
+    def on_ack(self, cx, ack):
+        near = min(SEEN, key=lambda each: abs(each[0] - (cx.conn.min_rtt or 0)))
+        known = abs(near[0] - (cx.conn.min_rtt or 0)) < 1e-3
+        self.cwnd = near[1] + 2 * self.mss if known else 4 * self.mss
+
+    def decision(self):
+        return fullpipe.Decision(cwnd=self.cwnd, ssthresh=self.cwnd)
+"""
+
+
+def test_a_candidate_that_knows_the_shown_cells_raises_the_alarm(
+    fullpipe: Fullpipe, place: Path
+) -> None:
+    """One that acts alike on all cells does not; `benches/score.py` measures both on many suites."""
+    only = SUITE.partition('[[part]]\nname = "transfer"')[0]
+    text = only.replace("cells = 6", "cells = 20").replace("weight = 3", "weight = 1")
+    text = text.replace("title =", "holdout = 2\ntitle =")
+    # Without jitter of its own, a run gets one of a packet's time, which would hide the RTT.
+    text = text.replace("[path]", 'send_jitter = "10us"\n[path]', 1)
+    text = text.replace('"path.buffer" =', '"path.rtt" = "10ms..200ms"\n"path.buffer" =')
+    (place / "mine.toml").write_text(text)
+    seen = []
+    for cell in suite("mine.toml").cells():
+        keys = dict(cell.settings)
+        rate = 1e6 * float(keys["path.rate"].removesuffix("mbit"))
+        rtt = float(keys["path.rtt"].removesuffix("ms")) / 1e3
+        seen.append((rtt + 80 * 8 / rate, int(rate * rtt / 8)))  # the RTT of the handshake
+    honest = scored(fullpipe, "newreno")
+    assert not honest["holdout"]["alarm"]
+    for contained in ((), ("--uncontained",)):
+        if not contained and process.refused():
+            continue
+        (place / "fitted.py").write_text(FITTED.format(seen=seen))
+        found = scored(fullpipe, "fitted.py:Fitted", *contained, code=1)
+        assert found["holdout"]["alarm"]
+        assert found["candidates"][0]["score"] > 0
+
+
 @pytest.mark.parametrize("shape", ["normal", "skewed", "shared"])
 def test_the_best_of_equal_candidates_stops_as_rarely_as_stated(shape: str) -> None:
     """500 races of 20 equal candidates over 200 cells: each is a best one, and the first stands for all."""
@@ -296,7 +372,15 @@ def test_the_terminal_has_the_score_the_parts_and_the_answer_of_the_hold_out(
 ) -> None:
     done = fullpipe("score", "newreno", "bbr3", "--suite", "mine.toml", "--threads", "1")
     assert done.returncode == 0, done.stderr
-    for words in ("Two kinds", "10 cells", "alone", "transfer", "no alarm", "Use 1 of 100"):
+    for words in (
+        "Two kinds",
+        "10 cells",
+        "alone",
+        "transfer",
+        "goodput",
+        "no alarm",
+        "Use 1 of 100",
+    ):
         assert words in done.stdout
     assert "path.rate=" not in done.stdout, "the hold-out is not printed"
     assert list((place / "state/fullpipe/score").iterdir())

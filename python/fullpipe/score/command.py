@@ -18,7 +18,7 @@ from fullpipe.progress import Counter
 from fullpipe.score import holdout, process, race
 from fullpipe.score.candidate import Candidate
 from fullpipe.score.measure import Measure
-from fullpipe.score.points import points, scored, weights
+from fullpipe.score.points import points, scored, terms, weights
 from fullpipe.score.show import document, show
 from fullpipe.score.suite import suite as suite_of
 from fullpipe.score.values import Kept, cache, file_of
@@ -64,6 +64,7 @@ class Scored:
 
     Attributes:
         candidate: The candidate.
+        terms: The points of its metrics by the cells' keys.
         points: Its points by the cells' keys.
         score: Its score; None if it failed.
         failed: The reason why it has none.
@@ -71,6 +72,7 @@ class Scored:
     """
 
     candidate: Candidate
+    terms: dict[str, list[float]] = field(default_factory=dict)
     points: dict[str, float] = field(default_factory=dict)
     score: Strata | None = None
     failed: str = ""
@@ -246,7 +248,8 @@ def _collect(
     for cell in cells:
         ours, base = kept.get(each.candidate.key, cell.key), kept.get(baseline.key, cell.key)
         if ours is not None and base is not None:
-            each.points[cell.key] = points(suite, cell, ours, base)
+            each.terms[cell.key] = terms(suite, cell, ours, base)
+            each.points[cell.key] = points(suite, cell, each.terms[cell.key])
 
 
 def _hidden(

@@ -141,8 +141,8 @@ class Tried(NamedTuple):
 def alarm(suite: Suite, shown: Tried, hidden: Tried) -> float:
     """Returns the probability of a gap as large as that between the shown score and the hold-out's, by chance.
 
-    Welch's one-sided test over the strata of both. What the control explains of the points, by a regression within the
-    strata, is taken from them: cells with more to gain are in one of both sets by chance.
+    Welch's one-sided test over the strata of both. The part of the points that the control explains, by a regression
+    within the strata, is taken from them: cells with more to gain are in one of both sets by chance.
     """
     slope = _slope([*_centered(suite, shown), *_centered(suite, hidden)])
     beyond = [

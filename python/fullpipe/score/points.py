@@ -38,16 +38,19 @@ def term(metric: Metric, value: float | None, base: float | None, clip: float) -
     return max(-clip, min(clip, points))
 
 
-def points(suite: Suite, cell: Cell, values: Values, base: Values) -> float:
+def terms(suite: Suite, cell: Cell, values: Values, base: Values) -> list[float]:
+    """Returns the points of each metric of a cell."""
+    return [
+        term(each, values.get(name_of(each)), base.get(name_of(each)), suite.clip)
+        for each in suite.parts[cell.part].metrics
+    ]
+
+
+def points(suite: Suite, cell: Cell, of: Sequence[float]) -> float:
     """Returns the points of a cell: the weighted mean of its metrics'."""
     metrics = suite.parts[cell.part].metrics
     total = sum(each.weight for each in metrics)
-    return sum(
-        each.weight
-        / total
-        * term(each, values.get(name_of(each)), base.get(name_of(each)), suite.clip)
-        for each in metrics
-    )
+    return sum(each.weight / total * term for each, term in zip(metrics, of, strict=True))
 
 
 def scored(suite: Suite, cells: Sequence[Cell], of: Mapping[str, float]) -> Strata:

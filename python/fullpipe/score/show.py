@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -47,8 +48,12 @@ def show(result: Result, console: Console, *, revealed: bool) -> None:
         ),
         soft_wrap=True,
     )
+    by_metric = _metrics(result, best)
     for name, part in _parts(result, best).items():
-        console.print(f"  {name:<12} {_interval(part)}", markup=False, soft_wrap=True)
+        metrics = ", ".join(f"{metric} {value:+.2f}" for metric, value in by_metric[name].items())
+        line = Text(f"  {name:<12} {_interval(part)}")
+        line.append(f"  {metrics}", style="dim")
+        console.print(line, soft_wrap=True)
     if len(result.all) > 1:
         _show_race(result, console)
     if result.hidden:
@@ -71,9 +76,8 @@ def _show_race(result: Result, console: Console) -> None:
     failed = sum(bool(each.failed) for each in result.all)
     ended = len(result.all) - stopped - failed
     console.print(
-        f"{len(result.all)} candidates: {ended} ran to the end, {stopped} stopped early, {failed} failed. The best one "
-        f"stops by mistake with a probability of at most {result.alpha:.0%}.",
-        soft_wrap=True,
+        f"{len(result.all)} candidates: {ended} remained, {stopped} stopped early, {failed} failed. The best one stops "
+        f"by mistake with a probability of at most {result.alpha:.0%}."
     )
     for each in result.all[1:_MOST]:
         if each.score is None:
@@ -126,6 +130,23 @@ def _parts(result: Result, each: Scored) -> Mapping[str, Strata]:
     }
 
 
+def _metrics(result: Result, each: Scored) -> dict[str, dict[str, float]]:
+    """Returns the mean points of each metric in each part."""
+    found: dict[str, dict[str, float]] = {}
+    for number, part in enumerate(result.suite.parts):
+        rows = [
+            each.terms[cell.key]
+            for cell in result.cells
+            if cell.part == number and cell.key in each.terms
+        ]
+        names = [
+            metric.name if metric.of == "tested" else f"{metric.name} of {metric.of}"
+            for metric in part.metrics
+        ]
+        found[part.name] = dict(zip(names, map(fmean, zip(*rows, strict=True)), strict=False))
+    return found
+
+
 def document(result: Result, *, revealed: bool) -> dict[str, object]:
     """Returns the result as `--json` prints it."""
     suite, hidden = result.suite, result.hidden
@@ -172,7 +193,11 @@ def _candidate(result: Result, each: Scored) -> dict[str, object]:
     }
     if each.score:
         found |= _numbers(each.score)
-        found["parts"] = {name: _numbers(part) for name, part in _parts(result, each).items()}
+        by_metric = _metrics(result, each)
+        found["parts"] = {
+            name: {**_numbers(part), "metrics": by_metric[name]}
+            for name, part in _parts(result, each).items()
+        }
     return found
 
 

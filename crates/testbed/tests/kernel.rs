@@ -15,7 +15,7 @@ fn scenario(duration: &str, flows: &str) -> Scenario {
 }
 
 fn run(scenario: &Scenario) -> Option<Measured> {
-    let mut run = match kernel::start(scenario, Span::from_millis(10), true)
+    let mut run = match kernel::start(scenario, Span::from_millis(10), true, Vec::new())
         .expect("the kernel supports all of it")
     {
         Ok(run) => run,

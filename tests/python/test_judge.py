@@ -236,3 +236,18 @@ def test_an_error_names_its_fix(kept: Path, words: tuple[str, ...], problem: str
     assert problem in done.stderr
     assert "fix:" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_model_of_a_transfer_that_ends_sends_as_many_bytes(tmp_path: Path) -> None:
+    scenario = {
+        "duration": "12s",
+        "path": {"rate": "20mbit", "rtt": "40ms", "buffer": "1bdp"},
+        "flow": [{"cc": "newreno", "bytes": "10MB"}],
+    }
+    fullpipe.run(scenario, trace="10ms").qlog(tmp_path / "transfer.qlog")
+    words = ("--as", "newreno", "--rate", "20mbit", "--rtt", "40ms", "--seeds", 0)
+    out = tmp_path / "judged"
+    done = _fullpipe(tmp_path / "transfer.qlog", *words, "--out", out)
+    assert done.returncode == 0, done.stderr
+    flow = json.loads((out / "model" / "metrics.json").read_text())["flows"][0]
+    assert flow["completion_s"] == pytest.approx(4.3, abs=0.6)

@@ -236,3 +236,22 @@ def test_an_error_names_its_fix(kept: Path, words: tuple[str, ...], problem: str
     assert problem in done.stderr
     assert "fix:" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_model_of_a_transfer_runs_as_long_as_the_transfer(tmp_path: Path) -> None:
+    scenario = {
+        "duration": "12s",
+        "path": {"rate": "20mbit", "rtt": "40ms", "buffer": "1bdp"},
+        "flow": [{"cc": "newreno", "bytes": "10MB"}],
+    }
+    fullpipe.run(scenario, trace="10ms").qlog(tmp_path / "transfer.qlog")
+    words = ("--as", "newreno", "--rate", "20mbit", "--rtt", "40ms", "--seeds", 0)
+    out = tmp_path / "judged"
+    done = _fullpipe(tmp_path / "transfer.qlog", *words, "--out", out)
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((out / "model" / "metrics.json").read_text())
+    assert metrics["duration_s"] == pytest.approx(4.4)
+    # 10 MB of segments of 1,448 bytes: Reno adds one of them in a round trip.
+    growth = json.loads((out / "judge.json").read_text())["conditions"][1]
+    assert growth["condition"] == "reno-growth"
+    assert growth["measured"] == pytest.approx(1.0, abs=0.05)

@@ -153,7 +153,7 @@ def _of_flow(trace: Observed) -> dict[str, Any]:
     if not len(moving):
         return keys
     if trace.end - trace.time[moving[-1]] > shortest:
-        keys["bytes"] = int(delivered[moving[-1]])
+        keys["bytes"] = f"{round(float(delivered[moving[-1]]))}B"
     pauses = _pauses(trace, moving, shortest)
     if pauses:
         keys["app_schedule"] = ", ".join(

@@ -107,6 +107,14 @@ class Observed:
         return float(self.time[-1])
 
     @cached_property
+    def last(self) -> float:
+        """The time of the last delivery: a transfer may end before its trace."""
+        if not self.has("delivered"):
+            return self.end
+        moving = np.flatnonzero(np.diff(self.column("delivered"), prepend=0.0) > 0)
+        return float(self.time[moving[-1]]) if len(moving) else self.end
+
+    @cached_property
     def gap(self) -> float:
         """The time within which the next row comes, in 95 % of cases; seconds."""
         steps = np.diff(self.time)
@@ -207,7 +215,7 @@ class Observed:
         """Yields begin and end of the times without loss: from three RTTs after an event to the next one."""
         for number, event in enumerate(self.losses):
             begin = event.end + 3 * self.at(self.rtt, event.end)
-            later = self.losses[number + 1].begin if number + 1 < len(self.losses) else self.end
+            later = self.losses[number + 1].begin if number + 1 < len(self.losses) else self.last
             if later > begin:
                 yield begin, later
 

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.behavior.observed import Values
     from fullpipe.run_data import RunData
 
 _STEP_S = 0.01
 """The time between the rows of a capture."""
-_SEGMENT = 1448.0
+_SEGMENT, _QUIC = 1448.0, 1200.0
+_SMALLEST, _LARGEST = 1100.0, 1500.0
+"""Segments of common MTUs, bytes. The initial window is ten of them (RFC 6928, RFC 9002)."""
 
 
 class TraceError(UserError):
@@ -85,9 +88,16 @@ def _of_file(path: Path, name: str | None) -> Source:
         time[order],
         {column: values[order] for column, values in columns.items()},
         tuple(chosen.changes),
-        _SEGMENT if found.kind in ("capture", "ss", "iperf3") else 1200.0,
+        _segment(columns["cwnd"][order], _QUIC if found.kind == "qlog" else _SEGMENT),
     )
     return Source(observed, found.kind, chosen, warnings=tuple(found.warnings))
+
+
+def _segment(cwnd: Values, usual: float) -> float:
+    """Returns the segment of a flow: a tenth of its first window, where that is the usual initial one."""
+    known = cwnd[np.isfinite(cwnd)]
+    first = float(known[0]) / 10 if len(known) else 0.0
+    return first if _SMALLEST <= first <= _LARGEST else usual
 
 
 def _number(value: float | None) -> float:

@@ -58,7 +58,7 @@ def _cubic(trace: Observed, rules: Rules) -> Iterator[Occasion]:
     for event, before, after, _ in decreases(trace):
         rtt = trace.at(trace.rtt, event.begin)
         later = [each.begin for each in trace.losses if each.begin > event.end]
-        begin, end = event.end + 3 * rtt, later[0] if later else trace.end
+        begin, end = event.end + 3 * rtt, later[0] if later else trace.last
         rows = trace.rows(begin, end - rtt)
         if _rounds(trace, rows) < _ROUNDS or not _is_full(trace, rows):
             continue

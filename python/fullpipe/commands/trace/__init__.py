@@ -13,7 +13,7 @@ COMMANDS = {
 }
 """The modules of this package with their summaries, by the heading of `--help`, in its order."""
 
-_HELP = """Import measurements as runs, judge and export traces.
+_HELP = """Import measurements as runs, and export traces.
 
 Examples:
     fullpipe trace import iperf3.json --out results/measured

@@ -23,7 +23,10 @@ thread_local! {
 
 fn build(config: &Config, _: &mut Shared) -> AnyController {
     let read = READ.with_borrow(|read| read.clone());
-    AnyController::User(Box::new(Policy::new(read.expect("a policy was read"), config)))
+    AnyController::User(Box::new(Policy::new(
+        read.expect("a policy was read"),
+        config,
+    )))
 }
 
 fn descriptor() -> &'static Descriptor {

@@ -77,7 +77,7 @@ def evaluated(
 
 
 def test_the_suite_has_some_forty_criteria_in_the_sections_of_the_rfc() -> None:
-    assert 25 <= len(MEASURED) <= 40
+    assert 25 <= len(MEASURED) <= 45
     sections = {each.section for each in RFC9743.values()}
     assert {
         "5.1.1",

@@ -84,6 +84,8 @@ OTHERS = {
     "validate/drawn/store.py": "lines of the door's read_lines, each with its checksum",
     "workload/captures.py": "the core's report, from memory",
     "controllers.py": "a user's scenario",
+    "behavior/model.py": "the text of a scenario, from the core or a user",
+    "programs/": "the package's recipes, and files that a program left, of a run that is not saved yet",
     "verdicts/reader.py": "a published table",
     "reproduce/command.py": "a published table, for its fingerprint",
     "reproduce/groups.py": "a scenario that a published table names",

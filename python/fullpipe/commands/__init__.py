@@ -27,7 +27,7 @@ COMMANDS = {
     },
     "Verdicts": {
         "check": "Test scenarios against their `expect` conditions.",
-        "evaluate": "Judge an algorithm by a suite of criteria.",
+        "evaluate": "Judge an algorithm or a queue by a suite of criteria.",
         "attack": "Search the scenario where an algorithm does worst.",
         "score": "Score candidates over drawn scenarios, for a search.",
         "validate": "Compare the simulator with Linux's TCP.",

@@ -12,11 +12,12 @@ import numpy as np
 
 from fullpipe.behavior.observed import LacksError
 from fullpipe.behavior.source import of_run
+from fullpipe.errors import UserError
 from fullpipe.identify import recipe
 from fullpipe.identify.classify import Classifier, Thresholds
 from fullpipe.identify.features import FEATURES, features
 from fullpipe.progress import counting
-from fullpipe.results import disk
+from fullpipe.results import disk, kept
 from fullpipe.run import run
 
 if TYPE_CHECKING:
@@ -64,7 +65,10 @@ def classifier() -> Classifier:
     """
     file = folder() / "thresholds.json"
     if file.is_file():
-        return Classifier(load(), Thresholds(**json.loads(file.read_text("utf-8"))))
+        try:
+            return Classifier(load(), Thresholds(**kept.read_json(file, dict)))
+        except TypeError:
+            raise _damaged(file) from None
     made = Classifier(load())
     disk.write(file, json.dumps(asdict(made.thresholds)) + "\n")
     return made
@@ -74,8 +78,11 @@ def load() -> Table:
     """Returns the kept features."""
     values, names = [], []
     for name in recipe.ALGORITHMS:
-        with _file(name).open("rb") as file:
-            rows = np.load(file, allow_pickle=False)
+        try:
+            with _file(name).open("rb") as file:
+                rows = np.load(file, allow_pickle=False)
+        except (ValueError, EOFError):
+            raise _damaged(_file(name)) from None
         values.append(rows)
         names += [name] * len(rows)
     return np.concatenate(values), names
@@ -87,6 +94,10 @@ def simulated(scenario: dict[str, object]) -> Values | None:
         return features(of_run(run(scenario, trace=recipe.STEP)))
     except LacksError:
         return None
+
+
+def _damaged(file: Path) -> UserError:
+    return UserError(f"{file}: damaged\n  fix: delete it, and run fullpipe trace identify --train")
 
 
 def _file(name: str) -> Path:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -162,6 +161,8 @@ def allow() -> None:
 
 
 def _read(file: Path) -> Recipe:
+    import tomllib  # slow, and rarely needed
+
     table = tomllib.loads(file.read_text(encoding="utf-8"))
     params = {name: Parameter(**each) for name, each in table.pop("params", {}).items()}
     return Recipe(file.stem, params=params, **table)

@@ -425,20 +425,20 @@ def test_uncontained_code_runs_with_the_users_rights(mine: Scorer) -> None:
     target.unlink()
 
 
-def test_a_machine_that_can_not_contain_refuses(mine: Scorer) -> None:
-    if mine.who:
-        pytest.skip("as root only: a limit of namespaces of its own")
-    (mine.folder / "mine.py").write_text(CANDIDATE.format(attempt="        pass"))
-    limit = 'echo 0 > /proc/sys/user/max_net_namespaces 2>/dev/null; exec "$@"'
-    command = ["unshare", "--user", "--map-root-user", "sh", "-c", limit, "sh"]
-    done = subprocess.run(
-        [*command, *mine.command("mine.py:Mine", "--json")],
-        cwd=mine.folder,
-        env=mine.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+def test_a_machine_that_can_not_contain_refuses() -> None:
+    """As root only: the limit is one of namespaces of its own."""
+    with scorer("root") as mine:
+        (mine.folder / "mine.py").write_text(CANDIDATE.format(attempt="        pass"))
+        limit = 'echo 0 > /proc/sys/user/max_net_namespaces 2>/dev/null; exec "$@"'
+        command = ["unshare", "--user", "--map-root-user", "sh", "-c", limit, "sh"]
+        done = subprocess.run(
+            [*command, *mine.command("mine.py:Mine", "--json")],
+            cwd=mine.folder,
+            env=mine.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
     assert done.returncode == 2, done
     assert "can't be contained" in done.stderr
     assert "--uncontained" in done.stderr

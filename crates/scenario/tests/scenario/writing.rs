@@ -108,6 +108,7 @@ delayed_ack = 1
 quick_acks = 2000
 ack_delay = "25ms"
 gro = "1ms"
+optimistic_acks = "0s"
 cwnd_validation = "off"
 send_buffer = "unlimited"
 tso = "off"

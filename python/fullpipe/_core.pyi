@@ -59,6 +59,7 @@ __all__ = [
     "gym_info",
     "handed_over",
     "impairments",
+    "kernel_place",
     "levels",
     "link",
     "load_plugin",

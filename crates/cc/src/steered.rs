@@ -281,9 +281,10 @@ impl Steered {
     }
 
     fn follow(&mut self, target: Target, conn: &Conn) {
-        let least = self.smss * MIN_PACKETS;
+        // The path may have a larger segment than the settings.
+        let least = self.smss.max(conn.smss) * MIN_PACKETS;
         match target {
-            Target::Window(cwnd) => (self.cwnd, self.rate) = (cwnd, None),
+            Target::Window(cwnd) => (self.cwnd, self.rate) = (cwnd.max(conn.smss), None),
             Target::Rate(rate) => {
                 self.cwnd = rate.bytes_in(rtt(conn).mul_f64(CWND_GAIN)).max(least);
                 self.rate = Some(rate);

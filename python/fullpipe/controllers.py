@@ -10,17 +10,16 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fullpipe import policies, programs
+from fullpipe import _core, policies, programs
 from fullpipe.errors import CONTROLLER, refusal
 from fullpipe.plugins import is_library, load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from fullpipe import _core
 
     Controllers = Mapping[str, type]
     Given: TypeAlias = list[_core._GivenController]
@@ -245,3 +244,13 @@ def _param(name: str, key: str, param: Param) -> _core._ParamAbout:
 
 def _refused(name: str, problem: str, fix: str) -> _core.ScenarioError:
     return refusal(problem, fix, key="cc", value=name, place=f'cc = "{name}"')
+
+
+def similar(name: str) -> str:
+    """Returns the fix for an unknown algorithm: the versions of that name, or the most similar name."""
+    known = [str(each["name"]) for each in _core.algorithms()]
+    versions = [each for each in known if re.fullmatch(rf"{re.escape(name)}\d", each)]
+    near = versions or get_close_matches(name, known, n=1)
+    return (
+        f"did you mean {' or '.join(near)}?" if near else "`fullpipe list algorithms` has the names"
+    )

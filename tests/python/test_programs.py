@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,8 @@ import pytest
 
 from fullpipe import programs
 from fullpipe.programs import lines
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel runner needs Linux")
 
@@ -352,3 +355,12 @@ def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:
     control = json.loads(again.stdout)["control"]
     assert {each["metric"] for each in control} == {"goodput_bps", "queue_delay_s.p95"}
     assert all(each["low"] <= each["percent"] <= each["high"] for each in control)
+
+
+@pytest.mark.parametrize("name", ["program:iperf3", "program:quic-go", "program:iperf3:bbr"])
+def test_the_schema_has_the_names_of_recipes(name: str) -> None:
+    schema = (ROOT / "crates/scenario/scenario.schema.json").read_text(encoding="utf-8")
+    patterns = set(re.findall(r'"pattern": "(.*program:.*)"', schema))
+    assert patterns
+    assert all(re.search(pattern, name) for pattern in patterns)
+    assert not any(re.search(pattern, f"{name}:") for pattern in patterns)

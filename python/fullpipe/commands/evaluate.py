@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
+    ALGORITHM,
     ENGINE,
     PLUGIN,
     THREADS,
@@ -29,8 +30,7 @@ def command(
         Argument(
             metavar="ALGORITHM",
             complete=("algorithms",),
-            help="Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library; "
-            "with --suite aqm a queue, from `fullpipe list queues`.",
+            help=f"{ALGORITHM}; with --suite aqm a queue, from `fullpipe list queues`.",
         ),
     ],
     suite: Annotated[

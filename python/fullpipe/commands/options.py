@@ -14,7 +14,7 @@ import click
 
 from fullpipe import _core, origin
 from fullpipe.commands.declare import WORDS, Argument, Option, wrong
-from fullpipe.controllers import is_imported, of_file
+from fullpipe.controllers import is_imported, of_file, similar
 from fullpipe.errors import called, fail
 from fullpipe.path_options import PATH_OPTIONS, PathOption
 from fullpipe.programs import is_program
@@ -40,6 +40,7 @@ PROGRAMS = Option(
     help="Let the scenario run the command lines of its [[program]] tables, with your rights. Recipes from "
     "`fullpipe list programs` need no permission.",
 )
+ALGORITHM = "Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library"
 THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"
 SHOW = "Metrics to show, by name, instead of the usual ones; `fullpipe list metrics` lists them."
@@ -277,14 +278,7 @@ def algorithms_of(names: Sequence[str]) -> list[str]:
     """Returns the algorithms that names give; fails if one is unknown."""
     split, others = _split(names)
     if others:
-        known = [str(each["name"]) for each in _core.algorithms()]
-        versions = [each for each in known if re.fullmatch(rf"{re.escape(others[0])}\d", each)]
-        near = versions or get_close_matches(others[0], known, n=1)
-        fix = (
-            f"did you mean {' or '.join(near)}?"
-            if near
-            else "`fullpipe list algorithms` has the names"
-        )
+        fix = similar(others[0])
         if others[0].endswith(".toml"):
             fix = "name it alone; --cc sets the algorithm of its first flow"
         fail(f"{others[0]}: not an algorithm\n  fix: {fix}")

@@ -6,13 +6,12 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core, policies
 from fullpipe.batch.spec import build
-from fullpipe.controllers import is_imported
+from fullpipe.controllers import is_imported, similar
 from fullpipe.errors import UserError
 from fullpipe.plugins import ENDINGS, is_library
 
@@ -103,16 +102,8 @@ def candidate(
     if is_imported(word):
         fix = f"name its file, like {word.partition(':')[0].rpartition('.')[2]}.py:{word.partition(':')[2]}"
         raise UserError(f"{word}: a class to import, which may come from any file\n  fix: {fix}")
-    known = [str(each["name"]) for each in _core.algorithms()]
-    if word not in known:
-        near = [each for each in known if re.fullmatch(rf"{re.escape(word)}\d", each)]
-        near = near or get_close_matches(word, known, n=1)
-        fix = (
-            f"did you mean {' or '.join(near)}?"
-            if near
-            else "`fullpipe list algorithms` has the names"
-        )
-        raise UserError(f"{word}: not a candidate\n  fix: {fix}")
+    if all(each["name"] != word for each in _core.algorithms()):
+        raise UserError(f"{word}: not a candidate\n  fix: {similar(word)}")
     return Candidate(shown, word, given)
 
 

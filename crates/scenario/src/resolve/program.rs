@@ -128,6 +128,8 @@ pub(super) fn check_flow(flow: &Flow, raw: &raw::Flow, ground: Ground<'_>) -> Re
         (!is_default(&tcp.pacing.show(), &defaults.pacing.show()))
             .then(|| ("pacing", tcp.pacing.show())),
         (flow.gro != Span::ZERO).then(|| ("gro", tcp.gro.show())),
+        (flow.optimistic_acks != Span::ZERO)
+            .then(|| ("optimistic_acks", tcp.optimistic_acks.show())),
     ];
     let Some((name, value)) = given.into_iter().flatten().next() else {
         return Ok(());

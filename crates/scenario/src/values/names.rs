@@ -130,7 +130,7 @@ impl ReadValue for Algorithm {
         json_schema!({
             "title": "name",
             "type": "string",
-            "pattern": format!("^([A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}|{word}([.]{word})*:{word}|program:[A-Za-z0-9][A-Za-z0-9._-]*:[A-Za-z0-9][A-Za-z0-9._-]*)$"),
+            "pattern": format!("^([A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}|{word}([.]{word})*:{word}|program:[A-Za-z0-9][A-Za-z0-9._-]*(:[A-Za-z0-9][A-Za-z0-9._-]*)?)$"),
             "examples": ["cubic"],
         })
     }

@@ -99,7 +99,8 @@ fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
     Plan::of(scenario, &ends)
 }
 
-/// Starts a run, with the command lines of every flow that is a program. Samples are taken at every `interval`, and become rows of a trace if `traced`.
+/// Starts a run, with the command lines of every flow that is a program. Samples are taken at every
+/// `interval`, and become rows of a trace if `traced`.
 ///
 /// # Errors
 /// When the scenario uses something that a kernel does not have.

@@ -7,6 +7,7 @@ from typing import Annotated
 from fullpipe.attack.goals import GOALS
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
+    ALGORITHM,
     PLUGIN,
     THREADS,
     algorithms_of,
@@ -29,7 +30,7 @@ def command(
         Argument(
             metavar="ALGORITHM",
             complete=("algorithms",),
-            help="Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library.",
+            help=f"{ALGORITHM}.",
         ),
     ],
     goal: Annotated[

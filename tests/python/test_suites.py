@@ -136,3 +136,11 @@ def test_a_receiver_that_acknowledges_early_takes_the_rate_of_others() -> None:
     assert other["goodput_bps"] > 0.3 * honest["goodput_bps"]
     assert starved["goodput_bps"] < 0.1 * early["goodput_bps"] < 0.1 * 20e6
     assert early["retransmits"] == 0 < early["drops"]
+
+
+def test_each_cell_can_be_read_as_it_is_written_with_every_default() -> None:
+    """As the run of a worst cell is kept."""
+    for of, criterion in MEASURED:
+        text = criterion.written(criterion.cells[-1], TESTED[of.subject])
+        whole = fullpipe.load(text).to_toml()
+        assert fullpipe.load(whole).to_toml() == whole, criterion.name

@@ -14,7 +14,7 @@ use crate::model::{
     BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, Transport, UNRESPONSIVE, Written,
 };
 use crate::program::named;
-use crate::raw::{self, INITIAL_WINDOW, MOST_FLOWS};
+use crate::raw::{self, DELAYED_ACK, INITIAL_WINDOW, MOST_FLOWS};
 use crate::raw_value::RawValue;
 use crate::source::Source;
 use crate::stack::Stack;
@@ -341,8 +341,10 @@ fn check_optimistic(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), 
         raw.receiver
             .as_ref()
             .map(|receiver| ("receiver", receiver.show())),
+        // A written scenario has the default.
         raw.delayed_ack
             .as_ref()
+            .filter(|_| flow.delayed_ack != DELAYED_ACK)
             .map(|every| ("delayed_ack", every.show())),
     ];
     let Some((key, value)) = given.into_iter().flatten().next() else {

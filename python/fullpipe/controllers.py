@@ -136,7 +136,8 @@ def of_file(name: str) -> str:
 
 def is_imported(name: str) -> bool:
     """Whether a name is that of a class to import: `my.module:Mine`."""
-    return not programs.is_program(name) and _IMPORTED.fullmatch(name) is not None
+    other = programs.is_program(name) or policies.is_policy(name)
+    return not other and _IMPORTED.fullmatch(name) is not None
 
 
 def sources(classes: Given) -> bytes:

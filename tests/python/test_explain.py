@@ -120,6 +120,12 @@ def test_the_docs_are_in_the_package(fullpipe: Fullpipe) -> None:
     assert shown == (ROOT / "docs/reference/models/bbr3.md").read_text(encoding="utf-8")
 
 
+def test_a_policy_is_explained(fullpipe: Fullpipe) -> None:
+    shown = fullpipe("explain", "policy:power")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("policy:power: A trained policy")
+
+
 def test_a_wheel_has_the_pages() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = {each["path"] for each in project["tool"]["maturin"]["include"]}

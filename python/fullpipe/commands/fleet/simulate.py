@@ -72,6 +72,7 @@ def command(
     from fullpipe.fleet.population.command import simulate
     from fullpipe.fleet.population.spec import PopulationSpec, population
     from fullpipe.plugins import is_library
+    from fullpipe.policies import is_policy
 
     with user_errors():
         try:
@@ -79,7 +80,8 @@ def command(
         except FileNotFoundError as error:
             fail(f"--preset {error}")
         arms = [name.strip() for name in cc.split(",") if name.strip()]
-        if others := [name for name in arms if is_library(name) or is_imported(name)]:
+        outside = (is_library, is_imported, is_policy)
+        if others := [name for name in arms if any(known(name) for known in outside)]:
             fail(
                 f"--cc {others[0]}: fleet simulate runs fullpipe's own algorithms\n"
                 "  fix: draw paths with a sweep: fullpipe sweep cubic mine:Mine --rate '5mbit..50mbit log' --sample 100"

@@ -125,7 +125,8 @@ test-quic-rust: quic
 
 # Tools that `make oracle` needs, that tests of namespaces, of `fullpipe link` and of completion call, and valgrind.
 APT := flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux \
-	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl zsh:zsh fish:fish valgrind:valgrind
+	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl zsh:zsh fish:fish valgrind:valgrind \
+	gtlsserver:ngtcp2-server gtlsclient:ngtcp2-client
 
 apt:
 	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \

@@ -52,3 +52,53 @@ class CountsAcks(Plain):
             self.cwnd += self.smss
         else:
             self.cwnd += max(self.smss * self.smss // self.cwnd, 1)
+
+
+
+class Cubic(Plain):
+    """CUBIC (RFC 9438 sections 4.2, 4.4 and 4.6), for comparison."""
+
+    def __init__(self, config: Any) -> None:  # noqa: ANN401  (the core's Config)
+        super().__init__(config)
+        self.w_max = 0.0
+        self.epoch: float | None = None
+        self.last = 0.0
+
+    def on_ack(self, cx: _core.Context, ack: _core.Ack) -> None:
+        conn = cx.conn
+        unused = 0.0 if conn.cwnd_limited else cx.now - self.last
+        self.last = cx.now
+        if self.epoch is not None:
+            self.epoch += self.excluded(unused)
+        if conn.in_recovery or not conn.cwnd_limited:
+            return
+        if self.ssthresh is None or self.cwnd < self.ssthresh:
+            self.cwnd += ack.newly_acked
+            return
+        cwnd = self.cwnd / self.smss
+        if self.epoch is None:
+            self.w_max = max(self.w_max, cwnd)
+            self.epoch = cx.now + ((self.w_max - cwnd) / 0.4) ** (1 / 3)
+        w_cubic = 0.4 * (cx.now + (conn.srtt or 0.0) - self.epoch) ** 3 + self.w_max
+        target = min(max(w_cubic, cwnd + 0.5), 1.5 * cwnd)
+        self.cwnd += int((target - cwnd) / cwnd * ack.newly_acked)
+
+    def excluded(self, unused: float) -> float:
+        """Section 4.2: time in which the window does not limit the flow is not part of the epoch, in seconds."""
+        return unused
+
+    def on_recovery(self, cx: _core.Context, change: Any) -> None:  # noqa: ANN401
+        if change.kind not in ("enter", "timeout") or change.again:
+            return
+        self.w_max = self.cwnd / self.smss if change.kind == "enter" else 0.0
+        self.ssthresh = max(cx.conn.inflight * 7 // 10, 2 * self.smss)
+        self.cwnd = self.ssthresh if change.kind == "enter" else self.smss
+        self.epoch = None
+
+
+class IdleClock(Cubic):
+    """Counts pauses of the application, as Linux did until 4.4: after one, the window has grown without an ACK."""
+
+    def excluded(self, unused: float) -> float:
+        del unused
+        return 0.0

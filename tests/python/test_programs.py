@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from fullpipe import programs
@@ -355,6 +356,12 @@ def test_aioquic_leaves_a_qlog_and_its_rtt_is_that_of_the_spin_bit(folder: Path)
     assert flow["retransmits"] == 0, "no observer can tell"
     (log,) = (out / "programs" / "aioquic").glob("*.qlog")
     assert json.loads(log.read_text())["traces"][0]["events"]
+    limits = pl.read_parquet(out / "trace.parquet")["limited_by"]
+    assert limits.null_count() == len(limits) > 0, "no observer can tell"
+    page = folder / "page.html"
+    assert fullpipe("report", out, "--out", page).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Program aioquic" in text
 
 
 def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:

@@ -43,7 +43,7 @@ gallery: setup ## write target/gallery.html: all scenarios with plots (half a mi
 
 OBSERVATORY := target/observatory
 
-observatory: setup $(ENGINE) ## write target/observatory/site: every algorithm on about 600 paths, 30 seeds each (an hour or two; it resumes)
+observatory: setup $(ENGINE) ## write target/observatory/site: every algorithm on about 600 paths, 30 seeds each (half an hour; it resumes)
 	$(BIN)/python -m fullpipe.observatory $(OBSERVATORY)
 
 # The Python part is installed in place, so that changing it needs no new build. --inexact keeps the packages that other

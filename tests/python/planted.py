@@ -52,3 +52,32 @@ class CountsAcks(Plain):
             self.cwnd += self.smss
         else:
             self.cwnd += max(self.smss * self.smss // self.cwnd, 1)
+
+
+class GrowsUnused(Plain):
+    """CUBIC (RFC 9438 section 4.2) that grows also while the application, and not the window, limits the flow."""
+
+    def __init__(self, config: Any) -> None:  # noqa: ANN401  (the core's Config)
+        super().__init__(config)
+        self.w_max = 0.0
+        self.epoch: float | None = None
+
+    def on_ack(self, cx: _core.Context, ack: _core.Ack) -> None:
+        if cx.conn.in_recovery:
+            return
+        if self.ssthresh is None or self.cwnd < self.ssthresh:
+            self.cwnd += ack.newly_acked
+            return
+        cwnd = self.cwnd / self.smss
+        if self.epoch is None:
+            self.w_max = max(self.w_max, cwnd)
+            self.epoch = cx.now + ((self.w_max - cwnd) / 0.4) ** (1 / 3)
+        w_cubic = 0.4 * (cx.now + (cx.conn.srtt or 0.0) - self.epoch) ** 3 + self.w_max
+        target = min(max(w_cubic, cwnd + 0.5), 1.5 * cwnd)
+        self.cwnd += int((target - cwnd) / cwnd * ack.newly_acked)
+
+    def on_recovery(self, cx: _core.Context, change: Any) -> None:  # noqa: ANN401
+        if change.kind in ("enter", "timeout"):
+            self.w_max = self.cwnd / self.smss if change.kind == "enter" else 0.0
+            self.epoch = None
+        super().on_recovery(cx, change)

@@ -127,7 +127,7 @@ impl Rows {
         cells.push(cell);
     }
 
-    /// Returns the index of a column, which is added if there is none of this name.
+    /// Returns the index of the column of this name; adds the column if it is new.
     fn column(&mut self, name: &str) -> usize {
         *self.index.entry(name.to_owned()).or_insert_with(|| {
             self.columns.push((name.to_owned(), Vec::new()));

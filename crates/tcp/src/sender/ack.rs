@@ -169,17 +169,19 @@ impl<C: Controller> Sender<C> {
             self.collect_acked(ack, blocks);
         }
         let first = self.deliver_first(ack);
-        if !HOSTED && self.is_usual(ack, blocks, before) {
-            if let Some(first) = first {
-                return self.on_delivery::<false, true>(
-                    now,
-                    ack,
-                    before,
-                    &Delivery::of(first),
-                    first.newest,
-                    observer,
-                );
-            }
+        if !HOSTED
+            && self.is_usual(ack, blocks, before)
+            && let Some(first) = first
+        {
+            let delivery = Delivery::of(first);
+            return self.on_delivery::<false, true>(
+                now,
+                ack,
+                before,
+                &delivery,
+                first.newest,
+                observer,
+            );
         }
         self.acknowledged_otherwise::<HOSTED>(now, ack, blocks, before, first, observer)
     }

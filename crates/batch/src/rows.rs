@@ -35,6 +35,8 @@ pub(crate) struct Rows {
     rows: usize,
     columns: Vec<(String, Vec<Cell>)>,
     index: BTreeMap<String, usize>,
+    /// Column behind the one of the cell added last: usually that of the next, since most rows have the same.
+    next: usize,
 }
 
 /// The error that a value is not a run's metrics.
@@ -95,6 +97,7 @@ impl Rows {
         cells(&mut String::new(), Json::Object(whole), &mut keep);
         for (index, flow) in flows.into_iter().enumerate() {
             let (name, metrics) = named(flow)?;
+            self.next = 0;
             self.put("point", Cell::Count(point as u64));
             self.put("seed", Cell::Count(seed));
             self.put("flow", Cell::Word(name));
@@ -112,17 +115,24 @@ impl Rows {
 
     /// Adds a cell to the row in progress.
     fn put(&mut self, name: &str, cell: Cell) {
-        let column = match self.index.get(name) {
-            Some(column) => *column,
-            None => {
-                self.index.insert(name.to_owned(), self.columns.len());
-                self.columns.push((name.to_owned(), Vec::new()));
-                self.columns.len() - 1
-            }
+        let expected = self.columns.get(self.next);
+        let column = if expected.is_some_and(|(column, _)| column == name) {
+            self.next
+        } else {
+            self.column(name)
         };
+        self.next = column + 1;
         let cells = &mut self.columns[column].1;
         cells.resize(self.rows, Cell::None); // earlier rows lack this column
         cells.push(cell);
+    }
+
+    /// Returns the index of the column of this name; adds the column if it is new.
+    fn column(&mut self, name: &str) -> usize {
+        *self.index.entry(name.to_owned()).or_insert_with(|| {
+            self.columns.push((name.to_owned(), Vec::new()));
+            self.columns.len() - 1
+        })
     }
 
     /// Returns the columns.

@@ -203,7 +203,7 @@ pub struct RttSample {
 }
 
 /// A delivery-rate sample: the `RS.*` of draft-ietf-ccwg-bbr-06 §4.1.1.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSample {
     /// The rate; `None` if the interval is shorter than the minimum RTT (§4.1.2.3).
     pub rate: Option<Rate>,

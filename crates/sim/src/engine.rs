@@ -22,6 +22,9 @@ use crate::prefetch::prefetch;
 use crate::step::Step;
 use crate::waiting::Load;
 
+/// Number of flows whose state certainly fits into a processor's cache, so that nothing is prefetched.
+const CACHED: usize = 64;
+
 /// A run in progress.
 #[derive(Debug)]
 pub struct Simulation {
@@ -117,6 +120,9 @@ impl Simulation {
     /// has been loaded, the memory to which it points.
     #[inline]
     fn prefetch_next(&self) {
+        if self.flows.len() < CACHED {
+            return;
+        }
         if let Some(event) = self.network.event_queue.ahead(4) {
             match event.kind() {
                 EventKind::Ack => prefetch(&self.flows[event.slot()]),

@@ -129,12 +129,17 @@ impl Event {
 /// Number of transmissions that are kept outside the heap; each step looks at all of them.
 const MOST_TURNS: usize = 4;
 
+/// Number of entries of the nearest bucket up to which additions to it are sorted in: moving few entries
+/// costs less than a walk through a heap.
+const FEW: usize = 64;
+
 /// Children per heap node: four entries fill one cache line.
 const ARITY: usize = 4;
 
 /// The entries, earliest first. With ten thousand flows most are due later ([`FarFuture`]). Entries
 /// of the nearest bucket of time are sorted, so the next flows are known. Additions to that bucket
-/// go into a heap with four children per node, which stays small.
+/// are sorted in while it has few entries, and else go into a heap with four children per node, which
+/// stays small.
 ///
 /// Handling an event usually schedules its successor. So an entry taken from the heap leaves a hole
 /// at the root, which the next addition fills: one walk down the heap instead of two.
@@ -183,6 +188,9 @@ impl EventQueue {
         self.next = self.next.min(event);
         if at >= self.later.from {
             self.later.push(event);
+        } else if self.heap.is_empty() && self.stretch.len() < FEW {
+            let place = self.stretch.partition_point(|other| *other > event);
+            self.stretch.insert(place, event);
         } else if self.hole {
             self.hole = false;
             self.sift_down(event);
@@ -215,6 +223,16 @@ impl EventQueue {
     /// Removes the earliest entry of stretch and heap.
     #[inline]
     fn pop_other(&mut self) -> Option<Event> {
+        if self.heap.is_empty() {
+            let first = self.stretch.pop();
+            if self.stretch.is_empty() {
+                self.stretch = self.later.next();
+            }
+            self.next = self.stretch.last().copied().unwrap_or(Event::NEVER);
+            if first.is_some() {
+                return first;
+            }
+        }
         if self.hole {
             self.hole = false;
             let last = self.heap.pop()?;
@@ -309,6 +327,8 @@ impl EventQueue {
 
 /// Number of buckets of time.
 const STRETCHES: usize = 512;
+/// Length of a bucket at most: 2 ms, so that most timers of few flows are in later buckets.
+const LONGEST: u32 = 21;
 
 /// Entries that are due later, sorted only into buckets of time. A heap of everything that ten
 /// thousand flows wait for would not fit in the cache, and each step down it would wait for memory.
@@ -328,7 +348,7 @@ impl FarFuture {
     fn new(flows: usize) -> FarFuture {
         // Buckets have few enough entries for a small heap, and together cover more time than most
         // timers.
-        let shift = 33_u32.saturating_sub(flows.max(1).ilog2());
+        let shift = 33_u32.saturating_sub(flows.max(1).ilog2()).min(LONGEST);
         let stretches = vec![Vec::new(); STRETCHES].into();
         FarFuture {
             stretches,

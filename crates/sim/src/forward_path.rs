@@ -277,12 +277,14 @@ impl ForwardPath<'_> {
     }
 
     /// Handles the arrival of a packet at a link with an AQM queue, on hop `hop`.
-    #[inline(never)] // a function of its own, so that the common case stays fast
+    #[inline(always)] // its caller is out of line
     fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: PacketInTransit) {
         let link = self.path.route[hop];
         let admission = network.links[link].offer(now, self.path.account, self.key, hop, packet);
-        let policed = (admission == Admission::Policed).then_some(DropCause::Policer);
-        self.log_at_link(network, hop, now, &packet, policed);
+        if network.packets.is_some() {
+            let policed = (admission == Admission::Policed).then_some(DropCause::Policer);
+            self.log_at_link(network, hop, now, &packet, policed);
+        }
         self.admitted(network, link, now, packet.kind(), admission);
     }
 
@@ -330,6 +332,7 @@ impl ForwardPath<'_> {
 
     /// Forwards a packet that is at the far end of the link of hop `hop` at `at`. An AQM queue sent
     /// the packet, so its arrival goes through the event queue.
+    #[inline(always)] // a part of `proceed`
     pub(crate) fn pass_on(
         &mut self,
         network: &mut Network,

@@ -20,8 +20,9 @@
 //!
 //! The event queue (`event_queue.rs`) holds one entry for each thing that can happen next to a
 //! flow, not one per packet, ordered by (time, kind, flow, hop). The nearest bucket of time is
-//! sorted, additions to it go into a small heap, and later events lie in unsorted buckets: with ten
-//! thousand flows a single heap would exceed the cache, and the next flows could not be prefetched.
+//! sorted, additions to it are sorted in or go into a small heap, and later events lie in unsorted
+//! buckets: with ten thousand flows a single heap would exceed the cache, and the next flows could
+//! not be prefetched.
 //!
 //! Packets and ACKs of one flow toward one place form a FIFO (`in_flight.rs`); only its head has
 //! an entry. Timers (`lazy_timer.rs`) stay in the queue when an ACK moves them, and are

@@ -124,6 +124,7 @@ impl NetworkLink {
     }
 
     /// Counts the part of a flow whose packet or ACK has [arrived](NetworkLink::arrive).
+    #[inline]
     pub(crate) fn record(
         &mut self,
         now: Time,

@@ -1,10 +1,8 @@
 //! The part of each flow in a link's queue, for the trace.
 
-use std::collections::VecDeque;
-
 use fullpipe_network::{Departure, DropCause, PacketKind};
 use fullpipe_trace::QueueRow;
-use fullpipe_units::{Bytes, Time};
+use fullpipe_units::{Bytes, Ring, Time};
 
 use crate::flow::PacketInTransit;
 use crate::waiting::{Load, Waiting};
@@ -13,8 +11,9 @@ use crate::waiting::{Load, Waiting};
 #[derive(Debug)]
 pub(crate) struct Shares {
     accounts: Vec<Account>,
-    /// Packets in a drop-tail queue: the time at which each begins to leave, its account and size.
-    waiting: VecDeque<(Time, u32, Bytes)>,
+    /// Packets in a drop-tail queue: the time at which each begins to leave, its account and size. Those that
+    /// have left are removed before a row, and when there is no place for another.
+    waiting: Ring<(Time, u32, u32)>,
     /// Packets that an AQM queue has dropped, with their accounts, if packets are logged.
     pub(crate) dropped: Option<Vec<(u32, PacketInTransit)>>,
 }
@@ -33,13 +32,13 @@ impl Shares {
     pub(crate) fn new(accounts: usize) -> Shares {
         Shares {
             accounts: vec![Account::default(); accounts],
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             dropped: None,
         }
     }
 
     /// Counts the arrival of a packet at a drop-tail queue.
-    #[inline(never)] // few runs record a trace
+    #[inline(always)] // its caller is out of line
     pub(crate) fn on_arrival(
         &mut self,
         now: Time,
@@ -48,12 +47,15 @@ impl Shares {
         kind: PacketKind,
         outcome: Result<Departure, DropCause>,
     ) {
-        self.release(now);
         match outcome {
             Err(_) => self.on_drop(account, kind),
             Ok(Departure { waited, .. }) => {
                 self.enter(account, size);
-                self.waiting.push_back((now + waited, account, size));
+                if self.waiting.is_full() {
+                    self.release(now);
+                }
+                self.waiting
+                    .push((now + waited, account, size.get() as u32));
             }
         }
     }
@@ -94,13 +96,14 @@ impl Shares {
     }
 
     /// Removes the packets that have begun to leave a drop-tail queue.
+    #[inline(never)] // seldom for a packet
     fn release(&mut self, now: Time) {
-        while let Some(&(start, account, size)) = self.waiting.front() {
+        while let Some(&(start, account, size)) = self.waiting.first() {
             if start > now {
                 break;
             }
-            self.leave(account, size);
-            self.waiting.pop_front();
+            self.leave(account, Bytes::new(u64::from(size)));
+            self.waiting.pop();
         }
     }
 

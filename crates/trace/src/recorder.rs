@@ -15,6 +15,15 @@ enum Field {
     Label(Codes, &'static [&'static str]),
 }
 
+impl Field {
+    fn extend(&mut self, values: impl Iterator<Item = f64>) {
+        match self {
+            Field::Number(column) => column.extend(values.map(|value| value as f32)),
+            Field::Label(codes, _) => codes.extend_reported(values),
+        }
+    }
+}
+
 /// The columns of an algorithm, each with name, unit and values.
 type Group = Vec<(String, &'static str, Field)>;
 
@@ -22,13 +31,56 @@ type Group = Vec<(String, &'static str, Field)>;
 /// rows is the main cost of a trace with a row per ACK.
 const HELD: usize = 64;
 
-/// A buffered row, with the columns of its algorithms (the sender's, and the receiver's if it has
-/// one) and the positions at which their values begin.
+/// Buffered rows, by column, with the groups of each row's algorithms (the sender's, and the receiver's if it
+/// has one) and the positions at which their values begin.
 #[derive(Clone, Debug)]
-struct Buffered {
-    row: FlowRow,
-    groups: [usize; 2],
-    values: [usize; 2],
+struct Held {
+    rows: usize,
+    time: [u64; HELD],
+    flow: [u32; HELD],
+    cwnd: [u64; HELD],
+    inflight: [u64; HELD],
+    ssthresh: [f32; HELD],
+    pacing_rate: [f32; HELD],
+    delivery_rate: [f32; HELD],
+    rtt: [f32; HELD],
+    srtt: [f32; HELD],
+    min_rtt: [f32; HELD],
+    delivered: [u64; HELD],
+    acked: [u64; HELD],
+    lost: [u64; HELD],
+    limited_by: [u8; HELD],
+    groups: [[usize; 2]; HELD],
+    begins: [[usize; 2]; HELD],
+    /// Whether rows have different groups, or one has two.
+    mixed: bool,
+    values: Vec<f64>,
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held {
+            rows: 0,
+            time: [0; HELD],
+            flow: [0; HELD],
+            cwnd: [0; HELD],
+            inflight: [0; HELD],
+            ssthresh: [0.0; HELD],
+            pacing_rate: [0.0; HELD],
+            delivery_rate: [0.0; HELD],
+            rtt: [0.0; HELD],
+            srtt: [0.0; HELD],
+            min_rtt: [0.0; HELD],
+            delivered: [0; HELD],
+            acked: [0; HELD],
+            lost: [0; HELD],
+            limited_by: [0; HELD],
+            groups: [[NO_GROUP; 2]; HELD],
+            begins: [[0; 2]; HELD],
+            mixed: false,
+            values: Vec::new(),
+        }
+    }
 }
 
 /// Marks a row without an algorithm, or without a second one.
@@ -53,8 +105,7 @@ pub struct Recorder {
     lost: Vec<u64>,
     limited_by: Vec<u8>,
     groups: Vec<Group>,
-    held: Vec<Buffered>,
-    held_values: Vec<f64>,
+    held: Box<Held>,
     links: Vec<LinkRow>,
     /// The rate of the link in each of `links`, if it is known.
     rates: Vec<f32>,
@@ -99,63 +150,85 @@ impl Recorder {
     }
 
     /// Adds a flow's row; `observe` pushes the values of the algorithm's fields.
-    #[inline(always)] // the row is then made where it is kept
+    #[inline(always)] // the row then needs no memory of its own
     pub fn flow(&mut self, row: FlowRow, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
-        if self.held.len() == HELD {
+        if self.held.rows == HELD {
             self.settle();
         }
-        self.held.push(Buffered {
-            row,
-            groups: [group, NO_GROUP],
-            values: [self.held_values.len(); 2],
-        });
-        observe(&mut self.held_values);
+        let bps = |rate: Option<Rate>| rate.map_or(f32::NAN, |rate| rate.as_f64() as f32);
+        let held = &mut *self.held;
+        // The remainder changes nothing, and spares a check of each column.
+        let place = held.rows % HELD;
+        held.time[place] = row.time.as_nanos();
+        held.flow[place] = row.flow;
+        held.cwnd[place] = row.cwnd.get();
+        held.inflight[place] = row.inflight.get();
+        held.ssthresh[place] = finite(row.ssthresh);
+        held.pacing_rate[place] = bps(row.pacing_rate);
+        held.delivery_rate[place] = bps(row.delivery_rate);
+        held.rtt[place] = row.rtt.map_or(f32::NAN, |rtt| rtt.as_secs_f64() as f32);
+        held.srtt[place] = seconds(row.srtt);
+        held.min_rtt[place] = seconds(row.min_rtt);
+        held.delivered[place] = row.delivered.get();
+        held.acked[place] = row.acked.get();
+        held.lost[place] = row.lost.get();
+        held.limited_by[place] = row.limited_by;
+        held.groups[place] = [group, NO_GROUP];
+        held.begins[place] = [held.values.len(); 2];
+        held.rows += 1;
+        held.mixed |= group != held.groups[0][0];
+        observe(&mut held.values);
     }
 
     /// Adds the values of a second algorithm, the receiver's, to the latest row.
     pub fn more(&mut self, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
-        let Some(held) = self.held.last_mut() else {
+        let held = &mut *self.held;
+        let Some(place) = held.rows.checked_sub(1) else {
             return;
         };
-        (held.groups[1], held.values[1]) = (group, self.held_values.len());
-        observe(&mut self.held_values);
+        (held.groups[place][1], held.begins[place][1]) = (group, held.values.len());
+        held.mixed = true;
+        observe(&mut held.values);
     }
 
     /// Moves the buffered rows into their columns.
+    #[inline(never)]
     fn settle(&mut self) {
-        let rows = || self.held.iter().map(|held| &held.row);
-        let bps = |rate: Option<Rate>| rate.map_or(f32::NAN, |rate| rate.as_f64() as f32);
-        self.time.extend(rows().map(|row| row.time.as_nanos()));
-        self.flow.extend(rows().map(|row| row.flow));
-        self.cwnd.extend(rows().map(|row| row.cwnd.get()));
-        self.inflight.extend(rows().map(|row| row.inflight.get()));
-        self.ssthresh.extend(rows().map(|row| finite(row.ssthresh)));
+        let held = &mut *self.held;
+        let rows = held.rows;
+        self.time.extend_from_slice(&held.time[..rows]);
+        self.flow.extend_from_slice(&held.flow[..rows]);
+        self.cwnd.extend_from_slice(&held.cwnd[..rows]);
+        self.inflight.extend_from_slice(&held.inflight[..rows]);
+        self.ssthresh.extend_from_slice(&held.ssthresh[..rows]);
         self.pacing_rate
-            .extend(rows().map(|row| bps(row.pacing_rate)));
+            .extend_from_slice(&held.pacing_rate[..rows]);
         self.delivery_rate
-            .extend(rows().map(|row| bps(row.delivery_rate)));
-        self.rtt
-            .extend(rows().map(|row| row.rtt.map_or(f32::NAN, |rtt| rtt.as_secs_f64() as f32)));
-        self.srtt.extend(rows().map(|row| seconds(row.srtt)));
-        self.min_rtt.extend(rows().map(|row| seconds(row.min_rtt)));
-        self.delivered.extend(rows().map(|row| row.delivered.get()));
-        self.acked.extend(rows().map(|row| row.acked.get()));
-        self.lost.extend(rows().map(|row| row.lost.get()));
-        self.limited_by.extend(rows().map(|row| row.limited_by));
+            .extend_from_slice(&held.delivery_rate[..rows]);
+        self.rtt.extend_from_slice(&held.rtt[..rows]);
+        self.srtt.extend_from_slice(&held.srtt[..rows]);
+        self.min_rtt.extend_from_slice(&held.min_rtt[..rows]);
+        self.delivered.extend_from_slice(&held.delivered[..rows]);
+        self.acked.extend_from_slice(&held.acked[..rows]);
+        self.lost.extend_from_slice(&held.lost[..rows]);
+        self.limited_by.extend_from_slice(&held.limited_by[..rows]);
         for (number, group) in self.groups.iter_mut().enumerate() {
+            let fields = group.len();
             for (i, (_, _, field)) in group.iter_mut().enumerate() {
-                let values = self.held.iter().map(|held| {
-                    let place = held.groups.iter().position(|group| *group == number);
-                    place.map_or(f64::NAN, |place| self.held_values[held.values[place] + i])
-                });
-                match field {
-                    Field::Number(column) => column.extend(values.map(|value| value as f32)),
-                    Field::Label(codes, _) => codes.extend_reported(values),
+                if held.mixed {
+                    field.extend((0..rows).map(|row| {
+                        let place = held.groups[row].iter().position(|of| *of == number);
+                        place.map_or(f64::NAN, |place| held.values[held.begins[row][place] + i])
+                    }));
+                } else if held.groups[0][0] == number {
+                    field.extend(held.values.chunks_exact(fields).map(|values| values[i]));
+                } else {
+                    field.extend(std::iter::repeat_n(f64::NAN, rows));
                 }
             }
         }
-        self.held.clear();
-        self.held_values.clear();
+        (held.rows, held.mixed) = (0, false);
+        held.values.clear();
     }
 
     /// Adds a link's row.

@@ -57,7 +57,7 @@ impl Add for Bytes {
     type Output = Bytes;
     #[inline]
     fn add(self, other: Bytes) -> Bytes {
-        Bytes(self.0.saturating_add(other.0))
+        Bytes(crate::sum(self.0, other.0))
     }
 }
 

@@ -29,6 +29,17 @@ const fn large(value: u64) -> f64 {
     value as f64
 }
 
+/// Returns the sum, which stops at the greatest value. A branch that is never taken costs less than a choice.
+#[inline]
+pub(crate) fn sum(value: u64, more: u64) -> u64 {
+    value.checked_add(more).unwrap_or_else(greatest)
+}
+
+#[cold]
+fn greatest() -> u64 {
+    u64::MAX
+}
+
 pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
 pub use ecn::EcnCodepoint;

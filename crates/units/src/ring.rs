@@ -33,6 +33,12 @@ impl<T: Copy> Ring<T> {
         self.head == self.tail
     }
 
+    /// Returns whether the next item makes the ring grow.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len() == self.places.len()
+    }
+
     #[inline]
     fn place(&self, number: usize) -> usize {
         number & self.places.len().wrapping_sub(1)
@@ -41,7 +47,7 @@ impl<T: Copy> Ring<T> {
     /// Adds an item at the end.
     #[inline(always)] // several times for each packet
     pub fn push(&mut self, item: T) {
-        if self.len() == self.places.len() {
+        if self.is_full() {
             self.resize((self.places.len() * 2).max(8), item);
         }
         let place = self.place(self.tail);

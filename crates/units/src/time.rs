@@ -121,7 +121,7 @@ macro_rules! operators {
             type Output = $Type;
             #[inline]
             fn add(self, span: Span) -> $Type {
-                $Type(self.0.saturating_add(span.0))
+                $Type(crate::sum(self.0, span.0))
             }
         }
 

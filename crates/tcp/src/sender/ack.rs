@@ -1,7 +1,7 @@
 //! Processing of ACKs: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in
 //! the order of the contract.
 
-use fullpipe_cc::{CaState, Controller, EcnCounts, Observer, Recovery, RttSample};
+use fullpipe_cc::{CaState, Controller, EcnCounts, Observer, RateSample, Recovery, RttSample};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
@@ -61,6 +61,47 @@ impl Default for Delivery {
             retransmitted: false,
             ambiguous: false,
             tlp_repair: false,
+        }
+    }
+}
+
+/// The segments that an ACK acknowledges cumulatively before it reaches one that was sent again, lost or
+/// SACKed.
+#[derive(Clone, Copy)]
+struct First {
+    /// The first of them.
+    begin: u64,
+    bytes: Bytes,
+    /// Sending time of the first.
+    first: Time,
+    /// The last: its sending time, its sequence and its record.
+    newest: (Time, u64, Sent),
+}
+
+impl Delivery {
+    /// Returns the delivery of these segments. They were sent in order of their sequence, so the last
+    /// is the newest.
+    #[inline(always)]
+    fn of(
+        First {
+            begin,
+            bytes,
+            first,
+            newest,
+        }: First,
+    ) -> Delivery {
+        let (when, seq, _) = newest;
+        Delivery {
+            bytes,
+            cumulative: bytes,
+            newest: Some(newest),
+            first_once: Some(first),
+            newest_once: Some((when, seq)),
+            lowest_once: begin,
+            highest: seq + 1,
+            last: (when, false),
+            last_cumulative: Some((when, false)),
+            ..Delivery::default()
         }
     }
 }
@@ -127,12 +168,53 @@ impl<C: Controller> Sender<C> {
         if self.acked.is_some() {
             self.collect_acked(ack, blocks);
         }
-        let mut delivery = self.deliver_first(ack);
+        let first = self.deliver_first(ack);
+        if !HOSTED
+            && self.is_usual(ack, blocks, before)
+            && let Some(first) = first
+        {
+            let delivery = Delivery::of(first);
+            return self.on_delivery::<false, true>(
+                now,
+                ack,
+                before,
+                &delivery,
+                first.newest,
+                observer,
+            );
+        }
+        self.acknowledged_otherwise::<HOSTED>(now, ack, blocks, before, first, observer)
+    }
+
+    /// Returns whether an ACK whose first segments are delivered acknowledges nothing else, and neither
+    /// losses, marks, a probe nor the operating system's rules need a look.
+    #[inline(always)]
+    fn is_usual(&self, ack: &Ack, blocks: &[Block], before: Before) -> bool {
+        self.una >= ack.next.min(self.next)
+            && blocks.is_empty()
+            && !before.marks
+            && self.conn.state == CaState::Open
+            && self.sacked == 0
+            && self.retransmitted.is_empty()
+            && self.timer.tlp.is_none()
+            && !self.timer.is_linux()
+            && self.acked.is_none()
+    }
+
+    /// Processes an ACK that is not [usual](Sender::is_usual), after the delivery of its first segments.
+    #[inline(never)]
+    fn acknowledged_otherwise<const HOSTED: bool>(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        blocks: &[Block],
+        before: Before,
+        first: Option<First>,
+        observer: &mut dyn Observer,
+    ) -> AckOutcome {
+        let mut delivery = first.map_or_else(Delivery::default, Delivery::of);
         if self.una < ack.next.min(self.next) || !blocks.is_empty() {
-            // A copy, so that the usual one stays in registers.
-            let mut all = delivery;
-            self.deliver_others(ack, blocks, &mut all);
-            delivery = all;
+            self.deliver_others(ack, blocks, &mut delivery);
         }
         let advanced = self.una > before.una;
         if advanced {
@@ -149,7 +231,8 @@ impl<C: Controller> Sender<C> {
             .timer
             .probe_repaired(ack, blocks, delivery.newest.is_some());
         if let Some(newest) = delivery.newest {
-            return self.on_delivery::<HOSTED>(now, ack, before, &delivery, newest, observer);
+            return self
+                .on_delivery::<HOSTED, false>(now, ack, before, &delivery, newest, observer);
         }
         // No newly acknowledged data: a pure duplicate, or the ACK of a probe.
         self.decide();
@@ -160,8 +243,8 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Processes an ACK that newly acknowledges data: samples, losses, and the controller's calls.
-    #[inline(always)] // the second half of `acknowledged`
-    fn on_delivery<const HOSTED: bool>(
+    #[inline(always)] // the second half of its callers
+    fn on_delivery<const HOSTED: bool, const USUAL: bool>(
         &mut self,
         now: Time,
         ack: &Ack,
@@ -170,21 +253,24 @@ impl<C: Controller> Sender<C> {
         (sent, seq, record): (Time, u64, Sent),
         observer: &mut dyn Observer,
     ) -> AckOutcome {
-        let advanced = self.una > before.una;
+        let advanced = USUAL || self.una > before.una;
+        if USUAL {
+            self.timer.restart_rto(now);
+        }
         self.conn.delivered += delivery.bytes;
         self.flight.on_delivered(now, sent, &mut self.conn);
         let rtt = self.measure_rtt(now, delivery, advanced.then_some(ack.echo));
         self.update_rack(now, ack, delivery, (sent, seq, record.transmissions));
         self.conn.cwnd_limited = before.una < self.cwnd_limited_until;
-        let newly_lost = self.find_losses(now, before, observer);
+        let newly_lost = if USUAL {
+            self.timer.reordering = None;
+            Bytes::ZERO
+        } else {
+            self.find_losses(now, before, observer)
+        };
 
-        let newest = self.bursts.snapshot(&record);
-        let mut rate = rate_sample(now, &self.conn, &newest);
-        if HOSTED {
-            rate = self.joined.join(now, sent, self.conn.delivered, rate);
-        }
-        let told = fullpipe_cc::Ack {
-            newest,
+        let mut told = fullpipe_cc::Ack {
+            newest: self.bursts.snapshot(&record),
             newly_acked: delivery.bytes,
             cumulative: delivery.cumulative,
             newly_lost,
@@ -199,7 +285,7 @@ impl<C: Controller> Sender<C> {
             }),
             // RFC 7323 §4.1: an ACK that does not advance SND.UNA may echo an earlier timestamp.
             one_way: advanced.then(|| ack.sent.since(ack.echo)),
-            rate,
+            rate: RateSample::default(),
             ecn: if before.marks {
                 self.ecn.marks.counts()
             } else {
@@ -209,13 +295,21 @@ impl<C: Controller> Sender<C> {
             feedback: self.feedback,
             tlp_repair: delivery.tlp_repair,
         };
-        if self.acked.is_some() {
+        told.rate = rate_sample(now, &self.conn, &told.newest);
+        if HOSTED {
+            told.rate = self.joined.join(now, sent, self.conn.delivered, told.rate);
+        }
+        let rate = told.rate.rate;
+        if !USUAL && self.acked.is_some() {
             self.tell_acked(now, observer);
         }
         self.call(now, observer, |controller, cx| controller.on_ack(cx, &told));
-        self.end_recovery(now, delivery.tlp_repair, before.undelivered, observer);
+        if !USUAL {
+            self.end_recovery(now, delivery.tlp_repair, before.undelivered, observer);
+        }
         self.decide();
-        if let Some(prr) = &mut self.prr {
+        debug_assert!(!USUAL || self.prr.is_none());
+        if let Some(prr) = self.prr.as_mut().filter(|_| !USUAL) {
             prr.on_ack(
                 delivery.bytes,
                 self.conn.inflight,
@@ -225,10 +319,7 @@ impl<C: Controller> Sender<C> {
         if !self.arm(now) {
             self.end_if_done(now, observer);
         }
-        AckOutcome {
-            rtt,
-            rate: rate.rate,
-        }
+        AckOutcome { rtt, rate }
     }
 
     /// Reads the window, timestamps and marks that an ACK reports; acknowledges nothing yet.
@@ -252,33 +343,30 @@ impl<C: Controller> Sender<C> {
     /// SACKed, up to the first one for which that is not so: usually all. Such segments were sent in
     /// order of their sequence, so the last is the newest.
     #[inline(always)]
-    fn deliver_first(&mut self, ack: &Ack) -> Delivery {
-        let (first, end) = (self.una, ack.next.min(self.next));
-        let mut delivery = Delivery::default();
-        let (mut seq, mut last) = (first, None);
+    fn deliver_first(&mut self, ack: &Ack) -> Option<First> {
+        let (begin, end) = (self.una, ack.next.min(self.next));
+        let mut bytes = Bytes::ZERO;
+        let (mut seq, mut first, mut last) = (begin, None, None);
         while seq < end {
             let sent = *self.window.get(seq);
             if sent.state != State::Outstanding || sent.transmissions != 1 {
                 break;
             }
-            delivery.bytes += Bytes::new(u64::from(sent.size));
+            bytes += Bytes::new(u64::from(sent.size));
             let when = self.bursts.leave(sent.burst());
-            delivery.first_once.get_or_insert(when);
-            last = Some((when, sent));
+            first.get_or_insert(when);
+            last = Some((when, seq, sent));
             seq += 1;
         }
-        if let Some((when, sent)) = last {
-            self.una = seq;
-            self.conn.inflight -= delivery.bytes;
-            delivery.cumulative = delivery.bytes;
-            delivery.newest = Some((when, seq - 1, sent));
-            delivery.newest_once = Some((when, seq - 1));
-            delivery.lowest_once = first;
-            delivery.highest = seq;
-            delivery.last = (when, false);
-            delivery.last_cumulative = Some(delivery.last);
-        }
-        delivery
+        let (first, newest) = (first?, last?);
+        self.una = seq;
+        self.conn.inflight -= bytes;
+        Some(First {
+            begin,
+            bytes,
+            first,
+            newest,
+        })
     }
 
     /// Updates the scoreboard with the rest of an ACK: the cumulatively acknowledged segments, then

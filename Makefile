@@ -20,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots clean
+.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -131,6 +131,16 @@ apt:
 	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \
 	if test -n "$$missing" || ! apt-cache show linux-source-6.1 > /dev/null 2>&1; then apt-get update -qq; fi; \
 	test -z "$$missing" || apt-get install -qq --no-install-recommends $$missing
+
+# Objects work on every kernel with BTF, so they are built once, for the wheel.
+BPF_TOOLS := clang:clang llvm-strip:llvm
+BPF_HEADERS := /usr/include/bpf/bpf_helpers.h
+
+bpf: ## build the congestion controls for Linux' TCP (BPF) into bpf/out; installs clang where it may
+	@missing=$$(for pair in $(BPF_TOOLS); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done; \
+	  test -e $(BPF_HEADERS) || echo libbpf-dev); \
+	if test -n "$$missing"; then apt-get update -qq && apt-get install -qq --no-install-recommends $$missing; fi
+	$(MAKE) --no-print-directory --directory bpf
 
 browser: web/node_modules/.ready ## install Chromium and npm's packages, for the tests of reports
 	command -v chromium || (apt-get update -qq && apt-get install -qq --no-install-recommends chromium)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* Types of BPF objects and of their native builds (-DFP_NATIVE), without other headers. */
+#ifndef FP_TYPES_H
+#define FP_TYPES_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef int __s32;
+#ifdef FP_NATIVE
+typedef unsigned long __u64; /* as in the kernel's asm-generic/int-l64.h */
+typedef long __s64;
+#else
+typedef unsigned long long __u64;
+typedef long long __s64;
+#endif
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef __u8 bool;
+enum { false, true };
+
+/*
+ * Units of parameters. A parameter is a `const volatile` variable with the name of the parameter in
+ * crates/cc; the loader converts its value by the name of the type, which BTF has.
+ */
+typedef __u32 fp_q16;	  /* 1/65536: gains and fractions */
+typedef __u64 fp_us;	  /* microseconds; the parameter is in seconds */
+typedef __u32 fp_count;	  /* whole numbers: rounds, segments, events */
+typedef __u8 fp_flag;	  /* 0 or 1 */
+typedef __u32 fp_control; /* a switch of the loader, not a parameter */
+
+#define FP_ONE 65536
+/* A fraction as fp_q16, rounded; for constants. */
+#define FP_Q16(x) ((fp_q16)((x) * FP_ONE + 0.5))
+#define FP_SECONDS(x) ((fp_us)((x) * 1000000 + 0.5))
+
+#define U32_MAX (~(__u32)0)
+#define U64_MAX (~(__u64)0)
+
+#define FP_INLINE static inline __attribute__((always_inline))
+
+FP_INLINE __u64 min_u64(__u64 a, __u64 b) { return a < b ? a : b; }
+FP_INLINE __u64 max_u64(__u64 a, __u64 b) { return a > b ? a : b; }
+FP_INLINE __u32 min_u32(__u32 a, __u32 b) { return a < b ? a : b; }
+FP_INLINE __u32 max_u32(__u32 a, __u32 b) { return a > b ? a : b; }
+
+/* Returns whether counter `a` is not before `b`, if both wrap at 2^32. */
+FP_INLINE bool not_before(__u32 a, __u32 b) { return (__s32)(a - b) >= 0; }
+
+/* Returns x * q, rounded down; x below 2^47. */
+FP_INLINE __u64 times_q16(__u64 x, fp_q16 q) { return x * q >> 16; }
+
+/* Returns x * q, rounded up. */
+FP_INLINE __u64 times_q16_up(__u64 x, fp_q16 q) { return (x * q + FP_ONE - 1) >> 16; }
+
+#endif

@@ -53,16 +53,26 @@ pub fn hold(plan: &Plan) -> Result<(), Problem> {
         false => None,
     };
     report(&loaded);
-    let stdin = std::io::stdin();
-    let mut both = [
-        PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
-        PollFd::new(ended.as_fd(), PollFlags::POLLIN),
-    ];
-    while poll(&mut both, PollTimeout::NONE) == Err(Errno::EINTR) {}
+    is_over(PollTimeout::NONE, Some(&ended));
     // While the algorithm is loaded, no new socket can fail to get it.
     drop(default);
     drop(loaded);
     Ok(())
+}
+
+/// Waits for the end: that standard input has something to say, or that a signal arrives. Returns
+/// whether it is there.
+pub(crate) fn is_over(most: PollTimeout, signals: Option<&SignalFd>) -> bool {
+    let stdin = std::io::stdin();
+    let mut all = vec![PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    all.extend(signals.map(|signals| PollFd::new(signals.as_fd(), PollFlags::POLLIN)));
+    loop {
+        match poll(&mut all, most) {
+            Err(Errno::EINTR) => {}
+            Ok(0) => return false,
+            _ => return true,
+        }
+    }
 }
 
 fn report(loaded: &Loaded) {

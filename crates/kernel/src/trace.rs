@@ -14,12 +14,13 @@ use std::time::{Duration, Instant};
 
 use libbpf_rs::btf::types::{Array, Int, MemberAttr, Struct};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, RingBufferBuilder};
+use nix::poll::PollTimeout;
 use nix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
 use crate::holders::{self, Holding};
 use crate::load::{COUNTERS, ROWS};
-use crate::{Problem, load, pins, settings};
+use crate::{Problem, hold, load, pins, settings};
 
 /// Time between two looks at a buffer that has no rows.
 const STEP: Duration = Duration::from_millis(50);
@@ -33,7 +34,7 @@ pub struct Selection {
     pub names: Vec<String>,
     /// Local or remote port of the connections; all if `None`.
     pub port: Option<u16>,
-    /// Time to read; until the reader of the lines ends if `None`.
+    /// Time to read; until standard input closes if `None`.
     pub time: Option<Duration>,
     /// Folder with the objects, for algorithms without a holder.
     pub objects: std::path::PathBuf,
@@ -179,6 +180,10 @@ pub fn trace(wanted: &Selection) -> Result<(), Problem> {
             .map_or(STEP, |time| time.saturating_sub(start.elapsed()));
         if buffer.poll(left.min(STEP)).is_err() || out.borrow_mut().flush().is_err() {
             return Ok(());
+        }
+        if hold::is_over(PollTimeout::ZERO, None) {
+            let _ = buffer.consume();
+            break;
         }
         // Unloaded: there will be no further row.
         if sources

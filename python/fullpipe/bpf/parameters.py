@@ -1,0 +1,77 @@
+"""Parameters of an algorithm for the kernel, checked by the declaration that the simulator's version has."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+from fullpipe import _core
+from fullpipe.bpf.program import KernelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fullpipe.bpf.program import Object
+
+_TRIAL = """duration = "1ms"
+[path]
+rate = "10mbit"
+rtt = "20ms"
+buffer = "1bdp"
+[[flow]]
+"""
+_KEY = "flow.0.params."
+_PROFILE = "profile"
+_LINUX = "linux"
+"""The profile whose rules the kernel's version has."""
+
+
+def checked(of: Object, given: Mapping[str, str]) -> dict[str, float]:
+    """Returns the numbers of parameters that a user gives as text; 0 and 1 for flags.
+
+    Raises:
+        KernelError: When the algorithm, or its version for the kernel, has no such parameter or value.
+    """
+    algorithm = next(each for each in _core.algorithms() if each["name"] == of.algorithm)
+    known = [each["name"] for each in algorithm["params"]]
+    for name, value in given.items():
+        if name == _PROFILE and _PROFILE in known and value != _LINUX:
+            raise KernelError(
+                f"--set {name}={value}: the kernel's {of.algorithm} follows the rules of Linux\n"
+                f'  fix: omit it, or write "{_LINUX}"'
+            )
+        if name in known and name != _PROFILE and name not in of.parameters:
+            has = f"it has {', '.join(of.parameters)}" if of.parameters else "it has none"
+            raise KernelError(
+                f"--set {name}={value}: the kernel's {of.algorithm} does not have this parameter\n"
+                f"  fix: omit it; {has}"
+            )
+    profile = {_PROFILE: _LINUX} if _PROFILE in known else {}
+    params = _resolved(of.algorithm, profile | dict(given))
+    return {name: _number(of, name, params[name]) for name in given if name != _PROFILE}
+
+
+def _resolved(algorithm: str, given: Mapping[str, str]) -> dict[str, object]:
+    """Lets the core check the parameters, by a run of a millisecond."""
+    settings = [(f"{_KEY}{name}", value) for name, value in given.items()]
+    try:
+        scenario = _core.Scenario.parse(f'{_TRIAL}cc = "{algorithm}"\n', "--set", settings)
+        _core.run(scenario, "off")
+    except _core.ScenarioError as error:
+        name = error.key.rpartition(_KEY)[2] or error.key
+        value = given.get(name, error.value)
+        raise KernelError(f"--set {name}={value}: {error.problem}\n  fix: {error.fix}") from error
+    params: dict[str, object] = tomllib.loads(scenario.to_toml())["flow"][0]["params"]
+    return params
+
+
+def _number(of: Object, name: str, value: object) -> float:
+    if isinstance(value, str):
+        found = _core.quantity(value)
+        if found is None:
+            raise KernelError(
+                f"--set {name}={value}: the kernel's {of.algorithm} has no words\n  fix: omit it"
+            )
+        return found[0]
+    assert isinstance(value, bool | int | float)
+    return float(value)

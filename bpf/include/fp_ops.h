@@ -40,11 +40,11 @@ FP_INLINE void fp_dispatch(struct fp_state *state, struct fp_call *call)
 
 #ifdef FP_NATIVE
 
-__u64 fp_state_size(void) { return sizeof(struct fp_state); }
-__u64 fp_call_size(void) { return sizeof(struct fp_call); }
-__u64 fp_row_size(void) { return sizeof(struct fp_row); }
+const __u64 fp_sizes[] = { sizeof(struct fp_state), sizeof(struct fp_call), sizeof(struct fp_row) };
+
 void fp_run(struct fp_state *state, struct fp_call *call) { fp_dispatch(state, call); }
-void fp_row(const struct fp_state *state, const struct fp_call *call, struct fp_row *row)
+
+void fp_read(const struct fp_state *state, const struct fp_call *call, struct fp_row *row)
 {
 	fp_observe(state, call, row);
 }

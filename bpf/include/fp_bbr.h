@@ -4,7 +4,7 @@
  * LINUX_V3 (rules.rs), chosen by BBR_VERSION. Names and sections are those of
  * draft-ietf-ccwg-bbr-06; `bbr_*` in comments are functions of google/bbr's tcp_bbr.c.
  *
- * Units: volumes are segments, with _q8 1/256 segments; bandwidths 2^-30 segments per us; gains and
+ * Units: volumes are segments, with _q16 2^-16 segments; bandwidths 2^-30 segments per us; gains and
  * fractions 2^-16; times us.
  */
 #ifndef FP_BBR_H
@@ -16,7 +16,7 @@
 #define BW_SHIFT 30
 #define BW_MOST ((__u64)1 << 39)
 #define NO_BW U64_MAX	   /* bound unset */
-#define NO_INFLIGHT U32_MAX /* bound unset */
+#define NO_INFLIGHT U64_MAX /* bound unset */
 #define NO_RTT U32_MAX
 #define MAX_CYCLES 4
 #define MAX_UP_ROUNDS 30
@@ -51,21 +51,22 @@ struct fp_state {
 	__u32 min_rtt;
 	__u32 probe_rtt_min_delay;
 	__u32 inflight_latest;
-	__u32 inflight_shortterm_q8;
-	__u32 inflight_longterm_q8;
-	__u32 undo_inflight_shortterm_q8;
-	__u32 undo_inflight_longterm_q8;
+	__u64 inflight_shortterm_q16;
+	__u64 inflight_longterm_q16;
+	__u64 undo_inflight_shortterm_q16;
+	__u64 undo_inflight_longterm_q16;
 	__u32 next_round_delivered;
 	__u32 loss_round_delivered;
 	__u32 round_count;
 	__u32 drain_start_round;
 	__u32 rounds_since_probe_up;
-	__u32 bw_probe_up_acked_q8;
-	__u32 probe_up_acked_per_inc_q8;
+	__u64 bw_probe_up_acked_q16;
+	__u64 probe_up_acked_per_inc_q16;
 	__u32 epoch_acked;
-	__u32 extra_acked_q8[2]; /* of this half of the window and the previous one */
+	__u64 extra_acked_q16[2]; /* of this half of the window and the previous one */
 	__u32 extra_acked_rounds;
-	__u32 prior_cwnd;
+	__u64 cwnd_q16; /* the kernel's window is this one, rounded down */
+	__u64 prior_cwnd_q16;
 	__u32 initial_cwnd;
 	__u32 full_bw_count;
 	__u32 loss_events; /* ACKs with losses in this round of Startup */
@@ -137,6 +138,11 @@ FP_INLINE bool bbr_is_probing(const struct fp_state *bbr)
 	return bbr->state == STARTUP || bbr->state == REFILL || bbr->state == UP;
 }
 
+FP_INLINE __u64 q16(__u32 segments)
+{
+	return (__u64)segments << 16;
+}
+
 /* Model. */
 
 /* BBR.bw (BoundBWForModel). */
@@ -145,21 +151,22 @@ FP_INLINE __u64 bbr_bw(const struct fp_state *bbr)
 	return min_u64(bbr->max_bw, bbr->bw_shortterm);
 }
 
-/* Returns the data that `bw` delivers in `us`, in 1/256 segments. */
-FP_INLINE __u64 bbr_volume_q8(__u64 bw, __u64 us)
+/* Returns the data that `bw` delivers in `us`, in 2^-16 segments. */
+FP_INLINE __u64 bbr_volume_q16(__u64 bw, __u64 us)
 {
-	return bw * min_u64(us, 1 << 24) >> (BW_SHIFT - 8);
+	return bw * min_u64(us, 1 << 24) >> (BW_SHIFT - 16);
 }
 
-/* BDPMultiple (§5.6.4.2), bbr_bdp: rounded up to segments, except for a thousandth of one. */
+/* BDPMultiple (§5.6.4.2), bbr_bdp: rounded up to segments. */
 FP_INLINE __u32 bbr_bdp(const struct fp_state *bbr, __u64 bw, fp_q16 gain)
 {
 	__u64 segments;
 
 	if (bbr->min_rtt == NO_RTT)
 		return bbr->initial_cwnd;
-	segments = (bw * min_u64(bbr->min_rtt, 1 << 24) >> 16) * gain;
-	segments = (segments + ((__u64)1 << BW_SHIFT) - ((__u64)1 << (BW_SHIFT - 10))) >> BW_SHIFT;
+	segments = bw * min_u64(bbr->min_rtt, 1 << 24);
+	segments = ((segments + 65535) >> 16) * gain;
+	segments = (segments + ((__u64)1 << BW_SHIFT) - 1) >> BW_SHIFT;
 	return min_u64(segments, 1 << 22);
 }
 
@@ -182,14 +189,13 @@ FP_INLINE __u32 bbr_send_quantum(const struct fp_state *bbr, const struct fp_cal
 }
 
 /* QuantizationBudget (§5.6.4.2), bbr_quantization_budget. */
-FP_INLINE __u32 bbr_quantization_budget(const struct fp_state *bbr, const struct fp_call *call,
-					__u32 cap)
+FP_INLINE __u64 bbr_quantization_budget_q16(const struct fp_state *bbr, const struct fp_call *call,
+					    __u64 cap)
 {
-	cap = max_u32(cap, OFFLOAD_FACTOR * bbr_send_quantum(bbr, call));
-	cap = max_u32(cap, min_pipe_cwnd);
+	cap = max_u64(cap, q16(max_u32(OFFLOAD_FACTOR * bbr_send_quantum(bbr, call), min_pipe_cwnd)));
 	/* A quarter of a small BDP may be less than a packet. */
 	if (bbr->state == UP)
-		cap += 2;
+		cap += q16(2);
 	return cap;
 }
 
@@ -197,13 +203,13 @@ FP_INLINE __u32 bbr_quantization_budget(const struct fp_state *bbr, const struct
 FP_INLINE __u32 bbr_inflight(const struct fp_state *bbr, const struct fp_call *call, __u64 bw,
 			     fp_q16 gain)
 {
-	return bbr_quantization_budget(bbr, call, bbr_bdp(bbr, bw, gain));
+	return bbr_quantization_budget_q16(bbr, call, q16(bbr_bdp(bbr, bw, gain))) >> 16;
 }
 
 /* TargetInflight (§5.3.3.8): the BDP, or the window if congestion has made it smaller. */
-FP_INLINE __u32 bbr_target_inflight(const struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE __u64 bbr_target_inflight_q16(const struct fp_state *bbr, const struct fp_call *call)
 {
-	return min_u32(bbr_inflight(bbr, call, bbr_bw(bbr), FP_ONE), call->cwnd);
+	return min_u64(q16(bbr_inflight(bbr, call, bbr_bw(bbr), FP_ONE)), bbr->cwnd_q16);
 }
 
 /* Inflight at which the queue counts as drained. */
@@ -226,23 +232,23 @@ FP_INLINE __u32 bbr_flight(const struct fp_state *bbr, const struct fp_call *cal
 }
 
 /* InflightWithHeadroom; NO_INFLIGHT without a long-term bound. */
-FP_INLINE __u32 bbr_inflight_with_headroom_q8(const struct fp_state *bbr)
+FP_INLINE __u64 bbr_inflight_with_headroom_q16(const struct fp_state *bbr)
 {
-	__u32 longterm = bbr->inflight_longterm_q8, left;
+	__u64 longterm = bbr->inflight_longterm_q16, left;
 
 	if (longterm == NO_INFLIGHT)
 		return NO_INFLIGHT;
-	left = max_u32(times_q16(longterm, headroom) & ~(__u32)255, 256);
-	return max_u32(longterm - min_u32(left, longterm), min_pipe_cwnd << 8);
+	left = max_u64(times_q16(longterm, headroom) & ~(__u64)(FP_ONE - 1), FP_ONE);
+	return max_u64(longterm - min_u64(left, longterm), q16(min_pipe_cwnd));
 }
 
 /* bbr_extra_acked, bbr_ack_aggregation_cwnd. */
-FP_INLINE __u32 bbr_extra_acked_q8(const struct fp_state *bbr)
+FP_INLINE __u64 bbr_extra_acked_q16(const struct fp_state *bbr)
 {
-	__u32 extra = max_u32(bbr->extra_acked_q8[0], bbr->extra_acked_q8[1]);
+	__u64 extra = max_u64(bbr->extra_acked_q16[0], bbr->extra_acked_q16[1]);
 
 	if (extra_acked_cap)
-		extra = min_u64(extra, bbr_volume_q8(bbr_bw(bbr), extra_acked_cap));
+		extra = min_u64(extra, bbr_volume_q16(bbr_bw(bbr), extra_acked_cap));
 	return extra;
 }
 
@@ -346,7 +352,7 @@ FP_INLINE void bbr_reset_congestion_signals(struct fp_state *bbr)
 FP_INLINE void bbr_reset_short_term_model(struct fp_state *bbr)
 {
 	bbr->bw_shortterm = NO_BW;
-	bbr->inflight_shortterm_q8 = NO_INFLIGHT;
+	bbr->inflight_shortterm_q16 = NO_INFLIGHT;
 }
 
 /* bbr_reset_full_bw; with a baseline: §5.3.3.4. */
@@ -381,7 +387,7 @@ STEP bbr_start_down(struct fp_state *bbr, struct fp_call *call)
 	if (!bbr || !call)
 		return 0;
 	bbr_reset_congestion_signals(bbr);
-	bbr->probe_up_acked_per_inc_q8 = U32_MAX;
+	bbr->probe_up_acked_per_inc_q16 = U64_MAX;
 	bbr_pick_probe_wait(bbr);
 	bbr->cycle_stamp = call->now;
 	bbr->ack_phase = PROBE_STOPPING;
@@ -393,9 +399,9 @@ STEP bbr_start_down(struct fp_state *bbr, struct fp_call *call)
 /* StartProbeBW_CRUISE (§5.3.3.2), bbr_start_bw_probe_cruise. */
 FP_INLINE void bbr_start_cruise(struct fp_state *bbr)
 {
-	if (bbr->inflight_shortterm_q8 != NO_INFLIGHT)
-		bbr->inflight_shortterm_q8 =
-			min_u32(bbr->inflight_shortterm_q8, bbr->inflight_longterm_q8);
+	if (bbr->inflight_shortterm_q16 != NO_INFLIGHT)
+		bbr->inflight_shortterm_q16 =
+			min_u64(bbr->inflight_shortterm_q16, bbr->inflight_longterm_q16);
 	bbr_enter(bbr, CRUISE);
 }
 
@@ -406,7 +412,7 @@ STEP bbr_start_refill(struct fp_state *bbr, struct fp_call *call, __u32 up_round
 		return 0;
 	bbr_reset_short_term_model(bbr);
 	bbr->bw_probe_up_rounds = up_rounds;
-	bbr->bw_probe_up_acked_q8 = 0;
+	bbr->bw_probe_up_acked_q16 = 0;
 	bbr->prev_probe_precautionary = 0;
 	bbr->ack_phase = REFILLING;
 	bbr->next_round_delivered = call->delivered;
@@ -416,12 +422,12 @@ STEP bbr_start_refill(struct fp_state *bbr, struct fp_call *call, __u32 up_round
 }
 
 /* RaiseInflightLongtermSlope (§5.3.3.6): doubles the growth each round. */
-FP_INLINE void bbr_raise_slope(struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE void bbr_raise_slope(struct fp_state *bbr)
 {
 	__u32 rounds = min_u32(bbr->bw_probe_up_rounds, MAX_UP_ROUNDS);
 
 	bbr->bw_probe_up_rounds = min_u32(rounds + 1, MAX_UP_ROUNDS);
-	bbr->probe_up_acked_per_inc_q8 = max_u32((call->cwnd << 8) >> rounds, 256);
+	bbr->probe_up_acked_per_inc_q16 = max_u64(bbr->cwnd_q16 >> rounds, FP_ONE);
 }
 
 /* StartProbeBW_UP (§5.3.3.4). */
@@ -433,7 +439,7 @@ FP_INLINE void bbr_start_up(struct fp_state *bbr, const struct fp_call *call)
 	if (BBR_VERSION == 3)
 		bbr_reset_full_bw(bbr, bbr->sample_bw);
 	bbr_enter(bbr, UP);
-	bbr_raise_slope(bbr, call);
+	bbr_raise_slope(bbr);
 }
 
 /* EnterDrain (§5.3.2). */
@@ -487,8 +493,8 @@ FP_INLINE void bbr_handle_inflight_too_high(struct fp_state *bbr, struct fp_call
 	bbr->prev_probe_too_high = 1;
 	bbr->is_bw_probe_sample = 0;
 	if (!sample->app_limited) {
-		target = times_q16(bbr_target_inflight(bbr, call) << 8, beta);
-		bbr->inflight_longterm_q8 = max_u64(sample->tx_in_flight << 8, target);
+		target = times_q16(bbr_target_inflight_q16(bbr, call), beta);
+		bbr->inflight_longterm_q16 = max_u64(q16(sample->tx_in_flight), target);
 	}
 	if (bbr->state == UP)
 		bbr_start_down(bbr, call);
@@ -542,45 +548,44 @@ FP_INLINE void bbr_save_bounds(struct fp_state *bbr)
 		return;
 	bbr->save_due = 0;
 	bbr->undo_bw_shortterm = bbr->bw_shortterm;
-	bbr->undo_inflight_shortterm_q8 = bbr->inflight_shortterm_q8;
-	bbr->undo_inflight_longterm_q8 = bbr->inflight_longterm_q8;
+	bbr->undo_inflight_shortterm_q16 = bbr->inflight_shortterm_q16;
+	bbr->undo_inflight_longterm_q16 = bbr->inflight_longterm_q16;
 }
 
 /* bbr_save_cwnd; if recovery or ProbeRTT has reduced the window, only a larger one. */
-FP_INLINE void bbr_save_cwnd(struct fp_state *bbr, const struct fp_call *call, bool is_cut)
+FP_INLINE void bbr_save_cwnd(struct fp_state *bbr, bool is_cut)
 {
-	bbr->prior_cwnd = is_cut ? max_u32(bbr->prior_cwnd, call->cwnd) : call->cwnd;
+	bbr->prior_cwnd_q16 = is_cut ? max_u64(bbr->prior_cwnd_q16, bbr->cwnd_q16) : bbr->cwnd_q16;
 }
 
 /* InitLowerBounds, for the volume. */
-FP_INLINE __u32 bbr_shortterm_or_window(struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE __u64 bbr_shortterm_or_window(struct fp_state *bbr)
 {
-	if (bbr->inflight_shortterm_q8 == NO_INFLIGHT)
-		bbr->inflight_shortterm_q8 = call->cwnd << 8;
-	return bbr->inflight_shortterm_q8;
+	if (bbr->inflight_shortterm_q16 == NO_INFLIGHT)
+		bbr->inflight_shortterm_q16 = bbr->cwnd_q16;
+	return bbr->inflight_shortterm_q16;
 }
 
 /* AdaptLowerBoundsFromCongestion (§5.5.10.3), bbr_adapt_lower_bounds. */
-FP_INLINE void bbr_adapt_lower_bounds(struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE void bbr_adapt_lower_bounds(struct fp_state *bbr)
 {
-	__u32 by_marks = NO_INFLIGHT, shortterm;
-	__u64 bw;
+	__u64 by_marks = NO_INFLIGHT, shortterm, bw;
 
 	if (bbr_is_probing(bbr))
 		return;
 	/* bbr_ecn_lower_bounds. */
 	if (bbr->ecn_in_round && ecn_factor) {
-		shortterm = bbr_shortterm_or_window(bbr, call);
+		shortterm = bbr_shortterm_or_window(bbr);
 		by_marks = times_q16(shortterm, FP_ONE - times_q16(bbr->ecn_alpha, ecn_factor));
 	}
 	if (bbr->loss_in_round) {
 		bw = bbr->bw_shortterm == NO_BW ? bbr->max_bw : bbr->bw_shortterm;
 		bbr->bw_shortterm = max_u64(bbr->bw_latest, times_q16(bw, beta));
-		shortterm = times_q16(bbr_shortterm_or_window(bbr, call), beta);
-		bbr->inflight_shortterm_q8 = max_u32(bbr->inflight_latest << 8, shortterm);
+		shortterm = times_q16(bbr_shortterm_or_window(bbr), beta);
+		bbr->inflight_shortterm_q16 = max_u64(q16(bbr->inflight_latest), shortterm);
 	}
-	if (bbr->inflight_shortterm_q8 != NO_INFLIGHT)
-		bbr->inflight_shortterm_q8 = min_u32(bbr->inflight_shortterm_q8, by_marks);
+	if (bbr->inflight_shortterm_q16 != NO_INFLIGHT)
+		bbr->inflight_shortterm_q16 = min_u64(bbr->inflight_shortterm_q16, by_marks);
 }
 
 /* Ends Startup before a plateau (§5.3.1.3), bbr_handle_queue_too_high_in_startup. */
@@ -591,7 +596,7 @@ FP_INLINE void bbr_end_startup(struct fp_state *bbr, const struct fp_call *call)
 	bbr->full_bw_reached = 1;
 	if (BBR_VERSION == 3)
 		bound = max_u32(bound, bbr->inflight_latest);
-	bbr->inflight_longterm_q8 = bound << 8;
+	bbr->inflight_longterm_q16 = q16(bound);
 }
 
 /* bbr_update_ecn_alpha, once per round, and bbr_check_ecn_too_high_in_startup. */
@@ -647,7 +652,8 @@ FP_INLINE void bbr_update_round(struct fp_state *bbr, const struct fp_call *call
 	bbr->round_start = 0;
 	if (!call->interval)
 		return;
-	bbr->sample_bw = (((__u64)call->sample_delivered << BW_SHIFT) + call->interval / 2) / call->interval;
+	/* Rounded up, as by bbr_calculate_bw_sample. */
+	bbr->sample_bw = (((__u64)call->sample_delivered << BW_SHIFT) + call->interval - 1) / call->interval;
 	bbr->sample_bw = min_u64(bbr->sample_bw, BW_MOST);
 	if (!not_before(call->prior_delivered, bbr->next_round_delivered))
 		return;
@@ -686,7 +692,7 @@ FP_INLINE void bbr_update_congestion_signals(struct fp_state *bbr, const struct 
 	if (call->losses)
 		bbr->loss_in_round = 1;
 	if (bbr->loss_round_start) {
-		bbr_adapt_lower_bounds(bbr, call);
+		bbr_adapt_lower_bounds(bbr);
 		bbr->loss_in_round = 0;
 		bbr->ecn_in_round = 0;
 	}
@@ -696,27 +702,28 @@ FP_INLINE void bbr_update_congestion_signals(struct fp_state *bbr, const struct 
 FP_INLINE void bbr_update_ack_aggregation(struct fp_state *bbr, const struct fp_call *call)
 {
 	__u32 window = bbr->full_bw_reached ? extra_acked_window : extra_acked_startup_window;
-	__u64 expected_q8, extra_q8;
+	__u64 interval, expected, extra_q16;
 
 	if (!call->interval)
 		return;
 	if (bbr->round_start && ++bbr->extra_acked_rounds >= window) {
 		bbr->extra_acked_rounds = 0;
-		bbr->extra_acked_q8[1] = bbr->extra_acked_q8[0];
-		bbr->extra_acked_q8[0] = 0;
+		bbr->extra_acked_q16[1] = bbr->extra_acked_q16[0];
+		bbr->extra_acked_q16[0] = 0;
 	}
-	expected_q8 = bbr_volume_q8(bbr_bw(bbr), call->now - bbr->epoch_start);
+	interval = min_u64(call->now - bbr->epoch_start, 1 << 24);
+	expected = bbr_bw(bbr) * interval; /* 2^-30 segments */
 	/* ACKs that arrive no faster than expected end an epoch: they were not aggregated. */
-	if ((__u64)bbr->epoch_acked << 8 <= expected_q8 ||
+	if ((__u64)bbr->epoch_acked << BW_SHIFT <= expected ||
 	    bbr->epoch_acked + call->acked >= EPOCH_SEGMENTS) {
 		bbr->epoch_start = call->now;
 		bbr->epoch_acked = 0;
-		expected_q8 = 0;
+		expected = 0;
 	}
 	bbr->epoch_acked += call->acked;
-	extra_q8 = ((__u64)bbr->epoch_acked << 8) - expected_q8;
-	extra_q8 = min_u64(extra_q8, (__u64)call->cwnd << 8);
-	bbr->extra_acked_q8[0] = max_u64(bbr->extra_acked_q8[0], extra_q8);
+	extra_q16 = (((__u64)bbr->epoch_acked << BW_SHIFT) - expected) >> (BW_SHIFT - 16);
+	extra_q16 = min_u64(extra_q16, bbr->cwnd_q16);
+	bbr->extra_acked_q16[0] = max_u64(bbr->extra_acked_q16[0], extra_q16);
 }
 
 FP_INLINE struct bbr_sample bbr_sample_of(const struct fp_call *call)
@@ -790,31 +797,31 @@ FP_INLINE void bbr_check_drain_done(struct fp_state *bbr, struct fp_call *call)
 
 FP_INLINE bool bbr_is_limited_by_longterm(const struct fp_state *bbr, const struct fp_call *call)
 {
-	return call->flags & FP_CWND_LIMITED && bbr->inflight_longterm_q8 != NO_INFLIGHT &&
-	       call->cwnd >= bbr->inflight_longterm_q8 >> 8;
+	return call->flags & FP_CWND_LIMITED && bbr->inflight_longterm_q16 != NO_INFLIGHT &&
+	       bbr->cwnd_q16 >= bbr->inflight_longterm_q16;
 }
 
 /* ProbeInflightLongtermUpward (§5.3.3.6). */
 FP_INLINE void bbr_probe_longterm_upward(struct fp_state *bbr, const struct fp_call *call)
 {
-	__u32 increments;
+	__u64 increments;
 
 	if (!bbr_is_limited_by_longterm(bbr, call)) {
 		if (BBR_VERSION == 2)
-			bbr->bw_probe_up_acked_q8 = 0;
+			bbr->bw_probe_up_acked_q16 = 0;
 		return;
 	}
-	bbr->bw_probe_up_acked_q8 += call->acked << 8;
-	if (bbr->bw_probe_up_acked_q8 >= bbr->probe_up_acked_per_inc_q8 &&
-	    bbr->probe_up_acked_per_inc_q8) {
-		increments = bbr->bw_probe_up_acked_q8 / bbr->probe_up_acked_per_inc_q8;
-		bbr->bw_probe_up_acked_q8 -= increments * bbr->probe_up_acked_per_inc_q8;
-		bbr->inflight_longterm_q8 =
-			min_u64((__u64)bbr->inflight_longterm_q8 + (increments << 8), NO_INFLIGHT - 1);
+	bbr->bw_probe_up_acked_q16 += q16(call->acked);
+	if (bbr->bw_probe_up_acked_q16 >= bbr->probe_up_acked_per_inc_q16 &&
+	    bbr->probe_up_acked_per_inc_q16) {
+		increments = bbr->bw_probe_up_acked_q16 / bbr->probe_up_acked_per_inc_q16;
+		bbr->bw_probe_up_acked_q16 -= increments * bbr->probe_up_acked_per_inc_q16;
+		bbr->inflight_longterm_q16 =
+			bbr->inflight_longterm_q16 + (increments << 16);
 		bbr->may_take_fast_path = 0;
 	}
 	if (bbr->round_start)
-		bbr_raise_slope(bbr, call);
+		bbr_raise_slope(bbr);
 }
 
 /* Advances the ACK phase at the start of a round; true if that changed the state. */
@@ -850,9 +857,9 @@ STEP bbr_adapt_long_term_model(struct fp_state *bbr, struct fp_call *call)
 	if (bbr_is_inflight_too_high(bbr, &sample)) {
 		if (bbr->is_bw_probe_sample)
 			bbr_handle_inflight_too_high(bbr, call, &sample);
-	} else if (bbr->inflight_longterm_q8 != NO_INFLIGHT) {
+	} else if (bbr->inflight_longterm_q16 != NO_INFLIGHT) {
 		/* More than the bound has arrived without excessive loss: the bound is too low. */
-		bbr->inflight_longterm_q8 = max_u32(bbr->inflight_longterm_q8, sample.tx_in_flight << 8);
+		bbr->inflight_longterm_q16 = max_u64(bbr->inflight_longterm_q16, q16(sample.tx_in_flight));
 		if (bbr->state == UP)
 			bbr_probe_longterm_upward(bbr, call);
 	}
@@ -877,17 +884,19 @@ FP_INLINE __u32 ilog2(__u32 x)
 /* IsTimeToProbeBW (§5.3.3.8), bbr_check_time_to_probe_bw. True if it changed the state. */
 FP_INLINE bool bbr_check_time_to_probe(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
 {
-	__u32 up_rounds = 0, bound;
+	__u32 up_rounds = 0;
+	__u64 bound;
 
 	if (ecn_reprobe_gain && bbr->ecn_eligible && bbr->ecn_in_cycle && !bbr->loss_in_cycle &&
 	    ca_state <= FP_DISORDER) {
 		/* Marks have ceased. */
-		bound = bbr->inflight_longterm_q8 == NO_INFLIGHT ? call->cwnd :
-								   bbr->inflight_longterm_q8 >> 8;
-		up_rounds = ilog2(max_u32(times_q16(bound, ecn_reprobe_gain), 1));
+		bound = bbr->inflight_longterm_q16;
+		if (bound == NO_INFLIGHT)
+			bound = bbr->cwnd_q16;
+		up_rounds = ilog2(max_u64(times_q16(bound, ecn_reprobe_gain) >> 16, 1));
 	} else if (call->now - bbr->cycle_stamp <= bbr->bw_probe_wait &&
 		   bbr->rounds_since_probe_up < reno_rounds &&
-		   bbr->rounds_since_probe_up < bbr_target_inflight(bbr, call)) {
+		   q16(bbr->rounds_since_probe_up) < bbr_target_inflight_q16(bbr, call)) {
 		return false;
 	}
 	bbr_start_refill(bbr, call, up_rounds);
@@ -902,7 +911,7 @@ FP_INLINE void bbr_in_down(struct fp_state *bbr, struct fp_call *call, __u8 ca_s
 		return;
 	/* IsTimeToCruise (§5.3.3.9). */
 	flight = bbr_flight(bbr, call, call->prior_inflight);
-	if (flight <= bbr_inflight_with_headroom_q8(bbr) >> 8 &&
+	if (flight <= bbr_inflight_with_headroom_q16(bbr) >> 16 &&
 	    flight <= bbr_inflight(bbr, call, bbr->max_bw, FP_ONE))
 		bbr_start_cruise(bbr);
 }
@@ -913,8 +922,8 @@ FP_INLINE bool bbr_is_time_to_go_down(struct fp_state *bbr, const struct fp_call
 	__u32 flight = bbr_flight(bbr, call, call->prior_inflight);
 
 	/* As much in flight as was too much the last time, up to a fraction of a segment. */
-	if (bbr->prev_probe_too_high && bbr->inflight_longterm_q8 != NO_INFLIGHT &&
-	    (flight + 1) << 8 > bbr->inflight_longterm_q8) {
+	if (bbr->prev_probe_too_high && bbr->inflight_longterm_q16 != NO_INFLIGHT &&
+	    q16(flight + 1) > bbr->inflight_longterm_q16) {
 		bbr->prev_probe_precautionary = 1;
 		return true;
 	}
@@ -967,7 +976,7 @@ FP_INLINE void bbr_check_probe_rtt_done(struct fp_state *bbr, struct fp_call *ca
 	if (!bbr->probe_rtt_done_stamp || call->now <= bbr->probe_rtt_done_stamp)
 		return;
 	bbr->probe_rtt_min_stamp = call->now;
-	call->cwnd = max_u32(call->cwnd, bbr->prior_cwnd);
+	bbr->cwnd_q16 = max_u64(bbr->cwnd_q16, bbr->prior_cwnd_q16);
 	bbr_reset_short_term_model(bbr);
 	if (bbr->full_bw_reached) {
 		bbr_start_down(bbr, call);
@@ -1026,7 +1035,7 @@ STEP bbr_update_min_rtt(struct fp_state *bbr, struct fp_call *call)
 		bbr->ack_phase = PROBE_STOPPING;
 		bbr->next_round_delivered = call->delivered;
 		bbr_enter(bbr, PROBE_RTT);
-		bbr_save_cwnd(bbr, call, true);
+		bbr_save_cwnd(bbr, true);
 	}
 	if (bbr->state == PROBE_RTT)
 		bbr_handle_probe_rtt(bbr, call);
@@ -1036,48 +1045,48 @@ STEP bbr_update_min_rtt(struct fp_state *bbr, struct fp_call *call)
 }
 
 /* UpdateMaxInflight. */
-FP_INLINE __u32 bbr_max_inflight(const struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE __u64 bbr_max_inflight_q16(const struct fp_state *bbr, const struct fp_call *call)
 {
-	__u32 cap = bbr_bdp(bbr, bbr_bw(bbr), bbr->cwnd_gain) + (bbr_extra_acked_q8(bbr) >> 8);
+	__u64 bdp = q16(bbr_bdp(bbr, bbr_bw(bbr), bbr->cwnd_gain));
 
-	return bbr_quantization_budget(bbr, call, cap);
+	return bbr_quantization_budget_q16(bbr, call, bdp + bbr_extra_acked_q16(bbr));
 }
 
 /* BoundCwndForProbeRTT (§5.6.4.5) and BoundCwndForModel (§5.6.4.7). */
-FP_INLINE void bbr_bound_cwnd(const struct fp_state *bbr, struct fp_call *call)
+FP_INLINE void bbr_bound_cwnd(struct fp_state *bbr)
 {
-	__u32 cap = NO_INFLIGHT;
+	__u64 cap = NO_INFLIGHT;
 
 	if (bbr->state == PROBE_RTT)
-		call->cwnd = min_u32(call->cwnd, bbr_probe_rtt_cwnd(bbr));
+		bbr->cwnd_q16 = min_u64(bbr->cwnd_q16, q16(bbr_probe_rtt_cwnd(bbr)));
 	if (bbr->state == PROBE_RTT || bbr->state == CRUISE)
-		cap = bbr_inflight_with_headroom_q8(bbr);
+		cap = bbr_inflight_with_headroom_q16(bbr);
 	else if (bbr_is_probe_bw(bbr))
-		cap = bbr->inflight_longterm_q8;
-	cap = min_u32(cap, bbr->inflight_shortterm_q8) >> 8;
-	call->cwnd = min_u32(call->cwnd, max_u32(cap, min_pipe_cwnd));
+		cap = bbr->inflight_longterm_q16;
+	cap = min_u64(cap, bbr->inflight_shortterm_q16);
+	bbr->cwnd_q16 = min_u64(bbr->cwnd_q16, max_u64(cap, q16(min_pipe_cwnd)));
 }
 
 /* SetCwnd (§5.6.4.6), bbr_set_cwnd. */
 STEP bbr_set_cwnd(struct fp_state *bbr, struct fp_call *call)
 {
-	__u32 most, grown;
+	__u64 most, grown;
 
 	if (!bbr || !call)
 		return 0;
-	most = bbr_max_inflight(bbr, call);
-	grown = call->cwnd + call->acked;
+	most = bbr_max_inflight_q16(bbr, call);
+	grown = bbr->cwnd_q16 + q16(call->acked);
 	bbr->may_take_fast_path = 0;
 	if (bbr->full_bw_reached) {
 		bbr->may_take_fast_path = grown >= most;
-		call->cwnd = min_u32(grown, most);
-	} else if (call->cwnd < most || call->cwnd < 2 * bbr->initial_cwnd) {
-		call->cwnd = grown;
+		bbr->cwnd_q16 = min_u64(grown, most);
+	} else if (bbr->cwnd_q16 < most || bbr->cwnd_q16 < q16(2 * bbr->initial_cwnd)) {
+		bbr->cwnd_q16 = grown;
 	} else {
 		bbr->may_take_fast_path = 1;
 	}
-	call->cwnd = max_u32(call->cwnd, min_pipe_cwnd);
-	bbr_bound_cwnd(bbr, call);
+	bbr->cwnd_q16 = max_u64(bbr->cwnd_q16, q16(min_pipe_cwnd));
+	bbr_bound_cwnd(bbr);
 	return 0;
 }
 
@@ -1088,9 +1097,9 @@ STEP bbr_bound_after_restoring(struct fp_state *bbr, struct fp_call *call)
 		return 0;
 	bbr->may_take_fast_path = 0;
 	if (bbr->full_bw_reached)
-		call->cwnd = min_u32(call->cwnd, bbr_max_inflight(bbr, call));
-	call->cwnd = max_u32(call->cwnd, min_pipe_cwnd);
-	bbr_bound_cwnd(bbr, call);
+		bbr->cwnd_q16 = min_u64(bbr->cwnd_q16, bbr_max_inflight_q16(bbr, call));
+	bbr->cwnd_q16 = max_u64(bbr->cwnd_q16, q16(min_pipe_cwnd));
+	bbr_bound_cwnd(bbr);
 	return 0;
 }
 
@@ -1133,12 +1142,20 @@ FP_INLINE void bbr_find_limited(const struct fp_state *bbr, struct fp_call *call
 		call->flags |= FP_APP_LIMITED;
 }
 
+/* The kernel has another window after a timeout, or if another controller was there before. */
+FP_INLINE void bbr_take_window(struct fp_state *bbr, const struct fp_call *call)
+{
+	if (bbr->cwnd_q16 >> 16 != call->cwnd)
+		bbr->cwnd_q16 = q16(call->cwnd);
+}
+
 /* UpdateOnACK (§5.2.3), bbr_main. */
 static void fp_ack(struct fp_state *bbr, struct fp_call *call)
 {
 	__u8 ca_state = bbr->exit_due ? bbr->ca_state : call->ca_state;
 	bool fast;
 
+	bbr_take_window(bbr, call);
 	bbr_find_limited(bbr, call);
 	bbr_handle_losses(bbr, call);
 	bbr_save_bounds(bbr);
@@ -1177,13 +1194,14 @@ static void fp_ack(struct fp_state *bbr, struct fp_call *call)
 	if (bbr->exit_due) {
 		bbr->exit_due = 0;
 		if (bbr->episode == TIMEOUT) {
-			call->cwnd = max_u32(call->cwnd, bbr->prior_cwnd);
+			bbr->cwnd_q16 = max_u64(bbr->cwnd_q16, bbr->prior_cwnd_q16);
 			bbr_bound_after_restoring(bbr, call);
 		}
 		bbr->episode = NO_EPISODE;
 	}
 	if (bbr->state == PROBE_RTT)
 		bbr_mark_limited(bbr, call);
+	call->cwnd = bbr->cwnd_q16 >> 16;
 }
 
 /* OnInit (§5.2.1). */
@@ -1194,14 +1212,15 @@ static void fp_begin(struct fp_state *bbr, struct fp_call *call)
 	bbr->undo_bw_shortterm = NO_BW;
 	bbr->min_rtt = NO_RTT;
 	bbr->probe_rtt_min_delay = NO_RTT;
-	bbr->inflight_shortterm_q8 = NO_INFLIGHT;
-	bbr->inflight_longterm_q8 = NO_INFLIGHT;
-	bbr->undo_inflight_shortterm_q8 = NO_INFLIGHT;
-	bbr->undo_inflight_longterm_q8 = NO_INFLIGHT;
-	bbr->probe_up_acked_per_inc_q8 = U32_MAX;
+	bbr->inflight_shortterm_q16 = NO_INFLIGHT;
+	bbr->inflight_longterm_q16 = NO_INFLIGHT;
+	bbr->undo_inflight_shortterm_q16 = NO_INFLIGHT;
+	bbr->undo_inflight_longterm_q16 = NO_INFLIGHT;
+	bbr->probe_up_acked_per_inc_q16 = U64_MAX;
 	bbr->next_round_delivered = call->delivered;
 	/* As in Linux, the first loss round begins with the second flight. */
 	bbr->loss_round_delivered = call->delivered + 1;
+	bbr_take_window(bbr, call);
 	bbr->initial_cwnd = min_u32(call->cwnd, 127);
 	bbr->lost_seen = call->lost;
 	bbr->ecn_alpha = ecn_alpha_init;
@@ -1219,13 +1238,14 @@ static void fp_begin(struct fp_state *bbr, struct fp_call *call)
 /* Called when an episode begins, before FP_STATE, and not again for the same timeout. */
 static void fp_congestion(struct fp_state *bbr, struct fp_call *call)
 {
-	bbr_save_cwnd(bbr, call, bbr->state == PROBE_RTT || bbr->episode != NO_EPISODE);
+	bbr_take_window(bbr, call);
+	bbr_save_cwnd(bbr, bbr->state == PROBE_RTT || bbr->episode != NO_EPISODE);
 	bbr->save_due = 1;
 }
 
 static void fp_new_state(struct fp_state *bbr, struct fp_call *call)
 {
-	__u32 bound;
+	__u64 bound;
 
 	switch (call->ca_state) {
 	case FP_CWR:
@@ -1236,21 +1256,22 @@ static void fp_new_state(struct fp_state *bbr, struct fp_call *call)
 		bbr->exit_due = 0;
 		break;
 	case FP_LOSS:
-		/* OnEnterRTO; the kernel has reduced the window. */
+		/* OnEnterRTO; the kernel has reduced the window since it found the losses. */
 		bbr_handle_losses(bbr, call);
+		bbr_take_window(bbr, call);
 		bbr_save_bounds(bbr);
 		bbr->episode = TIMEOUT;
 		bbr->ca_state = FP_LOSS;
 		bbr->exit_due = 0;
 		if (BBR_VERSION == 3) {
 			bbr_reset_full_bw(bbr, 0);
-			bound = max_u32(call->cwnd, bbr->prior_cwnd);
+			bound = max_u64(bbr->cwnd_q16, bbr->prior_cwnd_q16);
 		} else {
 			bbr->full_bw = 0;
-			bound = bbr->prior_cwnd;
+			bound = bbr->prior_cwnd_q16;
 		}
-		if (!bbr_is_probing(bbr) && bbr->inflight_shortterm_q8 == NO_INFLIGHT)
-			bbr->inflight_shortterm_q8 = bound << 8;
+		if (!bbr_is_probing(bbr) && bbr->inflight_shortterm_q16 == NO_INFLIGHT)
+			bbr->inflight_shortterm_q16 = bound;
 		break;
 	default:
 		if (bbr->episode != NO_EPISODE)
@@ -1261,27 +1282,30 @@ static void fp_new_state(struct fp_state *bbr, struct fp_call *call)
 /* HandleSpuriousLossDetection (§5.5.11.2), bbr_undo_cwnd. */
 static void fp_undo(struct fp_state *bbr, struct fp_call *call)
 {
+	bbr_take_window(bbr, call);
 	bbr_save_bounds(bbr);
 	bbr->loss_in_round = 0;
 	bbr_reset_full_bw(bbr, 0);
 	if (undo) {
-		call->cwnd = max_u32(call->cwnd, bbr->prior_cwnd);
+		bbr->cwnd_q16 = max_u64(bbr->cwnd_q16, bbr->prior_cwnd_q16);
 		/* Unset is the loosest bound. */
 		bbr->bw_shortterm = max_u64(bbr->bw_shortterm, bbr->undo_bw_shortterm);
-		bbr->inflight_shortterm_q8 =
-			max_u32(bbr->inflight_shortterm_q8, bbr->undo_inflight_shortterm_q8);
-		bbr->inflight_longterm_q8 =
-			max_u32(bbr->inflight_longterm_q8, bbr->undo_inflight_longterm_q8);
+		bbr->inflight_shortterm_q16 =
+			max_u64(bbr->inflight_shortterm_q16, bbr->undo_inflight_shortterm_q16);
+		bbr->inflight_longterm_q16 =
+			max_u64(bbr->inflight_longterm_q16, bbr->undo_inflight_longterm_q16);
 		bbr->may_take_fast_path = 0;
 	}
 	bbr->episode = NO_EPISODE;
 	bbr->exit_due = 0;
 	bbr_bound_after_restoring(bbr, call);
+	call->cwnd = bbr->cwnd_q16 >> 16;
 }
 
 /* HandleRestartFromIdle (§5.4.1), bbr_cwnd_event. */
 static void fp_restart(struct fp_state *bbr, struct fp_call *call)
 {
+	bbr_take_window(bbr, call);
 	bbr_take_first_rtt(bbr, call);
 	if (!(call->flags & FP_APP_LIMITED))
 		return;
@@ -1293,19 +1317,20 @@ static void fp_restart(struct fp_state *bbr, struct fp_call *call)
 		bbr_set_pacing_rate(bbr, call, FP_ONE);
 	else if (bbr->state == PROBE_RTT)
 		bbr_check_probe_rtt_done(bbr, call);
+	call->cwnd = bbr->cwnd_q16 >> 16;
 }
 
 /* values: inflight_longterm, inflight_shortterm (0 if unset), extra_acked, rounds, ecn_alpha. */
 static void fp_observe(const struct fp_state *bbr, const struct fp_call *call, struct fp_row *row)
 {
-	__u32 longterm = bbr->inflight_longterm_q8, shortterm = bbr->inflight_shortterm_q8;
+	__u64 longterm = bbr->inflight_longterm_q16, shortterm = bbr->inflight_shortterm_q16;
 
 	row->state = bbr->state;
 	row->bw = bbr_bw(bbr) * call->mss / 1024 * 1000000 >> (BW_SHIFT - 10);
 	row->min_rtt = bbr->min_rtt == NO_RTT ? 0 : bbr->min_rtt;
-	row->values[0] = longterm == NO_INFLIGHT ? 0 : longterm >> 8;
-	row->values[1] = shortterm == NO_INFLIGHT ? 0 : shortterm >> 8;
-	row->values[2] = bbr_extra_acked_q8(bbr) >> 8;
+	row->values[0] = longterm == NO_INFLIGHT ? 0 : longterm >> 16;
+	row->values[1] = shortterm == NO_INFLIGHT ? 0 : shortterm >> 16;
+	row->values[2] = bbr_extra_acked_q16(bbr) >> 16;
 	row->values[3] = bbr->round_count;
 	row->values[4] = bbr->ecn_alpha;
 }

@@ -119,11 +119,24 @@ impl Native {
 
     /// Returns the state that a trace shows: its index among the labels.
     pub fn state(&self, call: &Call) -> u8 {
+        // Offset of `state` in struct fp_row: 5 numbers, 2 addresses, 3 ports, the kind.
+        self.row(call)[9].to_ne_bytes()[7]
+    }
+
+    /// Returns the algorithm's values in a trace.
+    pub fn values(&self, call: &Call) -> [u32; 5] {
+        let bytes: Vec<u8> = self.row(call).iter().flat_map(|word| word.to_ne_bytes()).collect();
+        core::array::from_fn(|place| {
+            let at = 124 + 4 * place;
+            u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+        })
+    }
+
+    fn row(&self, call: &Call) -> [u64; 18] {
         let mut row = [0_u64; 18];
         // SAFETY: as in `run`; the row has the size that the library fills in.
         unsafe { (self.read)(self.state.as_ptr(), call, &raw mut row) }
-        // Offset of `state` in struct fp_row: 5 numbers, 2 addresses, 3 ports, the kind.
-        row[9].to_ne_bytes()[7]
+        row
     }
 }
 

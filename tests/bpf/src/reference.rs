@@ -14,6 +14,12 @@ use crate::call::{Call, Kind, LOSS, OPEN, RECOVERY, flags};
 /// Largest loss in one packet, since `Snapshot::size` has 16 bits.
 const MOST_BYTES: u32 = u16::MAX as u32;
 
+/// Returns the rate, rounded up to whole bit/s, as Linux rounds up. Where an epoch of ACK aggregation
+/// and a rate sample begin together, its rate times its time must not be less than what it delivered.
+fn rounded_up(delivered: Bytes, interval: Span) -> Rate {
+    Rate::from_bps(Rate::from_delivery(delivered, interval).as_bps() + 1)
+}
+
 /// The controller, with what the contract reports later than the kernel does.
 #[derive(Debug)]
 pub struct Reference {
@@ -188,7 +194,7 @@ impl Reference {
             }),
             one_way: None,
             rate: RateSample {
-                rate: (call.interval > 0).then(|| Rate::from_delivery(delivered, interval)),
+                rate: (call.interval > 0).then(|| rounded_up(delivered, interval)),
                 interval,
                 delivered,
                 lost: self.volume(call.lost.wrapping_sub(call.tx_lost)),

@@ -3,6 +3,7 @@
 
 use bpf_tests::{Line, Native, Path, Twin, Unit};
 use fullpipe_cc::{Domain, ParamValue, Registry};
+use fullpipe_units::Rng;
 
 /// The sources in `bpf/`, the algorithm of fullpipe-cc, and its profile.
 const ALGORITHMS: &[(&str, &str, &str)] = &[
@@ -14,6 +15,10 @@ const ALGORITHMS: &[(&str, &str, &str)] = &[
 const WITHOUT_CHANCE: [(&str, f64); 2] = [("probe_wait_spread", 0.0), ("reno_rounds_choices", 1.0)];
 
 fn twin(file: &str) -> (Twin, bool) {
+    twin_with(file, &[])
+}
+
+fn twin_with(file: &str, others: &[(&'static str, ParamValue)]) -> (Twin, bool) {
     let (_, name, profile) = ALGORITHMS.iter().find(|(known, ..)| *known == file).expect("listed");
     let mut params: Vec<(&str, ParamValue)> = Vec::new();
     if !profile.is_empty() {
@@ -23,6 +28,7 @@ fn twin(file: &str) -> (Twin, bool) {
     if bbr {
         params.extend(WITHOUT_CHANCE.map(|(key, value)| (key, ParamValue::Number(value))));
     }
+    params.extend(others.iter().cloned());
     let twin = Twin::new(file, name, &params);
     if bbr { (twin.paced(), false) } else { (twin, true) }
 }
@@ -71,9 +77,60 @@ fn newreno_agrees() {
 #[test]
 fn bbr3_agrees() {
     on_all_lines("bbr3");
+    on_random_lines("bbr3", &[("ecn", ParamValue::Flag(true))]);
+}
+
+/// Draws a line: up to 500 Mbit/s and 300 ms, about 20 000 packets.
+fn random_line(seed: u64) -> (Line, f64) {
+    let rng = &mut Rng::stream(seed, "line", "shape");
+    let mbps = 0.5 * 1_000_f64.powf(rng.unit());
+    let delay = 200.0 * 1_500_f64.powf(rng.unit());
+    let bdp = mbps * delay / 8_000.0;
+    let mut line = Line::new(mbps, delay as u64, (bdp * 4.0 * rng.unit()) as u64 + 2);
+    line.seed = seed;
+    if rng.chance(0.4) {
+        line.loss = 0.05 * rng.unit().powi(3);
+    }
+    if rng.chance(0.3) {
+        line.ack_every = (delay * rng.unit() / 3.0) as u64;
+    }
+    if rng.chance(0.3) {
+        line.on_off = ((500_000.0 * rng.unit()) as u64 + 100, (500_000.0 * rng.unit()) as u64 + 1);
+    }
+    if rng.chance(0.3) {
+        line.mark_above = line.limit / 3;
+    }
+    if rng.chance(0.3) {
+        line.spurious = rng.unit();
+    }
+    let seconds = (20_000.0 / (mbps * 125.0)).clamp(3.0, 20.0);
+    if rng.chance(0.3) {
+        let begin = (seconds * 5e5 * rng.unit()) as u64;
+        line.outage = (begin, begin + (1_500_000.0 * rng.unit()) as u64);
+    }
+    (line, seconds)
+}
+
+fn on_random_lines(file: &str, others: &[(&'static str, ParamValue)]) {
+    let (mut acks, mut agreeing) = (0, 0);
+    for seed in 0..100 {
+        let (mut twin, prr) = twin_with(file, others);
+        let (line, seconds) = random_line(seed);
+        Path::new(line.clone(), prr).run(&mut twin, seconds);
+        let share = twin.agreement.share();
+        if share < 0.99 {
+            println!("{file}: {:.2} % of {} on {line:?}; {:?}", share * 100.0, twin.agreement.acks, twin.agreement.first);
+        }
+        acks += twin.agreement.acks;
+        agreeing += twin.agreement.agreeing;
+    }
+    let share = agreeing as f64 / acks as f64;
+    println!("{file} on random lines: {acks} ACKs, {:.3} % agree", share * 100.0);
+    assert!(share >= 0.99, "{file}: {:.3} % of {acks} ACKs", share * 100.0);
 }
 
 fn on_all_lines(file: &str) {
+    on_random_lines(file, &[]);
     agree(file, "deep buffer", Line::new(50.0, 40_000, 600), 20.0);
     agree(file, "buffer of a BDP", Line::new(50.0, 40_000, 250), 20.0);
     agree(file, "shallow buffer", Line::new(50.0, 40_000, 25), 20.0);

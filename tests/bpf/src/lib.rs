@@ -4,11 +4,13 @@
 mod call;
 mod native;
 mod path;
+mod recording;
 mod reference;
 mod twin;
 
 pub use call::{Call, Kind, flags};
 pub use native::{Native, Param, Unit};
 pub use path::{Line, Path};
+pub use recording::{Row, read};
 pub use reference::Reference;
 pub use twin::{Agreement, Twin};

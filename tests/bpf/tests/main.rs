@@ -1,7 +1,10 @@
 //! The decisions of the congestion controls for BPF agree with those of fullpipe-cc: windows within
 //! 1 % and a segment, pacing rates within 1 %, at 99 % of the ACKs.
 
-use bpf_tests::{Line, Native, Path, Twin, Unit};
+use std::collections::BTreeMap;
+use std::path;
+
+use bpf_tests::{Line, Native, Path, Twin, Unit, read};
 use fullpipe_cc::{Domain, ParamValue, Registry};
 use fullpipe_units::Rng;
 
@@ -78,6 +81,38 @@ fn newreno_agrees() {
 fn bbr3_agrees() {
     on_all_lines("bbr3");
     on_random_lines("bbr3", &[("ecn", ParamValue::Flag(true))]);
+}
+
+/// Replays what a kernel recorded: the C decides the same here, and the reference agrees.
+fn replay(file: &str, recording: &path::Path) {
+    let mut twins: BTreeMap<u64, Twin> = BTreeMap::new();
+    let (mut acks, mut agreeing, mut rows) = (0, 0, 0);
+    for row in read(recording) {
+        let twin = twins.entry(row.connection).or_insert_with(|| twin(file).0);
+        let decided = twin.replay(row.call);
+        let (found, there) = (
+            (decided.cwnd, decided.ssthresh, decided.pacing_rate),
+            (row.cwnd, row.ssthresh, row.pacing_rate),
+        );
+        assert_eq!(found, there, "{file}: row {rows} of {}: {:?}", recording.display(), row.call);
+        rows += 1;
+    }
+    for twin in twins.values() {
+        println!("{file}: {:.3} % of {}, {:?}", twin.agreement.share() * 100.0, twin.agreement.acks, twin.agreement.first);
+        acks += twin.agreement.acks;
+        agreeing += twin.agreement.agreeing;
+    }
+    let share = agreeing as f64 / acks as f64;
+    println!("{}: {rows} calls, {:.3} % of {acks} ACKs agree", recording.display(), share * 100.0);
+    assert!(share >= 0.99, "{}: {:.3} %", recording.display(), share * 100.0);
+}
+
+#[test]
+fn recordings_of_a_kernel_are_decided_the_same() {
+    let folder = path::Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
+    for (file, ..) in ALGORITHMS {
+        replay(file, &folder.join(format!("{file}.gz")));
+    }
 }
 
 /// Draws a line: up to 500 Mbit/s and 300 ms, about 20 000 packets.

@@ -11,9 +11,9 @@
 #include "fp_call.h"
 
 /* L: maximum increase per ACK in slow start, in segments (RFC 3465 §2.2). */
-const volatile fp_count abc_limit = 1000000;
+FP_PARAM fp_count abc_limit = 1000000;
 /* Fraction of the window that remains after a CE mark (RFC 3168 §6.1.2, RFC 8511 §3.1). */
-const volatile fp_q16 beta_ecn = FP_Q16(0.5);
+FP_PARAM fp_q16 beta_ecn = FP_Q16(0.5);
 
 /* Fraction that remains after a loss (RFC 5681 §3.1, equation 4). */
 #define BETA_LOSS FP_Q16(0.5)

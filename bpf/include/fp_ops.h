@@ -40,11 +40,11 @@ FP_INLINE void fp_dispatch(struct fp_state *state, struct fp_call *call)
 
 #ifdef FP_NATIVE
 
-__u64 fp_state_size(void) { return sizeof(struct fp_state); }
-__u64 fp_call_size(void) { return sizeof(struct fp_call); }
-__u64 fp_row_size(void) { return sizeof(struct fp_row); }
+const __u64 fp_sizes[] = { sizeof(struct fp_state), sizeof(struct fp_call), sizeof(struct fp_row) };
+
 void fp_run(struct fp_state *state, struct fp_call *call) { fp_dispatch(state, call); }
-void fp_row(const struct fp_state *state, const struct fp_call *call, struct fp_row *row)
+
+void fp_read(const struct fp_state *state, const struct fp_call *call, struct fp_row *row)
 {
 	fp_observe(state, call, row);
 }
@@ -228,8 +228,12 @@ FP_INLINE void fp_decide(struct sock *sk, const struct fp_call *call)
 	if (tp->snd_ssthresh != call->ssthresh)
 		tp->snd_ssthresh = call->ssthresh;
 #ifdef FP_PACED
-	if (sk->sk_pacing_rate != call->pacing_rate)
-		sk->sk_pacing_rate = call->pacing_rate;
+	{
+		__u64 rate = min_u64(call->pacing_rate, sk->sk_max_pacing_rate);
+
+		if (sk->sk_pacing_rate != rate)
+			sk->sk_pacing_rate = rate;
+	}
 #endif
 }
 
@@ -375,8 +379,8 @@ FP_INLINE void fp_note_sending(const struct tcp_sock *tp, struct fp_sock *own)
 }
 
 /* Sets tx_inflight and tx_lost: by the latest record that is not later than the newest packet. */
-FP_INLINE void fp_recall_sending(const struct tcp_sock *tp, const struct fp_sock *own,
-				 const struct rate_sample *rs, struct fp_call *call)
+FP_INLINE void fp_recall_sending(const struct fp_sock *own, const struct rate_sample *rs,
+				 struct fp_call *call)
 {
 	__u32 next = own->records, count = min_u32(next, FP_SENT), low = next - count;
 	const struct fp_sent *record;
@@ -430,18 +434,20 @@ SEC("struct_ops/cong_control")
 int fp_cong_control(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	const struct rate_sample *rs;
 	struct fp_sock *own = fp_sock_of(sk);
 	struct fp_call call;
 
 	if (!own)
 		return 0;
-	/* The verifier knows the constant, and does not look at the other branch. */
+	/*
+	 * The verifier knows the constant, and does not look at the other branch. In assembly, since the
+	 * compiler would make one load of both, from an address that the verifier refuses.
+	 */
 	if (fp_has_flag())
-		rs = (const struct rate_sample *)ctx[3];
+		asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(rs) : "r"(ctx));
 	else
-		rs = (const struct rate_sample *)ctx[1];
+		asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(rs) : "r"(ctx));
 	fp_gather(sk, &call, FP_ACK);
 	call.rtt = rs->rtt_us < 0 ? U32_MAX : rs->rtt_us;
 	if (rs->delivered >= 0 && rs->interval_us > 0) {
@@ -459,7 +465,7 @@ int fp_cong_control(__u64 *ctx)
 	if (rs->is_ack_delayed)
 		call.flags |= FP_ACK_DELAYED;
 #ifdef FP_SENT
-	fp_recall_sending(tp, own, rs, &call);
+	fp_recall_sending(own, rs, &call);
 #endif
 	fp_make(sk, own, &call);
 	fp_decide(sk, &call);

@@ -37,8 +37,10 @@ struct fp_row {
 	__u32 rtt;     /* us, the latest sample; 0 if this call had none */
 	__u32 min_rtt; /* us, the algorithm's; 0 if it has none yet */
 	/* Values of the algorithm, as its source names them. */
-	__u32 values[4];
+	__u32 values[5];
 };
+
+_Static_assert(sizeof(struct fp_row) == 144, "the loader reads this layout");
 
 /* Counters of a loaded object. */
 struct fp_stats {

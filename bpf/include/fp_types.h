@@ -21,7 +21,7 @@ typedef __u8 bool;
 enum { false, true };
 
 /*
- * Units of parameters. A parameter is a `const volatile` variable with the name of the parameter in
+ * Units of parameters. A parameter is an FP_PARAM with the name of the parameter in
  * crates/cc; the loader converts its value by the name of the type, which BTF has.
  */
 typedef __u32 fp_q16;	  /* 1/65536: gains and fractions */
@@ -29,6 +29,12 @@ typedef __u64 fp_us;	  /* microseconds; the parameter is in seconds */
 typedef __u32 fp_count;	  /* whole numbers: rounds, segments, events */
 typedef __u8 fp_flag;	  /* 0 or 1 */
 typedef __u32 fp_control; /* a switch of the loader, not a parameter */
+
+#ifdef FP_NATIVE
+#define FP_PARAM volatile /* tests set them */
+#else
+#define FP_PARAM const volatile
+#endif
 
 #define FP_ONE 65536
 /* A fraction as fp_q16, rounded; for constants. */

@@ -1,0 +1,182 @@
+//! The decisions of the congestion controls for BPF agree with those of fullpipe-cc: windows within
+//! 1 % and a segment, pacing rates within 1 %, at 99 % of the ACKs.
+
+use std::collections::BTreeMap;
+use std::path;
+
+use bpf_tests::{Line, Native, Path, Twin, Unit, read};
+use fullpipe_cc::{Domain, ParamValue, Registry};
+use fullpipe_units::Rng;
+
+/// The sources in `bpf/`, the algorithm of fullpipe-cc, and its profile.
+const ALGORITHMS: &[(&str, &str, &str)] = &[
+    ("newreno", "newreno", "linux"),
+    ("bbr3", "bbr3", "linux"),
+];
+
+/// Without random waits, which both draw differently.
+const WITHOUT_CHANCE: [(&str, f64); 2] = [("probe_wait_spread", 0.0), ("reno_rounds_choices", 1.0)];
+
+fn twin(file: &str) -> (Twin, bool) {
+    twin_with(file, &[])
+}
+
+fn twin_with(file: &str, others: &[(&'static str, ParamValue)]) -> (Twin, bool) {
+    let (_, name, profile) = ALGORITHMS.iter().find(|(known, ..)| *known == file).expect("listed");
+    let mut params: Vec<(&str, ParamValue)> = Vec::new();
+    if !profile.is_empty() {
+        params.push(("profile", ParamValue::Word((*profile).to_owned())));
+    }
+    let bbr = name.starts_with("bbr");
+    if bbr {
+        params.extend(WITHOUT_CHANCE.map(|(key, value)| (key, ParamValue::Number(value))));
+    }
+    params.extend(others.iter().cloned());
+    let twin = Twin::new(file, name, &params);
+    if bbr { (twin.paced(), false) } else { (twin, true) }
+}
+
+fn agree(file: &str, what: &str, line: Line, seconds: f64) {
+    let (mut twin, prr) = twin(file);
+    Path::new(line, prr).run(&mut twin, seconds);
+    let share = twin.agreement.share();
+    let acks = twin.agreement.acks;
+    println!("{file} {what}: {acks} ACKs, {:.3} % agree", share * 100.0);
+    assert!(acks > 100, "{what}: {acks} ACKs");
+    assert!(share >= 0.99, "{file}, {what}: {:.3} % of {acks} ACKs; {:?}", share * 100.0, twin.agreement.first);
+}
+
+#[test]
+fn parameters_have_the_defaults_of_the_descriptor() {
+    for (file, name, profile) in ALGORITHMS {
+        let descriptor = Registry::default().get(name).expect("a built-in algorithm");
+        let native = Native::new(file);
+        assert!(!native.params().is_empty(), "{file}");
+        for param in native.params() {
+            let declared = descriptor
+                .params
+                .iter()
+                .find(|declared| declared.name == param.name)
+                .unwrap_or_else(|| panic!("{file}: {} is no parameter of {name}", param.name));
+            let expected = match descriptor.default_of(declared, profile) {
+                ParamValue::Number(number) => number,
+                ParamValue::Flag(flag) => f64::from(u8::from(flag)),
+                ParamValue::Word(word) => panic!("{file}: {} is {word}", param.name),
+            };
+            let found = native.get(param);
+            assert!((found - expected).abs() <= 1.0 / 65_536.0, "{file}: {} = {found}, not {expected}", param.name);
+            let flag = matches!(declared.domain, Domain::Flag { .. });
+            assert_eq!(param.unit == Unit::Flag, flag, "{file}: unit of {}", param.name);
+            assert_eq!(param.unit == Unit::Us, declared.unit == "s", "{file}: unit of {}", param.name);
+        }
+    }
+}
+
+#[test]
+fn newreno_agrees() {
+    on_all_lines("newreno");
+}
+
+#[test]
+fn bbr3_agrees() {
+    on_all_lines("bbr3");
+    on_random_lines("bbr3", &[("ecn", ParamValue::Flag(true))]);
+}
+
+/// Replays what a kernel recorded: the C decides the same here, and the reference agrees.
+fn replay(file: &str, recording: &path::Path) {
+    let mut twins: BTreeMap<u64, Twin> = BTreeMap::new();
+    let (mut acks, mut agreeing, mut rows) = (0, 0, 0);
+    for row in read(recording) {
+        let twin = twins.entry(row.connection).or_insert_with(|| twin(file).0);
+        let decided = twin.replay(row.call);
+        let (found, there) = (
+            (decided.cwnd, decided.ssthresh, decided.pacing_rate),
+            (row.cwnd, row.ssthresh, row.pacing_rate),
+        );
+        assert_eq!(found, there, "{file}: row {rows} of {}: {:?}", recording.display(), row.call);
+        rows += 1;
+    }
+    for twin in twins.values() {
+        println!("{file}: {:.3} % of {}, {:?}", twin.agreement.share() * 100.0, twin.agreement.acks, twin.agreement.first);
+        acks += twin.agreement.acks;
+        agreeing += twin.agreement.agreeing;
+    }
+    let share = agreeing as f64 / acks as f64;
+    println!("{}: {rows} calls, {:.3} % of {acks} ACKs agree", recording.display(), share * 100.0);
+    assert!(share >= 0.99, "{}: {:.3} %", recording.display(), share * 100.0);
+}
+
+#[test]
+fn recordings_of_a_kernel_are_decided_the_same() {
+    let folder = path::Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
+    for (file, ..) in ALGORITHMS {
+        replay(file, &folder.join(format!("{file}.gz")));
+    }
+}
+
+/// Draws a line: up to 500 Mbit/s and 300 ms, about 20 000 packets.
+fn random_line(seed: u64) -> (Line, f64) {
+    let rng = &mut Rng::stream(seed, "line", "shape");
+    let mbps = 0.5 * 1_000_f64.powf(rng.unit());
+    let delay = 200.0 * 1_500_f64.powf(rng.unit());
+    let bdp = mbps * delay / 8_000.0;
+    let mut line = Line::new(mbps, delay as u64, (bdp * 4.0 * rng.unit()) as u64 + 2);
+    line.seed = seed;
+    if rng.chance(0.4) {
+        line.loss = 0.05 * rng.unit().powi(3);
+    }
+    if rng.chance(0.3) {
+        line.ack_every = (delay * rng.unit() / 3.0) as u64;
+    }
+    if rng.chance(0.3) {
+        line.on_off = ((500_000.0 * rng.unit()) as u64 + 100, (500_000.0 * rng.unit()) as u64 + 1);
+    }
+    if rng.chance(0.3) {
+        line.mark_above = line.limit / 3;
+    }
+    if rng.chance(0.3) {
+        line.spurious = rng.unit();
+    }
+    let seconds = (20_000.0 / (mbps * 125.0)).clamp(3.0, 20.0);
+    if rng.chance(0.3) {
+        let begin = (seconds * 5e5 * rng.unit()) as u64;
+        line.outage = (begin, begin + (1_500_000.0 * rng.unit()) as u64);
+    }
+    (line, seconds)
+}
+
+fn on_random_lines(file: &str, others: &[(&'static str, ParamValue)]) {
+    let (mut acks, mut agreeing) = (0, 0);
+    for seed in 0..100 {
+        let (mut twin, prr) = twin_with(file, others);
+        let (line, seconds) = random_line(seed);
+        Path::new(line.clone(), prr).run(&mut twin, seconds);
+        let share = twin.agreement.share();
+        if share < 0.99 {
+            println!("{file}: {:.2} % of {} on {line:?}; {:?}", share * 100.0, twin.agreement.acks, twin.agreement.first);
+        }
+        acks += twin.agreement.acks;
+        agreeing += twin.agreement.agreeing;
+    }
+    let share = agreeing as f64 / acks as f64;
+    println!("{file} on random lines: {acks} ACKs, {:.3} % agree", share * 100.0);
+    assert!(share >= 0.99, "{file}: {:.3} % of {acks} ACKs", share * 100.0);
+}
+
+fn on_all_lines(file: &str) {
+    on_random_lines(file, &[]);
+    agree(file, "deep buffer", Line::new(50.0, 40_000, 600), 20.0);
+    agree(file, "buffer of a BDP", Line::new(50.0, 40_000, 250), 20.0);
+    agree(file, "shallow buffer", Line::new(50.0, 40_000, 25), 20.0);
+    agree(file, "long path", Line::new(20.0, 300_000, 400), 20.0);
+    agree(file, "short path", Line::new(200.0, 2_000, 100), 10.0);
+    agree(file, "slow line", Line::new(1.0, 60_000, 30), 20.0);
+    agree(file, "random loss", Line { loss: 0.01, ..Line::new(50.0, 40_000, 250) }, 20.0);
+    agree(file, "collected ACKs", Line { ack_every: 5_000, ..Line::new(50.0, 40_000, 250) }, 20.0);
+    agree(file, "pauses", Line { on_off: (300_000, 200_000), ..Line::new(50.0, 40_000, 250) }, 20.0);
+    agree(file, "limited", Line { on_off: (1_000, 4_000), ..Line::new(50.0, 40_000, 250) }, 20.0);
+    agree(file, "outage", Line { outage: (4_000_000, 5_500_000), ..Line::new(50.0, 40_000, 250) }, 20.0);
+    agree(file, "marks", Line { mark_above: 20, ..Line::new(50.0, 4_000, 250) }, 20.0);
+    agree(file, "spurious losses", Line { loss: 0.002, spurious: 0.5, ..Line::new(50.0, 40_000, 250) }, 20.0);
+}

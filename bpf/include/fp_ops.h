@@ -62,6 +62,9 @@ const volatile fp_control record_calls = 0;
 
 struct fp_stats stats = {};
 
+/* For the loader, which reads the layout of rows from BTF: that has no types of local variables. */
+const struct fp_row *fp_row_layout;
+
 struct {
 	__u32 (*type)[BPF_MAP_TYPE_RINGBUF];
 	__u32 (*max_entries)[1 << 18];

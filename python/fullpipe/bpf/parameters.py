@@ -26,8 +26,13 @@ _LINUX = "linux"
 """The profile whose rules the kernel's version has."""
 
 
-def checked(of: Object, given: Mapping[str, str]) -> dict[str, float]:
+def checked(of: Object, given: Mapping[str, str], called: str = "--set ") -> dict[str, float]:
     """Returns the numbers of parameters that a user gives as text; 0 and 1 for flags.
+
+    Args:
+        of: The algorithm.
+        given: The values, by the parameters' names.
+        called: The words before a parameter in an error.
 
     Raises:
         KernelError: When the algorithm, or its version for the kernel, has no such parameter or value.
@@ -37,21 +42,21 @@ def checked(of: Object, given: Mapping[str, str]) -> dict[str, float]:
     for name, value in given.items():
         if name == _PROFILE and _PROFILE in known and value != _LINUX:
             raise KernelError(
-                f"--set {name}={value}: the kernel's {of.algorithm} follows the rules of Linux\n"
+                f"{called}{name}={value}: the kernel's {of.algorithm} follows the rules of Linux\n"
                 f'  fix: omit it, or write "{_LINUX}"'
             )
         if name in known and name != _PROFILE and name not in of.parameters:
             has = f"it has {', '.join(of.parameters)}" if of.parameters else "it has none"
             raise KernelError(
-                f"--set {name}={value}: the kernel's {of.algorithm} does not have this parameter\n"
+                f"{called}{name}={value}: the kernel's {of.algorithm} does not have this parameter\n"
                 f"  fix: omit it; {has}"
             )
     profile = {_PROFILE: _LINUX} if _PROFILE in known else {}
-    params = _resolved(of.algorithm, profile | dict(given))
-    return {name: _number(of, name, params[name]) for name in given if name != _PROFILE}
+    params = _resolved(of.algorithm, profile | dict(given), called)
+    return {name: _number(of, name, params[name], called) for name in given if name != _PROFILE}
 
 
-def _resolved(algorithm: str, given: Mapping[str, str]) -> dict[str, object]:
+def _resolved(algorithm: str, given: Mapping[str, str], called: str) -> dict[str, object]:
     """Lets the core check the parameters, by a run of a millisecond."""
     settings = [(f"{_KEY}{name}", value) for name, value in given.items()]
     try:
@@ -60,17 +65,17 @@ def _resolved(algorithm: str, given: Mapping[str, str]) -> dict[str, object]:
     except _core.ScenarioError as error:
         name = error.key.rpartition(_KEY)[2] or error.key
         value = given.get(name, error.value)
-        raise KernelError(f"--set {name}={value}: {error.problem}\n  fix: {error.fix}") from error
+        raise KernelError(f"{called}{name}={value}: {error.problem}\n  fix: {error.fix}") from error
     params: dict[str, object] = tomllib.loads(scenario.to_toml())["flow"][0]["params"]
     return params
 
 
-def _number(of: Object, name: str, value: object) -> float:
+def _number(of: Object, name: str, value: object, called: str) -> float:
     if isinstance(value, str):
         found = _core.quantity(value)
         if found is None:
             raise KernelError(
-                f"--set {name}={value}: the kernel's {of.algorithm} has no words\n  fix: omit it"
+                f"{called}{name}={value}: the kernel's {of.algorithm} has no words\n  fix: omit it"
             )
         return found[0]
     assert isinstance(value, bool | int | float)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from conftest import Fullpipe
 
 
+BPF = ["BPF links", "BTF", "BPF JIT", "CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF", "BPF objects"]
+
+
 def test_it_says_of_every_runner_and_need_whether_it_is_there(fullpipe: Fullpipe) -> None:
     told = fullpipe("doctor", "--json")
     assert told.returncode == 0, told.stderr
@@ -29,7 +32,8 @@ def test_it_says_of_every_runner_and_need_whether_it_is_there(fullpipe: Fullpipe
     assert [each["what"] for each in said["runners"]] == names()
     assert said["runners"][0]["state"] == "ok"
     assert said["machine"][0]["what"] == "kernel"
-    for each in (*said["runners"], *said["machine"]):
+    assert [each["what"] for each in said["bpf"]] == BPF
+    for each in (*said["runners"], *said["machine"], *said["bpf"]):
         assert each["state"] in ("ok", "missing", "unknown")
         assert each["found"]
         assert each["state"] != "missing" or each["fix"], each

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _JIT = Path("/proc/sys/net/core/bpf_jit_enable")
+_OF_FIRST = Path("/proc/sys/net/core/netdev_max_backlog")
+"""Another setting that only the machine's first network namespace has."""
 _STATUS = Path("/proc/self/status")
 _USERS = Path("/proc/self/uid_map")
 _EVERYONE = ["0", "0", "4294967295"]
@@ -72,6 +74,8 @@ def _jit() -> Need:
     except PermissionError:
         return Need("BPF JIT", None, "only root may read its setting")
     except OSError:
+        if not _OF_FIRST.exists():
+            return Need("BPF JIT", None, "its setting is in the first network namespace")
         fix = "boot a kernel built with CONFIG_BPF_JIT"
         return Need("BPF JIT", False, "this kernel has none", fix)
     if enabled:

@@ -1,0 +1,208 @@
+"""Loads and unloads BPF algorithms while flows start and end at random, and looks for leaks.
+
+    sudo .venv/bin/python tools/kernel_soak.py --seconds 1800
+
+A step loads an algorithm, lets flows on the loopback use it, and unloads it while some of them are open: by the end of
+its holder, by SIGTERM or by SIGKILL. At the end, when all flows are closed, the kernel must have the same numbers of
+BPF maps, programs and links as before, and must have logged nothing. The exit code is 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import errno
+import os
+import platform
+import random
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from fullpipe.bpf import holder, machine
+from fullpipe.bpf.program import Object, objects, program
+
+_BPF = {"x86_64": 321}.get(platform.machine(), 280)
+_NEXT = {"maps": 12, "programs": 11, "links": 31}
+"""The commands BPF_…_GET_NEXT_ID of bpf(2)."""
+_MEMORY = ("SUnreclaim", "VmallocUsed", "Percpu", "KernelStack")
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_SETTLE_S = 30.0
+"""Time that the kernel has to free the last program: it does so after grace periods of RCU."""
+_FLOWS = 8
+
+
+class Seen(NamedTuple):
+    """The kernel's state.
+
+    Attributes:
+        counts: The numbers of BPF maps, programs and links.
+        memory: The kernel's memory by kind, in KiB.
+    """
+
+    counts: dict[str, int]
+    memory: dict[str, int]
+
+
+def seen() -> Seen:
+    """Reads the kernel's state."""
+    text = Path("/proc/meminfo").read_text(encoding="ascii")
+    memory = {name: int(kib) for name, kib in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.M)}
+    return Seen({name: _count(command) for name, command in _NEXT.items()}, memory)
+
+
+def _count(command: int) -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    last, number = 0, 0
+    while True:
+        attributes = ctypes.create_string_buffer(struct.pack("=III", last, 0, 0), 16)
+        if libc.syscall(_BPF, command, attributes, 16) != 0:
+            if ctypes.get_errno() == errno.ENOENT:
+                return number
+            raise OSError(ctypes.get_errno(), "bpf(2)")
+        last, number = struct.unpack_from("=II", attributes)[1], number + 1
+
+
+class Log:
+    """The kernel's messages from now on."""
+
+    def __init__(self) -> None:
+        self._file = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self._file, 0, os.SEEK_END)
+
+    def lines(self) -> list[str]:
+        """Returns the messages since the last call."""
+        found: list[str] = []
+        while True:
+            try:
+                found.append(os.read(self._file, 8192).decode(errors="replace").strip())
+            except BlockingIOError:
+                return found
+            except BrokenPipeError:
+                continue
+
+
+class Flows:
+    """Transfers on the loopback, each with an algorithm, which last as long as they are asked to."""
+
+    def __init__(self) -> None:
+        self._server = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self._server.getsockname()[1]
+        self.begun = self.refused = 0
+        self._threads: list[threading.Thread] = []
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                peer, _ = self._server.accept()
+            except OSError:
+                return
+            threading.Thread(target=_swallow, args=[peer], daemon=True).start()
+
+    def begin(self, name: str, seconds: float, *, abort: bool) -> None:
+        """Begins a flow that ends by itself, with a reset if it is aborted."""
+        self._threads = [each for each in self._threads if each.is_alive()]
+        thread = threading.Thread(target=self._send, args=[name, seconds, abort], daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _send(self, name: str, seconds: float, abort: bool) -> None:
+        end = time.monotonic() + seconds
+        try:
+            with socket.create_connection(("127.0.0.1", self.port)) as flow:
+                flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+                self.begun += 1
+                while time.monotonic() < end:
+                    flow.send(bytes(16_384))
+                    time.sleep(0.002)
+                if abort:
+                    flow.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        except FileNotFoundError:
+            self.refused += 1  # unloaded before the flow could choose it
+
+    def wait(self) -> None:
+        """Waits for the end of all flows."""
+        for each in self._threads:
+            each.join()
+
+
+def _swallow(peer: socket.socket) -> None:
+    with peer:
+        try:
+            while peer.recv(1 << 16):
+                pass
+        except ConnectionResetError:
+            pass
+
+
+def step(draw: random.Random, what: Object, flows: Flows) -> None:
+    """Loads an algorithm, lets flows use it, and unloads it in one of three ways."""
+    process = subprocess.Popen(
+        [program(), "hold", holder.plan(what, {}, trace_us=draw.choice([0, 1000, 10_000]))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    if not process.stdout.readline():
+        raise SystemExit(f"{what.name} was not loaded")
+    for _ in range(draw.randrange(_FLOWS)):
+        flows.begin(what.name, draw.expovariate(1 / 0.3), abort=draw.random() < 0.3)
+        time.sleep(draw.random() * 0.05)
+    time.sleep(draw.random() * 0.3)
+    how = draw.choice(["stdin", signal.SIGTERM, signal.SIGKILL])
+    if isinstance(how, signal.Signals):
+        process.send_signal(how)
+    process.communicate()
+    # Nobody else loads this name.
+    while what.name in _AVAILABLE.read_text(encoding="ascii").split():
+        time.sleep(0.005)
+
+
+def main() -> int:
+    """Runs the steps, and prints the differences."""
+    asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    asked.add_argument("--seconds", type=float, default=1800.0, help="duration (default: 1800)")
+    asked.add_argument("--seed", type=int, default=0, help="seed of the steps (default: 0)")
+    asked.add_argument("--algorithm", action="append", help="algorithm; repeatable (default: all)")
+    given = asked.parse_args()
+    if lacks := machine.unmet():
+        print(f"error: {lacks}", file=sys.stderr)
+        return 2
+    draw, flows, log = random.Random(given.seed), Flows(), Log()
+    known = [each for name, each in objects().items() if name in (given.algorithm or objects())]
+    step(draw, known[0], flows)  # caches that the kernel fills once
+    flows.wait()
+    time.sleep(1.0)
+    before = seen()
+    steps, end = 0, time.monotonic() + given.seconds
+    while time.monotonic() < end:
+        step(draw, draw.choice(known), flows)
+        steps += 1
+    flows.wait()
+    late = time.monotonic() + _SETTLE_S
+    while (after := seen()).counts != before.counts and time.monotonic() < late:
+        time.sleep(0.5)
+    messages = log.lines()
+    print(f"{steps} loads, {flows.begun} flows, {flows.refused} too late to choose the algorithm")
+    for name, count in before.counts.items():
+        print(f"BPF {name}: {count} before, {after.counts[name]} after")
+    for name in _MEMORY:
+        if name in before.memory:
+            grown = after.memory[name] - before.memory[name]
+            print(f"{name}: {before.memory[name]} KiB before, {grown:+} KiB")
+    print(f"kernel messages: {len(messages)}")
+    for line in messages[:20]:
+        print(f"  {line}")
+    return int(after.counts != before.counts or bool(messages))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,6 +12,7 @@ use fullpipe_units::Rng;
 const ALGORITHMS: &[(&str, &str, &str)] = &[
     ("newreno", "newreno", "linux"),
     ("bbr3", "bbr3", "linux"),
+    ("bbr2", "bbr2", ""),
 ];
 
 /// Without random waits, which both draw differently.
@@ -98,7 +99,6 @@ fn replay(file: &str, recording: &path::Path) {
         rows += 1;
     }
     for twin in twins.values() {
-        println!("{file}: {:.3} % of {}, {:?}", twin.agreement.share() * 100.0, twin.agreement.acks, twin.agreement.first);
         acks += twin.agreement.acks;
         agreeing += twin.agreement.agreeing;
     }
@@ -113,6 +113,12 @@ fn recordings_of_a_kernel_are_decided_the_same() {
     for (file, ..) in ALGORITHMS {
         replay(file, &folder.join(format!("{file}.gz")));
     }
+}
+
+#[test]
+fn bbr2_agrees() {
+    on_all_lines("bbr2");
+    on_random_lines("bbr2", &[("ecn", ParamValue::Flag(true))]);
 }
 
 /// Draws a line: up to 500 Mbit/s and 300 ms, about 20 000 packets.

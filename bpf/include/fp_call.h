@@ -17,6 +17,7 @@ enum fp_kind {
 	FP_STATE,    /* set_state: `ca_state` is the next state */
 	FP_UNDO,     /* undo_cwnd: the loss was spurious; the result is `cwnd` */
 	FP_RESTART,  /* cwnd_event, CA_EVENT_TX_START: the first packet after idle */
+	FP_RTT,	     /* pkts_acked, before losses are found: `rtt`; not with cong_control */
 };
 
 /* States of loss recovery: TCP_CA_*. */
@@ -50,8 +51,8 @@ struct fp_call {
 	__u32 min_rtt; /* us, of the kernel's filter; U32_MAX before the first sample */
 	__u32 departs_in; /* ns until the pacer releases the next packet */
 
+	__u32 rtt; /* us; FP_ACK, FP_RTT; U32_MAX without a sample */
 	/* FP_ACK only. */
-	__u32 rtt; /* us; U32_MAX without a sample */
 	__u32 interval; /* us, of the rate sample; 0 if it is not valid */
 	__u32 sample_delivered; /* over the interval */
 	__u32 sample_delivered_ce;

@@ -8,6 +8,7 @@
  *                   (cong_control). Otherwise the kernel runs PRR in recovery and sets the pacing
  *                   rate, and FP_ACK is cong_avoid: outside of recovery, if the ACK may raise the
  *                   window.
+ *   FP_TAKES_RTT    if it takes RTTs, but not FP_OWNS_WINDOW
  *   FP_SENT         number of records of sending, a power of two, if it reads tx_inflight, tx_lost
  *   FP_PACED        if the pacing rate must be kept (sk_pacing_status)
  *   struct fp_state, and the functions below
@@ -24,6 +25,9 @@ static void fp_congestion(struct fp_state *state, struct fp_call *call);
 static void fp_new_state(struct fp_state *state, struct fp_call *call);
 static void fp_undo(struct fp_state *state, struct fp_call *call);
 static void fp_restart(struct fp_state *state, struct fp_call *call);
+#ifdef FP_TAKES_RTT
+static void fp_take_rtt(struct fp_state *state, struct fp_call *call);
+#endif
 static void fp_observe(const struct fp_state *state, const struct fp_call *call, struct fp_row *row);
 
 FP_INLINE void fp_dispatch(struct fp_state *state, struct fp_call *call)
@@ -35,6 +39,9 @@ FP_INLINE void fp_dispatch(struct fp_state *state, struct fp_call *call)
 	case FP_STATE: fp_new_state(state, call); break;
 	case FP_UNDO: fp_undo(state, call); break;
 	case FP_RESTART: fp_restart(state, call); break;
+#ifdef FP_TAKES_RTT
+	case FP_RTT: fp_take_rtt(state, call); break;
+#endif
 	}
 }
 
@@ -500,6 +507,27 @@ int fp_cong_avoid(__u64 *ctx)
 
 #endif
 
+#ifdef FP_TAKES_RTT
+SEC("struct_ops/pkts_acked")
+int fp_pkts_acked(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct fp_sock *own;
+	struct fp_call call;
+
+	if (sample->rtt_us < 0)
+		return 0;
+	own = fp_sock_of(sk);
+	if (!own)
+		return 0;
+	fp_gather(sk, &call, FP_RTT);
+	call.rtt = sample->rtt_us;
+	fp_make(sk, own, &call);
+	return 0;
+}
+#endif
+
 #ifdef FP_SENT
 SEC("struct_ops/min_tso_segs")
 int fp_min_tso_segs(__u64 *ctx)
@@ -533,6 +561,9 @@ struct tcp_congestion_ops FP_OPS = {
 	.cong_control = (void *)fp_cong_control,
 #else
 	.cong_avoid = (void *)fp_cong_avoid,
+#endif
+#ifdef FP_TAKES_RTT
+	.pkts_acked = (void *)fp_pkts_acked,
 #endif
 #ifdef FP_SENT
 	.min_tso_segs = (void *)fp_min_tso_segs,

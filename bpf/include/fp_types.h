@@ -25,9 +25,10 @@ enum { false, true };
  * crates/cc; the loader converts its value by the name of the type, which BTF has.
  */
 typedef __u32 fp_q16;	  /* 1/65536: gains and fractions */
-typedef __u64 fp_us;	  /* microseconds; the parameter is in seconds */
+typedef __u64 fp_us;	  /* microseconds; the parameter is in the unit that crates/cc declares */
 typedef __u32 fp_count;	  /* whole numbers: rounds, segments, events */
 typedef __u8 fp_flag;	  /* 0 or 1 */
+typedef __u8 fp_word;	  /* place of a keyword among those that crates/cc declares */
 typedef __u32 fp_control; /* a switch of the loader, not a parameter */
 
 #ifdef FP_NATIVE
@@ -59,5 +60,24 @@ FP_INLINE __u64 times_q16(__u64 x, fp_q16 q) { return x * q >> 16; }
 
 /* Returns x * q, rounded up. */
 FP_INLINE __u64 times_q16_up(__u64 x, fp_q16 q) { return (x * q + FP_ONE - 1) >> 16; }
+
+/* Numbers with a fraction of 32 bits, for windows that grow by little at each ACK. */
+#define Q32_ONE ((__u64)1 << 32)
+
+/* Returns a * b for a fraction b of at most one; a below 2^52. */
+FP_INLINE __u64 times_q32(__u64 a, __u64 b)
+{
+	return (a >> 32) * b + ((a & U32_MAX) * b >> 32);
+}
+
+/* Returns acked / cwnd as a fraction of at most one; acked is whole segments, cwnd at least one. */
+FP_INLINE __u64 share_q32(__u32 acked, __u64 cwnd_q32)
+{
+	__u64 cwnd = cwnd_q32 >> 16;
+
+	if (!cwnd || (__u64)acked << 16 >= cwnd || acked >> 15)
+		return Q32_ONE;
+	return ((__u64)acked << 48) / cwnd;
+}
 
 #endif

@@ -17,6 +17,8 @@ pub enum Kind {
     Undo,
     /// `cwnd_event`, the first packet after idle
     Restart,
+    /// `pkts_acked`
+    Rtt,
 }
 
 /// TCP_CA_Open.

@@ -13,4 +13,4 @@ pub use native::{Native, Param, Unit};
 pub use path::{Line, Path};
 pub use recording::{Row, read};
 pub use reference::Reference;
-pub use twin::{Agreement, Twin};
+pub use twin::{Agreement, Twin, in_units_of_c};

@@ -14,12 +14,14 @@ use crate::Call;
 pub enum Unit {
     /// `fp_q16`: 2^-16
     Q16,
-    /// `fp_us`: microseconds of a parameter in seconds
+    /// `fp_us`: microseconds
     Us,
     /// `fp_count`: a whole number
     Count,
     /// `fp_flag`: 0 or 1
     Flag,
+    /// `fp_word`: the place of a keyword among those of the descriptor
+    Word,
 }
 
 /// A parameter, as the source declares it.
@@ -81,21 +83,21 @@ impl Native {
         &self.params
     }
 
-    /// Returns the value of a parameter, in the parameter's unit.
+    /// Returns the value of a parameter: a number in its unit, times in us.
     pub fn get(&self, param: &Param) -> f64 {
         let address = symbol(self.library, &param.name);
         // SAFETY: the variable has the type that the source declares.
         unsafe {
             match param.unit {
                 Unit::Q16 => f64::from(ptr::read(address.cast::<u32>())) / 65_536.0,
-                Unit::Us => ptr::read(address.cast::<u64>()) as f64 * 1e-6,
+                Unit::Us => ptr::read(address.cast::<u64>()) as f64,
                 Unit::Count => f64::from(ptr::read(address.cast::<u32>())),
-                Unit::Flag => f64::from(ptr::read(address.cast::<u8>())),
+                Unit::Flag | Unit::Word => f64::from(ptr::read(address.cast::<u8>())),
             }
         }
     }
 
-    /// Sets a parameter, as the loader does.
+    /// Sets a parameter, as the loader does; times are in us.
     pub fn set(&mut self, name: &str, value: f64) {
         let param = self.params.iter().find(|param| param.name == name).expect("a parameter");
         let address = symbol(self.library, name);
@@ -104,9 +106,9 @@ impl Native {
         unsafe {
             match param.unit {
                 Unit::Q16 => ptr::write(address.cast(), (value * 65_536.0).round() as u32),
-                Unit::Us => ptr::write(address.cast(), (value * 1e6).round() as u64),
+                Unit::Us => ptr::write(address.cast(), value.round() as u64),
                 Unit::Count => ptr::write(address.cast(), value as u32),
-                Unit::Flag => ptr::write(address.cast(), value as u8),
+                Unit::Flag | Unit::Word => ptr::write(address.cast(), value as u8),
             }
         }
     }
@@ -156,6 +158,7 @@ fn declaration(line: &str) -> Option<Param> {
         "us" => Unit::Us,
         "count" => Unit::Count,
         "flag" => Unit::Flag,
+        "word" => Unit::Word,
         other => panic!("unknown unit fp_{other}"),
     };
     let (name, _) = rest.split_once(" = ")?;

@@ -265,6 +265,11 @@ impl Path {
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
+        if self.prr {
+            let mut call = self.call(Kind::Rtt);
+            call.rtt = rtt;
+            twin.run(call);
+        }
         let losses = self.detect_losses(newest.number);
         if losses > 0 && self.ca_state < RECOVERY {
             self.enter(twin, RECOVERY);

@@ -39,7 +39,7 @@ pub fn read(file: &path::Path) -> Vec<Row> {
     whole
         .iter()
         .map(|row| {
-            assert!(row[KIND] <= Kind::Restart as u8, "a kind of call");
+            assert!(row[KIND] <= Kind::Rtt as u8, "a kind of call");
             // SAFETY: all bits are valid for the numbers, and `kind` was checked.
             unsafe { ptr::read_unaligned(row.as_ptr().cast()) }
         })

@@ -43,6 +43,8 @@ pub struct Reference {
     /// Packets sent with `delivered` in this range were sent in ProbeRTT.
     limited: Option<(u32, u32)>,
     now: Time,
+    /// Of `pkts_acked`, for the ACK that follows.
+    rtt: u32,
 }
 
 impl Reference {
@@ -72,6 +74,7 @@ impl Reference {
             in_episode: false,
             limited: None,
             now,
+            rtt: u32::MAX,
         };
         reference.observe(begin);
         let packet = reference.packet(begin);
@@ -109,7 +112,9 @@ impl Reference {
     pub fn run(&mut self, call: &Call) {
         self.observe(call);
         match call.kind {
+            // The contract has the RTT in the ACK.
             Kind::Begin => {}
+            Kind::Rtt => self.rtt = call.rtt,
             Kind::Ssthresh => {
                 self.reduced = true;
                 self.by_mark = call.has(flags::BY_MARK);
@@ -173,6 +178,7 @@ impl Reference {
         self.tell_losses(call, false);
         self.enter();
         let mss = self.mss;
+        let rtt = call.rtt.min(core::mem::replace(&mut self.rtt, u32::MAX));
         let limited = self.is_limited(call);
         let marked = self.volume(call.delivered_ce.wrapping_sub(self.delivered_ce));
         self.delivered_ce = call.delivered_ce;
@@ -187,8 +193,8 @@ impl Reference {
             cumulative: self.volume(call.acked),
             newly_lost: self.volume(call.losses),
             prior_inflight: self.volume(call.prior_inflight),
-            rtt: (call.rtt != u32::MAX).then(|| RttSample {
-                raw: Span::from_micros(u64::from(call.rtt)),
+            rtt: (rtt != u32::MAX).then(|| RttSample {
+                raw: Span::from_micros(u64::from(rtt)),
                 local: Span::ZERO,
                 remote: Span::ZERO,
             }),

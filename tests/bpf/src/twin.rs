@@ -2,10 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use fullpipe_cc::ParamValue;
+use fullpipe_cc::{Domain, Param, ParamValue, Registry};
 
 use crate::call::{Call, Kind};
 use crate::{Native, Reference};
+
+/// Converts the value of a parameter as the loader does.
+pub fn in_units_of_c(declared: &Param, value: &ParamValue) -> f64 {
+    match (value, declared.domain) {
+        (ParamValue::Number(number), _) => match declared.unit {
+            "s" => number * 1e6,
+            "ms" => number * 1e3,
+            _ => *number,
+        },
+        (ParamValue::Flag(flag), _) => f64::from(u8::from(*flag)),
+        (ParamValue::Word(word), Domain::Choice(words)) => {
+            words.iter().position(|known| known == word).expect("a keyword") as f64
+        }
+        (ParamValue::Word(word), _) => panic!("{} is no keyword: {word}", declared.name),
+    }
+}
 
 /// The share of ACKs after which the decisions agree.
 #[derive(Clone, Debug, Default)]
@@ -48,12 +64,12 @@ impl Twin {
     /// Loads the algorithm `file` of `bpf/` and builds `name` of fullpipe-cc, both with `params`.
     pub fn new(file: &str, name: &'static str, params: &[(&str, ParamValue)]) -> Twin {
         let mut native = Native::new(file);
-        for (name, value) in params {
-            match value {
-                ParamValue::Number(number) => native.set(name, *number),
-                ParamValue::Flag(flag) => native.set(name, f64::from(u8::from(*flag))),
-                // The C has one profile only.
-                ParamValue::Word(_) => {}
+        let descriptor = Registry::default().get(name).expect("a built-in algorithm");
+        for (key, value) in params {
+            let declared = descriptor.params.iter().find(|param| param.name == *key).expect("declared");
+            // The C has one profile only.
+            if *key != "profile" {
+                native.set(key, in_units_of_c(declared, value));
             }
         }
         Twin {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path;
 
-use bpf_tests::{Line, Native, Path, Twin, Unit, read};
+use bpf_tests::{Line, Native, Path, Twin, Unit, in_units_of_c, read};
 use fullpipe_cc::{Domain, ParamValue, Registry};
 use fullpipe_units::Rng;
 
@@ -12,6 +12,8 @@ use fullpipe_units::Rng;
 const ALGORITHMS: &[(&str, &str, &str)] = &[
     ("newreno", "newreno", "linux"),
     ("bbr3", "bbr3", "linux"),
+    ("bbr2", "bbr2", ""),
+    ("ledbatpp", "ledbat++", ""),
 ];
 
 /// Without random waits, which both draw differently.
@@ -58,16 +60,16 @@ fn parameters_have_the_defaults_of_the_descriptor() {
                 .iter()
                 .find(|declared| declared.name == param.name)
                 .unwrap_or_else(|| panic!("{file}: {} is no parameter of {name}", param.name));
-            let expected = match descriptor.default_of(declared, profile) {
-                ParamValue::Number(number) => number,
-                ParamValue::Flag(flag) => f64::from(u8::from(flag)),
-                ParamValue::Word(word) => panic!("{file}: {} is {word}", param.name),
-            };
+            let expected = in_units_of_c(declared, &descriptor.default_of(declared, profile));
             let found = native.get(param);
             assert!((found - expected).abs() <= 1.0 / 65_536.0, "{file}: {} = {found}, not {expected}", param.name);
-            let flag = matches!(declared.domain, Domain::Flag { .. });
-            assert_eq!(param.unit == Unit::Flag, flag, "{file}: unit of {}", param.name);
-            assert_eq!(param.unit == Unit::Us, declared.unit == "s", "{file}: unit of {}", param.name);
+            let units: &[Unit] = match declared.domain {
+                Domain::Flag { .. } => &[Unit::Flag],
+                Domain::Choice(_) => &[Unit::Word],
+                Domain::Number { .. } if matches!(declared.unit, "s" | "ms") => &[Unit::Us],
+                Domain::Number { .. } => &[Unit::Q16, Unit::Count],
+            };
+            assert!(units.contains(&param.unit), "{file}: unit of {}", param.name);
         }
     }
 }
@@ -98,7 +100,6 @@ fn replay(file: &str, recording: &path::Path) {
         rows += 1;
     }
     for twin in twins.values() {
-        println!("{file}: {:.3} % of {}, {:?}", twin.agreement.share() * 100.0, twin.agreement.acks, twin.agreement.first);
         acks += twin.agreement.acks;
         agreeing += twin.agreement.agreeing;
     }
@@ -113,6 +114,18 @@ fn recordings_of_a_kernel_are_decided_the_same() {
     for (file, ..) in ALGORITHMS {
         replay(file, &folder.join(format!("{file}.gz")));
     }
+}
+
+#[test]
+fn ledbatpp_agrees() {
+    on_all_lines("ledbatpp");
+    on_random_lines("ledbatpp", &[("ramp", ParamValue::Word("full".to_owned()))]);
+}
+
+#[test]
+fn bbr2_agrees() {
+    on_all_lines("bbr2");
+    on_random_lines("bbr2", &[("ecn", ParamValue::Flag(true))]);
 }
 
 /// Draws a line: up to 500 Mbit/s and 300 ms, about 20 000 packets.

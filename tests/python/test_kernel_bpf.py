@@ -326,7 +326,7 @@ def test_connections_are_recorded_as_a_run(tmp_path: Path) -> None:
     done = shell(script)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1 flow kept in live\n")
-    rows = pl.read_parquet(tmp_path / "live" / "flows.parquet")
+    rows = pl.read_parquet(tmp_path / "live" / "trace.parquet")
     port = (tmp_path / "ports").read_text().strip()
     assert rows["flow"].unique().cast(str).to_list()[0].startswith(f"127.0.0.1:{port} → ")
     assert rows.height >= 20  # a row at most every 10 ms
@@ -395,7 +395,7 @@ def test_a_run_on_the_kernel_loads_what_the_kernel_lacks(scenario: Path, tmp_pat
     assert metrics["host"]["bpf bbr3"] == "fp_bbr3"
     (flow,) = metrics["flows"]
     assert 3.5e6 < flow["goodput_bps"] < 5e6
-    paced = pl.read_parquet(out / "flows.parquet")["pacing_rate"].drop_nulls()
+    paced = pl.read_parquet(out / "trace.parquet")["pacing_rate"].drop_nulls()
     assert paced.len() > 0
 
 

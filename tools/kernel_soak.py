@@ -108,7 +108,7 @@ class Flows:
             threading.Thread(target=_swallow, args=[peer], daemon=True).start()
 
     def begin(self, name: str, seconds: float, *, abort: bool) -> None:
-        """Begins a flow that ends by itself, with a reset if it is aborted."""
+        """Begins a flow for a time; it ends with a reset if it is aborted."""
         self._threads = [each for each in self._threads if each.is_alive()]
         thread = threading.Thread(target=self._send, args=[name, seconds, abort], daemon=True)
         self._threads.append(thread)
@@ -161,7 +161,6 @@ def step(draw: random.Random, what: Object, flows: Flows) -> None:
     if isinstance(how, signal.Signals):
         process.send_signal(how)
     process.communicate()
-    # Nobody else loads this name.
     while what.name in _AVAILABLE.read_text(encoding="ascii").split():
         time.sleep(0.005)
 

@@ -1517,7 +1517,7 @@ def measured(scenario: Scenario, trace: str, folder: str | PathLike[str], facts:
         RuntimeError: When a file is missing or incomplete, or a flow failed.
     """
 
-def check_kernel(scenario: Scenario, loadable: Sequence[str] = ()) -> None:
+def check_kernel(scenario: Scenario, loadable: Sequence[str] = ...) -> None:
     """Refuses a scenario with a key that a run on this machine's TCP does not support.
 
     Args:
@@ -1529,7 +1529,7 @@ def check_kernel(scenario: Scenario, loadable: Sequence[str] = ()) -> None:
     """
 
 def kernel_bpf(scenario: Scenario) -> list[tuple[str, str, bool, list[tuple[str, str]]]]:
-    """Returns the algorithms of a scenario that this machine's kernel does not have by itself.
+    """Returns the algorithms of a scenario that this machine's own kernel lacks.
 
     Each has its name in scenarios, and as BPF in the kernel; whether it is loaded; and its parameters, as text.
 

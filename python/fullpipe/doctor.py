@@ -95,8 +95,7 @@ def bpf() -> list[Finding]:
     """Checks the requirements of `fullpipe kernel`."""
     states: dict[bool | None, State] = {True: "ok", False: "missing", None: "unknown"}
     found = [
-        Finding(each.what, states[each.met], each.found, each.fix, each.root)
-        for each in needs()
+        Finding(each.what, states[each.met], each.found, each.fix, each.root) for each in needs()
     ]
     try:
         there = ", ".join(objects())

@@ -106,7 +106,7 @@ pub fn unload(name: &str) -> Result<(), Problem> {
     if of.is_empty() {
         return Err(Problem::new(
             format!("{name} is not loaded"),
-            "fullpipe kernel list shows what is loaded",
+            "fullpipe kernel list shows the loaded ones",
         ));
     }
     for holding in of {

@@ -1,6 +1,6 @@
 //! `fullpipe-kernel`, for `fullpipe kernel`: loads and unloads algorithms, and reads their rows.
 //!
-//! `hold PLAN` loads an algorithm as the JSON of a [`Plan`] says; `list` prints what is loaded;
+//! `hold PLAN` loads an algorithm as the JSON of a [`Plan`] says; `list` prints the loaded ones;
 //! `unload NAME` unloads; `trace PORT SECONDS OBJECTS NAME…` prints rows, with 0 for any port or
 //! time; `settings OBJECT…` prints the parameters of objects. Results are JSON on standard output,
 //! errors are one line of JSON on standard error, with exit code 2. `guard` is a part of `hold`.

@@ -28,7 +28,7 @@ fn folder(name: &str) -> PathBuf {
 /// Refuses a machine without a BPF file system.
 ///
 /// # Errors
-/// When there is none.
+/// When the machine has no such file system.
 pub fn check() -> Result<(), Problem> {
     match statfs(BPF) {
         Ok(found) if found.filesystem_type() == MAGIC => Ok(()),

@@ -192,7 +192,10 @@ pub(crate) fn is_section(map: &std::ffi::OsStr, section: &str) -> bool {
 }
 
 /// Returns the types of an object.
-#[expect(unsafe_code, reason = "libbpf-rs gives the types of a loaded object only")]
+#[expect(
+    unsafe_code,
+    reason = "libbpf-rs gives the types of a loaded object only"
+)]
 pub(crate) fn btf(object: &OpenObject) -> Option<Btf<'_>> {
     // SAFETY: the pointer is valid as long as the object, which the result borrows.
     let raw = unsafe { object.as_libbpf_object().as_ref() };

@@ -201,8 +201,9 @@ pub fn trace(wanted: &Selection) -> Result<(), Problem> {
 }
 
 fn now() -> u64 {
-    clock_gettime(ClockId::CLOCK_MONOTONIC)
-        .map_or(0, |at| at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64)
+    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |at| {
+        at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64
+    })
 }
 
 fn has_port(layout: &Layout, row: &[u8], port: Option<u16>) -> bool {

@@ -106,7 +106,7 @@ pub(crate) fn check_kernel(
 /// text.
 type BpfAlgorithm = (String, String, bool, Vec<(String, String)>);
 
-/// Returns the algorithms of a scenario that this machine's kernel does not have by itself.
+/// Returns the algorithms of a scenario that this machine's own kernel lacks.
 #[pyfunction]
 pub(crate) fn kernel_bpf(
     py: Python<'_>,

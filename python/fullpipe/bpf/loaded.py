@@ -97,4 +97,4 @@ def named(names: list[Loaded], name: str) -> Loaded:
     for each in names:
         if each.name == name:
             return each
-    raise KernelError(f"{name} is not loaded\n  fix: fullpipe kernel list shows what is loaded")
+    raise KernelError(f"{name} is not loaded\n  fix: fullpipe kernel list shows the loaded ones")

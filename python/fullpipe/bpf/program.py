@@ -69,7 +69,7 @@ def program() -> Path:
 
 
 def call(*words: str) -> Any:  # noqa: ANN401  (JSON)
-    """Runs the program, and returns what it prints.
+    """Runs the program, and returns its output.
 
     Raises:
         KernelError: When the program refuses.
@@ -138,6 +138,6 @@ def named(text: str) -> Object:
     from difflib import get_close_matches
 
     near = get_close_matches(text, known, n=1)
-    there = f"there are {', '.join(known)}" if known else "there are none: run make kernel"
+    there = f"there are {', '.join(known)}" if known else "run make kernel"
     fix = f"did you mean {near[0]}? {there}" if near else there
     raise KernelError(f"{text}: fullpipe has no BPF object of this name\n  fix: {fix}")

@@ -121,7 +121,7 @@ class _Connection:
 
 
 def flows(lines: Iterable[str], name: str) -> tuple[list[Flow], list[str]]:
-    """Returns the connections of printed rows, and warnings about what is missing."""
+    """Returns the connections of printed rows, and warnings about missing ones."""
     reader, bad = Reader(), 0
     for line in lines:
         if not line.strip():
@@ -142,4 +142,6 @@ def warned(lost: int) -> list[str]:
     """Returns the warning about lost rows, if there are any."""
     if not lost:
         return []
-    return [f"{lost} rows are missing: the kernel's buffer was full; record one port, or fewer rows"]
+    return [
+        f"{lost} rows are missing: the kernel's buffer was full; record one port, or fewer rows"
+    ]

@@ -39,7 +39,7 @@ def record(name: str | None, port: int | None, seconds: float | None, out: Path)
     """Keeps the rows as a run, and returns the exit code. Ctrl-C ends the recording, and keeps it.
 
     Raises:
-        KernelError: When nothing is loaded, this process may not read the rows, or there is none.
+        KernelError: When nothing is loaded, this process may not read the rows, or no row came.
     """
     code = 0
     with tempfile.TemporaryFile("w+", encoding="utf-8") as rows:
@@ -86,7 +86,12 @@ def _recorder(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Runs the program, whose last rows are written when its standard input closes."""
     path = program()
-    words = [str(port or 0), str(seconds or 0), str(path.parent / OBJECTS), *([name] if name else [])]
+    words = [
+        str(port or 0),
+        str(seconds or 0),
+        str(path.parent / OBJECTS),
+        *([name] if name else []),
+    ]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [path, "trace", *words],

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.errors import refusal
 from fullpipe.bpf.program import KernelError
+from fullpipe.errors import refusal
 from fullpipe.programs.left import Folders
 from fullpipe.programs.lines import lines
 from fullpipe.progress import Intervals

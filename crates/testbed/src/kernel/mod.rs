@@ -35,9 +35,7 @@ use crate::confine::Confinement;
 use crate::forward::Side;
 use crate::ports::Ports;
 use crate::reconstruct::{Facts, Measured, Recording, Watched, reconstruct};
-use crate::{
-    Header, Inside, Sandbox, SandboxError, algorithms, bed, capacity, facts, privileges,
-};
+use crate::{Header, Inside, Sandbox, SandboxError, algorithms, bed, capacity, facts, privileges};
 use ends::{Child, Ended};
 use log::Log;
 
@@ -110,7 +108,7 @@ pub struct BpfAlgorithm {
     pub parameters: BTreeMap<String, ParamValue>,
 }
 
-/// Returns the algorithms of a scenario that this kernel does not have by itself, with the
+/// Returns the algorithms of a scenario that this kernel does not have as its own, with the
 /// parameters that all flows of each give.
 ///
 /// # Errors

@@ -94,8 +94,7 @@ pub(super) fn of_the_agents(scenario: &Scenario) -> Vec<usize> {
 
 /// Returns whether the kernel paces the flow, even if the device does not.
 pub(super) fn is_paced(spec: &fullpipe_scenario::Flow) -> bool {
-    spec.pacing == fullpipe_scenario::Pacing::On
-        || paces(&spec.cc)
+    spec.pacing == fullpipe_scenario::Pacing::On || paces(&spec.cc)
 }
 
 impl Flow {

@@ -13,15 +13,15 @@ COMMANDS = {
 }
 """The modules of this package with their summaries, by the heading of `--help`, in its order."""
 
-_HELP = """Use fullpipe's algorithms in Linux' own TCP, through BPF.
+_HELP = """Use an algorithm in Linux' own TCP, through BPF.
 
 An algorithm is loaded under its name with fp_ before it. Programs choose it by that name, like
 iperf3 -C fp_bbr3. It needs Linux 6.4, and root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN; `fullpipe
-doctor` shows what is missing.
+doctor` checks them.
 
 Examples:
     fullpipe kernel load bbr3 && iperf3 -c example.org -C fp_bbr3
-    fullpipe kernel trace --port 443 --duration 10s --out results/live
+    fullpipe kernel trace --port 443 --for 10s --out results/live
     fullpipe kernel unload bbr3
 """
 

@@ -54,12 +54,12 @@ def command(
 
     With COMMAND, it is loaded until COMMAND ends, and the exit code is that of COMMAND. Without,
     it is loaded until the shell or script that called fullpipe ends; a process in the background
-    holds it. In both cases nothing remains after kill -9. Sockets that use it keep it until they
+    holds it. A kill -9 of any of these unloads it, too. Sockets that use it keep it until they
     close.
 
     Examples:
-        fullpipe kernel load bbr3 && iperf3 -c example.org -C fp_bbr3
-        fullpipe kernel load bbr3 --set loss_threshold=0.05 -- iperf3 -c example.org -C fp_bbr3
+        fullpipe kernel load bbr3 && iperf3 -c far -C fp_bbr3
+        fullpipe kernel load bbr3 --set beta=0.8 -- iperf3 -c far -C fp_bbr3
         fullpipe kernel load ledbat++ --default --detach
     """
     if detach and command:

@@ -20,10 +20,12 @@ def command(
         int | None,
         Option(min=1, max=65_535, metavar="N", help="Connections of this port only, of any end."),
     ] = None,
-    duration: Annotated[
+    time: Annotated[
         str | None,
         Option(
-            metavar="TIME", help="Time to record, like 10s (default: until Ctrl-C or the unloading)."
+            "--for",
+            metavar="TIME",
+            help="Time to record, like 10s (default: until Ctrl-C or the unloading).",
         ),
     ] = None,
     out: Annotated[
@@ -42,7 +44,7 @@ def command(
     and its end. Needs root, or CAP_BPF and CAP_SYS_ADMIN.
 
     Examples:
-        fullpipe kernel trace --port 443 --duration 10s --out results/live
+        fullpipe kernel trace --port 443 --for 10s --out results/live
         fullpipe report results/live
         fullpipe kernel trace bbr3 > rows.jsonl
     """
@@ -51,7 +53,7 @@ def command(
 
     with user_errors():
         name = None if algorithm is None else named(algorithm).name
-        seconds = None if duration is None else _seconds(duration)
+        seconds = None if time is None else _seconds(time)
         if out is None:
             raise SystemExit(recorded.lines(name, port, seconds))
         code = recorded.record(name, port, seconds, out)
@@ -64,5 +66,5 @@ def _seconds(text: str) -> float:
 
     found = _core.quantity(text)
     if found is None or found[1] != "s" or not 0 < found[0] <= 86_400:
-        raise wrong(text, "not a time of at most a day", "write one, like 10s", "--duration")
+        raise wrong(text, "not a time of at most a day", "write one, like 10s", "--for")
     return found[0]

@@ -10,7 +10,7 @@
 #include "fp_bbr_ack.h"
 
 /* UpdateModelAndState (§5.2.3), bbr_update_model, except for UpdateProbeBWCyclePhase and later. */
-STEP bbr_update_model(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
+FP_STEP bbr_update_model(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
 {
 	if (!bbr || !call)
 		return 0;
@@ -21,7 +21,7 @@ STEP bbr_update_model(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
 	return 0;
 }
 
-STEP bbr_update_startup_and_drain(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_update_startup_and_drain(struct fp_state *bbr, struct fp_call *call)
 {
 	if (!bbr || !call)
 		return 0;

@@ -86,7 +86,7 @@ FP_INLINE void bbr_pick_probe_wait(struct fp_state *bbr)
 }
 
 /* StartProbeBW_DOWN (§5.3.3.1). */
-STEP bbr_start_down(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_start_down(struct fp_state *bbr, struct fp_call *call)
 {
 	if (!bbr || !call)
 		return 0;
@@ -110,7 +110,7 @@ FP_INLINE void bbr_start_cruise(struct fp_state *bbr)
 }
 
 /* StartProbeBW_REFILL (§5.3.3.3). */
-STEP bbr_start_refill(struct fp_state *bbr, struct fp_call *call, __u32 up_rounds)
+FP_STEP bbr_start_refill(struct fp_state *bbr, struct fp_call *call, __u32 up_rounds)
 {
 	if (!bbr || !call)
 		return 0;
@@ -217,7 +217,7 @@ FP_INLINE void bbr_note_loss(struct fp_state *bbr, const struct fp_call *call)
  * HandleLostPacket (§5.5.10.2), bbr_skb_marked_lost, for all packets that were newly lost, as if
  * they were one.
  */
-STEP bbr_handle_losses(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_handle_losses(struct fp_state *bbr, struct fp_call *call)
 {
 	struct bbr_sample sample = {};
 	__u32 size;

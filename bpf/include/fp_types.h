@@ -45,6 +45,16 @@ typedef __u32 fp_control; /* a switch of the loader, not a parameter */
 #define U32_MAX (~(__u32)0)
 #define U64_MAX (~(__u64)0)
 
+/*
+ * A function of its own for the kernel, which verifies it once, for any state ("global function"). It
+ * must return a number and mind null pointers.
+ */
+#ifdef FP_NATIVE
+#define FP_STEP static int
+#else
+#define FP_STEP __attribute__((noinline)) int
+#endif
+
 #define FP_INLINE static inline __attribute__((always_inline))
 
 FP_INLINE __u64 min_u64(__u64 a, __u64 b) { return a < b ? a : b; }

@@ -98,7 +98,9 @@ impl Reference {
 
     /// Returns a trace field.
     pub fn field(&self, name: &str, algorithm: &str) -> f64 {
-        let descriptor = Registry::default().get(algorithm).expect("a built-in algorithm");
+        let descriptor = Registry::default()
+            .get(algorithm)
+            .expect("a built-in algorithm");
         let mut row = Vec::new();
         self.cc.observe(&mut row);
         row[descriptor
@@ -283,7 +285,9 @@ impl Reference {
     /// Takes over the state of the connection.
     fn observe(&mut self, call: &Call) {
         self.now = Time::from_nanos(call.now * 1_000);
-        let since = |counter: u32, first: u32| Bytes::new(u64::from(counter.wrapping_sub(first)) * self.mss);
+        let since = |counter: u32, first: u32| {
+            Bytes::new(u64::from(counter.wrapping_sub(first)) * self.mss)
+        };
         self.conn.inflight = self.volume(call.inflight);
         self.conn.delivered = since(call.delivered, self.first_delivered);
         self.conn.lost = since(call.lost, self.first_lost);
@@ -306,7 +310,11 @@ impl Reference {
             sent: self.now,
             first_sent: self.now,
             delivered_at: self.now,
-            delivered: self.volume(call.prior_delivered.wrapping_sub(self.first_delivered)),
+            // Zero in an ACK that acknowledges nothing new.
+            delivered: self.volume(match call.prior_delivered {
+                0 => 0,
+                delivered => delivered.wrapping_sub(self.first_delivered),
+            }),
             delivered_ce: Bytes::ZERO,
             lost: self.volume(call.tx_lost.wrapping_sub(self.first_lost)),
             inflight: self.volume(if call.kind == Kind::Ack {

@@ -3,7 +3,7 @@
  * Copa (Arun and Balakrishnan, NSDI 2018): crates/cc/src/algo/copa. Sections are the paper's.
  *
  * Approximations:
- *  - The window has a fraction, of which the kernel gets the whole part.
+ *  - The window has a fraction. The kernel gets its whole part.
  *  - An ACK for more than a window changes the window as one for a window does.
  *  - A filter keeps 128 samples. The Rust has no limit, but rarely holds more than 65.
  */
@@ -13,7 +13,7 @@
 FP_PARAM fp_q16 delta = FP_Q16(0.5);
 /* Modes to use (§2.2): 0 both, 1 default. */
 FP_PARAM fp_word modes = 0;
-/* The queue also counts as nearly empty with at most so many packets of the flow; 0: §2.2 alone. */
+/* The queue also counts as nearly empty with at most this number of the flow's packets; 0: §2.2 alone. */
 FP_PARAM fp_q16 nearly_empty = FP_Q16(1);
 /* Window of RTTmin (§2.1). */
 FP_PARAM fp_us min_rtt_window = FP_SECONDS(10);

@@ -1,5 +1,5 @@
 //! Builds each algorithm in `bpf/` as a library for this machine's processor, with traps where the
-//! behaviour is undefined.
+//! behavior is undefined.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -93,7 +93,7 @@ pub struct Path {
     inflight: u32,
     srtt: u64,
     min_rtt: u32,
-    /// `app_limited` of struct tcp_sock: until so much is delivered; 0: not limited.
+    /// `app_limited` of struct tcp_sock: the limit lasts until this number is delivered; 0: none.
     app_limited: u32,
     cwnd_limited: bool,
     ca_state: u8,

@@ -15,7 +15,7 @@ use crate::call::{Call, Kind, LOSS, OPEN, RECOVERY, flags};
 const MOST_BYTES: u32 = u16::MAX as u32;
 
 /// Returns the rate, rounded up to whole bit/s, as Linux rounds up. Where an epoch of ACK aggregation
-/// and a rate sample begin together, its rate times its time must not be less than what it delivered.
+/// and a rate sample begin together, its rate times its time must not be less than its delivery.
 fn rounded_up(delivered: Bytes, interval: Span) -> Rate {
     Rate::from_bps(Rate::from_delivery(delivered, interval).as_bps() + 1)
 }

@@ -56,7 +56,7 @@ pub struct Twin {
     pub ssthresh: u32,
     /// B/s.
     pub pacing_rate: u64,
-    /// How far both agree.
+    /// Agreement of both.
     pub agreement: Agreement,
     paced: bool,
 }

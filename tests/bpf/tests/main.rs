@@ -178,13 +178,13 @@ fn bbr2_agrees() {
 /// Draws a line: up to 500 Mbit/s and 300 ms, about 20 000 packets.
 fn random_line(seed: u64) -> (Line, f64) {
     let rng = &mut Rng::stream(seed, "line", "shape");
-    let mbps = 0.5 * 1_000_f64.powf(rng.unit());
-    let delay = 200.0 * 1_500_f64.powf(rng.unit());
+    let mbps = 0.5 * libm::pow(1_000.0, rng.unit());
+    let delay = 200.0 * libm::pow(1_500.0, rng.unit());
     let bdp = mbps * delay / 8_000.0;
     let mut line = Line::new(mbps, delay as u64, (bdp * 4.0 * rng.unit()) as u64 + 2);
     line.seed = seed;
     if rng.chance(0.4) {
-        line.loss = 0.05 * rng.unit().powi(3);
+        line.loss = 0.05 * rng.unit() * rng.unit() * rng.unit();
     }
     if rng.chance(0.3) {
         line.ack_every = (delay * rng.unit() / 3.0) as u64;

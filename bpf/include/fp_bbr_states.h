@@ -214,8 +214,8 @@ FP_INLINE void bbr_note_loss(struct fp_state *bbr, const struct fp_call *call)
 }
 
 /*
- * HandleLostPacket (§5.5.10.2), bbr_skb_marked_lost, for all packets that were newly lost, as if
- * they were one.
+ * HandleLostPacket (§5.5.10.2), bbr_skb_marked_lost, for all packets that were newly lost. Those of an
+ * ACK are taken as one.
  */
 FP_STEP bbr_handle_losses(struct fp_state *bbr, struct fp_call *call)
 {
@@ -233,9 +233,10 @@ FP_STEP bbr_handle_losses(struct fp_state *bbr, struct fp_call *call)
 		sample.lost = call->lost - call->tx_lost;
 		sample.app_limited = call->flags & FP_APP_LIMITED;
 	} else {
-		/* A timer: all that was in flight. */
+		/* A timer: all that was in flight, packet by packet until it was too much. */
 		sample.tx_in_flight = call->inflight + size;
-		sample.lost = size;
+		sample.lost = min_u32(size, times_q16(sample.tx_in_flight, loss_threshold) + 1);
+		size = 1;
 	}
 	bbr->lost_seen = call->lost;
 	if (bbr->is_bw_probe_sample && bbr_is_inflight_too_high(bbr, &sample)) {

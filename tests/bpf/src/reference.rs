@@ -246,40 +246,44 @@ impl Reference {
         }
     }
 
-    /// Reports all new losses as one packet.
+    /// Reports new losses: those of a timer packet by packet, those of an ACK as one packet.
     fn tell_losses(&mut self, call: &Call, by_timer: bool) {
         let count = call.lost.wrapping_sub(self.lost);
-        if count == 0 {
+        self.lost = call.lost;
+        if by_timer {
+            for since in 1..=count {
+                self.tell_loss(call, call.inflight + count, since, 1);
+            }
             return;
         }
-        self.lost = call.lost;
-        let (inflight, since) = if by_timer {
-            (call.inflight + count, count)
-        } else {
-            (call.tx_inflight, call.lost.wrapping_sub(call.tx_lost))
-        };
         let most = (MOST_BYTES / call.mss).max(1);
         let mut left = count;
         while left > 0 {
             let size = left.min(most);
             left -= size;
-            let lost = Lost {
-                packet: Snapshot {
-                    inflight: self.volume(inflight),
-                    size: (u64::from(size) * self.mss) as u16,
-                    app_limited: !by_timer && self.is_limited(call),
-                    ..self.packet(call)
-                },
-                lost_since_sent: self.volume(since),
-                new_range: true,
-                cause: if by_timer {
-                    LossCause::Rto
-                } else {
-                    LossCause::Rack
-                },
-            };
-            self.call(|cc, cx| cc.on_lost(cx, &lost));
+            let since = call.lost.wrapping_sub(call.tx_lost);
+            self.tell_loss(call, call.tx_inflight, since, size);
         }
+    }
+
+    fn tell_loss(&mut self, call: &Call, inflight: u32, since: u32, size: u32) {
+        let by_timer = call.kind != Kind::Ack;
+        let lost = Lost {
+            packet: Snapshot {
+                inflight: self.volume(inflight),
+                size: (u64::from(size) * self.mss) as u16,
+                app_limited: !by_timer && self.is_limited(call),
+                ..self.packet(call)
+            },
+            lost_since_sent: self.volume(since),
+            new_range: true,
+            cause: if by_timer {
+                LossCause::Rto
+            } else {
+                LossCause::Rack
+            },
+        };
+        self.call(|cc, cx| cc.on_lost(cx, &lost));
     }
 
     /// Takes over the state of the connection.

@@ -9,7 +9,6 @@
  *    the record before.
  *  - The kernel does not name lost packets. Those that an ACK finds count as one packet, sent with the
  *    newest packet that it acknowledged; those of a timer as sent with the same amount in flight.
- *  - A loss in an episode that a mark began does not save the bounds again.
  *  - Whether an ACK reports a mark is whether the count of marked packets grew. ECT(0) is sent where
  *    the connection negotiated ECN.
  *  - Bursts have the size that the kernel gives them (tcp_tso_autosize), which is that of

@@ -61,7 +61,7 @@ struct fp_state {
 	__u32 steady_rounds; /* since the direction last changed */
 	__u8 mode;
 	__u8 direction;
-	__u8 in_episode; /* of recovery, or of a mark */
+	__u8 in_episode; /* FP_CWR, FP_RECOVERY, or 0 */
 	__u8 leaving; /* that episode ends with the next ACK */
 	__u8 reduced; /* FP_SSTHRESH, since the last FP_STATE */
 	struct extreme least;
@@ -241,14 +241,9 @@ FP_INLINE void adjust(struct fp_state *copa, struct fp_call *call)
 FP_INLINE void pace(const struct fp_state *copa, struct fp_call *call)
 {
 	__u32 rtt = copa->rtt_standing == NO_RTT ? call->srtt : copa->rtt_standing;
-	__u64 bytes; /* 2^-16 */
 
-	if (!rtt)
-		return;
-	bytes = ((copa->cwnd >> 16) * pacing_gain >> 16) * call->mss;
-	call->pacing_rate = max_u64((bytes / rtt * 1000 >> 16) * 1000, 1);
-	if (bytes < ((__u64)1 << 43))
-		call->pacing_rate = max_u64(bytes * 1000000 / rtt >> 16, 1);
+	if (rtt)
+		call->pacing_rate = window_rate(copa->cwnd, pacing_gain, call->mss, rtt);
 }
 
 /* The kernel's window, if it has changed it: timeouts. */
@@ -296,15 +291,20 @@ static void fp_begin(struct fp_state *copa, struct fp_call *call)
 }
 
 /* §2.2: halves 1/δ, but not below its value in default mode, where losses have no effect. */
+FP_INLINE void lose(struct fp_state *copa)
+{
+	copa->saved_cwnd = 0;
+	copa->saved_per_delta = copa->per_delta;
+	if (copa->mode == COMPETITIVE)
+		copa->per_delta = max_u64(copa->per_delta / 2, default_per_delta());
+}
+
 static void fp_congestion(struct fp_state *copa, struct fp_call *call)
 {
 	take_window(copa, call);
 	copa->cwnd_before = copa->cwnd;
 	copa->reduced = 1;
-	copa->saved_cwnd = 0;
-	copa->saved_per_delta = copa->per_delta;
-	if (copa->mode == COMPETITIVE)
-		copa->per_delta = max_u64(copa->per_delta / 2, default_per_delta());
+	lose(copa);
 	pace(copa, call);
 }
 
@@ -318,10 +318,13 @@ static void fp_new_state(struct fp_state *copa, struct fp_call *call)
 		turn_within_round(copa, call, GOES_UP);
 		copa->in_episode = copa->leaving = 0;
 	} else if (call->ca_state >= FP_CWR) {
-		copa->in_episode = 1;
+		/* A loss in the episode of a mark, for which the kernel calls no ssthresh. */
+		if (call->ca_state == FP_RECOVERY && copa->in_episode == FP_CWR && !copa->reduced)
+			lose(copa);
+		copa->in_episode = call->ca_state;
 		copa->leaving = 0;
 	} else {
-		copa->leaving = copa->in_episode;
+		copa->leaving = !!copa->in_episode;
 	}
 	copa->reduced = 0;
 	pace(copa, call);

@@ -156,7 +156,13 @@ static void fp_new_state(struct fp_state *bbr, struct fp_call *call)
 	switch (call->ca_state) {
 	case FP_CWR:
 	case FP_RECOVERY:
-		/* OnEnterFastRecovery. */
+		/* OnEnterFastRecovery; for a loss in the episode of a mark the kernel calls no ssthresh. */
+		if (call->ca_state == FP_RECOVERY && bbr->ca_state == FP_CWR &&
+		    bbr->episode == FAST_RECOVERY && !bbr->save_due) {
+			bbr_take_window(bbr, call);
+			bbr_save_cwnd(bbr, bbr->state == PROBE_RTT);
+			bbr->save_due = 1;
+		}
 		bbr->episode = FAST_RECOVERY;
 		bbr->ca_state = call->ca_state;
 		bbr->exit_due = 0;

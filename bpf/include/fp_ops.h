@@ -69,6 +69,10 @@ const volatile fp_control record_calls = 0;
 
 struct fp_stats stats = {};
 
+/* Not used: keep the types of the ring buffers' entries in BTF, where the loader reads their layout. */
+struct fp_row *fp_row_layout = 0;
+struct fp_call_row *fp_call_row_layout = 0;
+
 struct {
 	__u32 (*type)[BPF_MAP_TYPE_RINGBUF];
 	__u32 (*max_entries)[1 << 18];

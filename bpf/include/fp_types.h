@@ -80,6 +80,16 @@ FP_INLINE __u64 times_q32(__u64 a, __u64 b)
 	return (a >> 32) * b + ((a & U32_MAX) * b >> 32);
 }
 
+/* Returns gain * cwnd / rtt in B/s, at least one; rtt in us, not zero. */
+FP_INLINE __u64 window_rate(__u64 cwnd_q32, fp_q16 gain, __u32 mss, __u32 rtt)
+{
+	__u64 bytes = ((cwnd_q32 >> 16) * gain >> 16) * mss; /* 2^-16 */
+
+	if (bytes >> 43)
+		return (bytes / rtt * 1000 >> 16) * 1000;
+	return max_u64(bytes * 1000000 / rtt >> 16, 1);
+}
+
 /* Returns acked / cwnd as a fraction of at most one; acked is whole segments, cwnd at least one. */
 FP_INLINE __u64 share_q32(__u32 acked, __u64 cwnd_q32)
 {

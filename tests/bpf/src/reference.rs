@@ -39,6 +39,8 @@ pub struct Reference {
     /// The contract reports the begin of an episode after its losses, and its end after the ACK.
     entering: Option<RecoveryCause>,
     leaving: bool,
+    /// A mark's episode ends because a loss begins one.
+    handing_over: bool,
     in_episode: bool,
     /// Packets sent with `delivered` in this range were sent in ProbeRTT.
     limited: Option<(u32, u32)>,
@@ -71,6 +73,7 @@ impl Reference {
             by_mark: false,
             entering: None,
             leaving: false,
+            handing_over: false,
             in_episode: false,
             limited: None,
             now,
@@ -159,6 +162,15 @@ impl Reference {
                 self.entering = None;
             }
             state if state > 1 => {
+                // A loss in the episode of a mark: the kernel calls no ssthresh.
+                if !reduced
+                    && state == RECOVERY
+                    && self.conn.state == CaState::Reduced
+                    && self.owner == RecoveryOwner::Own
+                {
+                    self.handing_over = true;
+                    self.entering = Some(RecoveryCause::Loss);
+                }
                 self.conn.state = if state == RECOVERY {
                     CaState::Recovery
                 } else {
@@ -241,6 +253,9 @@ impl Reference {
     }
 
     fn enter(&mut self) {
+        if core::mem::take(&mut self.handing_over) {
+            self.recovery(Recovery::Exit);
+        }
         if let Some(cause) = self.entering.take() {
             self.recovery(Recovery::Enter(cause));
         }

@@ -15,6 +15,7 @@ const ALGORITHMS: &[(&str, &str, &str)] = &[
     ("bbr2", "bbr2", ""),
     ("ledbatpp", "ledbat++", ""),
     ("copa", "copa", ""),
+    ("prague", "prague", ""),
 ];
 
 /// Without random waits, which both draw differently.
@@ -40,7 +41,7 @@ fn twin_with(file: &str, others: &[(&'static str, ParamValue)]) -> (Twin, bool) 
     params.extend(others.iter().cloned());
     let twin = Twin::new(file, name, &params);
     // The others leave pacing, and the window in recovery, to the kernel.
-    let owns_window = bbr || *name == "copa";
+    let owns_window = bbr || matches!(*name, "copa" | "prague");
     if owns_window {
         (twin.paced(), false)
     } else {
@@ -167,6 +168,12 @@ fn ledbatpp_agrees() {
 fn copa_agrees() {
     on_all_lines("copa");
     on_random_lines("copa", &[("modes", ParamValue::Word("default".to_owned()))]);
+}
+
+#[test]
+fn prague_agrees() {
+    on_all_lines("prague");
+    on_random_lines("prague", &[("rtt_transition", ParamValue::Number(10.0))]);
 }
 
 #[test]

@@ -7,9 +7,8 @@
  *  - Inflight and losses when a packet was sent come from records that are made as packets leave, at
  *    least 32 in a round trip. Exact for packets that are sent in order and once; otherwise that of
  *    the record before.
- *  - Losses are judged with the ACK (or the timer) that found them, all at once, by the newest packet
- *    that it acknowledged. The kernel does not name lost packets.
- *  - A loss in an episode that a mark began does not save the bounds again.
+ *  - The kernel does not name lost packets. Those that an ACK finds count as one packet, sent with the
+ *    newest packet that it acknowledged; those of a timer as sent with the same amount in flight.
  *  - Whether an ACK reports a mark is whether the count of marked packets grew. ECT(0) is sent where
  *    the connection negotiated ECN.
  *  - Bursts have the size that the kernel gives them (tcp_tso_autosize), which is that of

@@ -4,7 +4,7 @@
  * crates/cc/src/common/ledbat_pp.rs. Sections are the draft's.
  *
  * Approximations:
- *  - Volumes are whole segments; the window has a fraction, of which the kernel gets the whole part.
+ *  - Volumes are whole segments. The window has a fraction; the kernel gets its whole part.
  *  - A slowdown ends with the first ACK after its time, since the kernel gives no timer.
  *  - An ACK that only selectively acknowledges raises nothing (tcp_may_raise_cwnd).
  *  - After idle the kernel may lower the window (tcp_slow_start_after_idle), which is then taken over.
@@ -33,7 +33,7 @@ FP_PARAM fp_count base_history = 10;
 
 enum phase { SLOW_START, RESTART, AVOIDANCE, HOLD, RAMP };
 
-/* What a reduction changes and an undo restores; windows are 2^-32 segments. */
+/* Values that a reduction changes and an undo restores; windows are 2^-32 segments. */
 struct moving {
 	__u64 cwnd;
 	__u64 ssthresh;

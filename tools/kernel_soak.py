@@ -143,8 +143,11 @@ def _swallow(peer: socket.socket) -> None:
             pass
 
 
-def step(draw: random.Random, what: Object, flows: Flows) -> None:
-    """Loads an algorithm, lets flows use it, and unloads it in one of three ways."""
+def step(draw: random.Random, what: Object, flows: Flows) -> bool:
+    """Loads an algorithm, lets flows use it, and unloads it in one of three ways; False if another program has it."""
+    if what.name in _AVAILABLE.read_text(encoding="ascii").split():
+        time.sleep(0.5)
+        return False
     process = subprocess.Popen(
         [program(), "hold", holder.plan(what, {}, trace_us=draw.choice([0, 1000, 10_000]))],
         stdin=subprocess.PIPE,
@@ -152,7 +155,8 @@ def step(draw: random.Random, what: Object, flows: Flows) -> None:
     )
     assert process.stdout is not None
     if not process.stdout.readline():
-        raise SystemExit(f"{what.name} was not loaded")
+        process.communicate()
+        return False
     for _ in range(draw.randrange(_FLOWS)):
         flows.begin(what.name, draw.expovariate(1 / 0.3), abort=draw.random() < 0.3)
         time.sleep(draw.random() * 0.05)
@@ -163,6 +167,7 @@ def step(draw: random.Random, what: Object, flows: Flows) -> None:
     process.communicate()
     while what.name in _AVAILABLE.read_text(encoding="ascii").split():
         time.sleep(0.005)
+    return True
 
 
 def main() -> int:
@@ -183,8 +188,7 @@ def main() -> int:
     before = seen()
     steps, end = 0, time.monotonic() + given.seconds
     while time.monotonic() < end:
-        step(draw, draw.choice(known), flows)
-        steps += 1
+        steps += step(draw, draw.choice(known), flows)
     flows.wait()
     late = time.monotonic() + _SETTLE_S
     while (after := seen()).counts != before.counts and time.monotonic() < late:

@@ -10,7 +10,7 @@
 #include "fp_bbr_ack.h"
 
 /* UpdateModelAndState (§5.2.3), bbr_update_model, except for UpdateProbeBWCyclePhase and later. */
-STEP bbr_update_model(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
+FP_STEP bbr_update_model(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
 {
 	if (!bbr || !call)
 		return 0;
@@ -21,7 +21,7 @@ STEP bbr_update_model(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
 	return 0;
 }
 
-STEP bbr_update_startup_and_drain(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_update_startup_and_drain(struct fp_state *bbr, struct fp_call *call)
 {
 	if (!bbr || !call)
 		return 0;
@@ -156,7 +156,13 @@ static void fp_new_state(struct fp_state *bbr, struct fp_call *call)
 	switch (call->ca_state) {
 	case FP_CWR:
 	case FP_RECOVERY:
-		/* OnEnterFastRecovery. */
+		/* OnEnterFastRecovery; for a loss in the episode of a mark the kernel calls no ssthresh. */
+		if (call->ca_state == FP_RECOVERY && bbr->ca_state == FP_CWR &&
+		    bbr->episode == FAST_RECOVERY && !bbr->save_due) {
+			bbr_take_window(bbr, call);
+			bbr_save_cwnd(bbr, bbr->state == PROBE_RTT);
+			bbr->save_due = 1;
+		}
 		bbr->episode = FAST_RECOVERY;
 		bbr->ca_state = call->ca_state;
 		bbr->exit_due = 0;

@@ -223,7 +223,7 @@ FP_INLINE bool bbr_end_of_phase(struct fp_state *bbr, struct fp_call *call)
 }
 
 /* AdaptLongTermModel (§5.5.10.4), bbr_adapt_upper_bounds. True if it changed the state by phase. */
-STEP bbr_adapt_long_term_model(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_adapt_long_term_model(struct fp_state *bbr, struct fp_call *call)
 {
 	struct bbr_sample sample;
 
@@ -317,7 +317,7 @@ FP_INLINE bool bbr_is_time_to_go_down(struct fp_state *bbr, const struct fp_call
 }
 
 /* UpdateProbeBWCyclePhase (§5.3.3.9), bbr_update_cycle_phase. */
-STEP bbr_update_cycle_phase(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
+FP_STEP bbr_update_cycle_phase(struct fp_state *bbr, struct fp_call *call, __u8 ca_state)
 {
 	if (!bbr || !call)
 		return 0;
@@ -381,7 +381,7 @@ FP_INLINE void bbr_handle_probe_rtt(struct fp_state *bbr, struct fp_call *call)
 }
 
 /* UpdateMinRTT and CheckProbeRTT (§5.3.4.3), bbr_update_min_rtt. */
-STEP bbr_update_min_rtt(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_update_min_rtt(struct fp_state *bbr, struct fp_call *call)
 {
 	bool expired, equal;
 
@@ -446,7 +446,7 @@ FP_INLINE void bbr_bound_cwnd(struct fp_state *bbr)
 }
 
 /* SetCwnd (§5.6.4.6), bbr_set_cwnd. */
-STEP bbr_set_cwnd(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_set_cwnd(struct fp_state *bbr, struct fp_call *call)
 {
 	__u64 most, grown;
 
@@ -469,7 +469,7 @@ STEP bbr_set_cwnd(struct fp_state *bbr, struct fp_call *call)
 }
 
 /* Bounds a restored window by the model. */
-STEP bbr_bound_after_restoring(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_bound_after_restoring(struct fp_state *bbr, struct fp_call *call)
 {
 	if (!bbr || !call)
 		return 0;

@@ -108,16 +108,6 @@ struct fp_state {
 	__u8 exit_due; /* the episode ends with the next ACK */
 };
 
-/*
- * Steps are functions of their own for the kernel, which verifies each of them once, for any state
- * (a "global function"; it must return a number and mind null pointers).
- */
-#ifdef FP_NATIVE
-#define STEP static int
-#else
-#define STEP __attribute__((noinline)) int
-#endif
-
 /* The ACK or loss that is judged: a rate sample, or one made for lost packets. */
 struct bbr_sample {
 	__u32 tx_in_flight;

@@ -86,7 +86,7 @@ FP_INLINE void bbr_pick_probe_wait(struct fp_state *bbr)
 }
 
 /* StartProbeBW_DOWN (§5.3.3.1). */
-STEP bbr_start_down(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_start_down(struct fp_state *bbr, struct fp_call *call)
 {
 	if (!bbr || !call)
 		return 0;
@@ -110,7 +110,7 @@ FP_INLINE void bbr_start_cruise(struct fp_state *bbr)
 }
 
 /* StartProbeBW_REFILL (§5.3.3.3). */
-STEP bbr_start_refill(struct fp_state *bbr, struct fp_call *call, __u32 up_rounds)
+FP_STEP bbr_start_refill(struct fp_state *bbr, struct fp_call *call, __u32 up_rounds)
 {
 	if (!bbr || !call)
 		return 0;
@@ -214,10 +214,10 @@ FP_INLINE void bbr_note_loss(struct fp_state *bbr, const struct fp_call *call)
 }
 
 /*
- * HandleLostPacket (§5.5.10.2), bbr_skb_marked_lost, for all packets that were newly lost, as if
- * they were one.
+ * HandleLostPacket (§5.5.10.2), bbr_skb_marked_lost, for all packets that were newly lost. Those of an
+ * ACK are taken as one.
  */
-STEP bbr_handle_losses(struct fp_state *bbr, struct fp_call *call)
+FP_STEP bbr_handle_losses(struct fp_state *bbr, struct fp_call *call)
 {
 	struct bbr_sample sample = {};
 	__u32 size;
@@ -233,9 +233,10 @@ STEP bbr_handle_losses(struct fp_state *bbr, struct fp_call *call)
 		sample.lost = call->lost - call->tx_lost;
 		sample.app_limited = call->flags & FP_APP_LIMITED;
 	} else {
-		/* A timer: all that was in flight. */
+		/* A timer: all that was in flight, packet by packet until it was too much. */
 		sample.tx_in_flight = call->inflight + size;
-		sample.lost = size;
+		sample.lost = min_u32(size, times_q16(sample.tx_in_flight, loss_threshold) + 1);
+		size = 1;
 	}
 	bbr->lost_seen = call->lost;
 	if (bbr->is_bw_probe_sample && bbr_is_inflight_too_high(bbr, &sample)) {

@@ -127,7 +127,7 @@ struct tcp_congestion_ops {
 	__u32 (*undo_cwnd)(struct sock *sk);
 	__u32 (*sndbuf_expand)(struct sock *sk);
 	char name[16];
-	__u32 flags; /* the loader sets TCP_CONG_NON_RESTRICTED */
+	__u32 flags;
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 };

@@ -69,8 +69,9 @@ const volatile fp_control record_calls = 0;
 
 struct fp_stats stats = {};
 
-/* For the loader, which reads the layout of rows from BTF: that has no types of local variables. */
-const struct fp_row *fp_row_layout;
+/* Not used: keep the types of the ring buffers' entries in BTF, where the loader reads their layout. */
+struct fp_row *fp_row_layout = 0;
+struct fp_call_row *fp_call_row_layout = 0;
 
 struct {
 	__u32 (*type)[BPF_MAP_TYPE_RINGBUF];

@@ -45,6 +45,16 @@ typedef __u32 fp_control; /* a switch of the loader, not a parameter */
 #define U32_MAX (~(__u32)0)
 #define U64_MAX (~(__u64)0)
 
+/*
+ * A function of its own for the kernel, which verifies it once, for any state ("global function"). It
+ * must return a number and mind null pointers.
+ */
+#ifdef FP_NATIVE
+#define FP_STEP static int
+#else
+#define FP_STEP __attribute__((noinline)) int
+#endif
+
 #define FP_INLINE static inline __attribute__((always_inline))
 
 FP_INLINE __u64 min_u64(__u64 a, __u64 b) { return a < b ? a : b; }
@@ -68,6 +78,16 @@ FP_INLINE __u64 times_q16_up(__u64 x, fp_q16 q) { return (x * q + FP_ONE - 1) >>
 FP_INLINE __u64 times_q32(__u64 a, __u64 b)
 {
 	return (a >> 32) * b + ((a & U32_MAX) * b >> 32);
+}
+
+/* Returns gain * cwnd / rtt in B/s, at least one; rtt in us, not zero. */
+FP_INLINE __u64 window_rate(__u64 cwnd_q32, fp_q16 gain, __u32 mss, __u32 rtt)
+{
+	__u64 bytes = ((cwnd_q32 >> 16) * gain >> 16) * mss; /* 2^-16 */
+
+	if (bytes >> 43)
+		return (bytes / rtt * 1000 >> 16) * 1000;
+	return max_u64(bytes * 1000000 / rtt >> 16, 1);
 }
 
 /* Returns acked / cwnd as a fraction of at most one; acked is whole segments, cwnd at least one. */

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::load::{Plan, offered};
-use crate::{Problem, pins};
+use crate::{Problem, clock, pins};
 
 /// Name of this program, as the kernel gives it: at most 15 characters.
 const PROGRAM: &str = "fullpipe-kernel";
@@ -155,9 +155,9 @@ fn end(name: &str, process: i32) -> Result<(), Problem> {
 
 /// Waits until a condition holds; returns whether it does.
 pub(crate) fn wait_until(condition: impl Fn() -> bool) -> bool {
-    let start = Instant::now();
+    let end = clock::now() + PATIENCE;
     while !condition() {
-        if start.elapsed() > PATIENCE {
+        if clock::now() > end {
             return false;
         }
         std::thread::sleep(Duration::from_millis(2));

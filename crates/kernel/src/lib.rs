@@ -4,6 +4,7 @@
 //! the last file descriptor of the link closes, so it can't outlive its [holder](hold) unless it is
 //! [detached](pins).
 
+mod clock;
 pub mod default;
 mod diagnostics;
 pub mod hold;

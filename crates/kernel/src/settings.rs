@@ -68,7 +68,8 @@ impl Setting {
         }
         let most = match self.scale {
             Scale::Flag => 1.0,
-            _ => 2f64.powi(8 * self.size as i32) - 1.0,
+            // Exact up to 2^53, beyond which no value of a parameter lies.
+            _ => (u64::MAX >> (64 - 8 * self.size)) as f64,
         };
         if !(0.0..=most).contains(&scaled) {
             return Err(Problem::new(

@@ -10,17 +10,16 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use libbpf_rs::btf::types::{Array, Int, MemberAttr, Struct};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, OpenObject, RingBufferBuilder};
 use nix::poll::PollTimeout;
-use nix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
 use crate::holders::{self, Holding};
 use crate::load::{COUNTERS, ROWS};
-use crate::{Problem, hold, load, pins, settings};
+use crate::{Problem, clock, hold, load, pins, settings};
 
 /// Time between two looks at a buffer that has no rows.
 const STEP: Duration = Duration::from_millis(50);
@@ -147,7 +146,8 @@ pub fn trace(wanted: &Selection) -> Result<(), Problem> {
         .collect::<Result<Vec<Source>, Problem>>()?;
     let lost = lost(&sources);
     let out = Rc::new(RefCell::new(BufWriter::new(io::stdout())));
-    let since = now();
+    let start = clock::now();
+    let since = start.as_nanos() as u64;
     let mut builder = RingBufferBuilder::new();
     for source in &sources {
         let out = Rc::clone(&out);
@@ -173,11 +173,9 @@ pub fn trace(wanted: &Selection) -> Result<(), Problem> {
     let buffer = builder
         .build()
         .map_err(|error| unreadable("rows", &error))?;
-    let start = Instant::now();
-    while wanted.time.is_none_or(|time| start.elapsed() < time) {
-        let left = wanted
-            .time
-            .map_or(STEP, |time| time.saturating_sub(start.elapsed()));
+    let end = wanted.time.map(|time| start + time);
+    while end.is_none_or(|end| clock::now() < end) {
+        let left = end.map_or(STEP, |end| end.saturating_sub(clock::now()));
         if buffer.poll(left.min(STEP)).is_err() || out.borrow_mut().flush().is_err() {
             return Ok(());
         }
@@ -198,12 +196,6 @@ pub fn trace(wanted: &Selection) -> Result<(), Problem> {
     let _ = writeln!(out, "{}", json!({ "lost": lost }));
     let _ = out.flush();
     Ok(())
-}
-
-fn now() -> u64 {
-    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |at| {
-        at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64
-    })
 }
 
 fn has_port(layout: &Layout, row: &[u8], port: Option<u16>) -> bool {

@@ -99,7 +99,11 @@ impl Native {
 
     /// Sets a parameter, as the loader does; times are in us.
     pub fn set(&mut self, name: &str, value: f64) {
-        let param = self.params.iter().find(|param| param.name == name).expect("a parameter");
+        let param = self
+            .params
+            .iter()
+            .find(|param| param.name == name)
+            .expect("a parameter");
         let address = symbol(self.library, name);
         // SAFETY: the variable has the type that the source declares, and no other thread reads
         // it: the copy of the library is this value's.
@@ -127,7 +131,11 @@ impl Native {
 
     /// Returns the algorithm's values in a trace.
     pub fn values(&self, call: &Call) -> [u32; 5] {
-        let bytes: Vec<u8> = self.row(call).iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let bytes: Vec<u8> = self
+            .row(call)
+            .iter()
+            .flat_map(|word| word.to_ne_bytes())
+            .collect();
         core::array::from_fn(|place| {
             let at = 124 + 4 * place;
             u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))

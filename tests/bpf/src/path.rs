@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use fullpipe_units::Rng;
 
-use crate::call::{CWR, Call, Kind, LOSS, OPEN, RECOVERY, flags};
 use crate::Twin;
+use crate::call::{CWR, Call, Kind, LOSS, OPEN, RECOVERY, flags};
 
 /// Number of later packets that must arrive before a missing one counts as lost.
 const REORDERING: u64 = 3;
@@ -93,7 +93,7 @@ pub struct Path {
     inflight: u32,
     srtt: u64,
     min_rtt: u32,
-    /// `app_limited` of struct tcp_sock: until so much is delivered; 0: not limited.
+    /// `app_limited` of struct tcp_sock: the limit lasts until this number is delivered; 0: none.
     app_limited: u32,
     cwnd_limited: bool,
     ca_state: u8,
@@ -296,7 +296,11 @@ impl Path {
         call.prior_inflight = prior_inflight;
         call.tx_inflight = newest.inflight;
         call.tx_lost = newest.lost;
-        call.flags |= if newest.app_limited { flags::APP_LIMITED } else { 0 };
+        call.flags |= if newest.app_limited {
+            flags::APP_LIMITED
+        } else {
+            0
+        };
         if self.prr && (self.ca_state == RECOVERY || self.ca_state == CWR) {
             twin.reference_only(&call);
         } else {
@@ -380,7 +384,12 @@ impl Path {
             kind,
             now: self.now / 1_000,
             ca_state: self.ca_state,
-            flags: flags::ECN | if self.cwnd_limited { flags::CWND_LIMITED } else { 0 },
+            flags: flags::ECN
+                | if self.cwnd_limited {
+                    flags::CWND_LIMITED
+                } else {
+                    0
+                },
             random: 1,
             mss: MSS,
             inflight: self.inflight,

@@ -33,9 +33,15 @@ const KIND: usize = 8 + 24;
 pub fn read(file: &path::Path) -> Vec<Row> {
     let bytes = fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let mut rows = Vec::new();
-    GzDecoder::new(bytes.as_slice()).read_to_end(&mut rows).expect("a gzip file");
+    GzDecoder::new(bytes.as_slice())
+        .read_to_end(&mut rows)
+        .expect("a gzip file");
     let (whole, rest) = rows.as_chunks::<{ size_of::<Row>() }>();
-    assert!(rest.is_empty() && !whole.is_empty(), "{}: whole rows", file.display());
+    assert!(
+        rest.is_empty() && !whole.is_empty(),
+        "{}: whole rows",
+        file.display()
+    );
     whole
         .iter()
         .map(|row| {

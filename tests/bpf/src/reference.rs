@@ -15,7 +15,7 @@ use crate::call::{Call, Kind, LOSS, OPEN, RECOVERY, flags};
 const MOST_BYTES: u32 = u16::MAX as u32;
 
 /// Returns the rate, rounded up to whole bit/s, as Linux rounds up. Where an epoch of ACK aggregation
-/// and a rate sample begin together, its rate times its time must not be less than what it delivered.
+/// and a rate sample begin together, its rate times its time must not be less than its delivery.
 fn rounded_up(delivered: Bytes, interval: Span) -> Rate {
     Rate::from_bps(Rate::from_delivery(delivered, interval).as_bps() + 1)
 }
@@ -39,6 +39,8 @@ pub struct Reference {
     /// The contract reports the begin of an episode after its losses, and its end after the ACK.
     entering: Option<RecoveryCause>,
     leaving: bool,
+    /// A mark's episode ends because a loss begins one.
+    handing_over: bool,
     in_episode: bool,
     /// Packets sent with `delivered` in this range were sent in ProbeRTT.
     limited: Option<(u32, u32)>,
@@ -71,6 +73,7 @@ impl Reference {
             by_mark: false,
             entering: None,
             leaving: false,
+            handing_over: false,
             in_episode: false,
             limited: None,
             now,
@@ -98,7 +101,9 @@ impl Reference {
 
     /// Returns a trace field.
     pub fn field(&self, name: &str, algorithm: &str) -> f64 {
-        let descriptor = Registry::default().get(algorithm).expect("a built-in algorithm");
+        let descriptor = Registry::default()
+            .get(algorithm)
+            .expect("a built-in algorithm");
         let mut row = Vec::new();
         self.cc.observe(&mut row);
         row[descriptor
@@ -157,6 +162,15 @@ impl Reference {
                 self.entering = None;
             }
             state if state > 1 => {
+                // A loss in the episode of a mark: the kernel calls no ssthresh.
+                if !reduced
+                    && state == RECOVERY
+                    && self.conn.state == CaState::Reduced
+                    && self.owner == RecoveryOwner::Own
+                {
+                    self.handing_over = true;
+                    self.entering = Some(RecoveryCause::Loss);
+                }
                 self.conn.state = if state == RECOVERY {
                     CaState::Recovery
                 } else {
@@ -239,51 +253,60 @@ impl Reference {
     }
 
     fn enter(&mut self) {
+        if core::mem::take(&mut self.handing_over) {
+            self.recovery(Recovery::Exit);
+        }
         if let Some(cause) = self.entering.take() {
             self.recovery(Recovery::Enter(cause));
         }
     }
 
-    /// Reports all new losses as one packet.
+    /// Reports new losses: those of a timer packet by packet, those of an ACK as one packet.
     fn tell_losses(&mut self, call: &Call, by_timer: bool) {
         let count = call.lost.wrapping_sub(self.lost);
-        if count == 0 {
+        self.lost = call.lost;
+        if by_timer {
+            for since in 1..=count {
+                self.tell_loss(call, call.inflight + count, since, 1);
+            }
             return;
         }
-        self.lost = call.lost;
-        let (inflight, since) = if by_timer {
-            (call.inflight + count, count)
-        } else {
-            (call.tx_inflight, call.lost.wrapping_sub(call.tx_lost))
-        };
         let most = (MOST_BYTES / call.mss).max(1);
         let mut left = count;
         while left > 0 {
             let size = left.min(most);
             left -= size;
-            let lost = Lost {
-                packet: Snapshot {
-                    inflight: self.volume(inflight),
-                    size: (u64::from(size) * self.mss) as u16,
-                    app_limited: !by_timer && self.is_limited(call),
-                    ..self.packet(call)
-                },
-                lost_since_sent: self.volume(since),
-                new_range: true,
-                cause: if by_timer {
-                    LossCause::Rto
-                } else {
-                    LossCause::Rack
-                },
-            };
-            self.call(|cc, cx| cc.on_lost(cx, &lost));
+            let since = call.lost.wrapping_sub(call.tx_lost);
+            self.tell_loss(call, call.tx_inflight, since, size);
         }
+    }
+
+    fn tell_loss(&mut self, call: &Call, inflight: u32, since: u32, size: u32) {
+        let by_timer = call.kind != Kind::Ack;
+        let lost = Lost {
+            packet: Snapshot {
+                inflight: self.volume(inflight),
+                size: (u64::from(size) * self.mss) as u16,
+                app_limited: !by_timer && self.is_limited(call),
+                ..self.packet(call)
+            },
+            lost_since_sent: self.volume(since),
+            new_range: true,
+            cause: if by_timer {
+                LossCause::Rto
+            } else {
+                LossCause::Rack
+            },
+        };
+        self.call(|cc, cx| cc.on_lost(cx, &lost));
     }
 
     /// Takes over the state of the connection.
     fn observe(&mut self, call: &Call) {
         self.now = Time::from_nanos(call.now * 1_000);
-        let since = |counter: u32, first: u32| Bytes::new(u64::from(counter.wrapping_sub(first)) * self.mss);
+        let since = |counter: u32, first: u32| {
+            Bytes::new(u64::from(counter.wrapping_sub(first)) * self.mss)
+        };
         self.conn.inflight = self.volume(call.inflight);
         self.conn.delivered = since(call.delivered, self.first_delivered);
         self.conn.lost = since(call.lost, self.first_lost);
@@ -306,7 +329,11 @@ impl Reference {
             sent: self.now,
             first_sent: self.now,
             delivered_at: self.now,
-            delivered: self.volume(call.prior_delivered.wrapping_sub(self.first_delivered)),
+            // Zero in an ACK that acknowledges nothing new.
+            delivered: self.volume(match call.prior_delivered {
+                0 => 0,
+                delivered => delivered.wrapping_sub(self.first_delivered),
+            }),
             delivered_ce: Bytes::ZERO,
             lost: self.volume(call.tx_lost.wrapping_sub(self.first_lost)),
             inflight: self.volume(if call.kind == Kind::Ack {

@@ -16,9 +16,10 @@ pub fn in_units_of_c(declared: &Param, value: &ParamValue) -> f64 {
             _ => *number,
         },
         (ParamValue::Flag(flag), _) => f64::from(u8::from(*flag)),
-        (ParamValue::Word(word), Domain::Choice(words)) => {
-            words.iter().position(|known| known == word).expect("a keyword") as f64
-        }
+        (ParamValue::Word(word), Domain::Choice(words)) => words
+            .iter()
+            .position(|known| known == word)
+            .expect("a keyword") as f64,
         (ParamValue::Word(word), _) => panic!("{} is no keyword: {word}", declared.name),
     }
 }
@@ -55,7 +56,7 @@ pub struct Twin {
     pub ssthresh: u32,
     /// B/s.
     pub pacing_rate: u64,
-    /// How far both agree.
+    /// Agreement of both.
     pub agreement: Agreement,
     paced: bool,
 }
@@ -66,7 +67,11 @@ impl Twin {
         let mut native = Native::new(file);
         let descriptor = Registry::default().get(name).expect("a built-in algorithm");
         for (key, value) in params {
-            let declared = descriptor.params.iter().find(|param| param.name == *key).expect("declared");
+            let declared = descriptor
+                .params
+                .iter()
+                .find(|param| param.name == *key)
+                .expect("declared");
             // The C has one profile only.
             if *key != "profile" {
                 native.set(key, in_units_of_c(declared, value));
@@ -75,7 +80,10 @@ impl Twin {
         Twin {
             name,
             native,
-            params: params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+            params: params
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                .collect(),
             reference: None,
             cwnd: 10,
             ssthresh: 0x7fff_ffff,

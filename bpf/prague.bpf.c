@@ -323,3 +323,63 @@ static void fp_observe(const struct fp_state *prague, const struct fp_call *call
 	row->values[1] = min_u64(prague->window >> 16, U32_MAX);
 	row->values[2] = prague->increase >> 16;
 }
+
+#ifndef FP_NATIVE
+
+#define ECN_MASK 3
+#define ECT_1 1
+#define ECT_0 2
+#define ETH_HLEN 14
+#define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86dd
+#define IP_TOS 1   /* offsets in the header */
+#define IP_CHECK 10
+
+/* The parts of a packet that `ect1` uses, at their places in the kernel's struct __sk_buff. */
+struct __sk_buff {
+	__u32 unused1[4];
+	__u32 protocol;
+	__u32 unused2[37];
+	struct bpf_sock *sk;
+	__u32 unused3[4];
+};
+
+_Static_assert(__builtin_offsetof(struct __sk_buff, sk) == 168, "include/uapi/linux/bpf.h");
+
+/*
+ * tc, egress of a device: makes ECT(0) ECT(1) in packets of connections that use this algorithm
+ * (RFC 9331 §4.1).
+ */
+SEC("tc")
+int ect1(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+	__u8 bytes[2];
+	__u16 before, after;
+
+	if (!sk)
+		return 0;
+	sk = bpf_sk_fullsock(sk);
+	if (!sk || !bpf_sk_storage_get(&states, sk, 0, 0))
+		return 0;
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, bytes, sizeof(bytes)))
+		return 0;
+	if (skb->protocol == __builtin_bswap16(ETH_P_IP)) {
+		if ((bytes[1] & ECN_MASK) != ECT_0)
+			return 0;
+		before = (__u16)bytes[1] << 8 | bytes[0];
+		bytes[1] = (bytes[1] & ~ECN_MASK) | ECT_1;
+		after = (__u16)bytes[1] << 8 | bytes[0];
+		bpf_l3_csum_replace(skb, ETH_HLEN + IP_CHECK, before, after, 2);
+		bpf_skb_store_bytes(skb, ETH_HLEN + IP_TOS, &bytes[1], 1, 0);
+	} else if (skb->protocol == __builtin_bswap16(ETH_P_IPV6)) {
+		/* The traffic class is in the middle of the first two bytes. */
+		if ((bytes[1] >> 4 & ECN_MASK) != ECT_0)
+			return 0;
+		bytes[1] = (bytes[1] & ~(ECN_MASK << 4)) | ECT_1 << 4;
+		bpf_skb_store_bytes(skb, ETH_HLEN + 1, &bytes[1], 1, 0);
+	}
+	return 0;
+}
+
+#endif

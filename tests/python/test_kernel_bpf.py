@@ -302,6 +302,27 @@ def test_these_three_capabilities_are_enough() -> None:
     assert NAME in done.stdout.split()
 
 
+def test_prague_is_refused_without_accurate_ecn() -> None:
+    if "prague" not in program.objects():
+        pytest.skip("BPF: there is no object of prague")
+    script = "echo 1 > /proc/sys/net/ipv4/tcp_ecn; fullpipe kernel load prague"
+    error = refused(script, "unshare", "--net")
+    assert "fp_prague needs accurate ECN, and net.ipv4.tcp_ecn is 1" in error
+    assert "sysctl -w net.ipv4.tcp_ecn=3" in error
+
+
+def test_times_and_words_have_the_units_of_their_declaration() -> None:
+    known = program.objects()
+    if not {"ledbat++", "copa"} <= known.keys():
+        pytest.skip("BPF: there is no object of ledbat++ or copa")
+    target = program.declared("ledbat++")["target"]
+    assert known["ledbat++"].parameters["target"] == target["default"]  # ms
+    words = {name: each["choices"] for name, each in program.declared("copa").items()}
+    assert known["copa"].parameters["modes"] in (words["modes"] or [])
+    done = shell(f"fullpipe kernel load ledbat++ --set target=30 -- {FULLPIPE} kernel status")
+    assert "target = 30" in done.stdout, done.stderr
+
+
 def test_a_list_has_every_object() -> None:
     listed = shell("fullpipe kernel list").stdout.splitlines()
     assert [line.split()[0] for line in listed] == list(program.objects())

@@ -7,6 +7,7 @@
 mod clock;
 pub mod default;
 mod diagnostics;
+mod egress;
 pub mod hold;
 pub mod holders;
 pub mod load;

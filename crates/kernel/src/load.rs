@@ -13,7 +13,7 @@ use libbpf_rs::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Problem, settings};
+use crate::{Problem, egress, settings};
 
 /// A request to load an algorithm.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -41,6 +41,8 @@ pub struct Loaded {
     pub name: String,
     /// Registration with the kernel.
     pub link: Link,
+    /// Links of its programs at the egress of devices, by the device's index.
+    pub devices: Vec<(u32, Link)>,
     object: Object,
 }
 
@@ -100,6 +102,7 @@ impl Loaded {
                 format!("fullpipe kernel unload {}", plan.algorithm),
             ));
         }
+        egress::prepare(&name, &mut opened)?;
         let mut switches = vec![("trace_interval_us", f64::from(plan.trace_us))];
         if let Some(count) = arguments_of_cong_control() {
             switches.push(("cong_control_args", f64::from(count)));
@@ -123,7 +126,12 @@ impl Loaded {
             .map(|mut map| map.attach_struct_ops());
         drop(maps);
         match registered {
-            Some(Ok(link)) => Ok(Loaded { name, link, object }),
+            Some(Ok(link)) => Ok(Loaded {
+                devices: egress::attach(&name, &object)?,
+                name,
+                link,
+                object,
+            }),
             Some(Err(error)) => Err(refused(&name, &error)),
             None => Err(Problem::new(
                 format!("{name}: its object registers nothing"),

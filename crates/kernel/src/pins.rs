@@ -62,6 +62,10 @@ pub fn pin(loaded: &mut Loaded, previous: Option<&str>) -> Result<(), Problem> {
     fs::create_dir_all(&folder).map_err(|error| refused(&error))?;
     // The link is the last one, so that an early end leaves no algorithm.
     let pinned = pin_maps(loaded, previous, &folder).and_then(|()| {
+        for (device, link) in &mut loaded.devices {
+            let pinned = link.pin(folder.join(format!("device{device}")));
+            pinned.map_err(|error| refused(&error))?;
+        }
         let link = loaded.link.pin(folder.join(LINK));
         link.map_err(|error| refused(&error))
     });

@@ -21,6 +21,8 @@ pub enum Scale {
     Count,
     /// `fp_flag`: 0 or 1.
     Flag,
+    /// `fp_word`: the place of a keyword among its choices.
+    Word,
     /// `fp_control`: a switch of the loader, and no parameter.
     Control,
 }
@@ -32,6 +34,7 @@ impl Scale {
             "fp_us" => Scale::Microseconds,
             "fp_count" => Scale::Count,
             "fp_flag" => Scale::Flag,
+            "fp_word" => Scale::Word,
             "fp_control" => Scale::Control,
             _ => return None,
         })
@@ -41,7 +44,7 @@ impl Scale {
         match self {
             Scale::Q16 => 65_536.0,
             Scale::Microseconds => 1e6,
-            Scale::Count | Scale::Flag | Scale::Control => 1.0,
+            Scale::Count | Scale::Flag | Scale::Word | Scale::Control => 1.0,
         }
     }
 }
@@ -59,7 +62,7 @@ impl Setting {
     /// Returns the bytes of a value; a value that the variable can't have is refused.
     fn bytes(self, name: &str, value: f64) -> Result<Vec<u8>, Problem> {
         let scaled = (value * self.scale.unit()).round();
-        let whole = matches!(self.scale, Scale::Count | Scale::Flag | Scale::Control);
+        let whole = !matches!(self.scale, Scale::Q16 | Scale::Microseconds);
         if whole && scaled != value {
             return Err(Problem::new(
                 format!("{name} = {value}: in the kernel it is a whole number"),

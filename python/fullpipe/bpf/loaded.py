@@ -30,7 +30,7 @@ class Loaded(NamedTuple):
     default: bool
     sockets: int
     partial: bool
-    parameters: Mapping[str, float] | None
+    parameters: Mapping[str, float | str] | None
 
     def holder(self) -> str:
         """Returns what keeps it loaded, in words."""
@@ -66,7 +66,9 @@ def every() -> list[Loaded]:
                 each["default"],
                 each["sockets"],
                 each["partial"],
-                None if plan is None else plan["parameters"],
+                None
+                if plan is None
+                else program.as_declared(plan["algorithm"], plan["parameters"]),
             )
         )
     return sorted(found)

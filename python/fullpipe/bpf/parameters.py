@@ -6,7 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.bpf.program import KernelError
+from fullpipe.bpf.program import SECONDS, KernelError, declared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +37,7 @@ def checked(of: Object, given: Mapping[str, str], called: str = "--set ") -> dic
     Raises:
         KernelError: When the algorithm, or its version for the kernel, has no such parameter or value.
     """
-    algorithm = next(each for each in _core.algorithms() if each["name"] == of.algorithm)
-    known = [each["name"] for each in algorithm["params"]]
+    known = declared(of.algorithm)
     for name, value in given.items():
         if name == _PROFILE and _PROFILE in known and value != _LINUX:
             raise KernelError(
@@ -53,7 +52,7 @@ def checked(of: Object, given: Mapping[str, str], called: str = "--set ") -> dic
             )
     profile = {_PROFILE: _LINUX} if _PROFILE in known else {}
     params = _resolved(of.algorithm, profile | dict(given), called)
-    return {name: _number(of, name, params[name], called) for name in given if name != _PROFILE}
+    return {name: _number(of, name, params[name]) for name in given if name != _PROFILE}
 
 
 def _resolved(algorithm: str, given: Mapping[str, str], called: str) -> dict[str, object]:
@@ -70,13 +69,11 @@ def _resolved(algorithm: str, given: Mapping[str, str], called: str) -> dict[str
     return params
 
 
-def _number(of: Object, name: str, value: object, called: str) -> float:
+def _number(of: Object, name: str, value: object) -> float:
+    """Returns a value as the program takes it: times in seconds, words by their place."""
+    declaration = declared(of.algorithm)[name]
     if isinstance(value, str):
-        found = _core.quantity(value)
-        if found is None:
-            raise KernelError(
-                f"{called}{name}={value}: the kernel's {of.algorithm} has no words\n  fix: omit it"
-            )
-        return found[0]
+        assert declaration["choices"] is not None
+        return float(declaration["choices"].index(value))
     assert isinstance(value, bool | int | float)
-    return float(value)
+    return float(value) * SECONDS.get(declaration["unit"], 1.0)

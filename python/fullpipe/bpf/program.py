@@ -20,6 +20,8 @@ PROGRAM = "fullpipe-kernel"
 OBJECTS = "fullpipe-bpf"
 """The directory of the objects, next to the program."""
 ENDING = ".bpf.o"
+SECONDS = {"s": 1.0, "ms": 1e-3}
+"""Seconds of the units of parameters that are times."""
 PREFIX = "fp_"
 """The beginning of the algorithms' names in the kernel."""
 
@@ -35,13 +37,13 @@ class Object(NamedTuple):
         algorithm: Its name in scenarios.
         name: Its name in the kernel, for TCP_CONGESTION.
         file: The BPF object.
-        parameters: Its parameters that can be set, with the values without a setting.
+        parameters: Its parameters that can be set, with the values without a setting, in the units of its declaration.
     """
 
     algorithm: str
     name: str
     file: Path
-    parameters: Mapping[str, float]
+    parameters: Mapping[str, float | str]
 
 
 def find() -> Path | None:
@@ -119,10 +121,28 @@ def objects() -> dict[str, Object]:
     described = call("settings", *map(str, files)) if files else []
     return {
         (algorithm := named[file.name.removesuffix(ENDING)]): Object(
-            algorithm, each["name"], file, each["parameters"]
+            algorithm, each["name"], file, as_declared(algorithm, each["parameters"])
         )
         for file, each in zip(files, described, strict=True)
     }
+
+
+def declared(algorithm: str) -> dict[str, _core.Param]:
+    """Returns the declarations of an algorithm's parameters, by name."""
+    of = next(each for each in _core.algorithms() if each["name"] == algorithm)
+    return {each["name"]: each for each in of["params"]}
+
+
+def as_declared(algorithm: str, values: Mapping[str, float]) -> dict[str, float | str]:
+    """Returns the values of an object, which has times in seconds and places of words, as they are declared."""
+    found: dict[str, float | str] = {}
+    for name, value in values.items():
+        of = declared(algorithm)[name]
+        if of["choices"]:
+            found[name] = of["choices"][round(value)]
+        else:
+            found[name] = value / SECONDS.get(of["unit"], 1.0)
+    return found
 
 
 def named(text: str) -> Object:

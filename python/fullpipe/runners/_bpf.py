@@ -81,7 +81,8 @@ def _refuse_others(wanted: Needed) -> None:
     if not wanted.present:
         return
     there = loaded.named(loaded.every(), wanted.name)
-    if dict(there.parameters or {}) != wanted.parameters:
+    asked = program.as_declared(wanted.what.algorithm, wanted.parameters)
+    if dict(there.parameters or {}) != asked:
         raise KernelError(
             f"{wanted.name} is loaded with other parameters than the scenario's\n"
             f"  fix: fullpipe kernel unload {wanted.what.algorithm}"

@@ -42,7 +42,10 @@ def command(
             parts = [f"{each.name}: loaded {each.holder()}", f"used by {each.used()}"]
             if each.default:
                 parts.append("the default of this network namespace")
-            parts += [f"{name} = {value:g}" for name, value in (each.parameters or {}).items()]
+            parts += [
+                f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
+                for name, value in (each.parameters or {}).items()
+            ]
             print(", ".join(parts))
     if wanted and not found:
         raise SystemExit(1)

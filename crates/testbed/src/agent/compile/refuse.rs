@@ -134,9 +134,12 @@ fn algorithm(
             }
         };
         let other = match name {
-            "bbr2" | "bbr3" => {
+            "bbr2" | "bbr3" if *runner == crate::kernel::NAME => {
                 "or run it on sim; fullpipe's version for the kernel is built by make kernel"
                     .to_owned()
+            }
+            "bbr2" | "bbr3" => {
+                "or run it on sim: only Google's kernel has this version of BBR".to_owned()
             }
             _ if LINUX.contains(&name) => {
                 format!("load a module (modprobe tcp_{name}), or run it on sim")

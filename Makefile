@@ -20,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust kernel test-kernel-rust wheel lint lint-prose lint-quic lint-kernel lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
+.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust kernel test-kernel-rust kernel-qemu wheel lint lint-prose lint-quic lint-kernel lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -83,6 +83,7 @@ test-all: ## run all tests: installs Chromium, nginx, Ray, DuckDB and Zensical, 
 	$(MAKE) --jobs=2 test-rust setup-all
 	$(MAKE) oracle wasm
 	$(MAKE) test-quic-rust QUIC_PROFILE=dev
+	$(MAKE) test-kernel-rust kernel-qemu
 	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=dev
 	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
 
@@ -112,6 +113,12 @@ kernel: setup bpf ## build the loader of `fullpipe kernel` with its BPF objects,
 
 test-kernel-rust: kernel
 	$(KERNEL_ENV) cargo test --quiet $(KERNEL) --profile $(KERNEL_PROFILE)
+
+kernel-qemu: setup kernel ## load every BPF algorithm on Debian's 6.1 and 6.12 kernels, in QEMU without KVM: two minutes
+	@missing=$$(for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static; do \
+	  command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done); \
+	if test -n "$$missing"; then apt-get update -qq && apt-get install -qq --no-install-recommends $$missing; fi
+	$(BIN)/python tools/kernel_qemu.py
 
 # Zig links against the C library of 2012, so that the wheel works on every Linux distribution since then. WHEEL=linux is for
 # this machine only; it takes what setup and quic have built.

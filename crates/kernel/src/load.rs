@@ -54,6 +54,8 @@ const CALLS: &str = "calls";
 pub(crate) const COUNTERS: &str = ".bss";
 /// Type of a congestion control in the kernel, and in an object.
 const OPS: &str = "tcp_congestion_ops";
+/// Type of a link of struct_ops, which Linux has since 6.4.
+const LINK: &str = "bpf_struct_ops_link";
 const MOST_WARNINGS: usize = 12;
 /// TCP_CONG_NON_RESTRICTED: every user may choose the algorithm.
 const NON_RESTRICTED: u32 = 1;
@@ -102,9 +104,21 @@ impl Loaded {
                 format!("fullpipe kernel unload {}", plan.algorithm),
             ));
         }
+        let kernel = Btf::from_vmlinux().map_err(|error| {
+            Problem::new(
+                format!("{name}: this kernel does not describe its types (BTF): {error}"),
+                "boot a kernel built with CONFIG_DEBUG_INFO_BTF",
+            )
+        })?;
+        if kernel.type_by_name::<Struct<'_>>(LINK).is_none() {
+            return Err(Problem::new(
+                format!("{name}: this kernel can't unload an algorithm with its process"),
+                "boot Linux 6.4 or newer",
+            ));
+        }
         egress::prepare(&name, &mut opened)?;
         let mut switches = vec![("trace_interval_us", f64::from(plan.trace_us))];
-        if let Some(count) = arguments_of_cong_control() {
+        if let Some(count) = arguments_of_cong_control(&kernel) {
             switches.push(("cong_control_args", f64::from(count)));
         }
         settings::write(&mut opened, &plan.parameters, &switches)?;
@@ -161,8 +175,7 @@ pub fn offered() -> Vec<String> {
 }
 
 /// Returns the number of arguments of `cong_control` in this kernel, which is 4 since Linux 6.10.
-fn arguments_of_cong_control() -> Option<u32> {
-    let btf = Btf::from_vmlinux().ok()?;
+fn arguments_of_cong_control(btf: &Btf<'_>) -> Option<u32> {
     let ops: Struct<'_> = btf.type_by_name(OPS)?;
     let member = ops
         .iter()

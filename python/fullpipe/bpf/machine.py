@@ -21,7 +21,9 @@ _USERS = Path("/proc/self/uid_map")
 _EVERYONE = ["0", "0", "4294967295"]
 """The only line of the machine's own user namespace."""
 _LINKS = (6, 4)
-"""The first Linux that unloads an algorithm with its holder (links of struct_ops)."""
+"""The first Linux that unloads an algorithm with its holder."""
+_LINK = b"\0bpf_struct_ops_link\0"
+"""The type of a link of struct_ops, which does that, among the names of BTF."""
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_PERFMON": 38, "CAP_BPF": 39}
 """Capabilities with their bits, from linux/capability.h."""
 
@@ -54,7 +56,11 @@ def needs() -> list[Need]:
 def _version() -> Need:
     release = platform.release()
     numbers = re.match(r"(\d+)\.(\d+)", release)
-    if numbers and (int(numbers[1]), int(numbers[2])) < _LINKS:
+    if _BTF.exists():
+        old = _LINK not in _BTF.read_bytes()
+    else:
+        old = numbers is not None and (int(numbers[1]), int(numbers[2])) < _LINKS
+    if old:
         least = ".".join(map(str, _LINKS))
         found = f"Linux {release} can't unload an algorithm with the process that loaded it"
         return Need("BPF links", False, found, f"boot Linux {least} or newer")

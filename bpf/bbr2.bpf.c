@@ -77,5 +77,6 @@ FP_PARAM fp_q16 ecn_reprobe_gain = FP_Q16(0); /* 0: no such probes */
 #define FP_OPS fp_bbr2
 #define FP_OWNS_WINDOW
 #define FP_PACED
+#define FP_RESTARTS
 #define FP_SENT 64
 #include "fp_ops.h"

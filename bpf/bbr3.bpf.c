@@ -79,5 +79,6 @@ FP_PARAM fp_q16 ecn_reprobe_gain = FP_Q16(0.5); /* 0: no such probes */
 #define FP_OPS fp_bbr3
 #define FP_OWNS_WINDOW
 #define FP_PACED
+#define FP_RESTARTS
 #define FP_SENT 64
 #include "fp_ops.h"

@@ -345,12 +345,6 @@ static void fp_undo(struct fp_state *copa, struct fp_call *call)
 	call->cwnd = copa->cwnd >> 32;
 }
 
-static void fp_restart(struct fp_state *copa, struct fp_call *call)
-{
-	if (copa->rtt_standing == NO_RTT)
-		pace(copa, call);
-}
-
 /* Labels of copa/declared.rs. values: RTTstanding and dq in us, δ and velocity (2^-16). */
 static void fp_observe(const struct fp_state *copa, const struct fp_call *call, struct fp_row *row)
 {

@@ -297,11 +297,6 @@ static void fp_undo(struct fp_state *state, struct fp_call *call)
 	decide(state, call);
 }
 
-static void fp_restart(struct fp_state *state, struct fp_call *call)
-{
-	(void)state, (void)call;
-}
-
 /* Labels of ledbat_pp.rs. values: divisor of GAIN, queueing delay and base delay in us (0: none). */
 static void fp_observe(const struct fp_state *state, const struct fp_call *call, struct fp_row *row)
 {

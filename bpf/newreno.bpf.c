@@ -85,11 +85,6 @@ static void fp_undo(struct fp_state *state, struct fp_call *call)
 	call->cwnd = max_u32(call->cwnd, state->prior_cwnd);
 }
 
-static void fp_restart(struct fp_state *state, struct fp_call *call)
-{
-	(void)state, (void)call;
-}
-
 /* Labels of crates/cc/src/common/reno.rs: slow_start, css, congestion_avoidance, recovery. */
 static void fp_observe(const struct fp_state *state, const struct fp_call *call, struct fp_row *row)
 {

@@ -308,11 +308,6 @@ static void fp_undo(struct fp_state *prague, struct fp_call *call)
 	decide(prague, call);
 }
 
-static void fp_restart(struct fp_state *prague, struct fp_call *call)
-{
-	(void)prague, (void)call;
-}
-
 /* Labels of prague/descriptor.rs. values: alpha, window and increase, each 2^-16. */
 static void fp_observe(const struct fp_state *prague, const struct fp_call *call,
 		       struct fp_row *row)

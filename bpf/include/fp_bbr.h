@@ -219,8 +219,6 @@ static void fp_restart(struct fp_state *bbr, struct fp_call *call)
 {
 	bbr_take_window(bbr, call);
 	bbr_take_first_rtt(bbr, call);
-	if (!(call->flags & FP_APP_LIMITED))
-		return;
 	bbr->idle_restart = 1;
 	bbr->epoch_start = call->now;
 	bbr->epoch_acked = 0;

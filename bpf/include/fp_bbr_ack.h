@@ -132,7 +132,7 @@ FP_INLINE void bbr_check_startup_high_loss(struct fp_state *bbr, const struct fp
 	sample = bbr_sample_of(call);
 	if (ca_state == FP_RECOVERY && startup_loss_events &&
 	    bbr->loss_events >= startup_loss_events && bbr_is_inflight_too_high(bbr, &sample))
-		bbr_end_startup(bbr, call);
+		bbr_end_startup(bbr);
 	bbr->loss_events = 0;
 }
 
@@ -168,7 +168,7 @@ FP_INLINE void bbr_check_drain_done(struct fp_state *bbr, struct fp_call *call)
 {
 	if (bbr->state != DRAIN)
 		return;
-	if (bbr_flight(bbr, call, call->inflight) <= bbr_drained(bbr, call) ||
+	if (bbr_flight(bbr, call, call->inflight) <= bbr_drained(bbr) ||
 	    (drain_rounds && bbr->round_count - bbr->drain_start_round > drain_rounds))
 		bbr_start_down(bbr, call);
 }
@@ -274,7 +274,7 @@ FP_INLINE bool bbr_check_time_to_probe(struct fp_state *bbr, struct fp_call *cal
 		up_rounds = ilog2(max_u64(times_q16(bound, ecn_reprobe_gain) >> 16, 1));
 	} else if (call->now - bbr->cycle_stamp <= bbr->bw_probe_wait &&
 		   bbr->rounds_since_probe_up < reno_rounds &&
-		   q16(bbr->rounds_since_probe_up) < bbr_target_inflight_q16(bbr, call)) {
+		   q16(bbr->rounds_since_probe_up) < bbr_target_inflight_q16(bbr)) {
 		return false;
 	}
 	bbr_start_refill(bbr, call, up_rounds);
@@ -290,7 +290,7 @@ FP_INLINE void bbr_in_down(struct fp_state *bbr, struct fp_call *call, __u8 ca_s
 	/* IsTimeToCruise (§5.3.3.9). */
 	flight = bbr_flight(bbr, call, call->prior_inflight);
 	if (flight <= bbr_inflight_with_headroom_q16(bbr) >> 16 &&
-	    flight <= bbr_inflight(bbr, call, bbr->max_bw, FP_ONE))
+	    flight <= bbr_inflight(bbr, bbr->max_bw, FP_ONE))
 		bbr_start_cruise(bbr);
 }
 
@@ -307,7 +307,7 @@ FP_INLINE bool bbr_is_time_to_go_down(struct fp_state *bbr, const struct fp_call
 	}
 	if (BBR_VERSION == 2)
 		return call->now - bbr->cycle_stamp > bbr->min_rtt &&
-		       flight >= bbr_inflight(bbr, call, bbr->max_bw, up_queue_gain);
+		       flight >= bbr_inflight(bbr, bbr->max_bw, up_queue_gain);
 	if (bbr_is_limited_by_longterm(bbr, call)) {
 		/* The bandwidth cannot grow: not a plateau. */
 		bbr_reset_full_bw(bbr, bbr->sample_bw);
@@ -401,9 +401,11 @@ FP_STEP bbr_update_min_rtt(struct fp_state *bbr, struct fp_call *call)
 	/* Linux: an equal RTT renews min_rtt. */
 	if (bbr->probe_rtt_min_delay <= bbr->min_rtt ||
 	    (bbr->min_rtt_stamp && call->now - bbr->min_rtt_stamp > min_rtt_window)) {
-		if (bbr->min_rtt != bbr->probe_rtt_min_delay)
+		if (bbr->min_rtt != bbr->probe_rtt_min_delay) {
 			bbr->may_take_fast_path = 0;
-		bbr->min_rtt = bbr->probe_rtt_min_delay;
+			bbr->min_rtt = bbr->probe_rtt_min_delay;
+			bbr_set_send_quantum(bbr, call);
+		}
 		bbr->min_rtt_stamp = bbr->probe_rtt_min_stamp;
 	}
 	/* An idle flow has seen the empty path anyway. */
@@ -423,11 +425,11 @@ FP_STEP bbr_update_min_rtt(struct fp_state *bbr, struct fp_call *call)
 }
 
 /* UpdateMaxInflight. */
-FP_INLINE __u64 bbr_max_inflight_q16(const struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE __u64 bbr_max_inflight_q16(const struct fp_state *bbr)
 {
 	__u64 bdp = q16(bbr_bdp(bbr, bbr_bw(bbr), bbr->cwnd_gain));
 
-	return bbr_quantization_budget_q16(bbr, call, bdp + bbr_extra_acked_q16(bbr));
+	return bbr_quantization_budget_q16(bbr, bdp + bbr_extra_acked_q16(bbr));
 }
 
 /* BoundCwndForProbeRTT (§5.6.4.5) and BoundCwndForModel (§5.6.4.7). */
@@ -452,7 +454,7 @@ FP_STEP bbr_set_cwnd(struct fp_state *bbr, struct fp_call *call)
 
 	if (!bbr || !call)
 		return 0;
-	most = bbr_max_inflight_q16(bbr, call);
+	most = bbr_max_inflight_q16(bbr);
 	grown = bbr->cwnd_q16 + q16(call->acked);
 	bbr->may_take_fast_path = 0;
 	if (bbr->full_bw_reached) {
@@ -475,7 +477,7 @@ FP_STEP bbr_bound_after_restoring(struct fp_state *bbr, struct fp_call *call)
 		return 0;
 	bbr->may_take_fast_path = 0;
 	if (bbr->full_bw_reached)
-		bbr->cwnd_q16 = min_u64(bbr->cwnd_q16, bbr_max_inflight_q16(bbr, call));
+		bbr->cwnd_q16 = min_u64(bbr->cwnd_q16, bbr_max_inflight_q16(bbr));
 	bbr->cwnd_q16 = max_u64(bbr->cwnd_q16, q16(min_pipe_cwnd));
 	bbr_bound_cwnd(bbr);
 	return 0;

@@ -67,6 +67,7 @@ struct fp_state {
 	__u64 cwnd_q16; /* the kernel's window is this one, rounded down */
 	__u64 prior_cwnd_q16;
 	__u32 initial_cwnd;
+	__u32 send_quantum;
 	__u32 full_bw_count;
 	__u32 loss_events; /* ACKs with losses in this round of Startup */
 	__u32 lost_seen; /* losses up to here are handled */
@@ -147,7 +148,7 @@ FP_INLINE __u64 bbr_volume_q16(__u64 bw, __u64 us)
 }
 
 /* BDPMultiple (§5.6.4.2), bbr_bdp: rounded up to segments. */
-FP_INLINE __u32 bbr_bdp(const struct fp_state *bbr, __u64 bw, fp_q16 gain)
+FP_CALLED __u32 bbr_bdp(const struct fp_state *bbr, __u64 bw, fp_q16 gain)
 {
 	__u64 segments;
 
@@ -159,11 +160,14 @@ FP_INLINE __u32 bbr_bdp(const struct fp_state *bbr, __u64 bw, fp_q16 gain)
 	return min_u64(segments, 1 << 22);
 }
 
-/* §5.6.3, bbr_tso_segs_goal: 1/1024 s, and up to 64 KiB more, halved for each 512 us of min_rtt. */
-FP_INLINE __u32 bbr_send_quantum(const struct fp_state *bbr, const struct fp_call *call)
+/*
+ * §5.6.3, bbr_tso_segs_goal: 1/1024 s, and up to 64 KiB more, halved for each 512 us of min_rtt.
+ * Called when one of them changes.
+ */
+FP_INLINE void bbr_set_send_quantum(struct fp_state *bbr, const struct fp_call *call)
 {
 	__u64 bytes = call->pacing_rate >> 10;
-	__u32 least = 2;
+	__u32 least = 2, segments = 0;
 
 	if (bbr->min_rtt >> 9 < 32)
 		bytes += 65536 >> (bbr->min_rtt >> 9 & 31);
@@ -172,16 +176,15 @@ FP_INLINE __u32 bbr_send_quantum(const struct fp_state *bbr, const struct fp_cal
 		least = 1;
 	if (send_quantum_max < 2 * call->mss)
 		least = 1;
-	if (!call->mss)
-		return least;
-	return max_u32(min_u32((__u32)bytes / call->mss, MAX_BURST), least);
+	if (call->mss)
+		segments = (__u32)bytes / call->mss;
+	bbr->send_quantum = max_u32(min_u32(segments, MAX_BURST), least);
 }
 
 /* QuantizationBudget (§5.6.4.2), bbr_quantization_budget. */
-FP_INLINE __u64 bbr_quantization_budget_q16(const struct fp_state *bbr, const struct fp_call *call,
-					    __u64 cap)
+FP_INLINE __u64 bbr_quantization_budget_q16(const struct fp_state *bbr, __u64 cap)
 {
-	cap = max_u64(cap, q16(max_u32(OFFLOAD_FACTOR * bbr_send_quantum(bbr, call), min_pipe_cwnd)));
+	cap = max_u64(cap, q16(max_u32(OFFLOAD_FACTOR * bbr->send_quantum, min_pipe_cwnd)));
 	/* A quarter of a small BDP may be less than a packet. */
 	if (bbr->state == UP)
 		cap += q16(2);
@@ -189,22 +192,21 @@ FP_INLINE __u64 bbr_quantization_budget_q16(const struct fp_state *bbr, const st
 }
 
 /* Inflight (§5.6.4.2), bbr_inflight. */
-FP_INLINE __u32 bbr_inflight(const struct fp_state *bbr, const struct fp_call *call, __u64 bw,
-			     fp_q16 gain)
+FP_CALLED __u32 bbr_inflight(const struct fp_state *bbr, __u64 bw, fp_q16 gain)
 {
-	return bbr_quantization_budget_q16(bbr, call, q16(bbr_bdp(bbr, bw, gain))) >> 16;
+	return bbr_quantization_budget_q16(bbr, q16(bbr_bdp(bbr, bw, gain))) >> 16;
 }
 
 /* TargetInflight (§5.3.3.8): the BDP, or the window if congestion has made it smaller. */
-FP_INLINE __u64 bbr_target_inflight_q16(const struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE __u64 bbr_target_inflight_q16(const struct fp_state *bbr)
 {
-	return min_u64(q16(bbr_inflight(bbr, call, bbr_bw(bbr), FP_ONE)), bbr->cwnd_q16);
+	return min_u64(q16(bbr_inflight(bbr, bbr_bw(bbr), FP_ONE)), bbr->cwnd_q16);
 }
 
 /* Inflight at which the queue counts as drained. */
-FP_INLINE __u32 bbr_drained(const struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE __u32 bbr_drained(const struct fp_state *bbr)
 {
-	return bbr_inflight(bbr, call, bbr->max_bw, FP_ONE);
+	return bbr_inflight(bbr, bbr->max_bw, FP_ONE);
 }
 
 /*
@@ -216,7 +218,7 @@ FP_INLINE __u32 bbr_flight(const struct fp_state *bbr, const struct fp_call *cal
 	__u64 delivered = bbr_bw(bbr) * min_u64(call->departs_in, 1 << 24) / 1000 >> BW_SHIFT;
 
 	if (bbr->pacing_gain > FP_ONE)
-		inflight += bbr_send_quantum(bbr, call);
+		inflight += bbr->send_quantum;
 	return inflight - min_u64(delivered, inflight);
 }
 
@@ -252,12 +254,12 @@ FP_INLINE __u64 bbr_rate(__u64 bw, __u32 mss, fp_q16 gain)
 }
 
 /* InitPacingRate (§5.6.2), bbr_init_pacing_rate_from_rtt. */
-FP_INLINE void bbr_init_pacing_rate(const struct fp_state *bbr, struct fp_call *call, __u32 rtt)
+FP_INLINE void bbr_init_pacing_rate(struct fp_state *bbr, struct fp_call *call, __u32 rtt)
 {
 	__u64 bw = ((__u64)call->cwnd << BW_SHIFT) / max_u32(rtt, 1);
 
-	(void)bbr;
 	call->pacing_rate = bbr_rate(min_u64(bw, BW_MOST), call->mss, startup_pacing_gain);
+	bbr_set_send_quantum(bbr, call);
 }
 
 /* The first RTT is the handshake's. */
@@ -275,6 +277,7 @@ FP_INLINE void bbr_take_first_rtt(struct fp_state *bbr, struct fp_call *call)
 		bbr->probe_rtt_min_delay = call->min_rtt;
 		bbr->probe_rtt_min_stamp = call->now;
 	}
+	bbr_set_send_quantum(bbr, call);
 }
 
 /* SetPacingRateWithGain (§5.6.2), bbr_set_pacing_rate. */
@@ -286,6 +289,7 @@ FP_INLINE void bbr_set_pacing_rate(struct fp_state *bbr, struct fp_call *call, f
 	rate = bbr_rate(bbr_bw(bbr), call->mss, gain);
 	if (bbr->full_bw_reached || rate > call->pacing_rate)
 		call->pacing_rate = rate;
+	bbr_set_send_quantum(bbr, call);
 }
 
 #endif

@@ -152,7 +152,7 @@ FP_INLINE void bbr_enter_drain(struct fp_state *bbr, struct fp_call *call)
 	bbr_enter(bbr, DRAIN);
 	bbr->drain_start_round = bbr->round_count;
 	/* For ss and traces only. */
-	call->ssthresh = bbr_drained(bbr, call);
+	call->ssthresh = bbr_drained(bbr);
 	bbr_reset_congestion_signals(bbr);
 }
 
@@ -197,7 +197,7 @@ FP_INLINE void bbr_handle_inflight_too_high(struct fp_state *bbr, struct fp_call
 	bbr->prev_probe_too_high = 1;
 	bbr->is_bw_probe_sample = 0;
 	if (!sample->app_limited) {
-		target = times_q16(bbr_target_inflight_q16(bbr, call), beta);
+		target = times_q16(bbr_target_inflight_q16(bbr), beta);
 		bbr->inflight_longterm_q16 = max_u64(q16(sample->tx_in_flight), target);
 	}
 	if (bbr->state == UP)
@@ -294,9 +294,9 @@ FP_INLINE void bbr_adapt_lower_bounds(struct fp_state *bbr)
 }
 
 /* Ends Startup before a plateau (§5.3.1.3), bbr_handle_queue_too_high_in_startup. */
-FP_INLINE void bbr_end_startup(struct fp_state *bbr, const struct fp_call *call)
+FP_INLINE void bbr_end_startup(struct fp_state *bbr)
 {
-	__u32 bound = bbr_drained(bbr, call);
+	__u32 bound = bbr_drained(bbr);
 
 	bbr->full_bw_reached = 1;
 	if (BBR_VERSION == 3)
@@ -327,7 +327,7 @@ FP_INLINE void bbr_update_ecn_alpha(struct fp_state *bbr, const struct fp_call *
 		return;
 	bbr->startup_ecn_rounds = ratio >= ecn_threshold ? bbr->startup_ecn_rounds + 1 : 0;
 	if (bbr->startup_ecn_rounds >= ecn_startup_rounds)
-		bbr_end_startup(bbr, call);
+		bbr_end_startup(bbr);
 }
 
 #endif

@@ -9,6 +9,7 @@
  *                   rate, and FP_ACK is cong_avoid: outside of recovery, if the ACK may raise the
  *                   window.
  *   FP_TAKES_RTT    if it takes RTTs, but not FP_OWNS_WINDOW
+ *   FP_RESTARTS     if it minds a restart from idle while the connection is application-limited
  *   FP_SENT         number of records of sending, a power of two, if it reads tx_inflight, tx_lost
  *   FP_PACED        if the pacing rate must be kept (sk_pacing_status)
  *   struct fp_state, and the functions below
@@ -24,21 +25,26 @@ static void fp_ack(struct fp_state *state, struct fp_call *call);
 static void fp_congestion(struct fp_state *state, struct fp_call *call);
 static void fp_new_state(struct fp_state *state, struct fp_call *call);
 static void fp_undo(struct fp_state *state, struct fp_call *call);
+#ifdef FP_RESTARTS
 static void fp_restart(struct fp_state *state, struct fp_call *call);
+#endif
 #ifdef FP_TAKES_RTT
 static void fp_take_rtt(struct fp_state *state, struct fp_call *call);
 #endif
 static void fp_observe(const struct fp_state *state, const struct fp_call *call, struct fp_row *row);
 
-FP_INLINE void fp_dispatch(struct fp_state *state, struct fp_call *call)
+/* `kind` is a constant in each program, so that it has the code of its own function only. */
+FP_INLINE void fp_dispatch(struct fp_state *state, struct fp_call *call, __u8 kind)
 {
-	switch (call->kind) {
+	switch (kind) {
 	case FP_BEGIN: fp_begin(state, call); break;
 	case FP_ACK: fp_ack(state, call); break;
 	case FP_SSTHRESH: fp_congestion(state, call); break;
 	case FP_STATE: fp_new_state(state, call); break;
 	case FP_UNDO: fp_undo(state, call); break;
+#ifdef FP_RESTARTS
 	case FP_RESTART: fp_restart(state, call); break;
+#endif
 #ifdef FP_TAKES_RTT
 	case FP_RTT: fp_take_rtt(state, call); break;
 #endif
@@ -49,7 +55,10 @@ FP_INLINE void fp_dispatch(struct fp_state *state, struct fp_call *call)
 
 const __u64 fp_sizes[] = { sizeof(struct fp_state), sizeof(struct fp_call), sizeof(struct fp_row) };
 
-void fp_run(struct fp_state *state, struct fp_call *call) { fp_dispatch(state, call); }
+void fp_run(struct fp_state *state, struct fp_call *call) 
+{
+	fp_dispatch(state, call, call->kind);
+}
 
 void fp_read(const struct fp_state *state, const struct fp_call *call, struct fp_row *row)
 {
@@ -203,7 +212,7 @@ static __attribute__((noinline)) void fp_emit(struct sock *sk, struct fp_sock *o
 }
 
 /* Makes a call: runs the algorithm, and records the call. */
-FP_INLINE void fp_make(struct sock *sk, struct fp_sock *own, struct fp_call *call)
+FP_INLINE void fp_make(struct sock *sk, struct fp_sock *own, struct fp_call *call, __u8 kind)
 {
 	struct fp_call_row *row = 0;
 
@@ -214,7 +223,7 @@ FP_INLINE void fp_make(struct sock *sk, struct fp_sock *own, struct fp_call *cal
 		else
 			__sync_fetch_and_add(&stats.rows_lost, 1);
 	}
-	fp_dispatch(&own->state, call);
+	fp_dispatch(&own->state, call, kind);
 	if (row) {
 		row->connection = own->connection;
 		row->pacing_rate = call->pacing_rate;
@@ -222,8 +231,7 @@ FP_INLINE void fp_make(struct sock *sk, struct fp_sock *own, struct fp_call *cal
 		row->ssthresh = call->ssthresh;
 		bpf_ringbuf_submit(row, 0);
 	}
-	if (trace_interval_us && (call->kind == FP_ACK || call->kind == FP_STATE) &&
-	    call->now >= own->row_due) {
+	if (trace_interval_us && (kind == FP_ACK || kind == FP_STATE) && call->now >= own->row_due) {
 		own->row_due = call->now + trace_interval_us;
 		fp_emit(sk, own, call, FP_ROW);
 	}
@@ -271,7 +279,7 @@ int fp_init(__u64 *ctx)
 #endif
 	fp_gather(sk, &call, FP_BEGIN);
 	call.random = bpf_get_prandom_u32();
-	fp_make(sk, own, &call);
+	fp_make(sk, own, &call, FP_BEGIN);
 	fp_decide(sk, &call);
 	if (trace_interval_us)
 		fp_emit(sk, own, &call, FP_ROW_OPENED);
@@ -311,7 +319,7 @@ int fp_ssthresh(__u64 *ctx)
 	/* tcp_enter_recovery sets undo_marker before this call, tcp_enter_cwr clears it. */
 	if (!tp->undo_marker && !tp->lost_out)
 		call.flags |= FP_BY_MARK;
-	fp_make(sk, own, &call);
+	fp_make(sk, own, &call, FP_SSTHRESH);
 	return call.ssthresh;
 }
 
@@ -326,7 +334,7 @@ int fp_set_state(__u64 *ctx)
 		return 0;
 	fp_gather(sk, &call, FP_STATE);
 	call.ca_state = ctx[1];
-	fp_make(sk, own, &call);
+	fp_make(sk, own, &call, FP_STATE);
 	fp_decide(sk, &call);
 	return 0;
 }
@@ -342,10 +350,11 @@ int fp_undo_cwnd(__u64 *ctx)
 	if (!own)
 		return max_u32(tp->snd_cwnd, tp->prior_cwnd);
 	fp_gather(sk, &call, FP_UNDO);
-	fp_make(sk, own, &call);
+	fp_make(sk, own, &call, FP_UNDO);
 	return call.cwnd;
 }
 
+#ifdef FP_RESTARTS
 SEC("struct_ops/cwnd_event")
 int fp_cwnd_event(__u64 *ctx)
 {
@@ -354,18 +363,18 @@ int fp_cwnd_event(__u64 *ctx)
 	struct fp_sock *own;
 	struct fp_call call;
 
-	if ((__u32)ctx[1] != CA_EVENT_TX_START)
+	if ((__u32)ctx[1] != CA_EVENT_TX_START || !tp->app_limited)
 		return 0;
 	own = fp_sock_of(sk);
 	if (!own)
 		return 0;
 	fp_gather(sk, &call, FP_RESTART);
-	if (tp->app_limited)
-		call.flags |= FP_APP_LIMITED;
-	fp_make(sk, own, &call);
+	call.flags |= FP_APP_LIMITED;
+	fp_make(sk, own, &call, FP_RESTART);
 	fp_decide(sk, &call);
 	return 0;
 }
+#endif
 
 #ifdef FP_SENT
 /*
@@ -478,7 +487,7 @@ int fp_cong_control(__u64 *ctx)
 #ifdef FP_SENT
 	fp_recall_sending(own, rs, &call);
 #endif
-	fp_make(sk, own, &call);
+	fp_make(sk, own, &call, FP_ACK);
 	fp_decide(sk, &call);
 	return 0;
 }
@@ -501,7 +510,7 @@ int fp_cong_avoid(__u64 *ctx)
 		call.flags |= FP_CWND_LIMITED;
 	call.acked = ctx[2];
 	call.rtt = U32_MAX;
-	fp_make(sk, own, &call);
+	fp_make(sk, own, &call, FP_ACK);
 	fp_decide(sk, &call);
 	return 0;
 }
@@ -524,7 +533,7 @@ int fp_pkts_acked(__u64 *ctx)
 		return 0;
 	fp_gather(sk, &call, FP_RTT);
 	call.rtt = sample->rtt_us;
-	fp_make(sk, own, &call);
+	fp_make(sk, own, &call, FP_RTT);
 	return 0;
 }
 #endif
@@ -534,10 +543,18 @@ SEC("struct_ops/min_tso_segs")
 int fp_min_tso_segs(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct fp_sock *own = fp_sock_of(sk);
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	const struct tcp_sock *tp = (struct tcp_sock *)sk;
+	/* The kernel asks several times between two ACKs: look the state up at the first one only. */
+	__u64 counters = (__u64)tp->lost << 32 | tp->delivered;
+	struct fp_sock *own;
 
-	if (own)
-		fp_note_sending((struct tcp_sock *)sk, own);
+	if (icsk->icsk_ca_priv[0] != counters) {
+		icsk->icsk_ca_priv[0] = counters;
+		own = fp_sock_of(sk);
+		if (own)
+			fp_note_sending(tp, own);
+	}
 	/* bbr_min_tso_rate: at very low rates, single segments. */
 	return sk->sk_pacing_rate < 1200000 / 8 ? 1 : 2;
 }
@@ -557,7 +574,9 @@ struct tcp_congestion_ops FP_OPS = {
 	.ssthresh = (void *)fp_ssthresh,
 	.set_state = (void *)fp_set_state,
 	.undo_cwnd = (void *)fp_undo_cwnd,
+#ifdef FP_RESTARTS
 	.cwnd_event = (void *)fp_cwnd_event,
+#endif
 #ifdef FP_OWNS_WINDOW
 	.cong_control = (void *)fp_cong_control,
 #else

@@ -57,6 +57,8 @@ typedef __u32 fp_control; /* a switch of the loader, not a parameter */
 
 #define FP_INLINE static inline __attribute__((always_inline))
 
+#define FP_CALLED static __attribute__((noinline))
+
 FP_INLINE __u64 min_u64(__u64 a, __u64 b) { return a < b ? a : b; }
 FP_INLINE __u64 max_u64(__u64 a, __u64 b) { return a > b ? a : b; }
 FP_INLINE __u32 min_u32(__u32 a, __u32 b) { return a < b ? a : b; }

@@ -208,7 +208,8 @@ static __attribute__((noinline)) void fp_emit(struct sock *sk, struct fp_sock *o
 	}
 	fp_describe(sk, row, own, call);
 	row->kind = kind;
-	bpf_ringbuf_submit(row, 0);
+	/* The reader looks by its own clock: to wake it would take longer than the row. */
+	bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
 }
 
 /* Makes a call: runs the algorithm, and records the call. */

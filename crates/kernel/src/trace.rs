@@ -21,8 +21,9 @@ use crate::holders::{self, Holding};
 use crate::load::{COUNTERS, ROWS};
 use crate::{Problem, clock, hold, load, pins, settings};
 
-/// Time between two looks at a buffer that has no rows.
-const STEP: Duration = Duration::from_millis(50);
+/// Time between two looks at the buffers. The kernel does not wake the reader for a row, which would
+/// cost more than the row.
+const STEP: Duration = Duration::from_millis(20);
 const ROW: &str = "fp_row";
 const STATS: &str = "fp_stats";
 
@@ -174,14 +175,13 @@ pub fn trace(wanted: &Selection) -> Result<(), Problem> {
         .build()
         .map_err(|error| unreadable("rows", &error))?;
     let end = wanted.time.map(|time| start + time);
-    while end.is_none_or(|end| clock::now() < end) {
+    let mut over = false;
+    while !over && end.is_none_or(|end| clock::now() < end) {
         let left = end.map_or(STEP, |end| end.saturating_sub(clock::now()));
-        if buffer.poll(left.min(STEP)).is_err() || out.borrow_mut().flush().is_err() {
+        let left = PollTimeout::try_from(left.min(STEP)).unwrap_or(PollTimeout::ZERO);
+        over = hold::is_over(left, None);
+        if buffer.consume().is_err() || out.borrow_mut().flush().is_err() {
             return Ok(());
-        }
-        if hold::is_over(PollTimeout::ZERO, None) {
-            let _ = buffer.consume();
-            break;
         }
         // Unloaded: there will be no further row.
         if sources

@@ -1,8 +1,9 @@
 """Loads every BPF algorithm on Debian's kernels, in QEMU without KVM: `make kernel-qemu`.
 
-Each kernel boots with an initial file system of busybox, the program fullpipe-kernel and its objects. Its init loads each
-algorithm as the default, moves data over the loopback with it, ends the holder by SIGKILL, and expects that the algorithm
-and the default are gone. Linux before 6.4 has to refuse each with the fix. The exit code is 1 if a kernel fails.
+Each kernel boots with an initial file system of busybox, the program fullpipe-kernel and its objects. Its init loads
+each algorithm as the default, moves data over the loopback with it, ends the holder by SIGKILL, and expects that the
+algorithm and the default are gone. Linux before 6.4 has to refuse each with the fix. The exit code is 1 if a kernel
+fails.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ ifconfig lo 127.0.0.1 up
 echo "kernel $(uname -r)"
 TCP=/proc/sys/net/ipv4
 fail() {{ echo "FAILED: $1"; cat /errors; poweroff -f; }}
-bad() {{ ! grep -q "$1" $TCP/tcp_available_congestion_control; }}
+gone() {{ ! grep -q "$1" $TCP/tcp_available_congestion_control; }}
 before=$(cat $TCP/tcp_congestion_control)
 mkfifo /in
 mkdir /www
@@ -62,8 +63,11 @@ for plan in /plans/*; do
     test $size = 4000000 || fail "$name carried $size bytes"
     kill $server
     kill -9 $holder
-    for wait in $(seq 100); do bad $name && test "$(cat $TCP/tcp_congestion_control)" = $before && break; sleep 0.1; done
-    bad $name || fail "$name stays"
+    for wait in $(seq 100); do
+        gone $name && test "$(cat $TCP/tcp_congestion_control)" = $before && break
+        sleep 0.1
+    done
+    gone $name || fail "$name stays"
     test "$(cat $TCP/tcp_congestion_control)" = $before || fail "the default is $(cat $TCP/tcp_congestion_control)"
     exec 9>&-
     echo "$name carried $size bytes, and is gone"
@@ -152,7 +156,7 @@ def initial(folder: Path, *, refused: bool) -> Path:
 
 
 def boot(image: Path, files: Path) -> str:
-    """Boots a kernel to its end; returns what it printed."""
+    """Boots a kernel to its end; returns its output."""
     done = subprocess.run(
         [
             *("qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "1024", "-no-reboot"),
@@ -170,7 +174,7 @@ def boot(image: Path, files: Path) -> str:
 
 
 def main() -> int:
-    """Boots the kernels, and prints what they say."""
+    """Boots the kernels, and prints their reports."""
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     asked.add_argument("versions", nargs="*", default=list(_PATTERNS), help="default: all")
     failed = False

@@ -3,8 +3,8 @@
     sudo .venv/bin/python tools/kernel_soak.py --seconds 1800
 
 A step loads an algorithm, lets flows on the loopback use it, and unloads it while some of them are open: by the end of
-its holder, by SIGTERM or by SIGKILL. At the end, when all flows are closed, the kernel must have the same numbers of
-BPF maps, programs and links as before, and must have logged nothing. The exit code is 1 otherwise.
+its holder, by SIGTERM or by SIGKILL. At the end, when all flows are closed, the kernel must have freed each BPF map,
+program and link of these loads, and must have logged no warning. The exit code is 1 otherwise.
 """
 
 from __future__ import annotations
@@ -23,15 +23,21 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from fullpipe.bpf import holder, machine
 from fullpipe.bpf.program import Object, objects, program
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _BPF = {"x86_64": 321}.get(platform.machine(), 280)
-_NEXT = {"maps": 12, "programs": 11, "links": 31}
-"""The commands BPF_…_GET_NEXT_ID of bpf(2)."""
+_NEXT = {"map": 12, "prog": 11, "link": 31}
+"""The commands BPF_…_GET_NEXT_ID of bpf(2), by the word of /proc/PID/fdinfo."""
+_WARNING = 4
+"""The lowest level of kernel messages that count."""
 _MEMORY = ("SUnreclaim", "VmallocUsed", "Percpu", "KernelStack")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _SETTLE_S = 30.0
@@ -39,35 +45,41 @@ _SETTLE_S = 30.0
 _FLOWS = 8
 
 
-class Seen(NamedTuple):
-    """The kernel's state.
-
-    Attributes:
-        counts: The numbers of BPF maps, programs and links.
-        memory: The kernel's memory by kind, in KiB.
-    """
-
-    counts: dict[str, int]
-    memory: dict[str, int]
-
-
-def seen() -> Seen:
-    """Reads the kernel's state."""
+def memory() -> dict[str, int]:
+    """Returns the kernel's memory by kind, in KiB."""
     text = Path("/proc/meminfo").read_text(encoding="ascii")
-    memory = {name: int(kib) for name, kib in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.M)}
-    return Seen({name: _count(command) for name, command in _NEXT.items()}, memory)
+    return {name: int(kib) for name, kib in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.M)}
 
 
-def _count(command: int) -> int:
+def present() -> dict[str, set[int]]:
+    """Returns the numbers of the kernel's BPF maps, programs and links."""
+    return {word: set(_numbers(command)) for word, command in _NEXT.items()}
+
+
+def _numbers(command: int) -> Iterator[int]:
     libc = ctypes.CDLL(None, use_errno=True)
-    last, number = 0, 0
+    last = 0
     while True:
         attributes = ctypes.create_string_buffer(struct.pack("=III", last, 0, 0), 16)
         if libc.syscall(_BPF, command, attributes, 16) != 0:
             if ctypes.get_errno() == errno.ENOENT:
-                return number
+                return
             raise OSError(ctypes.get_errno(), "bpf(2)")
-        last, number = struct.unpack_from("=II", attributes)[1], number + 1
+        last = struct.unpack_from("=II", attributes)[1]
+        yield last
+
+
+def of_process(process: int) -> dict[str, set[int]]:
+    """Returns the numbers of the maps, programs and links that a process has open; the kernel gives none twice."""
+    texts = []
+    for file in Path(f"/proc/{process}/fdinfo").iterdir():
+        with suppress(FileNotFoundError):
+            texts.append(file.read_text(encoding="ascii"))
+    text = "\n".join(texts)
+    return {
+        word: {int(number) for number in re.findall(rf"^{word}_id:\s*(\d+)$", text, re.M)}
+        for word in _NEXT
+    }
 
 
 class Log:
@@ -78,15 +90,17 @@ class Log:
         os.lseek(self._file, 0, os.SEEK_END)
 
     def lines(self) -> list[str]:
-        """Returns the messages since the last call."""
+        """Returns the warnings and errors since the last call."""
         found: list[str] = []
         while True:
             try:
-                found.append(os.read(self._file, 8192).decode(errors="replace").strip())
+                line = os.read(self._file, 8192).decode(errors="replace").strip()
             except BlockingIOError:
                 return found
             except BrokenPipeError:
                 continue
+            if int(line.partition(",")[0]) % 8 <= _WARNING:
+                found.append(line)
 
 
 class Flows:
@@ -143,7 +157,7 @@ def _swallow(peer: socket.socket) -> None:
             pass
 
 
-def step(draw: random.Random, what: Object, flows: Flows) -> bool:
+def step(draw: random.Random, what: Object, flows: Flows, made: dict[str, set[int]]) -> bool:
     """Loads an algorithm, lets flows use it, and unloads it in one of three ways; False if another program has it."""
     if what.name in _AVAILABLE.read_text(encoding="ascii").split():
         time.sleep(0.5)
@@ -157,6 +171,8 @@ def step(draw: random.Random, what: Object, flows: Flows) -> bool:
     if not process.stdout.readline():
         process.communicate()
         return False
+    for word, numbers in of_process(process.pid).items():
+        made[word] |= numbers
     for _ in range(draw.randrange(_FLOWS)):
         flows.begin(what.name, draw.expovariate(1 / 0.3), abort=draw.random() < 0.3)
         time.sleep(draw.random() * 0.05)
@@ -182,29 +198,35 @@ def main() -> int:
         return 2
     draw, flows, log = random.Random(given.seed), Flows(), Log()
     known = [each for name, each in objects().items() if name in (given.algorithm or objects())]
-    step(draw, known[0], flows)  # caches that the kernel fills once
+    made: dict[str, set[int]] = {word: set() for word in _NEXT}
+    step(draw, known[0], flows, made)  # caches that the kernel fills once
     flows.wait()
     time.sleep(1.0)
-    before = seen()
+    before = memory()
     steps, end = 0, time.monotonic() + given.seconds
     while time.monotonic() < end:
-        steps += step(draw, draw.choice(known), flows)
+        steps += step(draw, draw.choice(known), flows, made)
     flows.wait()
     late = time.monotonic() + _SETTLE_S
-    while (after := seen()).counts != before.counts and time.monotonic() < late:
+    while any(left := _left(made)) and time.monotonic() < late:
         time.sleep(0.5)
     messages = log.lines()
     print(f"{steps} loads, {flows.begun} flows, {flows.refused} too late to choose the algorithm")
-    for name, count in before.counts.items():
-        print(f"BPF {name}: {count} before, {after.counts[name]} after")
+    for (word, numbers), rest in zip(made.items(), left, strict=True):
+        print(f"BPF {word}: {len(numbers)} made, {len(rest)} left")
+    after = memory()
     for name in _MEMORY:
-        if name in before.memory:
-            grown = after.memory[name] - before.memory[name]
-            print(f"{name}: {before.memory[name]} KiB before, {grown:+} KiB")
-    print(f"kernel messages: {len(messages)}")
+        if name in before:
+            print(f"{name}: {before[name]} KiB before, {after[name] - before[name]:+} KiB")
+    print(f"kernel warnings: {len(messages)}")
     for line in messages[:20]:
         print(f"  {line}")
-    return int(after.counts != before.counts or bool(messages))
+    return int(any(left) or bool(messages) or not steps)
+
+
+def _left(made: dict[str, set[int]]) -> list[set[int]]:
+    now = present()
+    return [numbers & now[word] for word, numbers in made.items()]
 
 
 if __name__ == "__main__":

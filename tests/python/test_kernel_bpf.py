@@ -200,7 +200,7 @@ def test_a_detached_one_stays_until_it_is_unloaded() -> None:
         echo cubic > {DEFAULT}
         bash -c '{FULLPIPE} kernel load newreno --detach --default'
         grep -o {NAME} {AVAILABLE} {DEFAULT}
-        fullpipe kernel status
+        fullpipe kernel status newreno
         fullpipe kernel unload newreno
         cat {DEFAULT}
         ls /sys/fs/bpf
@@ -262,7 +262,7 @@ def test_wrong_words_are_refused_by_their_name() -> None:
     assert "not a time" in refused(f"{load} --trace-interval 3")
     assert "exclude each other" in refused(f"{load} --detach -- true")
     assert "is not loaded" in refused("fullpipe kernel unload newreno")
-    assert "no algorithm is loaded" in refused("fullpipe kernel trace")
+    assert f"{NAME} is not loaded" in refused("fullpipe kernel trace newreno")
 
 
 def test_a_parameter_is_set_and_shown() -> None:
@@ -326,7 +326,7 @@ def test_times_and_words_have_the_units_of_their_declaration() -> None:
 def test_a_list_has_every_object() -> None:
     listed = shell("fullpipe kernel list").stdout.splitlines()
     assert [line.split()[0] for line in listed] == list(program.objects())
-    assert all(line.endswith("not loaded") for line in listed)
+    assert next(line for line in listed if NAME in line).endswith("not loaded")
     rows = json.loads(shell("fullpipe kernel list --json").stdout)["algorithms"]
     assert {each["name"] for each in rows} >= {NAME}
 
@@ -356,6 +356,7 @@ def test_connections_are_recorded_as_a_run(tmp_path: Path) -> None:
         fullpipe kernel trace --port $(cat ports) --for 0.3s > rows.jsonl
         fullpipe trace import rows.jsonl --out imported
         fullpipe report live --format md > /dev/null
+        fullpipe trace qlog live live.qlog
     """
     done = shell(script)
     assert done.returncode == 0, done.stderr
@@ -372,6 +373,11 @@ def test_connections_are_recorded_as_a_run(tmp_path: Path) -> None:
     assert metrics["runner"] == "kernel trace"
     states = pl.read_parquet(tmp_path / "live" / "transitions.parquet")["to"]
     assert {*states} <= {"slow_start", "congestion_avoidance", "recovery"}
+    (trace,) = json.loads((tmp_path / "live.qlog").read_text())["traces"]
+    kinds = {each["name"] for each in trace["events"]}
+    assert {"recovery:metrics_updated", "recovery:congestion_state_updated"} <= kinds
+    first = next(each for each in trace["events"] if each["name"] == "recovery:metrics_updated")
+    assert first["data"]["congestion_window"] > 0
     imported = json.loads((tmp_path / "imported" / "metrics.json").read_text())
     assert [each["cc"] for each in imported["flows"]] == ["newreno"]
 

@@ -103,6 +103,7 @@ class _Connection:
                 "pacing_rate": None if pacing == _ANY_RATE else number(pacing, 8.0),
                 "delivery_rate": number(row.get("bw"), 8.0) or None,
                 "delivered": delivered * mss,
+                "lost": lost * mss,
                 "lost_packets": lost,
                 **{
                     to: number(row.get(of), 1e-6) or None

@@ -79,4 +79,5 @@ FP_PARAM fp_q16 ecn_reprobe_gain = FP_Q16(0); /* 0: no such probes */
 #define FP_PACED
 #define FP_RESTARTS
 #define FP_SENT 128
+#define FP_SINGLES_BELOW MIN_TSO_RATE
 #include "fp_ops.h"

@@ -11,6 +11,7 @@
  *   FP_TAKES_RTT    if it takes RTTs, but not FP_OWNS_WINDOW
  *   FP_RESTARTS     if it minds a restart from idle while the connection is application-limited
  *   FP_SENT         number of records of sending, a power of two, if it reads tx_inflight, tx_lost
+ *   FP_SINGLES_BELOW  rate in B/s below which packets may be single segments, with FP_SENT
  *   FP_PACED        if the pacing rate must be kept (sk_pacing_status)
  *   struct fp_state, and the functions below
  */
@@ -442,6 +443,14 @@ int fp_cong_control(__u64 *ctx)
 	return 0;
 }
 
+/* bbr_sndbuf_expand: the socket may hold three windows, since a window may grow in recovery, too. */
+SEC("struct_ops/sndbuf_expand")
+int fp_sndbuf_expand(__u64 *ctx)
+{
+	(void)ctx;
+	return 3;
+}
+
 #else
 
 SEC("struct_ops/cong_avoid")
@@ -514,8 +523,11 @@ int fp_min_tso_segs(__u64 *ctx)
 			fp_note_sending(&own->history, &now, tp->snd_cwnd);
 		}
 	}
-	/* bbr_min_tso_rate: at very low rates, single segments. */
-	return sk->sk_pacing_rate < 1200000 / 8 ? 1 : 2;
+#ifdef FP_SINGLES_BELOW
+	if (sk->sk_pacing_rate < FP_SINGLES_BELOW)
+		return 1;
+#endif
+	return 2;
 }
 #endif
 
@@ -538,6 +550,7 @@ struct tcp_congestion_ops FP_OPS = {
 #endif
 #ifdef FP_OWNS_WINDOW
 	.cong_control = (void *)fp_cong_control,
+	.sndbuf_expand = (void *)fp_sndbuf_expand,
 #else
 	.cong_avoid = (void *)fp_cong_avoid,
 #endif

@@ -5,8 +5,8 @@
  *
  * Approximations, since the kernel hands over less than google's does:
  *  - Inflight and losses when a packet was sent come from records that are made as packets leave, at
- *    least 32 in a round trip. Exact for packets that are sent in order and once; otherwise that of
- *    the record before.
+ *    least 64 in a round trip. Inflight is exact for packets that are sent in order and once, and that
+ *    of the record before otherwise; losses are exact to 1/1024 of the window.
  *  - The kernel does not name lost packets. Those that an ACK finds count as one packet, sent with the
  *    newest packet that it acknowledged; those of a timer as sent with the same amount in flight.
  *  - Whether an ACK reports a mark is whether the count of marked packets grew. ECT(0) is sent where
@@ -78,5 +78,6 @@ FP_PARAM fp_q16 ecn_reprobe_gain = FP_Q16(0); /* 0: no such probes */
 #define FP_OWNS_WINDOW
 #define FP_PACED
 #define FP_RESTARTS
-#define FP_SENT 64
+#define FP_SENT 128
+#define FP_SINGLES_BELOW MIN_TSO_RATE
 #include "fp_ops.h"

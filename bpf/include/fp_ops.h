@@ -11,6 +11,7 @@
  *   FP_TAKES_RTT    if it takes RTTs, but not FP_OWNS_WINDOW
  *   FP_RESTARTS     if it minds a restart from idle while the connection is application-limited
  *   FP_SENT         number of records of sending, a power of two, if it reads tx_inflight, tx_lost
+ *   FP_SINGLES_BELOW  rate in B/s below which packets may be single segments, with FP_SENT
  *   FP_PACED        if the pacing rate must be kept (sk_pacing_status)
  *   struct fp_state, and the functions below
  */
@@ -19,6 +20,9 @@
 
 #include "fp_call.h"
 #include "fp_row.h"
+#ifdef FP_SENT
+#include "fp_sent.h"
+#endif
 
 static void fp_begin(struct fp_state *state, struct fp_call *call);
 static void fp_ack(struct fp_state *state, struct fp_call *call);
@@ -65,6 +69,20 @@ void fp_read(const struct fp_state *state, const struct fp_call *call, struct fp
 	fp_observe(state, call, row);
 }
 
+#ifdef FP_SENT
+const __u64 fp_history_size = sizeof(struct fp_history);
+
+void fp_note(struct fp_history *history, const struct fp_sent *now, __u32 cwnd)
+{
+	fp_note_sending(history, now, cwnd);
+}
+
+void fp_recall(const struct fp_history *history, struct fp_call *call, __u32 end_seq)
+{
+	fp_recall_sending(history, call, true, end_seq);
+}
+#endif
+
 #else
 
 #include "fp_kernel.h"
@@ -92,23 +110,12 @@ struct {
 	__u32 (*max_entries)[1 << 20];
 } calls SEC(".maps");
 
-#ifdef FP_SENT
-/* The connection when it was about to send. */
-struct fp_sent {
-	__u32 delivered;
-	__u32 lost;
-	__u32 inflight;
-	__u32 snd_nxt;
-};
-#endif
-
 struct fp_sock {
 	struct fp_state state;
 	__u64 connection;
 	__u64 row_due; /* us */
 #ifdef FP_SENT
-	__u32 records; /* number of records so far */
-	struct fp_sent sent[FP_SENT];
+	struct fp_history history;
 #endif
 };
 
@@ -272,7 +279,7 @@ int fp_init(__u64 *ctx)
 	own->connection = __sync_fetch_and_add(&stats.opened, 1) + 1;
 	own->row_due = 0;
 #ifdef FP_SENT
-	own->records = 0;
+	own->history.records = 0;
 #endif
 #ifdef FP_PACED
 	if (!sk->sk_pacing_status)
@@ -377,65 +384,6 @@ int fp_cwnd_event(__u64 *ctx)
 }
 #endif
 
-#ifdef FP_SENT
-/*
- * Before a packet leaves the kernel asks for its least size (min_tso_segs), except if it sends one
- * from another queue; a record is made then. Records are made as often as suffices for FP_SENT / 2
- * of them in a round trip, and whenever more packets were lost.
- */
-FP_INLINE void fp_note_sending(const struct tcp_sock *tp, struct fp_sock *own)
-{
-	__u32 next = own->records;
-	struct fp_sent *last = &own->sent[(next - 1) & (FP_SENT - 1)], *record;
-	__u32 least = tp->snd_cwnd / (FP_SENT / 2) + 1;
-
-	if (next && tp->lost == last->lost && tp->delivered - last->delivered < least)
-		return;
-	record = &own->sent[next & (FP_SENT - 1)];
-	record->delivered = tp->delivered;
-	record->lost = tp->lost;
-	record->inflight = fp_inflight(tp);
-	record->snd_nxt = tp->snd_nxt;
-	own->records = next + 1;
-}
-
-/* Sets tx_inflight and tx_lost: by the latest record that is not later than the newest packet. */
-FP_INLINE void fp_recall_sending(const struct fp_sock *own, const struct rate_sample *rs,
-				 struct fp_call *call)
-{
-	__u32 next = own->records, count = min_u32(next, FP_SENT), low = next - count;
-	const struct fp_sent *record;
-	__u32 step, since;
-
-	call->tx_inflight = call->prior_inflight;
-	call->tx_lost = call->lost;
-	if (!count)
-		return;
-	/* The record is at `low`, or at most `step` minus one after it. */
-#pragma unroll
-	for (step = FP_SENT / 2; step; step /= 2) {
-		__u32 place = low + step;
-
-		record = &own->sent[place & (FP_SENT - 1)];
-		if ((__s32)(next - place) > 0 && not_before(call->prior_delivered, record->delivered))
-			low = place;
-	}
-	record = &own->sent[low & (FP_SENT - 1)];
-	call->tx_lost = record->lost;
-	call->tx_inflight = record->inflight;
-	since = call->prior_delivered - record->delivered;
-	if (!rs->is_retrans && bpf_core_field_exists(rs->last_end_seq)) {
-		__s32 bytes = rs->last_end_seq - record->snd_nxt;
-
-		if (bytes > 0 && call->mss)
-			call->tx_inflight += ((__u32)bytes + call->mss - 1) / call->mss;
-		if ((__s32)since > 0)
-			call->tx_inflight -= min_u32(since, call->tx_inflight);
-	}
-	call->tx_inflight = max_u32(call->tx_inflight, 1);
-}
-#endif
-
 #ifdef FP_OWNS_WINDOW
 
 /*
@@ -486,11 +434,22 @@ int fp_cong_control(__u64 *ctx)
 	if (rs->is_ack_delayed)
 		call.flags |= FP_ACK_DELAYED;
 #ifdef FP_SENT
-	fp_recall_sending(own, rs, &call);
+	if (bpf_core_field_exists(rs->last_end_seq))
+		fp_recall_sending(&own->history, &call, !rs->is_retrans, rs->last_end_seq);
+	else
+		fp_recall_sending(&own->history, &call, false, 0);
 #endif
 	fp_make(sk, own, &call, FP_ACK);
 	fp_decide(sk, &call);
 	return 0;
+}
+
+/* bbr_sndbuf_expand: the socket may hold three windows, since a window may grow in recovery, too. */
+SEC("struct_ops/sndbuf_expand")
+int fp_sndbuf_expand(__u64 *ctx)
+{
+	(void)ctx;
+	return 3;
 }
 
 #else
@@ -540,6 +499,7 @@ int fp_pkts_acked(__u64 *ctx)
 #endif
 
 #ifdef FP_SENT
+/* Before a packet leaves, the kernel asks for its least size. */
 SEC("struct_ops/min_tso_segs")
 int fp_min_tso_segs(__u64 *ctx)
 {
@@ -553,11 +513,22 @@ int fp_min_tso_segs(__u64 *ctx)
 	if (icsk->icsk_ca_priv[0] != counters) {
 		icsk->icsk_ca_priv[0] = counters;
 		own = fp_sock_of(sk);
-		if (own)
-			fp_note_sending(tp, own);
+		if (own) {
+			struct fp_sent now = {
+				.delivered = tp->delivered,
+				.lost = tp->lost,
+				.inflight = fp_inflight(tp),
+				.snd_nxt = tp->snd_nxt,
+			};
+
+			fp_note_sending(&own->history, &now, tp->snd_cwnd);
+		}
 	}
-	/* bbr_min_tso_rate: at very low rates, single segments. */
-	return sk->sk_pacing_rate < 1200000 / 8 ? 1 : 2;
+#ifdef FP_SINGLES_BELOW
+	if (sk->sk_pacing_rate < FP_SINGLES_BELOW)
+		return 1;
+#endif
+	return 2;
 }
 #endif
 
@@ -580,6 +551,7 @@ struct tcp_congestion_ops FP_OPS = {
 #endif
 #ifdef FP_OWNS_WINDOW
 	.cong_control = (void *)fp_cong_control,
+	.sndbuf_expand = (void *)fp_sndbuf_expand,
 #else
 	.cong_avoid = (void *)fp_cong_avoid,
 #endif

@@ -9,7 +9,7 @@ mod reference;
 mod twin;
 
 pub use call::{Call, Kind, flags};
-pub use native::{Native, Param, Unit};
+pub use native::{History, Native, Param, Sent, Unit};
 pub use path::{Line, Path};
 pub use recording::{Row, read};
 pub use reference::Reference;

@@ -150,6 +150,68 @@ impl Native {
     }
 }
 
+/// Records of sending: `struct fp_history` of bbr3.
+#[derive(Debug)]
+pub struct History {
+    note: unsafe extern "C" fn(*mut u32, *const Sent, u32),
+    recall: unsafe extern "C" fn(*const u32, *mut Call, u32),
+    records: Vec<u32>,
+}
+
+/// The connection when it is about to send: `struct fp_sent`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Sent {
+    /// Counter of delivered packets.
+    pub delivered: u32,
+    /// Counter of lost packets.
+    pub lost: u32,
+    /// Packets in flight.
+    pub inflight: u32,
+    /// Sequence number of the next packet.
+    pub snd_nxt: u32,
+}
+
+impl History {
+    /// Begins without a record.
+    pub fn new() -> History {
+        let native = Native::new("bbr3");
+        // SAFETY: the library exports these functions and this constant, and stays loaded.
+        unsafe {
+            let size: u64 = ptr::read(symbol(native.library, "fp_history_size").cast());
+            History {
+                note: std::mem::transmute::<
+                    *mut c_void,
+                    unsafe extern "C" fn(*mut u32, *const Sent, u32),
+                >(symbol(native.library, "fp_note")),
+                recall: std::mem::transmute::<
+                    *mut c_void,
+                    unsafe extern "C" fn(*const u32, *mut Call, u32),
+                >(symbol(native.library, "fp_recall")),
+                records: vec![0; size as usize / 4],
+            }
+        }
+    }
+
+    /// Notes that packets are about to leave.
+    pub fn note(&mut self, now: &Sent, cwnd: u32) {
+        // SAFETY: `records` has the size of the structure.
+        unsafe { (self.note)(self.records.as_mut_ptr(), now, cwnd) }
+    }
+
+    /// Sets `tx_inflight` and `tx_lost` for a packet that was sent once and ends at `end_seq`.
+    pub fn recall(&self, call: &mut Call, end_seq: u32) {
+        // SAFETY: as in `note`.
+        unsafe { (self.recall)(self.records.as_ptr(), call, end_seq) }
+    }
+}
+
+impl Default for History {
+    fn default() -> History {
+        History::new()
+    }
+}
+
 fn symbol(library: *mut c_void, name: &str) -> *mut c_void {
     let text = CString::new(name).expect("no zero byte");
     // SAFETY: the library is loaded and stays so.

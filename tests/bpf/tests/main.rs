@@ -1,10 +1,10 @@
 //! The decisions of the congestion controls for BPF agree with those of fullpipe-cc: windows within
 //! 1 % and a segment, pacing rates within 1 %, at 99 % of the ACKs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path;
 
-use bpf_tests::{Line, Native, Path, Twin, Unit, in_units_of_c, read};
+use bpf_tests::{Call, History, Line, Native, Path, Sent, Twin, Unit, in_units_of_c, read};
 use fullpipe_cc::{Domain, ParamValue, Registry};
 use fullpipe_units::Rng;
 
@@ -95,6 +95,65 @@ fn parameters_have_the_defaults_of_the_descriptor() {
                 param.name
             );
         }
+    }
+}
+
+/// Sends windows of packets in order, and returns the shares of ACKs for which the records give the
+/// inflight and the losses at the time of sending.
+fn recalled(cwnd: u32, loss: f64) -> (f64, f64) {
+    const MSS: u32 = 1_000;
+    let rng = &mut Rng::stream(u64::from(cwnd), "history", "loss");
+    let mut history = History::new();
+    // The counters wrap during the test.
+    let mut now = Sent {
+        delivered: u32::MAX - 5_000,
+        lost: u32::MAX - 50,
+        inflight: 0,
+        snd_nxt: u32::MAX - 5_000_000,
+    };
+    let mut flight: VecDeque<(u32, Sent)> = VecDeque::new();
+    let (mut acks, mut inflights, mut losses) = (0_u32, 0_u32, 0_u32);
+    for _ in 0..20_000 {
+        while now.inflight < cwnd {
+            history.note(&now, cwnd);
+            for _ in 0..2 {
+                now.inflight += 1;
+                now.snd_nxt = now.snd_nxt.wrapping_add(MSS);
+                flight.push_back((now.snd_nxt, now));
+            }
+        }
+        let (end_seq, then) = flight.pop_front().expect("a packet in flight");
+        now.inflight -= 1;
+        if rng.chance(loss) {
+            now.lost = now.lost.wrapping_add(1);
+            continue;
+        }
+        now.delivered = now.delivered.wrapping_add(1);
+        let mut call = Call {
+            mss: MSS,
+            prior_delivered: then.delivered,
+            prior_inflight: now.inflight + 1,
+            lost: now.lost,
+            ..Call::default()
+        };
+        history.recall(&mut call, end_seq);
+        acks += 1;
+        inflights += u32::from(call.tx_inflight.abs_diff(then.inflight) <= 1 + then.inflight / 100);
+        losses += u32::from(then.lost.wrapping_sub(call.tx_lost) <= cwnd / 1024);
+    }
+    let share = |count: u32| f64::from(count) / f64::from(acks);
+    (share(inflights), share(losses))
+}
+
+#[test]
+fn records_of_sending_give_inflight_and_losses() {
+    for cwnd in [4, 10, 64, 65, 300, 5_000] {
+        assert_eq!(recalled(cwnd, 0.0), (1.0, 1.0), "window of {cwnd}");
+        let (inflight, lost) = recalled(cwnd, 0.01);
+        assert!(
+            inflight > 0.99 && lost > 0.99,
+            "window of {cwnd}: {inflight}, {lost}"
+        );
     }
 }
 

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -105,6 +106,16 @@ def test_it_is_loaded_until_the_shell_that_called_it_ends() -> None:
     assert status.startswith(f"{NAME}: loaded until process ")
     assert status.endswith("used by 0 sockets")
     until(lambda: not loaded())
+
+
+def test_the_shell_that_called_sudo_holds_it_and_not_sudo(tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    assert bash
+    shutil.copy(bash, tmp_path / "sudo")  # a process of this name, which ends with its command
+    called = f"{FULLPIPE} kernel load newreno; true"
+    done = shell(f"{tmp_path}/sudo -c {shlex.quote(called)}; {FULLPIPE} kernel status newreno")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{NAME} is loaded until bash (process ")
 
 
 def test_connections_choose_it_by_its_name() -> None:

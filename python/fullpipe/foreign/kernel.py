@@ -113,9 +113,9 @@ class _Connection:
         )
 
     def _count(self, row: Mapping[str, Any], name: str) -> int:
-        """Returns a counter since the connection began, without its wraps."""
+        """Returns the growth of a counter since the connection's first row, without wraps."""
         value = int(number(row.get(name)) or 0) % _WRAP
-        before, total = self._counts.get(name, (0, 0))
+        before, total = self._counts.get(name, (value, 0))
         total += (value - before) % _WRAP
         self._counts[name] = value, total
         return total

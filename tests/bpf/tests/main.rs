@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path;
 
 use bpf_tests::{Call, History, Line, Native, Path, Sent, Twin, Unit, in_units_of_c, read};
-use fullpipe_cc::{Domain, ParamValue, Registry};
+use fullpipe_cc::{Domain, Param, ParamValue, Registry};
 use fullpipe_units::Rng;
 
 /// The sources in `bpf/`, the algorithm of fullpipe-cc, and its profile.
@@ -239,6 +239,62 @@ fn prague_agrees() {
 fn bbr2_agrees() {
     on_all_lines("bbr2");
     on_random_lines("bbr2", &[("ecn", ParamValue::Flag(true))]);
+}
+
+/// Each parameter with other values than its default, on lines of its own.
+#[test]
+fn other_parameters_agree() {
+    for (file, name, _) in ALGORITHMS {
+        let descriptor = Registry::default().get(name).expect("a built-in algorithm");
+        let (mut acks, mut agreeing, mut seed) = (0, 0, 1_000);
+        for param in Native::new(file).params() {
+            if WITHOUT_CHANCE.iter().any(|(key, _)| *key == param.name) {
+                continue;
+            }
+            let declared = descriptor
+                .params
+                .iter()
+                .find(|declared| declared.name == param.name)
+                .expect("declared");
+            for _ in 0..3 {
+                seed += 1;
+                let value = other_value(declared, param.unit, seed);
+                let (mut twin, prr) = twin_with(file, &[(declared.name, value)]);
+                let (line, seconds) = random_line(seed);
+                Path::new(line, prr).run(&mut twin, seconds.min(5.0));
+                acks += twin.agreement.acks;
+                agreeing += twin.agreement.agreeing;
+            }
+        }
+        let share = agreeing as f64 / acks as f64;
+        println!(
+            "{file} with other parameters: {acks} ACKs, {:.3} % agree",
+            share * 100.0
+        );
+        assert!(
+            share >= 0.99,
+            "{file}: {:.3} % of {acks} ACKs",
+            share * 100.0
+        );
+    }
+}
+
+/// Draws a value that a user may give.
+fn other_value(declared: &Param, unit: Unit, seed: u64) -> ParamValue {
+    let rng = &mut Rng::stream(seed, declared.name, "value");
+    match declared.domain {
+        Domain::Flag { default } => ParamValue::Flag(!default),
+        Domain::Choice(words) => ParamValue::Word((*words.last().expect("a word")).to_owned()),
+        Domain::Number { default, min, max } => {
+            let near = if default > 0.0 { default } else { max.min(1.0) };
+            let value = (near * (0.5 + 1.5 * rng.unit())).clamp(min, max);
+            ParamValue::Number(if unit == Unit::Count {
+                value.round()
+            } else {
+                value
+            })
+        }
+    }
 }
 
 /// Draws a line: up to 500 Mbit/s and 300 ms, about 20 000 packets.

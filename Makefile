@@ -43,7 +43,7 @@ gallery: setup ## write target/gallery.html: all scenarios with plots (half a mi
 
 OBSERVATORY := target/observatory
 
-observatory: setup $(ENGINE) ## write target/observatory/site: every algorithm on about 600 paths, 30 seeds each (an hour or two; it resumes)
+observatory: setup $(ENGINE) ## write target/observatory/site: every algorithm on about 600 paths, 30 seeds each (half an hour; it resumes)
 	$(BIN)/python -m fullpipe.observatory $(OBSERVATORY)
 
 # The Python part is installed in place, so that changing it needs no new build. --inexact keeps the packages that other
@@ -152,7 +152,8 @@ test-quic-rust: quic
 
 # Tools that `make oracle` needs, that tests of namespaces, of `fullpipe link` and of completion call, and valgrind.
 APT := flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux \
-	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl zsh:zsh fish:fish valgrind:valgrind
+	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl zsh:zsh fish:fish valgrind:valgrind \
+	gtlsserver:ngtcp2-server gtlsclient:ngtcp2-client
 
 apt:
 	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \

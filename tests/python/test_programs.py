@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from fullpipe import programs
@@ -313,22 +314,37 @@ def test_every_recipe_is_listed_with_its_state() -> None:
     assert all("installed: " in line or "missing: " in line for line in listed.values())
 
 
-@pytest.fixture
-def aioquic() -> None:
-    """Installs aioquic, as its recipe says."""
-    recipe = programs.named("aioquic")
-    if lines.version_of("aioquic"):
+def install(name: str) -> None:
+    """Installs a program into the user's cache, as its recipe says; `make apt` installs Debian's."""
+    if lines.version_of(name):
         return
-    for _, line in recipe.installs():
+    for source, line in programs.named(name).installs():
+        if source == "Debian":
+            pytest.skip(f"{name} is not installed: `make apt nginx`")
         done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            pytest.skip(f"aioquic can't be installed: {done.stderr[-300:]}")
+            pytest.skip(f"{name} can't be installed: {done.stderr[-300:]}")
     lines.version_of.cache_clear()
 
 
-def test_aioquic_leaves_a_qlog_and_its_rtt_is_that_of_the_spin_bit(
-    folder: Path, aioquic: None
-) -> None:
+@pytest.mark.parametrize("name", ["nginx", "ngtcp2", "quic-go"])
+def test_a_recipe_transfers_what_is_asked(folder: Path, name: str) -> None:
+    install(name)
+    out = folder / "out"
+    more = f'\n[[program]]\nuse = "{name}"\nparams = {{ bytes = "500kB" }}\n'
+    done = fullpipe("run", scenario(folder, more, duration="60s"), "--on=kernel", "--out", out)
+    assert done.returncode == 0, done.stderr
+    flow = json.loads((out / "metrics.json").read_text())["flows"][0]
+    transferred = flow["goodput_bps"] * flow["completion_s"] / 8
+    assert 500e3 < transferred < 550e3, "with headers of HTTP or QUIC, and the handshake"
+    assert flow["rtt_s"]["min"] > 0.02
+    if programs.named(name).qlog:
+        (log,) = (out / "programs" / name).glob("*.sqlog")
+        assert log.read_bytes().startswith(b"\x1e{"), "JSON text sequences"
+
+
+def test_aioquic_leaves_a_qlog_and_its_rtt_is_that_of_the_spin_bit(folder: Path) -> None:
+    install("aioquic")
     out = folder / "out"
     more = '\n[[program]]\nuse = "aioquic"\nparams = { cc = "reno", bytes = "300kB" }\n'
     done = fullpipe("run", scenario(folder, more, duration="60s"), "--on=kernel", "--out", out)
@@ -340,6 +356,12 @@ def test_aioquic_leaves_a_qlog_and_its_rtt_is_that_of_the_spin_bit(
     assert flow["retransmits"] == 0, "no observer can tell"
     (log,) = (out / "programs" / "aioquic").glob("*.qlog")
     assert json.loads(log.read_text())["traces"][0]["events"]
+    limits = pl.read_parquet(out / "trace.parquet")["limited_by"]
+    assert limits.null_count() == len(limits) > 0, "no observer can tell"
+    page = folder / "page.html"
+    assert fullpipe("report", out, "--out", page).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Program aioquic" in text
 
 
 def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:

@@ -11,7 +11,7 @@ pub enum Codes {
 }
 
 /// The one-byte code for "no label", and therefore the number of labels that one byte can encode.
-const NO_BYTE: u8 = u8::MAX;
+pub const NO_BYTE: u8 = u8::MAX;
 /// The four-byte code for "no label".
 const NO_WORD: u32 = u32::MAX;
 

@@ -23,7 +23,7 @@ mod table;
 mod tables;
 mod workload;
 
-pub use codes::Codes;
+pub use codes::{Codes, NO_BYTE};
 pub use columns::{COLUMNS, DeclaredColumn};
 pub use distribution::Distribution;
 pub use histogram::{Histogram, Sampler};

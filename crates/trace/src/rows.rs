@@ -32,7 +32,7 @@ pub struct FlowRow {
     pub acked: Bytes,
     /// Data declared lost so far.
     pub lost: Bytes,
-    /// Code of the reason that limits the flow now.
+    /// Code of the reason that limits the flow now; [`NO_BYTE`](crate::NO_BYTE) if unknown.
     pub limited_by: u8,
 }
 

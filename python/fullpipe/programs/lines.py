@@ -262,4 +262,4 @@ def version_of(recipe_name: str) -> str:
     said = (done.stdout or done.stderr).strip().splitlines()
     if done.returncode != 0:
         return ""
-    return said[0] if said else "installed"
+    return " ".join(said[0].split()) if said else "installed"

@@ -124,8 +124,16 @@ def _ran_on(metrics: Metrics) -> list[tuple[str, str]]:
     """Returns the runner, its machine and its warnings; empty for a simulation."""
     if metrics["runner"] == "sim":
         return []
-    facts = [("Run on", metrics["runner"])]
-    facts += [("Machine", ", ".join(f"{name} {value}" for name, value in metrics["host"].items()))]
+    machine: list[str] = []
+    programs: dict[str, list[str]] = {}
+    for name, value in metrics["host"].items():
+        program, comma, what = name.rpartition(", ")
+        if comma and program.startswith("program "):
+            programs.setdefault(f"P{program[1:]}", []).append(f"{what} {value}")
+        else:
+            machine.append(f"{name} {value}")
+    facts = [("Run on", metrics["runner"]), ("Machine", ", ".join(machine))]
+    facts += [(program, "; ".join(lines)) for program, lines in programs.items()]
     return [
         *(fact for fact in facts if fact[1]),
         *(("Warning", warning) for warning in metrics["warnings"]),

@@ -72,13 +72,21 @@ function distance(of: Metric, value: number): number {
   }
   if (of.around === 1) return value > 0 ? -Math.max(-1, Math.min(1, Math.log2(value) / 2)) : 1;
   if (of.around === 0) return Math.max(-1, Math.min(1, value));
-  const known = of.mean.filter((each): each is number => each !== null);
-  const [least, most] = [Math.min(...known), Math.max(...known)];
-  if (most === least) return 0;
-  const ends =
-    least > 0 && most / least > 20 ? [Math.log(least), Math.log(most), Math.log(value)] : [least, most, value];
-  const [low, high, at] = ends as [number, number, number];
-  return of.better > 0 ? (high - at) / (high - low) : (at - low) / (high - low);
+  return rank(of, value);
+}
+
+const orders = new Map<Metric, number[]>();
+
+/** Returns the share of the cells that are better: one algorithm far behind does not make the others alike. */
+function rank(of: Metric, value: number): number {
+  const sign = of.better || -1;
+  let order = orders.get(of);
+  if (!order) {
+    order = of.mean.filter((each): each is number => each !== null).sort((one, other) => sign * (other - one));
+    orders.set(of, order);
+  }
+  const better = order.findIndex((each) => sign * (each - value) <= 0);
+  return order.length > 1 ? better / (order.length - 1) : 0;
 }
 
 /** Returns the background of a value. */

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fullpipe_scenario::Scenario;
 use fullpipe_setup::link_rates;
-use fullpipe_tcp::{LIMITS, Limit};
+use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{
-    ActiveRow, FlowRow, LinkRow, NO_GROUP, Recorder, Trace, Transfer, TransitionRow,
+    ActiveRow, FlowRow, LinkRow, NO_BYTE, NO_GROUP, Recorder, Trace, Transfer, TransitionRow,
 };
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -115,7 +115,7 @@ impl Rows {
                     delivered: of.arrived_by(time),
                     acked: Bytes::MAX,
                     lost: Bytes::MAX,
-                    limited_by: Limit::Application as u8,
+                    limited_by: NO_BYTE,
                 };
                 self.flows.push((row, Vec::new()));
             }

@@ -10,7 +10,7 @@ READY_ALL := .venv/.ready-all
 ENGINE := python/fullpipe/explore/assets/engine.wasm.gz
 
 # Files from which the package is built.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src -name '*.rs'))
+SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/% crates/kernel/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src -name '*.rs'))
 
 # Keeps cargo from joining make's job server when targets run in parallel.
 ALONE := env -u MAKEFLAGS -u MFLAGS
@@ -20,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust wheel lint lint-prose lint-quic lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots clean
+.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust kernel test-kernel-rust kernel-qemu wheel lint lint-prose lint-quic lint-kernel lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -83,6 +83,7 @@ test-all: ## run all tests: installs Chromium, nginx, Ray, DuckDB and Zensical, 
 	$(MAKE) --jobs=2 test-rust setup-all
 	$(MAKE) oracle wasm
 	$(MAKE) test-quic-rust QUIC_PROFILE=dev
+	$(MAKE) test-kernel-rust kernel-qemu
 	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=dev
 	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
 
@@ -97,14 +98,40 @@ quic: setup ## build real QUIC (--on quic) and install it next to the command, a
 	$(ALONE) cargo build $(QUIC) --profile $(QUIC_PROFILE)
 	install target/quic/$(if $(filter dev,$(QUIC_PROFILE)),debug,$(QUIC_PROFILE))/fullpipe-quic $(BIN)/
 
+# libelf and zlib are linked into the program, so that it runs where they are not installed.
+KERNEL_PROFILE ?= release
+KERNEL := --manifest-path crates/kernel/Cargo.toml --target-dir target/kernel --locked
+KERNEL_PROGRAM := target/kernel/$(if $(filter dev,$(KERNEL_PROFILE)),debug,$(KERNEL_PROFILE))/fullpipe-kernel
+KERNEL_ENV = env -u MAKEFLAGS -u MFLAGS LIBBPF_SYS_LIBRARY_PATH=$$(pkg-config --variable=libdir libelf)
+
+kernel: setup bpf ## build the loader of `fullpipe kernel` with its BPF objects, and install them next to the command, a minute
+	@missing=$$(pkg-config --exists libelf || echo libelf-dev; pkg-config --exists zlib || echo zlib1g-dev); \
+	if test -n "$$missing"; then apt-get update -qq && apt-get install -qq --no-install-recommends $$missing; fi
+	$(KERNEL_ENV) cargo build $(KERNEL) --profile $(KERNEL_PROFILE)
+	install $(KERNEL_PROGRAM) $(BIN)/
+	install -D --mode=644 --target-directory=$(BIN)/fullpipe-bpf bpf/out/*.bpf.o
+
+test-kernel-rust: kernel
+	$(KERNEL_ENV) cargo test --quiet $(KERNEL) --profile $(KERNEL_PROFILE)
+
+kernel-qemu: setup kernel ## load every BPF algorithm on Debian's 6.1 and 6.12 kernels, in QEMU without KVM: two minutes
+	@missing=$$(for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static; do \
+	  command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done); \
+	if test -n "$$missing"; then apt-get update -qq && apt-get install -qq --no-install-recommends $$missing; fi
+	$(BIN)/python tools/kernel_qemu.py
+
 # Zig links against the C library of 2012, so that the wheel works on every Linux distribution since then. WHEEL=linux is for
 # this machine only; it takes what setup and quic have built.
 WHEEL ?= manylinux2014
 WHEEL_TARGET := $(shell uname -m)-unknown-linux-gnu
 
-wheel: $(UV) $(ENGINE) $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC and the simulator for pages, and an sdist, into target/wheels: ten minutes (WHEEL=linux: from existing builds)
+# fullpipe-kernel is linked against this machine's C library in both: the kernels that it is for, since Linux 6.4, come with
+# newer ones than Debian 12.
+wheel: $(UV) $(ENGINE) kernel $(if $(filter linux,$(WHEEL)),quic) ## build a wheel with real QUIC and the simulator for pages, and an sdist, into target/wheels: ten minutes (WHEEL=linux: from existing builds)
 	$(ALONE) $(UV) sync --locked --inexact --only-group wheel
 	rm -rf target/wheels python/fullpipe/_bin && mkdir -p target/wheels python/fullpipe/_bin
+	install -s $(BIN)/fullpipe-kernel python/fullpipe/_bin/
+	install -D --mode=644 --target-directory=python/fullpipe/_bin/fullpipe-bpf $(BIN)/fullpipe-bpf/*
 ifeq ($(WHEEL),linux)
 	install -s $(BIN)/fullpipe-quic python/fullpipe/_bin/
 	$(ALONE) $(BIN)/maturin build --quiet --release --locked --compatibility linux --out target/wheels
@@ -132,6 +159,16 @@ apt:
 	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \
 	if test -n "$$missing" || ! apt-cache show linux-source-6.1 > /dev/null 2>&1; then apt-get update -qq; fi; \
 	test -z "$$missing" || apt-get install -qq --no-install-recommends $$missing
+
+# Objects work on every kernel with BTF, so they are built once, for the wheel.
+BPF_TOOLS := clang:clang llvm-strip:llvm
+BPF_HEADERS := /usr/include/bpf/bpf_helpers.h
+
+bpf: ## build the congestion controls for Linux' TCP (BPF) into bpf/out; installs clang where it may
+	@missing=$$(for pair in $(BPF_TOOLS); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done; \
+	  test -e $(BPF_HEADERS) || echo libbpf-dev); \
+	if test -n "$$missing"; then apt-get update -qq && apt-get install -qq --no-install-recommends $$missing; fi
+	$(MAKE) --no-print-directory --directory bpf
 
 browser: web/node_modules/.ready ## install Chromium and npm's packages, for the tests of reports
 	command -v chromium || (apt-get update -qq && apt-get install -qq --no-install-recommends chromium)
@@ -175,6 +212,10 @@ lint: setup-dev lint-prose lint-web ## run rustfmt, clippy, rustdoc, ruff and my
 lint-quic: ## run rustfmt and clippy on real QUIC
 	cd crates/quic && cargo fmt --check
 	cargo clippy $(QUIC) --all-targets -- --deny warnings
+
+lint-kernel: ## run rustfmt and clippy on the loader of `fullpipe kernel`
+	cd crates/kernel && cargo fmt --check
+	$(KERNEL_ENV) cargo clippy $(KERNEL) --all-targets -- --deny warnings
 
 lint-fuzz: ## run rustfmt and clippy on the fuzz targets
 	cargo fmt --manifest-path fuzz/Cargo.toml --check

@@ -59,6 +59,7 @@ __all__ = [
     "gym_info",
     "handed_over",
     "impairments",
+    "kernel_bpf",
     "kernel_place",
     "levels",
     "link",
@@ -1516,11 +1517,24 @@ def measured(scenario: Scenario, trace: str, folder: str | PathLike[str], facts:
         RuntimeError: When a file is missing or incomplete, or a flow failed.
     """
 
-def check_kernel(scenario: Scenario) -> None:
+def check_kernel(scenario: Scenario, loadable: Sequence[str] = ...) -> None:
     """Refuses a scenario with a key that a run on this machine's TCP does not support.
+
+    Args:
+        scenario: The scenario.
+        loadable: The kernel's names of algorithms that are loaded before the run.
 
     Raises:
         ScenarioError: When the scenario has such a key.
+    """
+
+def kernel_bpf(scenario: Scenario) -> list[tuple[str, str, bool, list[tuple[str, str]]]]:
+    """Returns the algorithms of a scenario that this machine's own kernel lacks.
+
+    Each has its name in scenarios, and as BPF in the kernel; whether it is loaded; and its parameters, as text.
+
+    Raises:
+        ScenarioError: When flows of one algorithm give it different parameters.
     """
 
 def kernel_place() -> tuple[str, int]:

@@ -39,6 +39,7 @@ cc = "bbr1"
 # Extras by name: text in the reason of a skip for want of it, and the command that installs it.
 EXTRAS = {
     "real QUIC": ("fullpipe-quic", "make quic"),
+    "BPF": ("fullpipe-kernel", "make kernel"),
     "the wheel": ("the wheel is not built", "make wheel WHEEL=linux"),
     "user-mode Linux": ("user-mode Linux", "make oracle"),
     "Chromium": ("chromium", "make browser"),

@@ -12,7 +12,7 @@ import pytest
 
 import fullpipe
 from fullpipe import commands
-from fullpipe.commands import attack, fleet, workload
+from fullpipe.commands import attack, fleet, kernel, workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ ROOT = Path(fullpipe.__file__).parent
 LAYERS = (
     {"_core"},  # Rust
     {"errors", "frame", "metrics", "notebook", "origin", "pages", "terminal", "toml"},
-    {"plugins", "policies", "programs"},
+    {"bpf", "plugins", "policies", "programs"},
     {"canned", "controllers", "memory", "path_options", "progress", "skeleton"},
     {"given", "runners"},
     {"run_data", "hostfit"},
@@ -129,7 +129,7 @@ def _imports(file: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, package if package in LAYER else "__init__"
 
 
-@pytest.mark.parametrize("package", [commands, attack, fleet, workload])
+@pytest.mark.parametrize("package", [commands, attack, fleet, kernel, workload])
 def test_a_file_of_commands_is_listed(package: ModuleType) -> None:
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
     listed = [name for names in package.COMMANDS.values() for name in names]

@@ -13,6 +13,7 @@ import polars
 import pytest
 
 from fullpipe import __version__, doctor
+from fullpipe.bpf import machine
 from fullpipe.commands import app
 from fullpipe.runners import names
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from conftest import Fullpipe
 
 
+BPF = ["BPF links", "BTF", "BPF JIT", "CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF", "BPF objects"]
+
+
 def test_it_says_of_every_runner_and_need_whether_it_is_there(fullpipe: Fullpipe) -> None:
     told = fullpipe("doctor", "--json")
     assert told.returncode == 0, told.stderr
@@ -29,7 +33,8 @@ def test_it_says_of_every_runner_and_need_whether_it_is_there(fullpipe: Fullpipe
     assert [each["what"] for each in said["runners"]] == names()
     assert said["runners"][0]["state"] == "ok"
     assert said["machine"][0]["what"] == "kernel"
-    for each in (*said["runners"], *said["machine"]):
+    assert [each["what"] for each in said["bpf"]] == BPF
+    for each in (*said["runners"], *said["machine"], *said["bpf"]):
         assert each["state"] in ("ok", "missing", "unknown")
         assert each["found"]
         assert each["state"] != "missing" or each["fix"], each
@@ -199,3 +204,32 @@ def test_it_writes_nothing(command: list[str], tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
     assert sorted(map(str, tmp_path.rglob("*"))) == sorted(places.values())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="BPF needs Linux")
+def test_the_needs_of_bpf_are_named_with_their_fixes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jit").write_text("0\n", encoding="ascii")
+    (tmp_path / "status").write_text("Name:\tme\nCapEff:\t0000008000001000\n", encoding="ascii")
+    (tmp_path / "map").write_text("         0          0 4294967295\n", encoding="ascii")
+    monkeypatch.setattr(platform, "release", lambda: "6.1.0-56-amd64")
+    monkeypatch.setattr(machine, "_BTF", tmp_path / "btf")
+    monkeypatch.setattr(machine, "_JIT", tmp_path / "jit")
+    monkeypatch.setattr(machine, "_STATUS", tmp_path / "status")
+    monkeypatch.setattr(machine, "_USERS", tmp_path / "map")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    found = {each.what: each for each in machine.needs()}
+    assert [what for what, each in found.items() if each.met] == ["CAP_NET_ADMIN", "CAP_BPF"]
+    assert found["BPF links"].fix == "boot Linux 6.4 or newer"
+    assert "CONFIG_DEBUG_INFO_BTF" in found["BTF"].fix
+    assert found["BPF JIT"].fix == "sysctl -w net.core.bpf_jit_enable=1"
+    assert found["CAP_PERFMON"].fix == "run it with sudo"
+    said = machine.unmet()
+    assert said is not None
+    assert "Linux 6.1.0-56-amd64 can't unload an algorithm" in said
+    assert "as root: sysctl -w net.core.bpf_jit_enable=1" in said
+    (tmp_path / "map").write_text("0 1000 1\n", encoding="ascii")
+    others = [each for each in machine.needs() if each.what.startswith("CAP_")]
+    assert [each.met for each in others] == [False, False, False]
+    assert all("another user namespace" in each.found for each in others)

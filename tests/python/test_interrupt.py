@@ -81,6 +81,12 @@ ARGUMENTS = {
     "plugin build": ["mine"],
     "plugin check": ["libmine.so"],
     "trace import": ["hosts/x/a.ss.gz", "--out", "out"],
+    # Not the algorithms of test_kernel_bpf.py: the kernel has each name once.
+    "kernel load": ["copa", "--", "sleep", "100"],
+    "kernel list": [],
+    "kernel status": [],
+    "kernel unload": ["ledbat++"],
+    "kernel trace": ["ledbat++"],
     "fleet sample": ["--interval", "20ms", "--out", "out"],
     "fleet ingest": ["--arm", "cubic=hosts/{host}/*.ss.gz", "--samples", "--out", "out"],
     "fleet compare": ["fleet"],

@@ -58,6 +58,7 @@ OTHERS = {
     "commands/doctor.py": "the installation",
     "doctor.py": "the machine's configuration",
     "memory.py": "/proc/meminfo",
+    "bpf/": "the machine's settings, and messages of our own program and core",
     "runners/": "messages and records of our own programs, while they run",
     "hostfit.py": "messages of our own program",
     "links/run.py": "messages of our own program",

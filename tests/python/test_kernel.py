@@ -196,7 +196,7 @@ def test_what_a_kernel_has_not_got_is_refused(tmp_path: Path) -> None:
         ("params = { abc_limit = 3 }", "flow.0.params.abc_limit = 3"),
         ('receiver = "rledbat"', 'flow.0.receiver = "rledbat"'),
         ("ack_delay = '1ms'", 'flow.0.ack_delay = "1ms"'),
-        ('[[flow]]\ncc = "bbr3"', 'flow.1.cc = "bbr3"'),
+        ('[[flow]]\ncc = "swift"', 'flow.1.cc = "swift"'),
         ('[[flow]]\ncc = "none"\napp_rate = "1mbit"', 'flow.1.cc = "none"'),
     ]:
         done = subprocess.run(

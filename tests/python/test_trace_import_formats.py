@@ -367,3 +367,53 @@ def test_a_capture_without_packets_of_flows_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(_capture([(0.0, b"\x60" + bytes(60))]))
     done = _fullpipe("trace", "import", tmp_path / "a", "--out", tmp_path / "none")
     assert (done.returncode, "no flow" in done.stderr) == (2, True)
+
+
+def _row(time: float, **values: object) -> str:
+    row = {
+        "time": time,
+        "cc": "fp_bbr3",
+        "flow": "10.0.0.1:443 → 10.0.0.2:5000",
+        "connection": 1,
+        "kind": 0,
+        "state": 0,
+        "mss": 1000,
+        "cwnd": 10,
+        "ssthresh": 0x7FFFFFFF,
+        "inflight": 4,
+        "delivered": 0,
+        "delivered_ce": 0,
+        "lost": 0,
+        "pacing_rate": 125_000,
+        "bw": 0,
+        "srtt": 20_000,
+        "rtt": 0,
+        "min_rtt": 10_000,
+    }
+    return json.dumps(row | values)
+
+
+def test_rows_of_the_kernel_have_bytes_seconds_and_counters_that_wrap(tmp_path: Path) -> None:
+    rows = [
+        _row(0.0, kind=1, delivered=2**32 - 10),
+        _row(1.0, delivered=2**32 - 10, state=1),
+        _row(2.0, delivered=90, delivered_ce=5, lost=2, rtt=30_000, ssthresh=8, bw=250_000),
+        _row(2.5, delivered=90, connection=2, flow="10.0.0.2:5000 → 10.0.0.1:443"),
+        _row(3.0, kind=2, cwnd=1, delivered=90, delivered_ce=5, lost=2),
+        json.dumps({"lost": 3}),
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows) + "\n")
+    trace, metrics = _imported(tmp_path, tmp_path / "rows.jsonl")
+    assert metrics["warnings"] == [
+        "3 rows are missing: the kernel's buffer was full; record one port, or fewer rows"
+    ]
+    (flow,) = metrics["flows"]  # the other direction has only ACKs
+    assert (flow["cc"], flow["marks"], flow["name"]) == ("bbr3", 5, "10.0.0.1:443 → 10.0.0.2:5000")
+    own = trace.filter(trace["flow"].cast(str) == flow["name"])
+    assert own["time"].to_list() == [0.0, 1.0, 2.0]
+    assert own["delivered"].to_list() == [0, 0, 100_000]
+    assert (flow["loss_fraction"], flow["goodput_bps"]) == (2 / 102, 400_000)
+    assert own["ssthresh"].to_list() == [None, None, 8000.0]
+    assert own["pacing_rate"].to_list() == [1e6] * 3
+    assert own["delivery_rate"].to_list() == [None, None, 2e6]
+    assert own["rtt"].to_list() == [None, None, pytest.approx(0.03)]

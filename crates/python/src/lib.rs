@@ -81,7 +81,10 @@ mod _core {
     use crate::sweep::{SweepPlan, SweepRun, quantity, rows, synonym};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::testbed::{agent, agent_plan, check_kernel, kernel_place, measured, run_kernel};
+    use crate::testbed::{agent, agent_plan, check_kernel, kernel_bpf, kernel_place};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::testbed::{measured, run_kernel};
     #[pymodule_export]
     use crate::text::TextReader;
     #[cfg(target_os = "linux")]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use fullpipe_cc::ParamValue;
 use fullpipe_testbed::agent::{Ends, Plan};
 use fullpipe_testbed::kernel;
 use fullpipe_testbed::reconstruct::{Measured, Recording};
@@ -89,10 +90,39 @@ pub(crate) fn measured(
     RunResult::of(py, &summary, trace, hash)
 }
 
-/// Refuses a scenario with a key that a run on this machine's TCP does not support.
+/// Refuses a scenario with a key that a run on this machine's TCP does not support. `loadable` has
+/// the kernel's names of algorithms that are loaded before the run.
 #[pyfunction]
-pub(crate) fn check_kernel(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> PyResult<()> {
-    kernel::check(&scenario.get().inner).map_err(|error| refused(py, &error))
+#[pyo3(signature = (scenario, loadable=Vec::new()))]
+pub(crate) fn check_kernel(
+    py: Python<'_>,
+    scenario: &Bound<'_, Scenario>,
+    loadable: Vec<String>,
+) -> PyResult<()> {
+    kernel::check_with(&scenario.get().inner, &loadable).map_err(|error| refused(py, &error))
+}
+
+/// An algorithm's name in scenarios and in the kernel, whether it is loaded, and its parameters, as
+/// text.
+type BpfAlgorithm = (String, String, bool, Vec<(String, String)>);
+
+/// Returns the algorithms of a scenario that this machine's own kernel lacks.
+#[pyfunction]
+pub(crate) fn kernel_bpf(
+    py: Python<'_>,
+    scenario: &Bound<'_, Scenario>,
+) -> PyResult<Vec<BpfAlgorithm>> {
+    let found = kernel::bpf(&scenario.get().inner).map_err(|error| refused(py, &error))?;
+    let text = |value: &ParamValue| match value {
+        ParamValue::Word(word) => word.clone(),
+        other => other.to_string(),
+    };
+    let of = |each: kernel::BpfAlgorithm| {
+        let parameters = each.parameters.iter();
+        let parameters = parameters.map(|(name, value)| (name.clone(), text(value)));
+        (each.cc, each.name, each.loaded, parameters.collect())
+    };
+    Ok(found.into_iter().map(of).collect())
 }
 
 /// Returns the address of the senders of a run on this machine's TCP, and the port of the first flow.

@@ -224,6 +224,17 @@ fn what_is_outside_the_workspace_keeps_to_the_arrows() {
 }
 
 #[test]
+fn the_loader_of_bpf_needs_no_other_crate() {
+    let metadata = metadata_of("crates/kernel/Cargo.toml", &["--no-deps"]);
+    for package in list(&metadata["packages"]) {
+        for dependency in list(&package["dependencies"]) {
+            let on = text(&dependency["name"]);
+            assert_eq!(ours(on), None, "kernel must not depend on {on}");
+        }
+    }
+}
+
+#[test]
 fn the_default_build_stays_small() {
     let metadata = metadata();
     for package in list(&metadata["packages"]) {

@@ -1,5 +1,7 @@
 //! The mapping between the kernel's algorithms and fullpipe's, declared once.
 
+use std::collections::BTreeMap;
+
 use fullpipe_cc::{ParamValue, Registry};
 use fullpipe_scenario::Flow;
 
@@ -84,6 +86,51 @@ pub const LINUX: [&str; 16] = [
     "westwood",
     "yeah",
 ];
+
+/// Beginning of the names of fullpipe's own algorithms in the kernel, which `fullpipe kernel load`
+/// loads as BPF.
+const BPF: &str = "fp_";
+
+/// Algorithms whose BPF version sets a pacing rate.
+const BPF_PACES: [&str; 4] = ["bbr2", "bbr3", "copa", "prague"];
+
+/// Profile of parameters that the BPF versions follow.
+const BPF_PROFILE: (&str, &str) = ("profile", "linux");
+
+/// Returns the name that fullpipe's own version of an algorithm has in the kernel.
+pub fn bpf_name(cc: &str) -> String {
+    format!("{BPF}{}", cc.replace('+', "p"))
+}
+
+/// Returns whether a name in the kernel is that of fullpipe's own version of an algorithm.
+pub(crate) fn is_bpf(kernel: &str) -> bool {
+    kernel.starts_with(BPF)
+}
+
+/// Returns TCP_CONGESTION for the `cc` of a scenario as [`kernel_name`] does, or the name of
+/// fullpipe's own version if the kernel offers only that.
+pub fn offered_name(cc: &str, offered: &[String]) -> String {
+    let offers = |name: &str| offered.iter().any(|known| known == name);
+    let (kernel, bpf) = (kernel_name(cc), bpf_name(cc));
+    match !offers(kernel) && offers(&bpf) {
+        true => bpf,
+        false => kernel.to_owned(),
+    }
+}
+
+/// Returns whether the kernel's version of an algorithm paces regardless of the socket's settings.
+pub(crate) fn paces(cc: &str) -> bool {
+    kernel_equivalent(cc).is_some_and(|equivalent| equivalent.paces) || BPF_PACES.contains(&cc)
+}
+
+/// Returns the parameters of a flow that its BPF version gets: those without their default value.
+pub(crate) fn bpf_parameters(flow: &Flow) -> BTreeMap<&str, &ParamValue> {
+    let given = flow.params.iter().filter(|(name, value)| {
+        let profile = *value == &ParamValue::Word(BPF_PROFILE.1.to_owned());
+        !(is_usual(flow, name, value) || (*name == BPF_PROFILE.0 && profile))
+    });
+    given.map(|(name, value)| (name.as_str(), value)).collect()
+}
 
 /// Returns the equivalent of an algorithm, by fullpipe's name or the kernel's.
 pub fn kernel_equivalent(name: &str) -> Option<&'static KernelEquivalent> {

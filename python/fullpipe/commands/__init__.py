@@ -34,6 +34,7 @@ COMMANDS = {
         "reproduce": "Rerun a published study and compare the results.",
     },
     "Hosts and files": {
+        "kernel": "Use an algorithm in Linux' own TCP, through BPF.",
         "fleet": "Compare algorithms on production or simulated hosts.",
         "workload": "Extract traffic from captures and logs, for scenarios.",
         "plugin": "Use an algorithm of your own, in Rust, C or C++.",

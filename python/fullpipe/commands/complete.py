@@ -46,6 +46,15 @@ def _algorithms(_word: str) -> Iterator[tuple[str, str]]:
     return _purposes(_core.algorithms())
 
 
+def _bpf(_word: str) -> Iterator[tuple[str, str]]:
+    from fullpipe.bpf.program import KernelError, objects
+
+    try:
+        return ((name, each.name) for name, each in objects().items())
+    except KernelError:
+        return iter(())
+
+
 def _queues(_word: str) -> Iterator[tuple[str, str]]:
     from fullpipe import _core
 
@@ -140,6 +149,7 @@ def _values(key: Key, value: str) -> Iterator[str]:
 
 KINDS: Mapping[str, Callable[[str], Iterable[tuple[str, str]]]] = {
     "algorithms": _algorithms,
+    "bpf": _bpf,
     "files": _nothing,
     "lessons": _lessons,
     "metrics": _metrics,

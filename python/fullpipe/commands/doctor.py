@@ -23,9 +23,9 @@ def command(
 ) -> None:
     """Show which runners work here, with fixes for the rest.
 
-    Lists the runners for --on (the simulator, this kernel's TCP, real QUIC, user-mode Linux), and
-    the properties of this machine that real stacks depend on. For each problem it prints a fix. It
-    changes nothing.
+    Lists the runners for --on (the simulator, this kernel's TCP, real QUIC, user-mode Linux), the
+    properties of this machine that real stacks depend on, and what `fullpipe kernel` needs of its
+    kernel. For each problem it prints a fix. It changes nothing.
 
     Examples:
         fullpipe doctor
@@ -58,7 +58,11 @@ def _facts() -> Iterator[tuple[str, str]]:
         yield "kernel", platform.version()
     yield "python", f"{platform.python_implementation()} {platform.python_version()}"
     yield "libraries", _libraries()
-    for title, findings in (("runner", doctor.runners()), ("machine", doctor.machine())):
+    for title, findings in (
+        ("runner", doctor.runners()),
+        ("machine", doctor.machine()),
+        ("kernel", doctor.bpf()),
+    ):
         for each in findings:
             yield (
                 f"{title} {each.what}",

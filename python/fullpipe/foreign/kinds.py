@@ -8,7 +8,7 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullpipe.foreign import capture, connections, flent, iperf3, qlog, ss
+from fullpipe.foreign import capture, connections, flent, iperf3, kernel, qlog, ss
 from fullpipe.foreign.flow import Flow, ForeignError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ KINDS = {
     "ss": "listings of ss -tin, each after a line with its time",
     "capture": "packet captures, pcap or pcapng",
     "qlog": "qlog of a QUIC sender, JSON or JSON-SEQ",
+    "kernel": "rows of fullpipe kernel trace, lines of JSON",
 }
 """The kinds of files, by the names of their runners in results."""
 MOST_BYTES = 1 << 30
@@ -52,9 +53,12 @@ def read(path: Path, *, step: float = STEP_S) -> Read:
     start = text.lstrip("\x1e \r\n\t")
     if start.startswith("{"):
         whole = _parsed(text.strip("\x1e \r\n\t"))
-        if whole is not None:
+        if whole is not None and not kernel.is_row(whole):
             return _some(_of_json(whole, name, warnings), name)
         first = _parsed(start.split("\n", 1)[0].rstrip("\x1e \r"))
+        if first is not None and kernel.is_row(first):
+            flows, told = kernel.flows(text.splitlines(), name)
+            return _some(Read("kernel", flows, [*warnings, *told]), name)
         if first is not None and qlog.is_qlog(first):
             flows, bad = qlog.records(text.split("\n"), name)
             if bad:

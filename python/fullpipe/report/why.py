@@ -340,9 +340,11 @@ def _marked(some: Sequence[_Some]) -> Iterator[Claim]:
     total, sent = sum(count for _, count in parts), sum(one.total("sent") for one in some)
     if total:
         owners = f" Of these, {whose(parts, total)}." if len(some) > 1 else ""
+        # A measurement may not tell how many were sent.
+        share = f", {percentage(total / sent)} of those sent" if sent else ""
         yield Claim(
-            f"{total:,.0f} packets were marked CE, {percentage(total / sent)} of those sent.{owners}",
-            math.log2(1 + 10 * total / sent),
+            f"{total:,.0f} packets were marked CE{share}.{owners}",
+            math.log2(1 + 10 * total / sent) if sent else 0.0,
         )
 
 

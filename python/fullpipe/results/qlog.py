@@ -21,7 +21,7 @@ from fullpipe.errors import UserError
 from fullpipe.metrics import Metrics
 from fullpipe.results import disk
 from fullpipe.results.files import RUNNERS, fresh_file
-from fullpipe.results.kept import read_json, read_parquet, read_text
+from fullpipe.results.kept import read_json, read_measured, read_parquet, read_text
 from fullpipe.results.sums import is_there
 from fullpipe.results.words import first_comment
 
@@ -59,7 +59,7 @@ class QlogRun:
         flows: The trace's rows.
         transitions: The changes of state.
         title: The scenario's title.
-        resolved: The scenario with every default.
+        resolved: The scenario with every default; empty for a measurement.
     """
 
     metrics: Metrics
@@ -88,16 +88,15 @@ def of_run(run: RunData) -> QlogRun:
 
 
 def of_saved(directory: Path) -> QlogRun:
-    """Reads a run that `fullpipe run --out` saved.
+    """Reads a run that `fullpipe run --out` saved, or a kept measurement.
 
     Raises:
         QlogError: When the directory has no run with a trace.
         OSError: When it can't be read.
     """
-    files = [
-        directory / name
-        for name in ("metrics.json", "trace.parquet", "transitions.parquet", "resolved.toml")
-    ]
+    parts = ("metrics.json", "trace.parquet", "transitions.parquet", "resolved.toml")
+    measured = is_there(directory / "measured.json")
+    files = [directory / name for name in (parts[:2] if measured else parts)]
     missing = [file.name for file in files if not is_there(file)]
     if is_there(directory / RUNNERS):
         raise QlogError(
@@ -109,6 +108,8 @@ def of_saved(directory: Path) -> QlogRun:
             "  fix: name a directory that `fullpipe run --out` wrote; for a point of a sweep use "
             "`fullpipe run DIR --point N --qlog FILE`"
         )
+    if measured:
+        return _measured(directory, *files)
     metrics, flows, transitions, resolved = files
     text = read_text(resolved)
     title = next(iter(first_comment(text)), str(directory))
@@ -119,6 +120,24 @@ def of_saved(directory: Path) -> QlogRun:
         title,
         text,
     )
+
+
+def _measured(directory: Path, metrics: Path, flows: Path) -> QlogRun:
+    rows, states = read_parquet(flows), directory / "transitions.parquet"
+    if is_there(states):
+        changes = read_parquet(states)
+    else:
+        changes = pl.DataFrame(
+            schema={"time": pl.Float64, "flow": pl.String, "from": pl.String, "to": pl.String}
+        )
+    changes = changes.with_columns(pl.col("from", "to").cast(pl.String))
+    # The type of a run's trace: words of a list.
+    words = pl.Enum(pl.concat([changes["from"], changes["to"]]).drop_nulls().unique().sort())
+    changes = changes.with_columns(
+        pl.col("flow").cast(rows.schema["flow"]), pl.col("from", "to").cast(words)
+    )
+    title = next(iter(first_comment(read_text(directory / "scenario.toml"))), str(directory))
+    return QlogRun(read_measured(metrics), rows, changes, title, "")
 
 
 def form_of(path: Path) -> Form:
@@ -224,7 +243,10 @@ def _about(source: QlogRun) -> dict[str, Any]:
         "seed": metrics["seed"],
         "duration": metrics["duration_s"] * 1e3,
         "trace_hash": metrics["trace_hash"],
-        "goodput": {flow["name"]: round(flow["goodput_bps"]) for flow in metrics["flows"]},
+        "goodput": {
+            flow["name"]: None if flow["goodput_bps"] is None else round(flow["goodput_bps"])
+            for flow in metrics["flows"]
+        },
         "measure_from": metrics["measure_from_s"] * 1e3,
         "counts": {
             flow["name"]: {name: flow.get(name) for name in COUNTS} for flow in metrics["flows"]
@@ -346,16 +368,23 @@ def _packets(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _states(rows: pl.DataFrame) -> pl.DataFrame:
-    old, new, reason = (_words(rows[word]) for word in ("from", "to", "reason"))
-    data = _joined('"old": ', old, ', "new": ', new, ', "trigger": ', reason)
+    old, new = (_words(rows[word]) for word in ("from", "to"))
+    # A measurement knows no state before the first, and no reason.
+    before = (
+        pl.when(pl.col("from").is_null()).then(pl.lit("")).otherwise(_joined('"old": ', old, ", "))
+    )
+    reason = _joined(', "trigger": ', _words(rows["reason"])) if "reason" in rows.columns else ""
+    data = _joined(before, '"new": ', new, reason)
     return _called(rows.select("time", "flow", data=data), "recovery:congestion_state_updated")
 
 
 def _parameters(source: QlogRun, flows: list[FlowMetrics]) -> pl.DataFrame:
     """Returns the events recovery:parameters_set of quic-events: the algorithm and its parameters."""
     # One `[[flow]]` may define several flows.
-    each = [one for one in tomllib.loads(source.resolved)["flow"] for _ in range(one["count"])]
-    settings = dict(zip((flow["name"] for flow in source.metrics["flows"]), each, strict=True))
+    given = tomllib.loads(source.resolved).get("flow", [])
+    each = [one for one in given for _ in range(one["count"])]
+    names = (flow["name"] for flow in source.metrics["flows"])
+    settings = dict(zip(names, each, strict=True)) if source.resolved else {}
     said = []
     for flow in flows:
         params = settings[flow["name"]].get("params", {}) if source.runner in _MODELLED else {}

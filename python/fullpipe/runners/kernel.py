@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.bpf.program import KernelError
 from fullpipe.errors import refusal
 from fullpipe.programs.left import Folders
 from fullpipe.programs.lines import lines
 from fullpipe.progress import Intervals
-from fullpipe.runners import Missing
+from fullpipe.runners import Missing, _bpf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.frame import Labels, Numbers
     from fullpipe.programs.lines import Lines
     from fullpipe.runners import Progress, Result
 
@@ -45,7 +46,7 @@ class Kernel:
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
         """Refuses features that a kernel's TCP does not have, and programs that are not there or not allowed."""
-        _core.check_kernel(scenario)
+        _core.check_kernel(scenario, [each.name for each in _bpf.needed(scenario)])
         lines(scenario, *_core.kernel_place())
 
     def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> Result:
@@ -59,51 +60,41 @@ class Kernel:
             if folders
         ]
         try:
-            result = _core.run_kernel(scenario, trace, commands, progress, said)
+            with ExitStack() as loaded:
+                needed = _bpf.needed(scenario)
+                for each in needed:
+                    loaded.enter_context(each.loaded(scenario))
+                result: Result = _core.run_kernel(scenario, trace, commands, progress, said)
+        except KernelError as error:
+            raise _bpf.refused(error, scenario) from error
         except _core.MachineError as error:
             raise refusal(f"--on kernel: {error.problem}", error.fix, file=scenario.file) from error
         except (OSError, RuntimeError) as error:
             raise refusal(f"--on kernel: {error}", "try again", file=scenario.file) from error
+        if needed:
+            result = _bpf.WithBpf(result, needed)
         if folders is None:
             return result
         folders.tidy()
         return WithPrograms(result, folders)
 
 
-class WithPrograms:
+class WithPrograms(_bpf.Wrapped):
     """The result of a run with programs: their versions and command lines are facts of the host.
 
     Attributes:
         folders: The files that the programs left.
     """
 
-    def __init__(self, result: _core.RunResult, folders: Folders) -> None:
+    def __init__(self, result: Result, folders: Folders) -> None:
+        super().__init__(result)
         self.folders = folders
-        self._result = result
-
-    @property
-    def trace_hash(self) -> str | None:
-        """None: a run in real time can't be repeated exactly."""
-        return self._result.trace_hash
-
-    @property
-    def tables(self) -> list[str]:
-        """The names of the recorded tables."""
-        return self._result.tables
 
     def metrics_json(self) -> str:
         """The metrics, with the programs among the facts of the host."""
-        metrics = json.loads(self._result.metrics_json())
+        metrics = json.loads(super().metrics_json())
         metrics["host"] |= _facts(self.folders.programs)
         return json.dumps(metrics)
-
-    def table(self, name: str) -> dict[str, Numbers | Labels]:
-        """Returns the columns of a table."""
-        return self._result.table(name)
-
-    def units(self, name: str) -> dict[str, str]:
-        """Returns the unit of each column of a table."""
-        return self._result.units(name)
 
 
 def _facts(programs: Sequence[Lines]) -> dict[str, str]:

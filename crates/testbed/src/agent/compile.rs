@@ -12,7 +12,7 @@ use fullpipe_units::{Bytes, Span};
 use self::apps::app;
 use self::refuse::refuse;
 use super::plan::{AppPlan, FlowPlan, Plan, VERSION};
-use crate::algorithms::{kernel_equivalent, kernel_name};
+use crate::algorithms::{kernel_equivalent, offered_name};
 use crate::arriving::{self, Arrival, ExpandedWorkload};
 use crate::ports::Ports;
 
@@ -67,6 +67,7 @@ impl Plan {
     /// When the scenario uses something that a kernel's TCP does not have.
     pub fn of(scenario: &Scenario, ends: &Ends) -> Result<Plan, Error> {
         refuse(scenario, ends)?;
+        let offered = ends.offered.unwrap_or_default();
         let at_once = arriving::check(
             scenario,
             Ports::room(ends.first_port, scenario).into(),
@@ -79,7 +80,7 @@ impl Plan {
             .iter()
             .zip(ends.first_port..)
             .filter(|(spec, _)| spec.program.is_none())
-            .map(|(spec, port)| flow(scenario, spec, port))
+            .map(|(spec, port)| flow(scenario, spec, port, offered))
             .collect();
         // The flows of a workload share one listening socket, so its settings are the same for all.
         let like: Vec<FlowPlan> = scenario
@@ -89,7 +90,7 @@ impl Plan {
             .map(|(number, workload)| {
                 let mut spec = workload.flow.clone();
                 spec.extra_rtt = workload.rtts.longest();
-                flow(scenario, &spec, ports.workload(number))
+                flow(scenario, &spec, ports.workload(number), offered)
             })
             .collect();
         let arrivals = expanded
@@ -131,7 +132,7 @@ fn send_tuning(spec: &Flow) -> Option<u32> {
     }
 }
 
-fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
+fn flow(scenario: &Scenario, spec: &Flow, port: u16, offered: &[String]) -> FlowPlan {
     let (window, equivalent) = (scenario.receive_window(spec), kernel_equivalent(&spec.cc));
     let plenty = (window.get().saturating_mul(PLENTY)).clamp(LEAST_BUFFER, MOST_BUFFER) as u32;
     let (receive_buffer, window_clamp) = match spec.receive_window {
@@ -161,7 +162,7 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
         name: spec.name.clone(),
         port,
         near_port: None,
-        congestion: kernel_name(&spec.cc).to_owned(),
+        congestion: offered_name(&spec.cc, offered),
         receiver_congestion: equivalent
             .filter(|equivalent| equivalent.both_ends)
             .map(|equivalent| equivalent.kernel.to_owned()),

@@ -9,12 +9,14 @@ mod log;
 mod programs;
 mod running;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fullpipe_cc::ParamValue;
 use fullpipe_emulator::{Direction, PacketKind};
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_trace::LinkSummary;
@@ -33,7 +35,7 @@ use crate::confine::Confinement;
 use crate::forward::Side;
 use crate::ports::Ports;
 use crate::reconstruct::{Facts, Measured, Recording, Watched, reconstruct};
-use crate::{Header, Inside, Sandbox, SandboxError, bed, capacity, facts, privileges};
+use crate::{Header, Inside, Sandbox, SandboxError, algorithms, bed, capacity, facts, privileges};
 use ends::{Child, Ended};
 use log::Log;
 
@@ -79,13 +81,76 @@ struct Files {
 /// # Errors
 /// When the scenario contains one; the error names its key.
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
+    check_with(scenario, &[])
+}
+
+/// Checks a scenario as [`check`] does, for a run before which algorithms are loaded: `loadable` has
+/// their names in the kernel.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_with(scenario: &Scenario, loadable: &[String]) -> Result<(), Error> {
     fullpipe_emulator::check(scenario)?;
-    plan(scenario, Span::from_millis(10))?;
+    plan(scenario, Span::from_millis(10), loadable)?;
     capacity::check_pace(scenario)
 }
 
-fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
+/// An algorithm of a scenario in fullpipe's own version, which the run needs as BPF.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BpfAlgorithm {
+    /// Name in scenarios.
+    pub cc: String,
+    /// Name in the kernel.
+    pub name: String,
+    /// Whether it is loaded already.
+    pub loaded: bool,
+    /// Parameters without their default values.
+    pub parameters: BTreeMap<String, ParamValue>,
+}
+
+/// Returns the algorithms of a scenario that this kernel does not have as its own, with the
+/// parameters that all flows of each give.
+///
+/// # Errors
+/// When flows of one algorithm give it different parameters.
+pub fn bpf(scenario: &Scenario) -> Result<Vec<BpfAlgorithm>, Error> {
     let offered = facts::algorithms();
+    let offers = |name: &str| offered.iter().any(|known| known == name);
+    let mut found: Vec<BpfAlgorithm> = Vec::new();
+    let workloads = scenario.workloads.iter().map(|workload| &workload.flow);
+    let own = scenario.flows.iter().filter(|flow| flow.program.is_none());
+    for spec in own.chain(workloads) {
+        if offers(algorithms::kernel_name(&spec.cc)) {
+            continue;
+        }
+        let parameters = algorithms::bpf_parameters(spec).into_iter();
+        let parameters = parameters.map(|(name, value)| (name.to_owned(), value.clone()));
+        let name = algorithms::bpf_name(&spec.cc);
+        let this = BpfAlgorithm {
+            loaded: offers(&name),
+            cc: spec.cc.clone(),
+            name,
+            parameters: parameters.collect(),
+        };
+        match found.iter().find(|other| other.cc == this.cc) {
+            None => found.push(this),
+            Some(other) if other.parameters == this.parameters => {}
+            Some(_) => {
+                return Err(scenario.error(
+                    &spec.key("params"),
+                    "{ … }",
+                    "an algorithm in the kernel has the same parameters for all flows",
+                    "give all flows of the algorithm the same, or run it on sim",
+                ));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn plan(scenario: &Scenario, interval: Span, loadable: &[String]) -> Result<Plan, Error> {
+    let mut offered = facts::algorithms();
+    offered.extend_from_slice(loadable);
     let ends = Ends {
         receiver: bed::FAR,
         first_port: FIRST_PORT,
@@ -111,7 +176,7 @@ pub fn start(
     programs: Vec<Program>,
 ) -> Result<Result<Run, SandboxError>, Error> {
     fullpipe_emulator::check(scenario)?;
-    let plan = plan(scenario, interval)?;
+    let plan = plan(scenario, interval, &[])?;
     let begin = || {
         let files = Files {
             send: unnamed()?,

@@ -9,7 +9,7 @@ use super::limits::{self, Limits};
 use super::packet::Packet;
 use super::tracker::Tracker;
 use crate::agent::{AgentError, Record, RecordKind};
-use crate::algorithms::kernel_equivalent;
+use crate::algorithms::paces;
 
 /// State of one flow during its reconstruction.
 pub(super) struct Flow {
@@ -94,8 +94,7 @@ pub(super) fn of_the_agents(scenario: &Scenario) -> Vec<usize> {
 
 /// Returns whether the kernel paces the flow, even if the device does not.
 pub(super) fn is_paced(spec: &fullpipe_scenario::Flow) -> bool {
-    spec.pacing == fullpipe_scenario::Pacing::On
-        || kernel_equivalent(&spec.cc).is_some_and(|equivalent| equivalent.paces)
+    spec.pacing == fullpipe_scenario::Pacing::On || paces(&spec.cc)
 }
 
 impl Flow {

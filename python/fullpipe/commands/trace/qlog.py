@@ -9,7 +9,10 @@ from fullpipe.errors import user_errors
 
 def command(
     directory: Annotated[
-        Path, Argument(metavar="DIR", help="Directory that `fullpipe run --out` wrote.")
+        Path,
+        Argument(
+            metavar="DIR", help="Directory that `fullpipe run --out` wrote, or a measurement."
+        ),
     ],
     file: Annotated[
         Path,
@@ -22,7 +25,8 @@ def command(
     """Convert the trace of a run to qlog 0.3, for qvis.
 
     The directory needs a trace, which `fullpipe run --out` records unless it is called with
-    --trace off. https://qvis.quictools.info shows the file.
+    --trace off; `fullpipe trace import` and `fullpipe kernel trace` keep one, too.
+    https://qvis.quictools.info shows the file.
 
     Examples:
         fullpipe run cubic-vs-bbr1 --out results/first

@@ -7,7 +7,9 @@ use fullpipe_scenario::{
 use fullpipe_units::Span;
 
 use super::{Ends, auto_tuning, send_tuning};
-use crate::algorithms::{LINUX, kernel_equivalent, kernel_name, refused_parameter};
+use crate::algorithms::{
+    LINUX, is_bpf, kernel_equivalent, kernel_name, offered_name, paces, refused_parameter,
+};
 
 /// Refuses a setting that a run of `scenario` can't have; the error names its key.
 pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
@@ -122,7 +124,7 @@ fn algorithm(
         let fix = on_sim("give the flow another application, or transport = \"tcp\"");
         return refusal("transport", "\"datagram\"", problem, fix);
     }
-    let name = kernel_name(&spec.cc);
+    let name = &*offered_name(&spec.cc, offered.unwrap_or_default());
     if let Some(offered) = offered.filter(|offered| !offered.iter().any(|known| known == name)) {
         let list = offered.join(", ");
         let problem = match name == spec.cc {
@@ -132,6 +134,10 @@ fn algorithm(
             }
         };
         let other = match name {
+            "bbr2" | "bbr3" if *runner == crate::kernel::NAME => {
+                "or run it on sim; fullpipe's version for the kernel is built by make kernel"
+                    .to_owned()
+            }
             "bbr2" | "bbr3" => {
                 "or run it on sim: only Google's kernel has this version of BBR".to_owned()
             }
@@ -143,7 +149,8 @@ fn algorithm(
         let fix = format!("it has {list}: use one of these, {other}");
         return refusal("cc", format!("{:?}", spec.cc), problem, fix);
     }
-    if let Some((parameter, value)) = refused_parameter(spec) {
+    // The loader of a BPF version checks its parameters.
+    if let Some((parameter, value)) = refused_parameter(spec).filter(|_| !is_bpf(name)) {
         let problem = format!("the kernel's {name} does not accept this setting");
         let key = format!("params.{parameter}");
         return refusal(&key, value.to_string(), problem, on_sim("remove it"));
@@ -228,7 +235,7 @@ fn settings(spec: &Flow) -> Option<Refusal> {
         let problem = "without DCTCP the kernel's feedback is classic ECN (RFC 3168)";
         return refusal("ecn", "\"ect0\"", problem, "add ecn_feedback = \"classic\"");
     }
-    if spec.pacing == Pacing::Off && equivalent.is_some_and(|it| it.paces) {
+    if spec.pacing == Pacing::Off && paces(&spec.cc) {
         let problem = format!("the kernel's {} always paces", kernel_name(&spec.cc));
         return refusal("pacing", "\"off\"", problem, on_sim("remove it"));
     }

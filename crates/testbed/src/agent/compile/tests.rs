@@ -17,7 +17,9 @@ fn plan_of(text: &str) -> Result<Plan, String> {
 
 fn plan_at(text: &str, interval: Span) -> Result<Plan, String> {
     let scenario = Scenario::parse(text, "test.toml").map_err(|error| error.to_string())?;
-    let offered: Vec<String> = ["reno", "bbr", "cubic", "vegas"].map(str::to_owned).into();
+    let offered: Vec<String> = ["reno", "bbr", "cubic", "vegas", "fp_copa"]
+        .map(str::to_owned)
+        .into();
     let ends = Ends {
         receiver: Ipv4Addr::new(10, 0, 0, 2),
         first_port: 5001,
@@ -38,6 +40,7 @@ fn algorithms_have_the_kernels_names() {
         ("bbr1", "bbr"),
         ("cubic", "cubic"),
         ("vegas", "vegas"),
+        ("copa", "fp_copa"),
         ("bbr", "bbr"),
     ] {
         let plan = plan(&format!("cc = \"{cc}\"")).expect("the kernel has it");
@@ -48,11 +51,8 @@ fn algorithms_have_the_kernels_names() {
 #[test]
 fn a_refusal_names_a_module_only_if_linux_has_one() {
     for (cc, words) in [
-        (
-            "bbr3",
-            "on sim: only Google's kernel has this version of BBR",
-        ),
-        ("copa", "on sim: Linux has no such algorithm"),
+        ("bbr3", "on sim; fullpipe's version for the kernel is built"),
+        ("swift", "on sim: Linux has no such algorithm"),
         ("delayaimd", "on sim: Linux has no such algorithm"),
         ("mine:Vegas", "on sim: Linux has no such algorithm"),
         ("dctcp", "load a module (modprobe tcp_dctcp)"),

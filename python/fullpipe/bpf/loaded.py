@@ -1,0 +1,102 @@
+"""The algorithms that are loaded at present."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullpipe.bpf import program
+from fullpipe.bpf.program import KernelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Loaded(NamedTuple):
+    """A loaded algorithm.
+
+    Attributes:
+        name: Its name in the kernel.
+        process: The process whose end unloads it; None if it is detached, or another program loaded it.
+        pinned: The directory of its link, if it is detached.
+        default: Whether new sockets of this network namespace use it.
+        sockets: The number of sockets that use it, in all network namespaces.
+        partial: Whether some namespaces could not be read, so that there may be more sockets.
+        parameters: The parameters that were set; None if they are not known.
+    """
+
+    name: str
+    process: int | None
+    pinned: str | None
+    default: bool
+    sockets: int
+    partial: bool
+    parameters: Mapping[str, float | str] | None
+
+    def holder(self) -> str:
+        """Returns what keeps it loaded, in words."""
+        if self.process is not None:
+            return f"until process {self.process} ends"
+        return "detached" if self.pinned else "by another program"
+
+    def used(self) -> str:
+        """Returns the number of its sockets, in words."""
+        return sockets(self.sockets, partial=self.partial)
+
+
+def sockets(count: int, *, partial: bool) -> str:
+    """Returns a number of sockets in words."""
+    least = "at least " if partial else ""
+    return f"{least}{count} socket{'' if count == 1 else 's'}"
+
+
+def every() -> list[Loaded]:
+    """Returns the loaded algorithms, by name.
+
+    Raises:
+        KernelError: When the program has not been built.
+    """
+    found = []
+    for each in program.call("list"):
+        plan = each["plan"]
+        found.append(
+            Loaded(
+                each["name"],
+                each["process"],
+                each["pinned"],
+                each["default"],
+                each["sockets"],
+                each["partial"],
+                None
+                if plan is None
+                else program.as_declared(plan["algorithm"], plan["parameters"]),
+            )
+        )
+    return sorted(found)
+
+
+def unload(name: str) -> tuple[int, bool]:
+    """Unloads an algorithm.
+
+    Args:
+        name: Its name in the kernel.
+
+    Returns:
+        The number of sockets that still use it, until they close, and whether there may be more.
+
+    Raises:
+        KernelError: When it is not loaded, or this process may not unload it.
+    """
+    done = program.call("unload", name)
+    return done["sockets"], done["partial"]
+
+
+def named(names: list[Loaded], name: str) -> Loaded:
+    """Returns the loaded algorithm of a name.
+
+    Raises:
+        KernelError: When it is not loaded.
+    """
+    for each in names:
+        if each.name == name:
+            return each
+    raise KernelError(f"{name} is not loaded\n  fix: fullpipe kernel list shows the loaded ones")

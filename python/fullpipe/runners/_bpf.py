@@ -1,0 +1,143 @@
+"""Algorithms that this kernel does not have, in fullpipe's version for BPF: loaded for a run of `--on kernel` only."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullpipe import _core
+from fullpipe.bpf import holder, loaded, machine, parameters, program
+from fullpipe.bpf.program import KernelError
+from fullpipe.errors import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fullpipe.frame import Labels, Numbers
+    from fullpipe.runners import Result
+
+
+class Needed(NamedTuple):
+    """An algorithm that a run needs as BPF.
+
+    Attributes:
+        name: Its name in the kernel.
+        what: Its object.
+        present: Whether it was loaded before the run.
+        parameters: The parameters that the scenario sets.
+    """
+
+    name: str
+    what: program.Object
+    present: bool
+    parameters: dict[str, float]
+
+    @contextmanager
+    def loaded(self, scenario: _core.Scenario) -> Iterator[None]:
+        """Keeps it loaded within the block.
+
+        Raises:
+            KernelError: When the kernel refuses it.
+        """
+        if self.present:
+            yield
+            return
+        with holder.loaded(holder.plan(self.what, self.parameters, trace_us=0)):
+            yield
+
+
+def needed(scenario: _core.Scenario) -> list[Needed]:
+    """Returns the algorithms of a scenario that have to be loaded, or are loaded already.
+
+    Raises:
+        ScenarioError: When one can't be loaded on this machine, or not with its parameters.
+    """
+    lacking = _core.kernel_bpf(scenario)
+    if not lacking or program.find() is None:
+        return []
+    try:
+        known = program.objects()
+        found = [
+            Needed(
+                name,
+                known[cc],
+                present,
+                parameters.checked(known[cc], dict(given), called=f"params of {cc}: "),
+            )
+            for cc, name, present, given in lacking
+            if cc in known
+        ]
+        if any(not each.present for each in found) and (lacks := machine.unmet()):
+            raise KernelError(lacks)
+        for each in found:
+            _refuse_others(each)
+    except KernelError as error:
+        raise refused(error, scenario) from error
+    return found
+
+
+def _refuse_others(wanted: Needed) -> None:
+    if not wanted.present:
+        return
+    there = loaded.named(loaded.every(), wanted.name)
+    asked = program.as_declared(wanted.what.algorithm, wanted.parameters)
+    if dict(there.parameters or {}) != asked:
+        raise KernelError(
+            f"{wanted.name} is loaded with other parameters than the scenario's\n"
+            f"  fix: fullpipe kernel unload {wanted.what.algorithm}"
+        )
+
+
+def refused(error: KernelError, scenario: _core.Scenario) -> _core.ScenarioError:
+    """Returns the error of a scenario whose algorithm can't be loaded."""
+    problem, _, fix = str(error).partition("\n  fix: ")
+    return refusal(f"--on kernel: {problem}", fix, file=scenario.file)
+
+
+class Wrapped:
+    """A result with more in its metrics."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    @property
+    def trace_hash(self) -> str | None:
+        """None: a run in real time can't be repeated exactly."""
+        return self._result.trace_hash
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the recorded tables."""
+        return self._result.tables
+
+    def metrics_json(self) -> str:
+        """The metrics as one JSON object."""
+        return self._result.metrics_json()
+
+    def table(self, name: str) -> dict[str, Numbers | Labels]:
+        """Returns the columns of a table."""
+        return self._result.table(name)
+
+    def units(self, name: str) -> dict[str, str]:
+        """Returns the unit of each column of a table."""
+        return self._result.units(name)
+
+
+class WithBpf(Wrapped):
+    """The result of a run with algorithms of fullpipe in the kernel."""
+
+    def __init__(self, result: Result, used: Sequence[Needed]) -> None:
+        super().__init__(result)
+        self._used = used
+
+    def metrics_json(self) -> str:
+        """The metrics; warnings name the algorithms, which are not the kernel's own."""
+        metrics = json.loads(super().metrics_json())
+        for each in self._used:
+            how = "was loaded before" if each.present else "was loaded for this run"
+            metrics["warnings"].append(
+                f"this kernel has no {each.what.algorithm}: fullpipe's version for BPF, {each.name}, {how}"
+            )
+            metrics["host"][f"bpf {each.what.algorithm}"] = each.name
+        return json.dumps(metrics)

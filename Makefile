@@ -83,7 +83,7 @@ test-all: ## run all tests: installs Chromium, nginx, Ray, DuckDB and Zensical, 
 	$(MAKE) --jobs=2 test-rust setup-all
 	$(MAKE) oracle wasm
 	$(MAKE) test-quic-rust QUIC_PROFILE=dev
-	$(MAKE) test-kernel-rust kernel-qemu
+	$(MAKE) test-kernel-rust
 	$(MAKE) wheel WHEEL=linux QUIC_PROFILE=dev
 	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
 

@@ -171,11 +171,13 @@ def test_each_promise_has_tests_and_each_test_exists() -> None:
 def _missing(test: str) -> str | None:
     """The reason why CI does not run a test; None if it does."""
     if test.startswith("make "):
-        run = (ROOT / ".ci/run").read_text(encoding="utf-8")
+        run = "".join(
+            (ROOT / ".ci" / each).read_text(encoding="utf-8") for each in ("run", "release")
+        )
         return (
             None
             if re.search(rf"\bmake [a-z -]*\b{test[5:]}\b", run)
-            else ".ci/run does not make it"
+            else "neither .ci/run nor .ci/release makes it"
         )
     file, _, name = test.partition("::")
     if not (ROOT / file).is_file():
@@ -230,7 +232,7 @@ def _page() -> str:
         "# Promises and their tests",
         "",
         "The promises of the pages and of the help, where they are made, and the tests that hold them. `.ci/run` runs",
-        "each of these tests. The page is generated from `tests/promises.toml`; if a sentence that promises something",
+        "each of these tests for every change, and `.ci/release` the targets of `make` for a release. The page is generated from `tests/promises.toml`; if a sentence that promises something",
         "is missing there, `tests/python/test_promises.py` fails.",
         "",
     ]

@@ -232,7 +232,8 @@ def _page() -> str:
         "# Promises and their tests",
         "",
         "The promises of the pages and of the help, where they are made, and the tests that hold them. `.ci/run` runs",
-        "each of these tests for every change, and `.ci/release` the targets of `make` for a release. The page is generated from `tests/promises.toml`; if a sentence that promises something",
+        "each of these tests for every change, and `.ci/release` some targets of `make` for a release. The page is",
+        "generated from `tests/promises.toml`; if a sentence that promises something",
         "is missing there, `tests/python/test_promises.py` fails.",
         "",
     ]

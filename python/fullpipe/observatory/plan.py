@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.batch.cells import Cells, merged, shortened
+from fullpipe.plugins import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,9 +71,9 @@ def families(*, small: bool = False) -> list[Family]:
 
 
 def algorithms() -> list[str]:
-    """Returns the names of all built-in algorithms; those of loaded libraries are not among them."""
-    loaded = {each.name for each in _core.plugins()}
-    return [each["name"] for each in _core.algorithms() if each["name"] not in loaded]
+    """Returns the names of all built-in algorithms."""
+    own = built_in()
+    return [each["name"] for each in _core.algorithms() if each["name"] in own]
 
 
 def _read(name: str) -> str:

@@ -37,6 +37,7 @@ _BPF = {"x86_64": 321}.get(platform.machine(), 280)
 _NEXT = {"map": 12, "prog": 11, "link": 31}
 """The commands BPF_…_GET_NEXT_ID of bpf(2), by the word of /proc/PID/fdinfo."""
 _WARNING = 4
+_OF_OTHERS = re.compile("ip_local_port_range")  # programs that set up network namespaces meanwhile
 """The lowest level of kernel messages that count."""
 _MEMORY = ("SUnreclaim", "VmallocUsed", "Percpu", "KernelStack")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -99,7 +100,7 @@ class Log:
                 return found
             except BrokenPipeError:
                 continue
-            if int(line.partition(",")[0]) % 8 <= _WARNING:
+            if int(line.partition(",")[0]) % 8 <= _WARNING and not _OF_OTHERS.search(line):
                 found.append(line)
 
 

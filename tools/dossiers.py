@@ -22,7 +22,7 @@ HEAD = """\
 # All algorithms by RFC 9743
 
 **Claim.** The table has the verdicts of [`fullpipe evaluate`](../guide/evaluate.md) on every built-in algorithm, with
-{seeds} seeds per cell.
+{seeds} seeds per cell; a dossier with more says so.
 
 ✓ met · ✗ not met · ? to be argued · – not evaluated. A name leads to the algorithm's dossier.
 [Criteria](../reference/criteria.md#rfc9743) have the questions, bounds and reasons.

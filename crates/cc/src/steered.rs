@@ -10,7 +10,7 @@ use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::{
     Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, Lost, Marks,
-    RecoveryOwner, Shared, Signals, Snapshot, fields,
+    PathChange, RecoveryOwner, Shared, Signals, Snapshot, fields,
 };
 
 /// Time between the end of an interval and the effect of the order that follows it.
@@ -355,6 +355,14 @@ impl Controller for Steered {
         }
         self.close(cx.now, cx.conn);
         self.wake_at = Some(cx.now + REACTION);
+    }
+
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
+        if change == PathChange::Mtu {
+            self.smss = cx.conn.smss;
+            let packets = if self.rate.is_some() { MIN_PACKETS } else { 1 };
+            self.cwnd = self.cwnd.max(self.smss * packets);
+        }
     }
 
     fn decision(&self) -> Decision {

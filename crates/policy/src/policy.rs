@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fullpipe_cc::steered::{Order, Steered};
-use fullpipe_cc::{Ack, Config, Context, Controller, Decision, Lost, Snapshot};
+use fullpipe_cc::{Ack, Config, Context, Controller, Decision, Lost, PathChange, Snapshot};
 use fullpipe_units::Bytes;
 
 use crate::file::Read;
@@ -72,6 +72,11 @@ impl Controller for Policy {
         let ended = self.steered.intervals();
         self.steered.on_timer(cx);
         self.act(ended);
+    }
+
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
+        self.smss = cx.conn.smss;
+        self.steered.on_path(cx, change);
     }
 
     fn decision(&self) -> Decision {

@@ -37,7 +37,7 @@ _BPF = {"x86_64": 321}.get(platform.machine(), 280)
 _NEXT = {"map": 12, "prog": 11, "link": 31}
 """The commands BPF_…_GET_NEXT_ID of bpf(2), by the word of /proc/PID/fdinfo."""
 _WARNING = 4
-_OF_OTHERS = re.compile("ip_local_port_range")  # programs that set up network namespaces meanwhile
+_OF_OTHERS = re.compile("ip_local_port_range|Mount too revealing")  # programs that set up network namespaces meanwhile
 """The lowest level of kernel messages that count."""
 _MEMORY = ("SUnreclaim", "VmallocUsed", "Percpu", "KernelStack")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")

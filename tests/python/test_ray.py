@@ -27,6 +27,8 @@ from fullpipe.progress import Counter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from conftest import Fullpipe
+
 ray = pytest.importorskip("ray", reason="Ray is not installed; `make setup-all` installs it")
 
 # Ray's own warnings are not errors.
@@ -149,3 +151,18 @@ def test_workloads_and_the_files_that_they_are_made_of_are_there_on_every_worker
     seen = here.frame().filter(flow="seen")
     assert seen["arrived"].unique().to_list() == [60]
     assert seen["completion_s.mean"].n_unique() == len(seen), "all repetitions differ"
+
+
+def test_an_evaluation_has_the_same_verdicts(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    tables = {}
+    for engine in ("local", "ray"):
+        out = tmp_path / engine
+        done = fullpipe(
+            *("evaluate", "cubic", "--quick", "--seeds", "3", "--engine", engine),
+            *("--criterion", "full-backoff", "--criterion", "late-comer", "--out", str(out)),
+        )
+        assert done.returncode in (0, 1), done.stderr
+        tables[engine] = (out / "table.json").read_text(encoding="utf-8")
+    assert tables["ray"] == tables["local"]

@@ -65,12 +65,31 @@ def on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, Non
         OSError: When a file of the scenario can't be read.
         Exception: The exception of a user's algorithm.
     """
+    ray = _ray()
+    with _connected(ray) as watch:
+        yield from _tasks(ray, watch, spec, ranges, shard_s)
+
+
+@contextmanager
+def one_cluster(engine: str) -> Iterator[None]:
+    """Keeps the cluster for all sweeps of the block, since starting one takes seconds; nothing with another engine.
+
+    Raises:
+        ClusterError: When Ray is not installed, or the cluster does not answer.
+    """
+    if engine != "ray":
+        yield
+        return
+    with _connected(_ray()):
+        yield
+
+
+def _ray() -> Any:  # noqa: ANN401  (an optional module)
     try:
         import ray
     except ImportError:
         raise NoClusterError("--engine ray needs Ray, which is an extra", _INSTALL) from None
-    with _connected(ray) as watch:
-        yield from _tasks(ray, watch, spec, ranges, shard_s)
+    return ray
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from rich.text import Text
 from fullpipe import terminal
 from fullpipe.batch import kept_in
 from fullpipe.batch.cells import HERE, QUEUE_HERE, Cells
-from fullpipe.batch.cluster import ClusterError, NoClusterError
+from fullpipe.batch.cluster import ClusterError, NoClusterError, one_cluster
 from fullpipe.batch.spec import SweepSpec, build, command_line
 from fullpipe.controllers import given, sources
 from fullpipe.errors import UserError, fail, printing, stoppable
@@ -108,12 +108,13 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
     counter = Counter()
     try:
         with stoppable(lambda: counter.at, kept_in(place)), counter:
-            outcomes = [
-                _outcome(
-                    each, number, len(chosen), (tested, baselines), seeds, place, counter, asked
-                )
-                for number, each in enumerate(chosen, 1)
-            ]
+            with one_cluster(asked.engine):
+                outcomes = [
+                    _outcome(
+                        each, number, len(chosen), (tested, baselines), seeds, place, counter, asked
+                    )
+                    for number, each in enumerate(chosen, 1)
+                ]
             recorded: dict[str, Path] = {}
             for each in outcomes:
                 counter.begin(len(outcomes), len(recorded), "recording the worst cells")

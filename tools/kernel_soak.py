@@ -37,8 +37,9 @@ _BPF = {"x86_64": 321}.get(platform.machine(), 280)
 _NEXT = {"map": 12, "prog": 11, "link": 31}
 """The commands BPF_…_GET_NEXT_ID of bpf(2), by the word of /proc/PID/fdinfo."""
 _WARNING = 4
-_OF_OTHERS = re.compile("ip_local_port_range|Mount too revealing")  # programs that set up network namespaces meanwhile
 """The lowest level of kernel messages that count."""
+_OF_OTHERS = re.compile("ip_local_port_range|Mount too revealing")
+"""Messages about programs that set up namespaces meanwhile."""
 _MEMORY = ("SUnreclaim", "VmallocUsed", "Percpu", "KernelStack")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _SETTLE_S = 30.0

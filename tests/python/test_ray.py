@@ -153,9 +153,7 @@ def test_workloads_and_the_files_that_they_are_made_of_are_there_on_every_worker
     assert seen["completion_s.mean"].n_unique() == len(seen), "all repetitions differ"
 
 
-def test_an_evaluation_has_the_same_verdicts(
-    fullpipe: Fullpipe, tmp_path: Path
-) -> None:
+def test_an_evaluation_has_the_same_verdicts(fullpipe: Fullpipe, tmp_path: Path) -> None:
     tables = {}
     for engine in ("local", "ray"):
         out = tmp_path / engine

@@ -40,6 +40,11 @@ PROGRAMS = Option(
     help="Let the scenario run the command lines of its [[program]] tables, with your rights. Recipes from "
     "`fullpipe list programs` need no permission.",
 )
+PARAMETER = Option(
+    "--set",
+    metavar="NAME=VALUE",
+    help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
+)
 ALGORITHM = "Algorithm, from `fullpipe list algorithms`, or a Python class, like my.module:Mine, or a library"
 THREADS = "Number of runs at a time (default: one per core)."
 FIRST_SEED = "Seed of the first run; each further run uses the next number"

@@ -34,7 +34,7 @@ class Needed(NamedTuple):
     parameters: dict[str, float]
 
     @contextmanager
-    def loaded(self, scenario: _core.Scenario) -> Iterator[None]:
+    def loaded(self) -> Iterator[None]:
         """Keeps it loaded within the block.
 
         Raises:

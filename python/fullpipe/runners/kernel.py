@@ -63,7 +63,7 @@ class Kernel:
             with ExitStack() as loaded:
                 needed = _bpf.needed(scenario)
                 for each in needed:
-                    loaded.enter_context(each.loaded(scenario))
+                    loaded.enter_context(each.loaded())
                 result: Result = _core.run_kernel(scenario, trace, commands, progress, said)
         except KernelError as error:
             raise _bpf.refused(error, scenario) from error

@@ -8,6 +8,7 @@ from fullpipe.attack.goals import GOALS
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
+    PARAMETER,
     PLUGIN,
     THREADS,
     algorithms_of,
@@ -54,14 +55,7 @@ def command(
         str,
         Option(metavar="TIME", help="CPU time of the search, all threads together."),
     ] = "10min",
-    set_: Annotated[
-        list[str] | None,
-        Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
-        ),
-    ] = None,
+    set_: Annotated[list[str] | None, PARAMETER] = None,
     space: Annotated[
         Path | None,
         Option(

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fullpipe.commands.declare import Argument, Option, wrong
+from fullpipe.commands.options import PARAMETER
 from fullpipe.errors import fail, printing, user_errors
 
 
@@ -23,14 +24,7 @@ def command(
         ),
     ] = None,
     *,
-    set_: Annotated[
-        list[str] | None,
-        Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
-        ),
-    ] = None,
+    set_: Annotated[list[str] | None, PARAMETER] = None,
     detach: Annotated[
         bool,
         Option("--detach", help="Keep it loaded until `fullpipe kernel unload`, or a reboot."),

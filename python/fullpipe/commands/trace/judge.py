@@ -6,6 +6,7 @@ from typing import Annotated
 from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     AS_JSON,
+    PARAMETER,
     PLUGIN,
     load_plugins,
     new_directory,
@@ -34,14 +35,7 @@ def command(
             help="Algorithm that the flow should follow, from `fullpipe list algorithms`.",
         ),
     ],
-    set_: Annotated[
-        list[str] | None,
-        Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set a parameter of the algorithm, from `fullpipe explain`; repeatable.",
-        ),
-    ] = None,
+    set_: Annotated[list[str] | None, PARAMETER] = None,
     path: list[tuple[str, str]],
     scenario: Annotated[
         Path | None,

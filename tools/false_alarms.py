@@ -1,4 +1,4 @@
-"""Measures how often two arms with the same program differ significantly: the false alarms of comparisons.
+"""Measures the share of comparisons whose control raises an alarm: two arms with the same program differ significantly.
 
 Each comparison is `fullpipe compare`'s control: one program alone in two arms, paired by seed, in a random order within
 each repetition. It continues in an existing directory. `--hog` keeps a process on every CPU busy meanwhile.
@@ -66,18 +66,20 @@ def compare(options: argparse.Namespace, directory: Path, number: int) -> None:
 
 
 def show(directory: Path, number: int) -> None:
-    """Prints the share of alarms so far, by metric, with a 95 % interval, and keeps it in `alarms.json`."""
-    found = [each for place in range(number) for each in controls(directory / f"{place:04d}")]
-    rates = {}
-    for metric in METRICS:
-        of = [each.is_alarm for each in found if each.column == metric]
-        if not of:
-            continue
-        low, high = binomtest(sum(of), len(of)).proportion_ci(method="wilson")
-        rates[metric] = {"alarms": sum(of), "of": len(of), "low": low, "high": high}
-        share = f"{sum(of)} of {len(of)}, {100 * sum(of) / len(of):.1f} %"
-        print(f"{metric}: {share} [{100 * low:.1f} to {100 * high:.1f} %]", flush=True)
-    (directory / "alarms.json").write_text(json.dumps(rates, indent=1) + "\n")
+    """Prints the share of comparisons with an alarm so far, with a 95 % interval, and keeps it in `alarms.json`."""
+    found = [controls(directory / f"{place:04d}") for place in range(number)]
+    by = {
+        metric: sum(each.is_alarm for of in found for each in of if each.column == metric)
+        for metric in METRICS
+    }
+    count = sum(any(each.is_alarm for each in of) for of in found)
+    low, high = binomtest(count, number).proportion_ci(method="wilson")
+    print(
+        f"{count} of {number}, {100 * count / number:.1f} % [{100 * low:.1f} to {100 * high:.1f} %]; {by}",
+        flush=True,
+    )
+    kept = {"alarms": count, "of": number, "low": low, "high": high, "by metric": by}
+    (directory / "alarms.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 
 @contextmanager

@@ -2,13 +2,15 @@
 
 The machine is a part of a run in real time. A difference between two programs that is no larger than that between two
 arms with the same program says nothing about the programs.
+
+All controls of a comparison are corrected together: of comparisons on a steady machine, at most 5 % have an alarm.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.stats.compare import LEAST_PAIRS, paired
+from fullpipe.stats.compare import LEAST_PAIRS, corrected, paired
 from fullpipe.stats.quantity import quantity
 from fullpipe.stats.words import digits
 
@@ -33,7 +35,7 @@ class Control(NamedTuple):
     Attributes:
         program: Its name, as the `cc` of a flow.
         column: The metric.
-        comparison: The second arm compared with the first, by seed.
+        comparison: The second arm compared with the first, by seed, corrected for the number of controls.
     """
 
     program: str
@@ -72,7 +74,10 @@ def controls(directory: Path) -> list[Control]:
             first, second = arms
             if len(first.keys() & second.keys()) >= LEAST_PAIRS:
                 found.append(Control(program, column, paired(second, first)))
-    return found
+    after = corrected([each.comparison for each in found])
+    return [
+        each._replace(comparison=comparison) for each, comparison in zip(found, after, strict=True)
+    ]
 
 
 def told(directory: Path) -> Iterator[str]:
@@ -90,7 +95,7 @@ def told(directory: Path) -> Iterator[str]:
         )
     if alarms := [each for each in found if each.is_alarm]:
         names = ", ".join(dict.fromkeys(each.program for each in alarms))
-        yield f"warning: the two arms of {names} differ significantly: the machine was too busy, or by chance (5 %)"
+        yield f"warning: the two arms of {names} differ significantly: the machine was too busy, or by chance (in 5 % of comparisons)"
 
 
 def records(directory: Path) -> Sequence[dict[str, object]]:

@@ -327,7 +327,7 @@ def install(name: str) -> None:
     lines.version_of.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["nginx", "ngtcp2", "quic-go"])
+@pytest.mark.parametrize("name", ["nginx", "ngtcp2", "quic-go", "quinn", "s2n-quic"])
 def test_a_recipe_transfers_what_is_asked(folder: Path, name: str) -> None:
     install(name)
     out = folder / "out"
@@ -377,6 +377,10 @@ def test_a_comparison_of_programs_has_a_control(folder: Path) -> None:
     control = json.loads(again.stdout)["control"]
     assert {each["metric"] for each in control} == {"goodput_bps", "queue_delay_s.p95"}
     assert all(each["low"] <= each["percent"] <= each["high"] for each in control)
+    page = folder / "page.html"
+    done = fullpipe("report", out, "--out", page)
+    assert done.returncode == 0, done.stderr
+    assert "Control: the same program twice" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["program:iperf3", "program:quic-go", "program:iperf3:bbr"])

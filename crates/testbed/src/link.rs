@@ -128,7 +128,9 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Sandb
         .transpose()?;
     let confinement = match link.unconfined {
         true => None,
-        false => Some(Arc::new(Confinement::prepare(inside.owns_the_machine())?)),
+        false => Some(Arc::new(
+            Confinement::prepare(inside.owns_the_machine()).map_err(or_unconfined)?,
+        )),
     };
     let confinement = confinement.as_ref();
     serve(&mut bed, &link.far, confinement)?;
@@ -358,4 +360,10 @@ fn wait(command: &Child) -> ExitStatus {
             Err(error) => unreachable!("the command is a child of ours: {error}"),
         }
     }
+}
+
+/// Adds the option of a link that needs no confinement.
+pub(crate) fn or_unconfined(SandboxError { problem, fix }: SandboxError) -> SandboxError {
+    let fix = format!("{fix}; or do without the confinement: --unconfined");
+    SandboxError { problem, fix }
 }

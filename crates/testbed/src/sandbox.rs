@@ -28,6 +28,7 @@ use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe2};
 use serde_json::{Value, json};
 
 use crate::confine::{self, Confinement};
+use crate::link::or_unconfined;
 use crate::{SandboxError, privileges};
 
 /// A running sandbox. Dropping it ends all of its processes.
@@ -179,7 +180,9 @@ pub fn allowed() -> Result<(), SandboxError> {
 pub fn confinable() -> Result<(), SandboxError> {
     tried(|inside| {
         unshare(CloneFlags::CLONE_NEWNET).map_err(no_netns)?;
-        Confinement::prepare(inside.owns_the_machine()).map(drop)
+        Confinement::prepare(inside.owns_the_machine())
+            .map(drop)
+            .map_err(or_unconfined)
     })
 }
 

@@ -95,7 +95,10 @@ def told(directory: Path) -> Iterator[str]:
         )
     if alarms := [each for each in found if each.is_alarm]:
         names = ", ".join(dict.fromkeys(each.program for each in alarms))
-        yield f"warning: the two arms of {names} differ significantly: the machine was too busy, or by chance (in 5 % of comparisons)"
+        yield (
+            f"warning: the two arms of {names} differ significantly: the machine was too busy, or by chance (in 5 % of "
+            "comparisons)"
+        )
 
 
 def records(directory: Path) -> Sequence[dict[str, object]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fullpipe.report import values
 from fullpipe.report.model import Report
 from fullpipe.report.panels import (
+    control,
     curves,
     differences,
     maps,
@@ -72,6 +73,7 @@ def of_results(results: Results, show: Sequence[str] = ()) -> Report:
         slowdowns.section(results),
         curves.section(results, groups, measures),
         differences.section(results, comparisons),
+        control.section(results),
         maps.section(results, groups, measures),
         time.section(results),
         spread.section(groups, measures),

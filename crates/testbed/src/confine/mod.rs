@@ -59,10 +59,7 @@ impl Confinement {
     /// # Errors
     /// When the machine does not allow a part of it.
     pub(crate) fn prepare(root: bool) -> Result<Confinement, SandboxError> {
-        prepare(root).map_err(|SandboxError { problem, fix }| {
-            let fix = format!("{fix}; or do without the confinement: --unconfined");
-            SandboxError { problem, fix }
-        })
+        prepare(root)
     }
 
     /// Confines this process, which is about to execute a program in its network namespace.

@@ -180,7 +180,7 @@ impl Watched {
                 connection.on_sent(seen.at, begin, least);
             }
             Place::Back => {
-                if let Some(rtt) = connection.on_back(seen.at, payload, begin) {
+                if let Some(rtt) = connection.on_back(seen.at, payload, begin, least) {
                     self.handshakes.push((seen.at, rtt));
                 }
             }

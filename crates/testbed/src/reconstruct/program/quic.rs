@@ -4,6 +4,8 @@ use fullpipe_units::{Span, Time};
 
 /// Bit of the first byte that marks a long header.
 const LONG: u8 = 0x80;
+/// Bit that is set in the first byte of every packet (RFC 9000 §17).
+const FIXED: u8 = 0x40;
 /// The latency spin bit of a short header (RFC 9000 §17.4).
 const SPIN: u8 = 0x20;
 /// Version 2, whose packet types have other numbers (RFC 9369 §3.2).
@@ -59,15 +61,26 @@ impl Quic {
     }
 
     /// Handles a datagram of `size` bytes that reaches the server and begins with `bytes`; returns
-    /// the handshake's RTT if it completes that.
-    pub(super) fn on_back(&mut self, at: Time, size: u32, bytes: &[u8]) -> Option<Span> {
-        let greeted = self.greeted.filter(|_| !self.answered)?;
+    /// the handshake's RTT if it completes that. The path's RTT is at least `least`.
+    pub(super) fn on_back(
+        &mut self,
+        at: Time,
+        size: u32,
+        bytes: &[u8],
+        least: Span,
+    ) -> Option<Span> {
+        let rtt = at.since(self.greeted.filter(|_| !self.answered)?);
+        // A large ClientHello takes two datagrams; the server acknowledges the first before the
+        // second comes.
+        if rtt < least {
+            return None;
+        }
         // The client sends more than Initial packets when it has the server's first flight.
         if !answers(size, bytes)? {
             return None;
         }
         self.answered = true;
-        Some(at.since(greeted))
+        Some(rtt)
     }
 
     /// Returns whether the stack takes part in the spin bit.
@@ -78,7 +91,7 @@ impl Quic {
 }
 
 /// Returns whether a client's datagram has a packet that is neither Initial nor 0-RTT: it begins
-/// with one, or an Initial packet ends before the datagram does. `None` if it is cut off.
+/// with one, or one follows an Initial packet. `None` if it is cut off.
 fn answers(size: u32, bytes: &[u8]) -> Option<bool> {
     let (first, rest) = bytes.split_first()?;
     if first & LONG == 0 {
@@ -94,7 +107,9 @@ fn answers(size: u32, bytes: &[u8]) -> Option<bool> {
             let (token, rest) = varint(rest)?;
             let (length, rest) = varint(after(rest, token, 0)?)?;
             let end = (bytes.len() - rest.len()) as u64 + length;
-            Some(end < u64::from(size))
+            // Some stacks pad a datagram with zeros after its last packet.
+            let follows = usize::try_from(end).ok().and_then(|end| bytes.get(end));
+            Some(end < u64::from(size) && follows.is_none_or(|byte| byte & FIXED != 0))
         }
         HANDSHAKE => Some(true),
         _ => Some(false),
@@ -155,23 +170,34 @@ mod tests {
         // A destination ID of two bytes, a source ID of one, no token, 1,190 bytes.
         let padded = [0xc3, 0, 0, 0, 1, 2, 9, 9, 1, 9, 0, 0x44, 0xa6];
         let acknowledges = [0xc3, 0, 0, 0, 1, 2, 9, 9, 1, 9, 0, 0x40, 0x20];
-        assert_eq!(quic.on_back(at(0), 1203, &padded), None);
+        assert_eq!(quic.on_back(at(0), 1203, &padded, RTT), None);
         quic.on_sent(at(5), &padded, RTT);
         assert_eq!(
-            quic.on_back(at(7), 1203, &padded),
+            quic.on_back(at(7), 1203, &padded, RTT),
             None,
             "sent again too early"
         );
         assert_eq!(
-            quic.on_back(at(44), 45, &acknowledges),
+            quic.on_back(at(46), 45, &acknowledges, RTT),
             None,
             "nothing else"
         );
+        let mut zeros = acknowledges.to_vec();
+        zeros.resize(60, 0);
+        assert_eq!(quic.on_back(at(46), 1200, &zeros, RTT), None, "padded");
         let mut other = Quic::default();
         other.on_sent(at(5), &padded, RTT);
-        assert_eq!(other.on_back(at(45), 1200, &acknowledges), Some(RTT));
+        assert_eq!(
+            other.on_back(at(6), 1200, &acknowledges, RTT),
+            None,
+            "the second part of a ClientHello"
+        );
+        assert_eq!(other.on_back(at(45), 1200, &acknowledges, RTT), Some(RTT));
         let handshake = [0xe3, 0, 0, 0, 1];
-        assert_eq!(quic.on_back(at(45), 1200, &handshake), Some(RTT));
-        assert_eq!(quic.on_back(at(46), 1200, &handshake), None, "once");
+        assert_eq!(
+            quic.on_back(at(47), 1200, &handshake, RTT),
+            Some(Span::from_millis(42))
+        );
+        assert_eq!(quic.on_back(at(48), 1200, &handshake, RTT), None, "once");
     }
 }

@@ -445,6 +445,11 @@ def test_a_run_on_the_kernel_loads_what_the_kernel_lacks(scenario: Path, tmp_pat
     assert 3.5e6 < flow["goodput_bps"] < 5e6
     paced = pl.read_parquet(out / "trace.parquet")["pacing_rate"].drop_nulls()
     assert paced.len() > 0
+    # The states are those that the algorithm itself reports.
+    states = pl.read_parquet(out / "transitions.parquet")
+    assert states["from"].cast(str).to_list()[0] == "startup"
+    assert {"drain", "probe_bw_cruise"} <= {*states["to"].cast(str)}
+    assert states["time"].is_sorted()
 
 
 def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path) -> None:
@@ -456,6 +461,21 @@ def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path)
     done = shell(f"{same} fullpipe run {scenario} --on kernel; {FULLPIPE} kernel status bbr3")
     assert done.returncode == 0, done.stderr
     assert "was loaded before" in done.stdout + done.stderr
+    until(lambda: "fp_bbr3" not in AVAILABLE.read_text(encoding="ascii").split())
+
+
+def test_two_runs_at_once_share_what_was_loaded_before_and_nothing_else(scenario: Path) -> None:
+    run = f"{FULLPIPE} run {scenario} --on kernel"
+    first = f"{run} > /dev/null 2> first & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
+    done = shell(f"cd {scenario.parent}; {first} code=0; {run} || code=$?; wait $!; exit $code")
+    assert done.returncode == 2
+    assert "another run on this machine has loaded fp_bbr3, and will unload it" in done.stderr
+    assert "load it for both: fullpipe kernel load bbr3" in done.stderr
+    assert "was loaded for this run" in (scenario.parent / "first").read_text()
+    load = "fullpipe kernel load bbr3 --set beta=0.5 > /dev/null"
+    both = shell(f"{load}; {run} & one=$!; {run}; wait $one")
+    assert both.returncode == 0, both.stderr
+    assert (both.stdout + both.stderr).count("was loaded before") == 2
     until(lambda: "fp_bbr3" not in AVAILABLE.read_text(encoding="ascii").split())
 
 

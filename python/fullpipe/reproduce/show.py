@@ -156,7 +156,7 @@ def _notes(outcomes: Iterable[CaseOutcome]) -> list[str]:
 
 
 def _digits(value: float) -> str:
-    """Formats a number: whole numbers unchanged, others with one decimal below 100 and two below 1; no sample as a dash."""
+    """Formats a number: whole numbers unchanged, others with one decimal below 100 and two below 1; a dash for NaN."""
     if not math.isfinite(value):
         return "–"
     if value == int(value):

@@ -45,7 +45,10 @@ class Needed(NamedTuple):
         if self.present:
             yield
             return
-        with _claimed(self), holder.loaded(holder.plan(self.what, self.parameters, trace_us=trace_us)):
+        with (
+            _claimed(self),
+            holder.loaded(holder.plan(self.what, self.parameters, trace_us=trace_us)),
+        ):
             yield
 
 

@@ -265,6 +265,9 @@ def test_sockets_keep_it_until_they_close() -> None:
 def test_wrong_words_are_refused_by_their_name() -> None:
     load = "fullpipe kernel load newreno"
     assert "did you mean newreno" in refused("fullpipe kernel load newren")
+    assert "use it without a load: iperf3 -C reno" in refused("fullpipe kernel load reno")
+    beyond = refused(f"{load} --set beta_ec=0.8")
+    assert "did you mean beta_ecn? the kernel's newreno has abc_limit, beta_ecn" in beyond
     assert "--set abc_limit=0: abc_limit can't be 0" in refused(f"{load} --set abc_limit=0")
     assert 'no parameter "abc_limi"' in refused(f"{load} --set abc_limi=2")
     assert "does not have this parameter" in refused(f"{load} --set slow_start=hystart")

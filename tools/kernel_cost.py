@@ -112,7 +112,7 @@ def called(name: str) -> str:
 def spent(process: int) -> tuple[int, int]:
     """Returns the time of a holder's program for ACKs so far, ns, and the number of its calls.
 
-    Of the holder's programs it is the one with the most time.
+    No other program of the holder takes as much time.
     """
     rows = [(0, 0)]
     for each in Path(f"/proc/{process}/fdinfo").iterdir():

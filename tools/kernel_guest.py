@@ -317,11 +317,12 @@ def cost() -> bool:
     medians = {(label, which): int(rest[2]) for label, which, *rest in rows}
     upper = {(label, which): int(rest[3]) for label, which, *rest in rows}
     empty = medians["nothing", "control"]
-    print("| | its function | tcp_ack with it |\n|---|--:|--:|")
+    print("| | its function, median (upper quartile) | tcp_ack with it |\n|---|--:|--:|")
     for label in dict.fromkeys(label for label, *_ in rows):
         if label != "nothing":
             # Three quarters of the calls of tcp_ack are at most as long: the others are the receiver's.
-            print(f"| {label} | {medians[label, 'control'] - empty} | {upper[label, 'tcp_ack']} |")
+            own = f"{medians[label, 'control'] - empty} ({upper[label, 'control'] - empty})"
+            print(f"| {label} | {own} | {upper[label, 'tcp_ack']} |")
     return bool(rows) and all(medians.values())
 
 

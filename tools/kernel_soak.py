@@ -7,8 +7,8 @@ its holder, by SIGTERM or by SIGKILL. At the end, when all flows are closed, the
 program and link of these loads, and must have logged no warning. The exit code is 1 otherwise.
 
 The kernel's memory changes with every program of the machine. Hence the tool runs in a control group of its own
-(version 1 of the memory controller), to which the kernel charges what it allocates for these processes, BPF objects
-included; what remains there after reclaim is the tool's. `--control` does the same with flows of `cubic` and without
+(version 1 of the memory controller): the kernel charges allocations for these processes to it, BPF objects included.
+The rest after reclaim is the tool's. `--control` does the same with flows of `cubic` and without
 loads.
 """
 

@@ -4,7 +4,7 @@ measure() { # NAME TARGET LABEL
     timer=$!
     for wait in $(seq 100); do test -s /cost && break; sleep 0.1; done
     serve $1 5001
-    fetch 5001 6 > /dev/null
+    fetch 5001 4 > /dev/null
     killall httpd
     kill $timer
     wait $timer

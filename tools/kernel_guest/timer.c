@@ -16,9 +16,11 @@ static void stop(int number)
 	over = 1;
 }
 
+/* The latest one: an earlier object's programs stay for a while. */
 static int named(const char *name)
 {
 	unsigned id = 0;
+	int found = -1;
 
 	while (!bpf_prog_get_next_id(id, &id)) {
 		struct bpf_prog_info info = {};
@@ -27,11 +29,15 @@ static int named(const char *name)
 
 		if (fd < 0)
 			continue;
-		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && !strncmp(info.name, name, 15))
-			return fd;
-		close(fd);
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && !strncmp(info.name, name, 15)) {
+			if (found >= 0)
+				close(found);
+			found = fd;
+		} else {
+			close(fd);
+		}
 	}
-	return -1;
+	return found;
 }
 
 static void print(int map, unsigned which, const char *label)

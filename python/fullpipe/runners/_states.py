@@ -46,7 +46,7 @@ class Recorder:
 
     @contextmanager
     def recording(self, names: Sequence[str]) -> Iterator[None]:
-        """Records within the block. Without the capability to read rows, there are none."""
+        """Records within the block; nothing without the capability to read rows."""
         path = program()
         with tempfile.TemporaryFile("w+", encoding="utf-8") as rows:
             process = subprocess.Popen(

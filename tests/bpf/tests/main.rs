@@ -102,9 +102,14 @@ fn parameters_have_the_defaults_of_the_descriptor() {
 const DOWN: u8 = 2;
 const REFILL: u8 = 4;
 
-/// Returns BBRv3's waits between two probes on a line of 5 Mbit/s and 200 ms: those in C, in
-/// seconds and in round trips; and those drawn in Rust, in seconds and in rounds that count as over.
-fn waits(base: f64) -> (Vec<(f64, u32)>, Vec<(f64, f64)>) {
+/// Waits in C, in seconds and in round trips.
+type InC = Vec<(f64, u32)>;
+/// Waits in Rust, in seconds and in rounds that count as over.
+type InRust = Vec<(f64, f64)>;
+
+/// Returns BBRv3's waits between two probes on a line of 5 Mbit/s and 200 ms: those that passed in
+/// C, and those that were drawn in Rust.
+fn waits(base: f64) -> (InC, InRust) {
     let params = [
         ("profile", ParamValue::Word("linux".to_owned())),
         ("probe_wait_base", ParamValue::Number(base)),
@@ -152,7 +157,10 @@ fn random_waits_have_the_distribution_of_the_reference() {
     assert!(native.len() > 500, "{} waits", native.len());
     assert!(reference.len() > 500, "{} waits", reference.len());
     // An ACK ends a wait; ACKs are 1.6 ms apart.
-    assert!(native.iter().all(|wait| (2.0..3.01).contains(wait)), "{native:?}");
+    assert!(
+        native.iter().all(|wait| (2.0..3.01).contains(wait)),
+        "{native:?}"
+    );
     let (n, m) = (native.len() as f64, reference.len() as f64);
     // The critical distance at a level of 0.001.
     let most = 1.95 * ((n + m) / (n * m)).sqrt();
@@ -168,12 +176,17 @@ fn the_rounds_of_a_wait_begin_at_zero_or_one_as_often() {
     assert_eq!(most, 63, "reno_rounds");
     let in_c = native.iter().filter(|wait| wait.1 < most).count() as f64 / native.len() as f64;
     assert!(native.iter().all(|wait| wait.1 + 1 >= most), "{native:?}");
-    let in_rust =
-        reference.iter().map(|wait| wait.1).sum::<f64>() / reference.len() as f64;
-    println!("rounds: {} waits in C, {in_c:.2} begin at one, {in_rust:.2} in Rust", native.len());
+    let in_rust = reference.iter().map(|wait| wait.1).sum::<f64>() / reference.len() as f64;
+    println!(
+        "rounds: {} waits in C, {in_c:.2} begin at one, {in_rust:.2} in Rust",
+        native.len()
+    );
     // 3.3 standard deviations of a fair coin: a level of 0.001.
     for (share, count) in [(in_c, native.len()), (in_rust, reference.len())] {
-        assert!((share - 0.5).abs() < 1.65 / (count as f64).sqrt(), "{share} of {count}");
+        assert!(
+            (share - 0.5).abs() < 1.65 / (count as f64).sqrt(),
+            "{share} of {count}"
+        );
     }
 }
 

@@ -8,6 +8,7 @@ Debian's unstable, since it has accurate ECN. Parts:
   simulator's.
 - ecn: Prague on accurate ECN, and BBRv3 with `ecn = true` on classic ECN, behind a queue that marks.
 - cost: instructions of the algorithms for an ACK, next to those of the kernel's own.
+- loopback: throughput over the loopback, next to the kernel's own, and with rows of the trace.
 
 The exit code is 1 if a part fails; a cell beyond its tolerance is printed, no failure.
 """
@@ -33,6 +34,7 @@ from fullpipe.bpf.program import ENDING, objects, program
 from fullpipe.reproduce.measures import states
 from fullpipe.reproduce.published import load
 from fullpipe.reproduce.study import study
+from fullpipe.stats import interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -326,10 +328,30 @@ def cost() -> bool:
     return bool(rows) and all(medians.values())
 
 
+def loopback() -> bool:
+    """Prints throughputs over the loopback over those of `bbr`, and with rows of the trace over those without."""
+    lines = boot("loopback")
+    got: dict[str, list[int]] = defaultdict(list)
+    for words in (line.split() for line in lines if line.startswith("LOOPBACK")):
+        got[words[1]].append(int(words[2]))
+    print("| | Gbit a second of instructions | of bbr's |\n|---|--:|--:|")
+    for name, values in got.items():
+        base = got["trace-0" if name.startswith("trace") else "bbr"]
+        ratio = interval.mean([a / b for a, b in zip(values, base, strict=True)])
+        print(
+            f"| {name} | {sum(values) * 8 / len(values) / 1e9:.3f} "
+            f"| {100 * ratio.value:.2f} % [{100 * ratio.low:.2f}, {100 * ratio.high:.2f}] |"
+        )
+    print("\n".join(line for line in lines if line.startswith("ROWS")))
+    return len(got) > 2
+
+
 def main() -> int:
     """Runs the parts."""
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    asked.add_argument("parts", nargs="*", default=["ecn", "cost", "cells"], help="default: all")
+    asked.add_argument(
+        "parts", nargs="*", default=["ecn", "cost", "loopback", "cells"], help="default: all"
+    )
     asked.add_argument("--cell", action="append", help="cell; repeatable (default: all)")
     given = asked.parse_args()
     good = True
@@ -338,7 +360,7 @@ def main() -> int:
         if part == "cells":
             cells([cell for cell in CELLS if cell.name in (given.cell or [c.name for c in CELLS])])
         else:
-            good &= {"ecn": ecn, "cost": cost}[part]()
+            good &= {"ecn": ecn, "cost": cost, "loopback": loopback}[part]()
     return int(not good)
 
 

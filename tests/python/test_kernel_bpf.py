@@ -409,13 +409,13 @@ def test_a_recording_that_is_stopped_is_kept(tmp_path: Path) -> None:
     assert "interrupted after " in done.stdout
 
 
-def test_two_recordings_at_once_are_refused() -> None:
+def test_two_recordings_at_once_are_refused(tmp_path: Path) -> None:
     sender = shlex.join([sys.executable, "-c", SEND, NAME])
     script = f"""
         fullpipe kernel load newreno > /dev/null
-        {sender} > /dev/null & {FULLPIPE} kernel trace | head -1000 > /dev/null & trap 'kill $(jobs -p)' EXIT
-        until pgrep -x -f '.*/fullpipe-kernel trace .*' > /dev/null; do sleep 0.01; done
-        sleep 0.2
+        cd {tmp_path}
+        {sender} > /dev/null & {FULLPIPE} kernel trace > rows & trap 'kill $(jobs -p)' EXIT
+        until test -s rows; do sleep 0.01; done
         fullpipe kernel trace
     """
     done = shell(script)
@@ -469,7 +469,7 @@ def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path)
 
 def test_two_runs_at_once_share_what_was_loaded_before_and_nothing_else(scenario: Path) -> None:
     run = f"{FULLPIPE} run {scenario} --on kernel"
-    first = f"{run} > /dev/null 2> first & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
+    first = f"{run} > first 2>&1 & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
     done = shell(f"cd {scenario.parent}; {first} code=0; {run} || code=$?; wait $!; exit $code")
     assert done.returncode == 2
     assert "another run on this machine has loaded fp_bbr3, and will unload it" in done.stderr

@@ -455,6 +455,20 @@ def test_a_run_on_the_kernel_loads_what_the_kernel_lacks(scenario: Path, tmp_pat
     assert states["time"].is_sorted()
 
 
+def test_marks_reach_an_algorithm_that_asks_for_them(scenario: Path, tmp_path: Path) -> None:
+    text = scenario.read_text().replace(
+        '"20packets"', '"50packets"\nqueue = { kind = "step_ecn", threshold = "4packets" }'
+    )
+    asked = 'ecn = "ect0"\necn_feedback = "classic"\nparams = { ecn = true, ecn_max_rtt = 0 }'
+    scenario.write_text(text.replace("params = { beta = 0.5 }", asked))
+    out = tmp_path / "out"
+    done = shell(f"fullpipe run {scenario} --on kernel --out {out}")
+    assert done.returncode == 0, done.stderr
+    (flow,) = json.loads((out / "metrics.json").read_text())["flows"]
+    assert flow["marks"] > 10  # Linux sent ECT(0), and the queue marked it
+    assert flow["loss_fraction"] == 0
+
+
 def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path) -> None:
     load = "fullpipe kernel load bbr3 > /dev/null; "
     refused_here = shell(f"{load} fullpipe run {scenario} --on kernel")
@@ -469,7 +483,9 @@ def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path)
 
 def test_two_runs_at_once_share_what_was_loaded_before_and_nothing_else(scenario: Path) -> None:
     run = f"{FULLPIPE} run {scenario} --on kernel"
-    first = f"{run} > first 2>&1 & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
+    first = (
+        f"{run} > first 2>&1 & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
+    )
     done = shell(f"cd {scenario.parent}; {first} code=0; {run} || code=$?; wait $!; exit $code")
     assert done.returncode == 2
     assert "another run on this machine has loaded fp_bbr3, and will unload it" in done.stderr

@@ -230,7 +230,9 @@ def measured(cell: Cell, lines: Sequence[str]) -> dict[tuple[str, int], float]:
     for kind, _, port, *rest in words:
         flow = int(port) - 5001
         if kind == "STATE":
-            changes[flow].append((float(rest[0]), labels[int(rest[1])], labels[int(rest[2])]))
+            # A connection's first row is from the end of its handshake.
+            at = float(rest[0]) + cell.delay / 1e3
+            changes[flow].append((at, labels[int(rest[1])], labels[int(rest[2])]))
         elif kind == "RTT":
             for name, value in zip(("mean", "p50", "p95", "p99"), rest[1:], strict=True):
                 found[f"rtt_{name}_ms", flow] = float(value) / 1e3

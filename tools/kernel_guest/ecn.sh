@@ -1,8 +1,8 @@
 # Prague with accurate ECN (RFC 9768), and BBRv3 with ecn = true on classic ECN (RFC 3168) and on accurate ECN:
-# 40 Mbit/s, 10 ms or 2 ms,
+# 10 Mbit/s, 10 ms or 2 ms,
 # fq_codel that marks packets which waited for more than 1 ms.
 try() { # OBJECT PARAMETERS TCP_ECN DELAY_MS
-    topology 10 $4 "handle 1: tbf rate 40mbit burst 5k limit 500k"
+    topology 10 $4 "handle 1: tbf rate 10mbit burst 5k limit 500k"
     /i/ip netns exec R /i/tc qdisc add dev r1 parent 1: fq_codel ce_threshold 1ms
     echo $3 > $TCP/tcp_ecn
     /i/ip netns exec D sh -c "echo $3 > $TCP/tcp_ecn"

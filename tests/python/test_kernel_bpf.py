@@ -186,29 +186,29 @@ def test_a_default_is_restored_also_after_a_signal(number: signal.Signals) -> No
 
 def test_a_default_of_a_command_ends_with_it() -> None:
     script = f"""
-        echo cubic > {DEFAULT}
+        echo reno > {DEFAULT}
         fullpipe kernel load newreno --default -- cat {DEFAULT}
         cat {DEFAULT}
     """
     done = shell(script, "unshare", "--net")
-    assert (done.returncode, done.stdout.split()) == (0, [NAME, "cubic"]), done.stderr
+    assert (done.returncode, done.stdout.split()) == (0, [NAME, "reno"]), done.stderr
 
 
 def test_a_default_that_someone_else_changed_stays() -> None:
     script = f"""
         fullpipe kernel load newreno --default > /dev/null
-        echo cubic > {DEFAULT}
+        echo reno > {DEFAULT}
         fullpipe kernel unload newreno > /dev/null
         cat {DEFAULT}
     """
     done = shell(script, "unshare", "--net")
-    assert (done.returncode, done.stdout.split()) == (0, ["cubic"]), done.stderr
+    assert (done.returncode, done.stdout.split()) == (0, ["reno"]), done.stderr
 
 
 def test_a_detached_one_stays_until_it_is_unloaded() -> None:
     script = f"""
         mount -t bpf bpf /sys/fs/bpf
-        echo cubic > {DEFAULT}
+        echo reno > {DEFAULT}
         bash -c '{FULLPIPE} kernel load newreno --detach --default'
         grep -o {NAME} {AVAILABLE} {DEFAULT}
         fullpipe kernel status newreno
@@ -224,7 +224,7 @@ def test_a_detached_one_stays_until_it_is_unloaded() -> None:
         f"{DEFAULT}:{NAME}",
         f"{NAME}: loaded detached, used by 0 sockets, the default of this network namespace",
         f"{NAME} is unloaded",
-        "cubic",
+        "reno",
     ]
     assert "fullpipe" not in done.stdout.splitlines()[6:]
 
@@ -483,9 +483,7 @@ def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path)
 
 def test_two_runs_at_once_share_what_was_loaded_before_and_nothing_else(scenario: Path) -> None:
     run = f"{FULLPIPE} run {scenario} --on kernel"
-    first = (
-        f"{run} > first 2>&1 & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
-    )
+    first = f"{run} --set duration=10s > first 2>&1 & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
     done = shell(f"cd {scenario.parent}; {first} code=0; {run} || code=$?; wait $!; exit $code")
     assert done.returncode == 2
     assert "another run on this machine has loaded fp_bbr3, and will unload it" in done.stderr

@@ -20,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust kernel test-kernel-rust kernel-qemu wheel lint lint-prose lint-quic lint-kernel lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
+.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust kernel test-kernel-rust kernel-qemu kernel-guest wheel lint lint-prose lint-quic lint-kernel lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -119,6 +119,12 @@ kernel-qemu: setup kernel ## load every BPF algorithm on Debian's 6.1 and 6.12 k
 	  command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done); \
 	if test -n "$$missing"; then apt-get update -qq && apt-get install -qq --no-install-recommends $$missing; fi
 	$(BIN)/python tools/kernel_qemu.py
+
+kernel-guest: setup kernel ## cells of the kernel oracle, ECN and cost of the BPF algorithms, in QEMU on a clock of instructions (half an hour)
+	@missing=$$(for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static ethtool:ethtool tc:iproute2 xz:xz-utils; do \
+	  command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done); \
+	if test -n "$$missing"; then apt-get update -qq && apt-get install -qq --no-install-recommends $$missing; fi
+	$(BIN)/python tools/kernel_guest.py
 
 # Zig links against the C library of 2012, so that the wheel works on every Linux distribution since then. WHEEL=linux is for
 # this machine only; it takes what setup and quic have built.

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from fullpipe.bpf.program import ENDING, objects, program
 
-_CACHE = Path("target/kernel-qemu")
+CACHE = Path("target/kernel-qemu")
 _PATTERNS = {
     "6.1": r"linux-image-6\.1\.[\d-]+-cloud-amd64-unsigned",
     "6.12": r"linux-image-6\.12\.[\w.+-]+-cloud-amd64-unsigned",
@@ -95,9 +95,9 @@ def package(pattern: str) -> str:
 
 def kernel(name: str) -> Path:
     """Downloads and unpacks a kernel; returns its image."""
-    folder = _CACHE / name
+    folder = CACHE / name
     if not folder.is_dir():
-        aside = _CACHE / f"{name}.part"
+        aside = CACHE / f"{name}.part"
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
         subprocess.run(["apt-get", "download", name], cwd=aside, check=True)
@@ -181,7 +181,7 @@ def main() -> int:
     for version in asked.parse_args().versions:
         name = package(_PATTERNS[version])
         image = kernel(name)
-        folder = _CACHE / f"files-{version}"
+        folder = CACHE / f"files-{version}"
         folder.mkdir(parents=True, exist_ok=True)
         said = boot(image, initial(folder, refused=version == "6.1"))
         print(f"{name}:")

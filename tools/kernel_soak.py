@@ -5,6 +5,11 @@
 A step loads an algorithm, lets flows on the loopback use it, and unloads it while some of them are open: by the end of
 its holder, by SIGTERM or by SIGKILL. At the end, when all flows are closed, the kernel must have freed each BPF map,
 program and link of these loads, and must have logged no warning. The exit code is 1 otherwise.
+
+The kernel's memory changes with every program of the machine. Hence the tool runs in a control group of its own
+(version 1 of the memory controller): the kernel charges allocations for these processes to it, BPF objects included.
+The rest after reclaim is the tool's. `--control` does the same with flows of `cubic` and without
+loads.
 """
 
 from __future__ import annotations
@@ -41,6 +46,7 @@ _WARNING = 4
 _OF_OTHERS = re.compile("ip_local_port_range|Mount too revealing")
 """Messages about programs that set up namespaces meanwhile."""
 _MEMORY = ("SUnreclaim", "VmallocUsed", "Percpu", "KernelStack")
+_MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _SETTLE_S = 30.0
 """Time that the kernel has to free the last program: it does so after grace periods of RCU."""
@@ -105,6 +111,39 @@ class Log:
                 found.append(line)
 
 
+class Account:
+    """The kernel memory that is charged to this process and its children: a memory control group of their own."""
+
+    def __init__(self) -> None:
+        found = re.search(r"^\d+:memory:(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
+        self._folder: Path | None = None
+        if not found:
+            return
+        self._parent = _MEMORY_GROUPS / found[1].lstrip("/")
+        folder = self._parent / f"fullpipe-soak-{os.getpid()}"
+        try:
+            folder.mkdir()
+            (folder / "cgroup.procs").write_text(str(os.getpid()))
+        except OSError:
+            return
+        self._folder = folder
+
+    def charged(self) -> int | None:
+        """Returns the memory after reclaim, in KiB; None without a control group."""
+        if self._folder is None:
+            return None
+        with suppress(OSError):
+            (self._folder / "memory.force_empty").write_text("0")
+        return int((self._folder / "memory.kmem.usage_in_bytes").read_text()) // 1024
+
+    def close(self) -> None:
+        """Removes the group."""
+        if self._folder is not None:
+            (self._parent / "cgroup.procs").write_text(str(os.getpid()))
+            with suppress(OSError):
+                self._folder.rmdir()
+
+
 class Flows:
     """Transfers on the loopback, each with an algorithm, which last as long as they are asked to."""
 
@@ -159,6 +198,14 @@ def _swallow(peer: socket.socket) -> None:
             pass
 
 
+def begin(draw: random.Random, name: str, flows: Flows) -> None:
+    """Lets flows use an algorithm."""
+    for _ in range(draw.randrange(_FLOWS)):
+        flows.begin(name, draw.expovariate(1 / 0.3), abort=draw.random() < 0.3)
+        time.sleep(draw.random() * 0.05)
+    time.sleep(draw.random() * 0.3)
+
+
 def step(draw: random.Random, what: Object, flows: Flows, made: dict[str, set[int]]) -> bool:
     """Loads an algorithm, lets flows use it, and unloads it in one of three ways; False if another program has it."""
     if what.name in _AVAILABLE.read_text(encoding="ascii").split():
@@ -175,10 +222,7 @@ def step(draw: random.Random, what: Object, flows: Flows, made: dict[str, set[in
         return False
     for word, numbers in of_process(process.pid).items():
         made[word] |= numbers
-    for _ in range(draw.randrange(_FLOWS)):
-        flows.begin(what.name, draw.expovariate(1 / 0.3), abort=draw.random() < 0.3)
-        time.sleep(draw.random() * 0.05)
-    time.sleep(draw.random() * 0.3)
+    begin(draw, what.name, flows)
     how = draw.choice(["stdin", signal.SIGTERM, signal.SIGKILL])
     if isinstance(how, signal.Signals):
         process.send_signal(how)
@@ -194,32 +238,44 @@ def main() -> int:
     asked.add_argument("--seconds", type=float, default=1800.0, help="duration (default: 1800)")
     asked.add_argument("--seed", type=int, default=0, help="seed of the steps (default: 0)")
     asked.add_argument("--algorithm", action="append", help="algorithm; repeatable (default: all)")
+    asked.add_argument("--control", action="store_true", help="flows of cubic, and no loads")
     given = asked.parse_args()
     if lacks := machine.unmet():
         print(f"error: {lacks}", file=sys.stderr)
         return 2
+    account = Account()
     draw, flows, log = random.Random(given.seed), Flows(), Log()
     known = [each for name, each in objects().items() if name in (given.algorithm or objects())]
     made: dict[str, set[int]] = {word: set() for word in _NEXT}
     step(draw, known[0], flows, made)  # caches that the kernel fills once
     flows.wait()
     time.sleep(1.0)
-    before = memory()
+    before, charged = memory(), account.charged()
     steps, end = 0, time.monotonic() + given.seconds
     while time.monotonic() < end:
-        steps += step(draw, draw.choice(known), flows, made)
+        if given.control:
+            begin(draw, "cubic", flows)
+            steps += 1
+        else:
+            steps += step(draw, draw.choice(known), flows, made)
     flows.wait()
     late = time.monotonic() + _SETTLE_S
     while any(left := _left(made)) and time.monotonic() < late:
         time.sleep(0.5)
     messages = log.lines()
-    print(f"{steps} loads, {flows.begun} flows, {flows.refused} too late to choose the algorithm")
+    kind = "steps without a load" if given.control else "loads"
+    print(f"{steps} {kind}, {flows.begun} flows, {flows.refused} too late to choose the algorithm")
     for (word, numbers), rest in zip(made.items(), left, strict=True):
         print(f"BPF {word}: {len(numbers)} made, {len(rest)} left")
     after = memory()
     for name in _MEMORY:
         if name in before:
             print(f"{name}: {before[name]} KiB before, {after[name] - before[name]:+} KiB")
+    if charged is not None:
+        later = account.charged()
+        assert later is not None
+        print(f"charged to these processes: {charged} KiB before, {later - charged:+} KiB")
+    account.close()
     print(f"kernel warnings: {len(messages)}")
     for line in messages[:20]:
         print(f"  {line}")

@@ -77,7 +77,7 @@ void fp_note(struct fp_history *history, const struct fp_sent *now, __u32 cwnd)
 	fp_note_sending(history, now, cwnd);
 }
 
-void fp_recall(const struct fp_history *history, struct fp_call *call, __u32 end_seq)
+void fp_recall(struct fp_history *history, struct fp_call *call, __u32 end_seq)
 {
 	fp_recall_sending(history, call, true, end_seq);
 }
@@ -280,6 +280,7 @@ int fp_init(__u64 *ctx)
 	own->row_due = 0;
 #ifdef FP_SENT
 	own->history.records = 0;
+	own->history.found = 0;
 #endif
 #ifdef FP_PACED
 	if (!sk->sk_pacing_status)

@@ -206,6 +206,26 @@ def test_it_writes_nothing(command: list[str], tmp_path: Path) -> None:
     assert sorted(map(str, tmp_path.rglob("*"))) == sorted(places.values())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux has setpriv")
+def test_a_cache_that_may_not_be_read_is_a_finding(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0)
+    as_user = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+    words = [sys.executable, "-m", "fullpipe", "doctor", "--json"]
+    done = subprocess.run(
+        [*(as_user if os.geteuid() == 0 else []), *words],
+        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    cache.chmod(0o700)
+    assert done.returncode == 0, done.stderr
+    (uml,) = (each for each in json.loads(done.stdout)["runners"] if each["what"] == "uml")
+    assert uml["found"] == f"this user may not read {cache}/fullpipe/oracle/linux"
+    assert uml["fix"].endswith("set XDG_CACHE_HOME to another one")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="BPF needs Linux")
 def test_the_needs_of_bpf_are_named_with_their_fixes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -186,29 +186,29 @@ def test_a_default_is_restored_also_after_a_signal(number: signal.Signals) -> No
 
 def test_a_default_of_a_command_ends_with_it() -> None:
     script = f"""
-        echo cubic > {DEFAULT}
+        echo reno > {DEFAULT}
         fullpipe kernel load newreno --default -- cat {DEFAULT}
         cat {DEFAULT}
     """
     done = shell(script, "unshare", "--net")
-    assert (done.returncode, done.stdout.split()) == (0, [NAME, "cubic"]), done.stderr
+    assert (done.returncode, done.stdout.split()) == (0, [NAME, "reno"]), done.stderr
 
 
 def test_a_default_that_someone_else_changed_stays() -> None:
     script = f"""
         fullpipe kernel load newreno --default > /dev/null
-        echo cubic > {DEFAULT}
+        echo reno > {DEFAULT}
         fullpipe kernel unload newreno > /dev/null
         cat {DEFAULT}
     """
     done = shell(script, "unshare", "--net")
-    assert (done.returncode, done.stdout.split()) == (0, ["cubic"]), done.stderr
+    assert (done.returncode, done.stdout.split()) == (0, ["reno"]), done.stderr
 
 
 def test_a_detached_one_stays_until_it_is_unloaded() -> None:
     script = f"""
         mount -t bpf bpf /sys/fs/bpf
-        echo cubic > {DEFAULT}
+        echo reno > {DEFAULT}
         bash -c '{FULLPIPE} kernel load newreno --detach --default'
         grep -o {NAME} {AVAILABLE} {DEFAULT}
         fullpipe kernel status newreno
@@ -224,7 +224,7 @@ def test_a_detached_one_stays_until_it_is_unloaded() -> None:
         f"{DEFAULT}:{NAME}",
         f"{NAME}: loaded detached, used by 0 sockets, the default of this network namespace",
         f"{NAME} is unloaded",
-        "cubic",
+        "reno",
     ]
     assert "fullpipe" not in done.stdout.splitlines()[6:]
 
@@ -265,6 +265,9 @@ def test_sockets_keep_it_until_they_close() -> None:
 def test_wrong_words_are_refused_by_their_name() -> None:
     load = "fullpipe kernel load newreno"
     assert "did you mean newreno" in refused("fullpipe kernel load newren")
+    assert "use it without a load: iperf3 -C reno" in refused("fullpipe kernel load reno")
+    beyond = refused(f"{load} --set beta_ec=0.8")
+    assert "did you mean beta_ecn? the kernel's newreno has abc_limit, beta_ecn" in beyond
     assert "--set abc_limit=0: abc_limit can't be 0" in refused(f"{load} --set abc_limit=0")
     assert 'no parameter "abc_limi"' in refused(f"{load} --set abc_limi=2")
     assert "does not have this parameter" in refused(f"{load} --set slow_start=hystart")
@@ -406,13 +409,13 @@ def test_a_recording_that_is_stopped_is_kept(tmp_path: Path) -> None:
     assert "interrupted after " in done.stdout
 
 
-def test_two_recordings_at_once_are_refused() -> None:
+def test_two_recordings_at_once_are_refused(tmp_path: Path) -> None:
     sender = shlex.join([sys.executable, "-c", SEND, NAME])
     script = f"""
         fullpipe kernel load newreno > /dev/null
-        {sender} > /dev/null & {FULLPIPE} kernel trace | head -1000 > /dev/null & trap 'kill $(jobs -p)' EXIT
-        until pgrep -x -f '.*/fullpipe-kernel trace .*' > /dev/null; do sleep 0.01; done
-        sleep 0.2
+        cd {tmp_path}
+        {sender} > /dev/null & {FULLPIPE} kernel trace > rows & trap 'kill $(jobs -p)' EXIT
+        until test -s rows; do sleep 0.01; done
         fullpipe kernel trace
     """
     done = shell(script)
@@ -445,6 +448,25 @@ def test_a_run_on_the_kernel_loads_what_the_kernel_lacks(scenario: Path, tmp_pat
     assert 3.5e6 < flow["goodput_bps"] < 5e6
     paced = pl.read_parquet(out / "trace.parquet")["pacing_rate"].drop_nulls()
     assert paced.len() > 0
+    # The states are those that the algorithm itself reports.
+    states = pl.read_parquet(out / "transitions.parquet")
+    assert states["from"].cast(str).to_list()[0] == "startup"
+    assert {"drain", "probe_bw_cruise"} <= {*states["to"].cast(str)}
+    assert states["time"].is_sorted()
+
+
+def test_marks_reach_an_algorithm_that_asks_for_them(scenario: Path, tmp_path: Path) -> None:
+    text = scenario.read_text().replace(
+        '"20packets"', '"50packets"\nqueue = { kind = "step_ecn", threshold = "4packets" }'
+    )
+    asked = 'ecn = "ect0"\necn_feedback = "classic"\nparams = { ecn = true, ecn_max_rtt = 0 }'
+    scenario.write_text(text.replace("params = { beta = 0.5 }", asked))
+    out = tmp_path / "out"
+    done = shell(f"fullpipe run {scenario} --on kernel --out {out}")
+    assert done.returncode == 0, done.stderr
+    (flow,) = json.loads((out / "metrics.json").read_text())["flows"]
+    assert flow["marks"] > 10  # Linux sent ECT(0), and the queue marked it
+    assert flow["loss_fraction"] == 0
 
 
 def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path) -> None:
@@ -456,6 +478,21 @@ def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path)
     done = shell(f"{same} fullpipe run {scenario} --on kernel; {FULLPIPE} kernel status bbr3")
     assert done.returncode == 0, done.stderr
     assert "was loaded before" in done.stdout + done.stderr
+    until(lambda: "fp_bbr3" not in AVAILABLE.read_text(encoding="ascii").split())
+
+
+def test_two_runs_at_once_share_what_was_loaded_before_and_nothing_else(scenario: Path) -> None:
+    run = f"{FULLPIPE} run {scenario} --on kernel"
+    first = f"{run} --set duration=10s > first 2>&1 & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
+    done = shell(f"cd {scenario.parent}; {first} code=0; {run} || code=$?; wait $!; exit $code")
+    assert done.returncode == 2
+    assert "another run on this machine has loaded fp_bbr3, and will unload it" in done.stderr
+    assert "load it for both: fullpipe kernel load bbr3" in done.stderr
+    assert "was loaded for this run" in (scenario.parent / "first").read_text()
+    load = "fullpipe kernel load bbr3 --set beta=0.5 > /dev/null"
+    both = shell(f"{load}; {run} & one=$!; {run}; wait $one")
+    assert both.returncode == 0, both.stderr
+    assert (both.stdout + both.stderr).count("was loaded before") == 2
     until(lambda: "fp_bbr3" not in AVAILABLE.read_text(encoding="ascii").split())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
@@ -39,6 +40,13 @@ def checked(of: Object, given: Mapping[str, str], called: str = "--set ") -> dic
     """
     known = declared(of.algorithm)
     for name, value in given.items():
+        if name not in known:
+            near = get_close_matches(name, of.parameters, n=1)
+            meant = f"did you mean {near[0]}? " if near else ""
+            raise KernelError(
+                f'{called}{name}={value}: {of.algorithm} has no parameter "{name}"\n'
+                f"  fix: {meant}the kernel's {of.algorithm} has {', '.join(of.parameters)}"
+            )
         if name == _PROFILE and _PROFILE in known and value != _LINUX:
             raise KernelError(
                 f"{called}{name}={value}: the kernel's {of.algorithm} follows the rules of Linux\n"

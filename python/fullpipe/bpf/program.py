@@ -22,6 +22,7 @@ OBJECTS = "fullpipe-bpf"
 ENDING = ".bpf.o"
 SECONDS = {"s": 1.0, "ms": 1e-3}
 """Seconds of the units of parameters that are times."""
+_AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 PREFIX = "fp_"
 """The beginning of the algorithms' names in the kernel."""
 
@@ -155,6 +156,11 @@ def named(text: str) -> Object:
     for each in known.values():
         if text in (each.algorithm, each.name):
             return each
+    if text in Path(_AVAILABLE).read_text(encoding="ascii").split():
+        raise KernelError(
+            f"{text}: Linux has it, and fullpipe has no BPF object of this name\n"
+            f"  fix: use it without a load: iperf3 -C {text}; or load one of {', '.join(known)}"
+        )
     from difflib import get_close_matches
 
     near = get_close_matches(text, known, n=1)

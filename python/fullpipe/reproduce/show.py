@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -155,7 +156,9 @@ def _notes(outcomes: Iterable[CaseOutcome]) -> list[str]:
 
 
 def _digits(value: float) -> str:
-    """Formats a number: whole numbers unchanged, others with one decimal below 100 and two below 1."""
+    """Formats a number: whole numbers unchanged, others with one decimal below 100 and two below 1; a dash for NaN."""
+    if not math.isfinite(value):
+        return "–"
     if value == int(value):
         return f"{value:.0f}"
     if abs(value) < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,7 @@ from fullpipe import _core
 from fullpipe.bpf import holder, loaded, machine, parameters, program
 from fullpipe.bpf.program import KernelError
 from fullpipe.errors import refusal
+from fullpipe.runners import _states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,8 +36,8 @@ class Needed(NamedTuple):
     parameters: dict[str, float]
 
     @contextmanager
-    def loaded(self) -> Iterator[None]:
-        """Keeps it loaded within the block.
+    def loaded(self, trace_us: int) -> Iterator[None]:
+        """Keeps it loaded within the block, with a row of each connection in `trace_us`.
 
         Raises:
             KernelError: When the kernel refuses it.
@@ -43,7 +45,10 @@ class Needed(NamedTuple):
         if self.present:
             yield
             return
-        with holder.loaded(holder.plan(self.what, self.parameters, trace_us=0)):
+        with (
+            _claimed(self),
+            holder.loaded(holder.plan(self.what, self.parameters, trace_us=trace_us)),
+        ):
             yield
 
 
@@ -77,9 +82,29 @@ def needed(scenario: _core.Scenario) -> list[Needed]:
     return found
 
 
+@contextmanager
+def _claimed(wanted: Needed) -> Iterator[None]:
+    """Keeps other runs from an algorithm that this run loads and unloads.
+
+    Raises:
+        KernelError: When another run has loaded it.
+    """
+    with socket.socket(socket.AF_UNIX) as claim:
+        try:
+            claim.bind(f"\0fullpipe-run-{wanted.name}")  # ends with this process
+        except OSError:
+            raise KernelError(
+                f"another run on this machine has loaded {wanted.name}, and will unload it\n"
+                f"  fix: wait for its end, or load it for both: fullpipe kernel load {wanted.what.algorithm}"
+            ) from None
+        yield
+
+
 def _refuse_others(wanted: Needed) -> None:
     if not wanted.present:
         return
+    with _claimed(wanted):
+        pass
     there = loaded.named(loaded.every(), wanted.name)
     asked = program.as_declared(wanted.what.algorithm, wanted.parameters)
     if dict(there.parameters or {}) != asked:
@@ -127,9 +152,18 @@ class Wrapped:
 class WithBpf(Wrapped):
     """The result of a run with algorithms of fullpipe in the kernel."""
 
-    def __init__(self, result: Result, used: Sequence[Needed]) -> None:
+    def __init__(
+        self, result: Result, used: Sequence[Needed], changes: Sequence[_states.Change]
+    ) -> None:
         super().__init__(result)
         self._used = used
+        self._changes = changes
+
+    def table(self, name: str) -> dict[str, Numbers | Labels]:
+        """Returns the columns of a table; the kernel itself reports no states of algorithms."""
+        if name == _states.TABLE and self._changes:
+            return _states.table(self._changes)
+        return super().table(name)
 
     def metrics_json(self) -> str:
         """The metrics; warnings name the algorithms, which are not the kernel's own."""

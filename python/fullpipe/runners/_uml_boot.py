@@ -52,7 +52,11 @@ def cache() -> Path:
 
 
 def kernel() -> dict[str, str] | None:
-    """Returns the kernel's package, version, configuration and release; None if it was not built completely."""
+    """Returns the kernel's package, version, configuration and release; None if it was not built completely.
+
+    Raises:
+        PermissionError: When this user may not read the cache.
+    """
     file = cache() / "kernel.json"
     if not (cache() / "linux").is_file() or not file.is_file():
         return None

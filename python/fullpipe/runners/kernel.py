@@ -15,7 +15,7 @@ from fullpipe.errors import refusal
 from fullpipe.programs.left import Folders
 from fullpipe.programs.lines import lines
 from fullpipe.progress import Intervals
-from fullpipe.runners import Missing, _bpf
+from fullpipe.runners import Missing, _bpf, _states
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,11 +59,16 @@ class Kernel:
             for each in programs
             if folders
         ]
+        states = _states.Recorder()
         try:
             with ExitStack() as loaded:
                 needed = _bpf.needed(scenario)
+                rows = 0 if trace == "off" else _states.INTERVAL_US
                 for each in needed:
-                    loaded.enter_context(each.loaded())
+                    loaded.enter_context(each.loaded(rows))
+                own = {each.what.algorithm: each.name for each in needed if not each.present}
+                if rows and own:
+                    loaded.enter_context(states.recording([*own.values()]))
                 result: Result = _core.run_kernel(scenario, trace, commands, progress, said)
         except KernelError as error:
             raise _bpf.refused(error, scenario) from error
@@ -72,7 +77,7 @@ class Kernel:
         except (OSError, RuntimeError) as error:
             raise refusal(f"--on kernel: {error}", "try again", file=scenario.file) from error
         if needed:
-            result = _bpf.WithBpf(result, needed)
+            result = _bpf.WithBpf(result, needed, states.changes(scenario, own))
         if folders is None:
             return result
         folders.tidy()

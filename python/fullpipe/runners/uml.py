@@ -79,7 +79,14 @@ class _Uml:
     def missing(self) -> Missing | None:
         if sys.platform != "linux":
             return Missing("it needs Linux", "run it on Linux")
-        if _uml_boot.kernel() is None:
+        try:
+            built = _uml_boot.kernel() is not None
+        except PermissionError as error:
+            return Missing(
+                f"this user may not read {error.filename}",
+                "give the user that directory, or set XDG_CACHE_HOME to another one",
+            )
+        if not built:
             return Missing(
                 "user-mode Linux has not been built", "run make oracle (about 6 minutes, cached)"
             )

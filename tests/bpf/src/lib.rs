@@ -13,4 +13,4 @@ pub use native::{History, Native, Param, Sent, Unit};
 pub use path::{Line, Path};
 pub use recording::{Row, read};
 pub use reference::Reference;
-pub use twin::{Agreement, Twin, in_units_of_c};
+pub use twin::{Agreement, Twin, Visit, in_units_of_c};

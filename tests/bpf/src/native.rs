@@ -154,7 +154,7 @@ impl Native {
 #[derive(Debug)]
 pub struct History {
     note: unsafe extern "C" fn(*mut u32, *const Sent, u32),
-    recall: unsafe extern "C" fn(*const u32, *mut Call, u32),
+    recall: unsafe extern "C" fn(*mut u32, *mut Call, u32),
     records: Vec<u32>,
 }
 
@@ -186,7 +186,7 @@ impl History {
                 >(symbol(native.library, "fp_note")),
                 recall: std::mem::transmute::<
                     *mut c_void,
-                    unsafe extern "C" fn(*const u32, *mut Call, u32),
+                    unsafe extern "C" fn(*mut u32, *mut Call, u32),
                 >(symbol(native.library, "fp_recall")),
                 records: vec![0; size as usize / 4],
             }
@@ -200,9 +200,9 @@ impl History {
     }
 
     /// Sets `tx_inflight` and `tx_lost` for a packet that was sent once and ends at `end_seq`.
-    pub fn recall(&self, call: &mut Call, end_seq: u32) {
+    pub fn recall(&mut self, call: &mut Call, end_seq: u32) {
         // SAFETY: as in `note`.
-        unsafe { (self.recall)(self.records.as_ptr(), call, end_seq) }
+        unsafe { (self.recall)(self.records.as_mut_ptr(), call, end_seq) }
     }
 }
 

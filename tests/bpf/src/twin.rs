@@ -58,7 +58,22 @@ pub struct Twin {
     pub pacing_rate: u64,
     /// Agreement of both.
     pub agreement: Agreement,
+    /// The states that the algorithm in C entered, if they are wanted.
+    pub visits: Option<Vec<Visit>>,
+    /// The random waits of BBR in Rust: seconds, and rounds that count as over; if they are wanted.
+    pub waits: Option<Vec<(f64, f64)>>,
     paced: bool,
+}
+
+/// The begin of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// Time, us.
+    pub at: u64,
+    /// Number of round trips so far.
+    pub round: u32,
+    /// The state's index among its labels.
+    pub state: u8,
 }
 
 impl Twin {
@@ -89,6 +104,8 @@ impl Twin {
             ssthresh: 0x7fff_ffff,
             pacing_rate: u64::MAX,
             agreement: Agreement::default(),
+            visits: None,
+            waits: None,
             paced: false,
         }
     }
@@ -114,6 +131,7 @@ impl Twin {
         self.pacing_rate = decided.pacing_rate;
         if call.kind == Kind::Ack {
             self.compare(&decided);
+            self.note(&decided);
         }
         decided
     }
@@ -135,6 +153,25 @@ impl Twin {
     pub fn paced(mut self) -> Twin {
         self.paced = true;
         self
+    }
+
+    fn note(&mut self, decided: &Call) {
+        if let Some(visits) = &mut self.visits {
+            let state = self.native.state(decided);
+            if visits.last().is_none_or(|last| last.state != state) {
+                visits.push(Visit {
+                    at: decided.now,
+                    round: self.native.values(decided)[3],
+                    state,
+                });
+            }
+        }
+        if let (Some(waits), Some(reference)) = (&mut self.waits, &self.reference) {
+            let wait = reference.field("bw_probe_wait", self.name);
+            if wait > 0.0 && waits.last().is_none_or(|last| last.0 != wait) {
+                waits.push((wait, reference.field("rounds_since_probe_up", self.name)));
+            }
+        }
     }
 
     fn compare(&mut self, decided: &Call) {

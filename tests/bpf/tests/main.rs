@@ -98,6 +98,98 @@ fn parameters_have_the_defaults_of_the_descriptor() {
     }
 }
 
+/// Indices of BBR's states among their labels.
+const DOWN: u8 = 2;
+const REFILL: u8 = 4;
+
+/// Waits in C, in seconds and in round trips.
+type InC = Vec<(f64, u32)>;
+/// Waits in Rust, in seconds and in rounds that count as over.
+type InRust = Vec<(f64, f64)>;
+
+/// Returns BBRv3's waits between two probes on a line of 5 Mbit/s and 200 ms: those that passed in
+/// C, and those that were drawn in Rust.
+fn waits(base: f64) -> (InC, InRust) {
+    let params = [
+        ("profile", ParamValue::Word("linux".to_owned())),
+        ("probe_wait_base", ParamValue::Number(base)),
+        // It would begin a wait anew.
+        ("probe_rtt_interval", ParamValue::Number(3_600.0)),
+        ("min_rtt_window", ParamValue::Number(3_600.0)),
+    ];
+    let mut twin = Twin::new("bbr3", "bbr3", &params);
+    (twin.visits, twin.waits) = (Some(Vec::new()), Some(Vec::new()));
+    Path::new(Line::new(5.0, 200_000, 2_000), false).run(&mut twin, 3_000.0);
+    let visits = twin.visits.unwrap_or_default();
+    let mut down = None;
+    let mut found = Vec::new();
+    for visit in &visits {
+        match visit.state {
+            DOWN => down = Some(*visit),
+            REFILL => {
+                if let Some(down) = down.take() {
+                    let took = (visit.at - down.at) as f64 / 1e6;
+                    found.push((took, visit.round - down.round));
+                }
+            }
+            _ => {}
+        }
+    }
+    (found, twin.waits.unwrap_or_default())
+}
+
+/// Kolmogorov's and Smirnov's distance of two samples.
+fn distance(one: &[f64], other: &[f64]) -> f64 {
+    let share = |of: &[f64], at: f64| {
+        of.iter().filter(|value| **value <= at).count() as f64 / of.len() as f64
+    };
+    one.iter()
+        .chain(other)
+        .map(|at| (share(one, *at) - share(other, *at)).abs())
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn random_waits_have_the_distribution_of_the_reference() {
+    let (native, reference) = waits(2.0);
+    let native: Vec<f64> = native.iter().map(|wait| wait.0).collect();
+    let reference: Vec<f64> = reference.iter().map(|wait| wait.0).collect();
+    assert!(native.len() > 500, "{} waits", native.len());
+    assert!(reference.len() > 500, "{} waits", reference.len());
+    // An ACK ends a wait; ACKs are 1.6 ms apart.
+    assert!(
+        native.iter().all(|wait| (2.0..3.01).contains(wait)),
+        "{native:?}"
+    );
+    let (n, m) = (native.len() as f64, reference.len() as f64);
+    // The critical distance at a level of 0.001.
+    let most = 1.95 * ((n + m) / (n * m)).sqrt();
+    let found = distance(&native, &reference);
+    println!("waits: {n} in C, {m} in Rust, distance {found:.3}, critical {most:.3}");
+    assert!(found < most, "{found} of {most}");
+}
+
+#[test]
+fn the_rounds_of_a_wait_begin_at_zero_or_one_as_often() {
+    let (native, reference) = waits(3_000.0);
+    let most = native.iter().map(|wait| wait.1).max().unwrap_or(0);
+    assert_eq!(most, 63, "reno_rounds");
+    let in_c = native.iter().filter(|wait| wait.1 < most).count() as f64 / native.len() as f64;
+    assert!(native.iter().all(|wait| wait.1 + 1 >= most), "{native:?}");
+    let in_rust = reference.iter().map(|wait| wait.1).sum::<f64>() / reference.len() as f64;
+    println!(
+        "rounds: {} waits in C, {in_c:.2} begin at one, {in_rust:.2} in Rust",
+        native.len()
+    );
+    // 3.3 standard deviations of a fair coin: a level of 0.001.
+    for (share, count) in [(in_c, native.len()), (in_rust, reference.len())] {
+        assert!(
+            (share - 0.5).abs() < 1.65 / (count as f64).sqrt(),
+            "{share} of {count}"
+        );
+    }
+}
+
 /// Sends windows of packets in order, and returns the shares of ACKs for which the records give the
 /// inflight and the losses at the time of sending.
 fn recalled(cwnd: u32, loss: f64) -> (f64, f64) {

@@ -202,6 +202,7 @@ def boot(part: str, plan: str = "") -> list[str]:
             check=False,
         )
     said = done.stdout
+    (CACHE / f"{part}.txt").write_text(said)
     lines = [line.strip() for line in said[max(said.find("kernel "), 0) :].splitlines()]
     if _END not in lines:
         raise SystemExit("\n".join([*lines[-20:], f"error: the guest ended early in {part}"]))
@@ -223,7 +224,8 @@ class _States:
 
 def measured(cell: Cell, lines: Sequence[str]) -> dict[tuple[str, int], float]:
     """Returns the measures of a cell, by name and flow."""
-    words = [line.split() for line in lines if line.split()[1:2] == [cell.name]]
+    every = (line.split() for line in lines)
+    words = [each for each in every if each[1:2] == [cell.name] and len(each) > 2]
     labels = _labels(cell.load)
     found: dict[tuple[str, int], float] = {}
     changes: dict[int, list[tuple[float, str, str]]] = defaultdict(list)

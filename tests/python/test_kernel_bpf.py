@@ -483,7 +483,8 @@ def test_a_run_uses_what_is_loaded_only_with_the_same_parameters(scenario: Path)
 
 def test_two_runs_at_once_share_what_was_loaded_before_and_nothing_else(scenario: Path) -> None:
     run = f"{FULLPIPE} run {scenario} --on kernel"
-    first = f"{run} --set duration=10s > first 2>&1 & until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
+    loads = "until fullpipe kernel status bbr3 > /dev/null; do sleep 0.1; done; "
+    first = f"{run} --set duration=10s > first 2>&1 & {loads}"
     done = shell(f"cd {scenario.parent}; {first} code=0; {run} || code=$?; wait $!; exit $code")
     assert done.returncode == 2
     assert "another run on this machine has loaded fp_bbr3, and will unload it" in done.stderr

@@ -27,7 +27,7 @@ const COUNTED: &[(&str, &str, u32, bool)] = &[
 ];
 
 /// Difference from the table that fails, in percent: with the table's compiler, and with another.
-const TOLERANCE: (f64, f64) = (3.0, 10.0);
+const TOLERANCE: (f64, f64) = (2.0, 10.0);
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).filter(|a| a != "--bench").collect();

@@ -24,10 +24,10 @@ pub enum AnyController {
     Copa(Copa),
     /// [`crate::algo::cubic`].
     Cubic(Cubic),
-    /// [`crate::algo::bbr`], v1.
-    Bbr1(Bbr1),
-    /// [`crate::algo::bbr`], v2 and v3.
-    Bbr(Bbr),
+    /// [`crate::algo::bbr`], v1; boxed, since it would make the state of every flow longer.
+    Bbr1(Box<Bbr1>),
+    /// [`crate::algo::bbr`], v2 and v3; boxed, likewise.
+    Bbr(Box<Bbr>),
     /// [`crate::algo::ledbat`].
     Ledbat(Ledbat),
     /// [`crate::algo::ledbatpp`].

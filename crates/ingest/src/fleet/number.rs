@@ -82,6 +82,23 @@ pub(crate) fn whole(text: &[u8]) -> Option<f64> {
     decimal(text, 0).filter(|value| *value < BEYOND)
 }
 
+/// Parses the digits at the beginning of a text, at most 15; returns also their number.
+#[inline]
+pub(crate) fn leading_count(text: &[u8]) -> Option<(f64, usize)> {
+    let (mut value, mut digits) = (0u64, 0);
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        digits += 1;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+    let exact = value as f64;
+    (1..=EXACT).contains(&digits).then_some((exact, digits))
+}
+
 /// Parses digits alone.
 pub(crate) fn count(text: &[u8]) -> Option<f64> {
     if text.len() > EXACT {

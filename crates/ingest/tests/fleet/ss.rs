@@ -260,3 +260,38 @@ fn a_value_of_another_kind_is_said() {
         "it ends within parentheses"
     );
 }
+
+/// A line in the order of `ss` is read faster than others, which must not change a value or an error.
+#[test]
+fn neither_the_order_of_keys_nor_tabs_change_a_value() {
+    let odd = [
+        "cubic rto:204 cwnd:12x",
+        "cubic rto:204 cwnd:",
+        "cubic rto:204.5.1 rtt:1/2",
+        "cubic mss:9223372036854775808 cwnd:1",
+        "cubic mss:1448 cwnd:1234567890123456",
+        "cubic delivered_ce:5 lost:1(2) lastsnd:.",
+        "reno cwnd:10 cubic ssthresh:7",
+    ];
+    for line in [DROPBOX, RECOVERY, OLD].into_iter().chain(odd) {
+        let known = |line: &str| parse_info(line.as_bytes()).map(|sample| format!("{sample:?}"));
+        assert_eq!(known(line), known(&line.replace(' ', "\t")), "{line}");
+    }
+    for line in [DROPBOX, RECOVERY, OLD] {
+        // Keys with their values in reverse; words without a key stay in front.
+        let (mut words, mut keys) = (Vec::new(), Vec::new());
+        for word in line.split(' ') {
+            if word.contains(':') {
+                keys.push(word)
+            } else {
+                words.push(word)
+            }
+        }
+        let joined = |keys: &[&str]| parse_info([&words[..], keys].concat().join(" ").as_bytes());
+        let (ordered, reversed) = (
+            joined(&keys),
+            joined(&keys.iter().rev().copied().collect::<Vec<_>>()),
+        );
+        assert_eq!(format!("{ordered:?}"), format!("{reversed:?}"), "{line}");
+    }
+}

@@ -86,6 +86,18 @@ pub(super) const HEADS: [u64; KEYS.len()] = {
     heads
 };
 
+/// Bytes of each of [`HEADS`] that belong to the key's name.
+pub(super) const MASKS: [u64; KEYS.len()] = {
+    let (mut masks, mut at) = ([u64::MAX; KEYS.len()], 0);
+    while at < KEYS.len() {
+        if KEYS[at].text.len() < 8 {
+            masks[at] = (1 << (8 * KEYS[at].text.len())) - 1;
+        }
+        at += 1;
+    }
+    masks
+};
+
 /// Keys of the TCP part, in the order of tcp_stats_print() of ss.c, so the next key is usually the
 /// one after the last.
 pub(super) const KEYS: [Key; 44] = [

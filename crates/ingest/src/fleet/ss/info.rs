@@ -1,7 +1,7 @@
 //! The fields of one socket.
 
 use super::field::{
-    self, COLUMNS, FLAGS, Field, Form, GROUPS, HEADS, KEYS, Key, MEMORY, RATES, SOCKET_KEYS,
+    self, COLUMNS, FLAGS, Field, Form, GROUPS, HEADS, KEYS, Key, MASKS, MEMORY, RATES, SOCKET_KEYS,
 };
 use crate::fleet::number;
 
@@ -142,7 +142,16 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
     let mut bare: Option<&[u8]> = None;
     // The search begins at the key after the previous one.
     let mut next = 0;
-    while let Some(Word { text: word, colon }) = words.next()? {
+    loop {
+        if let Some((at, value)) = words.next_number(next) {
+            begin_info(sample, &mut bare);
+            next = at + 1;
+            sample.set(KEYS[at].field, value);
+            continue;
+        }
+        let Some(Word { text: word, colon }) = words.next()? else {
+            break;
+        };
         let Some(colon) = colon else {
             if let Some((_, field)) = FLAGS.iter().find(|(flag, _)| *flag == word) {
                 sample.set(*field, 1.0);
@@ -159,12 +168,7 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
         };
         let (name, value) = (&word[..colon], &word[colon + 1..]);
         if let Some(at) = find(name, next) {
-            if !sample.has_info || sample.cc.is_empty() {
-                if let Some(bare) = bare.take() {
-                    sample.cc.extend_from_slice(bare);
-                }
-                sample.has_info = true;
-            }
+            begin_info(sample, &mut bare);
             next = at + 1;
             set(&KEYS[at], value, sample)?;
         } else {
@@ -175,6 +179,18 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
         sample.add_unknown(bare, b"");
     }
     Ok(())
+}
+
+/// Notes that a line has information about the socket's TCP; the word before the first key is the
+/// congestion control.
+#[inline]
+fn begin_info(sample: &mut Sample, bare: &mut Option<&[u8]>) {
+    if !sample.has_info || sample.cc.is_empty() {
+        if let Some(bare) = bare.take() {
+            sample.cc.extend_from_slice(bare);
+        }
+        sample.has_info = true;
+    }
 }
 
 /// Returns the index of a key in [`KEYS`].
@@ -361,7 +377,45 @@ struct Word<'a> {
     colon: Option<usize>,
 }
 
+/// Number of keys that [`Words::next_number`] looks at: `ss` omits few in a row.
+const NEAR: usize = 4;
+
 impl<'a> Words<'a> {
+    /// Takes the next word if it is one of the next keys in the order of `ss`, with a plain number; returns the key's
+    /// index and the value. This is most of a line, and is read in one pass.
+    #[inline]
+    fn next_number(&mut self, next: usize) -> Option<(usize, f64)> {
+        let text = match self.rest {
+            [b' ', rest @ ..] => rest,
+            rest => rest,
+        };
+        let head = u64::from_le_bytes(*text.first_chunk()?);
+        let near = next..KEYS.len().min(next + NEAR);
+        let at = near
+            .into_iter()
+            .find(|at| head & MASKS[*at] == HEADS[*at])?;
+        let (key, value) = (&KEYS[at], text.get(KEYS[at].text.len() + 1..)?);
+        let name = &text[..key.text.len()];
+        if text[name.len()] != b':' || name.len() > 8 && name[8..] != key.text[8..] {
+            return None;
+        }
+        let (number, end) = match key.form {
+            Form::Count => number::leading_count(value)?,
+            Form::Millis => {
+                let plain = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+                let end = value.iter().position(|byte| !plain(byte));
+                let end = end.unwrap_or(value.len());
+                (number::millis(&value[..end])?, end)
+            }
+            _ => return None,
+        };
+        if value.get(end).is_some_and(|byte| *byte != b' ') {
+            return None;
+        }
+        self.rest = &value[end..];
+        Some((at, number))
+    }
+
     fn next(&mut self) -> Result<Option<Word<'a>>, String> {
         let Some(start) = self.rest.iter().position(|byte| !is_space(*byte)) else {
             self.rest = &[];

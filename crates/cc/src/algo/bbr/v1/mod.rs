@@ -40,7 +40,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Signals::RATE_SAMPLE.and(Signals::PACING),
     marks: |_| Marks::Ignored,
     random: true,
-    build: |config, _| AnyController::Bbr1(Bbr1::new(config)),
+    build: |config, _| AnyController::Bbr1(Box::new(Bbr1::new(config))),
 };
 
 params! {

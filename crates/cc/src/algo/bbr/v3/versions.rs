@@ -30,7 +30,7 @@ pub static BBR2: Descriptor = Descriptor {
         .and(Signals::TX_INFLIGHT),
     marks: |config| answers(Params::read(config).ecn),
     random: true,
-    build: |config, _| AnyController::Bbr(Bbr::new(config, |_| &LINUX_V2)),
+    build: |config, _| AnyController::Bbr(Box::new(Bbr::new(config, |_| &LINUX_V2))),
 };
 
 /// Descriptor of BBRv3.
@@ -58,7 +58,7 @@ pub static BBR3: Descriptor = Descriptor {
         let rules = v3_rules(&params);
         answers(params.ecn || rules.marks_are_losses)
     },
-    build: |config, _| AnyController::Bbr(Bbr::new(config, v3_rules)),
+    build: |config, _| AnyController::Bbr(Box::new(Bbr::new(config, v3_rules))),
     ..BBR2
 };
 

@@ -35,7 +35,7 @@ _STUCK = re.compile(r"stuck: (.+?)\[\d+\] computes without end: (\d+) s")
 _LONGEST_PATH = 4096
 _LOOK_S = 0.1
 MEMORY = "2048M"
-"""Memory of a boot, of which the host holds the part that was used."""
+"""Limit of a boot's memory. The host holds the used part."""
 _DATE_NS = 1_798_761_600 * 10**9
 """The date at which each boot begins, 2027-01-01: so it is the same in each run."""
 PATIENCE_S = 60
@@ -195,7 +195,7 @@ def _shown(words: Sequence[str]) -> list[str]:
         text = str(file.absolute()) if len(word) < _LONGEST_PATH and file.exists() else word
         for part in re.findall(r"/tmp/[^\s'\";=,:]+", text):
             top = Path(*Path(part).parts[:3])
-            if top.exists():
+            if top.is_dir():
                 found.add(str(top))
     return sorted(found)
 

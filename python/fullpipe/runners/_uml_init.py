@@ -64,7 +64,6 @@ def main(work: Path) -> None:
         ("sysfs", "/sys"),
         ("tmpfs", "/run"),
         ("tmpfs", "/tmp"),
-        ("devtmpfs", "/dev"),
     ):
         _mount(kind, place)
     for place in (*batch["shown"], str(work)):

@@ -84,7 +84,7 @@ class Uml:
 
         Args:
             name: Its name.
-            about: What it does, in a line.
+            about: Its stack and clock, in a line.
             emulates: Whether all paths are the emulator's; otherwise those that Linux' disciplines can't represent.
         """
         self.name = name
@@ -142,8 +142,10 @@ class Uml:
     def _simulated(self, scenario: _core.Scenario, trace: str, directory: Path) -> Result:
         trouble = directory / _uml_boot.TROUBLE
         if trouble.exists():
-            told = json.loads(trouble.read_text(encoding="utf-8"))
-            raise refusal(f"--on {self.name}: {told['problem']}", told["fix"], file=scenario.file)
+            failure = json.loads(trouble.read_text(encoding="utf-8"))
+            raise refusal(
+                f"--on {self.name}: {failure['problem']}", failure["fix"], file=scenario.file
+            )
         made = _core.simulated(scenario, trace, self.name, _ALGORITHMS, directory)
         programs = lines(scenario, *_core.kernel_place())
         folders = Folders(programs) if programs else None

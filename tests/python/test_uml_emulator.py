@@ -23,6 +23,12 @@ built = pytest.mark.skipif(
     uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
 )
 
+# The directory of a run's programs lasts as long as the run.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 SCENARIO = """# A path that both Linux' disciplines and the emulator have
 duration = "3s"
 
@@ -123,7 +129,7 @@ http.server.ThreadingHTTPServer(("", int(sys.argv[1])), http.server.SimpleHTTPRe
 _IDLE = f"{shlex.quote(sys.executable)} -m http.server {{port}}"
 
 _LEAKS = r"""
-import ctypes, json, mmap, os, time
+import ctypes, json, mmap, os, sys, time
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 code.write(bytes.fromhex("0f3148c1e2204809d0c3"))  # rdtsc; shl rdx, 32; or rax, rdx; ret
 address = ctypes.addressof(ctypes.c_char.from_buffer(code))
@@ -139,15 +145,16 @@ drawn = {
     "hash": str(hash("text")),
 }
 dates = [os.stat("written").st_mtime_ns, time.time_ns()]
-found = {"drawn": drawn, "rdtsc": [rdtsc(), rdtsc()], "dates": dates, "listing": os.listdir(FOLDER)}
+found = {"drawn": drawn, "rdtsc": [rdtsc(), rdtsc()], "dates": dates, "listing": os.listdir(sys.argv[1])}
 print(json.dumps(found))
 """
 
 
 @built
 def test_no_known_source_of_chance_reaches_a_program(tmp_path: Path) -> None:
+    (tmp_path / "leaks.py").write_text(_LEAKS)
     for name in "cab":
-        (tmp_path / name).touch()
+        (tmp_path / "listed" / name).mkdir(parents=True)
     first, second, other = (_leaks(tmp_path, seed) for seed in (1, 1, 2))
     assert first == second
     for name, drawn in first.drawn.items():
@@ -168,8 +175,8 @@ class _Leaks(NamedTuple):
 
 
 def _leaks(folder: Path, seed: int) -> _Leaks:
-    code = _LEAKS.replace("FOLDER", repr(str(folder)))
-    run = _run(_IDLE, f"{_python()} -c {shlex.quote(code)}", seed=seed, duration="1s")
+    client = f"{_python()} {folder}/leaks.py {folder}/listed"
+    run = _run(_IDLE, client, seed=seed, duration="1s")
     assert run.files is not None
     return _Leaks(**json.loads((run.files / "it" / "client.out").read_text()))
 

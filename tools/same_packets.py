@@ -25,7 +25,7 @@ SERVE = (
     "http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[1]))"
 )
 WEB = (
-    f"[[program]]\nserver = '''{sys.executable} -c \"{SERVE}\" {{port}}'''\n"
+    f"[[program]]\nname = \"web\"\nserver = '''{sys.executable} -c \"{SERVE}\" {{port}}'''\n"
     'client = "curl --silent --fail --output /dev/null http://{far}:{port}/zeros"\n'
 )
 

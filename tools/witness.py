@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from os import cpu_count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fullpipe
 from fullpipe.programs.lines import version_of
@@ -157,16 +157,19 @@ def written(directory: Path, repeat: int, seconds: float) -> Iterator[str]:
     )
 
 
-def read(directory: Path, cell: Cell, seed: int) -> dict[str, object] | None:
+def read(directory: Path, cell: Cell, seed: int) -> dict[str, Any] | None:
     """Returns the metrics of a run; None if it has not been carried out."""
     file = kept(directory, cell, seed)
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    found: dict[str, Any] | None = (
+        json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    )
+    return found
 
 
-def share(metrics: dict[str, object]) -> float:
+def share(metrics: dict[str, Any]) -> float:
     """Returns the stack's share of the goodput."""
     stack, cubic = (flow["goodput_bps"] for flow in metrics["flows"])
-    return stack / (stack + cubic)
+    return float(stack / (stack + cubic))
 
 
 def spread(values: list[float], digits: int) -> str:

@@ -338,7 +338,11 @@ fn hurry(simulated: bool) {
         #[expect(unsafe_code, reason = "sched_setscheduler has no safe form")]
         // SAFETY: the parameter outlives the call, which reads it and affects this thread alone.
         let set = unsafe {
-            libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const first)
+            libc::sched_setscheduler(
+                0,
+                libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK,
+                &raw const first,
+            )
         };
         assert!(set == 0, "root of user-mode Linux may set priorities");
         return;

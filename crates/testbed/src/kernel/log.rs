@@ -31,7 +31,7 @@ pub(super) struct Log {
     fingerprint: Option<Fingerprint>,
 }
 
-/// A hash of packets: their times, sides and bytes (FNV-1a, of words of eight bytes).
+/// A hash of packets: their times, sides and bytes (as FNV-1a, with words of eight bytes).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fingerprint {
     hash: u64,
@@ -47,7 +47,9 @@ impl Fingerprint {
     }
 
     fn word(&mut self, word: u64) {
-        self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+        self.hash = (self.hash ^ word)
+            .wrapping_mul(0x0000_0100_0000_01b3)
+            .rotate_left(29);
     }
 
     fn add(&mut self, at: Time, side: Side, bytes: &[u8]) {
@@ -139,10 +141,7 @@ impl Log {
     }
 
     /// Waits until all records are written; returns the fingerprint of the packets.
-    pub(super) fn finish(
-        mut self,
-        written: Written,
-    ) -> Result<Option<Fingerprint>, SandboxError> {
+    pub(super) fn finish(mut self, written: Written) -> Result<Option<Fingerprint>, SandboxError> {
         self.add(RecordKind::Done, 0, Time::ZERO, &[]);
         self.hand_over();
         drop(self.writer);

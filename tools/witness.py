@@ -123,7 +123,7 @@ def run(directory: Path, seconds: float, cell: Cell, seed: int) -> None:
 def written(directory: Path, repeat: int, seconds: float) -> Iterator[str]:
     """Yields the lines of the page."""
     path = f"10 Mbit/s, 40 ms, {seconds:g} s without the first third"
-    yield f"{path}, {repeat} seeds: mean (least to most)."
+    yield f"{path}. Seeds: {repeat}. Mean (least to most)."
     yield ""
     alone = "Alone: goodput, Mbit/s | queueing delay, ms | lost, %"
     yield f"| Stack | Buffer | {alone} | With CUBIC: share, % | queueing delay, ms | Runs |"
@@ -177,6 +177,8 @@ def spread(values: list[float], digits: int) -> str:
     if not values:
         return ""
     mean, least, most = statistics.mean(values), min(values), max(values)
+    if len(values) == 1:
+        return f"{mean:.{digits}f}"
     return f"{mean:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
 
 

@@ -157,7 +157,7 @@ test-quic-rust: quic
 	$(ALONE) cargo test --quiet $(QUIC) --profile $(QUIC_PROFILE)
 
 # Tools that `make oracle` needs, that tests of namespaces, of `fullpipe link` and of completion call, and valgrind.
-APT := flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux \
+APT := patch:patch flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux \
 	ping:iputils-ping iperf3:iperf3 tcpdump:tcpdump curl:curl zsh:zsh fish:fish valgrind:valgrind \
 	gtlsserver:ngtcp2-server gtlsclient:ngtcp2-client
 

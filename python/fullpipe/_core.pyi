@@ -44,6 +44,7 @@ __all__ = [
     "capture",
     "capture_head",
     "check_kernel",
+    "check_simulated",
     "confinement_refused",
     "conformance_case",
     "conformance_cases",
@@ -82,6 +83,8 @@ __all__ = [
     "scenario_keys",
     "schema",
     "serve",
+    "simulate",
+    "simulated",
     "synonym",
     "trace_columns",
     "uml_topology",
@@ -1570,6 +1573,49 @@ def run_kernel(
 
 def agent(arguments: Sequence[str]) -> int:
     """Runs the program `fullpipe-agent` with these arguments. Returns its exit code."""
+
+def check_simulated(scenario: Scenario, runner: str, offered: Sequence[str]) -> None:
+    """Refuses a scenario that the emulator inside user-mode Linux can't run.
+
+    Args:
+        scenario: The scenario.
+        runner: The name of the runner, for errors.
+        offered: The algorithms of its kernel.
+
+    Raises:
+        ScenarioError: When the scenario has a key that it does not support.
+    """
+
+def simulate(
+    scenario: Scenario,
+    trace: str,
+    programs: Sequence[tuple[int, Sequence[str], Sequence[str], str | None, Path, str]],
+    folder: Path,
+    progress: Callable[[float], object],
+) -> None:
+    """Runs a scenario inside user-mode Linux, and writes the recordings into a folder.
+
+    Args:
+        scenario: The scenario to run.
+        trace: `off`, or the interval between two rows; `ack` means 1 ms.
+        programs: As for `run_kernel`.
+        folder: The folder of the recordings.
+        progress: Called ten times per simulated second with the seconds completed.
+
+    Raises:
+        ScenarioError: When this kernel does not support a key.
+        MachineError: When the run fails.
+    """
+
+def simulated(
+    scenario: Scenario, trace: str, runner: str, offered: Sequence[str], folder: Path
+) -> RunResult:
+    """Reconstructs metrics and trace from the recordings of `simulate`.
+
+    Raises:
+        ScenarioError: When the kernel does not support a key.
+        RuntimeError: When a recording is incomplete.
+    """
 
 def uml_topology(scenario: Scenario) -> str:
     """Returns the path of a scenario as Linux's queueing disciplines, as JSON: `nodes`, `tc`, `departs_first`.

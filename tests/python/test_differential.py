@@ -327,7 +327,7 @@ def test_drawn_scenarios_run_on_both_and_each_miss_has_its_command(tmp_path: Pat
 
 
 @pytest.mark.skipif(
-    uml.RUNNER.missing() is not None or not _uml_boot.has_tracepoints(),
+    uml.RUNNER.missing() is not None or not _uml_boot.has("CONFIG_ENABLE_DEFAULT_TRACERS"),
     reason="user-mode Linux has not been built with tracepoints: make oracle",
 )
 def test_windows_are_those_of_the_kernel_ack_by_ack() -> None:

@@ -151,15 +151,9 @@ def test_a_file_runs_no_commands_by_itself(folder: Path) -> None:
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("on", ["sim", "uml"])
-def test_other_runners_refuse_programs(tmp_path: Path, on: str) -> None:
-    if on == "uml":
-        from fullpipe.runners import uml
-
-        if uml.RUNNER.missing():
-            pytest.skip("user-mode Linux is not built")
+def test_the_simulator_refuses_programs(tmp_path: Path) -> None:
     file = scenario(tmp_path, '\n[[program]]\nuse = "iperf3"\n')
-    done = fullpipe("run", file, "--on", on)
+    done = fullpipe("run", file, "--on", "sim")
     assert done.returncode == 2
     assert f'{file}:11: program.0.use = "iperf3": ' in done.stderr
     assert "--on kernel" in done.stderr

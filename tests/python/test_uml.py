@@ -59,8 +59,6 @@ def test_without_the_hosts_tools_the_step_that_brings_them_is_named(
 @pytest.mark.parametrize(
     ("key", "settings"),
     [
-        ("path.jitter", {"path.jitter": "2ms"}),
-        ("path.queue", {"path.queue": "dualpi2"}),
         ("flow.0.cc", {"flow.0.cc": "bbr3"}),
         ("flow.0.delayed_ack", {"flow.0.delayed_ack": 1}),
         ("flow.0.group", {"flow.0.group": "phone"}),
@@ -109,15 +107,16 @@ def test_it_measures_what_the_path_is() -> None:
 
 @built
 def test_it_says_how_far_it_is_and_what_became_of_acks() -> None:
-    scenario = fullpipe.load(SCENARIO, set={"path.reverse_loss": "10%", "path.buffer": "4bdp"})
-    # In one of ten runs the SYN-ACK is lost, and little time is left for the rate.
-    flows = (_checked_flow(scenario) for _ in range(6))
+    scenario = {"path.reverse_loss": "10%", "path.buffer": "4bdp"}
+    # With one of ten seeds the SYN-ACK is lost, and little time is left for the rate.
+    flows = (_checked_flow(scenario, seed) for seed in range(1, 7))
     flow = next(flow for flow in flows if flow["sent"] > 2000)
     assert flow["goodput_bps"] > 9e6
 
 
-def _checked_flow(scenario: fullpipe.Scenario) -> FlowMetrics:
+def _checked_flow(settings: dict[str, str], seed: int) -> FlowMetrics:
     told: list[float] = []
+    scenario = fullpipe.load(SCENARIO, set=settings, seed=seed)
     result = uml.RUNNER.execute(scenario, "off", lambda done, total, _: told.append(done / total))
     assert told == sorted(told)
     assert len({round(share, 3) for share in told if 0 < share < 1}) >= 2

@@ -89,7 +89,7 @@ mod _core {
     use crate::text::TextReader;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::uml::uml_topology;
+    use crate::uml::{check_simulated, simulate, simulated, uml_topology};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

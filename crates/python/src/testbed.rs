@@ -17,7 +17,7 @@ use crate::scenario_file::Scenario;
 
 /// Returns the sampling interval for a trace level. A kernel can't be sampled at each ACK, so `ack`
 /// means 1 ms.
-fn interval(trace: &str) -> PyResult<fullpipe_units::Span> {
+pub(crate) fn interval(trace: &str) -> PyResult<fullpipe_units::Span> {
     match trace {
         "off" => Ok(fullpipe_units::Span::from_millis(10)),
         "ack" => Ok(fullpipe_units::Span::from_millis(1)),
@@ -135,7 +135,7 @@ pub(crate) fn kernel_place() -> (String, u16) {
 /// A program's flow, by its index; the server and the client, with their arguments; the congestion
 /// control of the server's TCP, if it matters; the directory in which both run; and the fix for
 /// errors.
-type Commands = (
+pub(crate) type Commands = (
     u32,
     Vec<String>,
     Vec<String>,
@@ -144,7 +144,7 @@ type Commands = (
     String,
 );
 
-fn program(
+pub(crate) fn program(
     scenario: &fullpipe_scenario::Scenario,
     (flow, server, client, cc, folder, fix): Commands,
 ) -> Option<kernel::Program> {

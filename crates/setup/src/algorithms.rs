@@ -167,7 +167,7 @@ pub fn controller(
 fn refuse_program(scenario: &Scenario, spec: &Flow) -> Result<(), Error> {
     spec.program_key().map_or(Ok(()), |(key, value)| {
         let problem = "a program runs on this machine, with its own transport";
-        let fix = "run it with --on kernel, or name an algorithm of a [[flow]]";
+        let fix = "run it with --on kernel or uml, or name an algorithm of a [[flow]]";
         Err(scenario.error(&key, value, problem, fix))
     })
 }

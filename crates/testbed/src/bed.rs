@@ -28,6 +28,8 @@ pub struct Bed {
     pub near: End,
     /// The end that represents the rest of the world.
     pub far: End,
+    /// Whether the kernel's clock is simulated, so that a thread wakes up exactly when it asked for.
+    pub simulated: bool,
 }
 
 /// A network namespace with a TUN device.
@@ -55,6 +57,7 @@ impl Bed {
         Ok(Bed {
             far,
             near: End::new(NEAR)?,
+            simulated: false,
         })
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn host(timeliness: &Timeliness, busy: f64) -> BTreeMap<&'static str,
         .count();
     let model = model.map_or("unknown", |(_, name)| name.trim());
     let time = |seconds: f64| match seconds {
+        s if s < 1e-6 => format!("{:.0} ns", s * 1e9),
         s if s < 1e-3 => format!("{:.0} us", s * 1e6),
         s => format!("{:.1} ms", s * 1e3),
     };

@@ -2,7 +2,8 @@
 //! the other end when they are due.
 //!
 //! One thread serves both directions. It sleeps in `ppoll` until shortly before a packet is due,
-//! and then watches clock and devices without sleeping.
+//! and then watches clock and devices without sleeping. On a simulated clock it sleeps until a packet
+//! is due: no packet is late.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -117,6 +118,7 @@ pub struct Forwarder<R, T> {
     out: Out<T>,
     ignored: u64,
     since: Cpu,
+    simulated: bool,
 }
 
 impl<R, T> std::fmt::Debug for Forwarder<R, T> {
@@ -200,13 +202,14 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
             out,
             ignored: 0,
             since: Cpu::now(),
+            simulated: bed.simulated,
         }
     }
 
     /// Runs as a separate thread in a [`Sandbox`](crate::Sandbox), ahead of all others and without
     /// capabilities. A panic ends the sandbox: its processes would wait for packets forever.
     pub(crate) fn run_in_front(&mut self, stop: &AtomicBool) {
-        hurry();
+        hurry(self.simulated);
         let _ = privileges::drop_all();
         if catch_unwind(AssertUnwindSafe(|| self.run(stop))).is_err() {
             sandbox::quit(101);
@@ -273,7 +276,8 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
     fn wait(&self) {
         let now = self.clock.now();
         let due = self.path.next_at().unwrap_or(Time::MAX);
-        let sleep = due.since(now).saturating_sub(SPIN).min(NAP);
+        let spin = if self.simulated { Span::ZERO } else { SPIN };
+        let sleep = due.since(now).saturating_sub(spin).min(NAP);
         if sleep == Span::ZERO {
             return;
         }
@@ -326,8 +330,23 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
 }
 
 /// Puts this thread ahead of others, where permitted (Linux' SCHED_DEADLINE, which needs
-/// CAP_SYS_NICE).
-fn hurry() {
+/// CAP_SYS_NICE). On a simulated clock its priority is fixed (SCHED_FIFO): then `ppoll` waits to the
+/// nanosecond, and user-mode Linux charges no time for the thread's readings of the clock.
+fn hurry(simulated: bool) {
+    if simulated {
+        let first = libc::sched_param { sched_priority: 1 };
+        #[expect(unsafe_code, reason = "sched_setscheduler has no safe form")]
+        // SAFETY: the parameter outlives the call, which reads it and affects this thread alone.
+        let set = unsafe {
+            libc::sched_setscheduler(
+                0,
+                libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK,
+                &raw const first,
+            )
+        };
+        assert!(set == 0, "root of user-mode Linux may set priorities");
+        return;
+    }
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
         sched_policy: libc::SCHED_DEADLINE as u32,

@@ -63,7 +63,7 @@ LIMIT_WORDS = {
 }
 _MEASURED_WORDS = {"application": "an empty send queue"}
 """The words of what a kernel's samples show: they do not show why its sender has written no more."""
-_KERNELS = ("kernel", "uml")
+_KERNELS = ("kernel", "uml", "uml-emulator")
 # States in which a flow sends less, or more, than in its steady state.
 _STATES = {
     *("startup", "slow_start", "css", "drain", "probe_rtt", "recovery", "slowdown"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,14 +25,36 @@ SEARCHED = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 PROBE = "probe"
 """File of a run with the kernel's text of each tcp_probe."""
+TROUBLE = "trouble.json"
+"""File of a run behind the emulator that failed: problem and fix."""
+PROGRAMS = "programs"
+"""Directory of a run with the files of each program."""
 
+_STUCK = re.compile(r"stuck: (.+?)\[\d+\] computes without end: (\d+) s")
+
+_LONGEST_PATH = 4096
 _LOOK_S = 0.1
-_MEMORY = "2048M"
+MEMORY = "2048M"
+"""Limit of a boot's memory. The host holds the used part."""
+_DATE_NS = 1_798_761_600 * 10**9
+"""The date at which each boot begins, 2027-01-01: so it is the same in each run."""
+PATIENCE_S = 60
+"""Seconds of the host that a program may compute without the simulated clock moving."""
 _SHOWN = 2_000
 
 
 class OracleError(RuntimeError):
     """User-mode Linux ended early, or a run in it failed. The text has its messages."""
+
+
+class StuckError(OracleError):
+    """A program computed for long while the simulated clock stood still: it waits for the clock without reading it."""
+
+    def __init__(self, program: str, seconds: str) -> None:
+        super().__init__(
+            f"{program} computed for {seconds} s of this machine while simulated time stood still: "
+            "it waits for the time, or for another thread, in a loop without a system call"
+        )
 
 
 @dataclass(frozen=True)
@@ -67,19 +90,51 @@ def kernel() -> dict[str, str] | None:
     return known
 
 
-def has_tracepoints() -> bool:
-    """Whether the kernel was built with tracepoints, which an earlier configuration did not have."""
+def has(option: str) -> bool:
+    """Whether the kernel was built with an option, which an earlier configuration may not have had."""
     file = cache() / "config"
-    wanted = "CONFIG_ENABLE_DEFAULT_TRACERS=y"
+    wanted = f"{option}=y"
     return file.is_file() and wanted in file.read_text(encoding="utf-8").splitlines()
 
 
+@dataclass(frozen=True)
+class Inside:
+    """A run behind fullpipe's emulator inside: what `Scenario.parse` of the core takes, and the programs.
+
+    The programs are command lines as `_core.simulate` takes them, without the directory, which is made inside.
+    """
+
+    source: str
+    file: str
+    settings: Sequence[tuple[str, str]]
+    trace: str
+    programs: Sequence[Program] = ()
+
+    def as_json(self) -> dict[str, object]:
+        """Returns the run for the process inside."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Program:
+    """The command lines of a flow that is a program."""
+
+    index: int
+    name: str
+    server: Sequence[str]
+    client: Sequence[str]
+    cc: str | None
+    fix: str
+
+
 @contextmanager
-def booted(jobs: Sequence[Job], tick: Callable[[float], object]) -> Iterator[list[Path]]:
+def booted(
+    jobs: Sequence[Job | Inside], tick: Callable[[float], object], seed: int
+) -> Iterator[list[Path]]:
     """Runs the jobs in one boot, one after the other, and yields the directory of each job's records.
 
     The directories exist until the context ends. `tick` is called ten times a second with the simulated seconds that
-    are done, the sum of all runs.
+    are done, the sum of all runs. All randomness of the kernel and of programs follows from `seed`.
 
     Raises:
         OracleError: When a job fails.
@@ -87,13 +142,23 @@ def booted(jobs: Sequence[Job], tick: Callable[[float], object]) -> Iterator[lis
     with tempfile.TemporaryDirectory(prefix="fullpipe-uml-") as made:
         work = Path(made)
         directories = [work / str(number) for number in range(len(jobs))]
-        runs = []
+        runs: list[dict[str, object]] = []
         for directory, job in zip(directories, jobs, strict=True):
             directory.mkdir()
+            if isinstance(job, Inside):
+                runs.append({"directory": directory.name, "inside": job.as_json()})
+                continue
             (directory / "plan.json").write_text(job.plan, encoding="utf-8")
             topology = json.loads(job.topology)
             runs.append({"directory": directory.name, "topology": topology, "probe": job.probe})
-        batch = {"core": str(Path(_core.__file__).resolve()), "runs": runs}
+        core = str(Path(_core.__file__).resolve())
+        batch = {
+            "core": core,
+            "runs": runs,
+            "path": os.environ.get("PATH", SEARCHED),
+            "here": str(Path.cwd()),
+            "shown": _shown([core, sys.executable, str(Path.cwd()), *_files(jobs)]),
+        }
         (work / "batch.json").write_text(json.dumps(batch), encoding="utf-8")
         behind = 0.0
 
@@ -102,17 +167,44 @@ def booted(jobs: Sequence[Job], tick: Callable[[float], object]) -> Iterator[lis
             behind = max(behind, sum(map(_elapsed, directories)))
             tick(behind)
 
-        _boot(work, look)
+        _boot(work, look, seed)
         for directory in directories:
             failed = directory / "failed"
             if failed.exists():
                 raise OracleError(failed.read_text(encoding="utf-8").strip())
             if not (directory / "done").exists():
+                if stuck := _STUCK.search(
+                    (work / "console").read_text(encoding="utf-8", errors="replace")
+                ):
+                    raise StuckError(*stuck.groups())
                 raise OracleError(f"user-mode Linux ended early:\n{_tail(work / 'console')}")
         yield directories
 
 
-def _boot(work: Path, tick: Callable[[], object]) -> None:
+def _files(jobs: Sequence[Job | Inside]) -> Iterator[str]:
+    """Yields the words of the command lines, and the scenarios' files."""
+    for job in jobs:
+        if isinstance(job, Inside):
+            yield job.file
+            for program in job.programs:
+                yield from program.server
+                yield from program.client
+
+
+def _shown(words: Sequence[str]) -> list[str]:
+    """Returns the directories in /tmp that runs name: /tmp is empty inside, but for these, which are read-only."""
+    found = set()
+    for word in words:
+        file = Path(word)
+        text = str(file.absolute()) if len(word) < _LONGEST_PATH and file.exists() else word
+        for part in re.findall(r"/tmp/[^\s'\";=,:]+", text):
+            top = Path(*Path(part).parts[:3])
+            if top.is_dir():
+                found.add(str(top))
+    return sorted(found)
+
+
+def _boot(work: Path, tick: Callable[[], object], seed: int) -> None:
     """Boots the kernel and waits for its end. The arguments after `--` go to init."""
     init = Path(__file__).with_name("_uml_init.py")
     python = Path(sys.executable).resolve()
@@ -134,12 +226,15 @@ def _boot(work: Path, tick: Callable[[], object]) -> None:
         *(() if os.geteuid() == 0 else ("--user", "--map-root-user")),
         str(cache() / "linux"),
         *(
-            f"mem={_MEMORY}",
+            f"mem={MEMORY}",
             "rootfstype=hostfs",
             "rootflags=/",
             "ro",
             "quiet",
             "time-travel=inf-cpu",
+            f"time-travel-start={_DATE_NS}",
+            f"random-seed={seed}",
+            f"patience={PATIENCE_S}",
         ),
         *("con=null", "con0=fd:0,fd:1", "con1=null", f"uml_dir={work}/", "umid=uml"),
         *(f"init={python}", "--", "-IS", str(init), str(work)),

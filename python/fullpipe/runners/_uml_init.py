@@ -1,8 +1,11 @@
 """The first process inside user-mode Linux: sets up each run's path, starts the agents, and powers off.
 
 It runs on the host's Python through hostfs, with the standard library and fullpipe's compiled core, which has the
-agents. Its argument is a directory with `batch.json`, and one directory per run. A file `done` there means that the
-run's records are complete; a file `failed` has the error.
+agents and the emulator. Its argument is a directory with `batch.json`, and one directory per run. A file `done` there
+means that the run's records are complete; a file `failed` has the error.
+
+The files of the host are there, read-only, but for the run's own directory. /tmp, /run and /dev are empty ones of this
+kernel: what programs write there has dates of the simulated clock.
 """
 
 import ctypes
@@ -27,6 +30,8 @@ from typing import Any
 
 _CLONE_NEWNET = 0x40000000
 _REBOOT_POWER_OFF = 0x4321FEDC
+# MS_RDONLY
+_READ_ONLY = 1
 _SIOCETHTOOL = 0x8946
 # tso, gso, gro are off, so that a router queues packets as they are on the wire.
 _OFFLOADS = (0x1F, 0x24, 0x2C)
@@ -53,12 +58,23 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def main(work: Path) -> None:
     """Runs the batch."""
-    for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")):
+    batch = json.loads((work / "batch.json").read_text())
+    for kind, place in (
+        ("proc", "/proc"),
+        ("sysfs", "/sys"),
+        ("tmpfs", "/run"),
+        ("tmpfs", "/tmp"),
+    ):
         _mount(kind, place)
+    for place in (*batch["shown"], str(work)):
+        Path(place).mkdir(parents=True, exist_ok=True)
+    for place in batch["shown"]:
+        _mount("hostfs", place, place, _READ_ONLY)
     # The only directory of the host that can be written to.
     _mount("hostfs", str(work), str(work))
+    os.environ["PATH"] = batch["path"]
+    os.chdir(batch["here"])
     Path("/proc/sys/net/ipv4/tcp_mem").write_text(_TCP_MEMORY)
-    batch = json.loads((work / "batch.json").read_text())
     spec = importlib.util.spec_from_file_location("_core", batch["core"])
     assert spec and spec.loader
     core = importlib.util.module_from_spec(spec)
@@ -66,10 +82,44 @@ def main(work: Path) -> None:
     for run in batch["runs"]:
         directory = work / run["directory"]
         try:
-            _run(core, run, directory)
+            if "inside" in run:
+                _run_inside(core, run["inside"], directory)
+            else:
+                _run(core, run, directory)
             (directory / "done").write_text("")
         except Exception:
             (directory / "failed").write_text(traceback.format_exc())
+
+
+def _run_inside(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
+    """Runs a scenario behind the emulator; the programs work in memory, and their files are copied at the end."""
+    settings = [(key, value) for key, value in run["settings"]]
+    scenario = core.Scenario.parse(run["source"], run["file"], settings)
+    programs, places = [], {}
+    for each in run["programs"]:
+        place = Path("/tmp/programs") / each["name"]
+        place.mkdir(parents=True)
+        places[each["name"]] = place
+        programs.append(
+            (each["index"], each["server"], each["client"], each["cc"], place, each["fix"])
+        )
+    try:
+        core.simulate(
+            scenario,
+            run["trace"],
+            programs,
+            directory,
+            lambda seconds: (directory / "elapsed").write_text(str(seconds)),
+        )
+    except (core.MachineError, core.ScenarioError) as error:
+        fix = getattr(error, "fix", "")
+        (directory / "trouble.json").write_text(
+            json.dumps({"problem": getattr(error, "problem", str(error)), "fix": fix})
+        )
+    finally:
+        for name, place in places.items():
+            shutil.copytree(place, directory / "programs" / name)
+        shutil.rmtree("/tmp/programs", ignore_errors=True)
 
 
 def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
@@ -248,8 +298,8 @@ def _batch(program: str, lines: list[str], node: str = "") -> None:
         raise RuntimeError(f"{program} at {node or 'home'}: {done.stderr.strip()}\n{text}")
 
 
-def _mount(kind: str, place: str, options: str = "") -> None:
-    if _libc.mount(kind.encode(), place.encode(), kind.encode(), 0, options.encode()):
+def _mount(kind: str, place: str, options: str = "", flags: int = 0) -> None:
+    if _libc.mount(kind.encode(), place.encode(), kind.encode(), flags, options.encode()):
         raise OSError(ctypes.get_errno(), f"mount {kind} {place}")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,11 +14,9 @@ from fullpipe.programs.left import Folders
 from fullpipe.programs.lines import lines
 from fullpipe.progress import Intervals
 from fullpipe.runners import Missing, _bpf, _states
+from fullpipe.runners._programs import WithPrograms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fullpipe.programs.lines import Lines
     from fullpipe.runners import Progress, Result
 
 _TUN = Path("/dev/net/tun")
@@ -82,38 +78,6 @@ class Kernel:
             return result
         folders.tidy()
         return WithPrograms(result, folders)
-
-
-class WithPrograms(_bpf.Wrapped):
-    """The result of a run with programs: their versions and command lines are facts of the host.
-
-    Attributes:
-        folders: The files that the programs left.
-    """
-
-    def __init__(self, result: Result, folders: Folders) -> None:
-        super().__init__(result)
-        self.folders = folders
-
-    def metrics_json(self) -> str:
-        """The metrics, with the programs among the facts of the host."""
-        metrics = json.loads(super().metrics_json())
-        metrics["host"] |= _facts(self.folders.programs)
-        return json.dumps(metrics)
-
-
-def _facts(programs: Sequence[Lines]) -> dict[str, str]:
-    facts: dict[str, str] = {}
-    for each in programs:
-        parts = {
-            "version": each.version,
-            "server": shlex.join(each.server),
-            "client": shlex.join(each.client),
-        }
-        facts |= {
-            f"program {each.asked.name}, {part}": text for part, text in parts.items() if text
-        }
-    return facts
 
 
 RUNNER = Kernel()

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe import _core
 from fullpipe.errors import RunnerError, refusal
+from fullpipe.programs.left import Folders
+from fullpipe.programs.lines import lines
 from fullpipe.runners import Missing, _uml_boot
+from fullpipe.runners._programs import WithPrograms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,12 +74,25 @@ class Probe(NamedTuple):
     ssthresh: NDArray[np.float64]
 
 
-class _Uml:
-    name = "uml"
-    about = "Linux's own TCP in simulated time (user-mode Linux): exact, no noise, no root needed"
+class Uml:
+    """Runs scenarios in user-mode Linux, behind its own queueing disciplines or fullpipe's emulator."""
+
     real_time = False
 
+    def __init__(self, name: str, about: str, *, emulates: bool) -> None:
+        """Creates the runner.
+
+        Args:
+            name: Its name.
+            about: Its stack and clock, in a line.
+            emulates: Whether all paths are the emulator's; otherwise those that Linux' disciplines can't represent.
+        """
+        self.name = name
+        self.about = about
+        self._emulates = emulates
+
     def missing(self) -> Missing | None:
+        """Returns the reason why it does not work on this machine; None if it works."""
         if sys.platform != "linux":
             return Missing("it needs Linux", "run it on Linux")
         try:
@@ -90,6 +106,11 @@ class _Uml:
             return Missing(
                 "user-mode Linux has not been built", "run make oracle (about 6 minutes, cached)"
             )
+        if not _uml_boot.has("CONFIG_TUN"):
+            return Missing(
+                "user-mode Linux is of an earlier version",
+                "run make oracle (about 6 minutes, cached)",
+            )
         if absent := [
             tool for tool in _uml_boot.TOOLS if not shutil.which(tool, path=_uml_boot.SEARCHED)
         ]:
@@ -99,13 +120,76 @@ class _Uml:
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
-        _job(scenario, trace)
+        """Refuses features that Linux does not have, and programs that are not there or not allowed."""
+        self._job(scenario, trace)
 
     def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> Result:
-        return execute([scenario], trace, progress)[0]
+        """Runs the scenario in a boot of its own."""
+        job = self._job(scenario, trace)
+        with _booted([scenario], [job], progress, self.name) as (directory,):
+            if isinstance(job, _uml_boot.Job):
+                return _core.measured(scenario, trace, str(directory), _facts(job))
+            return self._simulated(scenario, trace, directory)
+
+    def _job(self, scenario: _core.Scenario, trace: str) -> _uml_boot.Job | _uml_boot.Inside:
+        if not self._emulates and not scenario.programs:
+            try:
+                return _job(scenario, trace)
+            except _core.ScenarioError:
+                pass  # The emulator may support it. If not, its error names the key.
+        _core.check_simulated(scenario, self.name, _ALGORITHMS)
+        programs = [
+            _uml_boot.Program(
+                each.asked.index, each.asked.name, each.server, each.client, each.cc, each.fix
+            )
+            for each in lines(scenario, *_core.kernel_place())
+        ]
+        return _uml_boot.Inside(scenario.source, scenario.file, scenario.settings, trace, programs)
+
+    def _simulated(self, scenario: _core.Scenario, trace: str, directory: Path) -> Result:
+        trouble = directory / _uml_boot.TROUBLE
+        if trouble.exists():
+            failure = json.loads(trouble.read_text(encoding="utf-8"))
+            raise refusal(
+                f"--on {self.name}: {failure['problem']}", failure["fix"], file=scenario.file
+            )
+        made = _core.simulated(scenario, trace, self.name, _ALGORITHMS, directory)
+        programs = lines(scenario, *_core.kernel_place())
+        folders = Folders(programs) if programs else None
+        if folders is not None:
+            shutil.copytree(directory / _uml_boot.PROGRAMS, folders.path, dirs_exist_ok=True)
+            folders.tidy()
+        return _OfEmulator(made, folders)
 
 
-RUNNER = _Uml()
+class _OfEmulator(WithPrograms):
+    """The result of a run behind the emulator."""
+
+    def __init__(self, result: Result, folders: Folders | None) -> None:
+        super().__init__(result, folders)
+
+    @property
+    def trace_hash(self) -> str | None:
+        """The fingerprint of the trace: a run can be repeated exactly."""
+        return self._result.trace_hash
+
+    def metrics_json(self) -> str:
+        """The metrics; the facts of the host are those of user-mode Linux."""
+        metrics = json.loads(super().metrics_json())
+        seen = {key: text for key, text in metrics["host"].items() if key not in _OF_THE_HOST}
+        metrics["host"] = facts() | {"path": "fullpipe's emulator, on TUN"} | seen
+        return json.dumps(metrics)
+
+
+# Facts that the emulator reads from the machine: this one has a simulated clock and no load.
+_OF_THE_HOST = ("kernel", "cpu", "cpu busy", "clock source")
+
+
+RUNNER = Uml(
+    "uml",
+    "Linux's own TCP, and any programs, in simulated time (user-mode Linux): exact, no noise, no root needed",
+    emulates=False,
+)
 
 
 def execute(
@@ -118,7 +202,7 @@ def execute(
             or an agent fails.
     """
     jobs = [_job(scenario, trace) for scenario in scenarios]
-    with _booted(scenarios, jobs, progress) as directories:
+    with _booted(scenarios, jobs, progress, RUNNER.name) as directories:
         return [
             _core.measured(scenario, trace, str(directory), _facts(job))
             for scenario, job, directory in zip(scenarios, jobs, directories, strict=True)
@@ -136,7 +220,7 @@ def probed(
     """
     refuse_without_tracepoints()
     job = replace(_job(scenario, "off"), probe=True)
-    with _booted([scenario], [job], progress) as (directory,):
+    with _booted([scenario], [job], progress, RUNNER.name) as (directory,):
         made = _core.measured(scenario, "off", str(directory), _facts(job))
         return made, _probe(directory / _uml_boot.PROBE)
 
@@ -147,7 +231,7 @@ def refuse_without_tracepoints() -> None:
     Raises:
         RunnerError: When it was built without tracepoints.
     """
-    if not _uml_boot.has_tracepoints():
+    if not _uml_boot.has("CONFIG_ENABLE_DEFAULT_TRACERS"):
         raise RunnerError(
             f"--on {RUNNER.name}: this kernel has no tracepoints, which show the window after each ACK\n"
             "  fix: build it again: make oracle"
@@ -171,7 +255,10 @@ def _number(text: str) -> float:
 
 @contextmanager
 def _booted(
-    scenarios: Sequence[_core.Scenario], jobs: Sequence[_uml_boot.Job], progress: Progress | None
+    scenarios: Sequence[_core.Scenario],
+    jobs: Sequence[_uml_boot.Job | _uml_boot.Inside],
+    progress: Progress | None,
+    name: str,
 ) -> Iterator[list[Path]]:
     """Runs the jobs in one boot, and yields the directories of their records."""
     total = sum(scenario.duration_s for scenario in scenarios)
@@ -181,15 +268,18 @@ def _booted(
             progress(min(elapsed, total), total, 0)
 
     try:
-        with _uml_boot.booted(jobs, tick) as directories:
+        with _uml_boot.booted(jobs, tick, scenarios[0].seed) as directories:
             yield directories
+    except _uml_boot.StuckError as error:
+        fix = "run it on kernel, in real time; or let the program sleep, or read the clock, while it waits"
+        raise refusal(f"--on {name}: {error}", fix, file=scenarios[0].file) from error
     except RuntimeError as error:
         problem = str(error)
         fix = next(
             (fix for what, fix in _NEEDED.items() if f"{what}: " in problem),
             "fix the cause that it reports, and run it again",
         )
-        raise refusal(f"--on {RUNNER.name}: {problem}", fix, file=scenarios[0].file) from error
+        raise refusal(f"--on {name}: {problem}", fix, file=scenarios[0].file) from error
 
 
 def _facts(job: _uml_boot.Job) -> str:
@@ -213,6 +303,7 @@ def facts() -> dict[str, str]:
         "kernel": f"{known.get('release')} (user-mode Linux, {known.get('package')} {known.get('version')})",
         "config": known.get("config", ""),
         "clock": "simulated (time-travel=inf-cpu)",
+        "memory": f"{_uml_boot.MEMORY} at most",
     }
 
 

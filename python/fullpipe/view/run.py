@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MOST_FLOWS = 20
 _LEAST_SHARE = 0.005
 _LEAST_SECOND = 0.1
-_KERNELS = ("kernel", "uml")
+_KERNELS = ("kernel", "uml", "uml-emulator")
 # Short names of limits, for a column.
 _SHORT = {"receive_window": "rwnd", "send_buffer": "sndbuf", "application": "app"}
 

@@ -27,13 +27,58 @@ pub(super) struct Log {
     writer: Sender<Vec<u8>>,
     /// Whether a flow is a program, by its index.
     programs: Vec<bool>,
+    /// Fingerprint of all packets, where a run can be repeated exactly.
+    fingerprint: Option<Fingerprint>,
+}
+
+/// A hash of packets: their times, sides and bytes (as FNV-1a, with words of eight bytes).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fingerprint {
+    hash: u64,
+    packets: u64,
+}
+
+impl Fingerprint {
+    fn new() -> Fingerprint {
+        Fingerprint {
+            hash: 0xcbf2_9ce4_8422_2325,
+            packets: 0,
+        }
+    }
+
+    fn word(&mut self, word: u64) {
+        self.hash = (self.hash ^ word)
+            .wrapping_mul(0x0000_0100_0000_01b3)
+            .rotate_left(29);
+    }
+
+    fn add(&mut self, at: Time, side: Side, bytes: &[u8]) {
+        self.packets += 1;
+        self.word(at.as_nanos());
+        self.word(u64::from(side == Side::Near));
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.word(u64::from_le_bytes(word));
+        }
+    }
+}
+
+impl std::fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, hash {:016x}", self.packets, self.hash)
+    }
 }
 
 /// The thread that writes the file.
 pub(super) type Written = JoinHandle<std::io::Result<()>>;
 
 impl Log {
-    pub(super) fn start(path: &Path, programs: Vec<bool>) -> Result<(Log, Written), SandboxError> {
+    pub(super) fn start(
+        path: &Path,
+        programs: Vec<bool>,
+        fingerprint: bool,
+    ) -> Result<(Log, Written), SandboxError> {
         let mut file = std::fs::File::create(path).map_err(|error| {
             SandboxError::new(
                 format!("{}: {error}", path.display()),
@@ -61,6 +106,7 @@ impl Log {
                 bytes: Vec::with_capacity(CHUNK),
                 writer,
                 programs,
+                fingerprint: fingerprint.then(Fingerprint::new),
             },
             written,
         ))
@@ -94,15 +140,16 @@ impl Log {
         let _ = self.writer.send(chunk);
     }
 
-    /// Waits until all records are written.
-    pub(super) fn finish(mut self, written: Written) -> Result<(), SandboxError> {
+    /// Waits until all records are written; returns the fingerprint of the packets.
+    pub(super) fn finish(mut self, written: Written) -> Result<Option<Fingerprint>, SandboxError> {
         self.add(RecordKind::Done, 0, Time::ZERO, &[]);
         self.hand_over();
         drop(self.writer);
         let result = written
             .join()
             .unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));
-        result.map_err(|error| {
+        let fingerprint = self.fingerprint;
+        result.map(|()| fingerprint).map_err(|error| {
             SandboxError::new(
                 format!("the forwarder's recording can't be written: {error}"),
                 "free some space in $TMPDIR",
@@ -133,6 +180,9 @@ fn number(link: usize) -> u8 {
 
 impl Tap for Log {
     fn entered(&mut self, at: Time, side: Side, packet: &EmulatedPacket<Frame>) {
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.add(at, side, &packet.payload);
+        }
         if side == Side::Near {
             self.packet(RecordKind::Packet, at, true, packet);
         }

@@ -8,6 +8,7 @@ mod ends;
 mod log;
 mod programs;
 mod running;
+mod simulated;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,7 +30,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{AgentError, Ends, Plan};
 use crate::arriving::ExpandedWorkload;
-use crate::between::{Between, between, raise};
+use crate::between::{Between, between, raise, raise_simulated};
 use crate::clock::Clock;
 use crate::confine::Confinement;
 use crate::forward::Side;
@@ -42,6 +43,7 @@ use log::Log;
 pub(crate) use programs::Complete;
 pub use programs::Program;
 pub use running::Interval;
+pub use simulated::{Simulated, check_simulated, simulate, simulated};
 
 /// Name of this runner.
 pub const NAME: &str = "kernel";
@@ -151,12 +153,22 @@ pub fn bpf(scenario: &Scenario) -> Result<Vec<BpfAlgorithm>, Error> {
 fn plan(scenario: &Scenario, interval: Span, loadable: &[String]) -> Result<Plan, Error> {
     let mut offered = facts::algorithms();
     offered.extend_from_slice(loadable);
+    plan_for(NAME, scenario, interval, &offered)
+}
+
+/// Returns the plan for a runner whose kernel offers these algorithms.
+fn plan_for(
+    runner: &str,
+    scenario: &Scenario,
+    interval: Span,
+    offered: &[String],
+) -> Result<Plan, Error> {
     let ends = Ends {
         receiver: bed::FAR,
         first_port: FIRST_PORT,
         interval,
-        offered: Some(&offered),
-        runner: NAME,
+        offered: Some(offered),
+        runner,
         arrivals: true,
         programs: true,
         routes: false,
@@ -196,6 +208,7 @@ pub fn start(
                 ports,
                 plan: &plan,
                 programs: &programs,
+                simulated: false,
             };
             run(setup, [send, receive, log], inside)
         })?;
@@ -233,32 +246,51 @@ impl Run {
     /// # Errors
     /// When a recording is incomplete.
     pub fn finish(&self, done: &Value) -> Result<Measured, AgentError> {
-        let broken = |error: serde_json::Error| {
-            AgentError::new(format!("the sandbox's report is broken: {error}"))
-        };
-        let links: Vec<LinkSummary> =
-            serde_json::from_value(done["links"].clone()).map_err(broken)?;
-        let facts = Facts {
-            runner: NAME.to_owned(),
-            first_port: FIRST_PORT,
-            at_once: self.at_once,
-            paced: false,
-            departs: None,
-            delay_on_acks: false,
-            host: serde_json::from_value(done["host"].clone()).map_err(broken)?,
-            warnings: serde_json::from_value(done["warnings"].clone()).map_err(broken)?,
-            complete: serde_json::from_value(done["complete"].clone()).map_err(broken)?,
-        };
-        let zero = done["zero_ns"].as_u64().unwrap_or(0);
-        let log = path(&self.files.log);
-        let recording = Recording {
-            send: path(&self.files.send),
-            receive: path(&self.files.receive),
-            sender: log.clone(),
-            links: Watched::Emulator(log::read(&log, zero)?, links),
-        };
-        reconstruct(&self.scenario, recording, facts, self.interval)
+        let files = [&self.files.send, &self.files.receive, &self.files.log].map(path);
+        finish(
+            NAME,
+            &self.scenario,
+            self.at_once,
+            files,
+            done,
+            self.interval,
+        )
     }
+}
+
+/// Returns the results of a run from its recordings of senders, receivers and forwarder, and its
+/// last report.
+fn finish(
+    runner: &str,
+    scenario: &Scenario,
+    at_once: u32,
+    [send, receive, log]: [PathBuf; 3],
+    done: &Value,
+    interval: Option<Span>,
+) -> Result<Measured, AgentError> {
+    let broken = |error: serde_json::Error| {
+        AgentError::new(format!("the sandbox's report is broken: {error}"))
+    };
+    let links: Vec<LinkSummary> = serde_json::from_value(done["links"].clone()).map_err(broken)?;
+    let facts = Facts {
+        runner: runner.to_owned(),
+        first_port: FIRST_PORT,
+        at_once,
+        paced: false,
+        departs: None,
+        delay_on_acks: false,
+        host: serde_json::from_value(done["host"].clone()).map_err(broken)?,
+        warnings: serde_json::from_value(done["warnings"].clone()).map_err(broken)?,
+        complete: serde_json::from_value(done["complete"].clone()).map_err(broken)?,
+    };
+    let zero = done["zero_ns"].as_u64().unwrap_or(0);
+    let recording = Recording {
+        send,
+        receive,
+        sender: log.clone(),
+        links: Watched::Emulator(log::read(&log, zero)?, links),
+    };
+    reconstruct(scenario, recording, facts, interval)
 }
 
 /// Creates a file without a name, which is deleted when its last descriptor is closed.
@@ -291,6 +323,8 @@ struct Setup<'a> {
     ports: Ports,
     plan: &'a Plan,
     programs: &'a [Program],
+    /// Whether the kernel's clock is simulated.
+    simulated: bool,
 }
 
 /// Runs inside the sandbox.
@@ -300,13 +334,18 @@ fn run(
         ports,
         plan,
         programs,
+        simulated,
     }: Setup<'_>,
     [send, receive, log]: [PathBuf; 3],
     inside: &Inside,
 ) -> Result<Value, SandboxError> {
-    let mut bed = match raise(scenario)? {
-        Ok(bed) => bed,
-        Err(error) => return Ok(json!({ "refused": error.to_string() })),
+    let mut bed = if simulated {
+        raise_simulated()?
+    } else {
+        match raise(scenario)? {
+            Ok(bed) => bed,
+            Err(error) => return Ok(json!({ "refused": error.to_string() })),
+        }
     };
     // Forked before any thread starts.
     let mut receiver = Child::start(&bed.far, || crate::agent::receive(plan, &receive))?;
@@ -319,7 +358,8 @@ fn run(
     })?;
     let ready = ready(&mut bed, programs, inside)?;
     let is_program = |flow: &fullpipe_scenario::Flow| flow.program.is_some();
-    let (log, written) = Log::start(&log, scenario.flows.iter().map(is_program).collect())?;
+    let are_programs = scenario.flows.iter().map(is_program).collect();
+    let (log, written) = Log::start(&log, are_programs, simulated)?;
     let clock = Clock::start();
     let running = ready.map(|ready| ready.run(clock, scenario.duration));
     let route = move |side: Side, header: &Header, _: &[u8]| route(ports, side, header);
@@ -330,7 +370,7 @@ fn run(
         Between {
             tap,
             links,
-            host,
+            mut host,
             warnings,
         },
     ) = between(&mut bed, scenario, clock, route, log, || {
@@ -348,7 +388,9 @@ fn run(
         receiver.stop();
         (sent, receiver.wait(STEP, || {}), complete)
     });
-    tap.finish(written)?;
+    if let Some(packets) = tap.finish(written)? {
+        host.insert("packets", packets.to_string());
+    }
     // A program that fails ends the run, and the agents with it.
     let complete = complete?;
     for (ended, who) in [(sender, "the senders"), (receiver, "the receivers")] {

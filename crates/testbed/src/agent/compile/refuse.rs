@@ -32,7 +32,7 @@ pub(super) fn refuse(scenario: &Scenario, ends: &Ends) -> Result<(), Error> {
     let programs = scenario.flows.iter().filter_map(Flow::program_key);
     if let Some((key, value)) = programs.into_iter().next().filter(|_| !ends.programs) {
         let problem = format!("--on {runner} does not run programs yet");
-        let fix = "run it with --on kernel, or name an algorithm of a [[flow]]";
+        let fix = "run it with --on kernel or uml, or name an algorithm of a [[flow]]";
         return Err(scenario.error(&key, value, problem, fix));
     }
     let specs = || {

@@ -47,8 +47,8 @@ pub(crate) struct Flow {
     #[schemars(extend("x-default" = "the name of cc, numbered if several unnamed flows have the same cc"))]
     pub(crate) name: Option<RawValue<Name>>,
     /// Congestion control algorithm. "none" sends packets at app_rate and does not react to losses
-    /// or marks; "module:Class" is a Python class of your own. With --on kernel, "program:iperf3" names
-    /// a recipe of `fullpipe list programs`.
+    /// or marks; "module:Class" is a Python class of your own. With --on kernel or uml,
+    /// "program:iperf3" names a recipe of `fullpipe list programs`.
     #[schemars(example = &"cubic", example = &"none")]
     pub(crate) cc: RawValue<Algorithm>,
     /// Transport. With "datagram", lost data is not sent again, nothing waits for it, and the receiver

@@ -76,7 +76,7 @@ pub(crate) struct Scenario {
     #[schemars(extend("x-default" = "none, if the scenario has a program or a workload"))]
     pub(crate) flow: Vec<Flow>,
     /// Transfers of a user's own programs, one table each: flows that follow the others. They run
-    /// with --on kernel.
+    /// with --on kernel or uml.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
     pub(crate) program: Vec<Program>,

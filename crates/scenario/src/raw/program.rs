@@ -12,8 +12,8 @@ use crate::raw_value::RawValue;
 use crate::values::{Extra, Name};
 use crate::workload::Text;
 
-/// A transfer between two programs that run on this machine behind the path, with --on kernel. The
-/// server sends data over the path's links to its client, as the sender of a flow does.
+/// A transfer between two programs that run on this machine behind the path, with --on kernel or
+/// uml. The server sends data over the path's links to its client, as the sender of a flow does.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Program {

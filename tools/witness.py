@@ -1,8 +1,8 @@
-"""Is a stack's congestion control right, and fair next to the kernel's CUBIC? 40 cells in simulated time, as a page.
+"""Is a stack's congestion control right, and fair next to the kernel's CUBIC? 56 cells in simulated time, as a page.
 
-Ten stacks, alone and next to a flow of the kernel's CUBIC, with two buffers, on `--on uml-emulator`. The seed of a run
-moves the starts by up to one RTT. Runs are kept in the directory as they come: the same command continues there, and
-writes `witness.md`. A run that fails is kept with its error; remove its file to run it again.
+Fourteen stacks, alone and next to a flow of the kernel's CUBIC, with two buffers, on `--on uml-emulator`. The seed of a
+run moves the starts by up to one RTT. Runs are kept in the directory as they come: the same command continues there,
+and writes `witness.md`. A run that fails is kept with its error; remove its file to run it again.
 
     .venv/bin/python tools/witness.py results/witness --repeat 3
 """
@@ -33,6 +33,10 @@ STACKS = {
     "ngtcp2 BBR": 'cc = "program:ngtcp2:bbr"',
     "quinn CUBIC": 'cc = "program:quinn:cubic"',
     "quinn BBR": 'cc = "program:quinn:bbr"',
+    "s2n-quic CUBIC": 'cc = "program:s2n-quic:cubic"',
+    "s2n-quic BBRv2": 'cc = "program:s2n-quic:bbr"',
+    "quiche CUBIC": 'cc = "program:quiche:cubic"',
+    "quiche BBRv2": 'cc = "program:quiche:bbr2"',
     "quic-go": 'cc = "program:quic-go"',
     "aioquic CUBIC": 'cc = "program:aioquic:cubic"',
 }
@@ -150,7 +154,16 @@ def written(directory: Path, repeat: int, seconds: float) -> Iterator[str]:
     yield ""
     known = {
         name: version_of(name)
-        for name in ("iperf3", "nginx", "ngtcp2", "quinn", "quic-go", "aioquic")
+        for name in (
+            "iperf3",
+            "nginx",
+            "ngtcp2",
+            "quinn",
+            "s2n-quic",
+            "quiche",
+            "quic-go",
+            "aioquic",
+        )
     }
     yield (
         "; ".join(f"{name}: {version or 'not installed'}" for name, version in known.items()) + "."

@@ -32,7 +32,6 @@ PROGRAMS = "programs"
 
 _STUCK = re.compile(r"stuck: (.+?)\[\d+\] computes without end: (\d+) s")
 
-_LONGEST_PATH = 4096
 _LOOK_S = 0.1
 MEMORY = "2048M"
 """Limit of a boot's memory. The host holds the used part."""
@@ -195,8 +194,8 @@ def _shown(words: Sequence[str]) -> list[str]:
     """Returns the directories in /tmp that runs name: /tmp is empty inside, but for these, which are read-only."""
     found = set()
     for word in words:
-        file = Path(word)
-        text = str(file.absolute()) if len(word) < _LONGEST_PATH and file.exists() else word
+        # Unlike Path.exists, it takes words that can't be a file's name, such as a long script.
+        text = os.path.abspath(word) if os.path.exists(word) else word  # noqa: PTH100, PTH110
         for part in re.findall(r"/tmp/[^\s'\";=,:]+", text):
             top = Path(*Path(part).parts[:3])
             if top.is_dir():

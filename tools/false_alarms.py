@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from scipy.stats import binomtest
 
-from fullpipe.comparison.control import METRICS, PART, controls
+from fullpipe.report.control import METRICS, PART, controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

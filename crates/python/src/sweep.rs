@@ -128,6 +128,11 @@ impl SweepPlan {
         (bytes.get(), point)
     }
 
+    /// Checks that the simulator can run each point.
+    fn simulated(&self, py: Python<'_>) -> PyResult<()> {
+        self.inner.simulated().map_err(|error| refused(py, &error))
+    }
+
     /// Returns the (key, value) pairs that a point sets, as `--set` takes them.
     fn settings(&self, point: usize) -> Vec<(&str, &str)> {
         self.inner.settings(point).collect()

@@ -110,12 +110,13 @@ class SweepSpec:
             yield from self.plan.scenarios(first, first + _CHUNK)
 
 
-def refuse_too_large(spec: SweepSpec, threads: int) -> None:
-    """Compares the memory that `threads` runs may need with the free memory.
+def refuse_unsuited(spec: SweepSpec, threads: int) -> None:
+    """Checks that the simulator can run a sweep: without programs, and within the free memory.
 
     Raises:
-        ScenarioError: When too little is free.
+        ScenarioError: When a flow is a program, or too little memory is free for `threads` runs.
     """
+    spec.plan.simulated()
     (needed, point), free = spec.plan.memory, available()
     if free is None or needed * threads <= free:
         return

@@ -10,7 +10,7 @@ import polars as pl
 from fullpipe import _core
 from fullpipe.batch import other_runners
 from fullpipe.batch.pool import cores, drain, pooled
-from fullpipe.batch.spec import SweepSpec, refuse_too_large
+from fullpipe.batch.spec import SweepSpec, refuse_unsuited
 from fullpipe.checks.judge import judged
 from fullpipe.frame import table
 from fullpipe.origin import read
@@ -138,7 +138,7 @@ def check(
     for _, spec in subjects:
         for runner in runners:
             if is_simulator(runner):
-                refuse_too_large(spec, cores())
+                refuse_unsuited(spec, cores())
             else:
                 other_runners.refuse(spec, [runner], lambda _: "off")
     counter.begin(sum(subject.spec.plan.runs for subject in subjects) * len(runners), 0)

@@ -10,10 +10,12 @@ from fullpipe.commands.options import (
     MORE_SETTINGS,
     ON,
     PLUGIN,
+    RECIPE,
     SHOW,
     algorithms_of,
     known_metrics,
     load_plugins,
+    load_recipes,
     new_directory,
     path_options,
     seed_option,
@@ -75,6 +77,7 @@ def command(
         str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    recipe: Annotated[list[Path] | None, RECIPE] = None,
     as_json: Annotated[bool, Option("--json", help=AS_JSON)] = False,
 ) -> None:
     """Compare algorithms on one path, or kept results.
@@ -100,6 +103,7 @@ def command(
             asked = known_metrics(show)
             settings += [setting(text) for text in set_ or []]
             load_plugins(plugin)
+            load_recipes(recipe)
             if are_stored(algorithms):
                 options = {"--out": out, "--bytes": size, "--seed": seed, **dict(settings)}
                 _refuse([key for key, value in options.items() if value is not None])

@@ -7,11 +7,14 @@ from fullpipe.commands.declare import Argument, Option
 from fullpipe.commands.options import (
     ALGORITHM,
     ENGINE,
+    ON_ONE,
     PLUGIN,
+    RECIPE,
     THREADS,
     Engine,
     algorithms_of,
     load_plugins,
+    load_recipes,
     new_directory,
     queue_of,
     seed_option,
@@ -19,6 +22,7 @@ from fullpipe.commands.options import (
 )
 from fullpipe.controllers import of_file
 from fullpipe.errors import fail, user_errors
+from fullpipe.runners import SIMULATOR, runner
 from fullpipe.toml import value_of
 
 BBR_DRAFT = "bbr-draft"
@@ -38,20 +42,33 @@ def command(
         Option(
             metavar="NAME|FILE",
             help="Criteria: rfc9743 has those of RFC 9743, aqm those of RFC 7928 for queues, prudentia pairs of flows "
-            "in deep buffers, bbr-draft the 22 test cases of the BBR draft; or a file of your own.",
+            "in deep buffers, stack those of a real stack next to the kernel's CUBIC, bbr-draft the 22 test cases of "
+            "the BBR draft; or a file of your own.",
         ),
     ] = "rfc9743",
     criterion: Annotated[
         list[str] | None,
         Option(metavar="NAME", help="Evaluate this criterion only; repeatable (default: all)."),
     ] = None,
+    axis: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=A,B",
+            help="Values of an axis instead of the suite's, like rate=10mbit,300mbit, in every criterion that has "
+            "it; repeatable.",
+        ),
+    ] = None,
     quick: Annotated[
         bool,
-        Option("--quick", help="Evaluate the ends of each axis only, with 5 seeds."),
+        Option("--quick", help="Evaluate the ends of each axis only."),
     ] = False,
     seeds: Annotated[
         int | None,
-        Option(min=3, metavar="N", help="Number of seeds of each cell (default: 30)."),
+        Option(
+            min=3,
+            metavar="N",
+            help="Number of seeds of each cell (default: 30; 5 with --quick or --on).",
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -74,9 +91,11 @@ def command(
             "results/SUITE-ALGORITHM-…); for bbr-draft a new one (default: none).",
         ),
     ] = None,
+    on: Annotated[str, Option(metavar="RUNNER", help=ON_ONE, complete=("runners",))] = "sim",
     engine: Annotated[Engine, Option(help=ENGINE)] = Engine.LOCAL,
     threads: Annotated[int | None, Option(min=1, metavar="N", help=THREADS)] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    recipe: Annotated[list[Path] | None, RECIPE] = None,
     as_json: Annotated[
         bool, Option("--json", help="Print the verdicts as a JSON list, and nothing else.")
     ] = False,
@@ -86,10 +105,11 @@ def command(
     The suite rfc9743 has the criteria of RFC 9743 for new congestion controls, as simulated
     scenarios, next to Reno, CUBIC and BBRv3. Each is met, not met, to be argued or not evaluated;
     the dossier is a page and Markdown. The suite aqm evaluates a queue by the scenarios of RFC
-    7928, and prudentia has the two paths of the fairness watchdog Prudentia. The suite bbr-draft
-    has the test cases of draft-ietf-ccwg-bbr-06, Appendix A. Conditions on states or fields that the algorithm does not
-    have are skipped; an algorithm that has none of them is refused. Exit code 1 when a criterion is
-    not met, or a condition is missed.
+    7928, and prudentia has the two paths of the fairness watchdog Prudentia. The suite stack asks
+    whether a real stack, with --on uml or kernel, is right alone and fair to the kernel's CUBIC.
+    The suite bbr-draft has the test cases of draft-ietf-ccwg-bbr-06, Appendix A. Conditions on
+    states or fields that the algorithm does not have are skipped; an algorithm that has none of
+    them is refused. Exit code 1 when a criterion is not met, or a condition is missed.
 
     Examples:
         fullpipe evaluate bbr3
@@ -97,16 +117,20 @@ def command(
         fullpipe evaluate cubic --criterion fairness --seeds 10
         fullpipe evaluate fq_codel --suite aqm --set target=10ms
         fullpipe evaluate bbr3 --suite bbr-draft --set profile=linux
+        fullpipe evaluate program:quinn:bbr --suite stack --on uml --seeds 3
     """
     params = dict(setting(text) for text in set_ or [])
     with user_errors():
         load_plugins(plugin)
+        load_recipes(recipe)
         if suite == BBR_DRAFT:
             for option, given in (
                 ("--criterion", criterion),
                 ("--quick", quick),
                 ("--seeds", seeds),
                 ("--threads", threads),
+                ("--axis", axis),
+                ("--on", on != SIMULATOR),
             ):
                 if given:
                     fail(f"{option}: not for --suite {BBR_DRAFT}\n  fix: leave it out")
@@ -114,14 +138,17 @@ def command(
         else:
             from fullpipe.evaluation.command import Asked, evaluate
             from fullpipe.evaluation.measure import Contender
+            from fullpipe.evaluation.suite import axes_of
             from fullpipe.evaluation.suite import suite as suite_of
 
-            criteria = suite_of(suite)
+            criteria = suite_of(suite).with_axes(axes_of(axis or ()))
             [name] = (
                 [queue_of(algorithm)] if criteria.subject == "queue" else algorithms_of([algorithm])
             )
             tested = Contender(name, {key: value_of(text) for key, text in params.items()})
-            asked = Asked(criterion or (), quick, seeds, seed, out, engine.value, threads, as_json)
+            asked = Asked(
+                criterion or (), quick, seeds, seed, out, engine.value, threads, as_json, runner(on)
+            )
             met = evaluate(tested, criteria, asked)
     if not met:
         raise SystemExit(1)

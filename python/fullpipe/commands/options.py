@@ -40,6 +40,12 @@ PROGRAMS = Option(
     help="Let the scenario run the command lines of its [[program]] tables, with your rights. Recipes from "
     "`fullpipe list programs` need no permission.",
 )
+RECIPE = Option(
+    "--recipe",
+    metavar="FILE",
+    help="Load a recipe of your own, for use as program:NAME, NAME being the file's name without .toml; repeatable. "
+    "Its programs run with your rights.",
+)
 PARAMETER = Option(
     "--set",
     metavar="NAME=VALUE",
@@ -211,6 +217,18 @@ def load_plugins(given: Sequence[str] | None) -> None:
 
         for each in given:
             of_option(each)
+
+
+def load_recipes(given: Sequence[Path] | None) -> None:
+    """Loads the recipes that `--recipe` names.
+
+    Raises:
+        UserError: When one can't be read, or has an error.
+    """
+    from fullpipe import programs
+
+    for each in given or ():
+        programs.load(each)
 
 
 def allow_programs(yes: bool) -> None:

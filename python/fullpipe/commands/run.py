@@ -14,9 +14,11 @@ from fullpipe.commands.options import (
     ON,
     PLUGIN,
     PROGRAMS,
+    RECIPE,
     SETTING,
     allow_programs,
     load_plugins,
+    load_recipes,
     local,
     new_directory,
     path_options,
@@ -95,6 +97,7 @@ def command(
         ),
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    recipe: Annotated[list[Path] | None, RECIPE] = None,
     programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[
         bool,
@@ -115,6 +118,7 @@ def command(
     """
     with user_errors():
         load_plugins(plugin)
+        load_recipes(recipe)
         allow_programs(programs)
         settings = dict(path) | dict(setting(text) for text in set_ or [])
         cc = of_file(cc) if cc is not None else None

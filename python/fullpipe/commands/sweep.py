@@ -1,5 +1,6 @@
 """`fullpipe sweep`."""
 
+from pathlib import Path
 from typing import Annotated
 
 from fullpipe import origin
@@ -10,12 +11,14 @@ from fullpipe.commands.options import (
     ON,
     PLUGIN,
     PROGRAMS,
+    RECIPE,
     SHOW,
     THREADS,
     Engine,
     allow_programs,
     known_metrics,
     load_plugins,
+    load_recipes,
     new_place,
     path_options,
     scenario_argument,
@@ -122,6 +125,7 @@ def command(
         str | None, Option(metavar="METRIC,METRIC", help=SHOW, complete=("metrics",))
     ] = None,
     plugin: Annotated[list[str] | None, PLUGIN] = None,
+    recipe: Annotated[list[Path] | None, RECIPE] = None,
     programs: Annotated[bool, PROGRAMS] = False,
     as_json: Annotated[
         bool,
@@ -156,6 +160,7 @@ def command(
     with user_errors():
         asked_metrics = known_metrics(show)
         load_plugins(plugin)
+        load_recipes(recipe)
         allow_programs(programs)
         text, file = scenario_of(scenario)
         settings = [*path, *(setting(each) for each in set_ or [])]

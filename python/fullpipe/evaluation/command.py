@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fullpipe import terminal
-from fullpipe.batch import kept_in
+from fullpipe.batch import kept_in, other_runners
 from fullpipe.batch.cells import HERE, QUEUE_HERE, Cells
 from fullpipe.batch.cluster import ClusterError, NoClusterError, one_cluster
 from fullpipe.batch.spec import SweepSpec, build, command_line
@@ -21,24 +21,31 @@ from fullpipe.errors import UserError, fail, printing, stoppable
 from fullpipe.evaluation import dossier, worst
 from fullpipe.evaluation.judge import WORDS, judge
 from fullpipe.evaluation.measure import Contender, measured, shown
+from fullpipe.evaluation.suite import VARIATION
 from fullpipe.plugins import used
+from fullpipe.programs import PREFIX, is_program
 from fullpipe.progress import Counter
 from fullpipe.report.markdown import lines
 from fullpipe.report.write import Form, make
+from fullpipe.results import disk
+from fullpipe.runners import is_simulator, option
+from fullpipe.runners.sim import RUNNER
 from fullpipe.sweeps.execute import Execution
 from fullpipe.verdicts.judged import Verdict, finite, write_table
 from fullpipe.verdicts.show import STYLES, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
     from fullpipe.evaluation.judge import Outcome
     from fullpipe.evaluation.suite import Criterion, Suite
+    from fullpipe.runners import Runner
 
 SEEDS = 30
-QUICK_SEEDS = 5
+FEW_SEEDS = 5
+"""The number of seeds of a quick evaluation, and of one with real stacks, whose runs take long."""
 PAGE = "dossier.html"
 MARKDOWN = "dossier"
 _TITLE_WIDTH = 58
@@ -74,6 +81,7 @@ class Asked:
         engine: One of :data:`fullpipe.batch.pool.ENGINES`.
         threads: The number of runs at a time; None for one per core.
         as_json: Print only the verdicts, as a JSON list.
+        runner: The runner of all runs.
     """
 
     names: Sequence[str] = ()
@@ -84,6 +92,13 @@ class Asked:
     engine: str = "local"
     threads: int | None = None
     as_json: bool = False
+    runner: Runner = RUNNER
+
+    @property
+    def all_seeds(self) -> range:
+        """The seeds of each cell."""
+        few = self.quick or not is_simulator(self.runner)
+        return range(self.seed, self.seed + (self.seeds or (FEW_SEEDS if few else SEEDS)))
 
 
 def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
@@ -101,28 +116,42 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
     start = time.perf_counter()
     chosen = _chosen(suite.short() if asked.quick else suite, asked.names)
     plain = _PLAIN.written(_SUBJECTS[suite.subject], tested.name, tested.params)
-    SweepSpec(plain, tested.label).plan  # noqa: B018  (refuses parameters)
+    spec = SweepSpec(plain, tested.label)
+    spec.plan  # noqa: B018  (refuses parameters)
+    runner = asked.runner
+    if not is_simulator(runner):
+        other_runners.refuse(spec, [runner], lambda _: "off")
     baselines = [Contender(each) for each in suite.baselines]
-    seeds = range(asked.seed, asked.seed + (asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)))
-    place = asked.out or usual_directory(tested, suite, quick=asked.quick)
+    seeds = asked.all_seeds
+    place = asked.out or usual_directory(tested, suite, quick=asked.quick, on=runner.name)
+    homes = _homes(chosen)
     counter = Counter()
     try:
         with stoppable(lambda: counter.at, kept_in(place)), counter:
             with one_cluster(asked.engine):
                 outcomes = [
                     _outcome(
-                        each, number, len(chosen), (tested, baselines), seeds, place, counter, asked
+                        each,
+                        number,
+                        len(chosen),
+                        (tested, baselines),
+                        seeds,
+                        homes,
+                        place,
+                        counter,
+                        asked,
                     )
                     for number, each in enumerate(chosen, 1)
                 ]
             recorded: dict[str, Path] = {}
             for each in outcomes:
                 counter.begin(len(outcomes), len(recorded), "recording the worst cells")
-                if directory := worst.record(each, tested, place / "worst"):
+                if directory := worst.record(each, tested, place / "worst", runner.name):
                     recorded[each.criterion.name] = directory
-            about = (suite, tested, baselines, outcomes, list(seeds))
+            about = (suite, tested, baselines, outcomes, list(seeds), runner)
             report = dossier.report(*about, recorded)
             short = replace(report, sections=report.sections[:1])
+            disk.make_folder(place)
             write_table(place, "\n".join(lines(short, [])) + "\n", _records(outcomes))
             make(report, Form.HTML, place / PAGE)
             counter.begin(1, 0, "drawing")
@@ -153,13 +182,19 @@ def evaluate(tested: Contender, suite: Suite, asked: Asked) -> bool:
     return not any(each.verdict is Verdict.MISSED for each in outcomes)
 
 
-def usual_directory(tested: Contender, suite: Suite, *, quick: bool) -> Path:
+def usual_directory(tested: Contender, suite: Suite, *, quick: bool, on: str = RUNNER.name) -> Path:
     """Returns the directory of an evaluation without `--out`: the same one for the same algorithm, suite and build."""
     digest = hashlib.sha256(f"{build()} {tested.label} {suite}".encode())
     digest.update(sources(given([tested.name])))
     for library in used([tested.name]):
         digest.update(library.content)
-    name = f"{suite.name}-{tested.name.rpartition(':')[2]}{'-quick' if quick else ''}"
+    # A class without its module, and a program with its algorithm.
+    short = (
+        tested.name.removeprefix(PREFIX).replace(":", "-")
+        if is_program(tested.name)
+        else tested.name.rpartition(":")[2]
+    )
+    name = "-".join([suite.name, short, *(["quick"] if quick else []), *option(on)[1:]])
     return Path("results") / f"{name}-{digest.hexdigest()[:8]}"
 
 
@@ -173,12 +208,33 @@ def _chosen(suite: Suite, names: Sequence[str]) -> list[Criterion]:
     return [each for each in suite.criteria if not names or each.name in names]
 
 
+def _homes(criteria: Sequence[Criterion]) -> dict[str, str]:
+    """Returns the directory of each criterion's runs: criteria that differ in the judged metric only share one."""
+    first: dict[str, str] = {}
+    return {
+        each.name: first.setdefault(
+            repr(
+                (
+                    each.scenario,
+                    each.axes,
+                    each.words,
+                    each.metric == VARIATION,
+                    each.against and each.neighbor,
+                )
+            ),
+            each.name,
+        )
+        for each in criteria
+    }
+
+
 def _outcome(
     criterion: Criterion,
     number: int,
     of: int,
     contenders: tuple[Contender, Sequence[Contender]],
     seeds: Sequence[int],
+    homes: Mapping[str, str],
     place: Path,
     counter: Counter,
     asked: Asked,
@@ -196,11 +252,11 @@ def _outcome(
             trace=trace,
             engine=asked.engine,
             threads=asked.threads,
+            runners=[asked.runner],
         ).run(spec)
 
-    found = measured(
-        criterion, tested, baselines, seeds, place / "criteria" / criterion.name, execute
-    )
+    home = place / "criteria" / homes[criterion.name]
+    found = measured(criterion, tested, baselines, seeds, home, execute, asked.runner)
     return judge(criterion, tested, found)
 
 

@@ -10,7 +10,10 @@ from fullpipe._core import __version__
 from fullpipe.evaluation import worst
 from fullpipe.evaluation.judge import WORDS, bound_words
 from fullpipe.evaluation.measure import shown
+from fullpipe.programs import is_program, recipe_of
+from fullpipe.programs.lines import version_of
 from fullpipe.report.model import Code, Finding, Number, Report, Section, Table, Text, Timeline
+from fullpipe.runners import is_simulator
 from fullpipe.stats.words import digits
 from fullpipe.verdicts.judged import Verdict
 
@@ -20,8 +23,9 @@ if TYPE_CHECKING:
 
     from fullpipe.evaluation.judge import CellResult, Outcome
     from fullpipe.evaluation.measure import Contender
-    from fullpipe.evaluation.suite import Suite
+    from fullpipe.evaluation.suite import Criterion, Suite
     from fullpipe.report.model import Block, Cell
+    from fullpipe.runners import Runner
     from fullpipe.stats import Quantity
     from fullpipe.verdicts.estimate import Estimate
 
@@ -35,6 +39,7 @@ def report(
     baselines: Sequence[Contender],
     outcomes: Sequence[Outcome],
     seeds: Sequence[int],
+    runner: Runner,
     recorded: Mapping[str, Path],
 ) -> Report:
     """Returns the report.
@@ -45,6 +50,7 @@ def report(
         baselines: The algorithms next to it.
         outcomes: The verdicts.
         seeds: The seeds of each cell.
+        runner: The runner of all runs.
         recorded: The directories of the worst cells' runs, by criterion.
     """
     cells = sum(len(each.cells) for each in outcomes)
@@ -53,10 +59,11 @@ def report(
         ("Suite", suite.title),
         ("Baselines", ", ".join(each.label for each in baselines)),
         ("Cells", f"{cells}, {len(seeds)} seeds each, from {seeds[0]} on"),
+        *_facts([tested, *baselines], outcomes, runner),
     ]
     return Report(
         f"{tested.label}: evaluation",
-        f"{summed(outcomes)}. Simulated; the same version, parameters and seeds give the same numbers.",
+        f"{summed(outcomes)}. {_repeats(runner)}",
         facts,
         [Finding(_finding(each)) for each in outcomes if each.verdict is Verdict.MISSED],
         "A criterion is met if every cell is within its bound with its whole interval, and not met if the whole "
@@ -65,12 +72,44 @@ def report(
         [
             _verdicts(tested, baselines, outcomes),
             *(
-                _section(each, tested, baselines, recorded.get(each.criterion.name))
+                _section(each, tested, baselines, runner, recorded.get(each.criterion.name))
                 for each in outcomes
                 if each.worst is not None
             ),
         ],
     )
+
+
+def _repeats(runner: Runner) -> str:
+    """Returns a sentence about another evaluation with the same version, parameters and seeds."""
+    if is_simulator(runner):
+        return "Simulated; the same version, parameters and seeds give the same numbers."
+    if runner.real_time:
+        return f"Measured in real time on {runner.name}: the machine is a part of every number."
+    return (
+        f"Real stacks in simulated time, on {runner.name}: the machine is no part of the numbers."
+    )
+
+
+def _facts(
+    contenders: Sequence[Contender], outcomes: Sequence[Outcome], runner: Runner
+) -> list[tuple[str, str]]:
+    """Returns the runner, the programs' versions, and whether the machine kept time."""
+    if is_simulator(runner):
+        return []
+    recipes = [recipe_of(each.name) for each in contenders if is_program(each.name)]
+    found = [("Runner", f"{runner.name}: {runner.about}")]
+    found += [(f"Program {name}", version_of(name)) for name in dict.fromkeys(recipes)]
+    of = {each.measured.directory: each.measured for each in outcomes if each.measured}
+    runs = sum(len(each.points) * len(each.expected) for each in of.values())
+    warnings = sum((each.warnings for each in of.values()), Counter())
+    found += [
+        ("Warning", f"{count} of {runs} runs: {warning}")
+        for (_, warning), count in warnings.most_common()
+    ]
+    if runner.real_time and not warnings:
+        found.append(("Warnings", f"none: the machine kept time in all {runs} runs"))
+    return found
 
 
 def summed(outcomes: Sequence[Outcome]) -> str:
@@ -97,9 +136,15 @@ def _finding(outcome: Outcome) -> str:
     quantity = shown(criterion)
     where = f" at {cell.label}" if cell.label else ""
     return (
-        f"§{criterion.section} {criterion.title}: {quantity.words} {value(cell.ours, quantity)}{where}; "
+        f"{_headed(criterion)}: {quantity.words} {value(cell.ours, quantity)}{where}; "
         f"required: {limit(outcome, cell)}; {outcome.judged.reason}."
     )
+
+
+def _headed(criterion: Criterion) -> str:
+    """Returns the title after its section: a number, or a word of a suite without a document."""
+    sign = "§" if criterion.section[:1].isdigit() else ""
+    return f"{sign}{criterion.section} {criterion.title}" if sign else criterion.title
 
 
 def limit(outcome: Outcome, cell: CellResult) -> str:
@@ -150,6 +195,7 @@ def _section(
     outcome: Outcome,
     tested: Contender,
     baselines: Sequence[Contender],
+    runner: Runner,
     recorded: Path | None,
 ) -> Section:
     criterion, cell = outcome.criterion, outcome.worst
@@ -162,7 +208,7 @@ def _section(
         Table(
             "Replay of the worst cell; any of the seeds can follow --seed",
             ("command",),
-            [(Code(worst.replay(outcome, tested)),)],
+            [(Code(worst.replay(outcome, tested, runner.name)),)],
         )
     )
     blocks.append(Text(f"Scenario of the worst cell, seed {cell.seed}", text))
@@ -170,7 +216,7 @@ def _section(
     said = f" Bound: {words}." if words else " No bound."
     reason = f" {outcome.judged.reason}." if criterion.bound and outcome.judged.reason else ""
     return Section(
-        f"§{criterion.section} {criterion.title}: {WORDS[outcome.verdict]}",
+        f"{_headed(criterion)}: {WORDS[outcome.verdict]}",
         blocks,
         f"{criterion.question}{said} {criterion.why}{reason[:1] + reason[1:2].upper() + reason[2:]}",
         criterion.part,

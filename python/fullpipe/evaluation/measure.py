@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,17 +10,22 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe._core import ScenarioError
+from fullpipe.batch import other_runners
 from fullpipe.batch.spec import SweepSpec
 from fullpipe.evaluation.suite import VARIATION
+from fullpipe.runners import is_simulator
+from fullpipe.runners.sim import RUNNER
 from fullpipe.stats import Quantity, columns_asked, quantity, rates_per_window
 from fullpipe.stats.quantity import known_names
 from fullpipe.sweeps.dataset import Sweep
+from fullpipe.sweeps.show import warned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from fullpipe.evaluation.suite import Criterion
+    from fullpipe.runners import Runner
 
     BySeed = Mapping[int, float]
 
@@ -57,6 +63,7 @@ class Measured:
         expected: The seeds.
         points: The point of the sweep by cell and contender's label.
         directory: The directory of the sweep.
+        warnings: The number of runs with a warning, by runner and warning.
         refused: The reason why the tested algorithm can't be run; then there are no values.
     """
 
@@ -65,6 +72,7 @@ class Measured:
     expected: tuple[int, ...] = ()
     points: Mapping[tuple[int, str], int] = field(default_factory=dict)
     directory: Path | None = None
+    warnings: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: str = ""
 
 
@@ -75,6 +83,7 @@ def measured(
     seeds: Sequence[int],
     place: Path,
     execute: Callable[[SweepSpec, Path, str], object],
+    runner: Runner = RUNNER,
 ) -> Measured:
     """Executes the missing runs of a criterion.
 
@@ -84,7 +93,8 @@ def measured(
         baselines: The algorithms next to it in tables.
         seeds: The seeds, one after the other.
         place: The directory of the criterion's sweep.
-        execute: Executes a sweep in a directory, with a trace level.
+        execute: Executes a sweep in a directory, with a trace level, on the runner.
+        runner: The runner.
 
     Raises:
         FileExistsError: When the directory has runs of another build or of other points.
@@ -93,8 +103,14 @@ def measured(
     """
     try:
         for cell in range(len(criterion.cells)):
-            _spec(criterion, [(cell, tested)], seeds[:1]).plan  # noqa: B018  (checks the points)
+            spec = _spec(criterion, [(cell, tested)], seeds[:1])
+            spec.plan  # noqa: B018  (checks the points)
+            if not is_simulator(runner):
+                other_runners.refuse(spec, [runner], lambda _: "off")
     except ScenarioError as error:
+        for cell in range(len(criterion.cells)):
+            for each in baselines:  # a mistake in the scenario or in an axis
+                _spec(criterion, [(cell, each)], seeds[:1]).plan  # noqa: B018
         return Measured(refused=error.problem)
     runs = _runs(criterion, tested, baselines)
     points = {(cell, each.label): number for number, (cell, each) in enumerate(runs)}
@@ -122,6 +138,7 @@ def measured(
         tuple(seeds),
         points,
         place,
+        warned(Sweep(place)),
     )
 
 

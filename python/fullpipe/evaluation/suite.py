@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fullpipe.batch.cells import Words
     from fullpipe.verdicts.reader import Json, Table
 
-PACKAGED = ("rfc9743", "aqm", "prudentia")
+PACKAGED = ("rfc9743", "aqm", "prudentia", "stack")
 """The suites of criteria in the package."""
 BASELINES = ("newreno", "cubic", "bbr3")
 """The algorithms next to the tested one, if the suite names none."""
@@ -127,6 +127,52 @@ class Suite:
         """Returns the suite with the first and the last value of each axis only."""
         kept = tuple(replace(each, axes=shortened(each.axes)) for each in self.criteria)
         return replace(self, criteria=kept)
+
+    def with_axes(self, axes: Mapping[str, Sequence[str]]) -> Suite:
+        """Returns the suite with other values of axes, in the criteria that have them.
+
+        Raises:
+            UserError: When no criterion has an axis, or a value has no words in braces, which the suite's have.
+        """
+        made = [_with_axes(each, axes) for each in self.criteria]
+        known = {axis for each in self.criteria for axis in each.axes}
+        for name in axes:
+            if name not in known:
+                raise UserError(
+                    f"--axis {name}: no criterion of {self.name} has this axis\n"
+                    f"  fix: write one of {', '.join(sorted(known))}"
+                )
+        return replace(self, criteria=tuple(made))
+
+
+def _with_axes(criterion: Criterion, axes: Mapping[str, Sequence[str]]) -> Criterion:
+    own = {axis: axes.get(axis, values) for axis, values in criterion.axes.items()}
+    for axis, words in criterion.words.items():
+        for value in own.get(axis, ()):
+            if words and value not in words:
+                raise UserError(
+                    f"--axis {axis}={value}: {criterion.name} has other words for each value of this axis\n"
+                    f"  fix: use {', '.join(words)}, or copy the suite and add the value to [with.{axis}]"
+                )
+    return replace(criterion, axes=own)
+
+
+def axes_of(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the axes that `--axis NAME=A,B` gives.
+
+    Raises:
+        UserError: When one has another form.
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        listed = [each.strip() for each in values.split(",")]
+        if not name.strip() or not all(listed):
+            raise UserError(
+                f"--axis {text}: not an axis\n  fix: write NAME=A,B, like rate=10mbit,50mbit"
+            )
+        found[name.strip()] = listed
+    return found
 
 
 def suite(name: str) -> Suite:

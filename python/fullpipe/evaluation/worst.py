@@ -11,6 +11,7 @@ from fullpipe.results import disk, suited_interval
 from fullpipe.results.single import load_run
 from fullpipe.results.sums import is_whole_directory
 from fullpipe.run import load, run
+from fullpipe.runners import option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +24,10 @@ _ROWS = 600
 """Rows per flow: a page shows the worst cells of some forty criteria."""
 
 
-def record(outcome: Outcome, tested: Contender, place: Path) -> Path | None:
+def record(outcome: Outcome, tested: Contender, place: Path, on: str) -> Path | None:
     """Runs the seed of the worst cell that is nearest to its mean, and saves it; None if nothing was run.
+
+    In real time it is a further run of the cell.
 
     Raises:
         OSError: When the directory can't be written.
@@ -38,7 +41,7 @@ def record(outcome: Outcome, tested: Contender, place: Path) -> Path | None:
         text = f"# {outcome.criterion.title}: {cell.label}\n"
         text += outcome.criterion.written(cell.words, tested.name, tested.params)
         scenario = load(text, seed=cell.seed)
-        run(scenario, trace=suited_interval(scenario, _ROWS)).save(directory)
+        run(scenario, trace=suited_interval(scenario, _ROWS), on=on).save(directory)
     return directory
 
 
@@ -48,7 +51,7 @@ def recorded(directory: Path) -> list[Recorded]:
     return section.blocks[0].runs if section else []  # type: ignore[union-attr]
 
 
-def replay(outcome: Outcome, tested: Contender) -> str:
+def replay(outcome: Outcome, tested: Contender, on: str) -> str:
     """Returns the command that repeats the run of the worst cell; empty if nothing was run."""
     cell, measured = outcome.worst, outcome.measured
     if cell is None or measured is None or measured.directory is None:
@@ -57,4 +60,4 @@ def replay(outcome: Outcome, tested: Contender) -> str:
     place = measured.directory
     if outcome.criterion.metric == VARIATION:
         place = variation_directory(place, cell.seed)
-    return f"fullpipe run {place} --point {point} --seed {cell.seed}"
+    return " ".join([f"fullpipe run {place} --point {point} --seed {cell.seed}", *option(on)])

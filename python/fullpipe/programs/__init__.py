@@ -1,21 +1,22 @@
-"""Recipes of programs as flows: each is a TOML file of this folder, and has the file's name.
+"""Recipes of programs as flows: each is a TOML file of this folder, or one of a user's, and has the file's name.
 
 A file has `about`, one line for lists; `language`; `transport`, tcp or quic; the command lines `server` and `client`;
 `check`, a command that prints the program's version; `qlog`, the pattern of files to keep; `kernel_cc`, the congestion
-control that the server's TCP connections get from the kernel; `[install]`, a command for
-each source of the program; `[params.NAME]`, a table for each parameter; and with `[length]` the words for a limit in
-bytes, and those for a limit in time, which `{length}` stands for. Sources of small programs that a recipe needs are in
-the folder of its name.
+control that the server's TCP connections get from the kernel; `[install]`, a command for each source of the program;
+`[params.NAME]`, a table for each parameter; and with `[length]` the words for a limit in bytes, and those for a limit
+in time, which `{length}` stands for. Only `server` and `client` are required. Sources of small programs that a recipe
+of the package needs are in the folder of its name.
 
 These stand for values in the lines: `{far}` and `{port}`, the address and the port at which the server listens;
 `{cert}` and `{key}`, files of a certificate for tests; `{bytes}` and `{seconds}`, the length of the transfer;
-`{python}`; `{folder}`, the recipe's own folder; `{built}`, the folder for programs that `[install]` builds; and the
-names of the parameters.
+`{python}`; `{folder}`, the folder of the recipe's sources, or of a user's recipe; `{built}`, the folder for programs
+that `[install]` builds; and the names of the parameters.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullpipe.errors import UserError
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 PREFIX = "program:"
 """The beginning of a `cc` that names a recipe: `program:iperf3`, `program:iperf3:bbr`."""
 FOLDER = Path(__file__).parent
+_loaded: dict[str, Recipe] = {}
+"""The recipes of `--recipe`, by name."""
 _allowed: ContextVar[bool] = ContextVar("programs", default=False)
 
 
@@ -72,27 +75,29 @@ class Recipe:
         kernel_cc: The kernel's congestion control for the server's TCP, as a word of the lines; empty for none.
         params: Its parameters by name.
         length: The words for a limit in `bytes` and in `time`; empty if the client takes bytes only.
+        folder: The folder that `{folder}` stands for.
     """
 
     name: str
-    about: str
-    language: str
-    transport: str
     server: str
     client: str
-    check: str
-    install: Mapping[str, str]
+    about: str = "a program of your own"
+    language: str = ""
+    transport: str = ""
+    check: str = ""
+    install: Mapping[str, str] = field(default_factory=dict)
     qlog: str = ""
     kernel_cc: str = ""
     params: Mapping[str, Parameter] = field(default_factory=dict)
     length: Mapping[str, str] = field(default_factory=dict)
+    folder: Path = FOLDER
 
     @property
     def places(self) -> dict[str, str]:
         """The values of the words that do not depend on a run."""
         return {
             "python": sys.executable,
-            "folder": str(FOLDER / self.name),
+            "folder": str(self.folder),
             "built": str(built()),
             "cert": str(FOLDER / "cert.pem"),
             "key": str(FOLDER / "key.pem"),
@@ -120,10 +125,39 @@ def is_program(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-@cache
+def recipe_of(cc: str) -> str:
+    """Returns the name of the recipe in the `cc` of a flow."""
+    return cc.removeprefix(PREFIX).partition(":")[0]
+
+
 def every() -> tuple[Recipe, ...]:
-    """Returns all recipes, by name."""
-    return tuple(_read(file) for file in sorted(FOLDER.glob("*.toml")))
+    """Returns all recipes, by name: those of the package, and the loaded ones."""
+    return (*_packaged(), *_loaded.values())
+
+
+@cache
+def _packaged() -> tuple[Recipe, ...]:
+    return tuple(_read(file, FOLDER / file.stem) for file in sorted(FOLDER.glob("*.toml")))
+
+
+def load(file: Path) -> None:
+    """Loads a recipe of the user's, for `program:NAME` in this process; NAME is the file's name without `.toml`.
+
+    Raises:
+        UserError: When it can't be read, or has an error.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", file.stem) or file.suffix != ".toml":
+        fix = "name it like mystack.toml, with letters, digits, dots, - and _"
+        raise UserError(f"{file}: not the name of a recipe\n  fix: {fix}")
+    if file.stem in {each.name for each in _packaged()}:
+        raise UserError(
+            f"{file}: fullpipe has a recipe {file.stem}\n  fix: give the file another name"
+        )
+    try:
+        _loaded[file.stem] = _read(file, file.resolve().parent)
+    except OSError as error:
+        fix = "name the TOML file of a recipe"
+        raise UserError(f"{file}: {error.strerror or error}\n  fix: {fix}") from error
 
 
 def named(name: str) -> Recipe:
@@ -136,7 +170,11 @@ def named(name: str) -> Recipe:
         if each.name == name:
             return each
     near = get_close_matches(name, [each.name for each in every()], n=1)
-    fix = f"did you mean {near[0]}?" if near else "`fullpipe list programs` has the names"
+    fix = (
+        f"did you mean {near[0]}?"
+        if near
+        else "`fullpipe list programs` has the names, and --recipe FILE loads one of your own"
+    )
     raise NoRecipeError(f"{name}: no recipe has this name\n  fix: {fix}")
 
 
@@ -160,9 +198,42 @@ def allow() -> None:
     _allowed.set(True)
 
 
-def _read(file: Path) -> Recipe:
+def _read(file: Path, folder: Path) -> Recipe:
     import tomllib  # slow, and rarely needed
 
-    table = tomllib.loads(file.read_text(encoding="utf-8"))
-    params = {name: Parameter(**each) for name, each in table.pop("params", {}).items()}
-    return Recipe(file.stem, params=params, **table)
+    def refuse(key: str, problem: str, fix: str) -> NoReturn:
+        raise UserError(f"{file}: {key}: {problem}\n  fix: {fix}")
+
+    try:
+        table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{file}: not TOML: {error}\n  fix: correct it") from error
+    for key, value in table.items():
+        kind = _KEYS.get(key)
+        if kind is None:
+            refuse(key, "no key of a recipe", f"use one of {', '.join(_KEYS)}")
+        if not isinstance(value, kind):
+            words = "a table" if kind is dict else "text"
+            refuse(key, f"not {words}", f"write {words}")
+        if key in ("install", "length") and not all(
+            isinstance(each, str) for each in value.values()
+        ):
+            refuse(key, "has another value than text", "write text in quotation marks")
+    for key in ("server", "client"):
+        if not table.get(key):
+            refuse(key, "is missing", f'write the command line: {key} = "…"')
+    params: dict[str, Parameter] = {}
+    for name, each in table.pop("params", {}).items():
+        try:
+            params[name] = Parameter(**each)
+        except TypeError:
+            refuse(f"params.{name}", "not a parameter", "write about, default and choices")
+    return Recipe(file.stem, params=params, folder=folder, **table)
+
+
+_KEYS = {
+    **dict.fromkeys(
+        ("about", "language", "transport", "server", "client", "check", "qlog", "kernel_cc"), str
+    ),
+    **dict.fromkeys(("install", "params", "length"), dict),
+}

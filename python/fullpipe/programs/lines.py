@@ -247,6 +247,8 @@ def _param_refused(
 def version_of(recipe_name: str) -> str:
     """Returns the first line that the program of a recipe prints about its version; empty if it is not installed."""
     recipe = named(recipe_name)
+    if not recipe.check:
+        return "installed"
     check = [word.format(**recipe.places) for word in shlex.split(recipe.check)]
     try:
         done = subprocess.run(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fullpipe import memory
 from fullpipe.batch import other_runners
 from fullpipe.batch.pool import ENGINES, Step, cores, drain, pooled
-from fullpipe.batch.spec import refuse_too_large
+from fullpipe.batch.spec import refuse_unsuited
 from fullpipe.errors import RunnerError
 from fullpipe.programs import left
 from fullpipe.results import suited_interval
@@ -93,7 +93,7 @@ class Execution:
             )
         recorded = self.trace or ("auto" if spec.plan.points <= FEW else "off")
         if simulator:
-            self._refuse_too_large(spec)
+            self._refuse(spec)
         for some in others:
             other_runners.refuse(spec, some, lambda scenario: _level(recorded, scenario))
         called, names = self.called or str(self.directory), [each.name for each in self.runners]
@@ -112,8 +112,8 @@ class Execution:
                 runs, packets = runs + done, packets + moved
         return runs, packets
 
-    def _refuse_too_large(self, spec: SweepSpec) -> None:
-        refuse_too_large(spec, self.threads or cores())
+    def _refuse(self, spec: SweepSpec) -> None:
+        refuse_unsuited(spec, self.threads or cores())
         if self.trace:
             first = load(next(spec.scenarios()), controllers=spec.controllers)
             memory.refuse_too_large(first, self.trace)

@@ -136,20 +136,24 @@ def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float)
 
 def warnings(sweep: Sweep) -> Iterator[str]:
     """Yields each warning, with the number of runs that have it."""
+    for (runner, warning), count in warned(sweep).most_common():
+        yield f"warning ({runner}, {_count(count, 'run')}): {warning}"
+
+
+def warned(sweep: Sweep) -> Counter[tuple[str, str]]:
+    """Returns the number of runs that have a warning, by runner and warning."""
     rows = sweep.scan()
     if "warnings" not in rows.collect_schema():
-        return
+        return Counter()
     each = (
         rows.filter(pl.col("warnings") != "")
         .unique(["point", "seed", "runner"])
         .select("runner", "warnings")
         .collect()
     )
-    counted = Counter(
+    return Counter(
         (runner, warning) for runner, joined in each.iter_rows() for warning in joined.split("; ")
     )
-    for (runner, warning), count in counted.most_common():
-        yield f"warning ({runner}, {_count(count, 'run')}): {warning}"
 
 
 def _header(key: str) -> str:

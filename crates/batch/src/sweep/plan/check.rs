@@ -104,8 +104,9 @@ impl Plan {
         });
         let mut jitter: Vec<(&'static str, Span, Span)> = Vec::new();
         for checked in parts {
-            let (memory, added) = checked?;
+            let (memory, added, program) = checked?;
             self.memory = self.memory.max(memory);
+            self.program = self.program.or(program);
             for (key, least, most) in added {
                 match jitter.iter_mut().find(|(known, ..)| *known == key) {
                     Some((_, low, high)) => (*low, *high) = ((*low).min(least), (*high).max(most)),
@@ -124,9 +125,9 @@ impl Plan {
     fn check_some(
         &self,
         points: Numbers<usize>,
-    ) -> Result<((Bytes, usize), Vec<(&'static str, Span, Span)>), Error> {
+    ) -> Result<((Bytes, usize), Vec<(&'static str, Span, Span)>, Option<usize>), Error> {
         let registry = &self.registry;
-        let (mut memory, mut jitter) = ((Bytes::ZERO, 0), Vec::new());
+        let (mut memory, mut jitter, mut program) = ((Bytes::ZERO, 0), Vec::new(), None);
         for point in points {
             let mut scenario = self.scenario_at(point)?;
             if self.repeat > 1 {
@@ -151,8 +152,9 @@ impl Plan {
                     return Err(self.within(point, self.template.error("", "", problem, fix)));
                 }
             }
-            // The simulator has no programs, and refuses them when it runs.
+            // Other runners have programs; `simulated` refuses them.
             if scenario.flows.iter().any(|flow| flow.program.is_some()) {
+                program = program.or(Some(point));
                 continue;
             }
             Simulation::new(&scenario, registry, TraceLevel::Off)
@@ -162,7 +164,20 @@ impl Plan {
                 point,
             ));
         }
-        Ok((memory, jitter))
+        Ok((memory, jitter, program))
+    }
+
+    /// Checks that the simulator can run each point.
+    ///
+    /// # Errors
+    /// When a flow is a program, which only other runners have.
+    pub fn simulated(&self) -> Result<(), Error> {
+        let Some(point) = self.program else {
+            return Ok(());
+        };
+        Simulation::new(&self.scenario_at(point)?, &self.registry, TraceLevel::Off)
+            .map(drop)
+            .map_err(|error| self.within(point, error))
     }
 
     /// Adds the point to an error, if there are several points.

@@ -34,6 +34,8 @@ pub struct Plan {
     /// Largest amount of memory that a run needs, and the point of that run.
     memory: (Bytes, usize),
     jitter: Vec<(&'static str, Span, Span)>,
+    /// The first point with a program as a flow.
+    program: Option<usize>,
     /// The scenarios of the first points, made for their first runs: reading one takes as long as 150
     /// packets.
     read: Box<[OnceLock<Scenario>]>,
@@ -84,6 +86,7 @@ impl Plan {
             repeat,
             memory: (Bytes::ZERO, 0),
             jitter: Vec::new(),
+            program: None,
             read: Box::default(),
             template,
             registry,

@@ -1,0 +1,176 @@
+"""`fullpipe evaluate --suite stack`: real stacks, on user-mode Linux and on this machine, with recipes of one's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullpipe.evaluation.command import usual_directory
+from fullpipe.evaluation.measure import Contender
+from fullpipe.evaluation.suite import suite
+from fullpipe.runners import uml
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+needs_uml = pytest.mark.skipif(
+    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
+)
+FULLPIPE = [sys.executable, "-m", "fullpipe"]
+ONE_CELL = [
+    *("--axis", "rate=5mbit", "--axis", "rtt=20ms", "--axis", "buffer=1bdp"),
+    *("--axis", "duration=6s", "--seeds", "3"),
+]
+RECIPE = """
+server = "iperf3 --server --one-off --port {port}"
+client = "iperf3 --client {far} --port {port} --reverse {length}"
+check = "iperf3 --version"
+length = { bytes = "--bytes {bytes}", time = "--time {seconds}" }
+
+[params.bytes]
+about = "Bytes to transfer."
+"""
+
+
+def fullpipe(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [*FULLPIPE, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=cwd
+    )
+
+
+def stack(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return fullpipe("evaluate", *arguments, "--suite", "stack", cwd=cwd)
+
+
+@needs_uml
+def test_a_stack_is_judged_alone_and_next_to_cubic_in_simulated_time(tmp_path: Path) -> None:
+    chosen = ["--criterion", "use", "--criterion", "leaves", "--criterion", "gets"]
+    asked = ["program:iperf3", "--on", "uml", *ONE_CELL, *chosen, "--out", tmp_path / "out"]
+    done = stack(*asked, "--json")
+    assert done.returncode == 0, done.stderr
+    use, leaves, gets = json.loads(done.stdout)
+    assert use["verdict"] == "met"
+    assert "not met" not in (leaves["verdict"], gets["verdict"])  # two seconds do not decide
+    # The kernel's CUBIC by iperf3 does what the kernel's CUBIC does.
+    assert use["measured"] == pytest.approx(use["others"]["cubic"], rel=0.01)
+    # Both flows together have all: the shares of their fair rates add up to 2 if neither starves.
+    assert leaves["measured"] + gets["measured"] == pytest.approx(2, abs=0.25)
+    # Criteria that differ in the metric have the same runs.
+    assert {each.name for each in (tmp_path / "out" / "criteria").iterdir()} == {"use", "leaves"}
+    page = (tmp_path / "out" / "dossier.html").read_text()
+    assert "in simulated time, on uml" in page
+    assert "iperf 3." in page
+    replay = next(
+        line for line in page.split("fullpipe run ")[1:] if "criteria/use" in line.split("<")[0]
+    ).split("<")[0]
+    assert replay.split("\\")[0].rstrip('"').endswith("--on uml")
+
+    again = stack(*asked)  # resumes: the runs are there, so it takes seconds
+    assert again.returncode == 0
+    assert "3 criteria: " in again.stdout
+
+
+def test_a_recipe_of_ones_own_is_judged_in_real_time(tmp_path: Path) -> None:
+    (tmp_path / "mystack.toml").write_text(RECIPE)
+    done = stack(
+        *("program:mystack", "--recipe", "mystack.toml", "--on", "kernel", "--out", "out"),
+        *(*ONE_CELL, "--criterion", "use", "--criterion", "short"),
+        cwd=tmp_path,
+    )
+    assert done.returncode in (0, 1), done.stderr  # a busy machine may be slow
+    assert "program:mystack: A stack next to the kernel's CUBIC" in done.stdout
+    page = (tmp_path / "out" / "dossier.html").read_text()
+    assert "Measured in real time on kernel" in page
+    assert "the machine kept time in all 12 runs" in page or "of 12 runs: " in page
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("server = 3", "server: not text\n  fix: write text"),
+        ('server = "x"', "client: is missing"),
+        ('server = "x"\nclient = "y"\ncolor = "red"', "color: no key of a recipe"),
+        (
+            'server = "x"\nclient = "y"\ninstall = { Debian = 3 }',
+            "install: has another value than text",
+        ),
+        ('server = "x"\nclient = "y"\nparams = { cc = 3 }', "params.cc: not a parameter"),
+        ("server = ", "not TOML"),
+        (None, "No such file"),
+    ],
+)
+def test_errors_of_a_recipe_name_file_key_and_fix(
+    tmp_path: Path, text: str | None, words: str
+) -> None:
+    file = tmp_path / "mine.toml"
+    if text is not None:
+        file.write_text(text)
+    done = fullpipe("run", "program:mine", "--recipe", file, "--on", "kernel")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{file}: {words}" in done.stderr
+    assert "\n  fix: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_recipe_needs_a_name_of_its_own(tmp_path: Path) -> None:
+    for name, words in (
+        ("quinn", "fullpipe has a recipe quinn"),
+        ("a b", "not the name of a recipe"),
+    ):
+        file = tmp_path / f"{name}.toml"
+        file.write_text(RECIPE)
+        done = fullpipe("run", "program:quinn", "--recipe", file, "--on", "kernel")
+        assert done.returncode == 2
+        assert words in done.stderr
+
+
+def test_without_a_runner_the_error_names_one(tmp_path: Path) -> None:
+    for command in (
+        ("evaluate", "program:iperf3", "--suite", "stack"),
+        ("sweep", "program:iperf3"),
+        ("sweep", "cubic", "--set", "flow.0.cc=cubic,program:iperf3"),
+        ("compare", "cubic", "program:iperf3"),
+    ):
+        done = fullpipe(*command, "--out", tmp_path / "out")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "fix: run it with --on kernel or uml" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert "panicked" not in done.stderr
+        assert not list((tmp_path / "out").glob("**/runs/*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--axis", "color=red"), "--axis color: no criterion of stack has this axis"),
+        (("--axis", "rate"), "--axis rate: not an axis"),
+        (("--axis", "rate=10mbit,,"), "not an axis"),
+        (("--axis", "rate=many", "--on", "kernel"), "path.rate=many"),
+        (("--on", "nowhere"), "--on nowhere: no runner has this name"),
+        (("--on", "sim,kernel"), "no runner has this name"),
+    ],
+)
+def test_axes_and_runners_are_checked_before_the_first_run(
+    tmp_path: Path, options: Sequence[str], words: str
+) -> None:
+    done = stack("program:iperf3", *options, "--out", tmp_path / "out")
+    assert done.returncode == 2, done.stdout
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_value_without_its_words_is_refused() -> None:
+    done = fullpipe("evaluate", "cubic", "--suite", "prudentia", "--axis", "rate=9mbit")
+    assert done.returncode == 2
+    assert "[with.rate]" in done.stderr
+
+
+def test_the_usual_directory_names_program_and_runner() -> None:
+    found = usual_directory(Contender("program:quinn:bbr"), suite("stack"), quick=False, on="uml")
+    assert found.name.startswith("stack-quinn-bbr-uml-")

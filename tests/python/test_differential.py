@@ -337,7 +337,4 @@ def test_windows_are_those_of_the_kernel_ack_by_ack() -> None:
     kernel = windows.on_kernel(drawn, nothing)
     found = windows.compare(drawn, kernel, nothing)
     assert found.acks > 50
-    # Linux raises the window an ACK later than the simulator at 0.192 s, since its clock counts single nanoseconds. The
-    # cause has not been looked for.
-    assert found.equal >= 0.97, words.first(found)
-    assert found.near == 1, words.first(found)
+    assert found.equal >= 0.99, words.first(found)

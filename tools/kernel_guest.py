@@ -16,7 +16,6 @@ The exit code is 1 if a part fails; a cell beyond its tolerance is printed, no f
 from __future__ import annotations
 
 import argparse
-import gzip
 import re
 import shutil
 import subprocess
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
+from initramfs import copy, packed
 from kernel_qemu import CACHE
 
 from fullpipe import _core
@@ -125,11 +125,7 @@ def initial(part: str, plan: str, modules: Path, folder: Path) -> Path:
     if part == "cost":
         programs["/bin/timer"] = _timer(folder, root / "objects")
     for to, file in programs.items():
-        shutil.copy(file, root / to[1:])
-        needs = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
-        for library in re.findall(r"(/\S+) \(0x", needs):
-            (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(library, root / library[1:])
+        copy(Path(file), root, to[1:])
     for each in objects().values():
         shutil.copy(each.file, root / "objects")
     for name in _MODULES:
@@ -140,16 +136,8 @@ def initial(part: str, plan: str, modules: Path, folder: Path) -> Path:
     (root / "init").chmod(0o755)
     shutil.copy(_SCRIPTS / f"{part}.sh", root / "part.sh")
     (root / "plan").write_text(plan)
-    listed = "\n".join(sorted(str(each.relative_to(root)) for each in root.rglob("*")))
-    packed = subprocess.run(
-        [_found("busybox"), "cpio", "-o", "-H", "newc"],
-        cwd=root,
-        input=listed.encode(),
-        capture_output=True,
-        check=True,
-    )
     image = folder / "initial.gz"
-    image.write_bytes(gzip.compress(packed.stdout, 1))
+    image.write_bytes(packed(root, _found("busybox")))
     return image
 
 

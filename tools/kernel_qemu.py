@@ -9,13 +9,14 @@ fails.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from initramfs import copy, packed
 
 from fullpipe.bpf.program import ENDING, objects, program
 
@@ -118,11 +119,7 @@ def initial(folder: Path, *, refused: bool) -> Path:
     if busybox is None:
         raise SystemExit("error: busybox is not installed\n  fix: apt-get install busybox-static")
     shutil.copy(busybox, root / "bin/busybox")
-    shutil.copy(program(), root / "fullpipe-kernel")
-    needs = subprocess.run(["ldd", program()], capture_output=True, text=True, check=True).stdout
-    for library in re.findall(r"(/\S+) \(0x", needs):
-        (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(library, root / library[1:])
+    copy(program(), root, "fullpipe-kernel")
     for each in objects().values():
         stem = each.file.name.removesuffix(ENDING)
         if each.algorithm == "prague" and not refused:
@@ -142,16 +139,8 @@ def initial(folder: Path, *, refused: bool) -> Path:
     init = root / "init"
     init.write_text(_INIT)
     init.chmod(0o755)
-    listed = "\n".join(sorted(str(each.relative_to(root)) for each in root.rglob("*")))
-    packed = subprocess.run(
-        [busybox, "cpio", "-o", "-H", "newc"],
-        cwd=root,
-        input=listed.encode(),
-        capture_output=True,
-        check=True,
-    )
     image = folder / "initial.gz"
-    image.write_bytes(gzip.compress(packed.stdout, 1))
+    image.write_bytes(packed(root, busybox))
     return image
 
 

@@ -141,7 +141,7 @@ def command(
             from fullpipe.evaluation.suite import axes_of
             from fullpipe.evaluation.suite import suite as suite_of
 
-            criteria = suite_of(suite).with_axes(axes_of(axis or ()))
+            criteria = suite_of(suite).with_axes(axes_of(axis or ()), criterion or ())
             [name] = (
                 [queue_of(algorithm)] if criteria.subject == "queue" else algorithms_of([algorithm])
             )

@@ -128,13 +128,16 @@ class Suite:
         kept = tuple(replace(each, axes=shortened(each.axes)) for each in self.criteria)
         return replace(self, criteria=kept)
 
-    def with_axes(self, axes: Mapping[str, Sequence[str]]) -> Suite:
-        """Returns the suite with other values of axes, in the criteria that have them.
+    def with_axes(self, axes: Mapping[str, Sequence[str]], names: Sequence[str] = ()) -> Suite:
+        """Returns the suite with other values of axes, in the criteria that have them; of `names` only, if any.
 
         Raises:
-            UserError: When no criterion has an axis, or a value has no words in braces, which the suite's have.
+            UserError: When no criterion has an axis, or a scenario has words in braces for the suite's values only.
         """
-        made = [_with_axes(each, axes) for each in self.criteria]
+        made = [
+            _with_axes(each, axes) if each.name in names or not names else each
+            for each in self.criteria
+        ]
         known = {axis for each in self.criteria for axis in each.axes}
         for name in axes:
             if name not in known:
@@ -146,15 +149,23 @@ class Suite:
 
 
 def _with_axes(criterion: Criterion, axes: Mapping[str, Sequence[str]]) -> Criterion:
-    own = {axis: axes.get(axis, values) for axis, values in criterion.axes.items()}
-    for axis, words in criterion.words.items():
-        for value in own.get(axis, ()):
-            if words and value not in words:
-                raise UserError(
-                    f"--axis {axis}={value}: {criterion.name} has other words for each value of this axis\n"
-                    f"  fix: use {', '.join(words)}, or copy the suite and add the value to [with.{axis}]"
-                )
-    return replace(criterion, axes=own)
+    made = replace(
+        criterion, axes={axis: axes.get(axis, values) for axis, values in criterion.axes.items()}
+    )
+    for cell in made.cells if set(axes) & set(made.axes) else ():
+        try:
+            made.text(cell)
+        except KeyError:
+            axis = next(
+                each
+                for each in axes
+                if cell.get(each) not in made.words.get(each, [cell.get(each)])
+            )
+            raise UserError(
+                f"--axis {axis}={cell[axis]}: {criterion.name} has other words for each value of this axis\n"
+                f"  fix: use {', '.join(made.words[axis])}, or copy the suite and add the value to [with.{axis}]"
+            ) from None
+    return made
 
 
 def axes_of(texts: Sequence[str]) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, LineWriter};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -174,7 +174,9 @@ fn serve(port: u16, cert: &str, key: &str, cc: &str) -> Done {
                 let mut connection = quiche::accept(&id, None, to, from, &mut config)?;
                 let name = format!("{}.sqlog", from.port());
                 let title = String::from("fullpipe-quiche");
-                connection.set_qlog(Box::new(File::create(name)?), title.clone(), title);
+                // Whole lines: a call of the system for each piece of an event would take longer than the event.
+                let log = Box::new(LineWriter::new(File::create(name)?));
+                connection.set_qlog(log, title.clone(), title);
                 peers.insert(from, Peer::new(connection));
             }
             if let Some(peer) = peers.get_mut(&from) {

@@ -18,6 +18,7 @@ from fullpipe.behavior.source import of_run
 from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from fullpipe.behavior.judge import Found
@@ -255,3 +256,91 @@ def test_the_model_of_a_transfer_runs_as_long_as_the_transfer(tmp_path: Path) ->
     growth = json.loads((out / "judge.json").read_text())["conditions"][1]
     assert growth["condition"] == "reno-growth"
     assert growth["measured"] == pytest.approx(1.0, abs=0.05)
+
+
+def _rewritten(
+    kept: Path, to: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]
+) -> Path:
+    """Writes the kept qlog with changed events, or without those for which `change` has None."""
+    value = json.loads((kept / "bbr1.qlog").read_text())
+    for trace in value["traces"]:
+        trace["events"] = [each for event in trace["events"] if (each := change(event))]
+    to.write_text(json.dumps(value))
+    return to
+
+
+def test_a_program_in_the_scenario_of_the_path_is_the_judged_flow(
+    kept: Path, tmp_path: Path
+) -> None:
+    program = '[[program]]\nname = "p"\nserver = "s {port}"\nclient = "c {far} {port}"\n'
+    path = '[path]\nrate = "20mbit"\nrtt = "40ms"\nbuffer = "2bdp"\n'
+    file = tmp_path / "path.toml"
+    file.write_text(f'duration = "25s"\n{path}{program}')
+    words = (kept / "bbr1.qlog", "--as", "bbr1", "--seeds", 0)
+    done = _fullpipe(*words, "--path", file, "--json")
+    assert done.returncode == 0, done.stderr
+    same = _fullpipe(*words, "--rate", "20mbit", "--rtt", "40ms", "--buffer", "2bdp", "--json")
+    assert json.loads(done.stdout)["model"] == json.loads(same.stdout)["model"]
+    other = program.replace('"p"', '"q"')
+    file.write_text(f'duration = "25s"\n{path}{program}{other}')
+    done = _fullpipe(*words, "--path", file)
+    assert done.returncode == 2
+    assert "2 programs" in done.stderr and "fix:" in done.stderr
+
+
+def test_states_with_the_algorithms_name_before_them_are_the_same(
+    kept: Path, tmp_path: Path
+) -> None:
+    def change(event: dict[str, Any]) -> dict[str, Any]:
+        if event["name"] == "recovery:congestion_state_updated":
+            event["data"] = {"new": "bbr_" + event["data"]["new"]}
+        return event
+
+    file = _rewritten(kept, tmp_path / "a.qlog", change)
+    words = ("--as", "bbr1", "--rate", "20mbit", "--rtt", "40ms", "--buffer", "2bdp", "--json")
+    done = _fullpipe(file, *words, "--seeds", 0)
+    assert {each["verdict"] for each in json.loads(done.stdout)["conditions"]} == {"met"}
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "met"), (1.6, "not met")])
+def test_the_cap_of_a_window_needs_neither_states_nor_a_pacing_rate(
+    kept: Path, tmp_path: Path, factor: float, verdict: str
+) -> None:
+    def change(event: dict[str, Any]) -> dict[str, Any] | None:
+        event["data"].pop("pacing_rate", None)
+        if "congestion_window" in event["data"]:
+            event["data"]["congestion_window"] *= factor
+        return None if event["name"] == "recovery:congestion_state_updated" else event
+
+    file = _rewritten(kept, tmp_path / "a.qlog", change)
+    words = ("--as", "bbr1", "--rate", "20mbit", "--rtt", "40ms", "--buffer", "2bdp", "--json")
+    done = _fullpipe(file, *words, "--seeds", 0)
+    of = {each["condition"]: each["verdict"] for each in json.loads(done.stdout)["conditions"]}
+    assert (of["window-cap"], of["startup-gain"]) == (verdict, "not evaluated")
+
+
+@pytest.mark.parametrize(("size", "segments"), [(1448, 1.0), (2896, 0.5)])
+def test_the_segment_of_a_qlog_is_the_size_of_its_packets(
+    tmp_path: Path, size: int, segments: float
+) -> None:
+    scenario = {
+        "duration": "8s",
+        "path": {"rate": "20mbit", "rtt": "40ms", "buffer": "1bdp"},
+        "flow": [{"cc": "newreno"}],
+    }
+    fullpipe.run(scenario, trace="10ms").qlog(tmp_path / "reno.qlog")
+    value = json.loads((tmp_path / "reno.qlog").read_text())
+    del value["summary"]
+    events = value["traces"][0]["events"]
+    of = {key: each for key, each in events[0].items() if key not in ("name", "data", "time")}
+    sent = [
+        {**of, "time": 0.0, "name": "transport:packet_sent", "data": {"raw": {"length": size}}}
+        for _ in range(10)
+    ]
+    value["traces"][0]["events"] = [*events, *sent]
+    (tmp_path / "sized.qlog").write_text(json.dumps(value))
+    words = ("--as", "newreno", "--rate", "20mbit", "--rtt", "40ms", "--seeds", 0, "--json")
+    done = _fullpipe(tmp_path / "sized.qlog", *words)
+    growth = json.loads(done.stdout)["conditions"][1]
+    assert growth["condition"] == "reno-growth"
+    assert growth["measured"] == pytest.approx(segments, abs=0.06)

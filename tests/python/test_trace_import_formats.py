@@ -417,3 +417,83 @@ def test_rows_of_the_kernel_have_bytes_seconds_and_counters_that_wrap(tmp_path: 
     assert own["pacing_rate"].to_list() == [1e6] * 3
     assert own["delivery_rate"].to_list() == [None, None, 2e6]
     assert own["rtt"].to_list() == [None, None, pytest.approx(0.03)]
+
+
+def _steady(*, flight: int = 40, unit: float = 1.0, pacing: float = 0.0) -> list[dict[str, Any]]:
+    """Returns a packet of 1,000 bytes each millisecond, of which `flight` are in flight, and the metrics after each."""
+    events: list[dict[str, Any]] = []
+    for at in range(400):
+        header = {"packet_type": "1RTT", "packet_number": at, "length": 1000}
+        events.append({"time": at, "name": _NAMES[0], "data": {"header": header}})
+        data: dict[str, Any] = {"bytes_in_flight": 1000 * min(at + 1, flight)}
+        if at < flight:  # a stack's assumption, before its first sample
+            data |= {"latest_rtt": 333 * unit, "smoothed_rtt": 333 * unit, "min_rtt": 333 * unit}
+        else:
+            rtt = (flight + at / 1e4) * unit
+            data |= {"latest_rtt": rtt, "smoothed_rtt": flight * unit, "min_rtt": flight * unit}
+        if pacing:
+            data["pacing_rate"] = pacing
+        events.append({"time": at, "name": _NAMES[2], "data": data})
+    return events
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3], ids=["milliseconds", "seconds"])
+def test_a_qlog_without_acks_has_what_is_neither_in_flight_nor_lost(
+    tmp_path: Path, unit: float
+) -> None:
+    lost = {"packet_type": "1RTT", "packet_number": 300, "length": 1000}
+    events = [
+        *_steady(unit=unit)[:700],
+        {"time": 351, "name": "recovery:packet_lost", "data": {"header": lost}},
+        {"time": 351, "name": _NAMES[2], "data": {"bytes_in_flight": 39_000}},
+    ]
+    (tmp_path / "a").write_text(_sequence(_HEAD, events))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    known = trace.filter(trace["rtt"].is_not_null())
+    assert known["time"].min() == pytest.approx(0.040), (
+        "no RTT is longer than the connection is old"
+    )
+    assert known["rtt"].min() == pytest.approx(0.040, rel=1e-3)
+    assert known["rtt"].max() == pytest.approx(0.040, rel=1e-3)
+    assert trace["delivered"].to_list()[-2:] == [310_000, 310_000]
+    (flow,) = metrics["flows"]
+    assert flow["loss_fraction"] == pytest.approx(1 / 350)
+    assert flow["goodput_bps"] == pytest.approx(8e6, rel=0.15)
+
+
+def test_an_rtt_of_0_is_none(tmp_path: Path) -> None:
+    first, *rest = _transfer(_NAMES, _METRICS)
+    before = {"time": 0, "name": _NAMES[2], "data": {"congestion_window": 9000, "latest_rtt": 0}}
+    (tmp_path / "a").write_text(_sequence(_HEAD, [first, before, *rest]))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    assert trace["rtt"].to_list() == [None, pytest.approx(0.04)]
+    assert metrics["flows"][0]["rtt_s"]["min"] == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(("written", "bits"), [(1e6, 8e6), (8e6, 8e6)], ids=["bytes", "bits"])
+def test_pacing_rates_of_quiche_are_bytes(tmp_path: Path, written: float, bits: float) -> None:
+    (tmp_path / "a").write_text(_sequence(_SEQUENTIAL, _steady(pacing=written)))
+    trace, _ = _imported(tmp_path, tmp_path / "a")
+    assert set(trace["pacing_rate"].to_list()) == {bits}
+
+
+def test_losses_of_quiche_are_those_of_its_metrics(tmp_path: Path) -> None:
+    lost = {"cf_lost_packets": {"total": 3, "delta": 3}}
+    last = {"time": 60, "name": _LATER[2], "data": {"bytes_in_flight": 0, **lost}}
+    (tmp_path / "a").write_text(_sequence(_SEQUENTIAL, [*_transfer(_LATER, _METRICS), last]))
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    assert trace["lost_packets"].to_list()[-1] == 3
+    assert trace["lost"].to_list()[-1] is None, "it does not tell their bytes"
+    assert metrics["flows"][0]["loss_fraction"] == 3.0
+
+
+@pytest.mark.parametrize("left", [1, 40, 120])
+def test_a_cut_qlog_has_its_whole_events(tmp_path: Path, left: int) -> None:
+    text = _qlog(_transfer(_NAMES, _METRICS) + _transfer(_NAMES, {"cwnd": 15_000}, at=100))
+    (tmp_path / "a").write_text(text[:-left])
+    trace, metrics = _imported(tmp_path, tmp_path / "a")
+    assert trace["cwnd"].to_list()[0] == 14_000
+    assert "cut off" in metrics["warnings"][0]
+    (tmp_path / "b").write_text(text[:20])
+    done = _fullpipe("trace", "import", tmp_path / "b", "--out", tmp_path / "none")
+    assert (done.returncode, "damaged" in done.stderr) == (2, True)

@@ -80,10 +80,11 @@ def model_of(
         source: The trace.
         rules: The algorithm and its parameters.
         path: Keys of the path with values; they override those of the scenario.
-        file: A scenario with the path; None for that of the kept run, or of the keys alone.
+        file: A scenario with the path, whose program or first flow is the judged one; None for that of the kept run,
+            or of the keys alone.
 
     Raises:
-        TraceError: When the path is not known.
+        TraceError: When the path is not known, or a scenario has several programs.
         ScenarioError: When the scenario has an error.
         OSError: When the file can't be read.
     """
@@ -103,7 +104,14 @@ def model_of(
         text = origin.of_algorithms([rules.algorithm])
     checked = load(text, set=_of_path(given))
     tables: dict[str, Any] = deepcopy(tomllib.loads(text))
-    flows = tables.get("flow") or [{}]
+    programs = tables.pop("program", [])
+    if len(programs) > 1:
+        raise TraceError(
+            f"{file or 'scenario'}: {len(programs)} programs: the model runs in the simulator, which has none\n"
+            "  fix: state the path in a scenario with the judged program alone, or with flows"
+        )
+    # The model takes the place of the program, else of the first flow.
+    flows = [*({} for _ in programs), *(tables.get("flow") or [])] or [{}]
     first = {key: value for key, value in flows[0].items() if key not in ("params", "cc", "count")}
     if source.flow is not None:
         first = {key: value for key, value in first.items() if key in ("link", "route")}

@@ -46,8 +46,8 @@ class Event(NamedTuple):
 
 
 def plain(state: str) -> str:
-    """Returns the name of a state without the marks in which writers differ: ProbeBW_UP is probebwup."""
-    return "".join(letter for letter in state.lower() if letter.isalnum())
+    """Returns the name of a state without the marks in which writers differ: ProbeBW_UP, bbr_probe_bw_up."""
+    return "".join(letter for letter in state.lower() if letter.isalnum()).removeprefix("bbr")
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ def _of_file(path: Path, name: str | None) -> Source:
         time[order],
         {column: values[order] for column, values in columns.items()},
         tuple(chosen.changes),
-        _segment(columns["cwnd"][order], _QUIC if found.kind == "qlog" else _SEGMENT),
+        chosen.segment
+        or _segment(columns["cwnd"][order], _QUIC if found.kind == "qlog" else _SEGMENT),
     )
     return Source(observed, found.kind, chosen, warnings=tuple(found.warnings))
 

@@ -58,6 +58,7 @@ class Flow:
         loss_fraction: Share of lost packets, if the file has it; by default that of the counts.
         drops: Packets lost on the path; None if not known.
         marks: Packets marked CE; None if not known.
+        segment: Size of most of its packets in bytes, as its window counts them; None if not known.
         measured_from_s: Start of the time that the counts and the goodput are about, if the file has it.
     """
 
@@ -74,6 +75,7 @@ class Flow:
     loss_fraction: float | None = None
     drops: int | None = None
     marks: int | None = None
+    segment: float | None = None
     measured_from_s: float = 0.0
 
     def metrics(self) -> FlowMetrics:

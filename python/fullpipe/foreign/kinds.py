@@ -64,6 +64,9 @@ def read(path: Path, *, step: float = STEP_S) -> Read:
             if bad:
                 warnings = [*warnings, f"{name}: {bad} records could not be read"]
             return _some(Read("qlog", flows, warnings), name)
+        if (cut := qlog.of_cut(text)) is not None:
+            lost = f"{name}: cut off: the end of the file, after the last whole event, is left out"
+            return _some(Read("qlog", qlog.flows(cut, name), [*warnings, lost]), name)
         raise ForeignError(
             f"{name}: damaged: not a whole JSON object\n  fix: fetch or measure it again"
         )

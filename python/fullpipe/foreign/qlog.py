@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter, deque
 from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.foreign.flow import Flow, ForeignError, number, with_rates
@@ -31,6 +34,13 @@ _APPLICATION = {"1RTT", "ONERTT", "1-RTT", "APPLICATION_DATA", "UNKNOWN"}
 """Names of packets with 1-RTT keys, in capitals; "UNKNOWN" comes from converters of other formats."""
 _MOST_PACKETS = 1_000_000
 """The largest number of packets of a connection that are in flight or lost at a time."""
+_BETWEEN = re.compile(r"[\s,]*")
+_ROUNDING_S = 2e-3
+"""Times and RTTs may be rounded to milliseconds each."""
+_LEAST_FULL = 1000.0
+"""The smallest size of a full packet, bytes."""
+_FASTER = 3.0
+"""A flow that is this much faster than its median pacing rate in bits has it in bytes."""
 _UNITS = (1e3, 1.0, 1e-3)
 """Factors from an RTT as the file should have it to one in seconds, milliseconds, or microseconds."""
 
@@ -65,12 +75,25 @@ class _Trace:
     lost: float = 0.0
     tells_lost: bool = False
     """Whether the metrics have the lost bytes, as those of fullpipe do."""
+    counts_lost: bool = False
+    """Whether the metrics have the number of lost packets alone."""
     gap: float | None = None
     """The time from the largest packet of the last ACK to the ACK, seconds."""
+    rtts: list[tuple[float, float]] = field(default_factory=list)
+    """Times of RTT samples, and the samples."""
     votes: list[int] = field(default_factory=lambda: [0] * len(_UNITS))
     """The number of RTTs that agree with `gap` in each of `_UNITS`."""
     acks: list[dict[str, float | None]] = field(default_factory=list)
     """Rows at ACKs, for a file without metrics."""
+    first_sent: float | None = None
+    out: float = 0.0
+    """Bytes sent, of all packets."""
+    sizes: Counter[float] = field(default_factory=Counter)
+    """The number of packets of each size."""
+    edges: deque[tuple[float, float]] = field(default_factory=deque)
+    """Times of packets, with the bytes sent before each, while its acknowledgment has not been seen or inferred."""
+    gone: list[float | None] = field(default_factory=list)
+    """Bytes sent that are neither in flight nor lost, at each row, for a file without ACKs."""
 
 
 def is_qlog(value: dict[str, Any]) -> bool:
@@ -91,6 +114,29 @@ def flows(value: dict[str, Any], name: str) -> list[Flow]:
         if isinstance(events, list):
             found += _named(_flows(trace, events), trace, value)
     return _counted(_checked(found, name), value)
+
+
+def of_cut(text: str) -> dict[str, Any] | None:
+    """Returns a JSON file whose end is missing, as a program that was ended leaves it; None if it is none."""
+    begin = re.search(r'"events"\s*:\s*\[', text)
+    if begin is None:
+        return None
+    try:
+        value = json.loads(text[: begin.end()] + "]}]}")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not is_qlog(value) or not isinstance(value["traces"], list):
+        return None
+    events, decoder, at = [], json.JSONDecoder(), begin.end()
+    while True:
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+        try:
+            event, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        events.append(event)
+    value["traces"][-1]["events"] = events
+    return value
 
 
 def records(lines: Iterable[str], name: str) -> tuple[list[Flow], int]:
@@ -195,14 +241,53 @@ def _ended(trace: _Trace) -> Flow:
     votes = trace.votes
     factor = _UNITS[votes.index(max(votes))] if any(votes) else 1.0
     if factor != 1.0:
-        # Not as the drafts say, but as the times of the packets show: quinn before 2026-05 wrote seconds.
+        # Not as the drafts say, but as the times of the packets show: quinn 0.11 writes seconds.
         for row in flow.rows:
             for column in _TIMES.values():
                 if (rtt := row.get(column)) is not None:
                     row[column] = rtt * factor
-        flow.rtts = [rtt * factor for rtt in flow.rtts]
+        trace.rtts = [(time, rtt * factor) for time, rtt in trace.rtts]
+    _without_defaults(trace)
+    if not trace.acks and not any("delivered" in row for row in flow.rows):
+        # quinn's files have no ACKs, but what is in flight.
+        most = 0.0
+        for row, gone in zip(flow.rows, trace.gone, strict=True):
+            if gone is not None:
+                row["delivered"] = most = max(most, gone)
     flow.rows = flow.rows or trace.acks
+    if trace.sizes:
+        size, count = trace.sizes.most_common(1)[0]
+        flow.segment = size if size >= _LEAST_FULL and count > 1 else None
+    _in_bits(flow)
     return with_rates(flow)
+
+
+def _in_bits(flow: Flow) -> None:
+    """Takes pacing rates as bytes per second, quiche's, if the flow was far faster than it paced in bits."""
+    known = [
+        row for row in flow.rows if row.get("pacing_rate") and row.get("delivered") is not None
+    ]
+    if len(known) < 2:
+        return
+    span = (known[-1]["time"] or 0.0) - (known[0]["time"] or 0.0)
+    bits = 8 * ((known[-1]["delivered"] or 0.0) - (known[0]["delivered"] or 0.0))
+    rate = bits / span if span > 0 else 0.0
+    if rate > _FASTER * median(row["pacing_rate"] or 0.0 for row in known):
+        for row in known:
+            row["pacing_rate"] = 8 * (row["pacing_rate"] or 0.0)
+
+
+def _without_defaults(trace: _Trace) -> None:
+    """Takes out the RTT that a stack assumes before its first sample: it is longer than the connection is old."""
+    sent = trace.first_sent
+    for row in trace.flow.rows if sent is not None else ():
+        age = (row["time"] or 0.0) - (sent or 0.0) + _ROUNDING_S
+        for column in _TIMES.values():
+            if (row.get(column) or 0.0) > age:
+                row[column] = None
+    trace.flow.rtts = [
+        rtt for time, rtt in trace.rtts if sent is None or rtt <= time - sent + _ROUNDING_S
+    ]
 
 
 def _common(about: dict[str, Any]) -> dict[str, Any]:
@@ -267,14 +352,11 @@ def _take(trace: _Trace, name: str, data: dict[str, Any]) -> None:
         if isinstance(state, str):
             flow.changes.append((trace.clock.now, state))
     elif name == "packet_sent":
-        flow.sent = (flow.sent or 0) + 1
-        flow.lost = flow.lost or 0
-        if (at := _number_of(data)) is not None and len(trace.sent) < _MOST_PACKETS:
-            trace.sent[at] = (_size(data), trace.clock.now)
+        _sent(trace, data)
     elif name == "packet_lost":
         flow.lost = (flow.lost or 0) + 1
         if (at := _number_of(data)) is not None:
-            trace.lost += trace.sent.get(at, (0.0, 0.0))[0]
+            trace.lost += trace.sent.get(at, (0.0, 0.0))[0] or _size(data)
     elif name == "packet_received":
         _acks(trace, data)
     elif name == "packets_acked":
@@ -283,24 +365,58 @@ def _take(trace: _Trace, name: str, data: dict[str, Any]) -> None:
             _acked(trace, [(at, at) for at in map(_whole, _list(numbers)) if at is not None])
 
 
+def _sent(trace: _Trace, data: dict[str, Any]) -> None:
+    flow, now, size = trace.flow, trace.clock.now, _size(data)
+    flow.sent = (flow.sent or 0) + 1
+    flow.lost = flow.lost or 0
+    trace.first_sent = now if trace.first_sent is None else trace.first_sent
+    trace.edges.append((now, trace.out))
+    trace.out += size
+    trace.sizes[size] += 1
+    if (at := _number_of(data)) is not None:
+        trace.sent[at] = (size, now)
+    if len(trace.sent) > _MOST_PACKETS:
+        del trace.sent[next(iter(trace.sent))]
+    if len(trace.edges) > _MOST_PACKETS:
+        trace.edges.popleft()
+
+
+def _age(trace: _Trace, inflight: float) -> float | None:
+    """Returns the time since the oldest packet of those in flight was sent; None without sizes of packets."""
+    while len(trace.edges) > 1 and trace.edges[1][1] <= trace.out - inflight:
+        trace.edges.popleft()
+    return trace.clock.now - trace.edges[0][0] if trace.edges and trace.out else None
+
+
 def _metrics(trace: _Trace, data: dict[str, Any]) -> None:
     flow = trace.flow
     before = flow.rows[-1] if flow.rows else {}
     row = {**before, "time": trace.clock.now, "delivery_rate": None}  # qlog has changes alone
     for key, column in _TIMES.items():
-        if (value := number(data.get(key), trace.clock.unit)) is not None:
+        if value := number(data.get(key), trace.clock.unit):  # 0 is no RTT
             row[column] = value
-            if column == "rtt" and value:
-                flow.rtts.append(value)
+            if column == "rtt":
+                trace.rtts.append((trace.clock.now, value))
+                if not trace.acks and (inflight := before.get("inflight")):
+                    trace.gap = _age(trace, inflight)
                 _vote(trace, value)
     for key, column in _OTHERS.items():
         if (value := number(data.get(key))) is not None:
             row[column] = value
     if trace.acked:
         row["delivered"] = trace.acked
+    inflight = row.get("inflight")
+    if inflight is None or not trace.out:
+        trace.gone.append(None)
+    else:
+        trace.gone.append(max(trace.out - trace.lost - inflight, 0.0))
+    lost = data.get("cf_lost_packets")  # quiche's, which has no events of lost packets
+    if isinstance(lost, dict) and (total := number(lost.get("total"))) is not None:
+        flow.lost, trace.counts_lost = int(total), True
     trace.tells_lost = trace.tells_lost or "lost" in data
     if flow.lost is not None and not trace.tells_lost:
-        row["lost"], row["lost_packets"] = trace.lost, flow.lost
+        row["lost"] = None if trace.counts_lost else trace.lost
+        row["lost_packets"] = flow.lost
     flow.rows.append(row)
 
 
@@ -348,7 +464,8 @@ def _size(data: dict[str, Any]) -> float:
     raw = data.get("raw")
     of_raw = raw.get("length") if isinstance(raw, dict) else None
     header = _header(data)
-    return number(of_raw or header.get("packet_size") or data.get("packet_size")) or 0.0
+    sizes = (of_raw, header.get("packet_size"), header.get("length"), data.get("packet_size"))
+    return next((size for each in sizes if (size := number(each))), 0.0)
 
 
 def _acks(trace: _Trace, data: dict[str, Any]) -> None:

@@ -21,6 +21,9 @@ _ROSE = 1.2
 BURST = 16
 """Segments that the window may hold above its cap: the allowance for bursts of ACKs, and send quanta."""
 _CAP = 0.1
+_FULL_RATE, _ROUNDS = 0.75, 10.0
+"""Without states and pacing rate, Startup's queue is gone this number of round trips after the delivery rate has first
+reached this share of its largest."""
 
 
 def startup(trace: Observed) -> Stay | None:
@@ -124,7 +127,12 @@ def _full_pipe(trace: Observed) -> float | None:
     if trace.changes:
         stays = [stay for stay in trace.stays("drain") if stay.whole]
         return stays[0].end + 2 * trace.at(trace.rtt, stays[0].end) if stays else None
-    stay = startup(trace) if trace.has("pacing_rate") else None
+    if not trace.has("pacing_rate"):
+        # Startup takes three round trips more to notice that the pipe is full, and Drain as many.
+        most = trace.most_bandwidth
+        full = float(trace.time[int(np.argmax(most >= _FULL_RATE * most[-1]))])
+        return full + _ROUNDS * trace.at(trace.rtt, full) if most[-1] > 0 else None
+    stay = startup(trace)
     return stay.end + 4 * trace.at(trace.rtt, stay.end) if stay else None
 
 
@@ -182,7 +190,7 @@ CONDITIONS = (
         unit="",
         rule="The window is at most its gain times the BDP, and an allowance for bursts",
         sections=_CAPPED,
-        needs=("cwnd|inflight", "states|pacing_rate", "delivered", "rtt|srtt"),
+        needs=("cwnd|inflight", "delivered", "rtt|srtt"),
         occasions="second after Drain",
         because="10 %, and a burst of 16 segments",
         measure=_cap,

@@ -1,15 +1,18 @@
-//! A QUIC server that sends as many bytes as a client asks for, and its client.
+//! A QUIC server that sends as many bytes as a client asks for, and its client. The server writes a qlog of all
+//! connections to `server.sqlog`.
 //!
 //! fullpipe-quinn server PORT CERT KEY cubic|newreno|bbr
 //! fullpipe-quinn client ADDRESS PORT CERT BYTES
 
 use std::error::Error;
+use std::fs::File;
+use std::io::LineWriter;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig, VarInt};
+use quinn::{ClientConfig, Endpoint, QlogConfig, ServerConfig, TransportConfig, VarInt};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -56,6 +59,11 @@ async fn serve(port: u16, cert: &str, key: &str, cc: &str) -> Done {
     let mut transport = TransportConfig::default();
     transport.congestion_controller_factory(controller);
     transport.send_window(u64::from(WINDOW));
+    // Whole lines, so that a signal leaves a file that can be read.
+    let mut qlog = QlogConfig::default();
+    qlog.writer(Box::new(LineWriter::new(File::create("server.sqlog")?)));
+    qlog.title(Some("fullpipe-quinn".into()));
+    transport.qlog_stream(qlog.into_stream());
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     config.transport_config(Arc::new(transport));
     let endpoint = Endpoint::server(config, SocketAddr::from(([0, 0, 0, 0], port)))?;

@@ -1,7 +1,10 @@
-//! A QUIC server that sends as many bytes as a client asks for, and its client.
+//! A QUIC server that sends as many bytes as a client asks for, and its client. The server writes a qlog of each
+//! connection.
 //!
 //! fullpipe-s2n-quic server PORT CERT KEY cubic|bbr
 //! fullpipe-s2n-quic client ADDRESS PORT CERT BYTES
+
+mod qlog;
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -43,6 +46,7 @@ async fn serve(port: &str, cert: &str, key: &str, cc: impl Endpoint) -> Done {
         .with_tls((Path::new(cert), Path::new(key)))?
         .with_io(SocketAddr::from(([0, 0, 0, 0], port.parse()?)))?
         .with_limits(limits)?
+        .with_event(qlog::Qlog)?
         .with_congestion_controller(cc)?
         .start()?;
     let mut end = signal(SignalKind::terminate())?;

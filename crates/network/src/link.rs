@@ -310,6 +310,12 @@ impl<P: Counted> MeteredLink<P> {
         (packets, bytes, sojourn)
     }
 
+    /// Returns the packets in a drop-tail queue after its latest arrival, each with the time at which it begins
+    /// to leave and its size.
+    pub fn waiting(&self) -> Vec<(Time, Bytes)> {
+        self.link.waiting()
+    }
+
     /// Returns the number of data packets dropped by queue or policer, and those marked by the
     /// queue, over the whole run.
     pub fn drops_and_marks(&self) -> (u64, u64) {

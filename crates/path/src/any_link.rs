@@ -25,6 +25,16 @@ impl<P: Copy> AnyLink<P> {
         }
     }
 
+    /// Returns the packets in a drop-tail queue after its latest arrival, each with the time at which it begins
+    /// to leave and its size. For an AQM queue there are none.
+    pub fn waiting(&self) -> Vec<(Time, Bytes)> {
+        match self {
+            AnyLink::Constant(link) => link.queue().waiting().collect(),
+            AnyLink::Varying(link) => link.queue().waiting().collect(),
+            AnyLink::Managed(_) => Vec::new(),
+        }
+    }
+
     /// Returns the time from `from` to `to` during which the link could have sent.
     pub fn offered(&self, from: Time, to: Time) -> Span {
         match self {

@@ -106,6 +106,13 @@ impl DropTail {
         self.waiting.push((start, size.get() as u32));
     }
 
+    /// Returns the waiting packets: the time at which each begins to leave, and its size.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (Time, Bytes)> + '_ {
+        let number = |index| self.waiting.get(index).copied();
+        let packet = |(start, size)| (start, Bytes::new(u64::from(size)));
+        (0..self.waiting.len()).filter_map(number).map(packet)
+    }
+
     /// Returns the numbers of packets and bytes that wait.
     pub(crate) fn backlog(&self) -> (u64, Bytes) {
         (self.waiting.len() as u64, self.bytes)

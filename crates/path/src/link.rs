@@ -49,6 +49,11 @@ impl Link {
         })
     }
 
+    /// Returns the queue as its latest arrival left it.
+    pub(crate) fn queue(&self) -> &DropTail {
+        &self.queue
+    }
+
     /// Returns the numbers of packets and bytes waiting at `now`, excluding the packet being sent.
     pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
         self.queue.release(now);
@@ -139,6 +144,11 @@ impl VaryingLink {
     /// [`measured`](VaryingLink::measured).
     pub fn offered(&self, from: Time, to: Time) -> Span {
         self.transmitter.offered(from, to)
+    }
+
+    /// Returns the queue as its latest arrival left it.
+    pub(crate) fn queue(&self) -> &DropTail {
+        &self.queue
     }
 
     /// Returns the numbers of packets and bytes waiting at `now`, excluding the packet being sent.

@@ -1,5 +1,5 @@
-//! A trace's columns as NumPy arrays without a copy: each array owns the memory that the recorder
-//! filled.
+//! A trace's columns as NumPy arrays without a copy: each array owns the memory into which the column was
+//! unpacked.
 
 use fullpipe_trace::{Codes, Column, Data, Table};
 use numpy::IntoPyArray;
@@ -11,9 +11,9 @@ pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict
     let columns = PyDict::new(py);
     for Column { name, data, .. } in table.columns {
         match data {
-            Data::U64(values) => columns.set_item(name, values.into_pyarray(py))?,
-            Data::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
-            Data::F32(values) => columns.set_item(name, values.into_pyarray(py))?,
+            Data::U64(values) => columns.set_item(name, values.into_vec().into_pyarray(py))?,
+            Data::U32(values) => columns.set_item(name, values.into_vec().into_pyarray(py))?,
+            Data::F32(values) => columns.set_item(name, values.into_vec().into_pyarray(py))?,
             Data::Label {
                 codes: Codes::U8(codes),
                 labels,

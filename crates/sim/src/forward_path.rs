@@ -99,7 +99,7 @@ impl ForwardPath<'_> {
             return self.arrive_otherwise(network, hop, now, segment, waited);
         }
         let outcome = link.arrive(now, segment.wire_size(), kind(segment));
-        if link.is_recorded() {
+        if link.is_recorded() && !link.is_whole(self.path.account) {
             self.record(network, hop, now, segment, waited, outcome);
         }
         if let Some((at, waited)) = self.leave(network, hop, now, segment, waited, outcome) {

@@ -68,7 +68,7 @@ impl NetworkLink {
 
     /// Counts the parts of this number of flows and workloads from now on.
     pub(crate) fn record_shares(&mut self, accounts: usize) {
-        self.shares = Some(Box::new(Shares::new(accounts)));
+        self.shares = Some(Box::new(Shares::new(accounts, self.link.is_managed())));
     }
 
     /// Returns whether packets must be [stripped](NetworkLink::strip), or it has an AQM queue.
@@ -83,9 +83,20 @@ impl NetworkLink {
         self.shares.is_some()
     }
 
+    /// Returns whether arrivals of this account's packets change nothing that is
+    /// [recorded](NetworkLink::record).
+    #[inline]
+    pub(crate) fn is_whole(&self, account: u32) -> bool {
+        let shares = self.shares.as_ref();
+        shares.is_some_and(|shares| shares.is_whole(account))
+    }
+
     /// Keeps the packets that an AQM queue drops, from now on.
     pub(crate) fn log_drops(&mut self) {
         if let Some(shares) = &mut self.shares {
+            if !shares.counts_each() {
+                shares.count_each(self.link.waiting(), self.link.drops_and_marks().0);
+            }
             shares.dropped = Some(Vec::new());
         }
     }
@@ -124,7 +135,6 @@ impl NetworkLink {
     }
 
     /// Counts the part of a flow whose packet or ACK has [arrived](NetworkLink::arrive).
-    #[inline]
     pub(crate) fn record(
         &mut self,
         now: Time,
@@ -133,9 +143,23 @@ impl NetworkLink {
         kind: PacketKind,
         outcome: Result<Departure, DropCause>,
     ) {
-        if let Some(shares) = &mut self.shares {
-            shares.on_arrival(now, account, size, kind, outcome);
+        let Some(shares) = &mut self.shares else {
+            return;
+        };
+        if shares.is_first(account) {
+            return;
         }
+        if !shares.counts_each() {
+            // The queue and its drops are those of another account, except for this packet.
+            let (mut waiting, (mut drops, _)) = (self.link.waiting(), self.link.drops_and_marks());
+            match outcome {
+                Ok(Departure { waited, .. }) if waited > Span::ZERO => drop(waiting.pop()),
+                Ok(_) => {}
+                Err(_) => drops -= u64::from(kind == PacketKind::Data),
+            }
+            shares.count_each(waiting, drops);
+        }
+        shares.on_arrival(now, account, size, kind, outcome);
     }
 
     /// Offers a packet of a flow, on hop `hop` of its route, to the AQM queue.
@@ -334,10 +358,12 @@ impl NetworkLink {
         now: Time,
         index: u32,
     ) -> impl Iterator<Item = QueueRow> + '_ {
-        let shares = self.shares.as_mut();
-        shares
-            .into_iter()
-            .flat_map(move |shares| shares.rows(now, index))
+        let NetworkLink { link, shares, .. } = self;
+        let shares = shares.as_mut().map(|shares| {
+            let ((_, bytes, _), (drops, _)) = (link.backlog(now), link.drops_and_marks());
+            shares.rows(now, index, bytes, drops)
+        });
+        shares.into_iter().flatten()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Rows of the trace, and their times.
 
-use fullpipe_cc::{Conn, Controller};
+use fullpipe_cc::{AnyController, Conn, Controller};
 use fullpipe_scenario::Scenario;
 use fullpipe_setup::link_rates;
-use fullpipe_tcp::{LIMITS, Limit};
+use fullpipe_tcp::{AckOutcome, LIMITS, Limit, Sender};
 use fullpipe_trace::{AckRow, ActiveRow, FlowRow, NO_GROUP, PacketRow, Recorder, Trace, Transfer};
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -104,6 +104,25 @@ impl Measurement {
         if now < flow.meter.started() || flow.finished {
             return;
         }
+        let Some(sender) = flow.source.tcp() else {
+            return self.flow_without_tcp(now, flow);
+        };
+        flow.finished = sender.is_done();
+        let row = row_of(now, flow.key, flow.last, sender);
+        recorder.flow(row, flow.group, |values| {
+            sender.controller().observe(values)
+        });
+        if let (Some(group), Some(controller)) = (flow.window_group, flow.receiver.controller()) {
+            recorder.more(group, |values| controller.observe(values));
+        }
+    }
+
+    /// Records a row of unresponsive traffic or of a flow of datagrams.
+    #[cold]
+    fn flow_without_tcp(&mut self, now: Time, flow: &mut Flow) {
+        let Some(recorder) = &mut self.recorder else {
+            return;
+        };
         if let Some(received) = &mut flow.path.received {
             return recorder.flow(unresponsive(flow.key, now, received), NO_GROUP, |_| ());
         }
@@ -111,19 +130,9 @@ impl Measurement {
             return;
         };
         if let AnySender::Datagram(sender) = &flow.source {
-            return recorder.flow(row, flow.group, |values| {
+            recorder.flow(row, flow.group, |values| {
                 sender.controller().observe(values)
             });
-        }
-        let Some(sender) = flow.source.tcp() else {
-            return;
-        };
-        flow.finished = sender.is_done();
-        recorder.flow(row, flow.group, |values| {
-            sender.controller().observe(values)
-        });
-        if let (Some(group), Some(controller)) = (flow.window_group, flow.receiver.controller()) {
-            recorder.more(group, |values| controller.observe(values));
         }
     }
 
@@ -180,10 +189,43 @@ impl Measurement {
 
 /// Returns the row of a flow whose sender has a controller.
 pub(crate) fn row(now: Time, flow: &mut Flow) -> Option<FlowRow> {
-    let (number, last) = (flow.key.number(), flow.last);
-    let row = |(cwnd, ssthresh, acked): (Bytes, Bytes, Bytes), limit: Limit, conn: &Conn| FlowRow {
+    if let AnySender::Datagram(sender) = &mut flow.source {
+        let limit = sender.limits().current();
+        let conn = sender.conn();
+        let windows = (sender.cwnd(), sender.ssthresh(), conn.delivered);
+        return Some(row_with(now, flow.key, flow.last, windows, limit, conn));
+    }
+    let sender = flow.source.tcp()?;
+    Some(row_of(now, flow.key, flow.last, sender))
+}
+
+/// Returns the row of a flow with this TCP sender.
+#[inline(always)] // for each ACK, if they have rows
+fn row_of(
+    now: Time,
+    key: FlowKey,
+    last: AckOutcome,
+    sender: &mut Sender<AnyController>,
+) -> FlowRow {
+    let limit = sender.limits().current();
+    let windows = (sender.cwnd(), sender.ssthresh(), sender.acked());
+    row_with(now, key, last, windows, limit, sender.conn())
+}
+
+/// Returns a row with a window, a threshold, the data acknowledged cumulatively, and the rest of a connection's
+/// state.
+#[inline(always)] // as above
+fn row_with(
+    now: Time,
+    key: FlowKey,
+    last: AckOutcome,
+    (cwnd, ssthresh, acked): (Bytes, Bytes, Bytes),
+    limit: Limit,
+    conn: &Conn,
+) -> FlowRow {
+    FlowRow {
         time: now,
-        flow: number,
+        flow: key.number(),
         cwnd,
         inflight: conn.inflight,
         ssthresh,
@@ -196,17 +238,7 @@ pub(crate) fn row(now: Time, flow: &mut Flow) -> Option<FlowRow> {
         acked,
         lost: conn.lost,
         limited_by: limit as u8,
-    };
-    if let AnySender::Datagram(sender) = &mut flow.source {
-        let limit = sender.limits().current();
-        let acked = sender.conn().delivered;
-        let windows = (sender.cwnd(), sender.ssthresh(), acked);
-        return Some(row(windows, limit, sender.conn()));
     }
-    let sender = flow.source.tcp()?;
-    let limit = sender.limits().current();
-    let windows = (sender.cwnd(), sender.ssthresh(), sender.acked());
-    Some(row(windows, limit, sender.conn()))
 }
 
 /// Returns the row of unresponsive traffic, which has no window and gets no ACKs.

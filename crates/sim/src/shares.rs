@@ -11,11 +11,24 @@ use crate::waiting::{Load, Waiting};
 #[derive(Debug)]
 pub(crate) struct Shares {
     accounts: Vec<Account>,
+    counted: Counted,
     /// Packets in a drop-tail queue: the time at which each begins to leave, its account and size. Those that
     /// have left are removed before a row, and when there is no place for another.
     waiting: Ring<(Time, u32, u32)>,
     /// Packets that an AQM queue has dropped, with their accounts, if packets are logged.
     pub(crate) dropped: Option<Vec<(u32, PacketInTransit)>>,
+}
+
+/// How the parts are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counted {
+    /// No packet has arrived.
+    Nothing,
+    /// All packets at a drop-tail queue were of this account, so its part is the whole queue, and no packet
+    /// needs to be counted.
+    Whole(u32),
+    /// Each packet is counted.
+    Each,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,13 +41,52 @@ struct Account {
 }
 
 impl Shares {
-    /// Creates the shares of an empty queue.
-    pub(crate) fn new(accounts: usize) -> Shares {
+    /// Creates the shares of an empty queue; `each` if each packet must be counted from the start.
+    pub(crate) fn new(accounts: usize, each: bool) -> Shares {
         Shares {
             accounts: vec![Account::default(); accounts],
+            counted: if each {
+                Counted::Each
+            } else {
+                Counted::Nothing
+            },
             waiting: Ring::default(),
             dropped: None,
         }
+    }
+
+    /// Returns whether this account's part is the whole queue.
+    #[inline]
+    pub(crate) fn is_whole(&self, account: u32) -> bool {
+        self.counted == Counted::Whole(account)
+    }
+
+    /// Returns whether this account's part is the whole queue, now that a packet of it has arrived.
+    pub(crate) fn is_first(&mut self, account: u32) -> bool {
+        if self.counted == Counted::Nothing {
+            self.counted = Counted::Whole(account);
+        }
+        self.is_whole(account)
+    }
+
+    /// Returns whether each packet is counted.
+    pub(crate) fn counts_each(&self) -> bool {
+        self.counted == Counted::Each
+    }
+
+    /// Counts each packet from now on. The packets that wait, and the drops so far, are those of the account
+    /// whose part was the whole queue.
+    pub(crate) fn count_each(&mut self, waiting: Vec<(Time, Bytes)>, drops: u64) {
+        if let Counted::Whole(account) = self.counted {
+            self.accounts[account as usize].waiting = Bytes::ZERO;
+            for (start, size) in waiting {
+                self.enter(account, size);
+                self.waiting.push((start, account, size.get() as u32));
+            }
+            let account = &mut self.accounts[account as usize];
+            (account.drops, account.seen) = (drops, true);
+        }
+        self.counted = Counted::Each;
     }
 
     /// Counts the arrival of a packet at a drop-tail queue.
@@ -107,9 +159,20 @@ impl Shares {
         }
     }
 
-    /// Returns a row for each account that has sent a packet to the link.
-    pub(crate) fn rows(&mut self, now: Time, link: u32) -> impl Iterator<Item = QueueRow> + '_ {
+    /// Returns a row for each account that has sent a packet to the link, in whose queue are `bytes` now, and
+    /// which has dropped `drops` data packets.
+    pub(crate) fn rows(
+        &mut self,
+        now: Time,
+        link: u32,
+        bytes: Bytes,
+        drops: u64,
+    ) -> impl Iterator<Item = QueueRow> + '_ {
         self.release(now);
+        if let Counted::Whole(account) = self.counted {
+            let account = &mut self.accounts[account as usize];
+            (account.waiting, account.drops, account.seen) = (bytes, drops, true);
+        }
         (0..)
             .zip(&self.accounts)
             .filter(|(_, account)| account.seen)

@@ -39,7 +39,7 @@ fn column(run: &Run, of: &str, name: &str) -> Vec<u64> {
         .expect("the table has this column")
         .data
     {
-        Data::U64(values) => values.clone(),
+        Data::U64(values) => values.to_vec(),
         Data::U32(values) => values.iter().map(|value| u64::from(*value)).collect(),
         Data::F32(_) | Data::Label { .. } => panic!("{name} is not a number of that kind"),
     }

@@ -131,7 +131,7 @@ fn a_flow_survives_the_loss_of_everything_in_flight() {
                 .expect("a column")
                 .data
             {
-                Data::U64(values) => values.clone(),
+                Data::U64(values) => values.to_vec(),
                 _ => panic!("{name} is a count"),
             }
         };

@@ -85,7 +85,7 @@ fn bits(trace: &Trace, name: &str) -> Vec<u64> {
         .expect("a column")
         .data
     {
-        Data::U64(values) => values.clone(),
+        Data::U64(values) => values.to_vec(),
         Data::F32(values) => values
             .iter()
             .map(|value| u64::from(value.to_bits()))

@@ -30,6 +30,7 @@ mod scavengers;
 mod scenarios;
 mod scream;
 mod segments;
+mod shares;
 mod slowdown;
 mod socket;
 mod stack;

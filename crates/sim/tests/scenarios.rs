@@ -102,7 +102,7 @@ fn an_application_pauses_and_goes_on_as_its_schedule_says() {
         .unwrap()
         .data
     {
-        Data::U64(values) => values.clone(),
+        Data::U64(values) => values.to_vec(),
         other => panic!("{other:?}"),
     };
     let (times, delivered) = (column("time"), column("delivered"));
@@ -230,7 +230,7 @@ fn a_trace_has_a_row_each_interval_while_the_flow_lives() {
     .expect("it runs");
     let trace = run.trace.expect("traced");
     let times = |table: usize| match &trace.tables[table].columns[0].data {
-        Data::U64(times) => times.clone(),
+        Data::U64(times) => times.to_vec(),
         other => panic!("time is {other:?}"),
     };
     let (flows, links) = (times(0), times(1));
@@ -322,9 +322,9 @@ fn trace_memory(scenario: &Scenario, level: TraceLevel) -> (usize, usize) {
         .trace
         .expect("traced");
     let bytes = |data: &Data| match data {
-        Data::U64(values) => values.capacity() * 8,
-        Data::U32(values) => values.capacity() * 4,
-        Data::F32(values) => values.capacity() * 4,
+        Data::U64(values) => values.memory(),
+        Data::U32(values) => values.memory(),
+        Data::F32(values) => values.memory(),
         Data::Label { codes, .. } => codes.memory(),
     };
     let used = trace

@@ -87,7 +87,7 @@ fn seconds(table: &Table, name: &str) -> Vec<f32> {
         .expect("a column of that name")
         .data
     {
-        Data::F32(values) => values.clone(),
+        Data::F32(values) => values.to_vec(),
         other => panic!("{name} is {other:?}"),
     }
 }

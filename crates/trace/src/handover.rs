@@ -165,9 +165,9 @@ fn column(head: ColumnHead, from: &mut impl Read) -> io::Result<Column> {
         labels,
     } = head;
     let data = match kind {
-        ValueKind::U64 => Data::U64(values(from, rows, u64::from_le_bytes)?),
-        ValueKind::U32 => Data::U32(values(from, rows, u32::from_le_bytes)?),
-        ValueKind::F32 => Data::F32(values(from, rows, f32::from_le_bytes)?),
+        ValueKind::U64 => Data::U64(values(from, rows, u64::from_le_bytes)?.into()),
+        ValueKind::U32 => Data::U32(values(from, rows, u32::from_le_bytes)?.into()),
+        ValueKind::F32 => Data::F32(values(from, rows, f32::from_le_bytes)?.into()),
         ValueKind::Label => Data::Label {
             codes: Codes::U8(values(from, rows, |[code]| code)?),
             labels,
@@ -238,9 +238,9 @@ mod tests {
             labels: (0..300).map(|n| n.to_string()).collect(),
         };
         let flows = vec![
-            column("time", "ns", Data::U64(vec![1, u64::MAX, 10])),
-            column("flow", "", Data::U32(vec![0, 1, u32::MAX])),
-            column("rtt", "s", Data::F32(vec![0.5, -0.0, f32::INFINITY])),
+            column("time", "ns", Data::U64(vec![1, u64::MAX, 10].into())),
+            column("flow", "", Data::U32(vec![0, 1, u32::MAX].into())),
+            column("rtt", "s", Data::F32(vec![0.5, -0.0, f32::INFINITY].into())),
             column("x.state", "", label),
             column("x.reason", "", wide),
         ];

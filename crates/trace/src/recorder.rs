@@ -2,23 +2,32 @@
 
 use fullpipe_units::{Bytes, Rate, Span};
 
+use crate::packed::{BLOCK, Packed};
 use crate::tables::{self, owned};
 use crate::{
     AckRow, ActiveRow, Codes, Column, Data, FlowRow, LinkRow, PacketRow, QueueRow, Response, Table,
-    Trace, Transfer, TransitionRow,
+    Trace, Transfer, TransitionRow, Values,
 };
 
 /// A column for a field of one algorithm.
 #[derive(Clone, Debug)]
 enum Field {
-    Number(Vec<f32>),
+    Number(Packed),
     Label(Codes, &'static [&'static str]),
 }
 
 impl Field {
+    /// Adds the values of at most [`BLOCK`] rows.
     fn extend(&mut self, values: impl Iterator<Item = f64>) {
         match self {
-            Field::Number(column) => column.extend(values.map(|value| value as f32)),
+            Field::Number(column) => {
+                let (mut block, mut rows) = ([0; BLOCK], 0);
+                for (place, value) in block.iter_mut().zip(values) {
+                    *place = bits(value as f32);
+                    rows += 1;
+                }
+                column.push(&mut block, rows);
+            }
             Field::Label(codes, _) => codes.extend_reported(values),
         }
     }
@@ -29,26 +38,18 @@ type Group = Vec<(String, &'static str, Field)>;
 
 /// Number of rows that are buffered, so that each column grows by many values at a time: appending
 /// rows is the main cost of a trace with a row per ACK.
-const HELD: usize = 64;
+const HELD: usize = BLOCK;
+
+/// The columns of numbers that all flows have, in their order: what converts a number recorded into a value
+/// comes with each in [`Recorder::flows`].
+const COMMON: usize = 13;
 
 /// Buffered rows, by column, with the groups of each row's algorithms (the sender's, and the receiver's if it
 /// has one) and the positions at which their values begin.
 #[derive(Clone, Debug)]
 struct Held {
     rows: usize,
-    time: [u64; HELD],
-    flow: [u32; HELD],
-    cwnd: [u64; HELD],
-    inflight: [u64; HELD],
-    ssthresh: [f32; HELD],
-    pacing_rate: [f32; HELD],
-    delivery_rate: [f32; HELD],
-    rtt: [f32; HELD],
-    srtt: [f32; HELD],
-    min_rtt: [f32; HELD],
-    delivered: [u64; HELD],
-    acked: [u64; HELD],
-    lost: [u64; HELD],
+    numbers: [[u64; HELD]; COMMON],
     limited_by: [u8; HELD],
     groups: [[usize; 2]; HELD],
     begins: [[usize; 2]; HELD],
@@ -61,19 +62,7 @@ impl Default for Held {
     fn default() -> Held {
         Held {
             rows: 0,
-            time: [0; HELD],
-            flow: [0; HELD],
-            cwnd: [0; HELD],
-            inflight: [0; HELD],
-            ssthresh: [0.0; HELD],
-            pacing_rate: [0.0; HELD],
-            delivery_rate: [0.0; HELD],
-            rtt: [0.0; HELD],
-            srtt: [0.0; HELD],
-            min_rtt: [0.0; HELD],
-            delivered: [0; HELD],
-            acked: [0; HELD],
-            lost: [0; HELD],
+            numbers: [[0; HELD]; COMMON],
             limited_by: [0; HELD],
             groups: [[NO_GROUP; 2]; HELD],
             begins: [[0; 2]; HELD],
@@ -90,19 +79,7 @@ pub const NO_GROUP: usize = usize::MAX;
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     limits: Vec<&'static str>,
-    time: Vec<u64>,
-    flow: Vec<u32>,
-    cwnd: Vec<u64>,
-    inflight: Vec<u64>,
-    ssthresh: Vec<f32>,
-    pacing_rate: Vec<f32>,
-    delivery_rate: Vec<f32>,
-    rtt: Vec<f32>,
-    srtt: Vec<f32>,
-    min_rtt: Vec<f32>,
-    delivered: Vec<u64>,
-    acked: Vec<u64>,
-    lost: Vec<u64>,
+    numbers: [Packed; COMMON],
     limited_by: Vec<u8>,
     groups: Vec<Group>,
     held: Box<Held>,
@@ -138,7 +115,7 @@ impl Recorder {
         let fields = fields
             .map(|(name, unit, labels)| {
                 let field = if labels.is_empty() {
-                    Field::Number(vec![])
+                    Field::Number(Packed::default())
                 } else {
                     Field::Label(Codes::for_labels(labels.len()), labels)
                 };
@@ -155,23 +132,28 @@ impl Recorder {
         if self.held.rows == HELD {
             self.settle();
         }
-        let bps = |rate: Option<Rate>| rate.map_or(f32::NAN, |rate| rate.as_f64() as f32);
+        let rate = |rate: Option<Rate>| bits(rate.map_or(f32::NAN, |rate| rate.as_f64() as f32));
         let held = &mut *self.held;
         // The remainder changes nothing, and spares a check of each column.
         let place = held.rows % HELD;
-        held.time[place] = row.time.as_nanos();
-        held.flow[place] = row.flow;
-        held.cwnd[place] = row.cwnd.get();
-        held.inflight[place] = row.inflight.get();
-        held.ssthresh[place] = finite(row.ssthresh);
-        held.pacing_rate[place] = bps(row.pacing_rate);
-        held.delivery_rate[place] = bps(row.delivery_rate);
-        held.rtt[place] = row.rtt.map_or(f32::NAN, |rtt| rtt.as_secs_f64() as f32);
-        held.srtt[place] = seconds(row.srtt);
-        held.min_rtt[place] = seconds(row.min_rtt);
-        held.delivered[place] = row.delivered.get();
-        held.acked[place] = row.acked.get();
-        held.lost[place] = row.lost.get();
+        let numbers: [u64; COMMON] = [
+            row.time.as_nanos(),
+            row.flow.into(),
+            row.cwnd.get(),
+            row.inflight.get(),
+            row.ssthresh.get(),
+            rate(row.pacing_rate),
+            rate(row.delivery_rate),
+            row.rtt.unwrap_or(Span::MAX).as_nanos(),
+            row.srtt.as_nanos(),
+            row.min_rtt.as_nanos(),
+            row.delivered.get(),
+            row.acked.get(),
+            row.lost.get(),
+        ];
+        for (column, number) in held.numbers.iter_mut().zip(numbers) {
+            column[place] = number;
+        }
         held.limited_by[place] = row.limited_by;
         held.groups[place] = [group, NO_GROUP];
         held.begins[place] = [held.values.len(); 2];
@@ -196,21 +178,12 @@ impl Recorder {
     fn settle(&mut self) {
         let held = &mut *self.held;
         let rows = held.rows;
-        self.time.extend_from_slice(&held.time[..rows]);
-        self.flow.extend_from_slice(&held.flow[..rows]);
-        self.cwnd.extend_from_slice(&held.cwnd[..rows]);
-        self.inflight.extend_from_slice(&held.inflight[..rows]);
-        self.ssthresh.extend_from_slice(&held.ssthresh[..rows]);
-        self.pacing_rate
-            .extend_from_slice(&held.pacing_rate[..rows]);
-        self.delivery_rate
-            .extend_from_slice(&held.delivery_rate[..rows]);
-        self.rtt.extend_from_slice(&held.rtt[..rows]);
-        self.srtt.extend_from_slice(&held.srtt[..rows]);
-        self.min_rtt.extend_from_slice(&held.min_rtt[..rows]);
-        self.delivered.extend_from_slice(&held.delivered[..rows]);
-        self.acked.extend_from_slice(&held.acked[..rows]);
-        self.lost.extend_from_slice(&held.lost[..rows]);
+        if rows == 0 {
+            return;
+        }
+        for (column, numbers) in self.numbers.iter_mut().zip(&mut held.numbers) {
+            column.push(numbers, rows);
+        }
         self.limited_by.extend_from_slice(&held.limited_by[..rows]);
         for (number, group) in self.groups.iter_mut().enumerate() {
             let fields = group.len();
@@ -303,20 +276,40 @@ impl Recorder {
             codes: Codes::U8(self.limited_by),
             labels: owned(&self.limits),
         };
+        let [
+            time,
+            flow,
+            cwnd,
+            inflight,
+            ssthresh,
+            pacing_rate,
+            delivery_rate,
+            rtt,
+            srtt,
+            min_rtt,
+            delivered,
+            acked,
+            lost,
+        ] = self.numbers;
+        let whole = |column| Data::U64(Values::packed(column, |number| number));
+        let float = |column, of| Data::F32(Values::packed(column, of));
         let columns = [
-            ("time", Data::U64(self.time)),
-            ("flow", Data::U32(self.flow)),
-            ("cwnd", Data::U64(self.cwnd)),
-            ("inflight", Data::U64(self.inflight)),
-            ("ssthresh", Data::F32(self.ssthresh)),
-            ("pacing_rate", Data::F32(self.pacing_rate)),
-            ("delivery_rate", Data::F32(self.delivery_rate)),
-            ("rtt", Data::F32(self.rtt)),
-            ("srtt", Data::F32(self.srtt)),
-            ("min_rtt", Data::F32(self.min_rtt)),
-            ("delivered", Data::U64(self.delivered)),
-            ("acked", Data::U64(self.acked)),
-            ("lost", Data::U64(self.lost)),
+            ("time", whole(time)),
+            (
+                "flow",
+                Data::U32(Values::packed(flow, |number| number as u32)),
+            ),
+            ("cwnd", whole(cwnd)),
+            ("inflight", whole(inflight)),
+            ("ssthresh", float(ssthresh, finite)),
+            ("pacing_rate", float(pacing_rate, from_bits)),
+            ("delivery_rate", float(delivery_rate, from_bits)),
+            ("rtt", float(rtt, seconds)),
+            ("srtt", float(srtt, known_seconds)),
+            ("min_rtt", float(min_rtt, known_seconds)),
+            ("delivered", whole(delivered)),
+            ("acked", whole(acked)),
+            ("lost", whole(lost)),
             ("limited_by", limited_by),
         ];
         let own = self.groups.into_iter().flatten();
@@ -325,7 +318,7 @@ impl Recorder {
             name,
             unit: unit.into(),
             data: match field {
-                Field::Number(values) => Data::F32(values),
+                Field::Number(values) => Data::F32(Values::packed(values, from_bits)),
                 Field::Label(codes, labels) => Data::Label {
                     codes,
                     labels: owned(labels),
@@ -336,20 +329,33 @@ impl Recorder {
     }
 }
 
-/// Converts to seconds; NaN for "not known yet".
-fn seconds(span: Span) -> f32 {
-    if span == Span::MAX || span == Span::ZERO {
-        f32::NAN
-    } else {
-        span.as_secs_f64() as f32
+/// A measured value as a number to pack.
+#[inline]
+fn bits(value: f32) -> u64 {
+    value.to_bits().into()
+}
+
+fn from_bits(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
+/// Converts nanoseconds to seconds; NaN for "none".
+fn seconds(nanos: u64) -> f32 {
+    match Span::from_nanos(nanos) {
+        Span::MAX => f32::NAN,
+        span => span.as_secs_f64() as f32,
     }
 }
 
+/// Converts nanoseconds to seconds; NaN for "not known yet".
+fn known_seconds(nanos: u64) -> f32 {
+    if nanos == 0 { f32::NAN } else { seconds(nanos) }
+}
+
 /// Converts to bytes; NaN for "no limit".
-fn finite(bytes: Bytes) -> f32 {
-    if bytes == Bytes::MAX {
-        f32::NAN
-    } else {
-        bytes.as_f64() as f32
+fn finite(bytes: u64) -> f32 {
+    match Bytes::new(bytes) {
+        Bytes::MAX => f32::NAN,
+        bytes => bytes.as_f64() as f32,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::Codes;
 use crate::columns::in_fingerprint;
+use crate::{Codes, Values};
 
 /// The trace of a run.
 #[derive(Clone, Debug)]
@@ -74,11 +74,11 @@ impl Column {
 #[derive(Clone, Debug)]
 pub enum Data {
     /// Counts, sizes, times in ns.
-    U64(Vec<u64>),
+    U64(Values<u64>),
     /// Indices.
-    U32(Vec<u32>),
+    U32(Values<u32>),
     /// Measured values, with seven significant digits; NaN for "no value".
-    F32(Vec<f32>),
+    F32(Values<f32>),
     /// Words, each stored as an index into `labels`.
     Label {
         /// The label index of each row.

@@ -73,7 +73,7 @@ pub(crate) fn links(rows: &[LinkRow], rates: Vec<f32>) -> Table {
         ("marks", u64s(rows, |row| row.marks)),
     ];
     if rates.len() == rows.len() {
-        columns.push(("rate", Data::F32(rates)));
+        columns.push(("rate", Data::F32(rates.into())));
     }
     table("links", columns)
 }

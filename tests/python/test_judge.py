@@ -41,6 +41,7 @@ BROKEN: list[tuple[str, dict[str, float], str, dict[str, Any]]] = [
     ("bbr3", {"startup_pacing_gain": 2.0}, "startup-gain", DEEP),
     ("bbr3", {"drain_pacing_gain": 0.9}, "drain-gain", DEEP),
     ("bbr3", {"drain_pacing_gain": 0.95, "drain_rounds": 1}, "drained", DEEP),
+    ("bbr3", {"cruise_pacing_gain": 1.2}, "cruise-gain", DEEP),
     ("bbr3", {"cwnd_gain": 4.0}, "window-cap", DEEP),
     ("bbr3", {"probe_rtt_interval": 20}, "probe-rtt", DEEP),
     ("bbr3", {"probe_rtt_interval": 3}, "probe-rtt", DEEP),
@@ -293,7 +294,8 @@ def test_states_with_the_algorithms_name_before_them_are_the_same(
 ) -> None:
     def change(event: dict[str, Any]) -> dict[str, Any]:
         if event["name"] == "recovery:congestion_state_updated":
-            event["data"] = {"new": "bbr_" + event["data"]["new"]}
+            for key in {"old", "new"} & event["data"].keys():
+                event["data"][key] = "bbr_" + event["data"][key]
         return event
 
     file = _rewritten(kept, tmp_path / "a.qlog", change)
@@ -335,7 +337,7 @@ def test_the_segment_of_a_qlog_is_the_size_of_its_packets(
     of = {key: each for key, each in events[0].items() if key not in ("name", "data", "time")}
     sent = [
         {**of, "time": 0.0, "name": "transport:packet_sent", "data": {"raw": {"length": size}}}
-        for _ in range(10)
+        for _ in range(500)
     ]
     value["traces"][0]["events"] = [*events, *sent]
     (tmp_path / "sized.qlog").write_text(json.dumps(value))

@@ -150,6 +150,27 @@ def test_two_segments_a_round_trip_are_not_renos_growth() -> None:
     assert set(_missed(found)) == {"reno-growth"}
 
 
+def test_a_window_that_losses_leave_as_it_is_does_not_respond() -> None:
+    class Deaf:
+        """A window that doubles up to 300 segments, and stays there whatever is lost."""
+
+        def __init__(self, config: Any) -> None:  # noqa: ANN401
+            self.cwnd, self.most = float(config.initial_cwnd), 300.0 * config.smss
+
+        def on_ack(self, cx: Any, ack: Any) -> None:  # noqa: ANN401
+            del cx
+            self.cwnd = min(self.cwnd + ack.newly_acked, self.most)
+
+        def decision(self) -> fullpipe.Decision:
+            return fullpipe.Decision(int(self.cwnd))
+
+    scenario = {"duration": "5s", "path": SHALLOW, "flow": [{"cc": "deaf"}]}
+    run = fullpipe.run(scenario, trace="ack", controllers={"deaf": Deaf})
+    found = {each.condition.key: each for each in judge(of_run(run), Rules("cubic", {}))}
+    assert "loss-response" in _missed(found)
+    assert _missed(found)["loss-response"].startswith("the window has not fallen 0.")
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A kept run of BBRv1 and its qlog."""

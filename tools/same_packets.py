@@ -39,8 +39,11 @@ def stacks() -> dict[str, str]:
         "nginx": {"bytes": "2MB"},
         "aioquic": {"bytes": "2MB"},
         "ngtcp2": {"bytes": "2MB"},
+        "picoquic": {"bytes": "2MB"},
         "quic-go": {"bytes": "2MB"},
+        "quiche": {"bytes": "2MB"},
         "quinn": {"bytes": "2MB"},
+        "s2n-quic": {"bytes": "2MB"},
     }
     for name, params in recipes.items():
         if not version_of(name):

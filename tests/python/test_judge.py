@@ -41,6 +41,7 @@ BROKEN: list[tuple[str, dict[str, float], str, dict[str, Any]]] = [
     ("bbr3", {"startup_pacing_gain": 2.0}, "startup-gain", DEEP),
     ("bbr3", {"drain_pacing_gain": 0.9}, "drain-gain", DEEP),
     ("bbr3", {"drain_pacing_gain": 0.95, "drain_rounds": 1}, "drained", DEEP),
+    ("bbr3", {"cruise_pacing_gain": 1.2}, "cruise-gain", DEEP),
     ("bbr3", {"cwnd_gain": 4.0}, "window-cap", DEEP),
     ("bbr3", {"probe_rtt_interval": 20}, "probe-rtt", DEEP),
     ("bbr3", {"probe_rtt_interval": 3}, "probe-rtt", DEEP),
@@ -253,7 +254,7 @@ def test_the_model_of_a_transfer_runs_as_long_as_the_transfer(tmp_path: Path) ->
     metrics = json.loads((out / "model" / "metrics.json").read_text())
     assert metrics["duration_s"] == pytest.approx(4.4)
     # 10 MB of segments of 1,448 bytes: Reno adds one of them in a round trip.
-    growth = json.loads((out / "judge.json").read_text())["conditions"][1]
+    growth = json.loads((out / "judge.json").read_text())["conditions"][2]
     assert growth["condition"] == "reno-growth"
     assert growth["measured"] == pytest.approx(1.0, abs=0.05)
 
@@ -293,7 +294,8 @@ def test_states_with_the_algorithms_name_before_them_are_the_same(
 ) -> None:
     def change(event: dict[str, Any]) -> dict[str, Any]:
         if event["name"] == "recovery:congestion_state_updated":
-            event["data"] = {"new": "bbr_" + event["data"]["new"]}
+            for key in {"old", "new"} & event["data"].keys():
+                event["data"][key] = "bbr_" + event["data"][key]
         return event
 
     file = _rewritten(kept, tmp_path / "a.qlog", change)
@@ -335,12 +337,32 @@ def test_the_segment_of_a_qlog_is_the_size_of_its_packets(
     of = {key: each for key, each in events[0].items() if key not in ("name", "data", "time")}
     sent = [
         {**of, "time": 0.0, "name": "transport:packet_sent", "data": {"raw": {"length": size}}}
-        for _ in range(10)
+        for _ in range(500)
     ]
     value["traces"][0]["events"] = [*events, *sent]
     (tmp_path / "sized.qlog").write_text(json.dumps(value))
     words = ("--as", "newreno", "--rate", "20mbit", "--rtt", "40ms", "--seeds", 0, "--json")
     done = _fullpipe(tmp_path / "sized.qlog", *words)
-    growth = json.loads(done.stdout)["conditions"][1]
+    growth = json.loads(done.stdout)["conditions"][2]
     assert growth["condition"] == "reno-growth"
     assert growth["measured"] == pytest.approx(segments, abs=0.06)
+
+
+@pytest.mark.parametrize(("deaf", "verdict"), [(False, "met"), (True, "not met")])
+def test_a_window_that_losses_leave_as_it_is_does_not_respond(
+    tmp_path: Path, deaf: bool, verdict: str
+) -> None:
+    scenario = {"duration": "10s", "path": SHALLOW, "flow": [{"cc": "cubic"}]}
+    fullpipe.run(scenario, trace="ack").qlog(tmp_path / "cubic.qlog")
+    value = json.loads((tmp_path / "cubic.qlog").read_text())
+    for event in value["traces"][0]["events"] if deaf else ():
+        if "congestion_window" in event["data"]:
+            event["data"]["congestion_window"] = 200_000
+    (tmp_path / "a.qlog").write_text(json.dumps(value))
+    words = ("--as", "cubic", "--rate", "15mbit", "--rtt", "60ms", "--seeds", 0, "--json")
+    done = _fullpipe(tmp_path / "a.qlog", *words)
+    found = {each["condition"]: each for each in json.loads(done.stdout)["conditions"]}
+    assert found["loss-response"]["verdict"] == verdict
+    if deaf:
+        assert "has not fallen" in found["loss-response"]["difference"]
+        assert found["loss-response"]["difference"].endswith("(RFC 9438 §4.6)")

@@ -420,7 +420,7 @@ def test_rows_of_the_kernel_have_bytes_seconds_and_counters_that_wrap(tmp_path: 
 
 
 def _steady(*, flight: int = 40, unit: float = 1.0, pacing: float = 0.0) -> list[dict[str, Any]]:
-    """Returns a packet of 1,000 bytes each millisecond, of which `flight` are in flight, and the metrics after each."""
+    """Returns a packet of 1,000 bytes each millisecond, the metrics after it, and `flight` packets in flight."""
     events: list[dict[str, Any]] = []
     for at in range(400):
         header = {"packet_type": "1RTT", "packet_number": at, "length": 1000}

@@ -144,7 +144,9 @@ class Observed:
         known = np.isfinite(delivered)
         if not known.any():
             return np.zeros_like(self.time)
-        then = np.interp(before, self.time[known], delivered[known], left=np.nan)
+        # Between the rows of two ACKs the flow delivers, too: an ACK of ten packets is not their rate.
+        edges = np.flatnonzero(known)[np.diff(delivered[known], prepend=-1.0) > 0]
+        then = np.interp(before, self.time[edges], delivered[edges], left=np.nan)
         rate = 8 * (delivered - then) / span
         return np.where(np.isfinite(rate), np.maximum(rate, 0.0), 0.0)
 

@@ -37,8 +37,8 @@ _MOST_PACKETS = 1_000_000
 _BETWEEN = re.compile(r"[\s,]*")
 _ROUNDING_S = 2e-3
 """Times and RTTs may be rounded to milliseconds each."""
-_LEAST_FULL = 1000.0
-"""The smallest size of a full packet, bytes."""
+_LEAST_FULL, _MOST_FULL = 1000.0, 9000.0
+"""Sizes of full packets, bytes; a burst that is sent as one is larger."""
 _FASTER = 3.0
 """A flow that is this much faster than its median pacing rate in bits has it in bytes."""
 _UNITS = (1e3, 1.0, 1e-3)
@@ -117,7 +117,7 @@ def flows(value: dict[str, Any], name: str) -> list[Flow]:
 
 
 def of_cut(text: str) -> dict[str, Any] | None:
-    """Returns a JSON file whose end is missing, as a program that was ended leaves it; None if it is none."""
+    """Returns a JSON file whose end is missing, as a program that was ended leaves it; None for other files."""
     begin = re.search(r'"events"\s*:\s*\[', text)
     if begin is None:
         return None
@@ -249,17 +249,20 @@ def _ended(trace: _Trace) -> Flow:
         trace.rtts = [(time, rtt * factor) for time, rtt in trace.rtts]
     _without_defaults(trace)
     if not trace.acks and not any("delivered" in row for row in flow.rows):
-        # quinn's files have no ACKs, but what is in flight.
+        # quinn's files have the data in flight, and no ACKs.
         most = 0.0
         for row, gone in zip(flow.rows, trace.gone, strict=True):
             if gone is not None:
                 row["delivered"] = most = max(most, gone)
     flow.rows = flow.rows or trace.acks
-    if trace.sizes:
-        size, count = trace.sizes.most_common(1)[0]
-        flow.segment = size if size >= _LEAST_FULL and count > 1 else None
+    full = [(count, size) for size, count in trace.sizes.items() if _is_full(size) and count > 1]
+    flow.segment = max(full)[1] if full else None
     _in_bits(flow)
     return with_rates(flow)
+
+
+def _is_full(size: float) -> bool:
+    return _LEAST_FULL <= size <= _MOST_FULL
 
 
 def _in_bits(flow: Flow) -> None:

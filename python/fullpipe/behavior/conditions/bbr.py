@@ -21,7 +21,7 @@ _ROSE = 1.2
 BURST = 16
 """Segments that the window may hold above its cap: the allowance for bursts of ACKs, and send quanta."""
 _CAP = 0.1
-_FULL_RATE, _ROUNDS = 0.75, 10.0
+_FULL_RATE, _ROUNDS = 0.75, 20.0
 """Without states and pacing rate, Startup's queue is gone this number of round trips after the delivery rate has first
 reached this share of its largest."""
 
@@ -122,6 +122,19 @@ def _cap(trace: Observed, rules: Rules) -> Iterator[Occasion]:
         time += 1.0
 
 
+def _cruise_gain(trace: Observed, rules: Rules) -> Iterator[Occasion]:
+    gain = rules.number("cruise_pacing_gain") * (1 - rules.number("pacing_margin"))
+    pacing = trace.column("pacing_rate")
+    for stay in trace.stays("probebwcruise"):
+        # The filter has the bandwidth of two cycles of a few seconds each.
+        known = trace.most_bandwidth_in(stay.begin - 10.0, stay.end)
+        rates = pacing[trace.rows(stay.begin + trace.gap, stay.end)]
+        rates = rates[np.isfinite(rates)]
+        if known > 0 and len(rates) and stay.end - stay.begin > trace.at(trace.rtt, stay.end):
+            most = gain * (1 + _GAIN)
+            yield Occasion(stay.begin, float(np.median(rates)) / known, (0.0, most))
+
+
 def _full_pipe(trace: Observed) -> float | None:
     """Returns the time at which Startup's queue is gone; None if it stays."""
     if trace.changes:
@@ -142,6 +155,7 @@ _STARTUP = of_versions("draft-ietf-ccwg-bbr-06 §5.3.1.1", BBR2, BBR3) | of_vers
 _DRAIN = of_versions("draft-ietf-ccwg-bbr-06 §5.3.2", BBR2, BBR3) | of_versions(
     "draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.3", BBR1
 )
+_CRUISE = of_versions("draft-ietf-ccwg-bbr-06 §5.3.3.2", BBR2, BBR3)
 _CAPPED = of_versions("draft-ietf-ccwg-bbr-06 §5.6.4", BBR2, BBR3) | of_versions(
     "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.3", BBR1
 )
@@ -183,6 +197,17 @@ CONDITIONS = (
         because="10 %, and a burst of 16 segments",
         measure=_drained,
         case="A.3",
+    ),
+    Condition(
+        key="cruise-gain",
+        what="pacing rate / bandwidth in ProbeBW_CRUISE",
+        unit="",
+        rule="ProbeBW_CRUISE paces at most at the measured bandwidth",
+        sections=_CRUISE,
+        needs=("states", "pacing_rate", "delivered", "rtt|srtt"),
+        occasions="ProbeBW_CRUISE of more than a round trip",
+        because=_REASON,
+        measure=_cruise_gain,
     ),
     Condition(
         key="window-cap",

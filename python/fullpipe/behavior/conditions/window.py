@@ -23,6 +23,8 @@ _TIMEOUT = 2.5
 """A window of at most this number of segments after losses is that of a timeout, for which other rules hold."""
 _FALL = 0.9
 """Two falls of the window to less than this share are those of two events."""
+_LEAST_WINDOW = 8.0
+"""Smaller windows, in segments, need not fall by a tenth: the least window is two."""
 _OF_WINDOW, _OF_FLIGHT = 0.04, 0.1
 _SEGMENTS = 1.5
 _MOST_ROUNDS = 3
@@ -80,6 +82,25 @@ def _factor(trace: Observed, beta: float) -> Iterator[Occasion]:
     for event, before, after, of_window in decreases(trace):
         reach = (_OF_WINDOW if of_window else _OF_FLIGHT) + _SEGMENTS * trace.segment / before
         yield Occasion(event.begin, after / before, (beta - reach, beta + reach))
+
+
+def _response(trace: Observed, _: Rules) -> Iterator[Occasion]:
+    cwnd = trace.column("cwnd")
+    for event in trace.losses:
+        rtt = trace.at(trace.rtt, event.begin)
+        end = event.begin + _LONGEST * rtt + 2 * trace.gap
+        before = trace.before(cwnd, event.begin)
+        if end > trace.end or not before > _LEAST_WINDOW * trace.segment:
+            continue
+        known = cwnd[trace.rows(event.begin, end)]
+        least = float(np.nanmin(known, initial=np.inf))
+        yield Occasion(
+            event.begin,
+            least / before,
+            (0.0, _FALL),
+            f"the window has not fallen {end - event.begin:.2f} s after a loss at {event.begin:.2f} s:"
+            f" {least / before:.3g} of it are left",
+        )
 
 
 def _cubic(trace: Observed, rules: Rules) -> Iterator[Occasion]:
@@ -140,6 +161,17 @@ CONDITIONS = (
         occasions="separate loss after slow start",
         because=_REASON,
         measure=_reno,
+    ),
+    Condition(
+        key="loss-response",
+        what="least window within two and a half round trips of losses / window before",
+        unit="",
+        rule="The window falls when a packet is lost",
+        sections={"cubic": "RFC 9438 §4.6", "newreno": "RFC 5681 §3.1, equation 4"},
+        needs=("cwnd", "loss", "rtt|srtt"),
+        occasions="loss with a window of more than eight segments",
+        because="a fall by a tenth, where the rules have three tenths or a half",
+        measure=_response,
     ),
     Condition(
         key="loss-floor",

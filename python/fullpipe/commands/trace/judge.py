@@ -42,7 +42,7 @@ def command(
         Option(
             "--path",
             metavar="SCENARIO.toml",
-            help="Scenario with the path; its program, or first flow, is the judged one; other flows share the path.",
+            help="Scenario with the path; its program or first flow is the judged one, other flows share the path.",
         ),
     ] = None,
     flow: Annotated[

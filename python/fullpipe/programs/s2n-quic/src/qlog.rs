@@ -18,6 +18,8 @@ pub struct Qlog;
 pub struct Connection {
     file: Option<LineWriter<File>>,
     start: Duration,
+    /// BBR's state; it has no event for the first.
+    state: &'static str,
 }
 
 impl Connection {
@@ -58,7 +60,7 @@ impl Subscriber for Qlog {
         if let Some(file) = &mut file {
             let _ = writeln!(file, "{HEAD}");
         }
-        Connection { file, start: meta.timestamp.duration_since_start() }
+        Connection { file, start: meta.timestamp.duration_since_start(), state: "startup" }
     }
 
     fn on_packet_sent(&mut self, to: &mut Connection, meta: &ConnectionMeta, event: &PacketSent) {
@@ -127,6 +129,8 @@ impl Subscriber for Qlog {
             BbrState::ProbeRtt { .. } => "probe_rtt",
             _ => "unknown",
         };
-        to.write(meta, "recovery:congestion_state_updated", &format!(r#""new":"{state}""#));
+        let data = format!(r#""old":"{}","new":"{state}""#, to.state);
+        to.write(meta, "recovery:congestion_state_updated", &data);
+        to.state = state;
     }
 }

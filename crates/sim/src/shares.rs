@@ -19,7 +19,7 @@ pub(crate) struct Shares {
     pub(crate) dropped: Option<Vec<(u32, PacketInTransit)>>,
 }
 
-/// How the parts are known.
+/// The source of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counted {
     /// No packet has arrived.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// Number of rows that are packed at a time.
 pub(crate) const BLOCK: usize = 64;
 
-/// How the values of a block follow its first one.
+/// The form in which the values of a block follow its first one.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Steps {

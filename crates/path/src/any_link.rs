@@ -26,7 +26,7 @@ impl<P: Copy> AnyLink<P> {
     }
 
     /// Returns the packets in a drop-tail queue after its latest arrival, each with the time at which it begins
-    /// to leave and its size. For an AQM queue there are none.
+    /// to leave and its size. Empty for an AQM queue.
     pub fn waiting(&self) -> Vec<(Time, Bytes)> {
         match self {
             AnyLink::Constant(link) => link.queue().waiting().collect(),

@@ -22,8 +22,8 @@ const PER_FLOW: u64 = 16 * 1024;
 const PER_ARRIVAL: u64 = 2 * (56 + 40 + 40) + 56 + 2 * 24;
 /// Simultaneously active arriving flows: many more than result from any load that a link can carry.
 const UNDER_WAY: u64 = 10_000;
-/// Bytes per row of a flow in a trace: its own columns and those of three algorithms; doubled,
-/// since columns double, too.
+/// Bytes per row of a flow in a trace: its own columns and those of three algorithms; twice, since a column is
+/// still packed while it is unpacked for a reader.
 const PER_ROW: u64 = 2 * (69 + 3 * 30);
 /// Bytes per row of a link or a workload, which becomes columns at the end.
 const PER_LINK_ROW: u64 = 2 * 56 + 52;

@@ -186,13 +186,13 @@ def share(metrics: dict[str, Any]) -> float:
 
 
 def spread(values: list[float], digits: int) -> str:
-    """Returns the mean with the range of the values."""
+    """Returns the mean, with the range of the values if it shows."""
     if not values:
         return ""
-    mean, least, most = statistics.mean(values), min(values), max(values)
-    if len(values) == 1:
-        return f"{mean:.{digits}f}"
-    return f"{mean:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
+    mean, least, most = (
+        f"{each:.{digits}f}" for each in (statistics.mean(values), min(values), max(values))
+    )
+    return mean if least == most else f"{mean} ({least} to {most})"
 
 
 if __name__ == "__main__":

@@ -165,6 +165,19 @@ def test_axes_and_runners_are_checked_before_the_first_run(
     assert "Traceback" not in done.stderr
 
 
+@needs_uml
+def test_a_criterion_that_the_runner_does_not_support_is_not_evaluated(tmp_path: Path) -> None:
+    done = fullpipe(
+        *("evaluate", "cubic", "--suite", "prudentia", "--criterion", "itself", "--seeds", "3"),
+        *("--on", "uml", "--out", tmp_path / "out", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    [itself] = json.loads(done.stdout)
+    assert itself["verdict"] == "not evaluated"
+    assert "bbr3" in itself["reason"]  # a baseline of the suite that this kernel lacks
+    assert (tmp_path / "out" / "dossier.html").exists()
+
+
 def test_a_value_without_its_words_is_refused() -> None:
     done = fullpipe("evaluate", "cubic", "--suite", "prudentia", "--axis", "rate=9mbit")
     assert done.returncode == 2

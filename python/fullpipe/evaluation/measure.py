@@ -64,7 +64,7 @@ class Measured:
         points: The point of the sweep by cell and contender's label.
         directory: The directory of the sweep.
         warnings: The number of runs with a warning, by runner and warning.
-        refused: The reason why the tested algorithm can't be run; then there are no values.
+        refused: The reason why the runs can't be made; then there are no values.
     """
 
     values: Mapping[tuple[int, str], BySeed] = field(default_factory=dict)
@@ -101,18 +101,17 @@ def measured(
         ScenarioError: When the criterion's scenario is refused with a baseline.
         OSError: When the directory can't be written.
     """
+    runs = _runs(criterion, tested, baselines)
     try:
         for cell in range(len(criterion.cells)):
-            spec = _spec(criterion, [(cell, tested)], seeds[:1])
-            spec.plan  # noqa: B018  (checks the points)
-            if not is_simulator(runner):
-                other_runners.refuse(spec, [runner], lambda _: "off")
+            _spec(criterion, [(cell, tested)], seeds[:1]).plan  # noqa: B018  (checks the points)
+        if not is_simulator(runner):
+            other_runners.refuse(_spec(criterion, runs, seeds[:1]), [runner], lambda _: "off")
     except ScenarioError as error:
         for cell in range(len(criterion.cells)):
             for each in baselines:  # a mistake in the scenario or in an axis
                 _spec(criterion, [(cell, each)], seeds[:1]).plan  # noqa: B018
         return Measured(refused=error.problem)
-    runs = _runs(criterion, tested, baselines)
     points = {(cell, each.label): number for number, (cell, each) in enumerate(runs)}
     if criterion.metric == VARIATION:
         values = _variations(criterion, runs, seeds, place, execute)

@@ -10,6 +10,8 @@ use s2n_quic::provider::event::events::{
 };
 use s2n_quic::provider::event::{ConnectionInfo, ConnectionMeta, Subscriber};
 
+/// The beginning of a JSON text sequence's record (RFC 7464).
+const RECORD: char = '\x1e';
 const HEAD: &str = r#"{"qlog_format":"JSON-SEQ","qlog_version":"0.3","title":"fullpipe-s2n-quic","trace":{"vantage_point":{"type":"server"},"common_fields":{"time_format":"relative"}}}"#;
 
 /// Writes a file for each connection.
@@ -28,7 +30,7 @@ impl Connection {
         let time = meta.timestamp.duration_since_start().saturating_sub(self.start);
         if let Some(file) = &mut self.file {
             let time = ms(time);
-            let _ = writeln!(file, r#"{{"time":{time},"name":"{name}","data":{{{data}}}}}"#);
+            let _ = writeln!(file, "{RECORD}{}", format_args!(r#"{{"time":{time},"name":"{name}","data":{{{data}}}}}"#));
         }
     }
 }
@@ -58,7 +60,7 @@ impl Subscriber for Qlog {
     ) -> Self::ConnectionContext {
         let mut file = File::create(format!("{}.sqlog", meta.id)).ok().map(LineWriter::new);
         if let Some(file) = &mut file {
-            let _ = writeln!(file, "{HEAD}");
+            let _ = writeln!(file, "{RECORD}{HEAD}");
         }
         Connection { file, start: meta.timestamp.duration_since_start(), state: "startup" }
     }

@@ -104,10 +104,10 @@ impl Plan {
         });
         let mut jitter: Vec<(&'static str, Span, Span)> = Vec::new();
         for checked in parts {
-            let (memory, added, program) = checked?;
-            self.memory = self.memory.max(memory);
-            self.program = self.program.or(program);
-            for (key, least, most) in added {
+            let checked = checked?;
+            self.memory = self.memory.max(checked.memory);
+            self.program = self.program.or(checked.program);
+            for (key, least, most) in checked.jitter {
                 match jitter.iter_mut().find(|(known, ..)| *known == key) {
                     Some((_, low, high)) => (*low, *high) = ((*low).min(least), (*high).max(most)),
                     None => jitter.push((key, least, most)),
@@ -118,16 +118,10 @@ impl Plan {
         Ok(())
     }
 
-    #[expect(
-        clippy::type_complexity,
-        reason = "the partial result of check_points, used nowhere else"
-    )]
-    fn check_some(
-        &self,
-        points: Numbers<usize>,
-    ) -> Result<((Bytes, usize), Vec<(&'static str, Span, Span)>, Option<usize>), Error> {
+    fn check_some(&self, points: Numbers<usize>) -> Result<Checked, Error> {
         let registry = &self.registry;
-        let (mut memory, mut jitter, mut program) = ((Bytes::ZERO, 0), Vec::new(), None);
+        let mut found = Checked::default();
+        let jitter = &mut found.jitter;
         for point in points {
             let mut scenario = self.scenario_at(point)?;
             if self.repeat > 1 {
@@ -154,17 +148,17 @@ impl Plan {
             }
             // Other runners have programs; `simulated` refuses them.
             if scenario.flows.iter().any(|flow| flow.program.is_some()) {
-                program = program.or(Some(point));
+                found.program = found.program.or(Some(point));
                 continue;
             }
             Simulation::new(&scenario, registry, TraceLevel::Off)
                 .map_err(|error| self.within(point, error))?;
-            memory = memory.max((
+            found.memory = found.memory.max((
                 fullpipe_sim::memory_needed(&scenario, TraceLevel::Off),
                 point,
             ));
         }
-        Ok((memory, jitter, program))
+        Ok(found)
     }
 
     /// Checks that the simulator can run each point.
@@ -195,6 +189,17 @@ impl Plan {
             settings.join(", ")
         ))
     }
+}
+
+/// What some of the points have in common.
+#[derive(Default)]
+struct Checked {
+    /// The largest amount of memory that a run needs, and the point of that run.
+    memory: (Bytes, usize),
+    /// The keys with added jitter, each with the least and the largest.
+    jitter: Vec<(&'static str, Span, Span)>,
+    /// The first point with a program as a flow.
+    program: Option<usize>,
 }
 
 fn quoted(text: &str) -> String {

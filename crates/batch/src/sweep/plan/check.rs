@@ -191,7 +191,7 @@ impl Plan {
     }
 }
 
-/// What some of the points have in common.
+/// The result of the checks of some points.
 #[derive(Default)]
 struct Checked {
     /// The largest amount of memory that a run needs, and the point of that run.

@@ -215,9 +215,8 @@ def _read(file: Path, folder: Path) -> Recipe:
         if not isinstance(value, kind):
             words = "a table" if kind is dict else "text"
             refuse(key, f"not {words}", f"write {words}")
-        if key in ("install", "length") and not all(
-            isinstance(each, str) for each in value.values()
-        ):
+        texts = value.values() if isinstance(value, dict) and key != "params" else ()
+        if not all(isinstance(each, str) for each in texts):
             refuse(key, "has another value than text", "write text in quotation marks")
     for key in ("server", "client"):
         if not table.get(key):
@@ -231,7 +230,7 @@ def _read(file: Path, folder: Path) -> Recipe:
     return Recipe(file.stem, params=params, folder=folder, **table)
 
 
-_KEYS = {
+_KEYS: dict[str, type[object]] = {
     **dict.fromkeys(
         ("about", "language", "transport", "server", "client", "check", "qlog", "kernel_cc"), str
     ),

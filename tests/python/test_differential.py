@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import needs
 from fullpipe.errors import RunnerError
 from fullpipe.runners import _uml_boot, uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
-
-built = pytest.mark.skipif(
-    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
-)
 
 BULK = DrawnFlow("cubic", 0.0, 0.0, 0, 0.0)
 ONE = Drawn("001", 10_000_000, 0.02, 1.0, "pfifo", 0.0, False, (BULK,), 5.0)
@@ -312,7 +309,7 @@ def test_a_kernel_without_tracepoints_is_refused_before_anything_runs(
     assert not list(tmp_path.iterdir())
 
 
-@built
+@needs.UML
 def test_drawn_scenarios_run_on_both_and_each_miss_has_its_command(tmp_path: Path) -> None:
     outcome = command.outcome_of(5, seed=7, hours=0.05, acks=0, seeds=5, out=tmp_path / "random")
     assert not outcome.failed

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import needs
 from fullpipe.evaluation.command import usual_directory
 from fullpipe.evaluation.measure import Contender
 from fullpipe.evaluation.suite import suite
-from fullpipe.runners import uml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-needs_uml = pytest.mark.skipif(
-    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
-)
 FULLPIPE = [sys.executable, "-m", "fullpipe"]
 ONE_CELL = [
     *("--axis", "rate=5mbit", "--axis", "rtt=20ms", "--axis", "buffer=1bdp"),
@@ -48,7 +45,7 @@ def stack(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedPr
     return fullpipe("evaluate", *arguments, "--suite", "stack", cwd=cwd)
 
 
-@needs_uml
+@needs.UML
 def test_a_stack_is_judged_alone_and_next_to_cubic_in_simulated_time(tmp_path: Path) -> None:
     chosen = ["--criterion", "use", "--criterion", "leaves", "--criterion", "gets"]
     asked = ["program:iperf3", "--on", "uml", *ONE_CELL, *chosen, "--out", tmp_path / "out"]
@@ -71,7 +68,9 @@ def test_a_stack_is_judged_alone_and_next_to_cubic_in_simulated_time(tmp_path: P
     ).split("<")[0]
     assert replay.split("\\")[0].rstrip('"').endswith("--on uml")
 
-    again = stack(*asked)  # resumes: the runs are there, so it takes seconds
+    runs = {file: file.stat().st_mtime_ns for file in tmp_path.glob("out/**/runs/*")}
+    again = stack(*asked)  # resumes: no run is made again
+    assert runs == {file: file.stat().st_mtime_ns for file in tmp_path.glob("out/**/runs/*")} != {}
     assert again.returncode == 0
     assert "3 criteria: " in again.stdout
 
@@ -165,7 +164,7 @@ def test_axes_and_runners_are_checked_before_the_first_run(
     assert "Traceback" not in done.stderr
 
 
-@needs_uml
+@needs.UML
 def test_a_criterion_that_the_runner_does_not_support_is_not_evaluated(tmp_path: Path) -> None:
     done = fullpipe(
         *("evaluate", "cubic", "--suite", "prudentia", "--criterion", "itself", "--seeds", "3"),

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import needs
 from browser import chromium
-from fullpipe.runners import _uml_boot, uml
+from fullpipe.runners import _uml_boot
 from links import AS_USER, FAR, LINK, Linked, tool
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a link needs Linux")
@@ -158,9 +159,7 @@ def test_a_shell_on_a_terminal(linked: Linked) -> None:
     assert (linked.folder / "done").read_text() == "dumb\n"
 
 
-@pytest.mark.skipif(
-    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
-)
+@needs.UML
 def test_user_mode_linux(linked: Linked) -> None:
     # The kernel may lie where only root can read it.
     kernel = linked.folder / "linux"

@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fullpipe
+import needs
 from fullpipe.runners import _uml_boot, uml
 
 if TYPE_CHECKING:
     from fullpipe.metrics import FlowMetrics
-
-built = pytest.mark.skipif(
-    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
-)
 
 SCENARIO = """# Linux in simulated time
 duration = "3s"
@@ -92,7 +89,7 @@ def test_a_boot_that_fails_is_an_error_with_its_fix(
     assert fix in refused.value.fix
 
 
-@built
+@needs.UML
 def test_it_measures_what_the_path_is() -> None:
     run = fullpipe.run(SCENARIO, on="uml", trace="10ms")
     (flow,), (link,) = run.flow_metrics, run.link_metrics
@@ -105,7 +102,7 @@ def test_it_measures_what_the_path_is() -> None:
     assert run.trace()["cwnd"].len() > 200
 
 
-@built
+@needs.UML
 def test_it_says_how_far_it_is_and_what_became_of_acks() -> None:
     scenario = {"path.reverse_loss": "10%", "path.buffer": "4bdp"}
     # With one of ten seeds the SYN-ACK is lost, and little time is left for the rate.
@@ -128,13 +125,13 @@ def _checked_flow(settings: dict[str, str], seed: int) -> FlowMetrics:
     return flow
 
 
-@built
+@needs.UML
 def test_without_chance_a_run_is_the_same_again() -> None:
     first, second = (fullpipe.run(SCENARIO, on="uml", duration="1s") for _ in range(2))
     assert first.metrics == second.metrics
 
 
-@built
+@needs.UML
 def test_a_queue_under_htb_waits_as_long_as_one_of_netem() -> None:
     netem = fullpipe.run(SCENARIO, on="uml")
     htb = fullpipe.run(SCENARIO, on="uml", set={"path.buffer": "30000B"})
@@ -143,7 +140,7 @@ def test_a_queue_under_htb_waits_as_long_as_one_of_netem() -> None:
         assert run.link_metrics[0]["queue_delay_s"]["max"] == pytest.approx(0.024, rel=0.06)
 
 
-@built
+@needs.UML
 def test_a_transfer_completes_half_a_round_trip_after_its_last_segment_left() -> None:
     # Linux's path has the whole delay on the ACKs; the reported time is that of a path with a half in each direction.
     transfer = {
@@ -161,7 +158,7 @@ def test_a_transfer_completes_half_a_round_trip_after_its_last_segment_left() ->
     assert took[1] == pytest.approx(took[0], abs=0.002)
 
 
-@built
+@needs.UML
 def test_nothing_is_left_when_its_parent_is_killed() -> None:
     code = f"import fullpipe\nfullpipe.run({SCENARIO!r}, on='uml', duration='100s')"
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)

@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import fullpipe
+import needs
 from fullpipe import programs
-from fullpipe.runners import _uml_boot, uml
+from fullpipe.runners import _uml_boot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.metrics import Metrics
-
-built = pytest.mark.skipif(
-    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
-)
 
 # The directory of a run's programs lasts as long as the run.
 pytestmark = [
@@ -65,7 +62,7 @@ EVERY_ELEMENT = {
 }
 
 
-@built
+@needs.UML
 def test_it_has_the_path_elements_that_linux_has_not() -> None:
     run = fullpipe.run(SCENARIO, on="uml", set=EVERY_ELEMENT)
     (flow,), host = run.flow_metrics, run.metrics["host"]
@@ -75,13 +72,13 @@ def test_it_has_the_path_elements_that_linux_has_not() -> None:
     assert "6.1" in host["kernel"]
 
 
-@built
+@needs.UML
 def test_no_packet_is_late() -> None:
     host = fullpipe.run(SCENARIO, on="uml-emulator").metrics["host"]
     assert host["lateness"] == "p50 0 ns, p99 0 ns, max 0 ns"
 
 
-@built
+@needs.UML
 def test_a_path_of_the_emulator_is_as_one_of_linux() -> None:
     netem, ours = (fullpipe.run(SCENARIO, on=on) for on in ("uml", "uml-emulator"))
     assert "path" not in netem.metrics["host"]
@@ -95,7 +92,7 @@ def test_a_path_of_the_emulator_is_as_one_of_linux() -> None:
     assert flow["drops"] == pytest.approx(theirs["drops"], rel=0.3, abs=5)
 
 
-@built
+@needs.UML
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_seed_gives_the_same_packets_again(seed: int) -> None:
     flows = SCENARIO + '[[flow]]\ncc = "bbr1"\n'
@@ -106,7 +103,7 @@ def test_a_seed_gives_the_same_packets_again(seed: int) -> None:
     assert first == second
 
 
-@built
+@needs.UML
 def test_a_program_runs_and_sends_the_same_packets_again() -> None:
     first, second = (_web() for _ in range(2))
     (flow,) = first["flows"]
@@ -130,7 +127,7 @@ else:
 """
 
 
-@built
+@needs.UML
 def test_a_batch_of_datagrams_is_cut_as_newer_kernels_cut_it() -> None:
     # Linux 6.1 refuses a batch on a device that computes no checksums, and a QUIC stack loses its first one.
     code = f"{_python()} -c {shlex.quote(_BATCH)}"
@@ -178,7 +175,7 @@ print(json.dumps({**found, "listing": listing}))
 """
 
 
-@built
+@needs.UML
 def test_no_known_source_of_chance_reaches_a_program(tmp_path: Path) -> None:
     (tmp_path / "leaks.py").write_text(_LEAKS)
     for name in "cab":
@@ -212,14 +209,14 @@ def _leaks(folder: Path, seed: int) -> _Leaks:
     return _Leaks(**json.loads((run.files / "it" / "client.out").read_text()))
 
 
-@built
+@needs.UML
 def test_a_program_that_reads_the_clock_in_a_loop_ends() -> None:
     code = "import time\nend = time.monotonic() + 0.05\nwhile time.monotonic() < end: pass"
     run = _run(_IDLE, f"{_python()} -c {shlex.quote(code)}", duration="1s")
     assert run.metrics["runner"] == "uml"
 
 
-@built
+@needs.UML
 def test_a_program_that_computes_for_ever_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_uml_boot, "PATIENCE_S", 3)
     with pytest.raises(fullpipe.ScenarioError, match="computed for 3 s of this machine") as refused:
@@ -228,21 +225,21 @@ def test_a_program_that_computes_for_ever_is_named(monkeypatch: pytest.MonkeyPat
     assert "run it on kernel" in refused.value.fix
 
 
-@built
+@needs.UML
 def test_a_program_that_fails_is_an_error_with_its_words() -> None:
     with pytest.raises(fullpipe.ScenarioError, match="its client failed") as refused:
         _run(_IDLE, "sh -c 'echo no route >&2; exit 7'")
     assert "no route" in refused.value.problem
 
 
-@built
+@needs.UML
 def test_programs_can_not_write_to_the_host(tmp_path: Path) -> None:
     client = f"sh -c 'touch {tmp_path}/written && exit 1; mount -o remount,rw / && exit 1; exit 0'"
     _run(_IDLE, client, duration="1s")
     assert not list(tmp_path.iterdir())
 
 
-@built
+@needs.UML
 def test_the_command_runs_a_file_with_programs(tmp_path: Path) -> None:
     file = tmp_path / "witness.toml"
     client = "curl --silent --fail --output /dev/null http://{far}:{port}/"

@@ -12,8 +12,9 @@ import pytest
 from rich.console import Console
 
 import fullpipe
+import needs
 from fullpipe.errors import RunnerError
-from fullpipe.runners import _uml_boot, uml
+from fullpipe.runners import _uml_boot
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
 from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate
@@ -224,9 +225,7 @@ def test_traces_need_the_oracle_and_say_so_before_anything_runs(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(
-    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
-)
+@needs.UML
 def test_traces_of_a_cell_are_one_page_with_both(tmp_path: Path) -> None:
     (page,) = save_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
     assert page == tmp_path / "traces" / "reno-10m-20ms-2bdp-5s" / "report.html"
@@ -238,9 +237,7 @@ def test_traces_of_a_cell_are_one_page_with_both(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(
-    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
-)
+@needs.UML
 def test_the_oracle_does_again_what_was_recorded() -> None:
     of = cell("cubic-10m-5ms-8bdp")
     run = fullpipe.run(of.setup.scenario(1), on="uml", trace="10ms")

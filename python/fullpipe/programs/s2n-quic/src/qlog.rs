@@ -30,7 +30,8 @@ impl Connection {
         let time = meta.timestamp.duration_since_start().saturating_sub(self.start);
         if let Some(file) = &mut self.file {
             let time = ms(time);
-            let _ = writeln!(file, "{RECORD}{}", format_args!(r#"{{"time":{time},"name":"{name}","data":{{{data}}}}}"#));
+            let event = format_args!(r#"{{"time":{time},"name":"{name}","data":{{{data}}}}}"#);
+            let _ = writeln!(file, "{RECORD}{event}");
         }
     }
 }

@@ -1,0 +1,9 @@
+"""Requirements of tests, as marks. With FULLPIPE_NO_SKIP, as in CI, a requirement that is missing is a failure."""
+
+import pytest
+
+from fullpipe.runners import uml
+
+UML = pytest.mark.skipif(
+    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
+)

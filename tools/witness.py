@@ -1,16 +1,19 @@
-"""Is a stack's congestion control right, and fair next to the kernel's CUBIC? 56 cells in simulated time, as a page.
+"""Compares the congestion control of fourteen stacks, alone and next to the kernel's CUBIC, as a page.
 
-Fourteen stacks, alone and next to a flow of the kernel's CUBIC, with two buffers, on `--on uml-emulator`. The seed of a
-run moves the starts by up to one RTT. Runs are kept in the directory as they come: the same command continues there,
-and writes `witness.md`. A run that fails is kept with its error; remove its file to run it again.
+Each stack runs with two buffers and each `--rate`: in simulated time on `--on uml-emulator`, in real time with
+`--on kernel`. The seed of a run moves the starts by up to one RTT. The order of runs is random within each repetition.
+Runs are kept in the directory as they come: the same command continues there, and writes `witness.md`. A run that fails
+is kept with its error; remove its file to run it again.
 
     .venv/bin/python tools/witness.py results/witness --repeat 3
+    .venv/bin/python tools/witness.py results/witness-kernel --repeat 5 --on kernel --rate 10mbit,100mbit,300mbit
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import statistics
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -45,7 +48,7 @@ SCENARIO = """duration = "{duration}"
 measure_from = "{settled}"
 start_jitter = "40ms"
 [path]
-rate = "10mbit"
+rate = "{rate}"
 rtt = "40ms"
 buffer = "{buffer}"
 [[flow]]
@@ -59,6 +62,7 @@ class Cell(NamedTuple):
     """A stack on a path."""
 
     stack: str
+    rate: str
     buffer: str
     shared: bool
 
@@ -66,20 +70,33 @@ class Cell(NamedTuple):
     def file(self) -> str:
         """The beginning of the names of its files."""
         stack = "".join(each if each.isalnum() else "-" for each in self.stack.lower())
-        return f"{stack}_{self.buffer}_{'shared' if self.shared else 'alone'}"
+        return f"{stack}_{self.rate}_{self.buffer}_{'shared' if self.shared else 'alone'}"
 
     def scenario(self, duration: float) -> str:
         """Returns its scenario; the first third of a run is not measured."""
         values = {
             "duration": f"{duration:g}s",
             "settled": f"{duration / 3:g}s",
+            "rate": self.rate,
             "buffer": self.buffer,
             "stack": STACKS[self.stack],
         }
         return SCENARIO.format(**values) + (CUBIC if self.shared else "")
 
 
-CELLS = [Cell(*each) for each in product(STACKS, BUFFERS, (False, True))]
+class Study(NamedTuple):
+    """What is run, and where."""
+
+    directory: Path
+    rates: list[str]
+    repeat: int
+    seconds: float
+    runner: str
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of each cell."""
+        return range(1, self.repeat + 1)
 
 
 def main() -> None:
@@ -87,23 +104,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=15.0, help="simulated, of each run")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of the flows' clock, each run")
+    parser.add_argument("--rate", default="10mbit", help="one or more, with commas")
+    parser.add_argument("--on", default="uml-emulator", choices=["uml-emulator", "kernel"])
+    parser.add_argument("--at-once", type=int, help="runs at a time (default: 1 on the kernel)")
     options = parser.parse_args()
-    options.directory.mkdir(parents=True, exist_ok=True)
+    study = Study(
+        options.directory, options.rate.split(","), options.repeat, options.seconds, options.on
+    )
+    study.directory.mkdir(parents=True, exist_ok=True)
     # A block has each cell once, so an interrupted study has whole blocks.
-    missing = [
-        (cell, seed)
-        for seed in range(1, options.repeat + 1)
-        for cell in CELLS
-        if not kept(options.directory, cell, seed).exists()
-    ]
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        for done, _ in enumerate(
-            pool.map(lambda each: run(options.directory, options.seconds, *each), missing), 1
-        ):
-            print(f"{done} of {len(missing)}", flush=True)
-    page = "\n".join(written(options.directory, options.repeat, options.seconds)) + "\n"
-    (options.directory / "witness.md").write_text(page, encoding="utf-8")
+    todo = []
+    for seed in study.seeds:
+        block = list(map(Cell._make, product(STACKS, study.rates, BUFFERS, (False, True))))
+        random.Random(seed).shuffle(block)
+        todo += [(cell, seed) for cell in block if not kept(study.directory, cell, seed).exists()]
+    at_once = options.at_once or (1 if study.runner == "kernel" else cpu_count())
+    with ThreadPoolExecutor(at_once) as pool:
+        for done, _ in enumerate(pool.map(lambda each: run(study, *each), todo), 1):
+            print(f"{done} of {len(todo)}", flush=True)
+    page = "\n".join(written(study)) + "\n"
+    (study.directory / "witness.md").write_text(page, encoding="utf-8")
     print(page)
 
 
@@ -112,34 +133,41 @@ def kept(directory: Path, cell: Cell, seed: int) -> Path:
     return directory / f"{cell.file}_{seed}.json"
 
 
-def run(directory: Path, seconds: float, cell: Cell, seed: int) -> None:
+def run(study: Study, cell: Cell, seed: int) -> None:
     """Carries out a run, and keeps its metrics."""
     try:
-        found: object = fullpipe.run(cell.scenario(seconds), on="uml-emulator", seed=seed).metrics
+        found: object = fullpipe.run(
+            cell.scenario(study.seconds), on=study.runner, seed=seed
+        ).metrics
     except fullpipe.ScenarioError as error:
         found = {"error": str(error)}
-    file = kept(directory, cell, seed)
+    file = kept(study.directory, cell, seed)
     aside = file.with_suffix(".part")
     aside.write_text(json.dumps(found), encoding="utf-8")
     aside.rename(file)
 
 
-def written(directory: Path, repeat: int, seconds: float) -> Iterator[str]:
+def written(study: Study) -> Iterator[str]:
     """Yields the lines of the page."""
-    path = f"10 Mbit/s, 40 ms, {seconds:g} s without the first third"
-    yield f"{path}. Seeds: {repeat}. Mean (least to most)."
+    seconds = f"{study.seconds:g} s without the first third"
+    yield f"40 ms, {seconds}. Seeds: {study.repeat}. Mean (least to most)."
     yield ""
     alone = "Alone: goodput, Mbit/s | queueing delay, ms | lost, %"
-    yield f"| Stack | Buffer | {alone} | With CUBIC: share, % | queueing delay, ms | Runs |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for stack, buffer in product(STACKS, BUFFERS):
+    yield f"| Stack | Rate | Buffer | {alone} | With CUBIC: share, % | queueing delay, ms | Runs | With a warning |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for stack, rate, buffer in product(STACKS, study.rates, BUFFERS):
         single, pair = (
-            [each for seed in range(1, repeat + 1) if (each := read(directory, cell, seed))]
-            for cell in (Cell(stack, buffer, False), Cell(stack, buffer, True))
+            [
+                each
+                for seed in study.seeds
+                if (each := read(study.directory, Cell(stack, rate, buffer, shared), seed))
+            ]
+            for shared in (False, True)
         )
         failed = [each["error"] for each in (*single, *pair) if "error" in each]
+        begins = f"| {stack} | {rate} | {buffer} |"
         if failed:
-            yield f"| {stack} | {buffer} | {failed[0].splitlines()[0]} | | | | | {len(single)} + {len(pair)} |"
+            yield f"{begins} {failed[0].splitlines()[0]} | | | | | {len(single)} + {len(pair)} | |"
             continue
         cells = [
             spread([each["flows"][0]["goodput_bps"] / 1e6 for each in single], 2),
@@ -150,7 +178,8 @@ def written(directory: Path, repeat: int, seconds: float) -> Iterator[str]:
             spread([100 * share(each) for each in pair], 0),
             spread([each["links"][0]["queue_delay_s"]["mean"] * 1e3 for each in pair], 0),
         ]
-        yield f"| {stack} | {buffer} | {' | '.join(cells)} | {len(single)} + {len(pair)} |"
+        warned = sum(bool(each["warnings"]) for each in (*single, *pair))
+        yield f"{begins} {' | '.join(cells)} | {len(single)} + {len(pair)} | {warned} |"
     yield ""
     known = {
         name: version_of(name)

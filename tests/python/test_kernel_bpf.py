@@ -401,7 +401,12 @@ def test_a_recording_that_is_stopped_is_kept(tmp_path: Path) -> None:
         fullpipe kernel load newreno > /dev/null
         {sender} > ports & trap 'kill $(jobs -p)' EXIT
         until test -s ports; do sleep 0.01; done
-        code=0; timeout --signal=TERM 3 {FULLPIPE} kernel trace --out live || code=$?
+        {FULLPIPE} kernel trace --out live 2> words & recorder=$!
+        until test -s words; do sleep 0.01; done
+        sleep 1
+        kill -TERM $recorder
+        code=0; wait $recorder || code=$?
+        test $code -eq 143
         test -e live/metrics.json
     """
     done = shell(script)

@@ -45,6 +45,7 @@ def record(name: str | None, port: int | None, seconds: float | None, out: Path)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as rows:
         try:
             with _recorder(name, port, seconds, rows) as process:
+                print("recording; Ctrl-C ends it and keeps the rows", file=sys.stderr)
                 process.wait()
         except KeyboardInterrupt:
             code = 128 + signal.SIGINT
@@ -57,7 +58,8 @@ def record(name: str | None, port: int | None, seconds: float | None, out: Path)
     flows = reader.flows()
     if not flows:
         if code:
-            raise SystemExit(code)
+            print("interrupted; no connection had a row, nothing kept", file=sys.stderr)
+            return code
         raise KernelError(
             "no connection had a row\n"
             "  fix: let a program use the algorithm meanwhile; fullpipe kernel status counts its sockets"

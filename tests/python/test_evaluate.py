@@ -352,6 +352,13 @@ def test_parameters_apply_to_the_tested_algorithm_only(
     assert first["measured"] != first["others"]["cubic"]
 
 
+def test_a_criterion_like_another_has_its_runs(small: Path) -> None:
+    more = 'metric = "loss"\nwhy = "Our choice."\nlike = "use"'
+    small.write_text(SMALL.replace('skipped = "not today"', more), encoding="utf-8")
+    use, later = suite(str(small)).criteria
+    assert (later.scenario, later.axes, later.metric) == (use.scenario, use.axes, "loss")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -371,6 +378,8 @@ def test_parameters_apply_to_the_tested_algorithm_only(
             'title = "T"\nsubject = "queue"\nbaselines = ["pfifo"]',
             "has no {aqm}",
         ),
+        ('name = "use"', 'name = "use"\nlike = "later"', "is given by like, too"),
+        ('skipped = "not today"', 'like = "late"', "criterion[1].like"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_key(old: str, new: str, said: str, small: Path) -> None:

@@ -32,10 +32,11 @@ _PLACES = {"algorithm": (HERE, f'cc = "{HERE}"'), "queue": (QUEUE_HERE, f'queue 
 """The subjects of a suite, each with its place in a scenario and the line to write."""
 _FILE = ("title", "part", "subject", "baselines", "with", "criterion")
 _COMMON = ("name", "section", "title", "question", "why", "skipped")
+_RUNS = ("scenario", "axes", "with")
+"""The keys of a criterion's runs, which `like` takes from another criterion."""
 _MEASURED = (
-    "scenario",
-    "axes",
-    "with",
+    *_RUNS,
+    "like",
     "metric",
     "of",
     "over",
@@ -207,6 +208,7 @@ def suite(name: str) -> Suite:
 
 def _suite(name: str, places: Sequence[Path]) -> Suite:
     found: list[Criterion] = []
+    runs: dict[str, Table] = {}
     made: Suite | None = None
     for place in places:
         reader = Reader(place)
@@ -217,9 +219,12 @@ def _suite(name: str, places: Sequence[Path]) -> Suite:
         shared = _words(reader, about.get("with", {}), "with")
         for number, table in enumerate(reader.tables(about.get("criterion"), "criterion")):
             where = f"criterion[{number}]."
+            if "like" in table:
+                table |= _like(reader, table, where, runs)
             each = _criterion(reader, table, where, part, shared)
             if not each.skipped:
                 _check(reader, each, made, where)
+                runs[each.name] = {key: table[key] for key in _RUNS if key in table}
             if each.name in {other.name for other in found}:
                 reader.refuse("criterion", each.name, "two criteria have this name", "rename one")
             found.append(each)
@@ -302,6 +307,16 @@ def _criterion(
             "name the axis with the algorithm of the other flow",
         )
     return made
+
+
+def _like(reader: Reader, table: Table, where: str, runs: Mapping[str, Table]) -> Table:
+    """Returns the keys of the runs of the criterion that `like` names."""
+    for key in _RUNS:
+        if key in table:
+            reader.refuse(where + key, None, "is given by like, too", "remove one of both")
+    if not runs:
+        reader.refuse(where + "like", None, "has no earlier criterion", "write a scenario")
+    return runs[reader.one_of(table["like"], where + "like", runs)]
 
 
 def _check(reader: Reader, made: Criterion, suite: Suite, where: str) -> None:

@@ -20,7 +20,7 @@ export UV_PYTHON := $(PYTHON)
 # Compile once here, rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust kernel test-kernel-rust kernel-qemu kernel-guest wheel lint lint-prose lint-quic lint-kernel lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
+.PHONY: help run extra docs gallery observatory setup setup-dev setup-all oracle browser nginx apt page wasm test test-rust test-python test-all quic test-quic test-quic-rust kernel test-kernel-rust kernel-qemu kernel-guest wheel lint lint-prose lint-quic lint-kernel lint-fuzz lint-systems lint-web bench-smoke bench-instructions bench-page fuzz same-bits screenshots bpf clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
@@ -33,6 +33,9 @@ run: setup ## set up, then reproduce a published table
 setup: $(READY) ## install the command into .venv
 setup-dev: $(READY_DEV) ## ... and the requirements of tests and lints
 setup-all: $(READY_ALL) ## ... and Ray, DuckDB, obstore with a local S3 server, scikit-learn, and Zensical
+
+extra: $(READY) ## install an extra: make extra EXTRA=gym; extras are attack, cloud, gym, identify and ray
+	$(ALONE) $(UV) sync --locked --inexact --no-dev --extra $(or $(EXTRA),$(error write make extra EXTRA=gym, or another extra))
 
 docs: $(READY) ## build target/site: the documentation as a site, with the gallery
 	$(ALONE) $(UV) sync --locked --inexact --group docs

@@ -40,7 +40,7 @@ STACKS = {
     "s2n-quic BBRv2": 'cc = "program:s2n-quic:bbr"',
     "quiche CUBIC": 'cc = "program:quiche:cubic"',
     "quiche BBRv2": 'cc = "program:quiche:bbr2"',
-    "quic-go": 'cc = "program:quic-go"',
+    "quic-go Reno": 'cc = "program:quic-go"',
     "aioquic CUBIC": 'cc = "program:aioquic:cubic"',
 }
 BUFFERS = ("1bdp", "4bdp")

@@ -41,13 +41,20 @@ class RunnerError(UserError):
     """The runner is unknown or not installed; the text lists the known ones, or says how to install it."""
 
 
+def how_to_add(extra: str) -> str:
+    """Returns how to install an extra."""
+    return (
+        f"in a clone of fullpipe, run make extra EXTRA={extra}; in an environment of your own, "
+        f"run pip install '.[{extra}]' there"
+    )
+
+
 class MissingExtraError(ImportError):
     """A package that an extra brings is not installed; the text has the fix."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(
-            f"{what} needs {package}, which is an extra\n"
-            f"  fix: in a clone of fullpipe, run pip install '.[{extra}]'",
+            f"{what} needs {package}, which is an extra\n  fix: {how_to_add(extra)}",
             name=package,
         )
 

@@ -20,7 +20,7 @@ from fullpipe.batch.pool import Shard, Step
 from fullpipe.batch.shipped import pack
 from fullpipe.batch.spec import build
 from fullpipe.batch.worker import Refused
-from fullpipe.errors import Exit, UserError
+from fullpipe.errors import Exit, UserError, how_to_add
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -37,7 +37,6 @@ _LOST_S = 15.0
 _IDLE_S = 300.0
 """Time without any core in the cluster before an error; an autoscaler may need minutes to start a machine."""
 _SHUT_DOWN_S = 5.0
-_INSTALL = "in a clone of fullpipe, run pip install '.[ray]'"
 
 
 class ClusterError(UserError):
@@ -88,7 +87,9 @@ def _ray() -> Any:  # noqa: ANN401  (an optional module)
     try:
         import ray
     except ImportError:
-        raise NoClusterError("--engine ray needs Ray, which is an extra", _INSTALL) from None
+        raise NoClusterError(
+            "--engine ray needs Ray, which is an extra", how_to_add("ray")
+        ) from None
     return ray
 
 
@@ -293,7 +294,9 @@ def _result(ray: Any, watch: _Watch, reference: Any) -> Done:  # noqa: ANN401
                 raise cause from None  # as on threads
             raise ClusterError(f"a task failed: {_first_line(error)}", _SAME) from error
         if cause.name == "fullpipe":
-            raise ClusterError("a worker has no fullpipe", f"on every node, {_INSTALL}") from None
+            raise ClusterError(
+                "a worker has no fullpipe", f"on every node, {how_to_add('ray')}"
+            ) from None
         if (cause.name or "").startswith("fullpipe."):
             raise ClusterError("a worker has another version of fullpipe", _SAME) from None
         fix = "install it on every node, or put it next to the algorithm's module, which sends it"

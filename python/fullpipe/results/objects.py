@@ -19,7 +19,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.errors import UserError
+from fullpipe.errors import UserError, how_to_add
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -140,8 +140,7 @@ class _Store:
             from obstore.store import from_url
         except ImportError:
             raise ObjectsError(
-                f"{url}: a URL needs obstore, which is an extra\n"
-                "  fix: in a clone of fullpipe, run pip install '.[cloud]'"
+                f"{url}: a URL needs obstore, which is an extra\n  fix: {how_to_add('cloud')}"
             ) from None
         self.url = url.rstrip("/")
         self._obstore: Any = obstore

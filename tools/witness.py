@@ -85,7 +85,7 @@ class Cell(NamedTuple):
 
 
 class Study(NamedTuple):
-    """What is run, and where."""
+    """The runs of a study."""
 
     directory: Path
     rates: list[str]

@@ -1,4 +1,4 @@
-"""Compares the congestion control of fourteen stacks, alone and next to the kernel's CUBIC, as a page.
+"""Compares the congestion control of stacks, alone and next to the kernel's CUBIC, as a page.
 
 Each stack runs with two buffers and each `--rate`: in simulated time on `--on uml-emulator`, in real time with
 `--on kernel`. The seed of a run moves the starts by up to one RTT. The order of runs is random within each repetition.
@@ -88,6 +88,7 @@ class Study(NamedTuple):
     """The runs of a study."""
 
     directory: Path
+    stacks: list[str]
     rates: list[str]
     repeat: int
     seconds: float
@@ -105,18 +106,24 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=15.0, help="of the flows' clock, each run")
+    parser.add_argument("--stack", action="append", choices=STACKS, help="repeatable; default: all")
     parser.add_argument("--rate", default="10mbit", help="one or more, with commas")
     parser.add_argument("--on", default="uml-emulator", choices=["uml-emulator", "kernel"])
     parser.add_argument("--at-once", type=int, help="runs at a time (default: 1 on the kernel)")
     options = parser.parse_args()
     study = Study(
-        options.directory, options.rate.split(","), options.repeat, options.seconds, options.on
+        directory=options.directory,
+        stacks=options.stack or list(STACKS),
+        rates=options.rate.split(","),
+        repeat=options.repeat,
+        seconds=options.seconds,
+        runner=options.on,
     )
     study.directory.mkdir(parents=True, exist_ok=True)
     # A block has each cell once, so an interrupted study has whole blocks.
     todo = []
     for seed in study.seeds:
-        block = list(map(Cell._make, product(STACKS, study.rates, BUFFERS, (False, True))))
+        block = list(map(Cell._make, product(study.stacks, study.rates, BUFFERS, (False, True))))
         random.Random(seed).shuffle(block)
         todo += [(cell, seed) for cell in block if not kept(study.directory, cell, seed).exists()]
     at_once = options.at_once or (1 if study.runner == "kernel" else cpu_count())
@@ -155,7 +162,7 @@ def written(study: Study) -> Iterator[str]:
     alone = "Alone: goodput, Mbit/s | queueing delay, ms | lost, %"
     yield f"| Stack | Rate | Buffer | {alone} | With CUBIC: share, % | queueing delay, ms | Runs | With a warning |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
-    for stack, rate, buffer in product(STACKS, study.rates, BUFFERS):
+    for stack, rate, buffer in product(study.stacks, study.rates, BUFFERS):
         single, pair = (
             [
                 each
